@@ -1,0 +1,5 @@
+//! From KDL text to a checked, typed tree of nodes.
+
+pub mod tree;
+
+pub use tree::Design;

@@ -1,0 +1,238 @@
+//! The typed tree: what a checked design means.
+//!
+//! A [`Design`] holds its nodes in one list in which every child stands before its parents; a node used more than
+//! once (`define`, `use`) stands once. Everything in it has been checked: sizes and offsets are in range, units are
+//! gone, real functions are tables of samples.
+
+use std::sync::Arc;
+
+use relief_raster::{Depth, Extent, Period};
+
+/// A checked design.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Design {
+    /// The raster that the root fills.
+    pub canvas: Canvas,
+    /// All nodes; the children of each stand before it, the root stands last.
+    pub nodes: Vec<Node>,
+}
+
+impl Design {
+    /// The node that fills the canvas.
+    #[must_use]
+    pub fn root(&self) -> NodeId {
+        NodeId(self.nodes.len().saturating_sub(1))
+    }
+
+    /// The node of this number.
+    ///
+    /// # Panics
+    /// Where the number is not one of this design.
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0]
+    }
+}
+
+/// The raster of a design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Canvas {
+    /// Columns, at least 1.
+    pub width: u64,
+    /// Rows, at least 1.
+    pub height: u64,
+    /// The side of a pixel in picometres, where the design says it.
+    pub pixel: Option<u64>,
+    /// The depth of every sample of the design.
+    pub depth: Depth,
+}
+
+/// The number of a node in its design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub usize);
+
+/// One node: what it computes, how large it is, what it reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// What it computes.
+    pub kind: Kind,
+    /// Columns, 1…2^40.
+    pub width: u64,
+    /// Rows, 1…2^40.
+    pub height: u64,
+    /// What it reads, in the order written.
+    pub children: Vec<Child>,
+    /// Where it stands in the design file.
+    pub place: Place,
+}
+
+/// A node in its role. A node used in several places has an extent in each: the same size, other offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Child {
+    /// What the child is for.
+    pub role: Role,
+    /// Which node.
+    pub node: NodeId,
+    /// Where the child lies in its parent's coordinates, and its size, which is that of the node.
+    pub extent: Extent,
+}
+
+/// A place in the design file, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// Line.
+    pub line: u32,
+    /// Column in characters.
+    pub column: u32,
+}
+
+/// What a child is to its parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// What `repeat` and `lattice` copy.
+    Pattern,
+    /// The white pixels of `distance`; in `compose`, keeps what lies under it and clears the rest.
+    Mask,
+    /// What `map` and `threshold` read.
+    Source,
+    /// In `compose`: replaces.
+    Base,
+    /// In `compose`: adds, at most M.
+    Add,
+    /// In `compose`: subtracts, at least 0.
+    Subtract,
+    /// In `compose`: (acc·v + ⌊M/2⌋) / M.
+    Multiply,
+    /// In `compose`: (acc + v + 1) / 2.
+    Mean,
+    /// In `compose`: the greater.
+    Max,
+    /// In `compose`: the lesser.
+    Min,
+    /// In `compose`: replaces where not 0.
+    Over,
+}
+
+/// An axis of the raster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Axis {
+    /// Along the rows.
+    X,
+    /// Along the columns.
+    Y,
+}
+
+/// How `lattice` folds the copies that cover a pixel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blend {
+    /// (2·sum + n) / (2·n) of the n samples other than 0; 0 for none.
+    Mean,
+    /// The greatest.
+    Max,
+    /// The least of those other than 0; 0 for none.
+    Min,
+    /// The sum, at most M.
+    Sum,
+    /// The sample other than 0 of the copy with the greatest (j, i); 0 for none.
+    Last,
+}
+
+/// What a node computes. Samples are never above M of the design's depth.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// The same sample everywhere.
+    Fill {
+        /// The sample.
+        value: u16,
+    },
+    /// A picture from a file, of `width` × `height` pixels; cropped or padded with 0 to the extent.
+    Image {
+        /// The path as the design says it.
+        path: Arc<str>,
+        /// Columns of the picture.
+        width: u64,
+        /// Rows of the picture.
+        height: u64,
+    },
+    /// from + round((to − from)·i / (n − 1)), half away from zero, with i along the axis and n the extent along it.
+    Ramp {
+        /// The axis along which it changes.
+        axis: Axis,
+        /// The first sample.
+        from: u16,
+        /// The last sample.
+        to: u16,
+    },
+    /// (2i − D + 1)² + (2j − D + 1)² ≤ D² in the D×D square; cropped or padded with 0 to the extent.
+    Disc {
+        /// D, in pixels.
+        diameter: u64,
+        /// The sample inside.
+        value: u16,
+    },
+    /// White noise: a function of (seed, x, y).
+    Noise {
+        /// The seed.
+        seed: u64,
+    },
+    /// One `Pattern` child, repeated along the axes: sample (x, y) is P((x − px) mod step_x, (y − py) mod step_y)
+    /// with (px, py) the child's offset.
+    Repeat {
+        /// The horizontal step; at least the pattern's width.
+        step_x: u64,
+        /// The vertical step; at least the pattern's height.
+        step_y: u64,
+    },
+    /// Copies of one `Pattern` child with their top-left at its offset + i·u + j·v for all integers i, j.
+    Lattice {
+        /// How copies that overlap are folded.
+        blend: Blend,
+        /// The first vector.
+        u: (i64, i64),
+        /// The second vector.
+        v: (i64, i64),
+        /// The period that `u` and `v` span.
+        period: Period,
+    },
+    /// A function of the distance to the nearest white pixel of one `Mask` child.
+    Distance {
+        /// The greatest distance that is told apart, in pixels, 0…4 096.
+        radius: u32,
+        /// `profile[a]` for a = dx² + dy², 0 ≤ a ≤ radius².
+        profile: Arc<[u16]>,
+        /// The sample where no white pixel lies within the radius.
+        beyond: u16,
+    },
+    /// One `Source` child through a table of M + 1 samples.
+    Map {
+        /// The table.
+        table: Arc<[u16]>,
+    },
+    /// M where the one `Source` child is at least `level`, else 0.
+    Threshold {
+        /// The level.
+        level: u16,
+    },
+    /// Any number of children folded in the order written, starting from 0.
+    Compose,
+}
+
+impl Kind {
+    /// The name of the node kind in a design file.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Fill { .. } => "fill",
+            Self::Image { .. } => "image",
+            Self::Ramp { .. } => "ramp",
+            Self::Disc { .. } => "disc",
+            Self::Noise { .. } => "noise",
+            Self::Repeat { .. } => "repeat",
+            Self::Lattice { .. } => "lattice",
+            Self::Distance { .. } => "distance",
+            Self::Map { .. } => "map",
+            Self::Threshold { .. } => "threshold",
+            Self::Compose => "compose",
+        }
+    }
+}
