@@ -1,1 +1,4 @@
-//! Placeholder.
+//! From a checked design to ordered bands of pixels in bounded memory.
+
+pub mod sink;
+pub mod source;

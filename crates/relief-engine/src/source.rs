@@ -1,0 +1,82 @@
+//! Where image samples come from.
+
+use std::ops::ControlFlow;
+
+use relief_raster::Depth;
+
+/// What a picture is and what reading it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageInfo {
+    /// Columns.
+    pub width: u64,
+    /// Rows.
+    pub height: u64,
+    /// The most bytes that [`ImageSource::read`] holds at once, beyond what its caller keeps.
+    pub memory: u64,
+}
+
+/// Why a picture cannot be had: a sentence, with a cause where there is one.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ImageError {
+    message: String,
+    #[source]
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl ImageError {
+    /// An error that has no cause of its own.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), source: None }
+    }
+
+    /// An error with its cause.
+    #[must_use]
+    pub fn caused(message: impl Into<String>, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self { message: message.into(), source: Some(Box::new(source)) }
+    }
+}
+
+/// Gives the pictures that a design names.
+///
+/// The engine knows no file format: `relief-io` reads files, and a machine builder may serve pictures from
+/// anywhere else. A path is the text of the design; what it is relative to is for the source to say.
+pub trait ImageSource: Send + Sync {
+    /// What the picture is, without reading its samples.
+    ///
+    /// # Errors
+    /// Where there is no such picture, or it is of a kind or size that cannot be read.
+    fn info(&self, path: &str) -> Result<ImageInfo, ImageError>;
+
+    /// Reads the picture as gray samples of this depth and hands over every row once, in any order, each with its
+    /// number and its `width` samples. Stops where `row` breaks.
+    ///
+    /// # Errors
+    /// Where the picture cannot be read whole. Rows handed over before are void.
+    fn read(
+        &self,
+        path: &str,
+        depth: Depth,
+        row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
+    ) -> Result<(), ImageError>;
+}
+
+/// The source of designs without pictures: it has none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoImages;
+
+impl ImageSource for NoImages {
+    fn info(&self, path: &str) -> Result<ImageInfo, ImageError> {
+        Err(ImageError::new(format!("there is no source of images for \"{path}\"")))
+    }
+
+    fn read(
+        &self,
+        path: &str,
+        _: Depth,
+        _: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
+    ) -> Result<(), ImageError> {
+        self.info(path).map(|_| ())
+    }
+}
