@@ -1,1 +1,15 @@
-//! Placeholder.
+//! Image sources and band sinks.
+//!
+//! [`Files`] reads the pictures that a design names: PNG, TIFF, PGM, PPM and BMP. [`FileSink`] writes the raster
+//! that the engine streams as raw samples, PGM, PNG or TIFF, to a file, the standard output or any writer;
+//! [`DigestSink`] hashes it, [`NullSink`] only checks and counts it, and [`Tee`] hands it to two sinks at once.
+//!
+//! Every sink checks that the bands are those of its raster, complete and in order. A file appears under its name
+//! only when it is complete: until then it is a temporary file in the same folder, which goes away with the sink or
+//! by its [`Cleanup`].
+
+mod sink;
+mod source;
+
+pub use sink::{Cleanup, DigestSink, FileSink, Format, NullSink, SinkError, Target, Tee, UnknownFormat};
+pub use source::{Files, Limits};

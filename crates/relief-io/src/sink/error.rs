@@ -1,0 +1,131 @@
+//! Why a raster could not be written.
+
+use std::io;
+use std::path::PathBuf;
+
+use relief_raster::{Depth, Rect};
+
+/// Why a raster could not be written. Sinks return it inside an [`io::Error`], whose kind is that of the cause.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    /// The format cannot hold a raster of this size.
+    #[error(
+        "a {format} file has at most {limit} columns and rows; the raster has {width} × {height}: \
+         write raw, pgm or tiff"
+    )]
+    TooLarge {
+        /// The name of the format.
+        format: &'static str,
+        /// The longest side that the format can hold.
+        limit: u64,
+        /// Columns of the raster.
+        width: u64,
+        /// Rows of the raster.
+        height: u64,
+    },
+    /// The raster has no pixel.
+    #[error("a raster of {width} × {height} has no pixel to write")]
+    Empty {
+        /// Columns of the raster.
+        width: u64,
+        /// Rows of the raster.
+        height: u64,
+    },
+    /// Nothing can be written at the place asked for.
+    #[error("cannot write {}: {reason}", path.display())]
+    Destination {
+        /// The place asked for.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+        /// What the system said.
+        #[source]
+        source: Option<io::Error>,
+    },
+    /// Writing failed.
+    #[error("cannot write {name}: it failed after {written} bytes")]
+    Write {
+        /// What was written: a path or "the standard output".
+        name: String,
+        /// The bytes that had been taken before.
+        written: u64,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A band is not the one that comes next.
+    #[error(
+        "a band of {} × {} pixels at ({}, {}) came where pixel ({column}, {row}) was next",
+        rect.width(), rect.height(), rect.x(), rect.y()
+    )]
+    OutOfOrder {
+        /// The pixels of the band.
+        rect: Rect,
+        /// The column of the pixel that comes next.
+        column: u64,
+        /// The row of the pixel that comes next.
+        row: u64,
+    },
+    /// A band does not have the samples that its pixels need.
+    #[error("a band of {pixels} pixels of {depth} came with {samples} samples of {found}")]
+    Samples {
+        /// The pixels of the band.
+        pixels: u128,
+        /// The depth of the raster.
+        depth: Depth,
+        /// The number of samples that came.
+        samples: usize,
+        /// Their depth.
+        found: Depth,
+    },
+    /// The raster ended too early.
+    #[error("the raster ended at pixel ({column}, {row}) of {width} × {height}")]
+    Incomplete {
+        /// The column of the pixel that came next.
+        column: u64,
+        /// The row of the pixel that came next.
+        row: u64,
+        /// Columns of the raster.
+        width: u64,
+        /// Rows of the raster.
+        height: u64,
+    },
+    /// A call came before `begin`, after `finish` or after an error.
+    #[error("{call} was called on a sink that {state}")]
+    State {
+        /// The call.
+        call: &'static str,
+        /// The state of the sink.
+        state: &'static str,
+    },
+    /// The partial file was removed by its [`Cleanup`](crate::Cleanup).
+    #[error("writing {} was cancelled", path.display())]
+    Cancelled {
+        /// The place asked for.
+        path: PathBuf,
+    },
+}
+
+impl SinkError {
+    fn kind(&self) -> io::ErrorKind {
+        match self {
+            Self::Write { source, .. } => source.kind(),
+            Self::Destination {
+                source: Some(source), ..
+            } => source.kind(),
+            Self::Cancelled { .. } => io::ErrorKind::Interrupted,
+            Self::TooLarge { .. } | Self::Empty { .. } | Self::Destination { .. } => {
+                io::ErrorKind::InvalidInput
+            }
+            Self::OutOfOrder { .. } | Self::Samples { .. } | Self::Incomplete { .. } | Self::State { .. } => {
+                io::ErrorKind::InvalidData
+            }
+        }
+    }
+}
+
+impl From<SinkError> for io::Error {
+    fn from(error: SinkError) -> Self {
+        Self::new(error.kind(), error)
+    }
+}

@@ -1,0 +1,190 @@
+//! A raster on its way to a file, a pipe or a writer, in one of the formats.
+
+use std::io::{self, Write};
+
+use relief_engine::sink::{Band, Raster, Samples, Sink};
+
+use super::SinkError;
+use super::format::Format;
+use super::null::Null;
+use super::order::Order;
+use super::pgm::Pgm;
+use super::png::Png;
+use super::raw::Raw;
+use super::target::{self, BUFFER, Cleanup, Ending, Output, Target};
+use super::tiff::Tiff;
+
+/// How a format turns a raster into bytes. Samples come in order and complete.
+pub(super) trait Encoding: Send {
+    /// The bytes held beyond those of the output.
+    fn memory(&self, raster: &Raster) -> u64;
+
+    /// Whether the format can hold the raster.
+    fn check(&self, raster: &Raster) -> Result<(), SinkError>;
+
+    /// What stands before the samples.
+    fn header(&mut self, raster: &Raster, output: &mut Output) -> io::Result<()>;
+
+    /// The next samples.
+    fn samples(&mut self, samples: Samples<'_>, output: &mut Output) -> io::Result<()>;
+
+    /// What stands after the samples.
+    fn trailer(&mut self, output: &mut Output) -> io::Result<()>;
+}
+
+/// Writes a raster to a [`Target`] in a [`Format`].
+///
+/// [`begin`](Sink::begin) checks the size against the format and opens the target, [`finish`](Sink::finish) makes a
+/// file appear under its name. After an error, and when the sink is dropped unfinished, the temporary file is
+/// removed and an older file of that name is as it was. What a pipe, a device or a writer has taken by then cannot
+/// be taken back: it ends early.
+pub struct FileSink {
+    encoding: Box<dyn Encoding>,
+    cleanup: Cleanup,
+    state: State,
+}
+
+enum State {
+    Ready(Target),
+    Open {
+        order: Order,
+        output: Output,
+        ending: Ending,
+    },
+    Finished,
+    Failed,
+}
+
+impl FileSink {
+    /// A sink that writes this format to this target. The target is opened by [`begin`](Sink::begin), and not at all
+    /// for [`Format::Null`].
+    #[must_use]
+    pub fn new(target: Target, format: Format) -> Self {
+        match format {
+            Format::Raw => Self::with(target, Box::new(Raw::new())),
+            Format::Pgm => Self::with(target, Box::new(Pgm::new())),
+            Format::Png => Self::with(target, Box::new(Png::new())),
+            Format::Tiff => Self::with(target, Box::new(Tiff::new())),
+            Format::Null => Self::with(Target::Writer(Box::new(io::sink())), Box::new(Null)),
+        }
+    }
+
+    pub(super) fn with(target: Target, encoding: Box<dyn Encoding>) -> Self {
+        Self {
+            encoding,
+            cleanup: Cleanup::default(),
+            state: State::Ready(target),
+        }
+    }
+
+    /// A handle that removes the partial file, from any thread and at any time.
+    #[must_use]
+    pub fn cleanup(&self) -> Cleanup {
+        self.cleanup.clone()
+    }
+
+    fn open(&mut self, target: Target, raster: &Raster) -> io::Result<State> {
+        let order = Order::new(raster)?;
+        self.encoding.check(raster)?;
+        let (mut output, ending) = target::open(target, &self.cleanup)?;
+        let written = self.encoding.header(raster, &mut output);
+        outcome(written, &output)?;
+        Ok(State::Open {
+            order,
+            output,
+            ending,
+        })
+    }
+
+    fn take(&mut self, call: &'static str) -> Result<State, SinkError> {
+        let state = match std::mem::replace(&mut self.state, State::Failed) {
+            State::Failed => "has failed before",
+            State::Finished => "has finished",
+            State::Ready(target) if call != "begin" => {
+                self.state = State::Ready(target);
+                "has not begun"
+            }
+            State::Open { .. } if call == "begin" => "has begun",
+            state => return Ok(state),
+        };
+        Err(SinkError::State { call, state })
+    }
+}
+
+/// The failure of the output itself, where there was one: encoders may hide it or lose its cause.
+fn outcome(result: io::Result<()>, output: &Output) -> io::Result<()> {
+    let result = output
+        .take_failure()
+        .map_or(result, |failure| Err(failure.into()));
+    if result.is_err() {
+        output.close();
+    }
+    result
+}
+
+impl Sink for FileSink {
+    fn memory(&self, raster: &Raster) -> u64 {
+        self.encoding.memory(raster).saturating_add(BUFFER as u64)
+    }
+
+    fn begin(&mut self, raster: &Raster) -> io::Result<()> {
+        if let State::Ready(target) = self.take("begin")? {
+            self.state = self.open(target, raster)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, band: &Band<'_>) -> io::Result<()> {
+        let State::Open { order, output, .. } = &mut self.state else {
+            return self.take("write").map(|_| ()).map_err(io::Error::from);
+        };
+        let result = order.accept(band).map_err(io::Error::from);
+        let result = result.and_then(|()| self.encoding.samples(band.samples, output));
+        let result = outcome(result, output);
+        if result.is_err() {
+            self.state = State::Failed;
+        }
+        result
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        if let State::Open {
+            order,
+            mut output,
+            ending,
+        } = self.take("finish")?
+        {
+            let complete = order.complete().map_err(io::Error::from);
+            let result = complete
+                .and_then(|()| self.encoding.trailer(&mut output))
+                .and_then(|()| output.flush());
+            outcome(result, &output)?;
+            output.close();
+            ending.complete()?;
+            self.state = State::Finished;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for FileSink {
+    fn drop(&mut self) {
+        if let State::Open { output, .. } = &self.state {
+            output.close();
+        }
+    }
+}
+
+impl std::fmt::Debug for FileSink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = match &self.state {
+            State::Ready(_) => "ready",
+            State::Open { .. } => "open",
+            State::Finished => "finished",
+            State::Failed => "failed",
+        };
+        f.debug_struct("FileSink")
+            .field("state", &state)
+            .finish_non_exhaustive()
+    }
+}

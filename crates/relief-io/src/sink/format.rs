@@ -1,0 +1,74 @@
+//! The formats of a raster on its way out, by name.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+/// How samples are laid out in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// The samples alone, row by row, 16 bits little-endian.
+    Raw,
+    /// Portable graymap (P5), 16 bits big-endian.
+    Pgm,
+    /// PNG, gray, sides up to 2^31 − 1.
+    Png,
+    /// TIFF, uncompressed gray in strips, sides up to 2^32 − 1; BigTIFF where it would exceed 4 GiB.
+    Tiff,
+    /// Nothing: the raster is checked and thrown away.
+    Null,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 5] = [Self::Raw, Self::Pgm, Self::Png, Self::Tiff, Self::Null];
+
+    /// The name: `raw`, `pgm`, `png`, `tiff` or `null`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::Pgm => "pgm",
+            Self::Png => "png",
+            Self::Tiff => "tiff",
+            Self::Null => "null",
+        }
+    }
+
+    /// The format that the extension of this path stands for: `raw`, `bin`, `pgm`, `png`, `tif`, `tiff`, `btf`,
+    /// in any case.
+    #[must_use]
+    pub fn from_extension(path: &Path) -> Option<Self> {
+        let extension = path.extension().and_then(OsStr::to_str)?.to_ascii_lowercase();
+        match extension.as_str() {
+            "raw" | "bin" => Some(Self::Raw),
+            "pgm" => Some(Self::Pgm),
+            "png" => Some(Self::Png),
+            "tif" | "tiff" | "btf" => Some(Self::Tiff),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A word that names no format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no format; there are raw, pgm, png, tiff and null")]
+pub struct UnknownFormat(pub String);
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == text)
+            .ok_or_else(|| UnknownFormat(text.to_owned()))
+    }
+}

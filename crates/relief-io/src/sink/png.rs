@@ -1,0 +1,107 @@
+//! PNG: gray, 8 or 16 bits, compressed row by row as the rows come.
+//!
+//! The crate `png` streams it, with the level that its authors call fast: a sink has to keep up with the engine, and
+//! whoever wants the smallest file runs an optimiser over it. Format: <https://www.w3.org/TR/png-3/>.
+
+use std::io;
+
+use png::{BitDepth, ColorType, Compression, EncodingError, PixelDimensions, StreamWriter, Unit};
+use relief_engine::sink::{Raster, Samples};
+use relief_raster::Depth;
+
+use super::SinkError;
+use super::byte_order::{ByteOrder, SampleWriter};
+use super::file::Encoding;
+use super::target::Output;
+
+/// The longest side: PNG keeps sides in 31 bits.
+const MAX_SIDE: u64 = (1 << 31) - 1;
+
+/// The bytes of one IDAT chunk.
+const CHUNK: usize = 256 * 1024;
+
+pub(super) struct Png {
+    samples: SampleWriter,
+    stream: Option<StreamWriter<'static, Output>>,
+}
+
+impl Png {
+    pub(super) const fn new() -> Self {
+        Self {
+            samples: SampleWriter::new(ByteOrder::Big),
+            stream: None,
+        }
+    }
+}
+
+impl Encoding for Png {
+    fn memory(&self, raster: &Raster) -> u64 {
+        // The encoder keeps the last row, this row and its filtered bytes, and tries filters in a fourth.
+        let rows = raster
+            .width
+            .saturating_mul(raster.depth.bytes())
+            .saturating_mul(4);
+        rows.saturating_add(ByteOrder::Big.memory() + CHUNK as u64 + (1 << 20))
+    }
+
+    fn check(&self, raster: &Raster) -> Result<(), SinkError> {
+        let Raster { width, height, .. } = *raster;
+        if width.max(height) > MAX_SIDE {
+            return Err(SinkError::TooLarge {
+                format: "PNG",
+                limit: MAX_SIDE,
+                width,
+                height,
+            });
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, raster: &Raster, output: &mut Output) -> io::Result<()> {
+        let side = |side: u64| u32::try_from(side).map_err(io::Error::other);
+        let mut encoder = png::Encoder::new(output.clone(), side(raster.width)?, side(raster.height)?);
+        encoder.set_color(ColorType::Grayscale);
+        encoder.set_depth(match raster.depth {
+            Depth::Eight => BitDepth::Eight,
+            Depth::Sixteen => BitDepth::Sixteen,
+        });
+        encoder.set_compression(Compression::Fast);
+        encoder.set_pixel_dims(raster.pixel.and_then(pixel_dimensions));
+        let writer = encoder.write_header().map_err(unwrapped)?;
+        self.stream = Some(writer.into_stream_writer_with_size(CHUNK).map_err(unwrapped)?);
+        Ok(())
+    }
+
+    fn samples(&mut self, samples: Samples<'_>, _: &mut Output) -> io::Result<()> {
+        match &mut self.stream {
+            Some(stream) => self.samples.write(samples, stream),
+            None => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    fn trailer(&mut self, _: &mut Output) -> io::Result<()> {
+        // The end of the file is written as the encoder is dropped; the output keeps the error if that fails.
+        self.stream
+            .take()
+            .map_or(Ok(()), |stream| stream.finish().map_err(unwrapped))
+    }
+}
+
+fn unwrapped(error: EncodingError) -> io::Error {
+    match error {
+        EncodingError::IoError(error) => error,
+        error => io::Error::other(error),
+    }
+}
+
+/// Pixels per metre, which PNG keeps as whole numbers; nothing for pixels too small or too large to say.
+fn pixel_dimensions(picometres: u64) -> Option<PixelDimensions> {
+    const METRE: u64 = 1_000_000_000_000;
+    let per_metre = METRE.checked_add(picometres / 2)?.checked_div(picometres)?;
+    let per_metre = u32::try_from(per_metre).ok().filter(|&n| n > 0)?;
+    Some(PixelDimensions {
+        xppu: per_metre,
+        yppu: per_metre,
+        unit: Unit::Meter,
+    })
+}

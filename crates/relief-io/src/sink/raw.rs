@@ -1,0 +1,41 @@
+//! The samples alone, row by row; 16 bits little-endian. What a machine controller reads.
+
+use std::io;
+
+use relief_engine::sink::{Raster, Samples};
+
+use super::SinkError;
+use super::byte_order::{ByteOrder, SampleWriter};
+use super::file::Encoding;
+use super::target::Output;
+
+#[derive(Debug)]
+pub(super) struct Raw(SampleWriter);
+
+impl Raw {
+    pub(super) const fn new() -> Self {
+        Self(SampleWriter::new(ByteOrder::Little))
+    }
+}
+
+impl Encoding for Raw {
+    fn memory(&self, _: &Raster) -> u64 {
+        ByteOrder::Little.memory()
+    }
+
+    fn check(&self, _: &Raster) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn header(&mut self, _: &Raster, _: &mut Output) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn samples(&mut self, samples: Samples<'_>, output: &mut Output) -> io::Result<()> {
+        self.0.write(samples, output)
+    }
+
+    fn trailer(&mut self, _: &mut Output) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! Pictures from files.
+
+use std::fs::{self, File};
+use std::io::{BufReader, Read, Seek};
+use std::ops::ControlFlow;
+use std::path::{Component, Path, PathBuf};
+
+use relief_engine::source::{ImageError, ImageInfo, ImageSource};
+use relief_raster::Depth;
+
+use super::bmp::Bmp;
+use super::failure::Failure;
+use super::gray::GrayRows;
+use super::limits::Limits;
+use super::netpbm::Netpbm;
+use super::png::Png;
+use super::tiff::Tiff;
+
+/// Reads the pictures that a design names from files: PNG, TIFF, PGM, PPM and BMP, told apart by their first bytes.
+///
+/// Colour and depth become what the engine asks for, as the module on gray says: a transparent pixel reads as 0.
+/// Colour profiles, gamma and resolution are not applied: samples mean heights, not light. Of a file with several
+/// pictures the first is read. Rows are read one by one wherever the format allows; [`ImageInfo::memory`] says what
+/// is held.
+#[derive(Clone, Debug)]
+pub struct Files {
+    base: PathBuf,
+    confined: bool,
+    limits: Limits,
+}
+
+impl Files {
+    /// Paths are relative to the folder `base`. They may be absolute and may lead out of it: the design is the
+    /// user's own.
+    #[must_use]
+    pub fn new(base: impl Into<PathBuf>) -> Self {
+        Self {
+            base: base.into(),
+            confined: false,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Paths are relative to the folder `base` and may not leave it, by `..` or by a link: for designs from outside.
+    ///
+    /// The folder itself is trusted: whoever can change it while a picture is read can lead the reader out of it.
+    #[must_use]
+    pub fn confined(base: impl Into<PathBuf>) -> Self {
+        Self {
+            confined: true,
+            ..Self::new(base)
+        }
+    }
+
+    /// With other limits than the default ones.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    fn open(&self, path: &str) -> Result<Box<dyn Picture>, Failure> {
+        let file = self.resolve(path)?;
+        // Looked at before it is opened: opening a FIFO would wait for a writer.
+        let metadata = fs::metadata(&file).map_err(Failure::Read)?;
+        if !metadata.is_file() {
+            let what = if metadata.is_dir() {
+                "it is a folder"
+            } else {
+                "it is not a regular file"
+            };
+            return Err(Failure::unsupported(what));
+        }
+        let input = File::open(&file).map_err(Failure::Read)?;
+        picture(
+            BufReader::with_capacity(64 * 1024, input),
+            metadata.len(),
+            &self.limits,
+        )
+    }
+
+    fn resolve(&self, path: &str) -> Result<PathBuf, Failure> {
+        if path.is_empty() {
+            return Err(Failure::unsupported("the path is empty"));
+        }
+        let joined = self.base.join(path);
+        if !self.confined {
+            return Ok(joined);
+        }
+        let outside = || {
+            Failure::unsupported("it lies outside the folder of the design, which this design may not leave")
+        };
+        let inside = |component| matches!(component, Component::Normal(_) | Component::CurDir);
+        if !Path::new(path).components().all(inside) {
+            return Err(outside());
+        }
+        let base = fs::canonicalize(&self.base).map_err(Failure::Read)?;
+        let file = fs::canonicalize(joined).map_err(Failure::Read)?;
+        if file.starts_with(base) {
+            Ok(file)
+        } else {
+            Err(outside())
+        }
+    }
+
+    fn name(&self, path: &str, failure: &Failure) -> ImageError {
+        ImageError::new(format!(
+            "cannot read the picture {}: {failure}",
+            self.base.join(path).display()
+        ))
+    }
+}
+
+impl ImageSource for Files {
+    fn info(&self, path: &str) -> Result<ImageInfo, ImageError> {
+        self.open(path)
+            .map(|picture| picture.info())
+            .map_err(|failure| self.name(path, &failure))
+    }
+
+    fn read(
+        &self,
+        path: &str,
+        depth: Depth,
+        row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
+    ) -> Result<(), ImageError> {
+        self.open(path)
+            .and_then(|picture| picture.read(&mut GrayRows::new(depth, row)))
+            .map_err(|failure| self.name(path, &failure))
+    }
+}
+
+/// What a decoder reads from.
+pub(super) type Input = BufReader<File>;
+
+/// A file whose header has been read and found within the limits.
+pub(super) trait Picture {
+    /// Its size and what reading it holds.
+    fn info(&self) -> ImageInfo;
+
+    /// Hands over all rows; stops where `rows` breaks.
+    fn read(self: Box<Self>, rows: &mut GrayRows<'_>) -> Result<(), Failure>;
+}
+
+/// Reads the header of a file of `bytes` bytes.
+fn picture(mut input: Input, bytes: u64, limits: &Limits) -> Result<Box<dyn Picture>, Failure> {
+    let mut start = Vec::with_capacity(8);
+    input
+        .by_ref()
+        .take(8)
+        .read_to_end(&mut start)
+        .map_err(Failure::Read)?;
+    input.rewind().map_err(Failure::Read)?;
+    match start.as_slice() {
+        b"\x89PNG\r\n\x1a\n" => Ok(Box::new(Png::open(input, limits)?)),
+        [b'I', b'I', b'*' | b'+', 0, ..] | [b'M', b'M', 0, b'*' | b'+', ..] => {
+            Ok(Box::new(Tiff::open(input, limits)?))
+        }
+        [b'P', b'1'..=b'7', ..] => Ok(Box::new(Netpbm::open(input, bytes, limits)?)),
+        [b'B', b'M', ..] => Ok(Box::new(Bmp::open(input, limits)?)),
+        [0xFF, 0xD8, 0xFF, ..] => Err(Failure::unsupported(
+            "it is a JPEG, which has lost samples; save it as PNG",
+        )),
+        [b'G', b'I', b'F', b'8', ..] => Err(Failure::unsupported("it is a GIF; save it as PNG")),
+        [] => Err(Failure::damaged("it is empty")),
+        _ => Err(Failure::unsupported("it is none of PNG, TIFF, PGM, PPM and BMP")),
+    }
+}
