@@ -1,5 +1,130 @@
 //! From KDL text to a checked, typed tree of nodes.
+//!
+//! [`parse`] reads a design and returns a [`Design`], or a [`Report`] of all that is wrong with it: each
+//! [`Problem`] has a code, which [`explain`] tells more about, the places concerned, and what would work.
+//!
+//! ```
+//! use relief_design::{Kind, NoImages};
+//!
+//! let text = r#"
+//! relief version=1
+//! canvas width="4mm" height="3mm" pixel="10um"
+//! repeat step-x=50 step-y=50 {
+//!     (pattern)disc diameter=40 value=200
+//! }
+//! "#;
+//! let design = relief_design::parse("dots.kdl", text, &NoImages)?;
+//! assert_eq!((design.canvas.width, design.canvas.height), (400, 300));
+//! assert_eq!(design.node(design.root()).kind, Kind::Repeat { step_x: 50, step_y: 50 });
+//! # Ok::<(), relief_design::Report>(())
+//! ```
+//!
+//! Sizes of images are asked for by the path as written; any function from a path to a size will do:
+//!
+//! ```
+//! let text = "relief version=1\ncanvas width=10 height=10\nimage \"lgo.png\"";
+//! let sizes = |path: &str| match path {
+//!     "logo.png" => Ok((640, 480)),
+//!     _ => Err(format!("{path} does not exist")),
+//! };
+//! let report = relief_design::parse("logo.kdl", text, &sizes).unwrap_err();
+//! let problem = &report.problems()[0];
+//! assert_eq!(problem.code(), "E505");
+//! assert_eq!(problem.message(), "the image cannot be used: lgo.png does not exist");
+//! let place = problem.pointers().next().unwrap().place;
+//! assert_eq!((place.line, place.column), (3, 7));
+//! ```
+//!
+//! A design comes from outside: its size, its depth, the number of its nodes and the work of its tables are bounded,
+//! and no text makes this crate panic, overflow or run long.
 
+mod draft;
+mod expression;
+mod length;
+mod report;
+mod resolve;
+mod signature;
+mod suggestion;
+mod syntax;
+mod table;
 pub mod tree;
 
-pub use tree::Design;
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+pub use draft::MAX_TABLE_WORK;
+pub use report::{MAX_PROBLEMS, Pointer, Problem, Report};
+pub use resolve::{MAX_COPIES, MAX_NODES};
+pub use signature::{
+    ChildName, ChildRule, Count, Group, MAX_POINTS, MAX_RADIUS, MAX_STRING, PLACEMENT, Parameter, Presence,
+    SIGNATURES, Signature, ValueType,
+};
+pub use syntax::{MAX_DEPTH, MAX_SLASHDASH_DEPTH, MAX_TEXT};
+pub use tree::{Axis, Blend, Canvas, Child, Design, Kind, Node, NodeId, Place, Role};
+
+/// Where the sizes of images come from.
+///
+/// Any function `Fn(&str) -> Result<(u64, u64), String>` is one, and so is a map from paths to sizes.
+pub trait ImageSizes {
+    /// The columns and rows of the image of this path, as the design writes it.
+    ///
+    /// # Errors
+    /// A sentence that says why the image cannot be used.
+    fn size(&self, path: &str) -> Result<(u64, u64), String>;
+}
+
+impl<F: Fn(&str) -> Result<(u64, u64), String>> ImageSizes for F {
+    fn size(&self, path: &str) -> Result<(u64, u64), String> {
+        self(path)
+    }
+}
+
+impl ImageSizes for HashMap<String, (u64, u64)> {
+    fn size(&self, path: &str) -> Result<(u64, u64), String> {
+        self.get(path)
+            .copied()
+            .ok_or_else(|| format!("{path} is unknown"))
+    }
+}
+
+/// No image exists.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoImages;
+
+impl ImageSizes for NoImages {
+    fn size(&self, path: &str) -> Result<(u64, u64), String> {
+        Err(format!("{path} is unknown"))
+    }
+}
+
+/// Reads and checks a design. `name` is what problems call the text, most often the path of its file.
+///
+/// # Errors
+/// A report of all independent problems, where there is any.
+pub fn parse(name: &str, text: &str, images: &dyn ImageSizes) -> Result<Design, Report> {
+    let elements = syntax::read(text).map_err(|problems| Report::new(name, text, problems))?;
+    let mut checker = draft::Checker::new(images);
+    let document = checker.document(&elements);
+    let mut problems = std::mem::take(&mut checker.problems);
+    // Where definitions use themselves there is nothing to resolve.
+    let cyclic = problems.iter().any(|problem| problem.code() == "E603");
+    let design = if cyclic {
+        None
+    } else {
+        resolve::resolve(&document, text, &mut problems)
+    };
+    let mut seen = HashSet::new();
+    let distinct: Vec<bool> = problems
+        .iter()
+        .map(|problem| {
+            let (code, span, message) = problem.key();
+            seen.insert((code, span, message.to_owned()))
+        })
+        .collect();
+    let mut keep = distinct.into_iter();
+    problems.retain(|_| keep.next().unwrap_or(true));
+    match design {
+        Some(design) if problems.is_empty() => Ok(design),
+        _ => Err(Report::new(name, text, problems)),
+    }
+}

@@ -113,6 +113,41 @@ pub enum Role {
     Over,
 }
 
+impl Role {
+    /// All roles.
+    pub const ALL: [Self; 11] = [
+        Self::Pattern,
+        Self::Mask,
+        Self::Source,
+        Self::Base,
+        Self::Add,
+        Self::Subtract,
+        Self::Multiply,
+        Self::Mean,
+        Self::Max,
+        Self::Min,
+        Self::Over,
+    ];
+
+    /// The word for it in a design file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pattern => "pattern",
+            Self::Mask => "mask",
+            Self::Source => "source",
+            Self::Base => "base",
+            Self::Add => "add",
+            Self::Subtract => "subtract",
+            Self::Multiply => "multiply",
+            Self::Mean => "mean",
+            Self::Max => "max",
+            Self::Min => "min",
+            Self::Over => "over",
+        }
+    }
+}
+
 /// An axis of the raster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {

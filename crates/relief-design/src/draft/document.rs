@@ -1,0 +1,361 @@
+//! The top of the file: `relief`, `canvas`, definitions, the root.
+
+use std::collections::HashMap;
+
+use relief_raster::Depth;
+
+use super::values::listed;
+use super::{Checker, Definition, DraftNode, What};
+use crate::report::Problem;
+use crate::signature::{Group, SIGNATURES, Signature};
+use crate::suggestion::suggestion;
+use crate::syntax::{Element, Span, shortened};
+use crate::tree::Canvas;
+
+/// A checked file, but for what depends on sizes.
+#[derive(Debug)]
+pub(crate) struct Document {
+    pub(crate) canvas: Option<Canvas>,
+    pub(crate) canvas_span: Option<Span>,
+    pub(crate) definitions: Vec<Definition>,
+    /// The definitions by their names.
+    pub(crate) by_name: HashMap<String, usize>,
+    pub(crate) root: Option<DraftNode>,
+}
+
+impl Checker<'_> {
+    /// Checks all elements of a file.
+    pub(crate) fn document(&mut self, elements: &[Element<'_>]) -> Document {
+        self.version(elements);
+        self.canvas(elements);
+        let mut document = Document {
+            canvas: self.canvas,
+            canvas_span: self.canvas_span,
+            definitions: Vec::new(),
+            by_name: HashMap::new(),
+            root: None,
+        };
+        let mut root_span: Option<Span> = None;
+        for element in elements {
+            match &*element.name.text {
+                "relief" | "canvas" => self.no_role(element),
+                "define" => self.define(element, &mut document),
+                _ if !self.may_be_root(element) => {}
+                _ => {
+                    self.no_role(element);
+                    let node = self.node(element);
+                    if let Some(first) = root_span {
+                        let problem = Problem::new("E205", "a design has one root, found another");
+                        let problem = problem
+                            .label(element.name.span, "another root")
+                            .label(first, "the first root");
+                        self.note(
+                            problem.help("fold them into one with `compose`, or name one with `define`"),
+                        );
+                    } else {
+                        root_span = Some(element.name.span);
+                        document.root = Some(node);
+                    }
+                }
+            }
+        }
+        if root_span.is_none() && self.problems.is_empty() {
+            let problem = Problem::new("E204", "the design has no root: no node to fill the canvas");
+            let problem = match elements.last() {
+                Some(last) => problem.label(last.name.span, "nothing after this"),
+                None => problem,
+            };
+            self.note(problem.help("add one, for instance: fill value=128"));
+        }
+        self.check_uses(&document);
+        document
+    }
+
+    fn version(&mut self, elements: &[Element<'_>]) {
+        let mut found = elements
+            .iter()
+            .enumerate()
+            .filter(|(_, e)| e.name.text == "relief");
+        let help = "begin the file with: relief version=1";
+        let Some((i, element)) = found.next() else {
+            let first = elements.first().map_or(Span::default(), |e| e.name.span);
+            self.note(
+                Problem::new("E201", "the file does not say that it is a design")
+                    .label(first, "before this")
+                    .help(help),
+            );
+            return;
+        };
+        if i > 0 {
+            let problem =
+                Problem::new("E201", "`relief` does not stand first").label(element.name.span, "here");
+            self.note(problem.help(help));
+        }
+        for (_, again) in found.take(4) {
+            self.twice(again, element);
+        }
+        if let Some(signature) = Signature::of("relief") {
+            let before = self.problems.len();
+            self.values(element, signature);
+            self.nothing_inside(element, signature);
+            for problem in self
+                .problems
+                .iter_mut()
+                .skip(before)
+                .filter(|p| p.code() == "E402")
+            {
+                *problem = problem
+                    .clone()
+                    .with_code("E202")
+                    .help("this version of Relief reads designs of version 1");
+            }
+        }
+    }
+
+    fn canvas(&mut self, elements: &[Element<'_>]) {
+        let mut found = elements.iter().filter(|e| e.name.text == "canvas");
+        let (Some(element), Some(signature)) = (found.next(), Signature::of("canvas")) else {
+            let last = elements.first().map_or(Span::default(), |e| e.name.span);
+            let problem = Problem::new("E203", "the design has no canvas").label(last, "after this");
+            self.note(problem.help("add its size, for instance: canvas width=800 height=600"));
+            return;
+        };
+        for again in found.take(4) {
+            self.twice(again, element);
+        }
+        self.canvas_span = Some(element.name.span);
+        // The side of a pixel and the depth decide what the other values mean, so they are read on their own first.
+        let known = self.problems.len();
+        let values = self.values(element, signature);
+        self.problems.truncate(known);
+        self.pixel = values.pixel_size("pixel");
+        let depth = values.choice("depth");
+        if let Some((bits, span)) = depth {
+            self.depth = if bits == 16 { Depth::Sixteen } else { Depth::Eight };
+            self.depth_span = Some(span);
+        }
+        let values = self.values(element, signature);
+        self.nothing_inside(element, signature);
+        if let (Some(width), Some(height)) = (values.length("width"), values.length("height")) {
+            self.canvas = Some(Canvas {
+                width: width.pixels.unsigned_abs(),
+                height: height.pixels.unsigned_abs(),
+                pixel: self.pixel,
+                depth: self.depth,
+            });
+        }
+    }
+
+    fn nothing_inside(&mut self, element: &Element<'_>, signature: &Signature) {
+        if let Some(child) = element.children.first() {
+            let problem = Problem::new(
+                "E307",
+                format!("`{}` takes nothing between braces", signature.name),
+            );
+            let problem = problem
+                .label(child.name.span, "not here")
+                .label(element.name.span, "in this");
+            self.note(problem.help("nodes stand after it, not in it"));
+        }
+    }
+
+    fn twice(&mut self, again: &Element<'_>, first: &Element<'_>) {
+        let problem = Problem::new("E206", format!("`{}` stands twice", first.name.text));
+        let problem = problem
+            .label(again.name.span, "again")
+            .label(first.name.span, "first");
+        self.note(problem.help("remove one of them"));
+    }
+
+    fn no_role(&mut self, element: &Element<'_>) {
+        if let Some(annotation) = &element.annotation {
+            let problem = Problem::new(
+                "E312",
+                format!(
+                    "`{}` stands in no node and takes no role",
+                    shortened(&element.name.text)
+                ),
+            );
+            self.note(
+                problem
+                    .label(annotation.span, "here")
+                    .help("remove it with its parentheses"),
+            );
+        }
+    }
+
+    /// Whether the element could be a root; if not, a problem says so.
+    fn may_be_root(&mut self, element: &Element<'_>) -> bool {
+        let name = &element.name.text;
+        if Signature::of(name).is_some_and(|s| s.group == Group::Node) {
+            return true;
+        }
+        if self.wants_more() {
+            let words = || {
+                SIGNATURES
+                    .iter()
+                    .filter(|s| s.group != Group::Parameter)
+                    .map(|s| s.name)
+            };
+            let near = suggestion(name, words())
+                .map(|near| format!("did you mean `{near}`? "))
+                .unwrap_or_default();
+            let message = format!("`{}` is no word of the top of a design", shortened(name));
+            let problem = Problem::new("E301", message).label(element.name.span, "unknown");
+            self.note(problem.help(format!("{near}words here are {}", listed(words()))));
+        }
+        false
+    }
+
+    fn define(&mut self, element: &Element<'_>, document: &mut Document) {
+        self.no_role(element);
+        let Some(signature) = Signature::of("define") else {
+            return;
+        };
+        let values = self.values(element, signature);
+        let mut nodes = element.children.iter();
+        let node = nodes.next().map(|child| {
+            self.no_role(child);
+            self.node(child)
+        });
+        let other = nodes.next();
+        if node.is_none() || other.is_some() {
+            let message = if node.is_none() {
+                "`define` holds no node"
+            } else {
+                "`define` holds more than one node"
+            };
+            let problem =
+                Problem::new("E604", message).label(other.map_or(element.name.span, |o| o.name.span), "here");
+            self.note(problem.help("a definition names one node; `compose` folds several into one"));
+        }
+        let Some((name, span)) = values.text("name") else {
+            return;
+        };
+        if let Some(&first) = document.by_name.get(name) {
+            let problem = Problem::new(
+                "E602",
+                format!("the name {} is defined twice", crate::syntax::quoted(name)),
+            );
+            let problem = problem
+                .label(span, "defined again")
+                .label(document.definitions[first].span, "defined first");
+            self.note(problem.help("give one of them another name"));
+            return;
+        }
+        document
+            .by_name
+            .insert(name.to_owned(), document.definitions.len());
+        document.definitions.push(Definition {
+            name: name.to_owned(),
+            span,
+            node,
+        });
+    }
+
+    /// Every `use` names a definition, and no definition uses itself.
+    fn check_uses(&mut self, document: &Document) {
+        let mut edges: Vec<Vec<(usize, Span)>> = Vec::with_capacity(document.definitions.len());
+        for definition in &document.definitions {
+            let mut uses = Vec::new();
+            definition
+                .node
+                .iter()
+                .for_each(|node| collect_uses(node, &mut uses));
+            edges.push(self.known_uses(&uses, document));
+        }
+        let mut uses = Vec::new();
+        document
+            .root
+            .iter()
+            .for_each(|root| collect_uses(root, &mut uses));
+        self.known_uses(&uses, document);
+        for (user, span, used) in closing_edges(&edges) {
+            let name = &document.definitions[used].name;
+            let message = format!("the definition {} uses itself", crate::syntax::quoted(name));
+            let mut problem = Problem::new("E603", message)
+                .label(span, "used here")
+                .label(document.definitions[used].span, "defined here");
+            if user != used {
+                problem = problem.label(document.definitions[user].span, "by way of this");
+            }
+            self.note(problem.help("a node cannot be part of itself; remove one `use`"));
+        }
+    }
+
+    fn known_uses(&mut self, uses: &[(&str, Span)], document: &Document) -> Vec<(usize, Span)> {
+        let mut known = Vec::new();
+        for &(name, span) in uses {
+            if let Some(&i) = document.by_name.get(name) {
+                known.push((i, span));
+            } else if self.wants_more() {
+                let near = suggestion(
+                    name,
+                    document.definitions.iter().take(1_000).map(|d| d.name.as_str()),
+                );
+                let help = match near {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!(
+                        "add it at the top of the file: define {} {{ … }}",
+                        crate::syntax::quoted(name)
+                    ),
+                };
+                let problem = Problem::new(
+                    "E601",
+                    format!("nothing is defined as {}", crate::syntax::quoted(name)),
+                );
+                self.note(problem.label(span, "unknown").help(help));
+            }
+        }
+        known
+    }
+}
+
+/// All names that are used within the node; its depth is bounded by that of the file.
+fn collect_uses<'d>(node: &'d DraftNode, uses: &mut Vec<(&'d str, Span)>) {
+    if let What::Use { name, span } = &node.what {
+        uses.push((name, *span));
+    }
+    for child in &node.children {
+        collect_uses(&child.node, uses);
+    }
+}
+
+/// The edges of a graph that lead back to where a walk came from: there is one in every cycle.
+///
+/// The walk keeps its own stack: a chain of definitions may be longer than the machine's.
+fn closing_edges(edges: &[Vec<(usize, Span)>]) -> Vec<(usize, Span, usize)> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Visit {
+        Not,
+        On,
+        Done,
+    }
+    let mut visits = vec![Visit::Not; edges.len()];
+    let mut closing = Vec::new();
+    for start in 0..edges.len() {
+        if visits[start] != Visit::Not {
+            continue;
+        }
+        visits[start] = Visit::On;
+        let mut stack = vec![(start, 0_usize)];
+        while let Some((node, next)) = stack.last_mut() {
+            let node = *node;
+            let Some(&(to, span)) = edges[node].get(*next) else {
+                visits[node] = Visit::Done;
+                stack.pop();
+                continue;
+            };
+            *next += 1;
+            match visits[to] {
+                Visit::Not => {
+                    visits[to] = Visit::On;
+                    stack.push((to, 0));
+                }
+                Visit::On => closing.push((node, span, to)),
+                Visit::Done => {}
+            }
+        }
+    }
+    closing
+}

@@ -1,0 +1,589 @@
+//! Values of words against their signatures.
+
+use relief_raster::Depth;
+
+use super::{Checker, Given};
+use crate::length::{Decimal, Pixels, UNITS, Written, in_unit, written};
+use crate::report::Problem;
+use crate::signature::{MAX_STRING, Parameter, Presence, Signature, ValueType};
+use crate::suggestion::suggestion;
+use crate::syntax::{Element, Literal, Span, Value, shortened};
+
+/// A value that is what its signature says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Checked {
+    Length(i64),
+    Real(f64),
+    Sample(u16),
+    Seed(u64),
+    Choice(i64),
+    PixelSize(u64),
+    Word(&'static str),
+    Text(String),
+}
+
+/// The values of an element by their names.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    found: Vec<(&'static str, Checked, Span)>,
+    /// Whether one of them is wrong or missing.
+    pub(super) broken: bool,
+}
+
+impl Values {
+    fn get(&self, name: &str) -> Option<(&Checked, Span)> {
+        self.found
+            .iter()
+            .find(|(n, ..)| *n == name)
+            .map(|(_, value, span)| (value, *span))
+    }
+
+    pub(super) fn length(&self, name: &str) -> Option<Given> {
+        match self.get(name)? {
+            (&Checked::Length(pixels), span) => Some(Given { pixels, span }),
+            _ => None,
+        }
+    }
+
+    pub(super) fn sample(&self, name: &str) -> Option<u16> {
+        match self.get(name)? {
+            (&Checked::Sample(value), _) => Some(value),
+            _ => None,
+        }
+    }
+
+    pub(super) fn real(&self, name: &str) -> Option<(f64, Span)> {
+        match self.get(name)? {
+            (&Checked::Real(value), span) => Some((value, span)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn seed(&self, name: &str) -> Option<u64> {
+        match self.get(name)? {
+            (&Checked::Seed(value), _) => Some(value),
+            _ => None,
+        }
+    }
+
+    pub(super) fn choice(&self, name: &str) -> Option<(i64, Span)> {
+        match self.get(name)? {
+            (&Checked::Choice(value), span) => Some((value, span)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn pixel_size(&self, name: &str) -> Option<u64> {
+        match self.get(name)? {
+            (&Checked::PixelSize(value), _) => Some(value),
+            _ => None,
+        }
+    }
+
+    pub(super) fn word(&self, name: &str) -> Option<&'static str> {
+        match self.get(name)? {
+            (&Checked::Word(value), _) => Some(value),
+            _ => None,
+        }
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<(&str, Span)> {
+        match self.get(name)? {
+            (Checked::Text(text), span) => Some((text, span)),
+            _ => None,
+        }
+    }
+}
+
+impl Checker<'_> {
+    /// The values of the element, checked against the signature. All that is wrong with them is noted.
+    pub(super) fn values(&mut self, element: &Element<'_>, signature: &'static Signature) -> Values {
+        let mut values = Values::default();
+        self.arguments(element, signature, &mut values);
+        self.properties(element, signature, &mut values);
+        let missing: Vec<&Parameter> = signature
+            .all_properties()
+            .filter(|p| {
+                p.presence == Presence::Required && !element.properties.iter().any(|(n, _)| n.text == p.name)
+            })
+            .collect();
+        for parameter in missing {
+            values.broken = true;
+            let message = format!("`{}` needs the property `{}`", signature.name, parameter.name);
+            let help = format!(
+                "add {}=…: {}, {}",
+                parameter.name,
+                parameter.meaning,
+                parameter.value.describe()
+            );
+            self.note(
+                Problem::new("E303", message)
+                    .label(element.name.span, "here")
+                    .help(help),
+            );
+        }
+        values
+    }
+
+    fn arguments(&mut self, element: &Element<'_>, signature: &'static Signature, values: &mut Values) {
+        for (i, value) in element.arguments.iter().enumerate() {
+            let Some(parameter) = signature.arguments.get(i) else {
+                values.broken = true;
+                self.surplus_argument(element, signature, value, i);
+                break;
+            };
+            self.keep(signature, parameter, value, values);
+        }
+        let needed = signature
+            .arguments
+            .iter()
+            .filter(|p| p.presence == Presence::Required);
+        for parameter in needed.skip(element.arguments.len()) {
+            values.broken = true;
+            let message = format!("`{}` needs a value: {}", signature.name, parameter.meaning);
+            let help = format!(
+                "write {}, for instance: {}",
+                parameter.value.describe(),
+                first_line(signature.example)
+            );
+            self.note(
+                Problem::new("E306", message)
+                    .label(element.name.span, "here")
+                    .help(help),
+            );
+        }
+    }
+
+    fn surplus_argument(
+        &mut self,
+        element: &Element<'_>,
+        signature: &Signature,
+        value: &Value<'_>,
+        taken: usize,
+    ) {
+        let message = match taken {
+            0 => format!(
+                "`{}` takes no value without a name, found {}",
+                signature.name,
+                value.literal.describe()
+            ),
+            _ => format!(
+                "`{}` takes {taken} value(s), found one more: {}",
+                signature.name,
+                value.literal.describe()
+            ),
+        };
+        let help = match signature.all_properties().next() {
+            Some(_) => format!(
+                "its properties are written name=value: {}",
+                listed(signature.all_properties().map(|p| p.name))
+            ),
+            None => format!("for instance: {}", first_line(signature.example)),
+        };
+        let problem = Problem::new("E305", message)
+            .label(value.span, "one too many")
+            .label(element.name.span, "of this");
+        self.note(problem.help(help));
+    }
+
+    fn properties(&mut self, element: &Element<'_>, signature: &'static Signature, values: &mut Values) {
+        for (i, (name, value)) in element.properties.iter().enumerate() {
+            let Some(parameter) = signature.all_properties().find(|p| p.name == name.text) else {
+                values.broken = true;
+                if self.wants_more() {
+                    self.unknown_property(&name.text, name.span, signature);
+                }
+                continue;
+            };
+            // A hostile element may hold many thousands of properties, all but the first few of them repeated.
+            let earlier = element.properties[..i]
+                .iter()
+                .take(64)
+                .find(|(n, _)| n.text == name.text);
+            if let Some((first, _)) = earlier {
+                values.broken = true;
+                let message = format!("the property `{}` is given twice", shortened(&name.text));
+                let problem = Problem::new("E304", message)
+                    .label(name.span, "given again")
+                    .label(first.span, "given first");
+                self.note(problem.help("remove one of them"));
+                continue;
+            }
+            self.keep(signature, parameter, value, values);
+        }
+    }
+
+    fn unknown_property(&mut self, name: &str, span: Span, signature: &'static Signature) {
+        let known: Vec<&str> = signature.all_properties().map(|p| p.name).collect();
+        let mut help = match suggestion(name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`? "),
+            None => String::new(),
+        };
+        if known.is_empty() {
+            help += &format!("`{}` takes no properties", signature.name);
+        } else {
+            help += &format!("`{}` takes {}", signature.name, listed(known));
+        }
+        let message = format!("`{}` has no property `{}`", signature.name, shortened(name));
+        self.note(Problem::new("E302", message).label(span, "unknown").help(help));
+    }
+
+    fn keep(
+        &mut self,
+        signature: &Signature,
+        parameter: &'static Parameter,
+        value: &Value<'_>,
+        values: &mut Values,
+    ) {
+        if let Some(annotation) = &value.annotation {
+            let message = format!("the value of `{}` takes no type annotation", parameter.name);
+            self.note(
+                Problem::new("E312", message)
+                    .label(annotation.span, "here")
+                    .help("remove it with its parentheses"),
+            );
+            values.broken = true;
+        }
+        match self.checked(parameter.value, value) {
+            Ok(checked) => values.found.push((parameter.name, checked, value.span)),
+            Err(problem) => {
+                values.broken = true;
+                let name = if signature.arguments.iter().any(|p| std::ptr::eq(p, parameter)) {
+                    signature.name.to_owned()
+                } else {
+                    format!("{} {}", signature.name, parameter.name)
+                };
+                self.note(problem.about(&name));
+            }
+        }
+    }
+
+    fn checked(&self, expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
+        match expected {
+            ValueType::Length { least, greatest } => self.whole_length(expected, value, least, greatest),
+            ValueType::Distance => self
+                .length(expected, value)
+                .map(|(pixels, _)| Checked::Real(pixels.real())),
+            ValueType::PixelSize => pixel_size(value),
+            ValueType::Sample => self.sample(value),
+            ValueType::Seed => {
+                let number = integer(expected, value)?;
+                // Negative seeds are the two's complement of 64 bits.
+                let wrapped = u64::try_from(number)
+                    .ok()
+                    .or_else(|| i64::try_from(number).ok().map(i64::cast_unsigned));
+                wrapped
+                    .map(Checked::Seed)
+                    .ok_or_else(|| out_of_range(expected, value))
+            }
+            ValueType::Real => real(expected, value).map(Checked::Real),
+            ValueType::PositiveReal => {
+                let number = real(expected, value)?;
+                if number > 0.0 {
+                    Ok(Checked::Real(number))
+                } else {
+                    Err(out_of_range(expected, value))
+                }
+            }
+            ValueType::Choice(numbers) => {
+                let number = integer(expected, value)?;
+                let chosen = numbers.iter().find(|&&n| i128::from(n) == number);
+                chosen
+                    .map(|&n| Checked::Choice(n))
+                    .ok_or_else(|| out_of_range(expected, value))
+            }
+            ValueType::Word(words) => word(words, value),
+            ValueType::Text | ValueType::Path | ValueType::Expression(_) => text(expected, value),
+        }
+    }
+
+    fn sample(&self, value: &Value<'_>) -> Result<Checked, Problem> {
+        let number = integer(ValueType::Sample, value)?;
+        if let Some(sample) = u16::try_from(number).ok().filter(|&n| n <= self.depth.max()) {
+            return Ok(Checked::Sample(sample));
+        }
+        let message = format!(
+            "{number} is no sample of {}: they are 0 to {}",
+            self.depth,
+            self.depth.max()
+        );
+        let mut problem = Problem::new("E402", message).label(value.span, "out of range");
+        if let Some(span) = self.depth_span {
+            problem = problem.label(span, "the depth of all samples");
+        } else if let Some(span) = self.canvas_span {
+            problem = problem.label(span, "the depth is 8 where the canvas does not say it");
+        }
+        let fits = self.depth == Depth::Eight && (0..=65_535).contains(&number);
+        Err(problem.help(if fits {
+            "write a sample in range, or depth=16 at the canvas"
+        } else {
+            "write a sample in range"
+        }))
+    }
+
+    fn whole_length(
+        &self,
+        expected: ValueType,
+        value: &Value<'_>,
+        least: i64,
+        greatest: i64,
+    ) -> Result<Checked, Problem> {
+        let (length, unit) = self.length(expected, value)?;
+        let Some(pixels) = length.whole() else {
+            return Err(self.not_whole(value, length, unit));
+        };
+        match i64::try_from(pixels) {
+            Ok(pixels) if (least..=greatest).contains(&pixels) => Ok(Checked::Length(pixels)),
+            _ => Err(Problem::new(
+                "E402",
+                format!("expected {}, found {pixels} pixels", expected.describe()),
+            )
+            .label(value.span, "out of range")
+            .help("write a length in range")),
+        }
+    }
+
+    fn not_whole(&self, value: &Value<'_>, length: Pixels, unit: Option<&'static str>) -> Problem {
+        let (below, above) = length.nearest();
+        let describe = |pixels: i128| match (unit, self.pixel) {
+            (Some(unit), Some(pixel)) => match in_unit(pixels, pixel, unit) {
+                Some(text) => format!("\"{text}\" ({pixels} px)"),
+                None => format!("{pixels} px"),
+            },
+            _ => format!("{pixels} px"),
+        };
+        let mut problem = Problem::new(
+            "E405",
+            format!(
+                "this length is {} pixels, which is not a whole number",
+                length.real()
+            ),
+        )
+        .label(value.span, "not whole");
+        if let (Some(_), Some(span)) = (unit, self.canvas_span) {
+            problem = problem.label(span, "the side of a pixel is given here");
+        }
+        problem.help(format!(
+            "the nearest lengths are {} and {}",
+            describe(below),
+            describe(above)
+        ))
+    }
+
+    /// A length in pixels, with the unit that it is written in.
+    fn length(
+        &self,
+        expected: ValueType,
+        value: &Value<'_>,
+    ) -> Result<(Pixels, Option<&'static str>), Problem> {
+        let text = match &value.literal {
+            Literal::Number(number) => {
+                return Decimal::parse(number)
+                    .map(|n| (Pixels::of(n), None))
+                    .ok_or_else(|| too_long(value));
+            }
+            Literal::Text(text) => text,
+            Literal::Keyword(_) => return Err(wrong_type(expected, value)),
+        };
+        match written(text) {
+            Written::Pixels(number) => Ok((Pixels::of(number), None)),
+            Written::Metric(number, unit, factor) => {
+                let pixel = self.pixel.ok_or_else(|| self.no_pixel(value, unit))?;
+                Pixels::scaled(number, factor, pixel)
+                    .map(|pixels| (pixels, Some(unit)))
+                    .ok_or_else(|| too_long(value))
+            }
+            Written::TooLong => Err(too_long(value)),
+            Written::UnknownUnit(unit) => Err(unknown_unit(value, unit)),
+            Written::Nonsense => Err(Problem::new(
+                "E404",
+                format!("{} is no length", value.literal.describe()),
+            )
+            .label(value.span, "here")
+            .help("a length is a number of pixels, or a text like \"20mm\" or \"-1.5um\"")),
+        }
+    }
+
+    fn no_pixel(&self, value: &Value<'_>, unit: &str) -> Problem {
+        let mut problem = Problem::new(
+            "E406",
+            format!("a length in {unit} needs the side of a pixel, which the canvas does not say"),
+        )
+        .label(value.span, format!("in {unit}"));
+        if let Some(span) = self.canvas_span {
+            problem = problem.label(span, "`pixel` is missing here");
+        }
+        problem.help("add pixel=\"10um\" (or what it is) to the canvas, or write the length in pixels")
+    }
+}
+
+impl Problem {
+    /// Says in its message which value it is about.
+    fn about(self, name: &str) -> Self {
+        let message = format!("`{name}`: {}", self.message());
+        self.with_message(message)
+    }
+}
+
+fn unknown_unit(value: &Value<'_>, unit: &str) -> Problem {
+    let units = || UNITS.iter().map(|(name, _)| *name).chain(["px"]);
+    let near = suggestion(unit, units())
+        .map(|near| format!("did you mean {near}? "))
+        .unwrap_or_default();
+    Problem::new(
+        "E404",
+        format!("the unit {} is unknown", crate::syntax::quoted(unit)),
+    )
+    .label(value.span, "here")
+    .help(format!("{near}units are {}", listed_plain(units())))
+}
+
+fn pixel_size(value: &Value<'_>) -> Result<Checked, Problem> {
+    let expected = ValueType::PixelSize;
+    let Literal::Text(text) = &value.literal else {
+        return Err(wrong_type(expected, value));
+    };
+    let (number, factor) = match written(text) {
+        Written::Metric(number, _, factor) => (number, factor),
+        Written::TooLong => return Err(too_long(value)),
+        Written::UnknownUnit(unit) => return Err(unknown_unit(value, unit)),
+        Written::Pixels(_) | Written::Nonsense => return Err(wrong_type(expected, value)),
+    };
+    let side = Pixels::scaled(number, factor, 1).and_then(Pixels::whole);
+    let side = side
+        .and_then(|side| u64::try_from(side).ok())
+        .filter(|side| (1..=1_000_000_000_000).contains(side));
+    side.map(Checked::PixelSize).ok_or_else(|| {
+        Problem::new(
+            "E402",
+            "the side of a pixel is a whole number of picometres, 1 pm to 1 m",
+        )
+        .label(value.span, "out of range")
+        .help("for instance \"10um\" or \"0.5nm\"")
+    })
+}
+
+fn integer(expected: ValueType, value: &Value<'_>) -> Result<i128, Problem> {
+    let Literal::Number(number) = value.literal else {
+        return Err(wrong_type(expected, value));
+    };
+    let number = Decimal::parse(number).ok_or_else(|| too_long(value))?;
+    number.integer().ok_or_else(|| wrong_type(expected, value))
+}
+
+fn real(expected: ValueType, value: &Value<'_>) -> Result<f64, Problem> {
+    let Literal::Number(number) = value.literal else {
+        return Err(wrong_type(expected, value));
+    };
+    if let Some(whole) = Decimal::parse(number).and_then(Decimal::integer) {
+        return Ok(whole as f64);
+    }
+    let plain: String = number.chars().filter(|&c| c != '_').collect();
+    let parsed = plain.parse::<f64>().ok().filter(|number| number.is_finite());
+    parsed.ok_or_else(|| out_of_range(expected, value))
+}
+
+fn word(words: &'static [&'static str], value: &Value<'_>) -> Result<Checked, Problem> {
+    let Literal::Text(text) = &value.literal else {
+        return Err(wrong_type(ValueType::Word(words), value));
+    };
+    if let Some(word) = words.iter().find(|word| *word == text) {
+        return Ok(Checked::Word(word));
+    }
+    let near = suggestion(text, words.iter().copied())
+        .map(|near| format!("did you mean \"{near}\"? "))
+        .unwrap_or_default();
+    Err(Problem::new(
+        "E403",
+        format!(
+            "expected {}, found {}",
+            ValueType::Word(words).describe(),
+            value.literal.describe()
+        ),
+    )
+    .label(value.span, "unknown")
+    .help(format!(
+        "{near}the words are {}",
+        listed_plain(words.iter().copied())
+    )))
+}
+
+fn text(expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
+    let Literal::Text(text) = &value.literal else {
+        return Err(wrong_type(expected, value));
+    };
+    if text.is_empty() || text.len() > MAX_STRING || text.contains('\0') {
+        let message = format!(
+            "expected {} of 1 to {MAX_STRING} bytes, found {}",
+            expected.describe(),
+            text.len()
+        );
+        return Err(Problem::new("E402", message)
+            .label(value.span, "out of range")
+            .help("write another text"));
+    }
+    Ok(Checked::Text(text.to_string()))
+}
+
+fn wrong_type(expected: ValueType, value: &Value<'_>) -> Problem {
+    let example = match (expected, &value.literal) {
+        (ValueType::PixelSize, _) => "for instance \"10um\"",
+        (_, Literal::Text(_)) => "write a number without quotes",
+        (ValueType::Text | ValueType::Path | ValueType::Expression(_) | ValueType::Word(_), _) => {
+            "write a text between quotes"
+        }
+        _ => "write a number of this kind",
+    };
+    Problem::new(
+        "E401",
+        format!(
+            "expected {}, found {}",
+            expected.describe(),
+            value.literal.describe()
+        ),
+    )
+    .label(value.span, "not that")
+    .help(example)
+}
+
+fn out_of_range(expected: ValueType, value: &Value<'_>) -> Problem {
+    Problem::new(
+        "E402",
+        format!(
+            "expected {}, found {}",
+            expected.describe(),
+            value.literal.describe()
+        ),
+    )
+    .label(value.span, "out of range")
+    .help("write a number in range")
+}
+
+fn too_long(value: &Value<'_>) -> Problem {
+    Problem::new(
+        "E407",
+        format!(
+            "{} has more digits than can be kept exactly",
+            value.literal.describe()
+        ),
+    )
+    .label(value.span, "too long")
+    .help("write at most 18 digits before and 18 after the decimal point")
+}
+
+/// `a`, `b` and `c`.
+pub(super) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+fn listed_plain<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn first_line(example: &str) -> &str {
+    example.lines().next().unwrap_or(example)
+}

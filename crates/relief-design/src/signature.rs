@@ -1,0 +1,622 @@
+//! The table of node signatures: every word of the design language, what it takes and what it means.
+//!
+//! The checks, the suggestions in problems, [`reference`](crate::reference) and [`schema`](crate::schema) all read
+//! this one table.
+
+use relief_raster::MAX_SIDE;
+
+use crate::tree::Role;
+
+/// The greatest radius of `distance`, in pixels.
+pub const MAX_RADIUS: u32 = 4_096;
+
+/// The most points of one profile or curve.
+pub const MAX_POINTS: usize = 65_536;
+
+/// The longest path or expression, in bytes.
+pub const MAX_STRING: usize = 4_096;
+
+const SIDE: i64 = MAX_SIDE as i64;
+
+/// What a word stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// It describes the document: `relief`, `canvas`, `define`.
+    Document,
+    /// It computes samples.
+    Node,
+    /// It is a parameter of the node it stands in, and takes no role.
+    Parameter,
+}
+
+/// One word of the language.
+#[derive(Debug)]
+pub struct Signature {
+    /// The word.
+    pub name: &'static str,
+    /// What it stands for.
+    pub group: Group,
+    /// What it computes or says.
+    pub meaning: &'static str,
+    /// Its values, in order.
+    pub arguments: &'static [Parameter],
+    /// Its values with a name, but for those of [`PLACEMENT`].
+    pub properties: &'static [Parameter],
+    /// Whether it takes the properties of [`PLACEMENT`].
+    pub placed: bool,
+    /// Its size where none is given; empty where it has none.
+    pub extent: &'static str,
+    /// What may stand between its braces.
+    pub children: &'static [ChildRule],
+    /// A design's lines with it.
+    pub example: &'static str,
+}
+
+/// One value of a word.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it may be.
+    pub value: ValueType,
+    /// Whether it must be given.
+    pub presence: Presence,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// Whether a value must be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It must.
+    Required,
+    /// It need not; this is what it then is.
+    Optional(&'static str),
+}
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueType {
+    /// A whole number of pixels: a number, or a text with a unit.
+    Length {
+        /// The least, in pixels.
+        least: i64,
+        /// The greatest, in pixels.
+        greatest: i64,
+    },
+    /// A distance in pixels that need not be whole: a number, or a text with a unit.
+    Distance,
+    /// The side of a pixel: a text with a metric unit.
+    PixelSize,
+    /// A sample, 0…M.
+    Sample,
+    /// A whole number of 64 bits.
+    Seed,
+    /// Any finite number.
+    Real,
+    /// A finite number above 0.
+    PositiveReal,
+    /// One of these whole numbers.
+    Choice(&'static [i64]),
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A text that is not empty.
+    Text,
+    /// The path of a file.
+    Path,
+    /// An expression in this variable.
+    Expression(&'static str),
+}
+
+impl ValueType {
+    /// What it may be, for a sentence.
+    #[must_use]
+    pub fn describe(self) -> String {
+        match self {
+            Self::Length { least, greatest } => {
+                format!("a length of {} to {} pixels", power(least), power(greatest))
+            }
+            Self::Distance => "a distance in pixels, or a text with a unit".into(),
+            Self::PixelSize => "a text with a metric unit, \"1nm\" to \"1m\"".into(),
+            Self::Sample => "a sample, 0 to M".into(),
+            Self::Seed => "a whole number, −2^63 to 2^64 − 1".into(),
+            Self::Real => "a number".into(),
+            Self::PositiveReal => "a number above 0".into(),
+            Self::Choice(numbers) => numbers
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(" or "),
+            Self::Word(words) => words
+                .iter()
+                .map(|word| format!("\"{word}\""))
+                .collect::<Vec<_>>()
+                .join(" or "),
+            Self::Text => "a text".into(),
+            Self::Path => "the path of a file".into(),
+            Self::Expression(variable) => format!("an expression in {variable}"),
+        }
+    }
+}
+
+/// A number, as a power of two where it is a great one.
+fn power(number: i64) -> String {
+    let magnitude = number.unsigned_abs();
+    let sign = if number < 0 { "−" } else { "" };
+    if magnitude >= 1 << 20 && magnitude.is_power_of_two() {
+        format!("{sign}2^{}", magnitude.trailing_zeros())
+    } else {
+        format!("{sign}{magnitude}")
+    }
+}
+
+/// What may stand between the braces of a word.
+#[derive(Debug)]
+pub struct ChildRule {
+    /// The role of a node, or the name of a parameter.
+    pub child: ChildName,
+    /// How often.
+    pub count: Count,
+}
+
+/// What a child is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChildName {
+    /// A node in this role.
+    Role(Role),
+    /// A node without a role.
+    Node,
+    /// A parameter of this name.
+    Parameter(&'static str),
+}
+
+/// How often a child stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// Once.
+    One,
+    /// Once or not at all.
+    AtMostOne,
+    /// Any number of times.
+    Any,
+    /// Once or more.
+    Some,
+    /// Once, or another child with this count in its place.
+    OneOf,
+}
+
+const fn required(name: &'static str, value: ValueType, meaning: &'static str) -> Parameter {
+    Parameter {
+        name,
+        value,
+        presence: Presence::Required,
+        meaning,
+    }
+}
+
+const fn optional(
+    name: &'static str,
+    value: ValueType,
+    default: &'static str,
+    meaning: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        value,
+        presence: Presence::Optional(default),
+        meaning,
+    }
+}
+
+const fn role(role: Role, count: Count) -> ChildRule {
+    ChildRule {
+        child: ChildName::Role(role),
+        count,
+    }
+}
+
+const fn parameter(name: &'static str, count: Count) -> ChildRule {
+    ChildRule {
+        child: ChildName::Parameter(name),
+        count,
+    }
+}
+
+const OFFSET: ValueType = ValueType::Length {
+    least: -(1 << 44),
+    greatest: 1 << 44,
+};
+const SIZE: ValueType = ValueType::Length {
+    least: 1,
+    greatest: SIDE,
+};
+const COMPONENT: ValueType = ValueType::Length {
+    least: -SIDE,
+    greatest: SIDE,
+};
+
+/// Where a node lies in its parent's coordinates, and its size: every node takes these.
+pub static PLACEMENT: [Parameter; 4] = [
+    optional("x", OFFSET, "0", "the column of the parent at which it begins"),
+    optional("y", OFFSET, "0", "the row of the parent at which it begins"),
+    optional("width", SIZE, "its default extent", "its columns"),
+    optional("height", SIZE, "its default extent", "its rows"),
+];
+
+const PARENT: &str = "that of its parent";
+const OWN: &str = "its own size; a given width or height crops it or pads it with 0";
+
+const BLANK: Signature = Signature {
+    name: "",
+    group: Group::Node,
+    meaning: "",
+    arguments: &[],
+    properties: &[],
+    placed: true,
+    extent: PARENT,
+    children: &[],
+    example: "",
+};
+
+const DOCUMENT: Signature = Signature {
+    group: Group::Document,
+    placed: false,
+    extent: "",
+    ..BLANK
+};
+const INNER: Signature = Signature {
+    group: Group::Parameter,
+    placed: false,
+    extent: "",
+    ..BLANK
+};
+
+/// All words, in the order in which the reference lists them.
+pub static SIGNATURES: [Signature; 24] = [
+    Signature {
+        name: "relief",
+        meaning: "Says that the file is a design, and of which version of the language. It stands first.",
+        properties: &[required(
+            "version",
+            ValueType::Choice(&[1]),
+            "the version of the language",
+        )],
+        example: "relief version=1",
+        ..DOCUMENT
+    },
+    Signature {
+        name: "canvas",
+        meaning: "The raster that the root fills.",
+        properties: &[
+            required("width", SIZE, "its columns"),
+            required("height", SIZE, "its rows"),
+            optional(
+                "pixel",
+                ValueType::PixelSize,
+                "none: lengths are in pixels",
+                "the side of a pixel",
+            ),
+            optional(
+                "depth",
+                ValueType::Choice(&[8, 16]),
+                "8",
+                "the bits of a sample: M is 255 or 65 535",
+            ),
+        ],
+        example: "canvas width=\"20mm\" height=\"12mm\" pixel=\"10um\" depth=8",
+        ..DOCUMENT
+    },
+    Signature {
+        name: "define",
+        meaning: "Names a node, which `use` then puts anywhere. It is computed once. A definition without a size \
+                  takes that of the parent in which it is used.",
+        arguments: &[required("name", ValueType::Text, "the name that `use` refers to")],
+        children: &[ChildRule {
+            child: ChildName::Node,
+            count: Count::One,
+        }],
+        example: "define \"dot\" { disc diameter=5 value=200 }",
+        ..DOCUMENT
+    },
+    Signature {
+        name: "use",
+        meaning: "The node of a definition. Its x and y are added to those of the defined node.",
+        arguments: &[required("name", ValueType::Text, "the name of a definition")],
+        properties: &[
+            optional("x", OFFSET, "0", "moves the defined node to the right"),
+            optional("y", OFFSET, "0", "moves the defined node down"),
+        ],
+        placed: false,
+        extent: "that of the defined node",
+        example: "(add)use \"dot\" x=10 y=20",
+        ..BLANK
+    },
+    Signature {
+        name: "fill",
+        meaning: "The same sample everywhere.",
+        properties: &[required("value", ValueType::Sample, "the sample")],
+        example: "fill value=128",
+        ..BLANK
+    },
+    Signature {
+        name: "image",
+        meaning: "A picture: PNG, TIFF, PGM or BMP. Colour becomes gray as (2126 r + 7152 g + 722 b + 5000) / 10000; \
+                  8 to 16 bits multiplies by 257; 16 to 8 is (v + 128) / 257.",
+        arguments: &[required(
+            "file",
+            ValueType::Path,
+            "the path of the file, relative to the design file",
+        )],
+        extent: OWN,
+        example: "image \"logo.png\" x=\"2mm\" y=\"1mm\"",
+        ..BLANK
+    },
+    Signature {
+        name: "ramp",
+        meaning: "from + round((to − from)·i / (n − 1)), rounded half away from zero, with i along the axis and n the \
+                  extent along it; from where n = 1.",
+        properties: &[
+            required(
+                "axis",
+                ValueType::Word(&["x", "y"]),
+                "the axis along which it changes",
+            ),
+            required("from", ValueType::Sample, "the first sample"),
+            required("to", ValueType::Sample, "the last sample"),
+        ],
+        example: "ramp axis=\"x\" from=0 to=255",
+        ..BLANK
+    },
+    Signature {
+        name: "disc",
+        meaning: "The pixels whose centre is within D/2 of the centre of the D×D square: \
+                  (2i − D + 1)² + (2j − D + 1)² ≤ D². The others are 0.",
+        properties: &[
+            required("diameter", SIZE, "D"),
+            required("value", ValueType::Sample, "the sample inside"),
+        ],
+        extent: OWN,
+        example: "disc diameter=\"0.2mm\" value=255",
+        ..BLANK
+    },
+    Signature {
+        name: "noise",
+        meaning: "White noise: the top 8 or 16 bits of the SplitMix64 finaliser of \
+                  seed + x·0x9E3779B97F4A7C15 + y·0xC2B2AE3D27D4EB4F, wrapping, in its own coordinates.",
+        properties: &[required("seed", ValueType::Seed, "tells one noise from another")],
+        example: "noise seed=42",
+        ..BLANK
+    },
+    Signature {
+        name: "repeat",
+        meaning: "The pattern, repeated along the axes: sample (x, y) is P((x − px) mod step-x, (y − py) mod step-y) \
+                  with (px, py) the pattern's offset. A step larger than the pattern leaves zeros; for a smaller one \
+                  there is `lattice`.",
+        properties: &[
+            optional(
+                "step-x",
+                SIZE,
+                "the pattern's width",
+                "the columns from one copy to the next",
+            ),
+            optional(
+                "step-y",
+                SIZE,
+                "the pattern's height",
+                "the rows from one copy to the next",
+            ),
+        ],
+        children: &[role(Role::Pattern, Count::One)],
+        example: "repeat step-x=120 {\n    (pattern)image \"cell.png\"\n}",
+        ..BLANK
+    },
+    Signature {
+        name: "lattice",
+        meaning: "Copies of the pattern with their top-left at its offset + i·u + j·v for all integers i and j. A pixel \
+                  takes the samples of all copies that cover it, at most 16 384: `mean` of those other than 0, \
+                  (2·sum + n) / (2·n), 0 if none; `max`; `min` of those other than 0; `sum`, at most M; `last`, the \
+                  sample other than 0 of the copy with the greatest (j, i).",
+        properties: &[optional(
+            "blend",
+            ValueType::Word(&["mean", "max", "min", "sum", "last"]),
+            "\"mean\"",
+            "how copies that overlap are folded",
+        )],
+        children: &[
+            parameter("u", Count::One),
+            parameter("v", Count::One),
+            role(Role::Pattern, Count::One),
+        ],
+        example: "lattice blend=\"mean\" {\n    u 90 20\n    v -15 85\n    (pattern)image \"cell.png\"\n}",
+        ..BLANK
+    },
+    Signature {
+        name: "distance",
+        meaning: "A function of the distance d to the nearest white pixel (other than 0) of the mask. Pixels outside \
+                  the mask's extent are black; its white pixels outside this node's extent count.",
+        properties: &[required(
+            "radius",
+            ValueType::Length {
+                least: 0,
+                greatest: MAX_RADIUS as i64,
+            },
+            "R: greater distances are not told apart",
+        )],
+        children: &[role(Role::Mask, Count::One), parameter("profile", Count::One)],
+        example: "distance radius=40 {\n    (mask)image \"logo.png\"\n    profile \"255 * (1 - (d / 40) ^ 2)\" beyond=0\n}",
+        ..BLANK
+    },
+    Signature {
+        name: "map",
+        meaning: "The source through a table of M + 1 samples.",
+        children: &[
+            role(Role::Source, Count::One),
+            parameter("gamma", Count::OneOf),
+            parameter("invert", Count::OneOf),
+            parameter("levels", Count::OneOf),
+            parameter("curve", Count::OneOf),
+            parameter("expression", Count::OneOf),
+        ],
+        example: "map {\n    (source)image \"photo.png\"\n    gamma 2.2\n}",
+        ..BLANK
+    },
+    Signature {
+        name: "threshold",
+        meaning: "M where the source is at least the level, else 0.",
+        properties: &[required("level", ValueType::Sample, "the level")],
+        children: &[role(Role::Source, Count::One)],
+        example: "threshold level=128 {\n    (source)image \"photo.png\"\n}",
+        ..BLANK
+    },
+    Signature {
+        name: "compose",
+        meaning: "Folds its children in the order written, starting from acc = 0. By the role of a child with sample \
+                  v: `base` is v; `add` acc + v, at most M; `subtract` acc − v, at least 0; `multiply` \
+                  (acc·v + ⌊M/2⌋) / M; `mean` (acc + v + 1) / 2; `max` and `min`; `over` v where it is not 0, else \
+                  acc; `mask` acc where v is not 0, else 0. A child is 0 outside its own extent and takes part there \
+                  like anywhere.",
+        children: &[
+            role(Role::Base, Count::Any),
+            role(Role::Add, Count::Any),
+            role(Role::Subtract, Count::Any),
+            role(Role::Multiply, Count::Any),
+            role(Role::Mean, Count::Any),
+            role(Role::Max, Count::Any),
+            role(Role::Min, Count::Any),
+            role(Role::Over, Count::Any),
+            role(Role::Mask, Count::Any),
+        ],
+        example: "compose {\n    (base)fill value=200\n    (subtract)disc diameter=50 value=100\n}",
+        ..BLANK
+    },
+    Signature {
+        name: "u",
+        meaning: "The first vector of a lattice.",
+        arguments: &[
+            required("x", COMPONENT, "its horizontal component"),
+            required("y", COMPONENT, "its vertical component"),
+        ],
+        example: "u 90 20",
+        ..INNER
+    },
+    Signature {
+        name: "v",
+        meaning: "The second vector of a lattice, not parallel to the first.",
+        arguments: &[
+            required("x", COMPONENT, "its horizontal component"),
+            required("y", COMPONENT, "its vertical component"),
+        ],
+        example: "v \"-0.15mm\" \"0.85mm\"",
+        ..INNER
+    },
+    Signature {
+        name: "profile",
+        meaning: "z = f(d), rounded half away from zero and clamped to 0…M: an expression, or points between which it \
+                  is linear, constant before the first and after the last.",
+        arguments: &[optional(
+            "f",
+            ValueType::Expression("d"),
+            "the points",
+            "f, with d in pixels",
+        )],
+        properties: &[optional(
+            "beyond",
+            ValueType::Sample,
+            "f(R)",
+            "the sample where no white pixel is within R",
+        )],
+        children: &[parameter("point", Count::Any)],
+        example: "profile {\n    point 0 255\n    point 12.5 100\n    point 40 0\n}",
+        ..INNER
+    },
+    Signature {
+        name: "curve",
+        meaning: "A curve of the sample v: linear between its points, constant before the first and after the last, \
+                  rounded half away from zero and clamped to 0…M.",
+        children: &[parameter("point", Count::Some)],
+        example: "curve {\n    point 0 20\n    point 128 200\n    point 255 255\n}",
+        ..INNER
+    },
+    Signature {
+        name: "point",
+        meaning: "A point of a profile (d, z) or of a curve (v, z). Points stand in ascending order.",
+        arguments: &[
+            required("at", ValueType::Distance, "d in pixels or with a unit, or v"),
+            required("z", ValueType::Real, "the value there"),
+        ],
+        example: "point 12.5 100",
+        ..INNER
+    },
+    Signature {
+        name: "gamma",
+        meaning: "z = M·(v / M)^G, rounded half away from zero.",
+        arguments: &[required("G", ValueType::PositiveReal, "the exponent")],
+        example: "gamma 2.2",
+        ..INNER
+    },
+    Signature {
+        name: "invert",
+        meaning: "z = M − v.",
+        example: "invert",
+        ..INNER
+    },
+    Signature {
+        name: "levels",
+        meaning: "Linear from (in-low, out-low) to (in-high, out-high), constant outside, rounded half away from zero. \
+                  in-low is less than in-high; out-low may be greater than out-high.",
+        arguments: &[
+            required(
+                "in-low",
+                ValueType::Sample,
+                "the sample that becomes out-low, as all below",
+            ),
+            required(
+                "in-high",
+                ValueType::Sample,
+                "the sample that becomes out-high, as all above",
+            ),
+            required("out-low", ValueType::Sample, "what in-low becomes"),
+            required("out-high", ValueType::Sample, "what in-high becomes"),
+        ],
+        example: "levels 20 235 0 255",
+        ..INNER
+    },
+    Signature {
+        name: "expression",
+        meaning: "z = f(v) with v in 0…M, rounded half away from zero and clamped to 0…M.",
+        arguments: &[required("f", ValueType::Expression("v"), "f")],
+        example: "expression \"255 * sin(v / 255 * pi / 2)\"",
+        ..INNER
+    },
+];
+
+impl Signature {
+    /// The signature of this word.
+    #[must_use]
+    pub fn of(name: &str) -> Option<&'static Self> {
+        SIGNATURES.iter().find(|signature| signature.name == name)
+    }
+
+    /// All its properties, with those of [`PLACEMENT`].
+    pub fn all_properties(&self) -> impl Iterator<Item = &'static Parameter> {
+        self.properties
+            .iter()
+            .chain(if self.placed { PLACEMENT.iter() } else { [].iter() })
+    }
+
+    /// The roles that its children may take.
+    pub fn roles(&self) -> impl Iterator<Item = Role> {
+        self.children.iter().filter_map(|rule| match rule.child {
+            ChildName::Role(role) => Some(role),
+            _ => None,
+        })
+    }
+
+    /// The parameters that may stand between its braces.
+    pub fn parameters(&self) -> impl Iterator<Item = &'static str> {
+        self.children.iter().filter_map(|rule| match rule.child {
+            ChildName::Parameter(name) => Some(name),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! The syntax of a design file: KDL 2, read into elements with their places.
+//!
+//! Why not the `kdl` crate, which `format` uses: on text from outside it is not safe (version 6.7 overflows the
+//! stack on 16 kB of `=` or `}`, and takes time exponential in the depth of nested `/-{`), it stores numbers as
+//! `f64`, where lengths need every digit, and it takes about 0.4 µs per byte. This reader is strict, linear in
+//! the text and bounded in depth; the tests compare it with that crate.
+
+mod characters;
+mod reader;
+mod strings;
+
+use std::borrow::Cow;
+
+pub(crate) use reader::read;
+
+/// The longest design file, in bytes: 16 MiB.
+pub const MAX_TEXT: usize = 16 << 20;
+
+/// The deepest nesting of braces, and of nodes once every `use` is followed.
+pub const MAX_DEPTH: usize = 64;
+
+/// The deepest nesting of children blocks that are commented out with `/-`.
+pub const MAX_SLASHDASH_DEPTH: usize = 4;
+
+/// A piece of the text: bytes `start..end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub(crate) struct Span {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl Span {
+    pub(crate) const fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+}
+
+/// A word with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Name<'a> {
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) span: Span,
+}
+
+/// A KDL value as written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Literal<'a> {
+    /// A string, unquoted, with its escapes resolved.
+    Text(Cow<'a, str>),
+    /// A number as written, for instance `-1_000.5e3` or `0x1F`.
+    Number(&'a str),
+    /// `#true`, `#false`, `#null`, `#inf`, `#-inf` or `#nan`.
+    Keyword(&'a str),
+}
+
+impl Literal<'_> {
+    /// What it is, for a sentence.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Text(text) => format!("the text {}", quoted(text)),
+            Self::Number(text) => format!("the number {}", shortened(text)),
+            Self::Keyword(text) => format!("the keyword {text}"),
+        }
+    }
+}
+
+/// A value with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Value<'a> {
+    pub(crate) literal: Literal<'a>,
+    pub(crate) annotation: Option<Name<'a>>,
+    pub(crate) span: Span,
+}
+
+/// A KDL node as written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Element<'a> {
+    pub(crate) annotation: Option<Name<'a>>,
+    pub(crate) name: Name<'a>,
+    pub(crate) arguments: Vec<Value<'a>>,
+    pub(crate) properties: Vec<(Name<'a>, Value<'a>)>,
+    pub(crate) children: Vec<Element<'a>>,
+    /// The whole of it, from its annotation to the end of its children.
+    pub(crate) span: Span,
+}
+
+/// The text in quotes, cut where it is long.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", shortened(text).escape_debug())
+}
+
+/// At most 60 characters of the text.
+pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+    }
+}
