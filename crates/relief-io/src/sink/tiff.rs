@@ -302,3 +302,162 @@ fn resolution(pixel: Option<u64>) -> ((u32, u32), u64) {
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+    use std::sync::{Arc, Mutex};
+
+    use relief_engine::sink::{Band, Sink};
+    use relief_raster::{Depth, Rect};
+    use tiff::decoder::{Decoder, DecodingResult};
+
+    use super::*;
+    use crate::sink::{FileSink, Target};
+
+    /// A writer whose bytes can be looked at afterwards.
+    #[derive(Clone, Default)]
+    struct Bytes(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Bytes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn raster(width: u64, height: u64, depth: Depth) -> Raster {
+        Raster {
+            width,
+            height,
+            depth,
+            pixel: Some(1_000_000),
+        }
+    }
+
+    fn number(file: &[u8], start: u64, bytes: u64) -> u64 {
+        let field = &file[start as usize..(start + bytes) as usize];
+        field
+            .iter()
+            .rev()
+            .fold(0, |number, &byte| number << 8 | u64::from(byte))
+    }
+
+    /// The values of a tag whose type has this size, read by the specification.
+    fn values(file: &[u8], tag: u64) -> Vec<u64> {
+        let big = number(file, 2, 2) == 43;
+        let (offset, count, entry) = if big { (8, 8, 20) } else { (4, 2, 12) };
+        let directory = number(file, if big { 8 } else { 4 }, offset);
+        let entries = (0..number(file, directory, count)).map(|i| directory + count + i * entry);
+        let found = entries
+            .into_iter()
+            .find(|&at| number(file, at, 2) == tag)
+            .expect("the tag is there");
+        let size = match number(file, found + 2, 2) {
+            3 => 2,
+            4 => 4,
+            16 => 8,
+            other => panic!("type {other}"),
+        };
+        let n = number(file, found + 4, offset);
+        let value = found + 4 + offset;
+        let start = if n * size <= offset {
+            value
+        } else {
+            number(file, value, offset)
+        };
+        (0..n).map(|i| number(file, start + i * size, size)).collect()
+    }
+
+    /// Everything before the samples.
+    fn head(raster: &Raster, kind: Option<Kind>) -> Vec<u8> {
+        let mut file = Vec::new();
+        Layout::new(raster, kind).write(raster, &mut file).unwrap();
+        file
+    }
+
+    #[test]
+    fn strips_follow_one_another_from_the_end_of_the_head_to_the_end_of_the_samples() {
+        for (width, height, depth) in [
+            (1, 1, Depth::Eight),
+            (7, 100_000, Depth::Sixteen),
+            (70_000, 3, Depth::Eight),
+            (65_536, 65_535, Depth::Eight),
+            (65_536, 65_536, Depth::Eight),
+            (2_000_000, 1_800_000, Depth::Eight),
+            (1_000, 4_000_000_000, Depth::Sixteen),
+            (4_294_967_295, 4_294_967_295, Depth::Eight),
+        ] {
+            let raster = raster(width, height, depth);
+            let file = head(&raster, None);
+            let (offsets, lengths) = (values(&file, 273), values(&file, 279));
+            let rows = values(&file, 278)[0];
+            assert_eq!(offsets.len() as u64, height.div_ceil(rows));
+            assert!(offsets.len() <= 65_536, "{} strips", offsets.len());
+            let mut next = file.len() as u64;
+            for (offset, length) in offsets.iter().zip(&lengths) {
+                assert_eq!(*offset, next);
+                next += length;
+            }
+            assert_eq!(
+                u128::from(next),
+                file.len() as u128 + raster.bytes(),
+                "{width} × {height}"
+            );
+            assert!(lengths.iter().rev().skip(1).all(|&length| length >= STRIP_BYTES));
+        }
+    }
+
+    #[test]
+    fn a_file_is_classic_up_to_4_gib_and_big_past_that() {
+        let width = 65_536;
+        let version = |height| number(&head(&raster(width, height, Depth::Eight), None), 2, 2);
+        // The head of 65 536 strips takes 524 508 bytes: a little more than 8 rows.
+        assert_eq!(version(65_526), 42);
+        assert_eq!(version(65_528), 43);
+        assert_eq!(version(65_536), 43);
+    }
+
+    #[test]
+    fn a_big_tiff_decodes_to_the_samples_written() {
+        for (width, height) in [(1, 1), (301, 997)] {
+            let raster = raster(width, height, Depth::Sixteen);
+            let samples: Vec<u16> = (0..width * height)
+                .map(|i| (i * 40_503 % 65_521) as u16)
+                .collect();
+            let bytes = Bytes::default();
+            let mut sink = FileSink::with(Target::Writer(Box::new(bytes.clone())), Box::new(Tiff::big()));
+            sink.begin(&raster).unwrap();
+            let rect = Rect::sized(width, height);
+            sink.write(&Band {
+                rect,
+                samples: Samples::Sixteen(&samples),
+            })
+            .unwrap();
+            sink.finish().unwrap();
+            let file = bytes.0.lock().unwrap();
+            assert_eq!(file[..16], *b"II\x2B\0\x08\0\0\0\x10\0\0\0\0\0\0\0");
+            let mut decoder = Decoder::new(Cursor::new(&*file)).unwrap();
+            assert_eq!(decoder.dimensions().unwrap(), (width as u32, height as u32));
+            let DecodingResult::U16(decoded) = decoder.read_image().unwrap() else {
+                panic!("16 bits")
+            };
+            assert!(decoded == samples);
+        }
+    }
+
+    #[test]
+    fn the_resolution_is_exact_where_its_fraction_fits() {
+        assert_eq!(resolution(Some(10_000_000)), ((1_000, 1), 3)); // 10 µm
+        assert_eq!(resolution(Some(1_000_000)), ((10_000, 1), 3)); // 1 µm
+        assert_eq!(resolution(Some(1_000_000_000_000)), ((1, 100), 3)); // 1 m
+        assert_eq!(resolution(None), ((1, 1), 1));
+        for pixel in [1, 3, u64::MAX] {
+            let ((x, y), _) = resolution(Some(pixel));
+            assert!(x > 0 && y > 0, "{pixel}");
+        }
+    }
+}

@@ -227,7 +227,8 @@ impl Chunks {
 fn refuse_unread(decoder: &mut Decoder<Input>) -> Result<(), Failure> {
     let mut tag = |tag| decoder.find_tag_unsigned::<u16>(tag);
     let planar = tag(Tag::PlanarConfiguration)?.unwrap_or(1);
-    if planar != PlanarConfiguration::Chunky.to_u16() {
+    let samples = tag(Tag::SamplesPerPixel)?.unwrap_or(1);
+    if planar != PlanarConfiguration::Chunky.to_u16() && samples > 1 {
         return Err(Failure::unsupported(
             "its colours lie in planes of their own; save it with interleaved colours",
         ));
