@@ -30,7 +30,7 @@ fn read(files: &Files, path: &str, depth: Depth) -> Result<Rows, ImageError> {
     })?;
     Ok(rows
         .into_iter()
-        .map(|row| row.expect("every row comes"))
+        .map(|row| row.unwrap())
         .collect())
 }
 
@@ -302,7 +302,7 @@ fn tiff_features_that_would_be_misread_are_refused() {
     let cases = [
         (
             tiff::Picture {
-                tags: vec![(284, 2)],
+                planar: true,
                 ..tiff_picture(8, 3, 2)
             },
             "planes",
@@ -334,6 +334,29 @@ fn tiff_features_that_would_be_misread_are_refused() {
         let message = message(read_bytes(&picture.bytes(), Depth::Eight));
         assert!(message.contains(part), "{message:?} does not say {part:?}");
     }
+}
+
+#[test]
+fn a_tiff_whose_numbers_overflow_its_decoder_is_refused() {
+    let picture = tiff::Picture {
+        planar: true,
+        ..tiff_picture(8, 4, 2)
+    };
+    let mut bytes = picture.bytes();
+    let entry = [1, 1, 4, 0, 1, 0, 0, 0]; // ImageLength, one LONG
+    let place = bytes.windows(8).position(|field| field == entry).unwrap();
+    bytes[place + 8..place + 12].fill(0xFF);
+    assert!(message(read_bytes(&bytes, Depth::Eight)).contains("picture"));
+}
+
+#[test]
+fn a_design_learns_the_size_of_a_picture() {
+    use relief_design::ImageSizes;
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("a.png"), png_picture(2, 8, false).bytes()).unwrap();
+    let files = Files::new(folder.path());
+    assert_eq!(files.size("a.png"), Ok((13, 11)));
+    assert!(files.size("b.png").unwrap_err().contains("b.png"));
 }
 
 fn netpbm(kind: u8, max: u16, width: usize, samples: &[u16]) -> Vec<u8> {

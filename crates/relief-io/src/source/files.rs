@@ -5,6 +5,7 @@ use std::io::{BufReader, Read, Seek};
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 
+use relief_design::ImageSizes;
 use relief_engine::source::{ImageError, ImageInfo, ImageSource};
 use relief_raster::Depth;
 
@@ -126,6 +127,15 @@ impl ImageSource for Files {
         self.open(path)
             .and_then(|picture| picture.read(&mut GrayRows::new(depth, row)))
             .map_err(|failure| self.name(path, &failure))
+    }
+}
+
+impl ImageSizes for Files {
+    fn size(&self, path: &str) -> Result<(u64, u64), String> {
+        let picture = self
+            .open(path)
+            .map_err(|failure| self.name(path, &failure).to_string())?;
+        Ok((picture.info().width, picture.info().height))
     }
 }
 

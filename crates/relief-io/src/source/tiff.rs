@@ -5,12 +5,13 @@
 //! strip is held whole. Of extra samples, a first one that is unassociated α counts; colour with associated α has been
 //! multiplied by it already and is taken as it is; the others are ignored.
 
+use std::panic::AssertUnwindSafe;
+
 use relief_engine::source::ImageInfo;
 use relief_raster::Depth;
-use tiff::ColorType;
-use tiff::TiffError;
 use tiff::decoder::Decoder;
 use tiff::tags::{CompressionMethod, PlanarConfiguration, SampleFormat, Tag};
+use tiff::{ColorType, TiffError, TiffResult};
 
 use super::failure::Failure;
 use super::files::{Input, Picture};
@@ -46,7 +47,7 @@ struct Chunks {
 
 impl Tiff {
     pub(super) fn open(input: Input, limits: &Limits) -> Result<Self, Failure> {
-        let mut decoder = Decoder::new(input)?;
+        let mut decoder = guarded(|| Decoder::new(input))?;
         let mut budget = tiff::decoder::Limits::default();
         budget.decoding_buffer_size = limits.memory_bytes();
         budget.intermediate_buffer_size = limits.memory_bytes();
@@ -61,7 +62,7 @@ impl Tiff {
         let depth = if bits == 16 { Depth::Sixteen } else { Depth::Eight };
         let pixels = Pixels { channels, depth };
         let chunks = Chunks::new(
-            decoder.chunk_dimensions(),
+            guarded(|| Ok(decoder.chunk_dimensions()))?,
             (width, height),
             u64::from(bits) * samples as u64,
         )?;
@@ -94,7 +95,7 @@ impl Tiff {
         } = self.chunks;
         for column in 0..across {
             let index = u32::try_from(number * across + column).map_err(Failure::damaged)?;
-            let layout = self.decoder.image_chunk_buffer_layout(index)?;
+            let layout = guarded(|| self.decoder.image_chunk_buffer_layout(index))?;
             if layout.sample_format != SampleFormat::Uint {
                 return Err(Failure::unsupported("its samples are not unsigned integers"));
             }
@@ -103,11 +104,11 @@ impl Tiff {
                 let into = band
                     .get_mut(..layout.len)
                     .ok_or_else(|| disagreement(layout.len, bytes))?;
-                self.decoder.read_chunk_bytes(index, into)?;
+                guarded(|| self.decoder.read_chunk_bytes(index, into))?;
                 continue;
             }
             chunk.resize(layout.len, 0);
-            self.decoder.read_chunk_bytes(index, chunk)?;
+            guarded(|| self.decoder.read_chunk_bytes(index, chunk))?;
             let stride = layout.row_stride.map_or(1, |stride| stride.get());
             let start = usize::try_from(column * chunk_row_bytes).map_err(Failure::damaged)?;
             let step = usize::try_from(row_bytes).map_err(Failure::damaged)?;
@@ -283,6 +284,15 @@ fn disagreement(needed: usize, bytes: usize) -> Failure {
     Failure::damaged(format!(
         "a strip or tile has {needed} bytes where {bytes} have room"
     ))
+}
+
+/// What the decoder makes of the file. Some of its checks are assertions, on numbers that stand in the file: where one
+/// of them panics, the file is damaged. The decoder is not used any more after that.
+fn guarded<T>(work: impl FnOnce() -> TiffResult<T>) -> Result<T, Failure> {
+    match std::panic::catch_unwind(AssertUnwindSafe(work)) {
+        Ok(result) => result.map_err(Failure::from),
+        Err(_) => Err(Failure::damaged("its numbers contradict one another")),
+    }
 }
 
 impl From<TiffError> for Failure {

@@ -105,15 +105,23 @@ impl Picture {
     fn chunks(&self) -> Vec<Vec<u8>> {
         let (width, height) = self.tiles.unwrap_or((self.width, 3));
         let mut chunks = Vec::new();
-        for y in (0..self.height).step_by(height as usize) {
-            for x in (0..self.width).step_by(width as usize) {
-                // Tiles are padded at the right and at the bottom, strips are not.
-                let rows = if self.tiles.is_some() {
-                    height
-                } else {
-                    height.min(self.height - y)
-                };
-                chunks.push(self.chunk(x, y, width, rows));
+        let all = 0..self.channels;
+        let planes: Vec<_> = if self.planar {
+            all.map(|c| c..c + 1).collect()
+        } else {
+            vec![all]
+        };
+        for plane in planes {
+            for y in (0..self.height).step_by(height as usize) {
+                for x in (0..self.width).step_by(width as usize) {
+                    // Tiles are padded at the right and at the bottom, strips are not.
+                    let rows = if self.tiles.is_some() {
+                        height
+                    } else {
+                        height.min(self.height - y)
+                    };
+                    chunks.push(self.chunk(x, y, width, rows, plane.clone()));
+                }
             }
         }
         chunks
