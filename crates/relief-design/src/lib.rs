@@ -38,11 +38,15 @@
 //! A design comes from outside: its size, its depth, the number of its nodes and the work of its tables are bounded,
 //! and no text makes this crate panic, overflow or run long.
 
+mod codes;
 mod draft;
 mod expression;
+mod format;
 mod length;
+mod reference;
 mod report;
 mod resolve;
+mod schema;
 mod signature;
 mod suggestion;
 mod syntax;
@@ -52,9 +56,13 @@ pub mod tree;
 use std::collections::HashMap;
 use std::collections::HashSet;
 
+pub use codes::{codes, explain};
 pub use draft::MAX_TABLE_WORK;
+pub use format::format;
+pub use reference::reference;
 pub use report::{MAX_PROBLEMS, Pointer, Problem, Report};
 pub use resolve::{MAX_COPIES, MAX_NODES};
+pub use schema::schema;
 pub use signature::{
     ChildName, ChildRule, Count, Group, MAX_POINTS, MAX_RADIUS, MAX_STRING, PLACEMENT, Parameter, Presence,
     SIGNATURES, Signature, ValueType,

@@ -1,17 +1,19 @@
 //! The syntax of a design file: KDL 2, read into elements with their places.
 //!
-//! Why not the `kdl` crate, which `format` uses: on text from outside it is not safe (version 6.7 overflows the
+//! Why not the `kdl` crate: on text from outside it is not safe (version 6.7 overflows the
 //! stack on 16 kB of `=` or `}`, and takes time exponential in the depth of nested `/-{`), it stores numbers as
-//! `f64`, where lengths need every digit, and it takes about 0.4 µs per byte. This reader is strict, linear in
+//! `f64`, where lengths need every digit, and its layout drops comments. This reader is strict, linear in
 //! the text and bounded in depth; the tests compare it with that crate.
 
 mod characters;
 mod reader;
 mod strings;
+mod tokens;
 
 use std::borrow::Cow;
 
 pub(crate) use reader::read;
+pub(crate) use tokens::{Token, tokens};
 
 /// The longest design file, in bytes: 16 MiB.
 pub const MAX_TEXT: usize = 16 << 20;
@@ -96,4 +98,28 @@ pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
         None => Cow::Borrowed(text),
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
     }
+}
+
+/// Whether two texts say the same, but for where they say it.
+pub(crate) fn same(first: &[Element<'_>], second: &[Element<'_>]) -> bool {
+    let same_value = |a: &Value<'_>, b: &Value<'_>| {
+        a.annotation.as_ref().map(|n| &n.text) == b.annotation.as_ref().map(|n| &n.text)
+            && a.literal == b.literal
+    };
+    first.len() == second.len()
+        && first.iter().zip(second).all(|(a, b)| {
+            a.name.text == b.name.text
+                && a.annotation.as_ref().map(|n| &n.text) == b.annotation.as_ref().map(|n| &n.text)
+                && a.arguments.len() == b.arguments.len()
+                && a.arguments
+                    .iter()
+                    .zip(&b.arguments)
+                    .all(|(a, b)| same_value(a, b))
+                && a.properties.len() == b.properties.len()
+                && a.properties
+                    .iter()
+                    .zip(&b.properties)
+                    .all(|(a, b)| a.0.text == b.0.text && same_value(&a.1, &b.1))
+                && same(&a.children, &b.children)
+        })
 }

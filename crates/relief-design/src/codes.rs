@@ -1,0 +1,69 @@
+//! The codes of problems, each with a longer text in `codes/`: why it is wrong, a wrong and a right design.
+
+/// All codes with their texts, ascending.
+const CODES: &[(&str, &str)] = &[
+    ("E101", include_str!("codes/E101.md")),
+    ("E102", include_str!("codes/E102.md")),
+    ("E103", include_str!("codes/E103.md")),
+    ("E104", include_str!("codes/E104.md")),
+    ("E105", include_str!("codes/E105.md")),
+    ("E201", include_str!("codes/E201.md")),
+    ("E202", include_str!("codes/E202.md")),
+    ("E203", include_str!("codes/E203.md")),
+    ("E204", include_str!("codes/E204.md")),
+    ("E205", include_str!("codes/E205.md")),
+    ("E206", include_str!("codes/E206.md")),
+    ("E207", include_str!("codes/E207.md")),
+    ("E301", include_str!("codes/E301.md")),
+    ("E302", include_str!("codes/E302.md")),
+    ("E303", include_str!("codes/E303.md")),
+    ("E304", include_str!("codes/E304.md")),
+    ("E305", include_str!("codes/E305.md")),
+    ("E306", include_str!("codes/E306.md")),
+    ("E307", include_str!("codes/E307.md")),
+    ("E308", include_str!("codes/E308.md")),
+    ("E309", include_str!("codes/E309.md")),
+    ("E310", include_str!("codes/E310.md")),
+    ("E311", include_str!("codes/E311.md")),
+    ("E312", include_str!("codes/E312.md")),
+    ("E401", include_str!("codes/E401.md")),
+    ("E402", include_str!("codes/E402.md")),
+    ("E403", include_str!("codes/E403.md")),
+    ("E404", include_str!("codes/E404.md")),
+    ("E405", include_str!("codes/E405.md")),
+    ("E406", include_str!("codes/E406.md")),
+    ("E407", include_str!("codes/E407.md")),
+    ("E501", include_str!("codes/E501.md")),
+    ("E502", include_str!("codes/E502.md")),
+    ("E503", include_str!("codes/E503.md")),
+    ("E504", include_str!("codes/E504.md")),
+    ("E505", include_str!("codes/E505.md")),
+    ("E506", include_str!("codes/E506.md")),
+    ("E601", include_str!("codes/E601.md")),
+    ("E602", include_str!("codes/E602.md")),
+    ("E603", include_str!("codes/E603.md")),
+    ("E604", include_str!("codes/E604.md")),
+    ("E701", include_str!("codes/E701.md")),
+    ("E702", include_str!("codes/E702.md")),
+    ("E703", include_str!("codes/E703.md")),
+    ("E704", include_str!("codes/E704.md")),
+];
+
+/// All codes that a [`Problem`](crate::Problem) may have, ascending.
+pub fn codes() -> impl Iterator<Item = &'static str> {
+    CODES.iter().map(|(code, _)| *code)
+}
+
+/// A longer text about a code, in Markdown: what is wrong and why, a wrong and a right design.
+///
+/// ```
+/// assert!(relief_design::explain("E501").unwrap().contains("`lattice`"));
+/// assert_eq!(relief_design::explain("E999"), None);
+/// ```
+#[must_use]
+pub fn explain(code: &str) -> Option<&'static str> {
+    CODES
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(code))
+        .map(|(_, text)| *text)
+}

@@ -1,0 +1,102 @@
+//! The reference of nodes, written from the table of signatures.
+
+use std::fmt::Write as _;
+
+use crate::signature::{ChildName, Count, Group, PLACEMENT, Parameter, Presence, SIGNATURES, Signature};
+
+const HEAD: &str = "# Reference of nodes
+
+This page is generated from the table of signatures in `crates/relief-design/src/signature.rs`: change that table, then run
+`RELIEF_BLESS=1 cargo test -p relief-design`.
+
+A design is a KDL file: `relief version=1`, a `canvas`, any number of `define`, and one node, the root, which fills the
+canvas. M is the greatest sample: 255 at depth 8, 65 535 at depth 16. Outside its extent a node is 0. A length is a number
+of pixels or a text with a unit, `nm um mm cm m in px`; it must be a whole number of pixels. A node within another says
+its role between parentheses before its name.
+";
+
+/// The reference of all words of the language, in Markdown.
+#[must_use]
+pub fn reference() -> String {
+    let mut page = HEAD.to_owned();
+    for (title, group) in [
+        ("The document", Group::Document),
+        ("Nodes", Group::Node),
+        ("Parameters", Group::Parameter),
+    ] {
+        line(&mut page, &format!("\n## {title}"));
+        if group == Group::Node {
+            line(
+                &mut page,
+                "\nEvery node but `use`, which takes x and y only, takes these properties as well:\n",
+            );
+            table(&mut page, "property", PLACEMENT.iter());
+        }
+        for signature in SIGNATURES.iter().filter(|s| s.group == group) {
+            section(&mut page, signature);
+        }
+    }
+    page
+}
+
+fn line(page: &mut String, text: &str) {
+    page.push_str(text);
+    page.push('\n');
+}
+
+fn section(page: &mut String, signature: &Signature) {
+    line(
+        page,
+        &format!("\n### `{}`\n\n{}\n", signature.name, signature.meaning),
+    );
+    line(page, &format!("```kdl\n{}\n```", signature.example));
+    if !signature.arguments.is_empty() {
+        line(page, "");
+        table(page, "value", signature.arguments.iter());
+    }
+    if !signature.properties.is_empty() {
+        line(page, "");
+        table(page, "property", signature.properties.iter());
+    }
+    if !signature.children.is_empty() {
+        line(page, &format!("\nBetween its braces: {}.", children(signature)));
+    }
+    if !signature.extent.is_empty() {
+        line(page, &format!("\nDefault extent: {}.", signature.extent));
+    }
+}
+
+fn table<'p>(page: &mut String, title: &str, parameters: impl Iterator<Item = &'p Parameter>) {
+    line(
+        page,
+        &format!("| {title} | what | default | meaning |\n|---|---|---|---|"),
+    );
+    for parameter in parameters {
+        let default = match parameter.presence {
+            Presence::Required => "required",
+            Presence::Optional(default) => default,
+        };
+        let (name, what) = (parameter.name, parameter.value.describe());
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "| `{name}` | {what} | {default} | {} |", parameter.meaning);
+    }
+}
+
+fn children(signature: &Signature) -> String {
+    let described = signature.children.iter().map(|rule| {
+        let child = match rule.child {
+            ChildName::Role(role) => format!("a node as `({})`", role.name()),
+            ChildName::Node => "a node without a role".to_owned(),
+            ChildName::Parameter(name) => format!("`{name}`"),
+        };
+        let count = match rule.count {
+            Count::One => "once",
+            Count::AtMostOne => "at most once",
+            Count::Any => "any number of times",
+            Count::Some => "once or more",
+            Count::OneOf => "or one of the others so marked",
+        };
+        format!("{child} ({count})")
+    });
+    described.collect::<Vec<_>>().join(", ")
+}

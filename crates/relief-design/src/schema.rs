@@ -1,0 +1,181 @@
+//! A JSON Schema of designs, written from the table of signatures.
+//!
+//! A node is mapped to JSON as an object: `name`, `role` (its type annotation), `arguments` (an array), `properties`
+//! (an object) and `children` (an array of nodes). A document is the array of its nodes.
+
+use serde_json::{Map, Value, json};
+
+use crate::signature::{
+    ChildName, Count, Group, MAX_POINTS, MAX_STRING, Parameter, Presence, SIGNATURES, Signature, ValueType,
+};
+
+/// The JSON Schema (2020-12) of a design, for editors and generators.
+///
+/// A node `(add)disc diameter=5 value=9` is the object `{"name": "disc", "role": "add", "properties": {"diameter": 5,
+/// "value": 9}}`; values without a name stand in `arguments`, what is between braces in `children`. Conditions that
+/// join several values, such as that vectors are not parallel, are beyond a schema.
+#[must_use]
+pub fn schema() -> Value {
+    let mut definitions = Map::new();
+    for signature in &SIGNATURES {
+        definitions.insert(signature.name.to_owned(), node(signature, &SIGNATURES));
+    }
+    let of_group = |group| {
+        SIGNATURES
+            .iter()
+            .filter(move |s| s.group == group)
+            .map(reference)
+            .collect::<Vec<_>>()
+    };
+    definitions.insert("node".to_owned(), json!({ "oneOf": of_group(Group::Node) }));
+    let top: Vec<Value> = of_group(Group::Document)
+        .into_iter()
+        .chain([json!({ "$ref": "#/$defs/node" })])
+        .collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Relief design, version 1",
+        "description": "The nodes of a KDL document as JSON objects",
+        "type": "array",
+        "prefixItems": [{ "$ref": "#/$defs/relief" }],
+        "items": { "oneOf": top },
+        "allOf": [
+            { "contains": { "$ref": "#/$defs/canvas" }, "minContains": 1, "maxContains": 1 },
+            { "contains": { "$ref": "#/$defs/node" }, "minContains": 1, "maxContains": 1 },
+        ],
+        "$defs": definitions,
+    })
+}
+
+fn reference(signature: &Signature) -> Value {
+    json!({ "$ref": format!("#/$defs/{}", signature.name) })
+}
+
+fn node(signature: &Signature, all: &[Signature]) -> Value {
+    let mut fields = Map::new();
+    let mut needed = vec![json!("name")];
+    fields.insert("name".into(), json!({ "const": signature.name }));
+    if signature.group == Group::Node {
+        let roles: Vec<&str> = crate::Role::ALL.iter().map(|role| role.name()).collect();
+        fields.insert("role".into(), json!({ "enum": roles }));
+    }
+    if !signature.arguments.is_empty() {
+        let items: Vec<Value> = signature.arguments.iter().map(value).collect();
+        let least = signature
+            .arguments
+            .iter()
+            .filter(|p| p.presence == Presence::Required)
+            .count();
+        if least > 0 {
+            needed.push(json!("arguments"));
+        }
+        fields.insert(
+            "arguments".into(),
+            json!({ "type": "array", "prefixItems": items, "items": false, "minItems": least }),
+        );
+    }
+    let properties: Map<String, Value> = signature
+        .all_properties()
+        .map(|property| (property.name.to_owned(), value(property)))
+        .collect();
+    if !properties.is_empty() {
+        let required = signature
+            .all_properties()
+            .filter(|p| p.presence == Presence::Required);
+        let required: Vec<&str> = required.map(|p| p.name).collect();
+        if !required.is_empty() {
+            needed.push(json!("properties"));
+        }
+        fields.insert(
+            "properties".into(),
+            json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false }),
+        );
+    }
+    if !signature.children.is_empty() {
+        let (children, required) = children(signature, all);
+        if required {
+            needed.push(json!("children"));
+        }
+        fields.insert("children".into(), children);
+    }
+    json!({
+        "description": signature.meaning,
+        "type": "object",
+        "properties": fields,
+        "required": needed,
+        "additionalProperties": false,
+    })
+}
+
+/// The schema of what stands between braces, and whether something must.
+fn children(signature: &Signature, all: &[Signature]) -> (Value, bool) {
+    let mut items = Vec::new();
+    let mut counts = Vec::new();
+    let mut one_of = Vec::new();
+    for rule in signature.children {
+        let item = match rule.child {
+            ChildName::Node => json!({ "$ref": "#/$defs/node" }),
+            ChildName::Role(role) => json!({
+                "allOf": [{ "$ref": "#/$defs/node" }, { "properties": { "role": { "const": role.name() } }, "required": ["role"] }]
+            }),
+            ChildName::Parameter(name) => all
+                .iter()
+                .find(|s| s.name == name)
+                .map_or(json!(false), reference),
+        };
+        match rule.count {
+            Count::One => counts.push(json!({ "contains": item, "minContains": 1, "maxContains": 1 })),
+            Count::AtMostOne => counts.push(json!({ "contains": item, "minContains": 0, "maxContains": 1 })),
+            Count::Some => {
+                counts.push(json!({ "contains": item, "minContains": 1, "maxContains": MAX_POINTS }))
+            }
+            Count::OneOf => one_of.push(item.clone()),
+            Count::Any => {}
+        }
+        items.push(item);
+    }
+    if !one_of.is_empty() {
+        counts.push(json!({ "contains": { "oneOf": one_of }, "minContains": 1, "maxContains": 1 }));
+    }
+    let required = signature
+        .children
+        .iter()
+        .any(|rule| !matches!(rule.count, Count::Any | Count::AtMostOne));
+    (
+        json!({ "type": "array", "items": { "oneOf": items }, "allOf": counts }),
+        required,
+    )
+}
+
+fn value(parameter: &Parameter) -> Value {
+    let mut schema = value_type(parameter.value);
+    if let Some(fields) = schema.as_object_mut() {
+        fields.insert("description".into(), json!(parameter.meaning));
+        if let Presence::Optional(default) = parameter.presence {
+            fields.insert("$comment".into(), json!(format!("default: {default}")));
+        }
+    }
+    schema
+}
+
+fn value_type(value: ValueType) -> Value {
+    let unit = r"^\s*[+-]?[0-9_]*(\.[0-9_]+)?\s*(nm|um|µm|mm|cm|m|in|px)?\s*$";
+    match value {
+        ValueType::Length { least, greatest } => json!({
+            "oneOf": [{ "type": "integer", "minimum": least, "maximum": greatest }, { "type": "string", "pattern": unit }]
+        }),
+        ValueType::Distance => {
+            json!({ "oneOf": [{ "type": "number" }, { "type": "string", "pattern": unit }] })
+        }
+        ValueType::PixelSize => json!({ "type": "string", "pattern": unit }),
+        ValueType::Sample => json!({ "type": "integer", "minimum": 0, "maximum": 65_535 }),
+        ValueType::Seed => json!({ "type": "integer", "minimum": i64::MIN, "maximum": u64::MAX }),
+        ValueType::Real => json!({ "type": "number" }),
+        ValueType::PositiveReal => json!({ "type": "number", "exclusiveMinimum": 0 }),
+        ValueType::Choice(numbers) => json!({ "enum": numbers }),
+        ValueType::Word(words) => json!({ "enum": words }),
+        ValueType::Text | ValueType::Path | ValueType::Expression(_) => {
+            json!({ "type": "string", "minLength": 1, "maxLength": MAX_STRING })
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Every wrong design in `tests/wrong` and in the texts of the codes, and the message that it gets.
+//!
+//! `RELIEF_BLESS=1 cargo test -p relief-design` writes the messages anew; the difference is then to be read.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+use relief_design::{Report, codes, explain, parse};
+
+fn sizes(path: &str) -> Result<(u64, u64), String> {
+    match path {
+        "logo.png" | "cell.png" => Ok((100, 100)),
+        _ => Err(format!("{path} does not exist")),
+    }
+}
+
+fn rendered(report: &Report) -> String {
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(100);
+    let mut out = String::new();
+    handler.render_report(&mut out, report).unwrap();
+    // The lines of the renderer end in spaces at places.
+    out.lines()
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
+}
+
+fn compare(path: &Path, text: &str) {
+    if std::env::var_os("RELIEF_BLESS").is_some() {
+        std::fs::write(path, text).unwrap();
+        return;
+    }
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(
+        text,
+        expected,
+        "{} differs; RELIEF_BLESS=1 writes it anew",
+        path.display()
+    );
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong")
+}
+
+/// The design of this kind, `wrong` or `right`, in the text of a code.
+fn example(code: &str, kind: &str) -> Option<String> {
+    let text = explain(code)?.split_once(&format!("```kdl {kind}\n"))?.1;
+    Some(text.split_once("```")?.0.to_owned())
+}
+
+/// Codes whose wrong designs are too large to be written down.
+const GENERATED: [&str; 2] = ["E102", "E103"];
+
+#[test]
+fn every_code_has_a_text_with_a_wrong_design_that_gives_it_and_a_right_one() {
+    for code in codes().filter(|code| !GENERATED.contains(code)) {
+        let wrong = example(code, "wrong").unwrap_or_else(|| panic!("{code} has no wrong design"));
+        let name = format!("{code}.kdl");
+        let report = parse(&name, &wrong, &sizes).expect_err(code);
+        let found: BTreeSet<&str> = report.problems().iter().map(|p| p.code()).collect();
+        assert_eq!(found, BTreeSet::from([code]), "{}", rendered(&report));
+        compare(&folder().join(format!("{code}.txt")), &rendered(&report));
+        let right = example(code, "right").unwrap_or_else(|| panic!("{code} has no right design"));
+        if let Err(report) = parse(&name, &right, &sizes) {
+            panic!("{code}: {}", rendered(&report));
+        }
+    }
+}
+
+#[test]
+fn every_wrong_design_gets_its_message() {
+    let mut designs: Vec<PathBuf> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "kdl"))
+        .collect();
+    designs.sort();
+    assert!(!designs.is_empty());
+    for path in designs {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let report = parse(&name, &text, &sizes).expect_err(&name);
+        compare(&path.with_extension("txt"), &rendered(&report));
+    }
+}
+
+#[test]
+fn every_problem_says_where_it_is_and_what_would_work() {
+    for code in codes() {
+        assert!(explain(code).unwrap().starts_with(&format!("# {code}: ")));
+        let Some(wrong) = example(code, "wrong") else {
+            continue;
+        };
+        for problem in parse("a.kdl", &wrong, &sizes).unwrap_err().problems() {
+            assert!(problem.help_text().is_some(), "{code}: {problem}");
+            assert!(problem.pointers().next().is_some(), "{code}: {problem}");
+        }
+    }
+}
