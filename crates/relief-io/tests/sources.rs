@@ -28,10 +28,7 @@ fn read(files: &Files, path: &str, depth: Depth) -> Result<Rows, ImageError> {
         );
         ControlFlow::Continue(())
     })?;
-    Ok(rows
-        .into_iter()
-        .map(|row| row.unwrap())
-        .collect())
+    Ok(rows.into_iter().map(|row| row.unwrap()).collect())
 }
 
 fn read_bytes(bytes: &[u8], depth: Depth) -> Result<Rows, ImageError> {
