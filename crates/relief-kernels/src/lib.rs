@@ -1,1 +1,17 @@
-//! Placeholder.
+//! The data-parallel algorithms of Relief on views of samples.
+//!
+//! One folder per family: its `mod.rs` says what is computed and why this way, `cpu` computes it on the CPU and,
+//! with the feature `gpu`, `gpu` does so in device kernels. Nothing here knows designs, nodes or files, and both
+//! ways give the same bytes.
+//!
+//! CPU kernels never allocate: scratch memory is handed in as words, and each family that needs some has a
+//! `scratch_words` that says how many. They detect the vector instructions of the machine when they run.
+
+pub mod distance;
+pub mod fold;
+pub mod generate;
+mod isa;
+pub mod lattice;
+pub mod repeat;
+pub mod table;
+pub mod uniform;

@@ -1,0 +1,30 @@
+//! Lattice: copies of a pattern at every integer combination of two vectors, blended where they overlap.
+//!
+//! The blended raster is periodic: one cell of |det(u, v)| samples holds all of it ([`cpu::cell`]), and
+//! [`crate::repeat`] expands it. However many copies overlap, making the cell costs one fold for each pattern
+//! pixel. Where the cell is too large to keep, a tile is blended from the copies that meet it
+//! ([`cpu::Accumulator`], [`copies`]).
+
+mod copies;
+pub mod cpu;
+
+#[cfg(test)]
+mod tests;
+
+pub use copies::{Copies, Placement, copies, overlap};
+
+/// How the samples of the copies that cover a pixel become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blend {
+    /// (2·sum + n) / (2·n) of the n samples other than 0; 0 for none.
+    Mean,
+    /// The greatest.
+    Max,
+    /// The least of those other than 0; 0 for none.
+    Min,
+    /// The sum, at most M.
+    Sum,
+    /// The sample other than 0 of the copy added last, which for copies added in ascending order is that with
+    /// the greatest (j, i); 0 for none.
+    Last,
+}

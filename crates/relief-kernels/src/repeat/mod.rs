@@ -1,0 +1,8 @@
+//! Repeat: a raster expanded from one cell of its period.
+//!
+//! Every sample is one load and one store, so the bound is the speed at which memory is written.
+
+pub mod cpu;
+
+#[cfg(test)]
+mod tests;
