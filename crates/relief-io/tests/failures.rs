@@ -257,6 +257,20 @@ fn a_fifo_takes_the_bytes_and_stays_a_fifo() {
     assert_eq!(names(folder.path()), ["fifo"]);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_can_be_named_by_the_descriptor_it_is_open_at() {
+    use std::os::fd::AsRawFd;
+    let (mut reader, writer) = io::pipe().unwrap();
+    let whole = Whole::new(30, 30, Depth::Eight);
+    let mut sink = sink(format!("/dev/fd/{}", writer.as_raw_fd()), Format::Raw);
+    whole.stream(&mut sink, Cut::Rows(7)).unwrap();
+    drop((sink, writer));
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes).unwrap();
+    assert!(bytes.iter().map(|&v| u16::from(v)).eq(whole.samples));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_stays_and_the_file_it_leads_to_is_replaced() {
