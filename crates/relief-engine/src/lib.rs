@@ -1,4 +1,59 @@
 //! From a checked design to ordered bands of pixels in bounded memory.
+//!
+//! A [`Plan`] says how a design is computed and how much memory that takes, before the start. A [`Renderer`] holds
+//! what the plan keeps, and computes windows ([`Renderer::read`]), bands one by one ([`Renderer::bands`]) or all of
+//! them into a [`Sink`] ([`Renderer::render`]). The samples depend on the design alone.
+//!
+//! ```
+//! use relief_engine::{Cancel, NoImages, Options, Plan, Rect, Renderer, SamplesMut};
+//!
+//! let text = r#"
+//! relief version=1
+//! canvas width=640 height=480
+//! repeat step-x=8 step-y=8 {
+//!     (pattern)disc diameter=8 value=200
+//! }
+//! "#;
+//! let no_images = |path: &str| Err(format!("there is no {path}"));
+//! let design = relief_design::parse("dots.kdl", text, &no_images)?;
+//!
+//! let plan = Plan::new(&design, &NoImages, &Options { memory: Some(32 << 20), ..Options::default() })?;
+//! assert!(plan.peak().total() <= 32 << 20);
+//!
+//! let cancel = Cancel::new();
+//! let renderer = Renderer::new(plan, &NoImages, &cancel)?;
+//! let mut window = vec![0; 4];
+//! let corner = Rect::new(8, 12, 4, 1).ok_or("out of range")?;
+//! renderer.read(corner, SamplesMut::Eight(&mut window), &cancel)?;
+//! assert_eq!(window, [200, 200, 200, 200]);
+//!
+//! let mut rows = 0;
+//! for band in renderer.bands(&cancel) {
+//!     rows += band?.rect.height();
+//! }
+//! assert_eq!(rows, 480);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod cache;
+mod cancel;
+mod cpu;
+mod error;
+mod evaluate;
+mod keep;
+mod nodes;
+mod plan;
+mod program;
+mod render;
+mod scratch;
 pub mod sink;
 pub mod source;
+
+pub use cancel::Cancel;
+pub use error::Error;
+pub use plan::{DEFAULT_MEMORY, Kept, MAX_THREADS, Options, Peak, Plan, PlannedChild, PlannedNode, Shape};
+pub use program::MAX_NESTING;
+pub use relief_raster::{Depth, Rect};
+pub use render::{Bands, OwnedBand, OwnedSamples, Progress, Renderer, SamplesMut};
+pub use sink::{Band, Raster, Samples, Sink};
+pub use source::{ImageError, ImageInfo, ImageSource, NoImages};

@@ -28,13 +28,22 @@ impl ImageError {
     /// An error that has no cause of its own.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), source: None }
+        Self {
+            message: message.into(),
+            source: None,
+        }
     }
 
     /// An error with its cause.
     #[must_use]
-    pub fn caused(message: impl Into<String>, source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self { message: message.into(), source: Some(Box::new(source)) }
+    pub fn caused(
+        message: impl Into<String>,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            message: message.into(),
+            source: Some(Box::new(source)),
+        }
     }
 }
 
@@ -68,7 +77,9 @@ pub struct NoImages;
 
 impl ImageSource for NoImages {
     fn info(&self, path: &str) -> Result<ImageInfo, ImageError> {
-        Err(ImageError::new(format!("there is no source of images for \"{path}\"")))
+        Err(ImageError::new(format!(
+            "there is no source of images for \"{path}\""
+        )))
     }
 
     fn read(

@@ -1,0 +1,257 @@
+//! The CPU as a device: makes what the plan keeps, and fills bands with a pool of threads.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use relief_kernels::uniform;
+use relief_raster::{Rect, Sample, ViewMut};
+
+use crate::Error;
+use crate::cache::TileCache;
+use crate::cancel::Cancel;
+use crate::error::describe;
+use crate::evaluate::{Plane, Reader, Store};
+use crate::nodes::Filled;
+use crate::plan::{Plan, cached_samples};
+use crate::program::Keep;
+use crate::source::ImageSource;
+
+/// Stack of a worker: evaluation recurses once for every level of nesting.
+const STACK: usize = 8 << 20;
+
+/// A plan with everything in memory that it keeps, and the threads that run it.
+pub(crate) struct Cpu<S> {
+    plan: Plan,
+    store: Store<S>,
+    pool: ThreadPool,
+    /// Scratch of every worker; a worker only ever takes its own.
+    scratch: Vec<Mutex<Vec<u64>>>,
+}
+
+impl<S: Sample> Cpu<S> {
+    /// Reads the pictures and makes the cells.
+    pub(crate) fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(plan.threads)
+            .stack_size(STACK)
+            .thread_name(|index| format!("relief-{index}"))
+            .build()
+            .map_err(|error| Error::Threads(Box::new(error)))?;
+        let mut scratch = Vec::new();
+        for _ in 0..plan.threads {
+            scratch.push(Mutex::new(zeroed(plan.words, "scratch memory")?));
+        }
+        let store = Store {
+            planes: plan.program.steps.iter().map(|_| None).collect(),
+            tables: Vec::new(),
+            cache: TileCache::new(plan.peak.cache, cached_samples(&plan.program) as usize),
+        };
+        let mut cpu = Self {
+            plan,
+            store,
+            pool,
+            scratch,
+        };
+        cpu.make_tables()?;
+        cpu.read_images(images, cancel)?;
+        cpu.make_planes(cancel)?;
+        Ok(cpu)
+    }
+
+    pub(crate) const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Computes `rect`, in coordinates of the streamed raster, into `out`, packed.
+    pub(crate) fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
+        let region = self.plan.region;
+        let rect = rect.translated(region.x(), region.y());
+        let view = ViewMut::packed(out, rect.width() as usize, rect.height() as usize);
+        self.fill_node(self.plan.program.root(), rect, view, cancel, false)
+    }
+
+    /// Computes a rectangle of a node by tiles; `anew` says whether the node itself is computed even if the plan
+    /// keeps it, because what is kept is what is being made.
+    fn fill_node(
+        &self,
+        node: usize,
+        rect: Rect,
+        out: ViewMut<'_, S>,
+        cancel: &Cancel,
+        anew: bool,
+    ) -> Result<(), Error> {
+        let (width, height) = (
+            self.plan.shape.tile_width as usize,
+            self.plan.shape.tile_height as usize,
+        );
+        let reader = Reader {
+            program: &self.plan.program,
+            store: &self.store,
+            cancel,
+        };
+        let tiles = cut(out, rect, width, height);
+        self.pool.install(|| {
+            tiles.into_par_iter().try_for_each(|(rect, mut out)| {
+                cancel.check()?;
+                let worker = rayon::current_thread_index().unwrap_or(0);
+                let mut scratch = self.scratch[worker]
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
+                let computed = catch_unwind(AssertUnwindSafe(|| {
+                    let filled = if anew {
+                        reader.compute(node, rect, out.reborrow(), &mut scratch)
+                    } else {
+                        reader.read(node, rect, out.reborrow(), &mut scratch)
+                    };
+                    filled.map(|filled: Filled<S>| filled.write(out))
+                }));
+                computed.unwrap_or_else(|panic| {
+                    Err(Error::Panic {
+                        rect: describe(rect),
+                        message: message(panic.as_ref()),
+                    })
+                })
+            })
+        })
+    }
+
+    fn make_tables(&mut self) -> Result<(), Error> {
+        for step in &self.plan.program.steps {
+            let mut table: Vec<S> = Vec::new();
+            if let Some(entries) = &step.table {
+                table = zeroed(entries.len() as u64, "a table")?;
+                for (to, from) in table.iter_mut().zip(entries.iter()) {
+                    *to = S::from_u16(*from);
+                }
+            }
+            self.store.tables.push(table);
+        }
+        Ok(())
+    }
+
+    fn read_images(&mut self, images: &dyn ImageSource, cancel: &Cancel) -> Result<(), Error> {
+        for (index, step) in self.plan.program.steps.iter().enumerate() {
+            let (Some((path, ..)), rect) = (&step.image, step.plane()) else {
+                continue;
+            };
+            if rect.is_empty() {
+                continue;
+            }
+            let fail = |source| Error::Image {
+                path: path.to_string(),
+                source,
+            };
+            let width = rect.width() as usize;
+            let mut samples: Vec<S> = zeroed_samples(rect.area(), "an image")?;
+            let (mut rows, mut damaged) = (0_u64, false);
+            images
+                .read(path, S::DEPTH, &mut |y, row| {
+                    if cancel.is_cancelled() {
+                        return ControlFlow::Break(());
+                    }
+                    let columns = rect.x() as usize..rect.right() as usize;
+                    let Some(row) = row.get(columns) else {
+                        damaged = true;
+                        return ControlFlow::Break(());
+                    };
+                    if let Some(y) = y.checked_sub(rect.y() as u64).filter(|y| *y < rect.height()) {
+                        rows += 1;
+                        let start = y as usize * width;
+                        for (to, from) in samples[start..start + width].iter_mut().zip(row) {
+                            *to = S::from_u16(*from);
+                        }
+                    }
+                    ControlFlow::Continue(())
+                })
+                .map_err(fail)?;
+            cancel.check()?;
+            if damaged || rows != rect.height() {
+                let found = format!("{rows} rows that could be used");
+                let expected = format!("{} rows of at least {} samples", rect.height(), rect.right());
+                return Err(Error::ImageChanged {
+                    path: path.to_string(),
+                    found,
+                    expected,
+                });
+            }
+            self.store.planes[index] = Some(plane(rect, samples));
+        }
+        Ok(())
+    }
+
+    fn make_planes(&mut self, cancel: &Cancel) -> Result<(), Error> {
+        for index in 0..self.plan.program.steps.len() {
+            let step = &self.plan.program.steps[index];
+            if step.need.is_empty() || !matches!(step.keep, Keep::Cell { .. } | Keep::Whole) {
+                continue;
+            }
+            let rect = step.plane();
+            let mut samples: Vec<S> = zeroed_samples(rect.area(), "a cell")?;
+            let view = ViewMut::packed(&mut samples, rect.width() as usize, rect.height() as usize);
+            self.fill_node(index, rect, view, cancel, true)?;
+            self.store.planes[index] = Some(plane(rect, samples));
+        }
+        Ok(())
+    }
+}
+
+fn plane<S: Sample>(rect: Rect, samples: Vec<S>) -> Plane<S> {
+    let mut plane = Plane {
+        rect,
+        samples,
+        uniform: None,
+    };
+    plane.uniform = uniform::cpu::value(plane.view());
+    plane
+}
+
+/// The tiles of a rectangle, each with its part of `out`.
+fn cut<S>(out: ViewMut<'_, S>, rect: Rect, width: usize, height: usize) -> Vec<(Rect, ViewMut<'_, S>)> {
+    let mut tiles = Vec::with_capacity(out.width().div_ceil(width) * out.height().div_ceil(height));
+    let (mut below, mut y) = (out, rect.y());
+    while below.height() > 0 {
+        let rows = height.min(below.height());
+        let (row, rest) = below.split_rows(rows);
+        let bottom = y + rows as i64;
+        let (mut right, mut x) = (row, rect.x());
+        while right.width() > 0 {
+            let columns = width.min(right.width());
+            let (tile, rest) = right.split_columns(columns);
+            let end = x + columns as i64;
+            tiles.push((Rect::between(x, y, end, bottom), tile));
+            (right, x) = (rest, end);
+        }
+        (below, y) = (rest, bottom);
+    }
+    tiles
+}
+
+/// Memory of zeros, or an error where the system has none.
+pub(crate) fn zeroed<T: bytemuck::Zeroable + Clone>(
+    count: u64,
+    purpose: &'static str,
+) -> Result<Vec<T>, Error> {
+    let bytes = count.saturating_mul(size_of::<T>() as u64);
+    let refused = || Error::Allocation { bytes, purpose };
+    let count = usize::try_from(count).map_err(|_| refused())?;
+    let mut memory = Vec::new();
+    memory.try_reserve_exact(count).map_err(|_| refused())?;
+    memory.resize(count, T::zeroed());
+    Ok(memory)
+}
+
+fn zeroed_samples<S: Sample>(count: u128, purpose: &'static str) -> Result<Vec<S>, Error> {
+    zeroed(u64::try_from(count).unwrap_or(u64::MAX), purpose)
+}
+
+/// What a panic said.
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}

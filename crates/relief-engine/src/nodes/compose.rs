@@ -1,0 +1,176 @@
+//! `compose`: children folded in the order written, starting from 0.
+//!
+//! As long as everything folded so far is one sample, nothing is written: a child that replaces it, or that is
+//! folded into 0 by a role of which 0 is the identity, is computed straight into the tile of its parent.
+
+use relief_design::tree::Role;
+use relief_kernels::fold::{self, Fold};
+use relief_raster::{Rect, Sample, View, ViewMut};
+
+use super::{Filled, Link, Node, Periodic, Request, around, part};
+use crate::Error;
+use crate::evaluate::Reader;
+use crate::scratch;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Compose;
+
+impl Node for Compose {
+    fn period(&self, own: Rect, links: &[Link], children: &[Option<Periodic>]) -> Option<Periodic> {
+        let mut all = Periodic {
+            period: relief_raster::Period::ONE,
+            valid: own,
+        };
+        for (link, child) in links.iter().zip(children) {
+            let child = (*child)?;
+            all.period = all.period.intersection(&child.period)?;
+            all.valid = all
+                .valid
+                .intersection(&child.valid.translated(link.extent.x(), link.extent.y()));
+        }
+        Some(all)
+    }
+
+    fn scratch(&self, links: &[Link], request: &Request, bytes: u64) -> u64 {
+        let largest = |link: &Link| {
+            let (width, height) = (
+                request.width.min(link.extent.width()),
+                request.height.min(link.extent.height()),
+            );
+            scratch::words(width.saturating_mul(height), bytes)
+        };
+        links.iter().map(largest).max().unwrap_or(0)
+    }
+
+    fn cost(&self) -> u64 {
+        1
+    }
+
+    fn tile<S: Sample>(
+        &self,
+        reader: &Reader<'_, S>,
+        links: &[Link],
+        rect: Rect,
+        mut out: ViewMut<'_, S>,
+        scratch: &mut [u64],
+    ) -> Result<Filled<S>, Error> {
+        let mut state = Filled::Uniform(S::ZERO);
+        for link in &links[first_that_counts(links, rect)..] {
+            state = fold_child(reader, link, rect, state, &mut out, scratch)?;
+        }
+        Ok(state)
+    }
+}
+
+/// The last child that replaces everything before it in `rect`, or the first.
+fn first_that_counts(links: &[Link], rect: Rect) -> usize {
+    let replaces = |link: &Link| link.role == Role::Base && link.extent.in_parent().contains(&rect);
+    links.iter().rposition(replaces).unwrap_or(0)
+}
+
+fn fold_child<S: Sample>(
+    reader: &Reader<'_, S>,
+    link: &Link,
+    rect: Rect,
+    state: Filled<S>,
+    out: &mut ViewMut<'_, S>,
+    scratch: &mut [u64],
+) -> Result<Filled<S>, Error> {
+    let operation = operation(link.role);
+    let covered = rect.intersection(&link.extent.in_parent());
+    let inner = covered.translated(-rect.x(), -rect.y());
+    let local = link.local(rect);
+    let zero = Filled::Uniform(S::ZERO);
+
+    if covered.is_empty() {
+        return Ok(fold_value(operation, state, S::ZERO, out));
+    }
+    if state == zero && keeps_zero(operation) {
+        return Ok(zero);
+    }
+    // The child is the result where it replaces, and where it is folded into 0 that changes nothing.
+    if operation == Fold::Base || (state == zero && zero_is_identity(operation)) {
+        let filled = reader.read(link.node, local, part(out, inner), scratch)?;
+        if covered == rect || filled == zero {
+            return Ok(filled);
+        }
+        filled.write(part(out, inner));
+        super::clear_around(out, inner);
+        return Ok(Filled::Written);
+    }
+
+    let (width, height) = (inner.width() as usize, inner.height() as usize);
+    let (samples, rest) = scratch::carve::<S>(scratch, width * height);
+    let filled = reader.read(link.node, local, ViewMut::packed(samples, width, height), rest)?;
+    if covered == rect {
+        return Ok(match filled {
+            Filled::Uniform(value) => fold_value(operation, state, value, out),
+            Filled::Written => {
+                state.write(out.reborrow());
+                fold::cpu::fold(operation, out.reborrow(), View::packed(samples, width, height));
+                Filled::Written
+            }
+        });
+    }
+    state.write(out.reborrow());
+    if !zero_is_identity(operation) {
+        let whole = Rect::sized(rect.width(), rect.height());
+        around(whole, inner, |border| {
+            fold::cpu::fold_uniform(operation, part(out, border), S::ZERO)
+        });
+    }
+    match filled {
+        Filled::Uniform(value) => fold::cpu::fold_uniform(operation, part(out, inner), value),
+        Filled::Written => fold::cpu::fold(operation, part(out, inner), View::packed(samples, width, height)),
+    }
+    Ok(Filled::Written)
+}
+
+/// Folds one sample into everything.
+fn fold_value<S: Sample>(operation: Fold, state: Filled<S>, value: S, out: &mut ViewMut<'_, S>) -> Filled<S> {
+    match state {
+        Filled::Uniform(acc) => Filled::Uniform(operation.apply(acc, value)),
+        Filled::Written if operation == Fold::Base => Filled::Uniform(value),
+        Filled::Written if value == S::ZERO && zero_clears(operation) => Filled::Uniform(S::ZERO),
+        Filled::Written if value == S::ZERO && zero_is_identity(operation) => state,
+        Filled::Written if value != S::ZERO && operation == Fold::Mask => state,
+        Filled::Written if value != S::ZERO && operation == Fold::Over => Filled::Uniform(value),
+        Filled::Written => {
+            fold::cpu::fold_uniform(operation, out.reborrow(), value);
+            state
+        }
+    }
+}
+
+const fn operation(role: Role) -> Fold {
+    match role {
+        Role::Add => Fold::Add,
+        Role::Subtract => Fold::Subtract,
+        Role::Multiply => Fold::Multiply,
+        Role::Mean => Fold::Mean,
+        Role::Max => Fold::Max,
+        Role::Min => Fold::Min,
+        Role::Over => Fold::Over,
+        Role::Mask => Fold::Mask,
+        // A checked design gives `compose` no other role than `base`.
+        Role::Base | Role::Pattern | Role::Source => Fold::Base,
+    }
+}
+
+/// Whether folding 0 leaves the sample as it is.
+const fn zero_is_identity(operation: Fold) -> bool {
+    matches!(operation, Fold::Add | Fold::Subtract | Fold::Max | Fold::Over)
+}
+
+/// Whether folding anything into 0 gives 0.
+const fn keeps_zero(operation: Fold) -> bool {
+    matches!(
+        operation,
+        Fold::Subtract | Fold::Multiply | Fold::Min | Fold::Mask
+    )
+}
+
+/// Whether folding 0 gives 0.
+const fn zero_clears(operation: Fold) -> bool {
+    matches!(operation, Fold::Base | Fold::Multiply | Fold::Min | Fold::Mask)
+}

@@ -1,0 +1,156 @@
+//! `distance`: a profile of the distance to the nearest white pixel of a mask.
+//!
+//! The mask is read `radius` pixels beyond the tile on every side, in chunks of rows that are handed to the
+//! transform as they come, so that a radius larger than the tile does not need a mask as large as itself.
+
+use relief_kernels::distance::cpu::{Transform, scratch_words};
+use relief_kernels::uniform;
+use relief_raster::{Rect, Sample, View, ViewMut};
+
+use super::{Filled, Link, Node, Periodic, Request, part};
+use crate::Error;
+use crate::evaluate::Reader;
+use crate::scratch;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Distance {
+    pub(crate) radius: u32,
+    /// The sample on a white pixel.
+    pub(crate) at_zero: u16,
+    pub(crate) beyond: u16,
+    /// The number of the table that holds the profile.
+    pub(crate) table: usize,
+}
+
+/// The most samples of the mask that are read at once, unless a single row has more.
+const CHUNK: u64 = 1 << 17;
+
+impl Distance {
+    /// The rows of the mask that are read at once for a tile of this size.
+    fn chunk_rows(&self, width: u64, height: u64) -> u64 {
+        let radius = 2 * u64::from(self.radius);
+        (CHUNK / (width + radius)).clamp(1, height + radius)
+    }
+}
+
+impl Node for Distance {
+    fn halo(&self, _: usize) -> u32 {
+        self.radius
+    }
+
+    fn period(&self, own: Rect, links: &[Link], children: &[Option<Periodic>]) -> Option<Periodic> {
+        let (link, mask) = (links.first()?, (*children.first()?)?);
+        let valid = mask.valid.translated(link.extent.x(), link.extent.y());
+        // Nearer than the radius to where the mask ends or stops repeating, distances differ.
+        Some(Periodic {
+            period: mask.period,
+            valid: valid.shrunk(self.radius).intersection(&own),
+        })
+    }
+
+    fn asks(&self, link: &Link, _: usize, request: &Request) -> Request {
+        let radius = 2 * u64::from(self.radius);
+        Request {
+            width: (request.width + radius).min(link.extent.width()),
+            height: self
+                .chunk_rows(request.width, request.height)
+                .min(link.extent.height()),
+        }
+    }
+
+    fn scratch(&self, _: &[Link], request: &Request, bytes: u64) -> u64 {
+        let radius = 2 * u64::from(self.radius);
+        let chunk = self
+            .chunk_rows(request.width, request.height)
+            .saturating_mul(request.width + radius);
+        let transform = scratch_words(request.width as usize, request.height as usize, self.radius);
+        (transform as u64).saturating_add(scratch::words(chunk, bytes))
+    }
+
+    fn cost(&self) -> u64 {
+        20
+    }
+
+    fn tile<S: Sample>(
+        &self,
+        reader: &Reader<'_, S>,
+        links: &[Link],
+        rect: Rect,
+        out: ViewMut<'_, S>,
+        scratch: &mut [u64],
+    ) -> Result<Filled<S>, Error> {
+        let link = &links[0];
+        let beyond = Filled::Uniform(S::from_u16(self.beyond));
+        let window = rect.grown(self.radius);
+        let covered = window.intersection(&link.extent.in_parent());
+        if covered.is_empty() {
+            return Ok(beyond);
+        }
+        let (width, columns) = (window.width(), window.width() as usize);
+        let words = scratch_words(out.width(), out.height(), self.radius);
+        let (planes, rest) = scratch.split_at_mut(words);
+        let rows = self.chunk_rows(rect.width(), rect.height());
+        let (samples, rest) = scratch::carve::<S>(rest, rows as usize * columns);
+
+        let mut transform = Transform::new(out.width(), out.height(), self.radius, planes);
+        transform.push_black((covered.y() - window.y()) as usize);
+        // Black and white rows are counted, so that tiles far from every border cost no transform.
+        let (mut black, mut white) = (true, covered == window);
+        let mut top = covered.y();
+        while top < covered.bottom() {
+            reader.check()?;
+            let bottom = covered.bottom().min(top + rows.cast_signed());
+            let chunk = Rect::between(covered.x(), top, covered.right(), bottom);
+            let height = chunk.height() as usize;
+            let mut view = ViewMut::packed(&mut samples[..columns * height], columns, height);
+            let inner = Rect::between(
+                covered.x() - window.x(),
+                0,
+                covered.right() - window.x(),
+                chunk.height().cast_signed(),
+            );
+            let filled = match reader.read(link.node, link.local(chunk), part(&mut view, inner), rest)? {
+                Filled::Written => {
+                    super::clear_around(&mut view, inner);
+                    match uniform::cpu::value(view.as_view()) {
+                        Some(value) => Filled::Uniform(value),
+                        None => Filled::Written,
+                    }
+                }
+                Filled::Uniform(value) if value == S::ZERO || inner.width() == width => {
+                    Filled::Uniform(value)
+                }
+                filled => {
+                    filled.write(part(&mut view, inner));
+                    super::clear_around(&mut view, inner);
+                    Filled::Written
+                }
+            };
+            match filled {
+                Filled::Uniform(value) if value == S::ZERO => {
+                    transform.push_black(height);
+                    white = false;
+                }
+                Filled::Uniform(value) => {
+                    view.fill(value);
+                    black = false;
+                    transform.push(View::packed(&samples[..columns * height], columns, height));
+                }
+                Filled::Written => {
+                    (black, white) = (false, false);
+                    transform.push(View::packed(&samples[..columns * height], columns, height));
+                }
+            }
+            top = bottom;
+        }
+        if black {
+            return Ok(beyond);
+        }
+        if white {
+            return Ok(Filled::Uniform(S::from_u16(self.at_zero)));
+        }
+        let table = reader.table(self.table);
+        transform.finish(table, S::from_u16(self.beyond), out);
+        Ok(Filled::Written)
+    }
+}

@@ -1,0 +1,36 @@
+//! `fill`: the same sample everywhere.
+
+use relief_raster::{Period, Rect, Sample, ViewMut};
+
+use super::{Filled, Link, Node, Periodic};
+use crate::Error;
+use crate::evaluate::Reader;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Fill {
+    pub(crate) value: u16,
+}
+
+impl Node for Fill {
+    fn period(&self, own: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {
+        Some(Periodic {
+            period: Period::ONE,
+            valid: own,
+        })
+    }
+
+    fn cost(&self) -> u64 {
+        0
+    }
+
+    fn tile<S: Sample>(
+        &self,
+        _: &Reader<'_, S>,
+        _: &[Link],
+        _: Rect,
+        _: ViewMut<'_, S>,
+        _: &mut [u64],
+    ) -> Result<Filled<S>, Error> {
+        Ok(Filled::Uniform(S::from_u16(self.value)))
+    }
+}

@@ -1,0 +1,111 @@
+//! `lattice`: copies of one pattern along two integer vectors, blended where they overlap.
+//!
+//! A lattice is periodic, and the plan keeps one cell of it where that fits. This file computes the samples of a
+//! cell, or of tiles where a cell does not fit: the copies that meet the tile, one after the other.
+
+use relief_design::tree;
+use relief_kernels::lattice::{self, Blend, cpu::Accumulator};
+use relief_raster::{Period, Rect, Sample, View, ViewMut};
+
+use super::{Filled, Link, Node, Periodic, Request};
+use crate::Error;
+use crate::evaluate::Reader;
+use crate::scratch;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Lattice {
+    pub(crate) blend: tree::Blend,
+    pub(crate) u: (i64, i64),
+    pub(crate) v: (i64, i64),
+    pub(crate) period: Period,
+}
+
+impl Lattice {
+    const fn blend(&self) -> Blend {
+        match self.blend {
+            tree::Blend::Mean => Blend::Mean,
+            tree::Blend::Max => Blend::Max,
+            tree::Blend::Min => Blend::Min,
+            tree::Blend::Sum => Blend::Sum,
+            tree::Blend::Last => Blend::Last,
+        }
+    }
+
+    /// The most copies that cover one pixel.
+    fn overlap(&self, link: &Link) -> u128 {
+        lattice::overlap((link.extent.width(), link.extent.height()), self.u, self.v)
+    }
+
+    fn accumulator_words(&self, overlap: u128, width: u64, height: u64, bytes: u64) -> u64 {
+        let (width, height) = (width as usize, height as usize);
+        let words = if bytes == 1 {
+            lattice::cpu::scratch_words::<u8>(self.blend(), overlap, width, height)
+        } else {
+            lattice::cpu::scratch_words::<u16>(self.blend(), overlap, width, height)
+        };
+        words as u64
+    }
+}
+
+impl Node for Lattice {
+    fn reads(&self, link: &Link, _: usize, _: Rect) -> Rect {
+        link.extent.local()
+    }
+
+    fn period(&self, own: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {
+        Some(Periodic {
+            period: self.period,
+            valid: own,
+        })
+    }
+
+    fn scratch(&self, links: &[Link], request: &Request, bytes: u64) -> u64 {
+        let part = self.asks(&links[0], 0, request);
+        self.accumulator_words(self.overlap(&links[0]), request.width, request.height, bytes)
+            .saturating_add(scratch::words(part.width.saturating_mul(part.height), bytes))
+    }
+
+    fn cost(&self) -> u64 {
+        10
+    }
+
+    fn tile<S: Sample>(
+        &self,
+        reader: &Reader<'_, S>,
+        links: &[Link],
+        rect: Rect,
+        out: ViewMut<'_, S>,
+        scratch: &mut [u64],
+    ) -> Result<Filled<S>, Error> {
+        let link = &links[0];
+        let size = (link.extent.width(), link.extent.height());
+        let offset = (link.extent.x(), link.extent.y());
+        let overlap = self.overlap(link);
+        let (width, height) = (out.width(), out.height());
+        let words = self.accumulator_words(overlap, rect.width(), rect.height(), S::DEPTH.bytes());
+        let (planes, rest) = scratch.split_at_mut(words as usize);
+        let mut tile = Accumulator::<S>::new(self.blend(), overlap, width, height, planes);
+        let kept = reader.kept(link.node);
+        for copy in lattice::copies(rect, size, offset, self.u, self.v) {
+            let (x, y) = (copy.x - rect.x(), copy.y - rect.y());
+            if let Some(pattern) = kept {
+                tile.add(x, y, pattern);
+                continue;
+            }
+            reader.check()?;
+            let local = rect
+                .translated(-copy.x, -copy.y)
+                .intersection(&link.extent.local());
+            let (columns, rows) = (local.width() as usize, local.height() as usize);
+            let (samples, rest) = scratch::carve::<S>(rest, columns * rows);
+            let mut part = ViewMut::packed(samples, columns, rows);
+            match reader.read(link.node, local, part.reborrow(), rest)? {
+                Filled::Uniform(value) if value == S::ZERO => continue,
+                filled => filled.write(part),
+            }
+            tile.add(x + local.x(), y + local.y(), View::packed(samples, columns, rows));
+        }
+        tile.finish(out);
+        Ok(Filled::Written)
+    }
+}

@@ -1,0 +1,45 @@
+//! `ramp`: a linear slope along one axis.
+
+use relief_design::tree::Axis;
+use relief_kernels::generate;
+use relief_raster::{Rect, Sample, ViewMut};
+
+use super::{Filled, Link, Node, Periodic};
+use crate::Error;
+use crate::evaluate::Reader;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Ramp {
+    pub(crate) axis: Axis,
+    pub(crate) from: u16,
+    pub(crate) to: u16,
+    /// The extent along the axis.
+    pub(crate) length: u64,
+}
+
+impl Node for Ramp {
+    fn period(&self, _: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {
+        None
+    }
+
+    fn cost(&self) -> u64 {
+        2
+    }
+
+    fn tile<S: Sample>(
+        &self,
+        _: &Reader<'_, S>,
+        _: &[Link],
+        rect: Rect,
+        out: ViewMut<'_, S>,
+        _: &mut [u64],
+    ) -> Result<Filled<S>, Error> {
+        let (axis, start) = match self.axis {
+            Axis::X => (generate::cpu::Axis::X, rect.x()),
+            Axis::Y => (generate::cpu::Axis::Y, rect.y()),
+        };
+        let (from, to) = (S::from_u16(self.from), S::from_u16(self.to));
+        generate::cpu::ramp(axis, from, to, self.length, start.unsigned_abs(), out);
+        Ok(Filled::Written)
+    }
+}

@@ -1,0 +1,79 @@
+//! `repeat`: one pattern, over and over along the axes.
+//!
+//! Where the plan keeps the pattern in memory, rows are copied from it; else the copies that meet a tile are
+//! computed one by one. (Where it keeps a cell of the repeat itself, this file is not asked.)
+
+use relief_kernels::repeat;
+use relief_raster::{Period, Rect, Sample, ViewMut};
+
+use super::{Filled, Link, Node, Periodic, clear_around, part};
+use crate::Error;
+use crate::evaluate::Reader;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Repeat {
+    pub(crate) step_x: u64,
+    pub(crate) step_y: u64,
+}
+
+impl Node for Repeat {
+    fn reads(&self, link: &Link, _: usize, _: Rect) -> Rect {
+        link.extent.local()
+    }
+
+    fn period(&self, own: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {
+        Some(Periodic {
+            period: Period::grid(self.step_x, self.step_y)?,
+            valid: own,
+        })
+    }
+
+    fn cost(&self) -> u64 {
+        1
+    }
+
+    fn tile<S: Sample>(
+        &self,
+        reader: &Reader<'_, S>,
+        links: &[Link],
+        rect: Rect,
+        mut out: ViewMut<'_, S>,
+        scratch: &mut [u64],
+    ) -> Result<Filled<S>, Error> {
+        let link = &links[0];
+        let (px, py) = (link.extent.x(), link.extent.y());
+        if let (Some(pattern), Some(period)) =
+            (reader.kept(link.node), Period::grid(self.step_x, self.step_y))
+        {
+            repeat::cpu::expand(pattern, period, rect.x() - px, rect.y() - py, out);
+            return Ok(Filled::Written);
+        }
+        let (step_x, step_y) = (self.step_x.cast_signed(), self.step_y.cast_signed());
+        let first = |start: i64, offset: i64, step: i64| (start - offset).div_euclid(step) * step + offset;
+        let mut top = first(rect.y(), py, step_y);
+        while top < rect.bottom() {
+            let mut left = first(rect.x(), px, step_x);
+            while left < rect.right() {
+                let cell = Rect::between(left, top, left + step_x, top + step_y).intersection(&rect);
+                let copy = link
+                    .extent
+                    .in_parent()
+                    .translated(left - px, top - py)
+                    .intersection(&rect);
+                let mut out = part(&mut out, cell.translated(-rect.x(), -rect.y()));
+                // A copy begins where its cell does, and the tile cuts both alike: it lies at the top-left.
+                let inner = Rect::sized(copy.width(), copy.height());
+                if !copy.is_empty() {
+                    let local = copy.translated(-left, -top);
+                    reader
+                        .read(link.node, local, part(&mut out, inner), scratch)?
+                        .write(part(&mut out, inner));
+                }
+                clear_around(&mut out, inner);
+                left += step_x;
+            }
+            top += step_y;
+        }
+        Ok(Filled::Written)
+    }
+}

@@ -1,0 +1,690 @@
+//! The plan: what will be computed how, and the most memory it takes, before a pixel is computed.
+
+use relief_design::tree::{Design, Role};
+use relief_raster::{Depth, Rect};
+
+use crate::Error;
+use crate::cache::UNIFORM_BYTES;
+use crate::error::describe;
+use crate::keep;
+use crate::nodes::Request;
+use crate::program::{Keep, Program};
+use crate::sink::Raster;
+use crate::source::ImageSource;
+
+/// The memory that a job may use if nothing else is said: 1 GiB.
+pub const DEFAULT_MEMORY: u64 = 1 << 30;
+
+/// The most threads that a job may use.
+pub const MAX_THREADS: usize = 1_024;
+
+/// Samples of a tile in a tree without a halo: a tile and the tiles its parents need stay in a core's cache.
+const TILE_SAMPLES: u64 = 1 << 18;
+
+/// Bytes of a band that make the hand-over from worker to sink cheap beside computing it.
+const BAND_BYTES: u64 = 1 << 22;
+
+/// The most samples of a tile.
+const LARGEST_TILE: u128 = 1 << 30;
+
+/// Rows of a tile in a tree without a halo.
+const TILE_ROWS: u64 = 64;
+
+/// What may be chosen for a job; none of it changes a byte of the result.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The part of the canvas to compute; all of it where `None`.
+    pub region: Option<Rect>,
+    /// Worker threads, 1…1 024; one for each processor where `None`.
+    pub threads: Option<usize>,
+    /// The most bytes that the job may hold; [`DEFAULT_MEMORY`] where `None`.
+    pub memory: Option<u64>,
+    /// Columns and rows of a tile; chosen by the planner where `None`.
+    pub tile: Option<(u64, u64)>,
+    /// The most bytes for cells of repeating nodes and for patterns that are kept whole; a quarter of the memory
+    /// where `None`. 0 computes every copy anew.
+    pub kept: Option<u64>,
+    /// What the sink holds ([`crate::Sink::memory`]); counted in the peak.
+    pub sink: u64,
+}
+
+/// The parts of the peak, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Peak {
+    /// Bands that are computed or written at the same time.
+    pub bands: u64,
+    /// The tile cache.
+    pub cache: u64,
+    /// Scratch memory of all threads.
+    pub scratch: u64,
+    /// Pictures, as far as they are read.
+    pub images: u64,
+    /// The most that reading one picture holds beyond its samples; over before the first band.
+    pub decoding: u64,
+    /// Profiles and tone curves.
+    pub tables: u64,
+    /// Cells of repeating nodes and patterns kept whole.
+    pub kept: u64,
+    /// What the sink holds.
+    pub sink: u64,
+}
+
+impl Peak {
+    /// The most bytes the job holds at once.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        let streaming = self.bands.saturating_add(self.cache).saturating_add(self.sink);
+        let later = if streaming > self.decoding {
+            streaming
+        } else {
+            self.decoding
+        };
+        later
+            .saturating_add(self.scratch)
+            .saturating_add(self.images)
+            .saturating_add(self.tables)
+            .saturating_add(self.kept)
+    }
+}
+
+/// How the raster is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Columns of a tile.
+    pub tile_width: u64,
+    /// Rows of a tile.
+    pub tile_height: u64,
+    /// Columns of a band: those of the region, or fewer where a row does not fit.
+    pub band_width: u64,
+    /// Rows of a band.
+    pub band_height: u64,
+    /// Bands that are computed or written at the same time.
+    pub bands: usize,
+}
+
+/// A design made ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(crate) program: Program,
+    pub(crate) region: Rect,
+    pub(crate) shape: Shape,
+    pub(crate) threads: usize,
+    pub(crate) peak: Peak,
+    /// Words of scratch of one thread.
+    pub(crate) words: u64,
+}
+
+/// What the plan does with a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Nothing is kept: it is computed straight into the tile of its parent.
+    Nothing,
+    /// The part of a picture that is read.
+    Picture,
+    /// One cell of `columns` × `rows` samples of a node that repeats.
+    Cell {
+        /// Columns of the cell.
+        columns: u64,
+        /// Rows of the cell.
+        rows: u64,
+    },
+    /// All of it.
+    Whole,
+    /// Tiles, in the cache.
+    Tiles {
+        /// Columns of a cached tile.
+        columns: u64,
+        /// Rows of a cached tile.
+        rows: u64,
+    },
+    /// It is never read.
+    Unused,
+}
+
+/// A node of the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedNode {
+    /// Its kind, as the design says it.
+    pub kind: &'static str,
+    /// The line of the design where it stands.
+    pub line: u32,
+    /// Columns.
+    pub width: u64,
+    /// Rows.
+    pub height: u64,
+    /// The samples that are ever read, in its own coordinates.
+    pub read: Rect,
+    /// What is kept of it.
+    pub kept: Kept,
+    /// The bytes kept for the whole job.
+    pub bytes: u64,
+    /// What it reads: role, number of the node, offset, halo.
+    pub children: Vec<PlannedChild>,
+}
+
+/// A child in a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedChild {
+    /// What it is for.
+    pub role: Role,
+    /// Its number in [`Plan::nodes`].
+    pub node: usize,
+    /// Its horizontal offset in the parent.
+    pub x: i64,
+    /// Its vertical offset in the parent.
+    pub y: i64,
+    /// How far beyond a tile it is read.
+    pub halo: u32,
+}
+
+impl Plan {
+    /// Plans a job on the CPU. Looks at the pictures the design names, but reads no sample and computes none.
+    ///
+    /// # Errors
+    /// Where an option is out of range, a picture is not what the design was checked with, or no plan fits in the
+    /// memory allowed: the error then says what would.
+    pub fn new(design: &Design, images: &dyn ImageSource, options: &Options) -> Result<Self, Error> {
+        let canvas = design.canvas;
+        let region = region(canvas.width, canvas.height, options.region)?;
+        let threads = threads(options.threads)?;
+        let limit = options.memory.unwrap_or(DEFAULT_MEMORY);
+        check_tile(options.tile, region)?;
+        let program = Program::new(design)?;
+        let decoding = decoding(&program, images)?;
+        let draft = Draft {
+            program,
+            region,
+            threads,
+            limit,
+            options,
+            decoding,
+        };
+
+        let mut fewest = u64::MAX;
+        let budget = options.kept.unwrap_or(limit / 4);
+        for kept in [budget, budget / 16, 0] {
+            match draft.fit(kept) {
+                Ok(plan) => return Ok(plan),
+                Err(needed) => fewest = fewest.min(needed),
+            }
+            if options.kept.is_some() {
+                break;
+            }
+        }
+        Err(Error::Memory {
+            needed: fewest,
+            limit,
+            advice: advice(fewest, threads),
+        })
+    }
+
+    /// The raster that the job streams.
+    #[must_use]
+    pub fn raster(&self) -> Raster {
+        let canvas = self.program.canvas;
+        Raster {
+            width: self.region.width(),
+            height: self.region.height(),
+            depth: canvas.depth,
+            pixel: canvas.pixel,
+        }
+    }
+
+    /// The part of the canvas that is computed.
+    #[must_use]
+    pub const fn region(&self) -> Rect {
+        self.region
+    }
+
+    /// The depth of the samples.
+    #[must_use]
+    pub const fn depth(&self) -> Depth {
+        self.program.canvas.depth
+    }
+
+    /// How the raster is cut.
+    #[must_use]
+    pub const fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The number of worker threads.
+    #[must_use]
+    pub const fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The memory the job takes, part by part.
+    #[must_use]
+    pub const fn peak(&self) -> Peak {
+        self.peak
+    }
+
+    /// The number of bands.
+    #[must_use]
+    pub const fn bands(&self) -> u128 {
+        let across = self.region.width().div_ceil(self.shape.band_width) as u128;
+        across * self.region.height().div_ceil(self.shape.band_height) as u128
+    }
+
+    /// The pixels of band `index`, in coordinates of the streamed raster.
+    pub(crate) fn band(&self, index: u128) -> Rect {
+        let across = u128::from(self.region.width().div_ceil(self.shape.band_width));
+        // Both are numbers of bands along a side of at most 2^40 pixels.
+        let (row, column) = ((index / across) as i64, (index % across) as i64);
+        let (width, height) = (
+            self.shape.band_width.cast_signed(),
+            self.shape.band_height.cast_signed(),
+        );
+        let (x, y) = (column * width, row * height);
+        Rect::between(x, y, x + width, y + height)
+            .intersection(&Rect::sized(self.region.width(), self.region.height()))
+    }
+
+    /// All nodes, children before parents; the root stands last.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<PlannedNode> {
+        let bytes = self.depth().bytes();
+        let describe = |index: usize| {
+            let step = &self.program.steps[index];
+            let tile = self.program.cached_tile(index);
+            PlannedNode {
+                kind: step.name,
+                line: step.place.line,
+                width: step.width,
+                height: step.height,
+                read: step.need,
+                kept: match step.keep {
+                    _ if step.need.is_empty() => Kept::Unused,
+                    Keep::No => Kept::Nothing,
+                    Keep::Image => Kept::Picture,
+                    Keep::Cell { period, .. } => Kept::Cell {
+                        columns: period.a(),
+                        rows: period.c(),
+                    },
+                    Keep::Whole => Kept::Whole,
+                    Keep::Cached => Kept::Tiles {
+                        columns: tile.width,
+                        rows: tile.height,
+                    },
+                },
+                bytes: saturate(step.plane().area()).saturating_mul(bytes),
+                children: step
+                    .links
+                    .iter()
+                    .enumerate()
+                    .map(|(number, link)| PlannedChild {
+                        role: link.role,
+                        node: link.node,
+                        x: link.extent.x(),
+                        y: link.extent.y(),
+                        halo: step.kind.halo(number),
+                    })
+                    .collect(),
+            }
+        };
+        (0..self.program.steps.len()).map(describe).collect()
+    }
+}
+
+/// Everything that is known before the raster is cut.
+struct Draft<'a> {
+    program: Program,
+    region: Rect,
+    threads: usize,
+    limit: u64,
+    options: &'a Options,
+    decoding: u64,
+}
+
+impl Draft<'_> {
+    /// The plan with at most `kept` bytes of cells, or the fewest bytes that one needs.
+    fn fit(&self, kept: u64) -> Result<Plan, u64> {
+        let mut program = self.program.clone();
+        keep::decide(&mut program, self.region, kept);
+        let halo = halo(&program);
+        let fixed = self.fixed(&program);
+        let mut fewest = u64::MAX;
+        for shape in self.shapes(halo) {
+            let bytes = self.program.canvas.depth.bytes();
+            let samples = u128::from(shape.band_width) * u128::from(shape.band_height) * shape.bands as u128;
+            let mut peak = Peak {
+                bands: saturate(samples).saturating_mul(bytes),
+                ..fixed
+            };
+            program.cached = self
+                .options
+                .tile
+                .unwrap_or((shape.tile_width.min(256), shape.tile_height.min(256)));
+            let smallest = self.sizes(&program, shape);
+            peak.scratch = smallest
+                .words
+                .saturating_mul(8)
+                .saturating_mul(self.threads as u64);
+            peak.cache = smallest.cache;
+            if peak.total() > self.limit {
+                fewest = fewest.min(peak.total());
+                continue;
+            }
+            let mut words = smallest.words;
+            for side in [256, 128, 64] {
+                let mut larger = program.clone();
+                larger.cached = self.options.tile.unwrap_or((side, side));
+                let sizes = self.sizes(&larger, shape);
+                let wanted = self.useful(&larger, shape, halo).max(sizes.cache);
+                let scratch = sizes.words.saturating_mul(8).saturating_mul(self.threads as u64);
+                let with = Peak {
+                    cache: wanted,
+                    scratch,
+                    ..peak
+                };
+                if with.total() <= self.limit {
+                    (program, peak, words) = (larger, with, sizes.words);
+                    break;
+                }
+            }
+            return Ok(Plan {
+                program,
+                region: self.region,
+                shape,
+                threads: self.threads,
+                peak,
+                words,
+            });
+        }
+        Err(fewest)
+    }
+
+    /// What does not depend on how the raster is cut.
+    fn fixed(&self, program: &Program) -> Peak {
+        let bytes = program.canvas.depth.bytes();
+        let mut peak = Peak {
+            decoding: self.decoding,
+            sink: self.options.sink,
+            ..Peak::default()
+        };
+        for step in &program.steps {
+            let plane = saturate(step.plane().area()).saturating_mul(bytes);
+            let part = if step.image.is_some() {
+                &mut peak.images
+            } else {
+                &mut peak.kept
+            };
+            *part = part.saturating_add(plane);
+            if let Some(table) = &step.table {
+                // The design's own table of 16 bits, and one of the samples' depth.
+                peak.tables = peak.tables.saturating_add(table.len() as u64 * (2 + bytes));
+            }
+        }
+        peak
+    }
+
+    /// The ways to cut the raster, the most welcome first.
+    fn shapes(&self, halo: u64) -> Vec<Shape> {
+        let (width, height) = (self.region.width(), self.region.height());
+        let bytes = self.program.canvas.depth.bytes();
+        let mut shapes = Vec::new();
+        let rows_of_band = |least: u64| (BAND_BYTES / (width * bytes)).max(least).clamp(1, height);
+        let mut rows = if let Some((_, rows)) = self.options.tile {
+            rows_of_band(rows) / rows.min(height) * rows.min(height)
+        } else if halo == 0 {
+            rows_of_band(1)
+        } else {
+            rows_of_band((2 * halo).clamp(TILE_ROWS, 512))
+        };
+        let least = self.options.tile.map_or(1, |(_, rows)| rows.min(height));
+        loop {
+            let tile = self
+                .options
+                .tile
+                .map_or_else(|| tile(rows, width, bytes, halo), |tile| (tile.0, tile.1));
+            let (tile_width, tile_height) = (tile.0.min(width), tile.1.min(rows));
+            for bands in [3, 2] {
+                shapes.push(Shape {
+                    tile_width,
+                    tile_height,
+                    band_width: width,
+                    band_height: rows,
+                    bands,
+                });
+            }
+            if rows <= least {
+                break;
+            }
+            rows = (rows / 2 / least * least).max(least);
+        }
+        // Narrower tiles take less scratch; then fewer bands; then parts of a row.
+        let last = self.options.tile.map_or(64, |tile| tile.0).min(width);
+        let narrow = Shape {
+            tile_width: last,
+            tile_height: least,
+            band_width: width,
+            band_height: least,
+            bands: 2,
+        };
+        shapes.push(narrow);
+        shapes.push(Shape { bands: 1, ..narrow });
+        let mut columns = width;
+        while columns > 4_096 {
+            columns = columns.div_ceil(2);
+            let tile_width = last.min(columns);
+            shapes.push(Shape {
+                tile_width,
+                tile_height: 1,
+                band_width: columns,
+                band_height: 1,
+                bands: 2,
+            });
+        }
+        shapes
+    }
+
+    /// Scratch of one thread and the least cache for tiles of this shape.
+    fn sizes(&self, program: &Program, shape: Shape) -> Sizes {
+        let bytes = program.canvas.depth.bytes();
+        let count = program.steps.len();
+        let (mut widths, mut heights) = (vec![0_u64; count], vec![0_u64; count]);
+        let mut own = vec![0_u64; count];
+        widths[program.root()] = shape.tile_width;
+        heights[program.root()] = shape.tile_height;
+        for index in (0..count).rev() {
+            let step = &program.steps[index];
+            if step.need.is_empty() {
+                continue;
+            }
+            let plane = step.plane();
+            let made = (
+                shape.tile_width.min(plane.width()),
+                shape.tile_height.min(plane.height()),
+            );
+            let (width, height) = match step.keep {
+                Keep::Cell { .. } if step.has_border() => {
+                    (widths[index].max(made.0), heights[index].max(made.1))
+                }
+                Keep::Cell { .. } | Keep::Whole => made,
+                Keep::Cached => (
+                    program.cached_tile(index).width,
+                    program.cached_tile(index).height,
+                ),
+                Keep::No | Keep::Image => (widths[index], heights[index]),
+            };
+            let request = Request { width, height };
+            own[index] = step.kind.scratch(&step.links, &request, bytes);
+            for (number, link) in step.links.iter().enumerate() {
+                let asked = step.kind.asks(link, number, &request);
+                widths[link.node] = widths[link.node].max(asked.width);
+                heights[link.node] = heights[link.node].max(asked.height);
+            }
+        }
+        let (mut words, mut chains) = (vec![0_u64; count], vec![0_u64; count]);
+        let (mut most_words, mut longest) = (0, 0);
+        let tile_bytes = program
+            .cached
+            .0
+            .saturating_mul(program.cached.1)
+            .saturating_mul(bytes)
+            + UNIFORM_BYTES;
+        for (index, step) in program.steps.iter().enumerate() {
+            if step.need.is_empty() {
+                continue;
+            }
+            let below = |values: &[u64]| {
+                let reached = step.links.iter().filter(|link| {
+                    let child = &program.steps[link.node];
+                    !matches!(child.keep, Keep::Whole)
+                        && !(matches!(child.keep, Keep::Cell { .. }) && !child.has_border())
+                });
+                reached.map(|link| values[link.node]).max().unwrap_or(0)
+            };
+            words[index] = own[index].saturating_add(below(&words));
+            let held = if step.keep == Keep::Cached { tile_bytes } else { 0 };
+            chains[index] = below(&chains).saturating_add(held);
+            most_words = most_words.max(words[index]);
+            longest = longest.max(chains[index]);
+        }
+        Sizes {
+            words: most_words,
+            cache: longest.saturating_mul(self.threads as u64),
+        }
+    }
+
+    /// The cache that holds every tile two bands in a row read.
+    fn useful(&self, program: &Program, shape: Shape, halo: u64) -> u64 {
+        let bytes = program.canvas.depth.bytes();
+        let mut total = 0_u64;
+        for (index, step) in program.steps.iter().enumerate() {
+            if step.keep != Keep::Cached || step.need.is_empty() {
+                continue;
+            }
+            let tile = program.cached_tile(index);
+            let columns = (shape.band_width + 2 * halo).min(step.width).div_ceil(tile.width) + 1;
+            let rows = (2 * shape.band_height + 2 * halo)
+                .min(step.height)
+                .div_ceil(tile.height)
+                + 1;
+            let samples = program.cached.0.saturating_mul(program.cached.1);
+            let each = samples.saturating_mul(bytes).saturating_add(UNIFORM_BYTES);
+            total = total.saturating_add(columns.saturating_mul(rows).saturating_mul(each));
+        }
+        total
+    }
+}
+
+struct Sizes {
+    /// Words of scratch of one thread.
+    words: u64,
+    /// The bytes of all tiles that all threads may hold at once.
+    cache: u64,
+}
+
+/// Columns and rows of a tile in bands of `rows` rows.
+fn tile(rows: u64, width: u64, bytes: u64, halo: u64) -> (u64, u64) {
+    if halo == 0 {
+        let height = rows.min(TILE_ROWS);
+        return ((TILE_SAMPLES / bytes / height).clamp(1, width), height);
+    }
+    // A halo is read again by every neighbour: tiles several halos wide keep that share small.
+    let height = rows.min((2 * halo).clamp(TILE_ROWS, 512));
+    ((4 * halo).clamp(1_024, 4_096).min(width), height)
+}
+
+/// The sum of the halos on the longest way from the root to a node that is computed anew for every tile.
+fn halo(program: &Program) -> u64 {
+    let mut halos = vec![0_u64; program.steps.len()];
+    let mut most = 0;
+    for index in (0..program.steps.len()).rev() {
+        let step = &program.steps[index];
+        if step.need.is_empty() || matches!(step.keep, Keep::Cell { .. } | Keep::Whole) && !step.has_border()
+        {
+            continue;
+        }
+        most = most.max(halos[index]);
+        for (number, link) in step.links.iter().enumerate() {
+            let through = halos[index] + u64::from(step.kind.halo(number));
+            halos[link.node] = halos[link.node].max(through);
+            most = most.max(through);
+        }
+    }
+    most
+}
+
+fn region(width: u64, height: u64, asked: Option<Rect>) -> Result<Rect, Error> {
+    let canvas = Rect::sized(width, height);
+    match asked {
+        None => Ok(canvas),
+        Some(rect) if !rect.is_empty() && canvas.contains(&rect) => Ok(rect),
+        Some(rect) => Err(Error::Region {
+            region: describe(rect),
+            width,
+            height,
+        }),
+    }
+}
+
+fn check_tile(tile: Option<(u64, u64)>, region: Rect) -> Result<(), Error> {
+    let Some((width, height)) = tile else {
+        return Ok(());
+    };
+    let problem = if width == 0 || height == 0 {
+        format!("a tile of {width}×{height} pixels is empty; both sides must be at least 1")
+    } else if u128::from(width.min(region.width())) * u128::from(height.min(region.height())) > LARGEST_TILE {
+        format!("a tile of {width}×{height} pixels has more than {LARGEST_TILE}; choose a smaller one")
+    } else {
+        return Ok(());
+    };
+    Err(Error::Option {
+        option: "tile",
+        problem,
+    })
+}
+
+fn threads(asked: Option<usize>) -> Result<usize, Error> {
+    match asked {
+        None => Ok(std::thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(MAX_THREADS)),
+        Some(count) if (1..=MAX_THREADS).contains(&count) => Ok(count),
+        Some(count) => Err(Error::Option {
+            option: "threads",
+            problem: format!("{count} threads were asked for; 1 to {MAX_THREADS} are possible"),
+        }),
+    }
+}
+
+/// The most that reading one picture holds, and whether the pictures are those the design was checked with.
+fn decoding(program: &Program, images: &dyn ImageSource) -> Result<u64, Error> {
+    let mut most = 0;
+    for (path, width, height) in program.steps.iter().filter_map(|step| step.image.as_ref()) {
+        let info = images.info(path).map_err(|source| Error::Image {
+            path: path.to_string(),
+            source,
+        })?;
+        if (info.width, info.height) != (*width, *height) {
+            return Err(Error::ImageChanged {
+                path: path.to_string(),
+                found: format!("{}×{}", info.width, info.height),
+                expected: format!("{width}×{height}"),
+            });
+        }
+        most = most.max(info.memory);
+    }
+    Ok(most)
+}
+
+fn advice(needed: u64, threads: usize) -> String {
+    let mebibytes = needed.div_ceil(1 << 20);
+    if threads > 1 {
+        format!("{mebibytes} MiB would do, or fewer threads than {threads}")
+    } else {
+        format!("{mebibytes} MiB would do")
+    }
+}
+
+fn saturate(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+/// The capacity in samples of a cached tile of this plan.
+pub(crate) const fn cached_samples(program: &Program) -> u64 {
+    program.cached.0.saturating_mul(program.cached.1)
+}

@@ -1,0 +1,348 @@
+//! Running a plan: windows, bands, whole rasters.
+//!
+//! Bands are computed by a few runners, each of which owns one band at a time and lets the pool fill its tiles, so
+//! that the workers always have tiles of the next band to turn to. The caller's thread hands finished bands to the
+//! sink, in order, and gives their memory back to the runners.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use relief_raster::{Depth, Rect, Sample};
+
+use crate::Error;
+use crate::cancel::Cancel;
+use crate::cpu::{Cpu, zeroed};
+use crate::error::describe;
+use crate::plan::Plan;
+use crate::sink::{Band, Samples, Sink};
+use crate::source::ImageSource;
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Samples handed to the sink.
+    pub done: u128,
+    /// Samples of the whole job.
+    pub total: u128,
+    /// Since the job began.
+    pub elapsed: Duration,
+}
+
+impl Progress {
+    /// Samples a second so far.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        let seconds = self.elapsed.as_secs_f64();
+        if seconds > 0.0 {
+            self.done as f64 / seconds
+        } else {
+            0.0
+        }
+    }
+
+    /// The time left at the rate so far; `None` before the first band.
+    #[must_use]
+    pub fn left(&self) -> Option<Duration> {
+        let rate = self.rate();
+        let left = self.total.saturating_sub(self.done) as f64;
+        if rate > 0.0 {
+            Duration::try_from_secs_f64(left / rate).ok()
+        } else {
+            None
+        }
+    }
+}
+
+/// Samples to be written, of either depth.
+#[derive(Debug)]
+pub enum SamplesMut<'a> {
+    /// 8 bits.
+    Eight(&'a mut [u8]),
+    /// 16 bits.
+    Sixteen(&'a mut [u16]),
+}
+
+impl SamplesMut<'_> {
+    const fn len(&self) -> usize {
+        match self {
+            Self::Eight(samples) => samples.len(),
+            Self::Sixteen(samples) => samples.len(),
+        }
+    }
+
+    const fn depth(&self) -> Depth {
+        match self {
+            Self::Eight(_) => Depth::Eight,
+            Self::Sixteen(_) => Depth::Sixteen,
+        }
+    }
+}
+
+enum Device {
+    Eight(Cpu<u8>),
+    Sixteen(Cpu<u16>),
+}
+
+/// A design in memory, ready to compute.
+///
+/// It holds the pictures and cells of its plan and a pool of threads, and may be used from several threads at
+/// once; the memory of the plan counts one job at a time.
+pub struct Renderer {
+    device: Device,
+}
+
+impl Renderer {
+    /// Reads the pictures of the plan and makes the cells it keeps.
+    ///
+    /// # Errors
+    /// Where a picture cannot be read, memory is refused, or `cancel` is thrown.
+    pub fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
+        let device = match plan.depth() {
+            Depth::Eight => Device::Eight(Cpu::new(plan, images, cancel)?),
+            Depth::Sixteen => Device::Sixteen(Cpu::new(plan, images, cancel)?),
+        };
+        Ok(Self { device })
+    }
+
+    /// The plan that is run.
+    #[must_use]
+    pub const fn plan(&self) -> &Plan {
+        match &self.device {
+            Device::Eight(cpu) => cpu.plan(),
+            Device::Sixteen(cpu) => cpu.plan(),
+        }
+    }
+
+    /// Computes a window, in coordinates of the streamed raster, into `out`: packed rows of samples of the
+    /// design's depth.
+    ///
+    /// # Errors
+    /// Where the window leaves the raster, `out` has not its size or depth, or the job is cancelled.
+    pub fn read(&self, window: Rect, out: SamplesMut<'_>, cancel: &Cancel) -> Result<(), Error> {
+        let raster = self.plan().raster();
+        if !Rect::sized(raster.width, raster.height).contains(&window) {
+            return Err(Error::Region {
+                region: describe(window),
+                width: raster.width,
+                height: raster.height,
+            });
+        }
+        if out.len() as u128 != window.area() || out.depth() != raster.depth {
+            let problem = format!(
+                "{} samples of {} were given for {} of {}",
+                out.len(),
+                out.depth(),
+                describe(window),
+                raster.depth
+            );
+            return Err(Error::Option {
+                option: "out",
+                problem,
+            });
+        }
+        match (&self.device, out) {
+            (Device::Eight(cpu), SamplesMut::Eight(out)) => cpu.fill(window, out, cancel),
+            (Device::Sixteen(cpu), SamplesMut::Sixteen(out)) => cpu.fill(window, out, cancel),
+            _ => Ok(()),
+        }
+    }
+
+    /// Computes all bands in order and hands each to `sink`; `progress` is told after every band.
+    ///
+    /// # Errors
+    /// The first error of a worker or the sink, or [`Error::Cancelled`]. The sink is then not finished.
+    pub fn render(
+        &self,
+        sink: &mut dyn Sink,
+        progress: &mut dyn FnMut(Progress),
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let raster = self.plan().raster();
+        sink.begin(&raster).map_err(Error::Sink)?;
+        let start = Instant::now();
+        let total = u128::from(raster.width) * u128::from(raster.height);
+        let mut done = 0;
+        let mut hand_over = |band: &Band<'_>| {
+            sink.write(band).map_err(Error::Sink)?;
+            done += band.rect.area();
+            progress(Progress {
+                done,
+                total,
+                elapsed: start.elapsed(),
+            });
+            Ok(())
+        };
+        match &self.device {
+            Device::Eight(cpu) => stream(cpu, |samples| Samples::Eight(samples), &mut hand_over, cancel)?,
+            Device::Sixteen(cpu) => stream(cpu, |samples| Samples::Sixteen(samples), &mut hand_over, cancel)?,
+        }
+        cancel.check()?;
+        sink.finish().map_err(Error::Sink)
+    }
+
+    /// The bands in order, each computed when it is asked for.
+    #[must_use]
+    pub fn bands<'a>(&'a self, cancel: &Cancel) -> Bands<'a> {
+        Bands {
+            renderer: self,
+            next: 0,
+            cancel: cancel.clone(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Renderer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Renderer")
+            .field("plan", self.plan())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A band that owns its samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnedBand {
+    /// The pixels, in coordinates of the streamed raster.
+    pub rect: Rect,
+    /// Their samples.
+    pub samples: OwnedSamples,
+}
+
+/// Samples of either depth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnedSamples {
+    /// 8 bits.
+    Eight(Vec<u8>),
+    /// 16 bits.
+    Sixteen(Vec<u16>),
+}
+
+impl OwnedBand {
+    /// The band as sinks take it.
+    #[must_use]
+    pub fn as_band(&self) -> Band<'_> {
+        let samples = match &self.samples {
+            OwnedSamples::Eight(samples) => Samples::Eight(samples),
+            OwnedSamples::Sixteen(samples) => Samples::Sixteen(samples),
+        };
+        Band {
+            rect: self.rect,
+            samples,
+        }
+    }
+}
+
+/// The bands of a raster in order; see [`Renderer::bands`].
+#[derive(Debug)]
+pub struct Bands<'a> {
+    renderer: &'a Renderer,
+    next: u128,
+    cancel: Cancel,
+}
+
+impl Iterator for Bands<'_> {
+    type Item = Result<OwnedBand, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let plan = self.renderer.plan();
+        if self.next >= plan.bands() {
+            return None;
+        }
+        let rect = plan.band(self.next);
+        let count = u64::try_from(rect.area()).unwrap_or(u64::MAX);
+        let computed = match &self.renderer.device {
+            Device::Eight(cpu) => zeroed(count, "a band").and_then(|mut samples| {
+                cpu.fill(rect, &mut samples, &self.cancel)?;
+                Ok(OwnedSamples::Eight(samples))
+            }),
+            Device::Sixteen(cpu) => zeroed(count, "a band").and_then(|mut samples| {
+                cpu.fill(rect, &mut samples, &self.cancel)?;
+                Ok(OwnedSamples::Sixteen(samples))
+            }),
+        };
+        self.next = if computed.is_ok() {
+            self.next + 1
+        } else {
+            plan.bands()
+        };
+        Some(computed.map(|samples| OwnedBand { rect, samples }))
+    }
+}
+
+/// Computes all bands with several in flight and hands them over in order.
+fn stream<S: Sample>(
+    cpu: &Cpu<S>,
+    samples: fn(&[S]) -> Samples<'_>,
+    hand_over: &mut dyn FnMut(&Band<'_>) -> Result<(), Error>,
+    cancel: &Cancel,
+) -> Result<(), Error> {
+    let plan = cpu.plan();
+    let bands = plan.bands();
+    let shape = plan.shape();
+    let capacity = shape.band_width.saturating_mul(shape.band_height);
+    let runners = (shape.bands as u128).min(bands) as usize;
+    // Stops the runners when the sink fails, without touching the caller's switch.
+    let stop = Cancel::new();
+    std::thread::scope(|scope| {
+        let (finished, results) = mpsc::channel();
+        // Work is dealt in order, and only to memory that is free, so that the next band in order is always
+        // among those being computed.
+        let mut runs = Vec::with_capacity(runners);
+        for index in 0..runners {
+            let (work, asked) = mpsc::channel::<(u128, Vec<S>)>();
+            let (finished, stop) = (finished.clone(), &stop);
+            std::thread::Builder::new()
+                .name(format!("relief-band-{index}"))
+                .spawn_scoped(scope, move || {
+                    for (band, mut memory) in asked {
+                        let rect = plan.band(band);
+                        let computed = if stop.is_cancelled() {
+                            Err(Error::Cancelled)
+                        } else {
+                            cpu.fill(rect, &mut memory[..rect.area() as usize], cancel)
+                        };
+                        if finished.send((band, index, memory, computed)).is_err() {
+                            break;
+                        }
+                    }
+                })
+                .map_err(|error| Error::Threads(Box::new(error)))?;
+            runs.push(work);
+        }
+        drop(finished);
+        let mut dealt = 0;
+        for run in &runs {
+            let memory = zeroed(capacity, "a band")?;
+            run.send((dealt, memory)).map_err(|_| lost())?;
+            dealt += 1;
+        }
+        let mut waiting = BTreeMap::new();
+        for next in 0..bands {
+            while !waiting.contains_key(&next) {
+                let (band, run, memory, computed) = results.recv().map_err(|_| lost())?;
+                computed.inspect_err(|_| stop.cancel())?;
+                waiting.insert(band, (run, memory));
+            }
+            let Some((run, memory)) = waiting.remove(&next) else {
+                return Err(lost());
+            };
+            let rect = plan.band(next);
+            let band = Band {
+                rect,
+                samples: samples(&memory[..rect.area() as usize]),
+            };
+            hand_over(&band).inspect_err(|_| stop.cancel())?;
+            if dealt < bands {
+                runs[run].send((dealt, memory)).map_err(|_| lost())?;
+                dealt += 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A runner ended without a word: a defect.
+fn lost() -> Error {
+    Error::defect(Rect::EMPTY, "a thread that computes bands ended early")
+}
