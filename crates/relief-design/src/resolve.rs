@@ -206,6 +206,19 @@ impl Resolver<'_, '_> {
         for child in &draft.children {
             let resolved = self.node(&child.node, size, None)?;
             sizes.push(resolved.size);
+            let offset = resolved.x.abs().max(resolved.y.abs());
+            let reach = self
+                .measures
+                .get(resolved.id.0)
+                .map_or(0, |measure| measure.reach);
+            if offset.saturating_add(reach) > MAX_COORDINATE {
+                let span = child
+                    .node
+                    .x
+                    .or(child.node.y)
+                    .map_or(child.node.span, |given| given.span);
+                self.note(too_far(span));
+            }
             if let Some(extent) =
                 Extent::new(resolved.x, resolved.y, resolved.size.width, resolved.size.height)
             {
@@ -268,7 +281,7 @@ impl Resolver<'_, '_> {
             measure.nodes = measure.nodes.saturating_add(inner.nodes);
         }
         if measure.reach > MAX_COORDINATE {
-            self.note(too_far(span));
+            // This has been noted with the child; what holds this node is not wrong as well.
             measure.reach = 0;
         }
         if measure.nodes > MAX_NODES || self.nodes.len() as u64 >= MAX_NODES {
@@ -331,10 +344,9 @@ impl Resolver<'_, '_> {
                 "up to {copies} copies of the pattern, {} × {} pixels, may cover one pixel; at most {MAX_COPIES} are allowed",
                 pattern.width, pattern.height
             );
-            let mut problem = Problem::new("E503", message).label(
-                Span::new(u.span.start.min(v.span.start), u.span.end.max(v.span.end)),
-                "these vectors are short",
-            );
+            let mut problem = Problem::new("E503", message)
+                .label(v.span, "short vectors")
+                .label(u.span, "with this");
             if let Some(child) = draft.children.first() {
                 problem = problem.label(child.node.span, "for this pattern");
             }

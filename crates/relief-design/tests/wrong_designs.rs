@@ -2,6 +2,8 @@
 //!
 //! `RELIEF_BLESS=1 cargo test -p relief-design` writes the messages anew; the difference is then to be read.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -133,6 +133,9 @@ impl Checker<'_> {
         if let Some((bits, span)) = depth {
             self.depth = if bits == 16 { Depth::Sixteen } else { Depth::Eight };
             self.depth_span = Some(span);
+        } else if element.properties.iter().any(|(name, _)| name.text == "depth") {
+            // A depth that is wrong makes no sample wrong.
+            self.depth = Depth::Sixteen;
         }
         let values = self.values(element, signature);
         self.nothing_inside(element, signature);

@@ -6,9 +6,9 @@ use super::values::{Values, listed};
 use super::{Checker, DraftChild, DraftNode, TableKey, Vector, What};
 use crate::expression::Function;
 use crate::report::Problem;
-use crate::signature::{ChildName, Count, Group, MAX_POINTS, MAX_STRING, SIGNATURES, Signature};
+use crate::signature::{ChildName, Count, Group, MAX_POINTS, SIGNATURES, Signature};
 use crate::suggestion::suggestion;
-use crate::syntax::{Element, Span, shortened};
+use crate::syntax::{Element, Literal, Span, shortened};
 use crate::table::{self, NotANumber, Points};
 use crate::tree::{Axis, Blend, Kind, Role};
 
@@ -122,10 +122,18 @@ impl Checker<'_> {
                 inner.nodes.push(DraftChild { role, node });
             } else {
                 inner.broken = true;
+                self.misplaced(child);
             }
         }
         inner.broken |= self.missing_children(element, signature, &inner);
         inner
+    }
+
+    /// Checks a child whose role is in doubt for what else is wrong with it.
+    fn misplaced(&mut self, child: &Element<'_>) {
+        if Signature::of(&child.name.text).is_some_and(|s| s.group == Group::Node) {
+            self.node(child);
+        }
     }
 
     /// Keeps a parameter child; whether nothing is wrong with its standing here.
@@ -235,7 +243,7 @@ impl Checker<'_> {
         let problem = Problem::new("E309", message)
             .label(annotation.span, "this role")
             .label(parent.name.span, "in this");
-        self.note(problem.help(format!("{near}the roles here are {}", listed(accepted))));
+        self.note(problem.help(format!("{near}{}", roles_here(&accepted))));
         None
     }
 
@@ -280,7 +288,11 @@ impl Checker<'_> {
         !missing.is_empty()
     }
 
-    /// What the node computes; nothing where a value that it needs is missing or wrong.
+    /// What the node computes. It stays a call of its own, as its tables would make every level of the recursion in
+    /// [`Self::node`] take tens of kilobytes of stack.
+    ///
+    /// Nothing where a value that it needs is missing or wrong.
+    #[inline(never)]
     fn what(
         &mut self,
         element: &Element<'_>,
@@ -409,6 +421,10 @@ impl Checker<'_> {
             .and_then(|given| u32::try_from(given.pixels).ok());
         let element = inner.parameter("profile")?;
         let given = self.parameter_values(element);
+        if let Some((f, span)) = given.is_none().then(|| first_text(element)).flatten() {
+            // The expression is checked though something else is wrong.
+            self.function(&f, span, "d");
+        }
         let points = if element.children.is_empty() {
             None
         } else {
@@ -648,6 +664,15 @@ fn blend(word: Option<&str>) -> Blend {
     }
 }
 
+/// The first value of an element, where it is a text.
+fn first_text(element: &Element<'_>) -> Option<(String, Span)> {
+    let value = element.arguments.first()?;
+    match &value.literal {
+        Literal::Text(text) if !text.is_empty() => Some((text.to_string(), value.span)),
+        _ => None,
+    }
+}
+
 fn bits(points: &Points) -> Vec<(u64, u64)> {
     points
         .0
@@ -678,15 +703,24 @@ fn missing_role(
     let help = match near {
         Some(near) => format!("did you mean the parameter `{near}`?"),
         None => format!(
-            "write it before the node: ({}){name}; the roles here are {}",
+            "write it before the node: ({}){name}; {}",
             accepted[0],
-            listed(accepted.iter().copied())
+            roles_here(accepted)
         ),
     };
     Problem::new("E308", format!("`{name}` in `{}` has no role", signature.name))
         .label(child.name.span, "a role is missing")
         .label(parent.name.span, "in this")
         .help(help)
+}
+
+fn roles_here(accepted: &[&str]) -> String {
+    let subject = if accepted.len() == 1 {
+        "the role here is"
+    } else {
+        "the roles here are"
+    };
+    format!("{subject} {}", listed(accepted.iter().copied()))
 }
 
 fn one_of(signature: &Signature) -> impl Iterator<Item = &'static str> {
@@ -707,8 +741,3 @@ fn is_once(signature: &Signature, child: ChildName) -> bool {
     let rule = signature.children.iter().find(|rule| rule.child == child);
     rule.is_some_and(|rule| matches!(rule.count, Count::One | Count::AtMostOne | Count::OneOf))
 }
-
-const _: () = assert!(
-    MAX_STRING <= 4_096,
-    "expressions are bounded where they are read, too"
-);

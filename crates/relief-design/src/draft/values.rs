@@ -310,7 +310,7 @@ impl Checker<'_> {
         let mut problem = Problem::new("E402", message).label(value.span, "out of range");
         if let Some(span) = self.depth_span {
             problem = problem.label(span, "the depth of all samples");
-        } else if let Some(span) = self.canvas_span {
+        } else if let Some(span) = self.canvas_span.filter(|_| self.depth == Depth::Eight) {
             problem = problem.label(span, "the depth is 8 where the canvas does not say it");
         }
         let fits = self.depth == Depth::Eight && (0..=65_535).contains(&number);
@@ -330,7 +330,7 @@ impl Checker<'_> {
     ) -> Result<Checked, Problem> {
         let (length, unit) = self.length(expected, value)?;
         let Some(pixels) = length.whole() else {
-            return Err(self.not_whole(value, length, unit));
+            return Err(self.not_whole(value, length, unit, least, greatest));
         };
         match i64::try_from(pixels) {
             Ok(pixels) if (least..=greatest).contains(&pixels) => Ok(Checked::Length(pixels)),
@@ -343,31 +343,40 @@ impl Checker<'_> {
         }
     }
 
-    fn not_whole(&self, value: &Value<'_>, length: Pixels, unit: Option<&'static str>) -> Problem {
-        let (below, above) = length.nearest();
-        let describe = |pixels: i128| match (unit, self.pixel) {
-            (Some(unit), Some(pixel)) => match in_unit(pixels, pixel, unit) {
-                Some(text) => format!("\"{text}\" ({pixels} px)"),
-                None => format!("{pixels} px"),
-            },
-            _ => format!("{pixels} px"),
+    fn not_whole(
+        &self,
+        value: &Value<'_>,
+        length: Pixels,
+        unit: Option<&'static str>,
+        least: i64,
+        greatest: i64,
+    ) -> Problem {
+        let describe = |pixels: i128| {
+            let metric = unit
+                .zip(self.pixel)
+                .and_then(|(unit, pixel)| in_unit(pixels, pixel, unit));
+            metric.map_or(format!("{pixels} px"), |text| format!("\"{text}\" ({pixels} px)"))
         };
-        let mut problem = Problem::new(
-            "E405",
-            format!(
-                "this length is {} pixels, which is not a whole number",
-                length.real()
-            ),
-        )
-        .label(value.span, "not whole");
+        let message = format!(
+            "this length is {} pixels, which is not a whole number",
+            length.real()
+        );
+        let mut problem = Problem::new("E405", message).label(value.span, "not whole");
         if let (Some(_), Some(span)) = (unit, self.canvas_span) {
             problem = problem.label(span, "the side of a pixel is given here");
         }
-        problem.help(format!(
-            "the nearest lengths are {} and {}",
-            describe(below),
-            describe(above)
-        ))
+        let (below, above) = length.nearest();
+        let allowed = i128::from(least)..=i128::from(greatest);
+        problem.help(match (allowed.contains(&below), allowed.contains(&above)) {
+            (true, true) => format!(
+                "the nearest lengths are {} and {}",
+                describe(below),
+                describe(above)
+            ),
+            (true, false) => format!("the nearest length allowed is {}", describe(below)),
+            (false, true) => format!("the nearest length allowed is {}", describe(above)),
+            (false, false) => format!("write a length of {least} to {greatest} pixels"),
+        })
     }
 
     /// A length in pixels, with the unit that it is written in.
@@ -556,7 +565,7 @@ fn out_of_range(expected: ValueType, value: &Value<'_>) -> Problem {
         ),
     )
     .label(value.span, "out of range")
-    .help("write a number in range")
+    .help(format!("write {}", expected.describe()))
 }
 
 fn too_long(value: &Value<'_>) -> Problem {

@@ -260,10 +260,6 @@ impl<'a> Reader<'a> {
                 );
                 return Err(Fault::End);
             }
-            Some(';') => {
-                self.bump();
-                return Ok(Some(None));
-            }
             Some(_) => {}
         }
         if self.eat("/-") {
@@ -302,7 +298,9 @@ impl<'a> Reader<'a> {
                 }
                 Some(c) if is_newline(c) => return Ok(element),
                 Some('/') if self.line_comment()? => return Ok(element),
-                Some('/') if self.eat("/-") => self.slashdashed(&mut entries_allowed)?,
+                Some('/') if (spaced || !entries_allowed) && self.eat("/-") => {
+                    self.slashdashed(&mut entries_allowed)?
+                }
                 Some('{') if block_allowed => {
                     element.children = self.children()?;
                     (entries_allowed, block_allowed) = (false, false);

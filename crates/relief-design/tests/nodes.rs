@@ -1,0 +1,368 @@
+//! What right designs mean: every node, every default, sizes and offsets.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
+
+use std::collections::HashMap;
+
+use relief_design::{Axis, Blend, Design, Kind, Node, Role, parse};
+use relief_raster::{Depth, Period};
+
+fn design_of(text: &str) -> Design {
+    let images: HashMap<String, (u64, u64)> = [
+        ("logo.png".to_owned(), (60, 40)),
+        ("cell.png".to_owned(), (100, 80)),
+    ]
+    .into();
+    parse("test.kdl", text, &images).unwrap_or_else(|report| panic!("{:#?}", report.problems()))
+}
+
+/// A design of 400 × 300 pixels of 10 µm.
+fn design(nodes: &str) -> Design {
+    design_of(&format!(
+        "relief version=1\ncanvas width=400 height=300 pixel=\"10um\"\n{nodes}"
+    ))
+}
+
+fn root(nodes: &str) -> Node {
+    let design = design(nodes);
+    design.node(design.root()).clone()
+}
+
+/// The one child of a root that composes it, and its extent as (x, y, width, height).
+fn child(node: &str) -> (Node, (i64, i64, u64, u64)) {
+    let design = design(&format!("compose {{\n(base){node}\n}}"));
+    let child = design.node(design.root()).children[0];
+    let extent = child.extent;
+    (
+        design.node(child.node).clone(),
+        (extent.x(), extent.y(), extent.width(), extent.height()),
+    )
+}
+
+#[test]
+fn the_example_of_the_design_page_is_read() {
+    let design = design_of(
+        r#"
+relief version=1
+canvas width="20mm" height="12mm" pixel="10um" depth=8
+
+compose {
+    (base)lattice blend="mean" {
+        u 90 20
+        v -15 85
+        (pattern)image "cell.png"
+    }
+    (mask)distance radius=40 {
+        (mask)image "logo.png" x="2mm" y="1mm"
+        profile "255 * (1 - (d / 40) ^ 2)" beyond=0
+    }
+}
+"#,
+    );
+    assert_eq!(
+        (design.canvas.width, design.canvas.height, design.canvas.pixel),
+        (2_000, 1_200, Some(10_000_000))
+    );
+    let root = design.node(design.root());
+    let roles: Vec<Role> = root.children.iter().map(|child| child.role).collect();
+    assert_eq!(roles, [Role::Base, Role::Mask]);
+    let lattice = design.node(root.children[0].node);
+    let period = Period::spanned((90, 20), (-15, 85)).unwrap();
+    assert_eq!(
+        lattice.kind,
+        Kind::Lattice {
+            blend: Blend::Mean,
+            u: (90, 20),
+            v: (-15, 85),
+            period
+        }
+    );
+    assert_eq!((lattice.width, lattice.height), (2_000, 1_200));
+    let distance = design.node(root.children[1].node);
+    let Kind::Distance {
+        radius,
+        profile,
+        beyond,
+    } = &distance.kind
+    else {
+        panic!("{distance:?}")
+    };
+    assert_eq!((*radius, *beyond, profile.len()), (40, 0, 1_601));
+    let mask = distance.children[0].extent;
+    assert_eq!(
+        (mask.x(), mask.y(), mask.width(), mask.height()),
+        (200, 100, 60, 40)
+    );
+}
+
+#[test]
+fn the_canvas_has_a_depth_of_8_and_no_pixel_by_default() {
+    let design = design_of("relief version=1\ncanvas width=7 height=5\nfill value=255");
+    assert_eq!((design.canvas.depth, design.canvas.pixel), (Depth::Eight, None));
+    let design =
+        design_of("relief version=1\ncanvas depth=16 pixel=\"0.5nm\" width=7 height=5\nfill value=65535");
+    assert_eq!(
+        (design.canvas.depth, design.canvas.pixel),
+        (Depth::Sixteen, Some(500))
+    );
+    assert_eq!(design.node(design.root()).kind, Kind::Fill { value: 65_535 });
+}
+
+#[test]
+fn nodes_without_a_size_have_that_of_their_parent() {
+    for node in [
+        "fill value=1",
+        "ramp axis=\"y\" from=3 to=1",
+        "noise seed=1",
+        "compose",
+        "threshold level=1 { (source)fill value=2 }",
+    ] {
+        assert_eq!(child(node).1, (0, 0, 400, 300), "{node}");
+    }
+    let (_, extent) = child("fill value=1 x=-5 y=\"0.1mm\" width=\"1mm\"");
+    assert_eq!(extent, (-5, 10, 100, 300));
+}
+
+#[test]
+fn an_image_and_a_disc_have_their_own_size_until_one_is_given() {
+    let (image, extent) = child("image \"logo.png\" x=3");
+    assert_eq!(
+        image.kind,
+        Kind::Image {
+            path: "logo.png".into(),
+            width: 60,
+            height: 40
+        }
+    );
+    assert_eq!(extent, (3, 0, 60, 40));
+    let (disc, extent) = child("disc diameter=\"0.21mm\" value=7 width=30");
+    assert_eq!(
+        disc.kind,
+        Kind::Disc {
+            diameter: 21,
+            value: 7
+        }
+    );
+    assert_eq!(extent, (0, 0, 30, 21));
+}
+
+#[test]
+fn the_root_has_the_size_of_the_canvas_whatever_it_is() {
+    for node in [
+        "image \"logo.png\"",
+        "disc diameter=5 value=1 x=0 width=400 height=\"3mm\"",
+        "define \"a\" { disc diameter=5 value=1 }; use \"a\"",
+    ] {
+        let root = root(node);
+        assert_eq!((root.width, root.height), (400, 300), "{node}");
+    }
+}
+
+#[test]
+fn simple_kinds_keep_their_values() {
+    assert_eq!(
+        child("ramp axis=\"x\" from=200 to=10").0.kind,
+        Kind::Ramp {
+            axis: Axis::X,
+            from: 200,
+            to: 10
+        }
+    );
+    assert_eq!(
+        child("noise seed=18446744073709551615").0.kind,
+        Kind::Noise { seed: u64::MAX }
+    );
+    assert_eq!(child("noise seed=-1").0.kind, Kind::Noise { seed: u64::MAX });
+    assert_eq!(child("noise seed=0xFF").0.kind, Kind::Noise { seed: 255 });
+    assert_eq!(
+        child("threshold level=128 { (source)fill value=2 }").0.kind,
+        Kind::Threshold { level: 128 }
+    );
+}
+
+#[test]
+fn the_step_of_a_repeat_is_the_extent_of_its_pattern_by_default() {
+    let repeat = child("repeat step-y=200 { (pattern)image \"cell.png\" x=-7 }").0;
+    assert_eq!(
+        repeat.kind,
+        Kind::Repeat {
+            step_x: 100,
+            step_y: 200
+        }
+    );
+    assert_eq!(
+        (repeat.children[0].role, repeat.children[0].extent.x()),
+        (Role::Pattern, -7)
+    );
+    assert_eq!(
+        child("repeat { (pattern)fill value=1 }").0.kind,
+        Kind::Repeat {
+            step_x: 400,
+            step_y: 300
+        }
+    );
+}
+
+#[test]
+fn a_lattice_takes_lengths_and_every_blend() {
+    for (word, blend) in [
+        ("mean", Blend::Mean),
+        ("max", Blend::Max),
+        ("min", Blend::Min),
+        ("sum", Blend::Sum),
+        ("last", Blend::Last),
+    ] {
+        let lattice = child(&format!(
+            "lattice blend={word} {{ u \"0.9mm\" 20; v -15 \"0.85mm\"; (pattern)image \"cell.png\" }}"
+        ))
+        .0;
+        let period = Period::spanned((90, 20), (-15, 85)).unwrap();
+        assert_eq!(
+            lattice.kind,
+            Kind::Lattice {
+                blend,
+                u: (90, 20),
+                v: (-15, 85),
+                period
+            }
+        );
+    }
+    let lattice = child("lattice { v 0 50; (pattern)disc diameter=60 value=1; u 50 0 }").0;
+    assert!(matches!(
+        lattice.kind,
+        Kind::Lattice {
+            blend: Blend::Mean,
+            u: (50, 0),
+            v: (0, 50),
+            ..
+        }
+    ));
+}
+
+#[test]
+fn a_profile_of_points_is_linear_and_its_beyond_is_its_value_at_the_radius() {
+    let distance = child(
+        "distance radius=\"40um\" { (mask)image \"logo.png\"; profile { point 1 200; point \"35um\" 100 } }",
+    )
+    .0;
+    let Kind::Distance {
+        radius,
+        profile,
+        beyond,
+    } = distance.kind
+    else {
+        panic!("a distance")
+    };
+    assert_eq!((radius, beyond, profile.len()), (4, 100, 17));
+    assert_eq!(
+        (profile[0], profile[1], profile[4], profile[9], profile[16]),
+        (200, 200, 160, 120, 100)
+    );
+    let distance = child("distance radius=0 { (mask)image \"logo.png\"; profile \"7\" beyond=9 }").0;
+    let Kind::Distance {
+        radius,
+        profile,
+        beyond,
+    } = distance.kind
+    else {
+        panic!("a distance")
+    };
+    assert_eq!((radius, profile.to_vec(), beyond), (0, vec![7], 9));
+}
+
+#[test]
+fn every_map_has_a_table_of_all_samples() {
+    for (function, at_0, at_100, at_255) in [
+        ("gamma 2", 0, 39, 255),
+        ("invert", 255, 155, 0),
+        ("levels 100 200 255 5", 255, 255, 5),
+        ("curve { point 0 10; point 200 110 }", 10, 60, 110),
+        ("expression \"v / 2 + 1\"", 1, 51, 129),
+    ] {
+        let map = child(&format!("map {{ (source)image \"logo.png\"; {function} }}")).0;
+        let Kind::Map { table } = map.kind else {
+            panic!("a map")
+        };
+        assert_eq!(
+            (table.len(), table[0], table[100], table[255]),
+            (256, at_0, at_100, at_255),
+            "{function}"
+        );
+    }
+}
+
+#[test]
+fn compose_keeps_the_order_and_the_roles() {
+    let text: String = Role::ALL[3..]
+        .iter()
+        .map(|role| format!("({})fill value=1\n", role.name()))
+        .collect();
+    let root = root(&format!("compose {{\n{text}(mask)fill value=1\n}}"));
+    let roles: Vec<Role> = root.children.iter().map(|child| child.role).collect();
+    let mut expected = Role::ALL[3..].to_vec();
+    expected.push(Role::Mask);
+    assert_eq!(roles, expected);
+}
+
+#[test]
+fn a_definition_used_twice_at_one_size_is_one_node_with_two_offsets() {
+    let design = design(
+        "compose {\n(add)use \"dot\" x=10\n(add)use \"dot\" y=20\n(add)use \"late\"\n(add)compose width=9 height=9 { (add)use \"late\" }\n}\n\
+         define \"dot\" { disc diameter=5 value=9 x=1 y=2 }\ndefine \"late\" { fill value=1 }",
+    );
+    let children = &design.node(design.root()).children;
+    assert_eq!(children[0].node, children[1].node);
+    let offsets: Vec<(i64, i64)> = children.iter().map(|c| (c.extent.x(), c.extent.y())).collect();
+    assert_eq!(offsets, [(11, 2), (1, 22), (0, 0), (0, 0)]);
+    // In a smaller parent the same definition is another node.
+    let inner = design.node(children[3].node).children[0];
+    assert_ne!(inner.node, children[2].node);
+    assert_eq!((inner.extent.width(), children[2].extent.width()), (9, 400));
+    assert_eq!(design.nodes.len(), 5);
+}
+
+#[test]
+fn children_stand_before_their_parents_and_agree_on_their_size() {
+    let design = design(
+        "define \"a\" { repeat { (pattern)image \"cell.png\" } }\ndefine \"b\" { map { (source)use \"a\" x=3; invert } }\n\
+         compose {\n(base)use \"b\"\n(add)use \"a\"\n(mask)threshold level=3 { (source)use \"b\" x=-4 y=-4 }\n}",
+    );
+    for (i, node) in design.nodes.iter().enumerate() {
+        for child in &node.children {
+            assert!(child.node.0 < i);
+            let inner = design.node(child.node);
+            assert_eq!(
+                (child.extent.width(), child.extent.height()),
+                (inner.width, inner.height)
+            );
+        }
+    }
+}
+
+#[test]
+fn places_count_lines_and_characters() {
+    let design =
+        design_of("relief version=1\ncanvas width=9 height=9\n/* äöü */ compose {\n\t(base)fill value=1\n}");
+    let places: Vec<(u32, u32)> = design
+        .nodes
+        .iter()
+        .map(|node| (node.place.line, node.place.column))
+        .collect();
+    assert_eq!(places, [(4, 8), (3, 11)]);
+}
+
+#[test]
+fn comments_and_every_form_of_a_string_are_read() {
+    let text = "// a design\nrelief /* of */ version=1; canvas width=9 height=9 \\\n  depth=8\n/- fill value=3 { what ever }\n\
+                compose { // here\n  (base)image #\"logo.png\"# /- x=5\n  (add)image \"\"\"\n    logo.png\n    \"\"\"\n  ( add ) fill value = 1\n\
+                  (add)image \"\\u{6c}ogo.png\" /-{ x }\n}";
+    let design = design_of(text);
+    assert_eq!(design.node(design.root()).children.len(), 4);
+    assert!(
+        design
+            .node(design.root())
+            .children
+            .iter()
+            .all(|child| child.extent.x() == 0)
+    );
+}

@@ -1,0 +1,102 @@
+//! The pages that are generated from the table of signatures.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
+
+use std::path::Path;
+
+use relief_design::{Group, NoImages, SIGNATURES, parse, reference, schema};
+
+#[test]
+fn the_reference_on_disk_is_that_of_the_table() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/nodes.md");
+    if std::env::var_os("RELIEF_BLESS").is_some() {
+        std::fs::write(&path, reference()).unwrap();
+    }
+    let on_disk = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        on_disk,
+        reference(),
+        "docs/nodes.md is stale; RELIEF_BLESS=1 writes it anew"
+    );
+}
+
+/// The example of every node, in a design where it can stand.
+#[test]
+fn every_example_of_the_reference_is_a_right_design() {
+    let images = |_: &str| Ok((100, 80));
+    for signature in &SIGNATURES {
+        let node = match (signature.group, signature.name) {
+            (Group::Document, "define") => format!("{}\nuse \"dot\"", signature.example),
+            (Group::Document, _) => continue,
+            (Group::Node, "use") => format!(
+                "define \"dot\" {{ fill value=1 }}\ncompose {{\n{}\n}}",
+                signature.example
+            ),
+            (Group::Node, _) if signature.example.starts_with('(') => {
+                format!("compose {{\n{}\n}}", signature.example)
+            }
+            (Group::Node, _) => format!("compose {{\n(base){}\n}}", signature.example),
+            (Group::Parameter, "u") => format!(
+                "lattice {{\n{}\nv 0 90\n(pattern)image \"a\"\n}}",
+                signature.example
+            ),
+            (Group::Parameter, "v") => format!(
+                "lattice {{\n{}\nu 90 0\n(pattern)image \"a\"\n}}",
+                signature.example
+            ),
+            (Group::Parameter, "profile") => format!(
+                "distance radius=40 {{\n{}\n(mask)image \"a\"\n}}",
+                signature.example
+            ),
+            (Group::Parameter, "point") => format!(
+                "map {{\n(source)image \"a\"\ncurve {{\n{}\n}}\n}}",
+                signature.example
+            ),
+            (Group::Parameter, _) => format!("map {{\n(source)image \"a\"\n{}\n}}", signature.example),
+        };
+        let text = format!("relief version=1\ncanvas width=400 height=300 pixel=\"10um\"\n{node}\n");
+        if let Err(report) = parse(signature.name, &text, &images) {
+            panic!("{}: {:?}", signature.name, report.problems());
+        }
+    }
+    let canvas = SIGNATURES.iter().find(|s| s.name == "canvas").unwrap().example;
+    assert!(
+        parse(
+            "canvas",
+            &format!("relief version=1\n{canvas}\nfill value=1"),
+            &NoImages
+        )
+        .is_ok()
+    );
+}
+
+#[test]
+fn the_schema_describes_every_word_and_refers_to_nothing_else() {
+    fn references<'v>(value: &'v serde_json::Value, found: &mut Vec<&'v str>) {
+        match value {
+            serde_json::Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+                if name == "$ref" {
+                    found.push(value.as_str().unwrap());
+                }
+                references(value, found);
+            }),
+            serde_json::Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+            _ => {}
+        }
+    }
+    let schema = schema();
+    let definitions = schema["$defs"].as_object().unwrap();
+    for signature in &SIGNATURES {
+        let name = &definitions[signature.name]["properties"]["name"]["const"];
+        assert_eq!(name, signature.name);
+    }
+    let mut found = Vec::new();
+    references(&schema, &mut found);
+    assert!(found.len() > SIGNATURES.len());
+    for reference in found {
+        assert!(
+            definitions.contains_key(reference.strip_prefix("#/$defs/").unwrap()),
+            "{reference}"
+        );
+    }
+}
