@@ -1,0 +1,87 @@
+//! Memory on a device, and how much of it is in use.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cubecl::server::Handle;
+
+/// Words of 32 bits on a device. Clones are the same memory; it is given back with the last of them.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    handle: Handle,
+    words: usize,
+    // Held for its drop alone.
+    _lease: Arc<Lease>,
+}
+
+impl Buffer {
+    pub(super) fn new(handle: Handle, words: usize, lease: Lease) -> Self {
+        Self {
+            handle,
+            words,
+            _lease: Arc::new(lease),
+        }
+    }
+
+    /// How many words it holds.
+    #[must_use]
+    pub const fn words(&self) -> usize {
+        self.words
+    }
+
+    pub(crate) fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+}
+
+/// Bytes taken from a device's account until the drop.
+#[derive(Debug)]
+pub(super) struct Lease {
+    account: Arc<Account>,
+    bytes: u64,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.account.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// How many bytes of a device are in use, and how many may be.
+#[derive(Debug)]
+pub(super) struct Account {
+    used: AtomicU64,
+    budget: AtomicU64,
+}
+
+impl Account {
+    pub(super) fn new(budget: u64) -> Arc<Self> {
+        Arc::new(Self {
+            used: AtomicU64::new(0),
+            budget: AtomicU64::new(budget),
+        })
+    }
+
+    pub(super) fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn budget(&self) -> u64 {
+        self.budget.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_budget(&self, bytes: u64) {
+        self.budget.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Takes `bytes`, or nothing where the budget would be exceeded.
+    pub(super) fn take(self: &Arc<Self>, bytes: u64) -> Option<Lease> {
+        let budget = self.budget();
+        let fits = |used: u64| used.checked_add(bytes).filter(|total| *total <= budget);
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
+        Some(Lease {
+            account: Arc::clone(self),
+            bytes,
+        })
+    }
+}

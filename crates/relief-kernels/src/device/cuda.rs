@@ -1,0 +1,102 @@
+//! CUDA devices: looked for the way the runtime would load them.
+
+#![allow(unsafe_code)]
+
+use std::path::PathBuf;
+
+use cudarc::driver::{result, sys};
+
+use super::{DeviceId, DeviceReport};
+
+/// All CUDA devices, or what is missing: the driver, NVRTC, the headers, or devices.
+pub(super) fn devices() -> Result<Vec<DeviceReport>, String> {
+    driver()?;
+    compiler()?;
+    headers()?;
+    result::init().map_err(|e| format!("the CUDA driver does not start: {e}"))?;
+    let count = result::device::get_count().map_err(|e| format!("the CUDA driver lists no devices: {e}"))?;
+    let ordinals = u16::try_from(count).unwrap_or(0);
+    if ordinals == 0 {
+        return Err("the CUDA driver is there, but no device".to_owned());
+    }
+    (0..ordinals).map(report).collect()
+}
+
+fn driver() -> Result<(), String> {
+    // SAFETY: loads libcuda.so, whose initialisers are those the runtime would run; nothing of it is called.
+    if unsafe { sys::is_culib_present() } {
+        Ok(())
+    } else {
+        Err("no NVIDIA driver: libcuda.so cannot be loaded".to_owned())
+    }
+}
+
+fn compiler() -> Result<(), String> {
+    // SAFETY: as in `driver`.
+    if unsafe { cudarc::nvrtc::sys::is_culib_present() } {
+        Ok(())
+    } else {
+        Err("no NVRTC: libnvrtc.so, which compiles kernels, cannot be loaded".to_owned())
+    }
+}
+
+/// The runtime looks for headers in `$CUDA_PATH/include`, else beside the toolkit's usual places.
+fn headers() -> Result<(), String> {
+    let mut places: Vec<PathBuf> = Vec::new();
+    match std::env::var("CUDA_PATH") {
+        Ok(path) => places.push(PathBuf::from(path)),
+        Err(_) => places.extend(["/usr/local/cuda", "/opt/cuda", "/usr"].map(PathBuf::from)),
+    }
+    let place = places.iter().find(|p| p.exists());
+    let found = place.is_some_and(|p| p.join("include").join("cuda_runtime.h").exists());
+    if found {
+        return Ok(());
+    }
+    let looked: Vec<String> = places.iter().map(|p| p.join("include").display().to_string()).collect();
+    Err(format!(
+        "no CUDA headers: cuda_runtime.h is not in {} (set CUDA_PATH to the toolkit)",
+        looked.join(" or ")
+    ))
+}
+
+fn report(ordinal: u16) -> Result<DeviceReport, String> {
+    use sys::CUdevice_attribute as Attribute;
+    let explain = |e| format!("CUDA device {ordinal} does not answer: {e}");
+    let device = result::device::get(i32::from(ordinal)).map_err(explain)?;
+    let name = result::device::get_name(device).map_err(explain)?;
+    // SAFETY: `device` was just returned by the driver.
+    let memory = unsafe { result::device::total_mem(device) }.map_err(explain)? as u64;
+    let attribute = |which| {
+        // SAFETY: as above; attributes are only read.
+        unsafe { result::device::get_attribute(device, which) }
+            .map(i32::unsigned_abs)
+            .map_err(explain)
+    };
+    let plane = attribute(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)?;
+    let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    Ok(DeviceReport {
+        id: DeviceId::Cuda(ordinal),
+        name,
+        driver: format!("CUDA {}, compute capability {major}.{minor}", driver_version()),
+        software: false,
+        memory: Some(memory),
+        plane: (plane, plane),
+        // The runtime's memory pools hand out no more than a quarter of the memory at once; kernels count words
+        // of a buffer in 32 bits.
+        largest_buffer: (memory / 4).min(16 << 30),
+        shared_memory: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
+        cubes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
+    })
+}
+
+fn driver_version() -> String {
+    let mut version = 0;
+    // SAFETY: writes one integer to a valid place.
+    let status = unsafe { sys::cuDriverGetVersion(&raw mut version) };
+    if status == sys::CUresult::CUDA_SUCCESS {
+        format!("{}.{}", version / 1_000, version % 1_000 / 10)
+    } else {
+        "of unknown version".to_owned()
+    }
+}

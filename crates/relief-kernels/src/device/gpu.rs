@@ -1,0 +1,408 @@
+//! One started device.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cubecl::config::{CubeClRuntimeConfig, RuntimeConfig, cache::CacheConfig};
+use cubecl::prelude::*;
+use cubecl::server::ServerError;
+
+use super::buffer::{Account, Buffer};
+use super::reading::Reading;
+use super::{DeviceError, DeviceId, DeviceReport, devices};
+
+/// One started device. Clones are the same device.
+///
+/// Every host thread has its own queue: drive a device from one thread, or from two on CUDA where computing should
+/// overlap with copying to the host.
+#[derive(Clone)]
+pub struct Gpu {
+    client: Client,
+    shared: Arc<Shared>,
+}
+
+#[derive(Clone)]
+pub(crate) enum Client {
+    #[cfg(feature = "cuda")]
+    Cuda(ComputeClient<cubecl::cuda::CudaRuntime>),
+    #[cfg(feature = "vulkan")]
+    Vulkan(ComputeClient<cubecl::wgpu::WgpuRuntime>),
+}
+
+/// Evaluates an expression for the client of whatever runtime a device has.
+macro_rules! on_client {
+    ($gpu:expr, $client:ident => $body:expr) => {
+        match $gpu.client() {
+            #[cfg(feature = "cuda")]
+            $crate::device::Client::Cuda($client) => $body,
+            #[cfg(feature = "vulkan")]
+            $crate::device::Client::Vulkan($client) => $body,
+        }
+    };
+}
+pub(crate) use on_client;
+
+struct Shared {
+    report: DeviceReport,
+    account: Arc<Account>,
+    /// Kernels that are known to compile and to write; by hash of everything that shapes them.
+    proven: Mutex<HashSet<u64>>,
+    #[cfg(feature = "vulkan")]
+    fault: Option<super::vulkan::Fault>,
+}
+
+/// Keeps compiled CUDA kernels under `directory`, so that the next process starts without compiling. Returns whether
+/// that took effect: only before the first device of the process was started.
+pub fn persist_kernels(directory: &Path) -> bool {
+    let set = || {
+        let mut config = CubeClRuntimeConfig::default();
+        config.compilation.cache = Some(CacheConfig::File(directory.to_owned()));
+        CubeClRuntimeConfig::set(config);
+    };
+    if CubeClRuntimeConfig::storage().lock().is_some() {
+        return false;
+    }
+    catch_unwind(set).is_ok()
+}
+
+impl Gpu {
+    /// Starts a device.
+    ///
+    /// # Errors
+    /// Where it is not there or lacks a part, and where its driver or the runtime cannot start it.
+    pub fn open(id: DeviceId) -> Result<Self, DeviceError> {
+        let inventory = devices();
+        let unavailable = |reason: String| DeviceError::Unavailable { device: id, reason };
+        let Some(report) = inventory.devices.into_iter().find(|d| d.id == id) else {
+            let reasons: Vec<String> = inventory.missing.into_iter().map(|m| m.reason).collect();
+            return Err(unavailable(if reasons.is_empty() {
+                "there is no device of this number".to_owned()
+            } else {
+                reasons.join("; ")
+            }));
+        };
+        match id {
+            #[cfg(feature = "cuda")]
+            DeviceId::Cuda(ordinal) => {
+                let device = cubecl::cuda::CudaDevice::new(usize::from(ordinal));
+                let load = || <cubecl::cuda::CudaRuntime as Runtime>::client(&device);
+                let client = catch_unwind(AssertUnwindSafe(load))
+                    .map_err(|_| unavailable("the CUDA runtime could not start it".to_owned()))?;
+                Ok(Self::new(
+                    Client::Cuda(client),
+                    report,
+                    #[cfg(feature = "vulkan")]
+                    None,
+                ))
+            }
+            #[cfg(feature = "vulkan")]
+            DeviceId::Vulkan(number) => {
+                let (device, fault) = super::vulkan::start(number).map_err(&unavailable)?;
+                let load = || <cubecl::wgpu::WgpuRuntime as Runtime>::client(&device);
+                let client = catch_unwind(AssertUnwindSafe(load))
+                    .map_err(|_| unavailable("the Vulkan runtime could not start it".to_owned()))?;
+                Ok(Self::new(Client::Vulkan(client), report, Some(fault)))
+            }
+            _ => Err(unavailable("it is not a GPU".to_owned())),
+        }
+    }
+
+    fn new(
+        client: Client,
+        report: DeviceReport,
+        #[cfg(feature = "vulkan")] fault: Option<super::vulkan::Fault>,
+    ) -> Self {
+        // What the driver does not tell is unlimited here; a failed allocation is an error all the same.
+        let account = Account::new(report.memory.unwrap_or(u64::MAX));
+        Self {
+            client,
+            shared: Arc::new(Shared {
+                report,
+                account,
+                proven: Mutex::new(HashSet::new()),
+                #[cfg(feature = "vulkan")]
+                fault,
+            }),
+        }
+    }
+
+    pub(crate) const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Which device it is.
+    #[must_use]
+    pub fn id(&self) -> DeviceId {
+        self.shared.report.id
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn report(&self) -> &DeviceReport {
+        &self.shared.report
+    }
+
+    /// Bytes of all buffers that exist.
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.shared.account.used()
+    }
+
+    /// How many bytes all buffers together may take.
+    #[must_use]
+    pub fn budget(&self) -> u64 {
+        self.shared.account.budget()
+    }
+
+    /// Limits the bytes of all buffers together; buffers that exist stay.
+    pub fn set_budget(&self, bytes: u64) {
+        self.shared.account.set_budget(bytes);
+    }
+
+    /// Whether kernels may use integers of 64 bits.
+    #[must_use]
+    pub fn wide_integers(&self) -> bool {
+        on_client!(self, client => {
+            client.properties().supports_type(cubecl::ir::ElemType::UInt(cubecl::ir::UIntKind::U64))
+        })
+    }
+
+    /// A buffer of `words` words whose content is undefined.
+    ///
+    /// # Errors
+    /// Where it exceeds the budget, the largest buffer of the device, or the memory that is left.
+    pub fn buffer(&self, words: usize) -> Result<Buffer, DeviceError> {
+        let lease = self.lease(words)?;
+        let words = words.max(4);
+        let handle = self.guarded(words, || on_client!(self, client => client.empty(words * 4)))?;
+        Ok(Buffer::new(handle, words, lease))
+    }
+
+    /// A buffer that holds `words`.
+    ///
+    /// # Errors
+    /// As [`buffer`](Self::buffer).
+    pub fn upload(&self, words: &[u32]) -> Result<Buffer, DeviceError> {
+        let lease = self.lease(words.len())?;
+        let bytes: &[u8] = bytemuck::cast_slice(if words.is_empty() { &[0; 4] } else { words });
+        let create = || on_client!(self, client => client.create_from_slice(bytes));
+        let handle = self.guarded(words.len(), create)?;
+        Ok(Buffer::new(handle, bytes.len() / 4, lease))
+    }
+
+    fn lease(&self, words: usize) -> Result<super::buffer::Lease, DeviceError> {
+        let bytes = (words as u64).saturating_mul(4);
+        let refuse = |reason: String| DeviceError::OutOfMemory {
+            device: self.id(),
+            bytes,
+            reason,
+        };
+        let largest = self.shared.report.largest_buffer;
+        if bytes > largest {
+            return Err(refuse(format!("its largest buffer is {largest} bytes")));
+        }
+        self.shared.account.take(bytes).ok_or_else(|| {
+            refuse(format!(
+                "{} of {} bytes are in use",
+                self.used(),
+                self.shared.account.budget()
+            ))
+        })
+    }
+
+    /// Allocates, and asks the runtime whether the memory is really there: it reports a failed allocation to its own
+    /// thread only.
+    fn guarded(
+        &self,
+        words: usize,
+        allocate: impl FnOnce() -> cubecl::server::Handle,
+    ) -> Result<cubecl::server::Handle, DeviceError> {
+        let refuse = |reason: &str| DeviceError::OutOfMemory {
+            device: self.id(),
+            bytes: words as u64 * 4,
+            reason: reason.to_owned(),
+        };
+        let attempt = || {
+            let handle = allocate();
+            let there = on_client!(self, client => client.get_resource(handle.clone()).is_ok());
+            (handle, there)
+        };
+        let (handle, there) =
+            catch_unwind(AssertUnwindSafe(attempt)).map_err(|_| refuse("the allocation failed"))?;
+        self.health()?;
+        if there {
+            Ok(handle)
+        } else {
+            Err(refuse("the allocation failed"))
+        }
+    }
+
+    /// Asks for the first `words` words of a buffer.
+    pub fn read(&self, buffer: &Buffer, words: usize) -> Reading {
+        let words = words.min(buffer.words());
+        let unread = (buffer.words() - words) as u64 * 4;
+        let handle = buffer.handle().offset_end(unread);
+        let ask = || -> super::reading::Answer {
+            on_client!(self, client => Box::pin(client.read_async(vec![handle])))
+        };
+        let answer = catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|_| {
+            Box::pin(async {
+                Err(ServerError::Generic {
+                    reason: "the runtime's thread has ended".to_owned(),
+                    backtrace: cubecl::backtrace::BackTrace::capture(),
+                })
+            })
+        });
+        Reading::new(self.clone(), words * 4, answer)
+    }
+
+    /// Waits until everything asked of this device by this thread is done.
+    ///
+    /// # Errors
+    /// Where any of it failed.
+    pub fn sync(&self) -> Result<(), DeviceError> {
+        self.settle("sync")
+    }
+
+    fn settle(&self, kernel: &'static str) -> Result<(), DeviceError> {
+        let wait = || on_client!(self, client => cubecl::future::block_on(client.sync()));
+        catch_unwind(AssertUnwindSafe(wait))
+            .map_err(|_| DeviceError::Lost {
+                device: self.id(),
+                reason: "the runtime's thread has ended".to_owned(),
+            })?
+            .map_err(|e| self.explain(kernel, &e))?;
+        self.health()
+    }
+
+    pub(super) fn explain(&self, kernel: &'static str, error: &ServerError) -> DeviceError {
+        match self.health() {
+            Err(fault) => fault,
+            Ok(()) => DeviceError::from_server(self.id(), kernel, error),
+        }
+    }
+
+    /// What the driver reported outside of any call.
+    pub(super) fn health(&self) -> Result<(), DeviceError> {
+        #[cfg(feature = "vulkan")]
+        if let Some(fault) = self.shared.fault.as_ref().and_then(|f| f.get()) {
+            return Err(DeviceError::Lost {
+                device: self.id(),
+                reason: fault.clone(),
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn unsupported(&self, reason: impl Into<String>) -> DeviceError {
+        DeviceError::Unsupported {
+            device: self.id(),
+            reason: reason.into(),
+        }
+    }
+
+    /// Launches a kernel that overwrites the first word of `output`; the first time for each `shape`, makes sure that
+    /// it compiled and ran.
+    ///
+    /// A panic while the runtime compiles a kernel stays in its thread and leaves no error behind: such a kernel just
+    /// does not run. So the first launch of each shape must overwrite a word that was poisoned before, whichever of
+    /// two poisons that was.
+    pub(crate) fn launch(
+        &self,
+        kernel: &'static str,
+        shape: &impl Hash,
+        output: &Buffer,
+        launch: impl Fn(),
+    ) -> Result<(), DeviceError> {
+        let mut hasher = DefaultHasher::new();
+        (kernel, shape).hash(&mut hasher);
+        let key = hasher.finish();
+        let run = || {
+            catch_unwind(AssertUnwindSafe(&launch)).map_err(|_| DeviceError::Lost {
+                device: self.id(),
+                reason: "the runtime's thread has ended".to_owned(),
+            })
+        };
+        if self.lock_proven().contains(&key) {
+            return run();
+        }
+        for poison in [0x5AA5_C33C_u32, 0xA55A_3CC3] {
+            self.poison(output, poison)?;
+            run()?;
+            self.settle(kernel)?;
+            if self.first_word(output)? != poison {
+                self.lock_proven().insert(key);
+                return Ok(());
+            }
+        }
+        Err(DeviceError::NotRun {
+            device: self.id(),
+            kernel,
+        })
+    }
+
+    fn lock_proven(&self) -> std::sync::MutexGuard<'_, HashSet<u64>> {
+        self.shared.proven.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn first_word(&self, buffer: &Buffer) -> Result<u32, DeviceError> {
+        let bytes = self.read(buffer, 1).wait()?;
+        let mut word = [0; 4];
+        word.copy_from_slice(&bytes[..4]);
+        Ok(u32::from_le_bytes(word))
+    }
+
+    /// Writes the first word, and reads it back where the kernel that writes it is not proven yet.
+    fn poison(&self, buffer: &Buffer, value: u32) -> Result<(), DeviceError> {
+        // Not the hash of any kernel's shape but with odds of 2⁻⁶⁴.
+        const POISON: u64 = 0x706f_6973_6f6e_0000;
+        on_client!(self, client => poison_on(client, buffer, value));
+        self.settle("poison")?;
+        if self.lock_proven().contains(&POISON) {
+            return Ok(());
+        }
+        if self.first_word(buffer)? != value {
+            return Err(DeviceError::NotRun {
+                device: self.id(),
+                kernel: "poison",
+            });
+        }
+        if value == 0xA55A_3CC3 {
+            self.lock_proven().insert(POISON);
+            return Ok(());
+        }
+        // What was there before may have been the same word by chance: once more with another.
+        self.poison(buffer, 0xA55A_3CC3)?;
+        self.poison(buffer, value)
+    }
+}
+
+impl std::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Gpu").field(&self.id()).finish()
+    }
+}
+
+#[allow(unsafe_code)]
+fn poison_on<R: Runtime>(client: &ComputeClient<R>, buffer: &Buffer, value: u32) {
+    // SAFETY: the buffer has at least the one word that is written.
+    unsafe {
+        poison_word::launch_unchecked::<R>(
+            client,
+            CubeCount::Static(1, 1, 1),
+            CubeDim::new_1d(1),
+            ArrayArg::from_raw_parts(buffer.handle(), buffer.words()),
+            value,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn poison_word(output: &mut Array<u32>, value: u32) {
+    if ABSOLUTE_POS == 0 {
+        output[0] = value;
+    }
+}

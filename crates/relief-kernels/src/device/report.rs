@@ -1,0 +1,291 @@
+//! What is there, and why the rest is not.
+
+use std::fmt;
+
+use super::{DeviceChoice, DeviceId};
+
+/// A way to reach a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Backend {
+    /// NVIDIA's driver.
+    Cuda,
+    /// Any GPU with a Vulkan driver.
+    Vulkan,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cuda => "cuda",
+            Self::Vulkan => "vulkan",
+        })
+    }
+}
+
+/// A device that can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceReport {
+    /// How to ask for it.
+    pub id: DeviceId,
+    /// Its name as the driver gives it.
+    pub name: String,
+    /// The driver and its version.
+    pub driver: String,
+    /// Whether a GPU is imitated by the processor.
+    pub software: bool,
+    /// The memory of the device in bytes, where the driver tells it.
+    pub memory: Option<u64>,
+    /// The fewest and the most units of a plane (warp, subgroup).
+    pub plane: (u32, u32),
+    /// The largest buffer in bytes.
+    pub largest_buffer: u64,
+    /// Shared memory of a cube (workgroup) in bytes.
+    pub shared_memory: u32,
+    /// The most cubes along the second axis of a grid.
+    pub cubes: u32,
+}
+
+/// A backend without devices, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The backend.
+    pub backend: Backend,
+    /// What is missing, and where it was looked for.
+    pub reason: String,
+}
+
+/// All devices and all that is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// GPUs that can be used, CUDA before Vulkan; the CPU is always there and not listed.
+    pub devices: Vec<DeviceReport>,
+    /// Backends without devices.
+    pub missing: Vec<Missing>,
+}
+
+/// A choice of devices that cannot be met.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelectionError {
+    /// The backend has no devices.
+    #[error("no {backend} device: {reason}")]
+    Missing {
+        /// The backend.
+        backend: Backend,
+        /// What is missing.
+        reason: String,
+    },
+    /// The backend has devices, but not this one.
+    #[error("no device {id}: {backend} has {found}")]
+    Number {
+        /// What was asked for.
+        id: DeviceId,
+        /// The backend.
+        backend: Backend,
+        /// What there is.
+        found: String,
+    },
+    /// Only software adapters are there and none was asked for by number.
+    #[error("no vulkan hardware: only {found}; ask for it by number to use it all the same")]
+    OnlySoftware {
+        /// The software adapters.
+        found: String,
+    },
+}
+
+/// Looks for devices. Nothing is started, and nothing that is not there is loaded.
+#[must_use]
+pub fn devices() -> Inventory {
+    let mut inventory = Inventory::default();
+    add(&mut inventory, Backend::Cuda, cuda());
+    add(&mut inventory, Backend::Vulkan, vulkan());
+    inventory
+}
+
+fn add(inventory: &mut Inventory, backend: Backend, found: Result<Vec<DeviceReport>, String>) {
+    match found {
+        Ok(devices) => inventory.devices.extend(devices),
+        Err(reason) => inventory.missing.push(Missing { backend, reason }),
+    }
+}
+
+#[cfg(feature = "cuda")]
+fn cuda() -> Result<Vec<DeviceReport>, String> {
+    super::cuda::devices()
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda() -> Result<Vec<DeviceReport>, String> {
+    Err("this program was built without the feature cuda".to_owned())
+}
+
+#[cfg(feature = "vulkan")]
+fn vulkan() -> Result<Vec<DeviceReport>, String> {
+    super::vulkan::devices()
+}
+
+#[cfg(not(feature = "vulkan"))]
+fn vulkan() -> Result<Vec<DeviceReport>, String> {
+    Err("this program was built without the feature vulkan".to_owned())
+}
+
+/// The devices that a choice means here: [`DeviceId::Cpu`] alone, or one or more GPUs.
+///
+/// # Errors
+/// Where a device asked for is not there, with what is missing; `auto` always finds the CPU.
+pub fn select(choice: &DeviceChoice, inventory: &Inventory) -> Result<Vec<DeviceId>, SelectionError> {
+    let of = |backend| inventory.devices.iter().filter(move |d| d.backend() == Some(backend));
+    let hardware = || of(Backend::Vulkan).find(|d| !d.software).map(|d| d.id);
+    match choice {
+        DeviceChoice::Cpu => Ok(vec![DeviceId::Cpu]),
+        DeviceChoice::Auto => {
+            let first = of(Backend::Cuda).next().map(|d| d.id).or_else(hardware);
+            Ok(vec![first.unwrap_or(DeviceId::Cpu)])
+        }
+        DeviceChoice::CudaAll => {
+            some_of(inventory, Backend::Cuda)?;
+            Ok(of(Backend::Cuda).map(|d| d.id).collect())
+        }
+        DeviceChoice::Vulkan => {
+            some_of(inventory, Backend::Vulkan)?;
+            match hardware() {
+                Some(id) => Ok(vec![id]),
+                None => Err(SelectionError::OnlySoftware {
+                    found: names(inventory, Backend::Vulkan),
+                }),
+            }
+        }
+        DeviceChoice::Cuda(list) => numbered(inventory, Backend::Cuda, list, DeviceId::Cuda),
+        DeviceChoice::VulkanAdapters(list) => numbered(inventory, Backend::Vulkan, list, DeviceId::Vulkan),
+    }
+}
+
+impl DeviceReport {
+    /// How it is reached; nothing for the CPU.
+    #[must_use]
+    pub const fn backend(&self) -> Option<Backend> {
+        match self.id {
+            DeviceId::Cpu => None,
+            DeviceId::Cuda(_) => Some(Backend::Cuda),
+            DeviceId::Vulkan(_) => Some(Backend::Vulkan),
+        }
+    }
+}
+
+fn some_of(inventory: &Inventory, backend: Backend) -> Result<(), SelectionError> {
+    match inventory.missing.iter().find(|m| m.backend == backend) {
+        Some(missing) => Err(SelectionError::Missing {
+            backend,
+            reason: missing.reason.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn numbered(
+    inventory: &Inventory,
+    backend: Backend,
+    list: &[u16],
+    id: fn(u16) -> DeviceId,
+) -> Result<Vec<DeviceId>, SelectionError> {
+    some_of(inventory, backend)?;
+    let there = |id: &DeviceId| inventory.devices.iter().any(|d| d.id == *id);
+    let ids: Vec<DeviceId> = list.iter().copied().map(id).collect();
+    match ids.iter().find(|id| !there(id)) {
+        Some(id) => Err(SelectionError::Number {
+            id: *id,
+            backend,
+            found: names(inventory, backend),
+        }),
+        None => Ok(ids),
+    }
+}
+
+fn names(inventory: &Inventory, backend: Backend) -> String {
+    let names: Vec<String> = inventory
+        .devices
+        .iter()
+        .filter(|d| d.backend() == Some(backend))
+        .map(|d| format!("{} ({})", d.id, d.name))
+        .collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(id: DeviceId, software: bool) -> DeviceReport {
+        DeviceReport {
+            id,
+            name: format!("device {id}"),
+            driver: String::new(),
+            software,
+            memory: None,
+            plane: (32, 32),
+            largest_buffer: 1 << 30,
+            shared_memory: 32 << 10,
+            cubes: 65_535,
+        }
+    }
+
+    fn without(backend: Backend, devices: Vec<DeviceReport>) -> Inventory {
+        Inventory {
+            devices,
+            missing: vec![Missing {
+                backend,
+                reason: "no driver".to_owned(),
+            }],
+        }
+    }
+
+    #[test]
+    fn auto_never_takes_a_software_adapter() {
+        let inventory = without(Backend::Cuda, vec![device(DeviceId::Vulkan(0), true)]);
+        assert_eq!(select(&DeviceChoice::Auto, &inventory), Ok(vec![DeviceId::Cpu]));
+        let inventory = without(
+            Backend::Cuda,
+            vec![
+                device(DeviceId::Vulkan(0), true),
+                device(DeviceId::Vulkan(1), false),
+            ],
+        );
+        assert_eq!(
+            select(&DeviceChoice::Auto, &inventory),
+            Ok(vec![DeviceId::Vulkan(1)])
+        );
+    }
+
+    #[test]
+    fn a_software_adapter_is_used_where_it_is_asked_for_by_number() {
+        let inventory = without(Backend::Cuda, vec![device(DeviceId::Vulkan(0), true)]);
+        let by_number = DeviceChoice::VulkanAdapters(vec![0]);
+        assert_eq!(select(&by_number, &inventory), Ok(vec![DeviceId::Vulkan(0)]));
+        assert!(matches!(
+            select(&DeviceChoice::Vulkan, &inventory),
+            Err(SelectionError::OnlySoftware { .. })
+        ));
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let inventory = without(Backend::Cuda, vec![]);
+        let error = select(&DeviceChoice::CudaAll, &inventory).unwrap_err();
+        assert_eq!(error.to_string(), "no cuda device: no driver");
+        let inventory = without(Backend::Vulkan, vec![device(DeviceId::Cuda(0), false)]);
+        let error = select(&DeviceChoice::Cuda(vec![0, 4]), &inventory).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no device cuda:4: cuda has cuda:0 (device cuda:0)"
+        );
+    }
+
+    #[test]
+    fn looking_for_devices_never_panics_and_accounts_for_every_backend() {
+        let inventory = devices();
+        for backend in [Backend::Cuda, Backend::Vulkan] {
+            let there = inventory.devices.iter().any(|d| d.backend() == Some(backend));
+            let missing = inventory.missing.iter().any(|m| m.backend == backend);
+            assert!(there != missing, "{backend}: {inventory:?}");
+        }
+    }
+}
