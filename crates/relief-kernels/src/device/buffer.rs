@@ -78,7 +78,9 @@ impl Account {
     pub(super) fn take(self: &Arc<Self>, bytes: u64) -> Option<Lease> {
         let budget = self.budget();
         let fits = |used: u64| used.checked_add(bytes).filter(|total| *total <= budget);
-        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
+        self.used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
+            .ok()?;
         Some(Lease {
             account: Arc::clone(self),
             bytes,

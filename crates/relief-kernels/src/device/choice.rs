@@ -44,7 +44,9 @@ pub enum DeviceChoice {
 
 /// A choice of devices that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no device \"{text}\": {reason}; expected auto, cpu, cuda, cuda:N, cuda:0,1, cuda:all, vulkan or vulkan:N")]
+#[error(
+    "no device \"{text}\": {reason}; expected auto, cpu, cuda, cuda:N, cuda:0,1, cuda:all, vulkan or vulkan:N"
+)]
 pub struct ChoiceError {
     text: String,
     reason: String,

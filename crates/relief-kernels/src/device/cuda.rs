@@ -52,7 +52,10 @@ fn headers() -> Result<(), String> {
     if found {
         return Ok(());
     }
-    let looked: Vec<String> = places.iter().map(|p| p.join("include").display().to_string()).collect();
+    let looked: Vec<String> = places
+        .iter()
+        .map(|p| p.join("include").display().to_string())
+        .collect();
     Err(format!(
         "no CUDA headers: cuda_runtime.h is not in {} (set CUDA_PATH to the toolkit)",
         looked.join(" or ")

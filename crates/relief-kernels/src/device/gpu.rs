@@ -245,16 +245,9 @@ impl Gpu {
         let words = words.min(buffer.words());
         let unread = (buffer.words() - words) as u64 * 4;
         let handle = buffer.handle().offset_end(unread);
-        let ask = || -> super::reading::Answer {
-            on_client!(self, client => Box::pin(client.read_async(vec![handle])))
-        };
-        let answer = catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|_| {
-            Box::pin(async {
-                Err(ServerError::Generic {
-                    reason: "the runtime's thread has ended".to_owned(),
-                    backtrace: cubecl::backtrace::BackTrace::capture(),
-                })
-            })
+        let answer: super::reading::Answer = on_client!(self, client => {
+            let client = client.clone();
+            Box::pin(async move { client.read_async(vec![handle]).await })
         });
         Reading::new(self.clone(), words * 4, answer)
     }

@@ -25,9 +25,9 @@ pub use choice::{ChoiceError, DeviceChoice, DeviceId};
 #[cfg(feature = "gpu")]
 pub use error::DeviceError;
 #[cfg(feature = "gpu")]
-pub use gpu::{Gpu, persist_kernels};
-#[cfg(feature = "gpu")]
 pub(crate) use gpu::{Client, on_client};
+#[cfg(feature = "gpu")]
+pub use gpu::{Gpu, persist_kernels};
 #[cfg(feature = "gpu")]
 pub use reading::{HostSamples, Reading};
 pub use report::{Backend, DeviceReport, Inventory, Missing, SelectionError, devices, select};

@@ -1,7 +1,9 @@
 //! Reads from a device that overlap with what it computes next.
 
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
 use cubecl::bytes::Bytes;
 use cubecl::server::ServerError;
@@ -15,15 +17,29 @@ use super::{DeviceError, Gpu};
 pub struct Reading {
     gpu: Gpu,
     bytes: usize,
-    answer: Answer,
+    state: State,
+}
+
+enum State {
+    Pending(Answer),
+    Done(Result<Vec<Bytes>, ServerError>),
+    /// The runtime's thread is gone.
+    Ended,
 }
 
 /// The runtime's promise of the bytes.
 pub(super) type Answer = Pin<Box<dyn Future<Output = Result<Vec<Bytes>, ServerError>> + Send>>;
 
 impl Reading {
-    pub(super) fn new(gpu: Gpu, bytes: usize, answer: Answer) -> Self {
-        Self { gpu, bytes, answer }
+    /// Polls once, because the runtime is asked for the copy only by the first poll.
+    pub(super) fn new(gpu: Gpu, bytes: usize, mut answer: Answer) -> Self {
+        let poll = || answer.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let state = match catch_unwind(AssertUnwindSafe(poll)) {
+            Ok(Poll::Ready(result)) => State::Done(result),
+            Ok(Poll::Pending) => State::Pending(answer),
+            Err(_) => State::Ended,
+        };
+        Self { gpu, bytes, state }
     }
 
     /// The words read, as they lay on the device.
@@ -31,7 +47,16 @@ impl Reading {
     /// # Errors
     /// Where anything that was asked of the device before the read failed.
     pub fn wait(self) -> Result<HostSamples, DeviceError> {
-        let answer = cubecl::future::block_on(self.answer);
+        let lost = |reason: &str| DeviceError::Lost {
+            device: self.gpu.id(),
+            reason: reason.to_owned(),
+        };
+        let answer = match self.state {
+            State::Done(result) => result,
+            State::Pending(answer) => catch_unwind(AssertUnwindSafe(|| cubecl::future::block_on(answer)))
+                .map_err(|_| lost("the runtime's thread has ended"))?,
+            State::Ended => return Err(lost("the runtime's thread has ended")),
+        };
         let mut parts = answer.map_err(|e| self.gpu.explain("read", &e))?;
         self.gpu.health()?;
         match parts.pop() {
@@ -39,10 +64,7 @@ impl Reading {
                 bytes,
                 len: self.bytes,
             }),
-            _ => Err(DeviceError::Lost {
-                device: self.gpu.id(),
-                reason: "a read returned too few bytes".to_owned(),
-            }),
+            _ => Err(lost("a read returned too few bytes")),
         }
     }
 }

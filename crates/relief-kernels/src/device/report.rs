@@ -133,7 +133,12 @@ fn vulkan() -> Result<Vec<DeviceReport>, String> {
 /// # Errors
 /// Where a device asked for is not there, with what is missing; `auto` always finds the CPU.
 pub fn select(choice: &DeviceChoice, inventory: &Inventory) -> Result<Vec<DeviceId>, SelectionError> {
-    let of = |backend| inventory.devices.iter().filter(move |d| d.backend() == Some(backend));
+    let of = |backend| {
+        inventory
+            .devices
+            .iter()
+            .filter(move |d| d.backend() == Some(backend))
+    };
     let hardware = || of(Backend::Vulkan).find(|d| !d.software).map(|d| d.id);
     match choice {
         DeviceChoice::Cpu => Ok(vec![DeviceId::Cpu]),

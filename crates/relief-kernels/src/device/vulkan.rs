@@ -21,7 +21,11 @@ type Started = (WgpuDevice, Fault);
 /// All Vulkan adapters, or what is missing.
 pub(super) fn devices() -> Result<Vec<DeviceReport>, String> {
     let (_, adapters) = adapters()?;
-    Ok(adapters.iter().zip(0..).map(|(adapter, number)| report(adapter, number)).collect())
+    Ok(adapters
+        .iter()
+        .zip(0..)
+        .map(|(adapter, number)| report(adapter, number))
+        .collect())
 }
 
 /// Adapter `number`, started once for the whole process.
@@ -83,7 +87,13 @@ fn memory(adapter: &wgpu::Adapter) -> Option<u64> {
     let properties = unsafe { instance.get_physical_device_memory_properties(adapter.raw_physical_device()) };
     let heaps = properties.memory_heaps_as_slice();
     // Bit 0 is VK_MEMORY_HEAP_DEVICE_LOCAL_BIT.
-    Some(heaps.iter().filter(|heap| heap.flags.as_raw() & 1 != 0).map(|heap| heap.size).sum())
+    Some(
+        heaps
+            .iter()
+            .filter(|heap| heap.flags.as_raw() & 1 != 0)
+            .map(|heap| heap.size)
+            .sum(),
+    )
 }
 
 fn request(number: u16) -> Result<Started, String> {
@@ -111,8 +121,8 @@ fn request(number: u16) -> Result<Started, String> {
         backend: wgpu::Backend::Vulkan,
     };
     let init = || cubecl::wgpu::init_device(setup, RuntimeOptions::default());
-    let device =
-        catch_unwind(AssertUnwindSafe(init)).map_err(|_| "the runtime could not start the adapter".to_owned())?;
+    let device = catch_unwind(AssertUnwindSafe(init))
+        .map_err(|_| "the runtime could not start the adapter".to_owned())?;
     Ok((device, fault))
 }
 
