@@ -117,7 +117,7 @@ impl ValueType {
                 format!("a length of {} to {} pixels", power(least), power(greatest))
             }
             Self::Distance => "a distance in pixels, or a text with a unit".into(),
-            Self::PixelSize => "a text with a metric unit, \"1nm\" to \"1m\"".into(),
+            Self::PixelSize => "a length with a unit, between quotes, of 1 pm to 1 m".into(),
             Self::Sample => "a sample, 0 to M".into(),
             Self::Seed => "a whole number, −2^63 to 2^64 − 1".into(),
             Self::Real => "a number".into(),

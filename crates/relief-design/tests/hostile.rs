@@ -124,6 +124,21 @@ fn a_report_has_a_bounded_number_of_problems() {
 }
 
 #[test]
+fn the_work_of_all_tables_together_is_bounded() {
+    let profiles = |count: usize| {
+        let one = |i: usize| {
+            format!("(add)distance radius=4096 {{ (mask)fill value=1; profile {{ point {i} 9 }} }}\n")
+        };
+        format!("{HEAD}compose {{\n{}}}", (0..count).map(one).collect::<String>())
+    };
+    assert_eq!(code(&profiles(9)), "E105");
+    // The same profile counts once, however often it stands.
+    let one = "(add)distance radius=4096 { (mask)fill value=1; profile { point 1 9 } }\n";
+    let same = format!("{HEAD}compose {{\n{}}}", one.repeat(20));
+    assert_eq!(parse("same.kdl", &same, &NoImages).unwrap().nodes.len(), 41);
+}
+
+#[test]
 fn numbers_at_every_limit_are_taken_or_refused() {
     for number in [
         "0",

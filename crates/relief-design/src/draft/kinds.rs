@@ -14,8 +14,12 @@ use crate::tree::{Axis, Blend, Kind, Role};
 
 /// The most operations that all tables of a design may take: 2^30.
 ///
-/// A profile of the greatest radius has 2^24 + 1 values.
+/// A profile of the greatest radius has 2^24 + 1 values. A value counts for at least eight operations, which
+/// bounds the memory of all tables to 256 MiB.
 pub const MAX_TABLE_WORK: u64 = 1 << 30;
+
+/// The operations that a value of a table counts for at least.
+const LEAST_WORK: u64 = 8;
 
 /// What stands between the braces of a node.
 struct Inner<'e, 'a> {
@@ -601,7 +605,7 @@ impl Checker<'_> {
         }
         self.work = self
             .work
-            .saturating_add(operations.saturating_mul(entries as u64));
+            .saturating_add(operations.max(LEAST_WORK).saturating_mul(entries as u64));
         if self.work > MAX_TABLE_WORK {
             let message = "the profiles and curves of this design take more than 2^30 operations to tabulate";
             let problem = Problem::new("E105", message).label(span, "with this one");
