@@ -8,10 +8,11 @@ use super::SinkError;
 use super::format::Format;
 use super::null::Null;
 use super::order::Order;
+use super::output::{BUFFER, Output};
 use super::pgm::Pgm;
 use super::png::Png;
 use super::raw::Raw;
-use super::target::{self, BUFFER, Cleanup, Ending, Output, Target};
+use super::target::{self, Cleanup, Ending, Target};
 use super::tiff::Tiff;
 
 /// How a format turns a raster into bytes. Samples come in order and complete.

@@ -7,6 +7,7 @@ mod file;
 mod format;
 mod null;
 mod order;
+mod output;
 mod pgm;
 mod png;
 mod raw;

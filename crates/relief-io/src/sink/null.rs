@@ -7,7 +7,7 @@ use relief_engine::sink::{Band, Raster, Samples, Sink};
 use super::SinkError;
 use super::file::Encoding;
 use super::order::Order;
-use super::target::Output;
+use super::output::Output;
 
 /// Checks the bands of a raster, counts them and throws them away.
 #[derive(Debug, Default)]

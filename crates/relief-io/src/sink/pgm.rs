@@ -9,7 +9,7 @@ use relief_engine::sink::{Raster, Samples};
 use super::SinkError;
 use super::byte_order::{ByteOrder, SampleWriter};
 use super::file::Encoding;
-use super::target::Output;
+use super::output::Output;
 
 #[derive(Debug)]
 pub(super) struct Pgm(SampleWriter);

@@ -12,7 +12,7 @@ use relief_raster::Depth;
 use super::SinkError;
 use super::byte_order::{ByteOrder, SampleWriter};
 use super::file::Encoding;
-use super::target::Output;
+use super::output::Output;
 
 /// The longest side: PNG keeps sides in 31 bits.
 const MAX_SIDE: u64 = (1 << 31) - 1;

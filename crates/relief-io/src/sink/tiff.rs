@@ -14,7 +14,7 @@ use relief_engine::sink::{Raster, Samples};
 use super::SinkError;
 use super::byte_order::{ByteOrder, SampleWriter};
 use super::file::Encoding;
-use super::target::Output;
+use super::output::Output;
 
 /// The longest side: TIFF keeps sides in 32 bits.
 const MAX_SIDE: u64 = u32::MAX as u64;

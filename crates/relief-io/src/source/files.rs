@@ -19,7 +19,13 @@ use super::tiff::Tiff;
 
 /// Reads the pictures that a design names from files: PNG, TIFF, PGM, PPM and BMP, told apart by their first bytes.
 ///
-/// Colour and depth become what the engine asks for, as the module on gray says: a transparent pixel reads as 0.
+/// Samples become what the engine asks for in this order, each step in integers:
+///
+/// 1. samples of other than 8 or 16 bits are scaled to the next of the two: v of maximum m becomes v·M / m rounded;
+/// 2. colour becomes gray as (2126 r + 7152 g + 722 b + 5000) / 10000;
+/// 3. gray g of transparency α becomes g·α / M rounded, so that a transparent pixel reads as 0: "nothing here";
+/// 4. 8 bits become 16 as v·257, and 16 become 8 as (v + 128) / 257.
+///
 /// Colour profiles, gamma and resolution are not applied: samples mean heights, not light. Of a file with several
 /// pictures the first is read. Rows are read one by one wherever the format allows; [`ImageInfo::memory`] says what
 /// is held.
