@@ -1,1 +1,47 @@
-fn main() {}
+//! `relief`: computes surfaces too large to store.
+//!
+//! The binary reads arguments, shows progress and turns errors into messages and exit codes; everything else is in
+//! the libraries.
+
+mod arguments;
+mod commands;
+mod design;
+mod failure;
+mod interrupt;
+mod job;
+mod quantity;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    log();
+    let outcome = match arguments.command {
+        Command::Check(check) => commands::check::run(&check),
+        Command::Plan(plan) => commands::plan::run(&plan),
+        Command::Render(render) => commands::render::run(&render),
+        Command::Digest(digest) => commands::digest::run(&digest),
+        Command::Schema => commands::reference::schema(),
+        Command::Nodes => commands::reference::nodes(),
+        Command::Explain(explain) => commands::reference::explain(&explain),
+        Command::Fmt(fmt) => commands::fmt::run(&fmt),
+        Command::Completions(completions) => commands::reference::completions(&completions),
+        Command::Man(man) => commands::reference::man(&man),
+    };
+    outcome.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
+}
+
+/// Writes what the libraries trace to the standard error, where RELIEF_LOG asks for it.
+fn log() {
+    if let Ok(filter) = std::env::var("RELIEF_LOG") {
+        tracing_subscriber::fmt()
+            .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+            .with_writer(std::io::stderr)
+            .init();
+    }
+}

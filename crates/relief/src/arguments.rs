@@ -1,0 +1,163 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use relief_io::Format;
+use relief_raster::Rect;
+
+use crate::quantity::{bytes, region, tile};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done; also where the reader of a pipe closed it early
+  1    the job failed: an image, the output, a device, or a defect of Relief
+  2    the arguments are wrong
+  3    the design is wrong
+  4    the job does not fit in the memory allowed
+  130  interrupted
+
+Environment:
+  RELIEF_LOG  what to trace on the standard error, such as 'debug' or 'relief_engine=trace'";
+
+/// Computes surfaces too large to store: a design file becomes a stream of pixels, in memory known before the start.
+#[derive(Debug, Parser)]
+#[command(name = "relief", version, about, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check a design and say what it makes
+    Check(Check),
+    /// Show how a design would be computed and the memory it takes
+    Plan(PlanArguments),
+    /// Compute a design into a file, a pipe or nowhere
+    Render(Render),
+    /// Print the BLAKE3 of the raster: row by row, samples as 16 bits little-endian
+    Digest(Digest),
+    /// Print the JSON Schema of designs
+    Schema,
+    /// Print the reference of all nodes
+    Nodes,
+    /// Explain an error code
+    Explain(Explain),
+    /// Lay out a design file anew; comments stay
+    Fmt(Fmt),
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Print the manual page of relief or of one of its commands
+    Man(Man),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// The design file; '-' for the standard input
+    pub(crate) file: PathBuf,
+}
+
+/// What is computed and with which means; none of it but the region changes a byte of the result.
+#[derive(Debug, Args)]
+pub(crate) struct Job {
+    /// The design file; '-' for the standard input
+    pub(crate) file: PathBuf,
+    /// Compute this part of the canvas only, in pixels
+    #[arg(long, value_name = "X,Y,WxH", value_parser = region, allow_hyphen_values = true)]
+    pub(crate) region: Option<Rect>,
+    /// Worker threads [default: one for each processor]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// The most memory the job may take, such as 64MiB or 2GB [default: 1GiB]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) memory: Option<u64>,
+    /// Columns and rows of a tile [default: chosen by the plan]
+    #[arg(long, value_name = "WxH", value_parser = tile)]
+    pub(crate) tile: Option<(u64, u64)>,
+    /// What computes: auto or cpu
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    pub(crate) device: Device,
+}
+
+/// What computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Device {
+    /// The best there is
+    Auto,
+    /// The processors of this machine
+    Cpu,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) job: Job,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Write progress to the standard error as lines of JSON
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json_progress: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Render {
+    #[command(flatten)]
+    pub(crate) job: Job,
+    /// Where to write; '-' for the standard output. Not needed for --format null
+    #[arg(long, short, value_name = "PATH", required_unless_present = "format")]
+    pub(crate) output: Option<PathBuf>,
+    /// raw, pgm, png, tiff or null [default: by the extension; raw on the standard output]
+    #[arg(long, short)]
+    pub(crate) format: Option<Format>,
+    /// Print the digest of the raster to the standard output as well
+    #[arg(long)]
+    pub(crate) digest: bool,
+    #[command(flatten)]
+    pub(crate) watch: Watch,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Digest {
+    #[command(flatten)]
+    pub(crate) job: Job,
+    #[command(flatten)]
+    pub(crate) watch: Watch,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The code, such as E101; without one, all codes are listed
+    pub(crate) code: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Fmt {
+    /// The design files; '-' reads the standard input and writes to the standard output
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write nothing; exit with 1 where a file would change
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// The command; without one, the page of relief
+    pub(crate) command: Option<String>,
+}

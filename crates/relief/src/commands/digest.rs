@@ -1,0 +1,28 @@
+//! `relief digest`: the name of a raster.
+
+use std::io::{self, Write};
+
+use relief_engine::{Cancel, Sink};
+use relief_io::DigestSink;
+
+use crate::arguments::Digest;
+use crate::failure::Failure;
+use crate::{design, interrupt, job};
+
+pub(crate) fn run(digest: &Digest) -> Result<(), Failure> {
+    let opened = design::open(&digest.job.file)?;
+    let mut sink = DigestSink::new();
+    let plan = job::plan(
+        &opened,
+        &digest.job,
+        sink.memory(&job::raster(&opened.design, &digest.job)),
+    )?;
+    let cancel = Cancel::new();
+    let guard = interrupt::watch(&cancel, None);
+    job::run(&opened, plan, &mut sink, &digest.watch, &cancel)?;
+    drop(guard);
+    if let Some(hash) = sink.digest() {
+        writeln!(io::stdout(), "{hash}")?;
+    }
+    Ok(())
+}

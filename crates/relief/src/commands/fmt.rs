@@ -1,0 +1,44 @@
+//! `relief fmt`: lays designs out anew.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::arguments::Fmt;
+use crate::design;
+use crate::failure::Failure;
+
+pub(crate) fn run(fmt: &Fmt) -> Result<(), Failure> {
+    let mut changed = None;
+    for path in &fmt.files {
+        let (name, text) = design::read(path)?;
+        let formatted = relief_design::format(&name, &text).map_err(Box::new)?;
+        if path == Path::new("-") {
+            io::stdout().write_all(formatted.as_bytes())?;
+        } else if formatted != text {
+            if fmt.check {
+                writeln!(io::stdout(), "{name}")?;
+                changed = changed.or(Some(name));
+            } else {
+                replace(path, &formatted).map_err(|source| Failure::File {
+                    action: "cannot write",
+                    path: name,
+                    source,
+                })?;
+            }
+        }
+    }
+    changed.map_or(Ok(()), |name| Err(Failure::Unformatted(name)))
+}
+
+/// Writes beside, then renames: a design is never half written.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // A link stays a link: what it points to is replaced.
+    let path = path.canonicalize()?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().set_permissions(path.metadata()?.permissions())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,8 @@
+//! The commands, one file each.
+
+pub(crate) mod check;
+pub(crate) mod digest;
+pub(crate) mod fmt;
+pub(crate) mod plan;
+pub(crate) mod reference;
+pub(crate) mod render;

@@ -1,0 +1,74 @@
+//! What Relief says about itself: schema, node reference, error codes, completions, manual pages.
+
+use std::io::{self, Write};
+
+use clap::CommandFactory;
+
+use crate::arguments::{Arguments, Completions, Explain, Man};
+use crate::failure::Failure;
+
+pub(crate) fn schema() -> Result<(), Failure> {
+    writeln!(io::stdout(), "{:#}", relief_design::schema())?;
+    Ok(())
+}
+
+pub(crate) fn nodes() -> Result<(), Failure> {
+    io::stdout().write_all(relief_design::reference().as_bytes())?;
+    Ok(())
+}
+
+pub(crate) fn explain(explain: &Explain) -> Result<(), Failure> {
+    let Some(code) = &explain.code else {
+        for code in relief_design::codes() {
+            let title = relief_design::explain(code)
+                .and_then(|text| text.lines().next())
+                .unwrap_or_default();
+            writeln!(io::stdout(), "{code}  {}", title.trim_start_matches(['#', ' ']))?;
+        }
+        return Ok(());
+    };
+    let upper = code.to_ascii_uppercase();
+    let text = relief_design::explain(&upper).ok_or_else(|| {
+        Failure::Usage(format!(
+            "there is no error code '{code}'; 'relief explain' lists all"
+        ))
+    })?;
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+pub(crate) fn completions(completions: &Completions) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(
+        completions.shell,
+        &mut Arguments::command(),
+        "relief",
+        &mut script,
+    );
+    io::stdout().write_all(&script)?;
+    Ok(())
+}
+
+pub(crate) fn man(man: &Man) -> Result<(), Failure> {
+    let mut relief = Arguments::command();
+    relief.build();
+    let command = match &man.command {
+        None => relief,
+        Some(name) => {
+            let known: Vec<String> = relief
+                .get_subcommands()
+                .map(|known| known.get_name().to_owned())
+                .collect();
+            relief.find_subcommand(name).cloned().ok_or_else(|| {
+                Failure::Usage(format!(
+                    "there is no command '{name}'; there are {}",
+                    known.join(", ")
+                ))
+            })?
+        }
+    };
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    io::stdout().write_all(&page)?;
+    Ok(())
+}

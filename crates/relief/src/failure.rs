@@ -1,0 +1,107 @@
+//! What a command ends with when it fails, and how that is said.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The design is wrong.
+    #[error("the design is wrong")]
+    Design(#[from] Box<relief_design::Report>),
+    /// The engine or an output failed.
+    #[error(transparent)]
+    Engine(#[from] relief_engine::Error),
+    /// A file cannot be read or written.
+    #[error("{action} {path}")]
+    File {
+        /// What was tried: "cannot read".
+        action: &'static str,
+        /// Which file.
+        path: String,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// The arguments cannot be used together.
+    #[error("{0}")]
+    Usage(String),
+    /// A file is not laid out as `fmt` would.
+    #[error("{0} would change")]
+    Unformatted(String),
+    /// The standard output failed.
+    #[error("cannot write to the standard output")]
+    Output(#[from] io::Error),
+}
+
+impl Failure {
+    /// Says what went wrong on the standard error, and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        let code = self.code();
+        if self.is_quiet() {
+            return ExitCode::from(code);
+        }
+        let mut text = String::new();
+        match self {
+            Self::Design(report) => {
+                if handler().render_report(&mut text, report.as_ref()).is_err() {
+                    text = report.to_string();
+                }
+            }
+            _ => {
+                text.push_str("relief: ");
+                text.push_str(&self.to_string());
+                let mut cause = std::error::Error::source(self);
+                while let Some(error) = cause {
+                    text.push_str(": ");
+                    text.push_str(&error.to_string());
+                    cause = error.source();
+                }
+            }
+        }
+        // Nothing is left to tell where the standard error is closed.
+        let _ = writeln!(io::stderr(), "{text}");
+        ExitCode::from(code)
+    }
+
+    /// Whether the user knows already: they closed the pipe or pressed Ctrl-C.
+    fn is_quiet(&self) -> bool {
+        self.closed_pipe() || matches!(self, Self::Engine(relief_engine::Error::Cancelled))
+    }
+
+    fn closed_pipe(&self) -> bool {
+        match self {
+            Self::Engine(relief_engine::Error::Sink(error)) | Self::Output(error) => {
+                error.kind() == io::ErrorKind::BrokenPipe
+            }
+            _ => false,
+        }
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            _ if self.closed_pipe() => 0,
+            Self::Usage(_)
+            | Self::Engine(relief_engine::Error::Option { .. } | relief_engine::Error::Region { .. }) => 2,
+            Self::Design(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
+            Self::Engine(relief_engine::Error::Memory { .. }) => 4,
+            Self::Engine(relief_engine::Error::Cancelled) => 130,
+            _ => 1,
+        }
+    }
+}
+
+fn handler() -> GraphicalReportHandler {
+    let terminal = io::stderr().is_terminal();
+    let plain = !terminal || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let theme = if plain {
+        GraphicalTheme::unicode_nocolor()
+    } else {
+        GraphicalTheme::unicode()
+    };
+    GraphicalReportHandler::new_themed(theme)
+        .with_links(false)
+        .with_width(110)
+}

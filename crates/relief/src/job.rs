@@ -1,0 +1,48 @@
+//! What all commands that compute share.
+
+use relief_design::Design;
+use relief_engine::{Cancel, Options, Plan, Raster, Renderer, Sink};
+
+use crate::arguments::{Job, Watch};
+use crate::design::Opened;
+use crate::failure::Failure;
+use crate::show::Meter;
+
+/// The raster that a job will stream.
+pub(crate) fn raster(design: &Design, job: &Job) -> Raster {
+    let canvas = design.canvas;
+    Raster {
+        width: job.region.map_or(canvas.width, |region| region.width()),
+        height: job.region.map_or(canvas.height, |region| region.height()),
+        depth: canvas.depth,
+        pixel: canvas.pixel,
+    }
+}
+
+/// The plan of a job whose sink holds `sink` bytes.
+pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failure> {
+    let options = Options {
+        region: job.region,
+        threads: job.threads,
+        memory: job.memory,
+        tile: job.tile,
+        kept: None,
+        sink,
+    };
+    Ok(Plan::new(&opened.design, &opened.files, &options)?)
+}
+
+/// Computes everything into `sink`.
+pub(crate) fn run(
+    opened: &Opened,
+    plan: Plan,
+    sink: &mut dyn Sink,
+    watch: &Watch,
+    cancel: &Cancel,
+) -> Result<(), Failure> {
+    let renderer = Renderer::new(plan, &opened.files, cancel)?;
+    let mut meter = Meter::new(watch);
+    let outcome = renderer.render(sink, &mut |progress| meter.tell(progress), cancel);
+    meter.end(outcome.is_ok());
+    Ok(outcome?)
+}

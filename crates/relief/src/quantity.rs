@@ -1,0 +1,110 @@
+//! Sizes, tiles and regions as arguments, and sizes as people read them.
+
+use relief_raster::Rect;
+
+/// Bytes with a unit: B, kB, MB, GB, TB or KiB, MiB, GiB, TiB; none means bytes.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(split);
+    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        _ => {
+            return Err(format!(
+                "'{unit}' is no unit of memory; write 64MiB, 2GiB or 500MB"
+            ));
+        }
+    };
+    let count: u64 = digits
+        .parse()
+        .map_err(|_| "a whole number with a unit is expected, such as 64MiB".to_owned())?;
+    count
+        .checked_mul(factor)
+        .ok_or_else(|| format!("{text} is more than 2^64 bytes"))
+}
+
+/// W×H in pixels.
+pub(crate) fn tile(text: &str) -> Result<(u64, u64), String> {
+    let expected = || format!("'{text}' is no size; columns and rows are expected, such as 512x64");
+    let (width, height) = text.split_once(['x', 'X', '×']).ok_or_else(expected)?;
+    let side = |text: &str| text.trim().parse::<u64>().map_err(|_| expected());
+    match (side(width)?, side(height)?) {
+        (0, _) | (_, 0) => Err(format!("{text} is empty; both sides must be at least 1")),
+        sides => Ok(sides),
+    }
+}
+
+/// X,Y,W×H in pixels.
+pub(crate) fn region(text: &str) -> Result<Rect, String> {
+    let expected = || format!("'{text}' is no region; X,Y,WxH is expected, such as 0,0,640x480");
+    let mut parts = text.splitn(3, ',');
+    let mut next = || parts.next().ok_or_else(expected);
+    let (x, y, size) = (next()?, next()?, next()?);
+    let coordinate = |text: &str| text.trim().parse::<i64>().map_err(|_| expected());
+    let (width, height) = tile(size)?;
+    Rect::new(coordinate(x)?, coordinate(y)?, width, height)
+        .ok_or_else(|| format!("{text} leaves the coordinates that a canvas can have"))
+}
+
+/// Bytes as people read them: three digits and a binary unit.
+pub(crate) fn show_bytes(bytes: u128) -> String {
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for next in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"] {
+        if value < 1_024.0 {
+            break;
+        }
+        value /= 1_024.0;
+        unit = next;
+    }
+    if unit == "B" {
+        format!("{bytes} B")
+    } else {
+        format!("{value:.1} {unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_decimal_and_binary_units() {
+        assert_eq!(bytes("64MiB"), Ok(64 << 20));
+        assert_eq!(bytes("2GB"), Ok(2_000_000_000));
+        assert_eq!(bytes("17"), Ok(17));
+        assert!(bytes("1.5GB").is_err());
+        assert!(bytes("MiB").is_err());
+        assert!(bytes("99999999999TiB").is_err());
+        assert!(bytes("-1").is_err());
+    }
+
+    #[test]
+    fn regions_are_a_place_and_a_size() {
+        assert_eq!(region("10,-20,30x40"), Ok(Rect::new(10, -20, 30, 40).unwrap()));
+        for wrong in [
+            "",
+            "1,2",
+            "1,2,3",
+            "1,2,0x4",
+            "a,2,3x4",
+            "1,2,3x4x5",
+            "99999999999999999,0,1x1",
+        ] {
+            assert!(region(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_shown_with_a_binary_unit() {
+        assert_eq!(show_bytes(1_000), "1000 B");
+        assert_eq!(show_bytes(3_600_000_000_000), "3.3 TiB");
+    }
+}

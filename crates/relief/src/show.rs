@@ -1,0 +1,116 @@
+//! Progress on the standard error.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use relief_engine::Progress;
+
+use crate::arguments::Watch;
+
+/// The time between two lines or drawings.
+const PACE: Duration = Duration::from_millis(200);
+
+/// Shows how far a job is: a bar on a terminal, lines of JSON where asked for, else nothing.
+pub(crate) struct Meter {
+    show: Show,
+    last: Option<Instant>,
+}
+
+enum Show {
+    Nothing,
+    Bar(ProgressBar),
+    Json(Option<Progress>),
+}
+
+impl Meter {
+    pub(crate) fn new(watch: &Watch) -> Self {
+        let show = if watch.json_progress {
+            Show::Json(None)
+        } else if watch.quiet || !io::stderr().is_terminal() {
+            Show::Nothing
+        } else {
+            let bar = ProgressBar::with_draw_target(Some(10_000), ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{bar:32} {msg}") {
+                bar.set_style(style);
+            }
+            Show::Bar(bar)
+        };
+        Self { show, last: None }
+    }
+
+    pub(crate) fn tell(&mut self, progress: Progress) {
+        if let Show::Json(latest) = &mut self.show {
+            *latest = Some(progress);
+        }
+        if progress.done < progress.total && self.last.is_some_and(|last| last.elapsed() < PACE) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        match &mut self.show {
+            Show::Nothing => {}
+            Show::Bar(bar) => {
+                bar.set_position((progress.done as f64 / progress.total as f64 * 10_000.0) as u64);
+                bar.set_message(describe(&progress));
+            }
+            Show::Json(latest) => {
+                print(&progress);
+                *latest = None;
+            }
+        }
+    }
+
+    pub(crate) fn end(&mut self, done: bool) {
+        match &mut self.show {
+            Show::Nothing => {}
+            Show::Bar(bar) if done => bar.finish(),
+            Show::Bar(bar) => bar.abandon(),
+            Show::Json(latest) => latest.iter().for_each(print),
+        }
+    }
+}
+
+fn describe(progress: &Progress) -> String {
+    let percent = progress.done as f64 / progress.total as f64 * 100.0;
+    let left = match progress.left() {
+        Some(left) if progress.done < progress.total => format!("{} left", clock(left)),
+        _ => format!("in {}", clock(progress.elapsed)),
+    };
+    format!("{percent:5.1} %  {}  {left}", rate(progress.rate()))
+}
+
+fn rate(pixels_per_second: f64) -> String {
+    let (value, unit) = match pixels_per_second {
+        rate if rate >= 1e9 => (rate / 1e9, "Gpx/s"),
+        rate if rate >= 1e6 => (rate / 1e6, "Mpx/s"),
+        rate => (rate / 1e3, "kpx/s"),
+    };
+    format!("{value:.2} {unit}")
+}
+
+fn clock(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match (
+        seconds / 86_400,
+        seconds / 3_600 % 24,
+        seconds / 60 % 60,
+        seconds % 60,
+    ) {
+        (0, 0, 0, _) => format!("{:.1} s", duration.as_secs_f64()),
+        (0, 0, minutes, seconds) => format!("{minutes} min {seconds:02} s"),
+        (0, hours, minutes, _) => format!("{hours} h {minutes:02} min"),
+        (days, hours, ..) => format!("{days} d {hours} h"),
+    }
+}
+
+fn print(progress: &Progress) {
+    let line = serde_json::json!({
+        "done": progress.done as f64,
+        "total": progress.total as f64,
+        "elapsed_seconds": progress.elapsed.as_secs_f64(),
+        "pixels_per_second": progress.rate(),
+        "left_seconds": progress.left().map(|left| left.as_secs_f64()),
+    });
+    // A job goes on when nobody listens any more.
+    let _ = writeln!(io::stderr(), "{line}");
+}
