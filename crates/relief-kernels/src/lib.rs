@@ -12,6 +12,8 @@ mod canvas;
 pub mod device;
 pub mod distance;
 pub mod fold;
+#[cfg(feature = "gpu")]
+pub mod fused;
 pub mod generate;
 mod isa;
 pub mod lattice;

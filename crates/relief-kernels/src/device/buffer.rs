@@ -10,8 +10,8 @@ use cubecl::server::Handle;
 pub struct Buffer {
     handle: Handle,
     words: usize,
-    // Held for its drop alone.
-    _lease: Arc<Lease>,
+    /// Also tells buffers apart.
+    lease: Arc<Lease>,
 }
 
 impl Buffer {
@@ -19,7 +19,7 @@ impl Buffer {
         Self {
             handle,
             words,
-            _lease: Arc::new(lease),
+            lease: Arc::new(lease),
         }
     }
 
@@ -27,6 +27,12 @@ impl Buffer {
     #[must_use]
     pub const fn words(&self) -> usize {
         self.words
+    }
+
+    /// Whether both are the same memory.
+    #[must_use]
+    pub fn same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.lease, &other.lease)
     }
 
     pub(crate) fn handle(&self) -> Handle {

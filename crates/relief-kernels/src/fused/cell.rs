@@ -1,0 +1,145 @@
+//! Periodic planes: one cell, stored so that no read of a row ever wraps.
+
+use relief_raster::{Period, Sample};
+
+use crate::device::{Buffer, DeviceError, Gpu};
+
+/// How a cell is stored. The more copies, the fewer instructions and the more cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CellLayout {
+    /// Once; words that begin inside a stored word are put together from two.
+    Single,
+    /// As often as samples fit in a word, each copy shifted by one sample more.
+    Words,
+    /// As often as samples fit in 16 bytes, each copy shifted by one sample more.
+    Vectors,
+}
+
+impl CellLayout {
+    /// The layout that was fastest for cells of this many samples of `bits` bits.
+    #[must_use]
+    pub const fn fitting(samples: u64, bits: u32) -> Self {
+        // All copies have to stay in the caches near the units to pay.
+        let bytes = samples * bits as u64 / 8;
+        if bytes * (128 / bits as u64) <= 1 << 20 {
+            Self::Vectors
+        } else if bytes * (32 / bits as u64) <= 16 << 20 {
+            Self::Words
+        } else {
+            Self::Single
+        }
+    }
+
+    const fn copies(self, bits: u32) -> u32 {
+        match self {
+            Self::Single => 1,
+            Self::Words => 32 / bits,
+            Self::Vectors => 128 / bits,
+        }
+    }
+}
+
+/// One cell of a periodic raster on a device.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    pub(super) buffer: Buffer,
+    pub(super) period: Period,
+    pub(super) layout: CellLayout,
+    /// Columns of a stored row: a multiple of the period's a, at least 16.
+    pub(super) width: u32,
+    /// Words from one row to the next.
+    pub(super) pitch: u32,
+    /// Words from one copy to the next.
+    pub(super) copy: u32,
+}
+
+/// The fewest columns of a stored row: what a unit reads at once.
+const MIN_WIDTH: u64 = 16;
+
+impl Cell {
+    /// The words that [`upload`](Self::upload) takes for a cell of this period, or `None` where they are too many for
+    /// 32 bits.
+    #[must_use]
+    pub fn words(period: Period, layout: CellLayout, bits: u32) -> Option<u32> {
+        let (_, pitch) = row(period.a(), layout, bits)?;
+        let words = u64::from(pitch)
+            .checked_mul(period.c())?
+            .checked_mul(u64::from(layout.copies(bits)))?;
+        u32::try_from(words).ok()
+    }
+
+    /// Stores the cell whose row y is `samples[y·a..][..a]`, with a and c those of the period.
+    ///
+    /// # Errors
+    /// Where it does not fit the device.
+    ///
+    /// # Panics
+    /// Where `samples` is not one cell.
+    pub fn upload<S: Sample>(
+        gpu: &Gpu,
+        samples: &[S],
+        period: Period,
+        layout: CellLayout,
+    ) -> Result<Self, DeviceError> {
+        assert_eq!(samples.len() as u128, period.cell(), "samples of one cell");
+        let bits = size_of::<S>() as u32 * 8;
+        let too_large = || gpu.unsupported(format!("a cell of {} samples is too large", period.cell()));
+        let (width, pitch) = row(period.a(), layout, bits).ok_or_else(too_large)?;
+        let words = Self::words(period, layout, bits).ok_or_else(too_large)?;
+        let copies = layout.copies(bits);
+        let copy = words / copies;
+        let mut packed: Vec<u32> = Vec::with_capacity(words as usize);
+        for shift in 0..copies as usize {
+            for stored in samples.chunks_exact(period.a() as usize) {
+                push_row(&mut packed, stored, shift, pitch as usize, bits);
+            }
+        }
+        Ok(Self {
+            buffer: gpu.upload(&packed)?,
+            period,
+            layout,
+            width,
+            pitch,
+            copy,
+        })
+    }
+
+    /// How it is stored.
+    #[must_use]
+    pub const fn layout(&self) -> CellLayout {
+        self.layout
+    }
+}
+
+/// The columns of a stored row, and its words.
+fn row(a: u64, layout: CellLayout, bits: u32) -> Option<(u32, u32)> {
+    let width = a.checked_mul(MIN_WIDTH.div_ceil(a))?;
+    // Columns and a step are added before they wrap, in 32 bits.
+    if width > 1 << 29 {
+        return None;
+    }
+    let width = width as u32;
+    let pitch = match layout {
+        CellLayout::Single => width.div_ceil(32 / bits) + 1,
+        CellLayout::Words => width.div_ceil(32 / bits),
+        CellLayout::Vectors => width.div_ceil(128 / bits) * 4,
+    };
+    Some((width, pitch))
+}
+
+/// Appends `pitch` words: the samples of the row from `shift` on, again and again.
+fn push_row<S: Sample>(packed: &mut Vec<u32>, row: &[S], shift: usize, pitch: usize, bits: u32) {
+    let per_word = (32 / bits) as usize;
+    let mut column = shift % row.len();
+    for _ in 0..pitch {
+        let mut word = 0;
+        for k in 0..per_word {
+            word |= u32::from(row[column].to_u16()) << (k as u32 * bits);
+            column += 1;
+            if column == row.len() {
+                column = 0;
+            }
+        }
+        packed.push(word);
+    }
+}

@@ -1,0 +1,108 @@
+//! The trees that one kernel can compute.
+
+use crate::device::Buffer;
+use crate::fold::Fold;
+
+use super::cell::Cell;
+
+/// An axis of the raster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Axis {
+    /// Along the rows.
+    X,
+    /// Along the columns.
+    Y,
+}
+
+/// A rectangle of packed samples on a device.
+#[derive(Clone, Debug)]
+pub struct Plane {
+    /// The words that hold it.
+    pub buffer: Buffer,
+    /// The word of the first sample.
+    pub offset: u32,
+    /// Words from one row to the next.
+    pub pitch: u32,
+    /// Columns, at least 1.
+    pub width: u32,
+    /// Rows, at least 1.
+    pub height: u32,
+}
+
+/// A raster, in coordinates of its own.
+#[derive(Clone, Debug)]
+pub enum Expression {
+    /// The same sample everywhere.
+    Constant(u16),
+    /// A plane with its top-left at (x, y); 0 outside.
+    Plane {
+        /// The samples.
+        plane: Plane,
+        /// The column of its left edge.
+        x: i64,
+        /// The row of its top edge.
+        y: i64,
+    },
+    /// A periodic raster: the cell lies at (x, y) and everywhere its period carries it.
+    Cell {
+        /// One cell of samples.
+        cell: Cell,
+        /// The column of its left edge.
+        x: i64,
+        /// The row of its top edge.
+        y: i64,
+    },
+    /// from + round((to − from)·i / (length − 1)), half away from zero, with i the coordinate along the axis; `from`
+    /// for a length of 1. Meaningful for 0 ≤ i < length ≤ 2^40.
+    Ramp {
+        /// The axis along which it changes.
+        axis: Axis,
+        /// The first sample.
+        from: u16,
+        /// The last sample.
+        to: u16,
+        /// The extent along the axis.
+        length: u64,
+    },
+    /// `value` where (2x − D + 1)² + (2y − D + 1)² ≤ D², else 0.
+    Disc {
+        /// D, at most 2^40.
+        diameter: u64,
+        /// The sample inside.
+        value: u16,
+    },
+    /// The top bits of the SplitMix64 finaliser of seed + x·0x9E3779B97F4A7C15 + y·0xC2B2AE3D27D4EB4F.
+    Noise {
+        /// The seed.
+        seed: u64,
+    },
+    /// A table of M + 1 packed samples.
+    Table {
+        /// The table.
+        table: Buffer,
+        /// What is looked up.
+        source: Box<Self>,
+    },
+    /// M where the source is at least `level`, else 0.
+    Threshold {
+        /// The level.
+        level: u16,
+        /// What is compared.
+        source: Box<Self>,
+    },
+    /// Layers folded in order, starting from 0.
+    Fold(Vec<(Fold, Self)>),
+    /// A raster moved to (x, y) and cut to `width` × `height`; 0 outside.
+    Placed {
+        /// Where its origin lies.
+        x: i64,
+        /// Where its origin lies.
+        y: i64,
+        /// Columns kept, from its origin.
+        width: u64,
+        /// Rows kept, from its origin.
+        height: u64,
+        /// What is moved.
+        source: Box<Self>,
+    },
+}

@@ -1,0 +1,255 @@
+//! Launching fused kernels.
+
+use cubecl::prelude::*;
+use relief_raster::{Depth, Rect};
+
+use crate::device::{Buffer, DeviceError, Gpu, on_client};
+
+use super::expression::Expression;
+use super::kernel::{rows_of_vectors, rows_of_words};
+use super::lower::Lowering;
+use super::shape::{Plan, per_word};
+
+/// How a fused kernel is laid out; apart from the kernel, because devices differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Policy {
+    /// Units of a cube.
+    pub units: u32,
+    /// Rows that a cube computes.
+    pub rows: u32,
+    /// Rows that a unit computes before it stores the first of them.
+    pub unroll: u32,
+    /// Whether units store words next to their neighbours' instead of vectors.
+    pub interleaved: bool,
+    /// The most copies of a table in shared memory, a power of two.
+    pub lanes: u32,
+    /// Bytes of shared memory for tables.
+    pub shared: u32,
+}
+
+impl Policy {
+    /// What was fastest where it was measured.
+    #[must_use]
+    pub fn for_device(gpu: &Gpu) -> Self {
+        Self {
+            units: 256,
+            rows: 16,
+            unroll: 1,
+            interleaved: false,
+            lanes: 32,
+            shared: gpu.report().shared_memory.min(32 << 10),
+        }
+    }
+}
+
+/// Renders the pixels of `band` of `expression` into the rows of `output`, `pitch` words apart.
+///
+/// `raster` holds all pixels that will ever be asked for; bands of one raster share a kernel. Samples between the
+/// band's right edge and the pitch are written too and mean nothing.
+///
+/// # Errors
+/// Where the device fails or the band exceeds its limits. `pitch` has to be a multiple of 4 that holds a row.
+pub fn render(
+    gpu: &Gpu,
+    expression: &Expression,
+    depth: Depth,
+    raster: Rect,
+    band: Rect,
+    output: &Buffer,
+    pitch: u32,
+) -> Result<(), DeviceError> {
+    render_with(
+        gpu,
+        &Policy::for_device(gpu),
+        expression,
+        depth,
+        raster,
+        band,
+        output,
+        pitch,
+    )
+}
+
+/// [`render`] with another policy.
+///
+/// # Errors
+/// As [`render`].
+#[allow(clippy::too_many_arguments)]
+pub fn render_with(
+    gpu: &Gpu,
+    policy: &Policy,
+    expression: &Expression,
+    depth: Depth,
+    raster: Rect,
+    band: Rect,
+    output: &Buffer,
+    pitch: u32,
+) -> Result<(), DeviceError> {
+    if band.is_empty() {
+        return Ok(());
+    }
+    check_output(gpu, depth, band, output, pitch)?;
+    let mut done = 0;
+    while done < band.height() {
+        let rest = Rect::between(band.x(), band.y() + done as i64, band.right(), band.bottom());
+        done += render_rows(gpu, policy, expression, depth, raster, rest, output, pitch, done)?;
+    }
+    Ok(())
+}
+
+fn check_output(gpu: &Gpu, depth: Depth, band: Rect, output: &Buffer, pitch: u32) -> Result<(), DeviceError> {
+    let row = band.width().div_ceil(per_word(depth.bits()).into());
+    let fits = u64::from(pitch)
+        .checked_mul(band.height())
+        .is_some_and(|words| words <= output.words() as u64);
+    if !pitch.is_multiple_of(4) || u64::from(pitch) < row || !fits {
+        return Err(gpu.unsupported(format!(
+            "a band of {} × {} samples in rows of {pitch} words does not fit {} words",
+            band.width(),
+            band.height(),
+            output.words()
+        )));
+    }
+    if output.words() > 1 << 31 || band.width() >= 1 << 31 || band.height() >= 1 << 31 {
+        return Err(gpu.unsupported("a band of 8 GiB or more"));
+    }
+    Ok(())
+}
+
+/// Renders as many of the first rows of `band` as one launch can, `skipped` rows into `output`; returns how many.
+#[allow(clippy::too_many_arguments)]
+fn render_rows(
+    gpu: &Gpu,
+    policy: &Policy,
+    expression: &Expression,
+    depth: Depth,
+    raster: Rect,
+    band: Rect,
+    output: &Buffer,
+    pitch: u32,
+    skipped: u64,
+) -> Result<u64, DeviceError> {
+    let bits = depth.bits();
+    let step = if policy.interleaved {
+        policy.units * per_word(bits)
+    } else {
+        per_word(bits)
+    };
+    let shared = (policy.shared / 1_024) as usize;
+    let mut lowering = Lowering::new(gpu, bits, step, !policy.interleaved, shared, band);
+    let shape = lowering.lower(expression, 0, 0, raster)?;
+    let height = band.height().min(lowering.rows);
+    let tables = lowering.tables.len().max(1) as u32;
+    let room = (policy.shared / 1_024 / tables).max(1);
+    let plan = Plan {
+        bits,
+        step,
+        unroll: policy.unroll,
+        lanes: policy.lanes.min(1 << room.ilog2()),
+        units: policy.units,
+        tables: lowering.tables.clone(),
+        shape,
+    };
+    let spans = if lowering.spans.is_empty() {
+        &[0; 4][..]
+    } else {
+        &lowering.spans
+    };
+    let spans = gpu.upload(spans)?;
+    let vectors = pitch / 4;
+    let launch = Launch {
+        words: &lowering.words,
+        vectors: &lowering.vectors,
+        spans: &spans,
+        numbers: &lowering.numbers,
+        output,
+        pitch: if policy.interleaved { pitch } else { vectors },
+        height: height as u32,
+        rows: policy
+            .rows
+            .max((height as u32).div_ceil(gpu.report().cubes.min(65_535))),
+        offset: (skipped * u64::from(if policy.interleaved { pitch } else { vectors })) as u32,
+        columns: vectors.div_ceil(policy.units),
+        interleaved: policy.interleaved,
+        plan: &plan,
+    };
+    if launch.columns > 65_535 {
+        return Err(gpu.unsupported("rows of 65 535 cubes or more"));
+    }
+    let shape = (&plan, policy.interleaved, lowering.numbers.len());
+    gpu.launch(
+        "fused",
+        &shape,
+        output,
+        || on_client!(gpu, client => launch.on(client)),
+    )?;
+    Ok(height)
+}
+
+struct Launch<'a> {
+    words: &'a [Buffer],
+    vectors: &'a [Buffer],
+    spans: &'a Buffer,
+    numbers: &'a [u32],
+    output: &'a Buffer,
+    pitch: u32,
+    height: u32,
+    rows: u32,
+    offset: u32,
+    columns: u32,
+    interleaved: bool,
+    plan: &'a Plan,
+}
+
+impl Launch<'_> {
+    #[allow(unsafe_code)]
+    fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let count = CubeCount::Static(self.columns, self.height.div_ceil(self.rows), 1);
+        let dim = CubeDim::new_1d(self.plan.units);
+        // SAFETY: every index is below the words of its buffer: rows of the output were checked against its size,
+        // columns of cells are remainders, indices into planes are clamped, and tables have M + 1 entries.
+        unsafe {
+            let array = |b: &Buffer| ArrayArg::from_raw_parts(b.handle(), b.words());
+            let vector = |b: &Buffer| ArrayArg::from_raw_parts(b.handle(), b.words() / 4);
+            let words: SequenceArg<R, Array<u32>> = self.words.iter().map(array).collect();
+            let vectors: SequenceArg<R, _> = self.vectors.iter().map(vector).collect();
+            let numbers: SequenceArg<R, u32> = self.numbers.iter().copied().collect();
+            let spans = array(self.spans);
+            if self.interleaved {
+                rows_of_words::launch_unchecked::<R>(
+                    client,
+                    count,
+                    dim,
+                    4,
+                    words,
+                    vectors,
+                    spans,
+                    numbers,
+                    array(self.output),
+                    self.pitch,
+                    self.height,
+                    self.rows,
+                    self.offset,
+                    self.plan.clone(),
+                );
+            } else {
+                rows_of_vectors::launch_unchecked::<R>(
+                    client,
+                    count,
+                    dim,
+                    4,
+                    words,
+                    vectors,
+                    spans,
+                    numbers,
+                    vector(self.output),
+                    self.pitch,
+                    self.height,
+                    self.rows,
+                    self.offset,
+                    self.plan.clone(),
+                );
+            }
+        }
+    }
+}
