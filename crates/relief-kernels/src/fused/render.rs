@@ -212,7 +212,6 @@ impl Launch<'_> {
             let array = |b: &Buffer| ArrayArg::from_raw_parts(b.handle(), b.words());
             let vector = |b: &Buffer| ArrayArg::from_raw_parts(b.handle(), b.words() / 4);
             let words: SequenceArg<R, Array<u32>> = self.words.iter().map(array).collect();
-            let vectors: SequenceArg<R, _> = self.vectors.iter().map(vector).collect();
             let numbers: SequenceArg<R, u32> = self.numbers.iter().copied().collect();
             let spans = array(self.spans);
             if self.interleaved {
@@ -222,7 +221,7 @@ impl Launch<'_> {
                     dim,
                     4,
                     words,
-                    vectors,
+                    self.vectors.iter().map(vector).collect(),
                     spans,
                     numbers,
                     array(self.output),
@@ -239,7 +238,7 @@ impl Launch<'_> {
                     dim,
                     4,
                     words,
-                    vectors,
+                    self.vectors.iter().map(vector).collect(),
                     spans,
                     numbers,
                     vector(self.output),
