@@ -1,15 +1,111 @@
 //! The exact distance within a radius on the CPU.
+//!
+//! Down the rows of the mask, then up again, each column counts the rows since the last white pixel ([`columns`]). Of
+//! each row, on the way up, the least dx² + g² is then taken in one of two ways:
+//!
+//! - [`window`] looks at dx = 0, 1, 2, … for a block of pixels at once and stops as soon as dx² alone reaches the
+//!   greatest minimum of the block: in 8 bits up to radius 15, else in 16;
+//! - [`envelope`] finds the lower envelope of the parabolas, at a cost that does not grow with the radius.
+//!
+//! The window wins wherever a white pixel is near, and for every mask up to radius 254. For larger radii it is
+//! tried first and gives a row up when it has gone far; the envelope then takes it.
 
-use relief_raster::{Sample, View, ViewMut};
+mod columns;
+mod envelope;
+mod window;
+
+use relief_raster::{Depth, Sample, View, ViewMut};
+
+use self::columns::Columns;
+use self::envelope::Envelope;
+use self::window::Window;
+use crate::isa::Isa;
+use crate::table::cpu::replace_bytes;
 
 /// The greatest radius, in pixels.
 pub const MAX_RADIUS: u32 = 4_096;
 
-/// The words of scratch memory that a [`Transform`] of a tile of `width` × `height` pixels needs.
+/// The most columns of a mask.
+const MAX_COLUMNS: usize = 1 << 30;
+
+/// The greatest radius whose squares, and one more value, fit in 8 bits.
+const BYTE_RADIUS: usize = 15;
+
+/// The greatest radius whose distances, and one more value, fit in 8 bits, and their squares in 16.
+const NARROW_RADIUS: usize = 254;
+
+/// How far the window goes for larger radii before it leaves a row to the envelope.
+const PATIENCE: usize = 96;
+
+/// Rows that go straight to the envelope after one that the window gave up.
+const PAUSE: usize = 15;
+
+/// The words of scratch memory that a [`Transform`] of a tile of `width` × `height` pixels needs; `usize::MAX` where no
+/// memory would do.
 #[must_use]
 pub fn scratch_words(width: usize, height: usize, radius: u32) -> usize {
-    let _ = radius;
-    width * height
+    Layout::new(width, height, radius)
+        .and_then(|layout| layout.words())
+        .unwrap_or(usize::MAX)
+}
+
+/// How the scratch memory is used.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    width: usize,
+    height: usize,
+    radius: usize,
+    columns: usize,
+}
+
+impl Layout {
+    fn new(width: usize, height: usize, radius: u32) -> Option<Self> {
+        if radius > MAX_RADIUS {
+            return None;
+        }
+        let radius = radius as usize;
+        let columns = width
+            .checked_add(2 * radius)
+            .filter(|columns| *columns <= MAX_COLUMNS)?;
+        height.checked_add(2 * radius)?;
+        Some(Self {
+            width,
+            height,
+            radius,
+            columns,
+        })
+    }
+
+    const fn narrow(&self) -> bool {
+        self.radius <= NARROW_RADIUS
+    }
+
+    fn words(&self) -> Option<usize> {
+        let gap = if self.narrow() { 1 } else { 2 };
+        let words = |count: usize, bytes: usize| Some(count.checked_mul(bytes)?.div_ceil(8));
+        let plane = words(self.columns.checked_mul(self.height)?, gap)?;
+        let rows = 2 * words(self.columns, gap)?;
+        let squares = words(self.columns + window::LANES, 2)?;
+        let least = words(self.width + window::LANES, 2)?;
+        let envelope = if self.narrow() {
+            0
+        } else {
+            3 * words(self.columns, 4)? + words(self.width, 4)?
+        };
+        plane.checked_add(rows + squares + least + envelope)
+    }
+}
+
+/// Typed slices, one after the other, of scratch memory.
+struct Carver<'s>(&'s mut [u64]);
+
+impl<'s> Carver<'s> {
+    fn take<T: bytemuck::Pod>(&mut self, count: usize) -> &'s mut [T] {
+        let words = std::mem::take(&mut self.0);
+        let (taken, rest) = words.split_at_mut((count * size_of::<T>()).div_ceil(8));
+        self.0 = rest;
+        &mut bytemuck::cast_slice_mut(taken)[..count]
+    }
 }
 
 /// The distance transform of one tile, fed with the rows of its mask from the top.
@@ -19,18 +115,50 @@ pub fn scratch_words(width: usize, height: usize, radius: u32) -> usize {
 /// before [`finish`](Self::finish) are black.
 #[derive(Debug)]
 pub struct Transform<'s> {
+    layout: Layout,
+    isa: Isa,
+    gaps: Gaps<'s>,
     scratch: &'s mut [u64],
+}
+
+/// Distances along columns, in as many bits as the radius needs.
+#[derive(Debug)]
+enum Gaps<'s> {
+    Narrow(Columns<'s, u8>),
+    Wide(Columns<'s, u16>),
 }
 
 impl<'s> Transform<'s> {
     /// A transform that has seen no row yet.
     ///
     /// # Panics
-    /// Where the radius is more than [`MAX_RADIUS`] or the scratch memory is shorter than [`scratch_words`].
+    /// Where the radius is more than [`MAX_RADIUS`], the mask has more than 2^30 columns, or the scratch memory is
+    /// shorter than [`scratch_words`].
     #[must_use]
     pub fn new(width: usize, height: usize, radius: u32, scratch: &'s mut [u64]) -> Self {
-        let _ = (width, height, radius);
-        Self { scratch }
+        let layout = Layout::new(width, height, radius);
+        let needed = layout.and_then(|layout| layout.words());
+        let (Some(layout), Some(needed)) = (layout, needed) else {
+            panic!("a distance transform of {width}×{height} pixels with radius {radius}");
+        };
+        assert!(
+            scratch.len() >= needed,
+            "{} words of scratch memory instead of {needed}",
+            scratch.len()
+        );
+        let mut carver = Carver(scratch);
+        let isa = Isa::best();
+        let gaps = if layout.narrow() {
+            Gaps::Narrow(Columns::new(isa, layout, &mut carver))
+        } else {
+            Gaps::Wide(Columns::new(isa, layout, &mut carver))
+        };
+        Self {
+            layout,
+            isa,
+            gaps,
+            scratch: carver.0,
+        }
     }
 
     /// The next rows of the mask: samples other than 0 are white.
@@ -38,7 +166,10 @@ impl<'s> Transform<'s> {
     /// # Panics
     /// Where they are not w + 2R columns wide or more than the rows still missing.
     pub fn push<S: Sample>(&mut self, rows: View<'_, S>) {
-        let _ = (rows, &self.scratch);
+        match &mut self.gaps {
+            Gaps::Narrow(columns) => columns.push(rows),
+            Gaps::Wide(columns) => columns.push(rows),
+        }
     }
 
     /// The next `count` rows of the mask are black.
@@ -46,7 +177,10 @@ impl<'s> Transform<'s> {
     /// # Panics
     /// Where they are more than the rows still missing.
     pub fn push_black(&mut self, count: usize) {
-        let _ = count;
+        match &mut self.gaps {
+            Gaps::Narrow(columns) => columns.push_black(count),
+            Gaps::Wide(columns) => columns.push_black(count),
+        }
     }
 
     /// Writes `profile[a]` for every pixel of the tile, where a is the least dx² + dy² over white pixels with
@@ -54,8 +188,66 @@ impl<'s> Transform<'s> {
     ///
     /// # Panics
     /// Where `out` has not the size of the tile or the profile has not R² + 1 entries.
-    pub fn finish<S: Sample>(self, profile: &[S], beyond: S, out: ViewMut<'_, S>) {
-        let _ = (profile, beyond, out);
+    pub fn finish<S: Sample>(self, profile: &[S], beyond: S, mut out: ViewMut<'_, S>) {
+        let Self {
+            layout,
+            isa,
+            gaps,
+            scratch,
+        } = self;
+        assert_eq!(
+            (out.width(), out.height()),
+            (layout.width, layout.height),
+            "a tile of another size"
+        );
+        assert_eq!(
+            profile.len(),
+            layout.radius * layout.radius + 1,
+            "entries of a profile"
+        );
+        if layout.width == 0 {
+            return;
+        }
+        let profile = Profile::new(isa, profile, beyond);
+        let mut carver = Carver(scratch);
+        match gaps {
+            Gaps::Narrow(columns) if layout.radius <= BYTE_RADIUS => {
+                let mut window = Window::<u8>::new(isa, layout, &mut carver);
+                columns.finish(|y, gaps, nearest| {
+                    if usize::from(nearest) > layout.radius {
+                        return out.row_mut(y).fill(beyond);
+                    }
+                    window.least(gaps, layout.radius);
+                    profile.look_up_bytes(window.row(), out.row_mut(y));
+                });
+            }
+            Gaps::Narrow(columns) => {
+                let mut window = Window::<u16>::new(isa, layout, &mut carver);
+                columns.finish(|y, gaps, nearest| {
+                    if usize::from(nearest) > layout.radius {
+                        return out.row_mut(y).fill(beyond);
+                    }
+                    window.least(gaps, layout.radius);
+                    profile.look_up(window.row(), out.row_mut(y));
+                });
+            }
+            Gaps::Wide(columns) => {
+                let mut window = Window::<u16>::new(isa, layout, &mut carver);
+                let mut envelope = Envelope::new(isa, layout, &mut carver);
+                let mut pause = 0;
+                columns.finish(|y, gaps, nearest| {
+                    let out = out.row_mut(y);
+                    if usize::from(nearest) > layout.radius {
+                        out.fill(beyond);
+                    } else if pause == 0 && window.least(gaps, PATIENCE) {
+                        profile.look_up(window.row(), out);
+                    } else {
+                        pause = if pause == 0 { PAUSE } else { pause - 1 };
+                        profile.look_up(envelope.least(gaps), out);
+                    }
+                });
+            }
+        }
     }
 }
 
@@ -74,4 +266,57 @@ pub fn bounded<S: Sample>(
     let mut transform = Transform::new(out.width(), out.height(), radius, scratch);
     transform.push(mask);
     transform.finish(profile, beyond, out);
+}
+
+/// The samples for squared distances.
+struct Profile<'p, S> {
+    isa: Isa,
+    entries: &'p [S],
+    beyond: S,
+    /// The samples for all squared distances of 8 bits.
+    first: [S; 256],
+}
+
+impl<'p, S: Sample> Profile<'p, S> {
+    fn new(isa: Isa, entries: &'p [S], beyond: S) -> Self {
+        let first = std::array::from_fn(|a| entries.get(a).copied().unwrap_or(beyond));
+        Self {
+            isa,
+            entries,
+            beyond,
+            first,
+        }
+    }
+
+    fn look_up<L: Copy + Into<u32>>(&self, least: &[L], out: &mut [S]) {
+        let Some(last) = self.entries.len().checked_sub(1) else {
+            return;
+        };
+        for (out, a) in out.iter_mut().zip(least) {
+            let a = (*a).into() as usize;
+            let entry = self.entries[a.min(last)];
+            *out = if a <= last { entry } else { self.beyond };
+        }
+    }
+
+    fn look_up_bytes(&self, least: &[u8], out: &mut [S]) {
+        match S::DEPTH {
+            Depth::Eight => {
+                let (out, table) = (
+                    bytemuck::cast_slice_mut::<S, u8>(out),
+                    bytemuck::cast_slice(&self.first),
+                );
+                out.copy_from_slice(least);
+                // 256 entries of one byte.
+                if let Ok(table) = table.try_into() {
+                    replace_bytes(self.isa, table, out);
+                }
+            }
+            Depth::Sixteen => {
+                for (out, a) in out.iter_mut().zip(least) {
+                    *out = self.first[usize::from(*a)];
+                }
+            }
+        }
+    }
 }

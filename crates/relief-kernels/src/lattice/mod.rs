@@ -7,6 +7,8 @@
 
 mod copies;
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 #[cfg(test)]
 mod tests;
