@@ -41,7 +41,13 @@ pub(super) fn start(number: u16) -> Result<Started, String> {
     Ok(new)
 }
 
-fn adapters() -> Result<(wgpu::Instance, Vec<wgpu::Adapter>), String> {
+/// The loader's adapters, listed once for the whole process.
+fn adapters() -> Result<&'static (wgpu::Instance, Vec<wgpu::Adapter>), String> {
+    static LISTED: OnceLock<Result<(wgpu::Instance, Vec<wgpu::Adapter>), String>> = OnceLock::new();
+    LISTED.get_or_init(list).as_ref().map_err(Clone::clone)
+}
+
+fn list() -> Result<(wgpu::Instance, Vec<wgpu::Adapter>), String> {
     let list = || {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
             backends: wgpu::Backends::VULKAN,
@@ -100,8 +106,7 @@ fn request(number: u16) -> Result<Started, String> {
     let (instance, adapters) = adapters()?;
     let count = adapters.len();
     let adapter = adapters
-        .into_iter()
-        .nth(usize::from(number))
+        .get(usize::from(number))
         .ok_or_else(|| format!("there are {count} Vulkan adapters, counted from 0"))?;
     let descriptor = wgpu::DeviceDescriptor {
         label: None,
@@ -114,8 +119,8 @@ fn request(number: u16) -> Result<Started, String> {
     let fault = Fault::default();
     watch(&device, &fault);
     let setup = WgpuSetup {
-        instance,
-        adapter,
+        instance: instance.clone(),
+        adapter: adapter.clone(),
         device,
         queue,
         backend: wgpu::Backend::Vulkan,

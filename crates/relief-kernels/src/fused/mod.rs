@@ -16,10 +16,11 @@ mod cell;
 mod expression;
 mod kernel;
 mod lower;
-mod packed;
+pub(crate) mod packed;
 mod render;
-mod shape;
+pub(crate) mod shape;
 
 pub use cell::{Cell, CellLayout};
 pub use expression::{Axis, Expression, Plane};
+pub(crate) use render::check_output;
 pub use render::{Policy, render, render_with};

@@ -97,7 +97,13 @@ pub fn render_with(
     Ok(())
 }
 
-fn check_output(gpu: &Gpu, depth: Depth, band: Rect, output: &Buffer, pitch: u32) -> Result<(), DeviceError> {
+pub(crate) fn check_output(
+    gpu: &Gpu,
+    depth: Depth,
+    band: Rect,
+    output: &Buffer,
+    pitch: u32,
+) -> Result<(), DeviceError> {
     let row = band.width().div_ceil(per_word(depth.bits()).into());
     let fits = u64::from(pitch)
         .checked_mul(band.height())
