@@ -12,7 +12,7 @@ thread_local! {
 }
 
 /// Runs `f` on `len` samples of this thread.
-pub fn with_samples<S: Sample, R>(len: usize, f: impl FnOnce(&mut [S]) -> R) -> R {
+pub(crate) fn with_samples<S: Sample, R>(len: usize, f: impl FnOnce(&mut [S]) -> R) -> R {
     WORDS.with_borrow_mut(|words| {
         let needed = len * size_of::<S>() / 8 + 1;
         if words.len() < needed {
@@ -23,7 +23,7 @@ pub fn with_samples<S: Sample, R>(len: usize, f: impl FnOnce(&mut [S]) -> R) -> 
 }
 
 /// White noise.
-pub fn noise<S: Sample>(width: usize, height: usize) -> Vec<S> {
+pub(crate) fn noise<S: Sample>(width: usize, height: usize) -> Vec<S> {
     let mut samples = vec![S::ZERO; width * height];
     generate::cpu::noise(1, 0, 0, ViewMut::packed(&mut samples, width, height));
     samples

@@ -1,11 +1,11 @@
 //! The exact distance within a radius on the CPU.
 //!
-//! Down the rows of the mask, then up again, each column counts the rows since the last white pixel ([`columns`]). Of
+//! Down the rows of the mask, then up again, each column counts the rows since the last white pixel (`columns`). Of
 //! each row, on the way up, the least dx² + g² is then taken in one of two ways:
 //!
-//! - [`window`] looks at dx = 0, 1, 2, … for a block of pixels at once and stops as soon as dx² alone reaches the
+//! - `window` looks at dx = 0, 1, 2, … for a block of pixels at once and stops as soon as dx² alone reaches the
 //!   greatest minimum of the block: in 8 bits up to radius 15, else in 16;
-//! - [`envelope`] finds the lower envelope of the parabolas, at a cost that does not grow with the radius.
+//! - `envelope` finds the lower envelope of the parabolas, at a cost that does not grow with the radius.
 //!
 //! The window wins wherever a white pixel is near, and for every mask up to radius 254. For larger radii it is
 //! tried first and gives a row up when it has gone far; the envelope then takes it.

@@ -2,7 +2,7 @@
 //!
 //! Copies are folded into planes that lie in scratch memory: for `mean` a plane of sums and one of counts, else one of
 //! samples. All loops are vectorised by the compiler. `mean` divides in floating point, whose quotients are exact here
-//! (see [`finish_bytes`]); where at most two copies overlap, as in most lattices, a shift does.
+//! (see `finish_bytes`); where at most two copies overlap, as in most lattices, a shift does.
 
 use relief_raster::{Depth, Rect, Sample, View, ViewMut};
 

@@ -50,7 +50,7 @@ fn covering(
 fn pattern<S: Sample>(size: (usize, usize)) -> Canvas<S> {
     Canvas::of(size, |x, y| {
         let v = ((x * 97 + y * 61 + 13) % 251) as u16;
-        if v % 3 == 0 {
+        if v.is_multiple_of(3) {
             S::ZERO
         } else {
             S::from_u16(S::MAX.to_u16() - v)
