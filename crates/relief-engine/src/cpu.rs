@@ -65,6 +65,12 @@ impl<S: Sample> Cpu<S> {
         &self.plan
     }
 
+    /// What the plan keeps.
+    #[cfg(feature = "gpu")]
+    pub(crate) const fn store(&self) -> &Store<S> {
+        &self.store
+    }
+
     /// Computes `rect`, in coordinates of the streamed raster, into `out`, packed.
     pub(crate) fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
         let region = self.plan.region;

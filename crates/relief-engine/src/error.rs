@@ -79,6 +79,50 @@ pub enum Error {
     /// The threads of the job could not be started.
     #[error("threads could not be started")]
     Threads(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The job does not fit in the memory of a device.
+    #[error(
+        "{device} has {limit} bytes for a job that needs {needed}; give it less to keep, or compute on the cpu"
+    )]
+    DeviceMemory {
+        /// Which device.
+        device: String,
+        /// The bytes of buffers that the job needs.
+        needed: u64,
+        /// The bytes that a job may take.
+        limit: u64,
+    },
+    /// A buffer of the job is too large for a device.
+    #[error(
+        "{device} has buffers of at most {limit} bytes, the job needs one of {needed}; compute on the cpu"
+    )]
+    DeviceBuffer {
+        /// Which device.
+        device: String,
+        /// The bytes of the buffer.
+        needed: u64,
+        /// The bytes that a buffer may have.
+        limit: u64,
+    },
+    /// A device cannot compute the design.
+    #[error("the device cannot compute {what}; {advice}")]
+    Unsupported {
+        /// What it cannot compute.
+        what: String,
+        /// What would work.
+        advice: String,
+    },
+    /// A device failed.
+    #[cfg(feature = "gpu")]
+    #[error("{job} failed on {device}")]
+    Device {
+        /// What was being done: which band was being computed.
+        job: String,
+        /// Which device.
+        device: String,
+        /// Why.
+        #[source]
+        source: Box<relief_kernels::device::DeviceError>,
+    },
     /// The job was cancelled.
     #[error("cancelled")]
     Cancelled,

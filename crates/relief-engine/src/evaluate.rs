@@ -78,12 +78,10 @@ impl<S: Sample> Reader<'_, S> {
 
     /// All samples of a node other than 0, if they are kept: a view from its top-left, with 0 beyond it.
     pub(crate) fn kept(&self, node: usize) -> Option<View<'_, S>> {
-        if !matches!(self.program.steps[node].keep, Keep::Whole | Keep::Image) {
+        if !self.program.keeps_pattern(node) {
             return None;
         }
-        let plane = self.store.planes[node].as_ref()?;
-        let whole = self.program.steps[node].stored();
-        (plane.rect == whole && (whole.x(), whole.y()) == (0, 0)).then(|| plane.view())
+        self.store.planes[node].as_ref().map(Plane::view)
     }
 
     /// The part of a plane that holds `rect`; the plan keeps at least what is ever asked for.

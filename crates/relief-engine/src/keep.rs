@@ -124,7 +124,8 @@ fn cell(program: &Program, index: usize, periodic: Option<Periodic>, room: u128)
     (fits && (pays || period == Period::ONE)).then_some(Periodic { period, valid })
 }
 
-fn union(a: Rect, b: Rect) -> Rect {
+/// The least rectangle that holds both.
+pub(crate) fn union(a: Rect, b: Rect) -> Rect {
     if a.is_empty() {
         return b;
     }

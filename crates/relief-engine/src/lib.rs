@@ -40,6 +40,8 @@ mod cancel;
 mod cpu;
 mod error;
 mod evaluate;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod keep;
 mod nodes;
 mod plan;
@@ -51,8 +53,13 @@ pub mod source;
 
 pub use cancel::Cancel;
 pub use error::Error;
-pub use plan::{DEFAULT_MEMORY, Kept, MAX_THREADS, Options, Peak, Plan, PlannedChild, PlannedNode, Shape};
+pub use plan::{
+    DEFAULT_MEMORY, DevicePlan, Kept, MAX_THREADS, Options, Peak, Plan, PlannedChild, PlannedNode, Shape,
+};
 pub use program::MAX_NESTING;
+#[cfg(feature = "gpu")]
+pub use relief_kernels::device::persist_kernels;
+pub use relief_kernels::device::{DeviceChoice, DeviceId, Inventory, SelectionError, devices, select};
 pub use relief_raster::{Depth, Rect};
 pub use render::{Bands, OwnedBand, OwnedSamples, Progress, Renderer, SamplesMut};
 pub use sink::{Band, Raster, Samples, Sink};

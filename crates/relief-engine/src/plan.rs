@@ -1,6 +1,7 @@
 //! The plan: what will be computed how, and the most memory it takes, before a pixel is computed.
 
 use relief_design::tree::{Design, Role};
+use relief_kernels::device::DeviceId;
 use relief_raster::{Depth, Rect};
 
 use crate::Error;
@@ -46,6 +47,8 @@ pub struct Options {
     pub kept: Option<u64>,
     /// What the sink holds ([`crate::Sink::memory`]); counted in the peak.
     pub sink: u64,
+    /// What computes: GPUs, among which bands are dealt, or the CPU where there is none.
+    pub devices: Vec<DeviceId>,
 }
 
 /// The parts of the peak, in bytes.
@@ -112,6 +115,20 @@ pub struct Plan {
     pub(crate) peak: Peak,
     /// Words of scratch of one thread.
     pub(crate) words: u64,
+    pub(crate) device: Option<DevicePlan>,
+}
+
+/// What a job takes of its GPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DevicePlan {
+    /// The GPUs; bands are dealt to them in turn.
+    pub ids: Vec<DeviceId>,
+    /// Threads that drive one GPU, each with a queue of its own.
+    pub lanes: usize,
+    /// Bands on the way to the host in one lane.
+    pub depth: usize,
+    /// Bytes of buffers on every GPU.
+    pub bytes: u64,
 }
 
 /// What the plan does with a node.
@@ -191,6 +208,20 @@ impl Plan {
         check_tile(options.tile, region)?;
         let program = Program::new(design)?;
         let decoding = decoding(&program, images)?;
+        let gpus: Vec<DeviceId> = options
+            .devices
+            .iter()
+            .copied()
+            .filter(|id| *id != DeviceId::Cpu)
+            .collect();
+        #[cfg(not(feature = "gpu"))]
+        if let Some(id) = gpus.first() {
+            let problem = format!("{id} cannot be used: this program was built for the CPU only");
+            return Err(Error::Option {
+                option: "device",
+                problem,
+            });
+        }
         let draft = Draft {
             program,
             region,
@@ -198,6 +229,12 @@ impl Plan {
             limit,
             options,
             decoding,
+            #[cfg(feature = "gpu")]
+            gpus: if gpus.is_empty() {
+                None
+            } else {
+                Some(crate::gpu::Target::new(&gpus)?)
+            },
         };
 
         let mut fewest = u64::MAX;
@@ -205,7 +242,8 @@ impl Plan {
         for kept in [budget, budget / 16, 0] {
             match draft.fit(kept) {
                 Ok(plan) => return Ok(plan),
-                Err(needed) => fewest = fewest.min(needed),
+                Err(Shortage::Host(needed)) => fewest = fewest.min(needed),
+                Err(Shortage::Device(error)) => return Err(error),
             }
             if options.kept.is_some() {
                 break;
@@ -258,6 +296,12 @@ impl Plan {
     #[must_use]
     pub const fn peak(&self) -> Peak {
         self.peak
+    }
+
+    /// What the job takes of its GPUs; `None` on the CPU.
+    #[must_use]
+    pub const fn device(&self) -> Option<&DevicePlan> {
+        self.device.as_ref()
     }
 
     /// The number of bands.
@@ -335,16 +379,31 @@ struct Draft<'a> {
     limit: u64,
     options: &'a Options,
     decoding: u64,
+    #[cfg(feature = "gpu")]
+    gpus: Option<crate::gpu::Target>,
+}
+
+/// Why no plan fits.
+enum Shortage {
+    /// The host would need at least this many bytes.
+    Host(u64),
+    /// No way to cut the raster fits a device.
+    #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
+    Device(Error),
 }
 
 impl Draft<'_> {
     /// The plan with at most `kept` bytes of cells, or the fewest bytes that one needs.
-    fn fit(&self, kept: u64) -> Result<Plan, u64> {
+    fn fit(&self, kept: u64) -> Result<Plan, Shortage> {
         let mut program = self.program.clone();
         keep::decide(&mut program, self.region, kept);
         let halo = halo(&program);
         let fixed = self.fixed(&program);
         let mut fewest = u64::MAX;
+        #[cfg(feature = "gpu")]
+        if let Some(gpus) = &self.gpus {
+            return self.fit_devices(gpus, program, halo, fixed);
+        }
         for shape in self.shapes(halo) {
             let bytes = self.program.canvas.depth.bytes();
             let samples = u128::from(shape.band_width) * u128::from(shape.band_height) * shape.bands as u128;
@@ -383,16 +442,85 @@ impl Draft<'_> {
                     break;
                 }
             }
-            return Ok(Plan {
-                program,
-                region: self.region,
-                shape,
-                threads: self.threads,
-                peak,
-                words,
-            });
+            return Ok(self.plan(program, shape, peak, words, None));
         }
-        Err(fewest)
+        Err(Shortage::Host(fewest))
+    }
+
+    fn plan(
+        &self,
+        program: Program,
+        shape: Shape,
+        peak: Peak,
+        words: u64,
+        device: Option<DevicePlan>,
+    ) -> Plan {
+        Plan {
+            program,
+            region: self.region,
+            shape,
+            threads: self.threads,
+            peak,
+            words,
+            device,
+        }
+    }
+
+    /// The plan for devices: the host only makes what is kept, and holds bands on their way to the sink.
+    #[cfg(feature = "gpu")]
+    fn fit_devices(
+        &self,
+        gpus: &crate::gpu::Target,
+        mut program: Program,
+        halo: u64,
+        fixed: Peak,
+    ) -> Result<Plan, Shortage> {
+        program.cached = (64, 64);
+        let (width, height) = (self.region.width(), self.region.height());
+        let bytes = program.canvas.depth.bytes();
+        let mut least_host = u64::MAX;
+        let mut shortage = None;
+        for (columns, rows) in gpus.bands(width, height, bytes, self.options.tile) {
+            for (lanes, depth) in gpus.lanes() {
+                let tile = tile(rows.clamp(1, 512), width, bytes, halo);
+                let shape = Shape {
+                    tile_width: tile.0,
+                    tile_height: tile.1,
+                    band_width: columns,
+                    band_height: rows,
+                    bands: gpus.count() * lanes * depth + 1,
+                };
+                let sizes = self.sizes(&program, shape);
+                let scratch = sizes.words.saturating_mul(8).saturating_mul(self.threads as u64);
+                // Rows on their way are padded to 16 bytes, and packed anew where that left gaps.
+                let row = (columns * bytes).next_multiple_of(16);
+                let copies = shape.bands as u64 + u64::from(row != columns * bytes);
+                let bands = row.saturating_mul(rows).saturating_mul(copies);
+                let peak = Peak {
+                    bands,
+                    scratch,
+                    cache: sizes.cache,
+                    ..fixed
+                };
+                match gpus.fit(&program, shape, lanes) {
+                    Err(error) => shortage = Some(error),
+                    Ok(_) if peak.total() > self.limit => least_host = least_host.min(peak.total()),
+                    Ok(device_bytes) => {
+                        let device = DevicePlan {
+                            ids: gpus.ids(),
+                            lanes,
+                            depth,
+                            bytes: device_bytes,
+                        };
+                        return Ok(self.plan(program, shape, peak, sizes.words, Some(device)));
+                    }
+                }
+            }
+        }
+        Err(match shortage {
+            Some(error) if least_host == u64::MAX => Shortage::Device(error),
+            _ => Shortage::Host(least_host),
+        })
     }
 
     /// What does not depend on how the raster is cut.

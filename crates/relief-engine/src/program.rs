@@ -149,6 +149,15 @@ impl Program {
         self.steps.len() - 1
     }
 
+    /// Whether all samples of a node other than 0 are kept, from its top-left on.
+    pub(crate) fn keeps_pattern(&self, node: usize) -> bool {
+        let step = &self.steps[node];
+        let stored = step.stored();
+        matches!(step.keep, Keep::Whole | Keep::Image)
+            && step.plane() == stored
+            && (stored.x(), stored.y()) == (0, 0)
+    }
+
     /// The greatest tile that is cached of a node.
     pub(crate) fn cached_tile(&self, node: usize) -> Request {
         let step = &self.steps[node];

@@ -14,6 +14,8 @@ use crate::Error;
 use crate::cancel::Cancel;
 use crate::cpu::{Cpu, zeroed};
 use crate::error::describe;
+#[cfg(feature = "gpu")]
+use crate::gpu::Gpus;
 use crate::plan::Plan;
 use crate::sink::{Band, Samples, Sink};
 use crate::source::ImageSource;
@@ -80,11 +82,56 @@ impl SamplesMut<'_> {
 }
 
 enum Device {
-    Eight(Cpu<u8>),
-    Sixteen(Cpu<u16>),
+    Eight(Typed<u8>),
+    Sixteen(Typed<u16>),
 }
 
-/// A design in memory, ready to compute.
+/// What computes samples of one depth.
+enum Typed<S> {
+    Cpu(Cpu<S>),
+    #[cfg(feature = "gpu")]
+    Gpus(Gpus<S>),
+}
+
+impl<S: Sample> Typed<S> {
+    fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
+        #[cfg(feature = "gpu")]
+        if plan.device.is_some() {
+            return Gpus::new(plan, images, cancel).map(Self::Gpus);
+        }
+        Cpu::new(plan, images, cancel).map(Self::Cpu)
+    }
+
+    const fn plan(&self) -> &Plan {
+        match self {
+            Self::Cpu(cpu) => cpu.plan(),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.plan(),
+        }
+    }
+
+    fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
+        match self {
+            Self::Cpu(cpu) => cpu.fill(rect, out, cancel),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.fill(rect, out, cancel),
+        }
+    }
+
+    fn stream(
+        &self,
+        hand_over: &mut dyn FnMut(Rect, &[S]) -> Result<(), Error>,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Cpu(cpu) => stream(cpu, hand_over, cancel),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.stream(hand_over, cancel),
+        }
+    }
+}
+
+/// A design in memory, ready to compute on the devices of its plan.
 ///
 /// It holds the pictures and cells of its plan and a pool of threads, and may be used from several threads at
 /// once; the memory of the plan counts one job at a time.
@@ -99,8 +146,8 @@ impl Renderer {
     /// Where a picture cannot be read, memory is refused, or `cancel` is thrown.
     pub fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
         let device = match plan.depth() {
-            Depth::Eight => Device::Eight(Cpu::new(plan, images, cancel)?),
-            Depth::Sixteen => Device::Sixteen(Cpu::new(plan, images, cancel)?),
+            Depth::Eight => Device::Eight(Typed::new(plan, images, cancel)?),
+            Depth::Sixteen => Device::Sixteen(Typed::new(plan, images, cancel)?),
         };
         Ok(Self { device })
     }
@@ -174,8 +221,24 @@ impl Renderer {
             Ok(())
         };
         match &self.device {
-            Device::Eight(cpu) => stream(cpu, |samples| Samples::Eight(samples), &mut hand_over, cancel)?,
-            Device::Sixteen(cpu) => stream(cpu, |samples| Samples::Sixteen(samples), &mut hand_over, cancel)?,
+            Device::Eight(device) => device.stream(
+                &mut |rect, samples| {
+                    hand_over(&Band {
+                        rect,
+                        samples: Samples::Eight(samples),
+                    })
+                },
+                cancel,
+            )?,
+            Device::Sixteen(device) => device.stream(
+                &mut |rect, samples| {
+                    hand_over(&Band {
+                        rect,
+                        samples: Samples::Sixteen(samples),
+                    })
+                },
+                cancel,
+            )?,
         }
         cancel.check()?;
         sink.finish().map_err(Error::Sink)
@@ -273,8 +336,7 @@ impl Iterator for Bands<'_> {
 /// Computes all bands with several in flight and hands them over in order.
 fn stream<S: Sample>(
     cpu: &Cpu<S>,
-    samples: fn(&[S]) -> Samples<'_>,
-    hand_over: &mut dyn FnMut(&Band<'_>) -> Result<(), Error>,
+    hand_over: &mut dyn FnMut(Rect, &[S]) -> Result<(), Error>,
     cancel: &Cancel,
 ) -> Result<(), Error> {
     let plan = cpu.plan();
@@ -328,11 +390,7 @@ fn stream<S: Sample>(
                 return Err(lost());
             };
             let rect = plan.band(next);
-            let band = Band {
-                rect,
-                samples: samples(&memory[..rect.area() as usize]),
-            };
-            hand_over(&band).inspect_err(|_| stop.cancel())?;
+            hand_over(rect, &memory[..rect.area() as usize]).inspect_err(|_| stop.cancel())?;
             if dealt < bands {
                 runs[run].send((dealt, memory)).map_err(|_| lost())?;
                 dealt += 1;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use relief_engine::DeviceChoice;
 use relief_io::Format;
 use relief_raster::Rect;
 
@@ -19,7 +20,9 @@ Exit codes:
   130  interrupted
 
 Environment:
-  RELIEF_LOG  what to trace on the standard error, such as 'debug' or 'relief_engine=trace'";
+  RELIEF_LOG            what to trace on the standard error, such as 'debug' or 'relief_engine=trace'
+  RELIEF_KERNEL_CACHE   the folder where compiled device kernels are kept [default: relief in the user's cache
+                        folder]; empty keeps none";
 
 /// Computes surfaces too large to store: a design file becomes a stream of pixels, in memory known before the start.
 #[derive(Debug, Parser)]
@@ -39,6 +42,8 @@ pub(crate) enum Command {
     Render(Render),
     /// Print the BLAKE3 of the raster: row by row, samples as 16 bits little-endian
     Digest(Digest),
+    /// List what there is to compute on, and what is missing for the rest
+    Devices(Devices),
     /// Print the JSON Schema of designs
     Schema,
     /// Print the reference of all nodes
@@ -76,18 +81,9 @@ pub(crate) struct Job {
     /// Columns and rows of a tile [default: chosen by the plan]
     #[arg(long, value_name = "WxH", value_parser = tile)]
     pub(crate) tile: Option<(u64, u64)>,
-    /// What computes: auto or cpu
+    /// What computes: auto, cpu, cuda, cuda:N, cuda:0,1, cuda:all, vulkan or vulkan:N; 'relief devices' lists them
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    pub(crate) device: Device,
-}
-
-/// What computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Device {
-    /// The best there is
-    Auto,
-    /// The processors of this machine
-    Cpu,
+    pub(crate) device: DeviceChoice,
 }
 
 #[derive(Debug, Args)]
@@ -132,6 +128,13 @@ pub(crate) struct Digest {
     pub(crate) job: Job,
     #[command(flatten)]
     pub(crate) watch: Watch,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Devices {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -25,6 +25,9 @@ pub(crate) enum Failure {
         #[source]
         source: io::Error,
     },
+    /// No device is what was asked for.
+    #[error("{0}")]
+    Device(#[from] relief_engine::SelectionError),
     /// The arguments cannot be used together.
     #[error("{0}")]
     Usage(String),

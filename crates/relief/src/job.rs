@@ -5,6 +5,7 @@ use relief_engine::{Cancel, Options, Plan, Raster, Renderer, Sink};
 
 use crate::arguments::{Job, Watch};
 use crate::design::Opened;
+use crate::device;
 use crate::failure::Failure;
 use crate::show::Meter;
 
@@ -28,6 +29,7 @@ pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failur
         tile: job.tile,
         kept: None,
         sink,
+        devices: device::select(&job.device)?,
     };
     Ok(Plan::new(&opened.design, &opened.files, &options)?)
 }

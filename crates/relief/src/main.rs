@@ -6,6 +6,7 @@
 mod arguments;
 mod commands;
 mod design;
+mod device;
 mod failure;
 mod interrupt;
 mod job;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Command::Plan(plan) => commands::plan::run(&plan),
         Command::Render(render) => commands::render::run(&render),
         Command::Digest(digest) => commands::digest::run(&digest),
+        Command::Devices(devices) => commands::devices::run(&devices),
         Command::Schema => commands::reference::schema(),
         Command::Nodes => commands::reference::nodes(),
         Command::Explain(explain) => commands::reference::explain(&explain),

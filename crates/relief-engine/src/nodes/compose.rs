@@ -5,11 +5,15 @@
 
 use relief_design::tree::Role;
 use relief_kernels::fold::{self, Fold};
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::Expression;
 use relief_raster::{Rect, Sample, View, ViewMut};
 
 use super::{Filled, Link, Node, Periodic, Request, around, part};
 use crate::Error;
 use crate::evaluate::Reader;
+#[cfg(feature = "gpu")]
+use crate::gpu::Builder;
 use crate::scratch;
 
 #[derive(Clone, Debug)]
@@ -44,6 +48,14 @@ impl Node for Compose {
 
     fn cost(&self) -> u64 {
         1
+    }
+
+    #[cfg(feature = "gpu")]
+    fn expression(&self, builder: &Builder<'_>, links: &[Link]) -> Result<Expression, Error> {
+        let layer = |link: &Link| Ok((operation(link.role), builder.read(link)?));
+        Ok(Expression::Fold(
+            links.iter().map(layer).collect::<Result<_, Error>>()?,
+        ))
     }
 
     fn tile<S: Sample>(

@@ -1,11 +1,15 @@
 //! `disc`: the pixels whose centre lies within a circle.
 
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::Expression;
 use relief_kernels::generate;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use super::{Filled, Link, Node, Periodic};
 use crate::Error;
 use crate::evaluate::Reader;
+#[cfg(feature = "gpu")]
+use crate::gpu::Builder;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Disc {
@@ -20,6 +24,14 @@ impl Node for Disc {
 
     fn cost(&self) -> u64 {
         1
+    }
+
+    #[cfg(feature = "gpu")]
+    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
+        Ok(Expression::Disc {
+            diameter: self.diameter,
+            value: self.value,
+        })
     }
 
     fn tile<S: Sample>(

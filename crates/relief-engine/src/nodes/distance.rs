@@ -4,12 +4,16 @@
 //! transform as they come, so that a radius larger than the tile does not need a mask as large as itself.
 
 use relief_kernels::distance::cpu::{Transform, scratch_words};
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::Expression;
 use relief_kernels::uniform;
 use relief_raster::{Rect, Sample, View, ViewMut};
 
 use super::{Filled, Link, Node, Periodic, Request, part};
 use crate::Error;
 use crate::evaluate::Reader;
+#[cfg(feature = "gpu")]
+use crate::gpu::Builder;
 use crate::scratch;
 
 #[derive(Clone, Debug)]
@@ -69,6 +73,14 @@ impl Node for Distance {
 
     fn cost(&self) -> u64 {
         20
+    }
+
+    #[cfg(feature = "gpu")]
+    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
+        Err(Error::defect(
+            Rect::EMPTY,
+            "a distance was not computed into a plane",
+        ))
     }
 
     fn tile<S: Sample>(

@@ -1,10 +1,14 @@
 //! `fill`: the same sample everywhere.
 
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::Expression;
 use relief_raster::{Period, Rect, Sample, ViewMut};
 
 use super::{Filled, Link, Node, Periodic};
 use crate::Error;
 use crate::evaluate::Reader;
+#[cfg(feature = "gpu")]
+use crate::gpu::Builder;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Fill {
@@ -21,6 +25,11 @@ impl Node for Fill {
 
     fn cost(&self) -> u64 {
         0
+    }
+
+    #[cfg(feature = "gpu")]
+    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
+        Ok(Expression::Constant(self.value))
     }
 
     fn tile<S: Sample>(

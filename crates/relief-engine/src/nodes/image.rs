@@ -1,10 +1,14 @@
 //! `image`: a picture, kept in memory as far as the design reads it; 0 beyond it.
 
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::Expression;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use super::{Filled, Link, Node, Periodic, clear_around, part};
 use crate::Error;
 use crate::evaluate::Reader;
+#[cfg(feature = "gpu")]
+use crate::gpu::Builder;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
@@ -21,6 +25,11 @@ impl Node for Image {
 
     fn cost(&self) -> u64 {
         1
+    }
+
+    #[cfg(feature = "gpu")]
+    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
+        Err(Error::defect(Rect::EMPTY, "an image is not on the device"))
     }
 
     fn tile<S: Sample>(

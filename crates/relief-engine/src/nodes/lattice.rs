@@ -4,12 +4,16 @@
 //! cell, or of tiles where a cell does not fit: the copies that meet the tile, one after the other.
 
 use relief_design::tree;
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::Expression;
 use relief_kernels::lattice::{self, Blend, cpu::Accumulator};
 use relief_raster::{Period, Rect, Sample, View, ViewMut};
 
 use super::{Filled, Link, Node, Periodic, Request};
 use crate::Error;
 use crate::evaluate::Reader;
+#[cfg(feature = "gpu")]
+use crate::gpu::Builder;
 use crate::scratch;
 
 #[derive(Clone, Debug)]
@@ -67,6 +71,14 @@ impl Node for Lattice {
 
     fn cost(&self) -> u64 {
         10
+    }
+
+    #[cfg(feature = "gpu")]
+    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
+        Err(Error::defect(
+            Rect::EMPTY,
+            "a lattice was not computed into a plane",
+        ))
     }
 
     fn tile<S: Sample>(

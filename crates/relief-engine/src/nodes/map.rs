@@ -1,11 +1,15 @@
 //! `map`: one child through a table.
 
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::Expression;
 use relief_kernels::table;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use super::{Filled, Link, Node, Periodic, read_padded, through};
 use crate::Error;
 use crate::evaluate::Reader;
+#[cfg(feature = "gpu")]
+use crate::gpu::Builder;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
@@ -20,6 +24,15 @@ impl Node for Map {
 
     fn cost(&self) -> u64 {
         2
+    }
+
+    #[cfg(feature = "gpu")]
+    fn expression(&self, builder: &Builder<'_>, links: &[Link]) -> Result<Expression, Error> {
+        let source = Box::new(builder.read(&links[0])?);
+        Ok(Expression::Table {
+            table: builder.table(self.table)?,
+            source,
+        })
     }
 
     fn tile<S: Sample>(

@@ -4,23 +4,27 @@
 //! nothing of tiles, threads, caches or devices: [`Reader`] answers what a child holds, from wherever the plan
 //! keeps it.
 
-mod compose;
+pub(crate) mod compose;
 mod disc;
-mod distance;
+pub(crate) mod distance;
 mod fill;
 mod image;
-mod lattice;
+pub(crate) mod lattice;
 mod map;
 mod noise;
 mod ramp;
-mod repeat;
+pub(crate) mod repeat;
 mod threshold;
 
 use relief_design::tree::{self, Role};
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::Expression;
 use relief_raster::{Extent, Period, Rect, Sample, ViewMut};
 
 use crate::Error;
 use crate::evaluate::Reader;
+#[cfg(feature = "gpu")]
+use crate::gpu::Builder;
 
 /// A child as its parent sees it.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +114,10 @@ pub(crate) trait Node {
     /// worth keeping.
     fn cost(&self) -> u64;
 
+    /// The node as a device kernel computes it, in its own coordinates. Meaningful inside its extent.
+    #[cfg(feature = "gpu")]
+    fn expression(&self, builder: &Builder<'_>, links: &[Link]) -> Result<Expression, Error>;
+
     /// Computes `rect`, in the node's own coordinates and inside its extent, into `out`, which has its size.
     fn tile<S: Sample>(
         &self,
@@ -153,6 +161,11 @@ macro_rules! kinds {
 
             pub(crate) fn cost(&self) -> u64 {
                 match self { $(Self::$variant(node) => node.cost()),* }
+            }
+
+            #[cfg(feature = "gpu")]
+            pub(crate) fn expression(&self, builder: &Builder<'_>, links: &[Link]) -> Result<Expression, Error> {
+                match self { $(Self::$variant(node) => node.expression(builder, links)),* }
             }
 
             pub(crate) fn tile<S: Sample>(

@@ -1,11 +1,15 @@
 //! `noise`: white noise, a function of the seed and the place alone.
 
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::Expression;
 use relief_kernels::generate;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use super::{Filled, Link, Node, Periodic};
 use crate::Error;
 use crate::evaluate::Reader;
+#[cfg(feature = "gpu")]
+use crate::gpu::Builder;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Noise {
@@ -19,6 +23,11 @@ impl Node for Noise {
 
     fn cost(&self) -> u64 {
         10
+    }
+
+    #[cfg(feature = "gpu")]
+    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
+        Ok(Expression::Noise { seed: self.seed })
     }
 
     fn tile<S: Sample>(

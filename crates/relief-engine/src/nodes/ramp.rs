@@ -1,12 +1,16 @@
 //! `ramp`: a linear slope along one axis.
 
 use relief_design::tree::Axis;
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::Expression;
 use relief_kernels::generate;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use super::{Filled, Link, Node, Periodic};
 use crate::Error;
 use crate::evaluate::Reader;
+#[cfg(feature = "gpu")]
+use crate::gpu::Builder;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Ramp {
@@ -24,6 +28,20 @@ impl Node for Ramp {
 
     fn cost(&self) -> u64 {
         2
+    }
+
+    #[cfg(feature = "gpu")]
+    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
+        let axis = match self.axis {
+            Axis::X => relief_kernels::fused::Axis::X,
+            Axis::Y => relief_kernels::fused::Axis::Y,
+        };
+        Ok(Expression::Ramp {
+            axis,
+            from: self.from,
+            to: self.to,
+            length: self.length,
+        })
     }
 
     fn tile<S: Sample>(

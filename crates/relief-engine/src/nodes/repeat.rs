@@ -3,12 +3,16 @@
 //! Where the plan keeps the pattern in memory, rows are copied from it; else the copies that meet a tile are
 //! computed one by one. (Where it keeps a cell of the repeat itself, this file is not asked.)
 
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::Expression;
 use relief_kernels::repeat;
 use relief_raster::{Period, Rect, Sample, ViewMut};
 
 use super::{Filled, Link, Node, Periodic, clear_around, part};
 use crate::Error;
 use crate::evaluate::Reader;
+#[cfg(feature = "gpu")]
+use crate::gpu::Builder;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Repeat {
@@ -30,6 +34,18 @@ impl Node for Repeat {
 
     fn cost(&self) -> u64 {
         1
+    }
+
+    #[cfg(feature = "gpu")]
+    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
+        Err(Error::Unsupported {
+            what: format!(
+                "a repeat of {} × {} pixels whose pattern is not kept in memory",
+                self.step_x, self.step_y
+            ),
+            advice: "give the job more memory, so that the pattern can be kept, or compute on the cpu"
+                .to_owned(),
+        })
     }
 
     fn tile<S: Sample>(

@@ -1,11 +1,15 @@
 //! `threshold`: M where the child reaches a level, else 0.
 
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::Expression;
 use relief_kernels::table;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use super::{Filled, Link, Node, Periodic, read_padded, through};
 use crate::Error;
 use crate::evaluate::Reader;
+#[cfg(feature = "gpu")]
+use crate::gpu::Builder;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Threshold {
@@ -19,6 +23,14 @@ impl Node for Threshold {
 
     fn cost(&self) -> u64 {
         1
+    }
+
+    #[cfg(feature = "gpu")]
+    fn expression(&self, builder: &Builder<'_>, links: &[Link]) -> Result<Expression, Error> {
+        Ok(Expression::Threshold {
+            level: self.level,
+            source: Box::new(builder.read(&links[0])?),
+        })
     }
 
     fn tile<S: Sample>(

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod check;
+pub(crate) mod devices;
 pub(crate) mod digest;
 pub(crate) mod fmt;
 pub(crate) mod plan;

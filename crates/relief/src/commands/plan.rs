@@ -49,6 +49,17 @@ fn as_text(plan: &Plan) -> String {
         shape.tile_height,
         plan.threads()
     );
+    if let Some(device) = plan.device() {
+        let ids: Vec<String> = device.ids.iter().map(ToString::to_string).collect();
+        let _ = writeln!(
+            text,
+            "devices  {}: {} each, {} lanes with {} bands on the way",
+            ids.join(", "),
+            show_bytes(u128::from(device.bytes)),
+            device.lanes,
+            device.depth
+        );
+    }
     let _ = writeln!(text, "memory   {} at most", show_bytes(u128::from(peak.total())));
     for (name, bytes) in parts(plan) {
         if bytes > 0 {
@@ -150,6 +161,12 @@ fn as_json(plan: &Plan) -> Value {
         },
         "tile": { "width": shape.tile_width, "height": shape.tile_height },
         "threads": plan.threads(),
+        "devices": plan.device().map(|device| json!({
+            "ids": device.ids.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "bytes": device.bytes,
+            "lanes": device.lanes,
+            "depth": device.depth,
+        })),
         "peak_bytes": plan.peak().total(),
         "memory": memory,
         "nodes": nodes,

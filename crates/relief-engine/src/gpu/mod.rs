@@ -1,0 +1,385 @@
+//! GPUs as devices: what the plan keeps lies on every one of them, and bands are dealt to them in turn.
+//!
+//! Pictures, cells and patterns are made on the host, once, by the same code that computes on the CPU, and copied
+//! to each device. For a band a device computes the planes that halos read, then one fused kernel writes the band,
+//! which leaves through page-locked memory. Every device is driven by one or two threads with queues of their own,
+//! each with several bands on the way, so that computing, copying and the sink overlap.
+
+mod kernels;
+mod plan;
+mod stages;
+mod store;
+
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::sync::mpsc;
+
+use relief_kernels::device::{Buffer, DeviceError, Gpu, HostSamples, Reading};
+use relief_kernels::fused::{self, Expression, Plane};
+use relief_raster::{Rect, Sample};
+
+pub(crate) use plan::Target;
+pub(crate) use stages::Builder;
+use stages::{Ready, materialised, needs};
+use store::{Residents, row_words};
+
+use crate::Error;
+use crate::cancel::Cancel;
+use crate::cpu::Cpu;
+use crate::error::describe;
+use crate::nodes::Kind;
+use crate::plan::Plan;
+use crate::source::ImageSource;
+
+/// All devices of a job.
+pub(crate) struct Gpus<S> {
+    plan: Plan,
+    devices: Vec<Device>,
+    materialised: Vec<bool>,
+    samples: PhantomData<S>,
+}
+
+struct Device {
+    gpu: Gpu,
+    residents: Residents,
+}
+
+/// What one thread computes with on its device: allocated once, used for every band.
+struct Slot {
+    output: Buffer,
+    planes: Vec<Option<Buffer>>,
+    scratch: Option<Buffer>,
+}
+
+impl<S: Sample> Gpus<S> {
+    /// Makes on the host what the plan keeps and copies it to every device.
+    pub(crate) fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
+        let materialised = materialised(&plan.program);
+        let mut devices = Vec::new();
+        let ids = plan.device.iter().flat_map(|device| device.ids.iter());
+        for id in ids.clone() {
+            let gpu = Gpu::open(*id).map_err(|error| failed("starting", *id, error))?;
+            devices.push((gpu, *id));
+        }
+        let host = Cpu::<S>::new(plan.clone(), images, cancel)?;
+        let upload = |(gpu, id): (Gpu, _)| {
+            let residents = Residents::upload(&gpu, &plan.program, host.store())
+                .map_err(|error| failed("copying pictures and cells", id, error))?;
+            Ok(Device { gpu, residents })
+        };
+        let devices = devices.into_iter().map(upload).collect::<Result<_, Error>>()?;
+        Ok(Self {
+            plan,
+            devices,
+            materialised,
+            samples: PhantomData,
+        })
+    }
+
+    pub(crate) const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Computes `rect`, in coordinates of the streamed raster, into `out`, packed.
+    pub(crate) fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
+        let device = self
+            .devices
+            .first()
+            .ok_or_else(|| Error::defect(rect, "a plan for devices names none"))?;
+        let mut slot = self.slot(device)?;
+        let shape = self.plan.shape;
+        let width = rect.width() as usize;
+        for part in parts(rect, shape.band_width, shape.band_height) {
+            cancel.check()?;
+            let read = self.compute(device, &mut slot, part)?.wait();
+            let samples = read.map_err(|error| self.lost(device, part, error))?;
+            let columns = part.width() as usize;
+            let pitch = pitch(part.width(), S::DEPTH.bytes()) as usize * 4 / size_of::<S>();
+            let samples = cast::<S>(&samples, part)?;
+            for (y, row) in samples.chunks(pitch).take(part.height() as usize).enumerate() {
+                let start = ((part.y() - rect.y()) as usize + y) * width + (part.x() - rect.x()) as usize;
+                out[start..start + columns].copy_from_slice(&row[..columns]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes all bands, dealt to the devices in turn, and hands them over in order.
+    pub(crate) fn stream(
+        &self,
+        hand_over: &mut dyn FnMut(Rect, &[S]) -> Result<(), Error>,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let Some(plan) = &self.plan.device else {
+            return Err(Error::defect(Rect::EMPTY, "a plan for devices names none"));
+        };
+        let bands = self.plan.bands();
+        let stop = Cancel::new();
+        std::thread::scope(|scope| {
+            let mut lanes = Vec::new();
+            let count = self.devices.len() * plan.lanes;
+            for number in 0..count {
+                // Neighbouring bands go to different devices.
+                let device = &self.devices[number % self.devices.len()];
+                let (send, receive) = mpsc::sync_channel(0);
+                let mine = (number as u128..bands).step_by(count);
+                let stop = &stop;
+                std::thread::Builder::new()
+                    .name(format!("relief-{}-{number}", device.gpu.id()))
+                    .spawn_scoped(scope, move || {
+                        if let Err(error) = self.drive(device, mine, plan.depth, &send, stop, cancel) {
+                            // The other side is gone where the job has failed already.
+                            let _ = send.send(Err(error));
+                        }
+                    })
+                    .map_err(|error| Error::Threads(Box::new(error)))?;
+                lanes.push(receive);
+            }
+            let mut packed = Vec::new();
+            for band in 0..bands {
+                let lane = &lanes[(band % count as u128) as usize];
+                let ended = || {
+                    Err(Error::defect(
+                        Rect::EMPTY,
+                        "a thread that drives a device ended early",
+                    ))
+                };
+                let finished = lane.recv().unwrap_or_else(|_| ended());
+                let handed = finished.and_then(|(rect, samples): (Rect, HostSamples)| {
+                    let samples = contiguous::<S>(&samples, rect, &mut packed)?;
+                    hand_over(rect, samples)
+                });
+                handed.inspect_err(|_| stop.cancel())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Computes the bands of one lane with several on the way.
+    fn drive(
+        &self,
+        device: &Device,
+        bands: impl Iterator<Item = u128>,
+        depth: usize,
+        finished: &mpsc::SyncSender<Result<(Rect, HostSamples), Error>>,
+        stop: &Cancel,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let mut slot = self.slot(device)?;
+        let mut under_way: VecDeque<(Rect, Reading)> = VecDeque::new();
+        let mut bands = bands.fuse();
+        loop {
+            if stop.is_cancelled() {
+                return Ok(());
+            }
+            cancel.check()?;
+            while under_way.len() < depth
+                && let Some(band) = bands.next()
+            {
+                let rect = self.plan.band(band);
+                under_way.push_back((rect, self.compute(device, &mut slot, rect)?));
+            }
+            let Some((rect, reading)) = under_way.pop_front() else {
+                return Ok(());
+            };
+            let samples = reading.wait().map_err(|error| self.lost(device, rect, error))?;
+            if finished.send(Ok((rect, samples))).is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The buffers of one lane, as large as any band needs.
+    fn slot(&self, device: &Device) -> Result<Slot, Error> {
+        let sizes = plan::buffers(&self.plan.program, self.plan.shape, &self.materialised);
+        let allocate = |words: u64| {
+            let words = usize::try_from(words).unwrap_or(usize::MAX);
+            device
+                .gpu
+                .buffer(words)
+                .map_err(|error| failed("allocating planes", device.gpu.id(), error))
+        };
+        let planes = sizes
+            .planes
+            .iter()
+            .map(|words| (*words > 0).then(|| allocate(*words)).transpose());
+        Ok(Slot {
+            output: allocate(sizes.output)?,
+            planes: planes.collect::<Result<_, Error>>()?,
+            scratch: (sizes.scratch > 0).then(|| allocate(sizes.scratch)).transpose()?,
+        })
+    }
+
+    /// Asks a device for a band, and for its way to the host.
+    fn compute(&self, device: &Device, slot: &mut Slot, rect: Rect) -> Result<Reading, Error> {
+        let region = self.plan.region;
+        let band = rect.translated(region.x(), region.y());
+        let program = &self.plan.program;
+        let needs = needs(program, band);
+        let mut ready: Vec<Option<Ready>> = vec![None; program.steps.len()];
+        for index in 0..program.steps.len() {
+            if self.materialised[index] && !needs[index].is_empty() {
+                let builder = Builder {
+                    program,
+                    residents: &device.residents,
+                    needs: &needs,
+                    ready: &ready,
+                };
+                let plane = self.plane(device, slot, &builder, index);
+                ready[index] = Some(plane.map_err(|error| self.blame(device, rect, error))?);
+            }
+        }
+        let builder = Builder {
+            program,
+            residents: &device.residents,
+            needs: &needs,
+            ready: &ready,
+        };
+        let expression = builder.node(program.root())?;
+        let pitch = pitch(band.width(), S::DEPTH.bytes());
+        fused::render(
+            &device.gpu,
+            &expression,
+            S::DEPTH,
+            region,
+            band,
+            &slot.output,
+            pitch,
+        )
+        .map_err(|error| self.lost(device, rect, error))?;
+        Ok(device
+            .gpu
+            .read(&slot.output, pitch as usize * band.height() as usize))
+    }
+
+    /// Computes the samples of a node that the band reads into a plane.
+    fn plane(
+        &self,
+        device: &Device,
+        slot: &Slot,
+        builder: &Builder<'_>,
+        index: usize,
+    ) -> Result<Ready, Failure> {
+        let step = &self.plan.program.steps[index];
+        let need = builder.needs[index];
+        let Some(buffer) = slot.planes[index].clone() else {
+            return Err(Error::defect(need, "a plane of a device was not allocated").into());
+        };
+        let pitch = pitch(need.width(), S::DEPTH.bytes());
+        let kept = builder.is_kept(index);
+        match &step.kind {
+            Kind::Distance(distance) if !kept => {
+                return kernels::distance::<S>(
+                    &device.gpu,
+                    builder,
+                    step,
+                    distance,
+                    need,
+                    buffer,
+                    slot.scratch.as_ref(),
+                );
+            }
+            Kind::Lattice(lattice) if !kept => {
+                return kernels::lattice::<S>(&device.gpu, builder, step, lattice, need, buffer);
+            }
+            _ => {}
+        }
+        let expression = builder.node(index)?;
+        if let Expression::Constant(value) = expression {
+            return Ok(Ready::Constant(value));
+        }
+        fused::render(
+            &device.gpu,
+            &expression,
+            S::DEPTH,
+            step.need,
+            need,
+            &buffer,
+            pitch,
+        )?;
+        Ok(Ready::Plane(Plane {
+            buffer,
+            offset: 0,
+            pitch,
+            // A plane fits a buffer, whose words are counted in 32 bits.
+            width: need.width() as u32,
+            height: need.height() as u32,
+        }))
+    }
+
+    fn lost(&self, device: &Device, band: Rect, error: DeviceError) -> Error {
+        failed(&format!("the band of {}", describe(band)), device.gpu.id(), error)
+    }
+
+    fn blame(&self, device: &Device, band: Rect, failure: Failure) -> Error {
+        match failure {
+            Failure::Device(error) => self.lost(device, band, error),
+            Failure::Engine(error) => error,
+        }
+    }
+}
+
+/// Why a plane could not be computed.
+enum Failure {
+    Device(DeviceError),
+    Engine(Error),
+}
+
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        Self::Device(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+fn failed(job: &str, id: relief_kernels::device::DeviceId, error: DeviceError) -> Error {
+    Error::Device {
+        job: job.to_owned(),
+        device: id.to_string(),
+        source: Box::new(error),
+    }
+}
+
+/// Words from one row of a plane to the next: a multiple of 16 bytes.
+fn pitch(width: u64, bytes: u64) -> u32 {
+    let words = row_words(width, bytes).next_multiple_of(4);
+    // Bands and planes are sized for buffers of fewer than 2^31 words.
+    u32::try_from(words).unwrap_or(u32::MAX - 3)
+}
+
+/// The parts of a window that a band's buffers can hold, row by row.
+fn parts(rect: Rect, width: u64, height: u64) -> impl Iterator<Item = Rect> {
+    let (columns, rows) = (width.cast_signed(), height.cast_signed());
+    let lines = rect.height().div_ceil(height).cast_signed();
+    let across = rect.width().div_ceil(width).cast_signed();
+    (0..lines).flat_map(move |line| {
+        (0..across).map(move |column| {
+            let (x, y) = (rect.x() + column * columns, rect.y() + line * rows);
+            Rect::between(x, y, x + columns, y + rows).intersection(&rect)
+        })
+    })
+}
+
+fn cast<S: Sample>(bytes: &[u8], rect: Rect) -> Result<&[S], Error> {
+    bytemuck::try_cast_slice(bytes).map_err(|_| Error::defect(rect, "samples from a device are not aligned"))
+}
+
+/// The samples of a band without the gaps at the ends of its rows.
+fn contiguous<'a, S: Sample>(bytes: &'a [u8], rect: Rect, packed: &'a mut Vec<S>) -> Result<&'a [S], Error> {
+    let samples = cast::<S>(bytes, rect)?;
+    let (columns, rows) = (rect.width() as usize, rect.height() as usize);
+    let pitch = pitch(rect.width(), S::DEPTH.bytes()) as usize * 4 / size_of::<S>();
+    if pitch == columns || rows == 1 {
+        return Ok(&samples[..columns * rows]);
+    }
+    packed.clear();
+    for row in samples.chunks(pitch).take(rows) {
+        packed.extend_from_slice(&row[..columns]);
+    }
+    Ok(packed)
+}

@@ -1,0 +1,229 @@
+//! What a job takes on its devices.
+
+use relief_kernels::device::{Backend, DeviceId, DeviceReport, devices};
+use relief_kernels::fused::Cell;
+use relief_raster::{Depth, Period};
+
+use super::store::row_words;
+use super::{pitch, stages};
+use crate::Error;
+use crate::nodes::Kind;
+use crate::plan::Shape;
+use crate::program::{Keep, Program};
+
+/// The devices of a job, as they report themselves.
+pub(crate) struct Target {
+    reports: Vec<DeviceReport>,
+    pace: Pace,
+}
+
+/// How bands leave a kind of device best: measured on one of each.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    /// Bytes of a band.
+    band: u64,
+    /// Threads with queues of their own.
+    lanes: usize,
+    /// Bands on the way in a lane.
+    depth: usize,
+}
+
+impl Target {
+    /// Looks the devices up.
+    pub(crate) fn new(ids: &[DeviceId]) -> Result<Self, Error> {
+        let inventory = devices();
+        let mut reports = Vec::new();
+        for id in ids {
+            let report = inventory.devices.iter().find(|report| report.id == *id);
+            reports.push(report.cloned().ok_or_else(|| Error::Option {
+                option: "device",
+                problem: format!("there is no device {id}; 'relief devices' lists what there is"),
+            })?);
+        }
+        let software = reports.iter().any(|report| report.software);
+        let cuda = reports
+            .iter()
+            .all(|report| report.backend() == Some(Backend::Cuda));
+        let pace = match (software, cuda) {
+            // Imitated by the processor: small bands, so that the first comes soon.
+            (true, _) => Pace {
+                band: 4 << 20,
+                lanes: 1,
+                depth: 2,
+            },
+            // Two queues overlap computing with copying; Vulkan has one queue for both.
+            (false, true) => Pace {
+                band: 32 << 20,
+                lanes: 2,
+                depth: 2,
+            },
+            (false, false) => Pace {
+                band: 64 << 20,
+                lanes: 1,
+                depth: 3,
+            },
+        };
+        Ok(Self { reports, pace })
+    }
+
+    pub(crate) fn ids(&self) -> Vec<DeviceId> {
+        self.reports.iter().map(|report| report.id).collect()
+    }
+
+    pub(crate) const fn count(&self) -> usize {
+        self.reports.len()
+    }
+
+    /// Columns and rows of a band, the most welcome first.
+    pub(crate) fn bands(
+        &self,
+        width: u64,
+        height: u64,
+        bytes: u64,
+        tile: Option<(u64, u64)>,
+    ) -> Vec<(u64, u64)> {
+        let mut sizes = Vec::new();
+        if let Some((_, rows)) = tile {
+            return vec![(width, rows.min(height))];
+        }
+        let mut rows = (self.pace.band / (width * bytes)).clamp(1, height);
+        loop {
+            sizes.push((width, rows));
+            if rows == 1 {
+                break;
+            }
+            rows /= 2;
+        }
+        let mut columns = width;
+        while columns > 1 << 16 {
+            columns = columns.div_ceil(2).next_multiple_of(16);
+            sizes.push((columns, 1));
+        }
+        sizes
+    }
+
+    /// Lanes of a device and bands on the way in each, the most welcome first.
+    pub(crate) fn lanes(&self) -> Vec<(usize, usize)> {
+        let Pace { lanes, depth, .. } = self.pace;
+        vec![(lanes, depth), (1, depth), (1, 1)]
+    }
+
+    /// The bytes that a job takes of every device.
+    ///
+    /// # Errors
+    /// Where a device does not have them.
+    pub(crate) fn fit(&self, program: &Program, shape: Shape, lanes: usize) -> Result<u64, Error> {
+        let (bytes, largest) = device_bytes(program, shape, lanes);
+        for report in &self.reports {
+            // A driver and its runtime keep a part for themselves.
+            let limit = report.memory.map_or(u64::MAX, |memory| memory / 10 * 9);
+            if bytes > limit {
+                return Err(Error::DeviceMemory {
+                    device: report.id.to_string(),
+                    needed: bytes,
+                    limit,
+                });
+            }
+            if largest > report.largest_buffer {
+                let limit = report.largest_buffer;
+                return Err(Error::DeviceBuffer {
+                    device: report.id.to_string(),
+                    needed: largest,
+                    limit,
+                });
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// Words of the buffers of one lane.
+pub(super) struct Buffers {
+    pub(super) output: u64,
+    /// By the number of the node; 0 for nodes that are no plane.
+    pub(super) planes: Vec<u64>,
+    pub(super) scratch: u64,
+}
+
+/// What one lane allocates for bands of this shape.
+pub(super) fn buffers(program: &Program, shape: Shape, materialised: &[bool]) -> Buffers {
+    let bytes = program.canvas.depth.bytes();
+    let words = |(width, height): (u64, u64)| u64::from(pitch(width, bytes)).saturating_mul(height);
+    let sizes = stages::most(program, shape.band_width, shape.band_height);
+    let plane = |(index, size)| if materialised[index] { words(size) } else { 0 };
+    let scratch = program
+        .steps
+        .iter()
+        .enumerate()
+        .map(|(index, step)| match &step.kind {
+            Kind::Distance(distance) if materialised[index] => super::kernels::distance_scratch(
+                distance,
+                sizes[index].0,
+                sizes[index].1,
+                program.canvas.depth,
+            ),
+            _ => 0,
+        });
+    Buffers {
+        output: words((shape.band_width, shape.band_height)),
+        scratch: scratch.max().unwrap_or(0),
+        planes: sizes.iter().copied().enumerate().map(plane).collect(),
+    }
+}
+
+/// The bytes that a job takes of a device, and the largest buffer among them.
+fn device_bytes(program: &Program, shape: Shape, lanes: usize) -> (u64, u64) {
+    let materialised = stages::materialised(program);
+    let lane = buffers(program, shape, &materialised);
+    let of_lane = lane
+        .planes
+        .iter()
+        .fold(lane.output.saturating_add(lane.scratch), |sum, plane| {
+            sum.saturating_add(*plane)
+        });
+    let mut largest = lane
+        .planes
+        .iter()
+        .copied()
+        .chain([lane.output, lane.scratch])
+        .max()
+        .unwrap_or(0);
+    let mut words = of_lane.saturating_mul(lanes as u64);
+    for index in 0..program.steps.len() {
+        for resident in residents(program, index) {
+            words = words.saturating_add(resident);
+            largest = largest.max(resident);
+        }
+    }
+    (words.saturating_mul(4), largest.saturating_mul(4))
+}
+
+/// The words of the table and of what is kept of a node.
+fn residents(program: &Program, index: usize) -> [u64; 2] {
+    let step = &program.steps[index];
+    if step.need.is_empty() {
+        return [0; 2];
+    }
+    let depth = program.canvas.depth;
+    let bytes = depth.bytes();
+    let table = step
+        .table
+        .as_ref()
+        .map_or(0, |table| row_words((table.len() as u64).max(4), bytes));
+    let cell = |period: Period| match depth {
+        Depth::Eight => Cell::words(period, super::store::layout::<u8>(period), 8),
+        Depth::Sixteen => Cell::words(period, super::store::layout::<u16>(period), 16),
+    };
+    let kept = match (&step.kind, step.keep) {
+        (_, Keep::Cell { period, .. }) => cell(period).map_or(u64::MAX, u64::from),
+        (_, Keep::Image | Keep::Whole) => {
+            row_words(step.plane().width(), bytes).saturating_mul(step.plane().height())
+        }
+        (Kind::Repeat(repeat), Keep::No) if program.keeps_pattern(step.links[0].node) => {
+            let period = Period::grid(repeat.step_x, repeat.step_y);
+            period.and_then(cell).map_or(u64::MAX, u64::from)
+        }
+        _ => 0,
+    };
+    [table, kept]
+}

@@ -1,0 +1,158 @@
+//! What a device holds for the whole job: pictures, cells, tables.
+
+use relief_kernels::device::{Buffer, DeviceError, Gpu};
+use relief_kernels::fused::{Cell, CellLayout, Plane};
+use relief_raster::{Period, Rect, Sample};
+
+use crate::evaluate::{Plane as HostPlane, Store};
+use crate::nodes::Kind;
+use crate::program::{Keep, Program};
+
+/// Samples of one node on a device.
+pub(super) enum Resident {
+    /// The same sample everywhere in the rectangle.
+    Uniform(u16),
+    /// Packed rows of the rectangle.
+    Plane(Plane, Rect),
+    /// A cell whose top-left lies at (x, y).
+    Cell(Cell, i64, i64),
+}
+
+/// Everything that stays on one device, by the number of its node.
+pub(super) struct Residents {
+    pub(super) planes: Vec<Option<Resident>>,
+    pub(super) tables: Vec<Option<Buffer>>,
+}
+
+/// Words of a row of packed samples.
+pub(super) const fn row_words(width: u64, bytes: u64) -> u64 {
+    width.saturating_mul(bytes).div_ceil(4)
+}
+
+impl Residents {
+    /// Copies what the host keeps.
+    pub(super) fn upload<S: Sample>(
+        gpu: &Gpu,
+        program: &Program,
+        store: &Store<S>,
+    ) -> Result<Self, DeviceError> {
+        let mut residents = Self {
+            planes: Vec::new(),
+            tables: Vec::new(),
+        };
+        for (index, step) in program.steps.iter().enumerate() {
+            let table = &store.tables[index];
+            residents
+                .tables
+                .push(match table.is_empty() || step.need.is_empty() {
+                    true => None,
+                    false => Some(gpu.upload(&packed(table, table.len(), table.len().max(4)))?),
+                });
+            let plane = match (&step.kind, &store.planes[index]) {
+                _ if step.need.is_empty() => None,
+                (Kind::Repeat(repeat), None) if step.keep == Keep::No => {
+                    let link = &step.links[0];
+                    match store.planes[link.node].as_ref() {
+                        Some(pattern) if program.keeps_pattern(link.node) => {
+                            let cell = repeat_cell(gpu, pattern, repeat.step_x, repeat.step_y)?;
+                            cell.map(|cell| Resident::Cell(cell, link.extent.x(), link.extent.y()))
+                        }
+                        _ => None,
+                    }
+                }
+                (_, None) => None,
+                (_, Some(plane)) => Some(resident(gpu, plane, step.keep)?),
+            };
+            residents.planes.push(plane);
+        }
+        Ok(residents)
+    }
+}
+
+fn resident<S: Sample>(gpu: &Gpu, plane: &HostPlane<S>, keep: Keep) -> Result<Resident, DeviceError> {
+    if let Keep::Cell { period, valid } = keep {
+        if let Some(value) = plane.uniform {
+            return Ok(Resident::Uniform(value.to_u16()));
+        }
+        let cell = Cell::upload(gpu, &plane.samples, period, layout::<S>(period))?;
+        return Ok(Resident::Cell(cell, valid.x(), valid.y()));
+    }
+    let (width, height) = (plane.rect.width(), plane.rect.height());
+    let pitch = row_words(width, S::DEPTH.bytes());
+    let too_large = || DeviceError::Unsupported {
+        device: gpu.id(),
+        reason: format!("a plane of {width}×{height} samples has more than 2^32 words"),
+    };
+    let (columns, rows) = (u32::try_from(width), u32::try_from(height));
+    let (Ok(columns), Ok(rows), Ok(pitch)) = (columns, rows, u32::try_from(pitch)) else {
+        return Err(too_large());
+    };
+    let per_row = pitch as usize * 4 / size_of::<S>();
+    let buffer = gpu.upload(&packed(&plane.samples, width as usize, per_row))?;
+    let on_device = Plane {
+        buffer,
+        offset: 0,
+        pitch,
+        width: columns,
+        height: rows,
+    };
+    Ok(Resident::Plane(on_device, plane.rect))
+}
+
+/// The layout of a cell that is fastest on a device.
+pub(super) fn layout<S: Sample>(period: Period) -> CellLayout {
+    let samples = u64::try_from(period.cell()).unwrap_or(u64::MAX);
+    CellLayout::fitting(samples, S::DEPTH.bits())
+}
+
+/// One cell of a repeat: the pattern with 0 up to the step.
+fn repeat_cell<S: Sample>(
+    gpu: &Gpu,
+    pattern: &HostPlane<S>,
+    step_x: u64,
+    step_y: u64,
+) -> Result<Option<Cell>, DeviceError> {
+    let Some(period) = Period::grid(step_x, step_y) else {
+        return Ok(None);
+    };
+    let view = pattern.view();
+    if (view.width() as u64, view.height() as u64) == (step_x, step_y) {
+        return Cell::upload(gpu, &pattern.samples, period, layout::<S>(period)).map(Some);
+    }
+    let mut samples = Vec::new();
+    let refused = |_| DeviceError::OutOfMemory {
+        device: gpu.id(),
+        bytes: u64::try_from(period.cell())
+            .unwrap_or(u64::MAX)
+            .saturating_mul(S::DEPTH.bytes()),
+        reason: "the host has no memory to make a cell".to_owned(),
+    };
+    samples
+        .try_reserve_exact(usize::try_from(period.cell()).unwrap_or(usize::MAX))
+        .map_err(refused)?;
+    for row in view.rows() {
+        let end = samples.len() + step_x as usize;
+        samples.extend_from_slice(row);
+        samples.resize(end, S::ZERO);
+    }
+    samples.resize(period.cell() as usize, S::ZERO);
+    Cell::upload(gpu, &samples, period, layout::<S>(period)).map(Some)
+}
+
+/// Rows of `width` samples as words, each row filled up with 0 to `padded` samples.
+fn packed<S: Sample>(samples: &[S], width: usize, padded: usize) -> Vec<u32> {
+    let per_word = 4 / size_of::<S>();
+    let words = padded.div_ceil(per_word);
+    let mut packed = Vec::with_capacity(samples.len() / per_word + words);
+    for row in samples.chunks_exact(width) {
+        let end = packed.len() + words;
+        let whole = row.chunks(per_word);
+        packed.extend(whole.map(|chunk| {
+            let place =
+                |(at, sample): (usize, &S)| u32::from(sample.to_u16()) << (at as u32 * S::DEPTH.bits());
+            chunk.iter().enumerate().map(place).sum::<u32>()
+        }));
+        packed.resize(end, 0);
+    }
+    packed
+}

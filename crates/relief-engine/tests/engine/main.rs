@@ -1,0 +1,15 @@
+//! The engine as its users see it: designs as text, rasters out.
+//!
+//! `oracle` evaluates designs pixel by pixel from the definitions alone; the other modules hold the engine to it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
+
+mod collect;
+mod designs;
+mod far;
+mod jobs;
+mod memory;
+mod oracle;
+mod pictures;
+mod run;
+mod sources;

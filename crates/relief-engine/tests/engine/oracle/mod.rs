@@ -1,0 +1,7 @@
+//! A second meaning of designs, slow and plain: a model of its own, the text it is written as, and its samples by
+//! the definitions alone. It shares no code with the crates that it checks.
+
+pub(crate) mod evaluate;
+pub(crate) mod model;
+pub(crate) mod strategy;
+pub(crate) mod write;

@@ -1,0 +1,44 @@
+//! From `--device` to the devices of this machine.
+
+use relief_engine::{DeviceChoice, DeviceId, devices};
+
+use crate::failure::Failure;
+
+/// The devices that a choice means here. Looks at no GPU where the CPU is asked for.
+pub(crate) fn select(choice: &DeviceChoice) -> Result<Vec<DeviceId>, Failure> {
+    if *choice == DeviceChoice::Cpu {
+        return Ok(vec![DeviceId::Cpu]);
+    }
+    let chosen = relief_engine::select(choice, &devices())?;
+    if chosen.iter().any(|id| *id != DeviceId::Cpu) {
+        keep_kernels();
+    }
+    Ok(chosen)
+}
+
+/// Keeps compiled kernels for the next run, so that it starts sooner.
+fn keep_kernels() {
+    #[cfg(feature = "gpu")]
+    {
+        let folder = match std::env::var_os("RELIEF_KERNEL_CACHE") {
+            Some(folder) if folder.is_empty() => return,
+            Some(folder) => Some(std::path::PathBuf::from(folder)),
+            None => cache_folder().map(|folder| folder.join("relief")),
+        };
+        if let Some(folder) = folder
+            && std::fs::create_dir_all(&folder).is_ok()
+        {
+            let kept = relief_engine::persist_kernels(&folder);
+            tracing::debug!(kept, "compiled kernels in {}", folder.display());
+        }
+    }
+}
+
+/// The user's folder for what can be made again.
+#[cfg(feature = "gpu")]
+fn cache_folder() -> Option<std::path::PathBuf> {
+    let absolute =
+        |path: std::ffi::OsString| Some(std::path::PathBuf::from(path)).filter(|path| path.is_absolute());
+    let of = |variable: &str| std::env::var_os(variable).and_then(absolute);
+    of("XDG_CACHE_HOME").or_else(|| of("HOME").map(|home| home.join(".cache")))
+}
