@@ -1,0 +1,132 @@
+//! The order of travels.
+
+use std::ops::Range;
+
+use crate::Error;
+use crate::scan::{Direction, Scan};
+
+/// What one machine line covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Travel {
+    /// The pass.
+    pub pass: u32,
+    /// The pixels along the line.
+    pub pixels: Range<u64>,
+    /// The lines.
+    pub lines: Range<u64>,
+    /// Whether the last pixel comes first.
+    pub backwards: bool,
+}
+
+/// The order of all travels of a scan over `length` × `lines` pixels. The number of a travel gives its place in
+/// constant time, so that a job may begin anywhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    pub(crate) length: u64,
+    pub(crate) lines: u64,
+    /// Pixels of a stripe and the way to the next one.
+    pub(crate) stripe: (u64, u64),
+    stripes: u64,
+    /// Lines of a swath and the way to the next one.
+    pub(crate) swath: (u64, u64),
+    /// Travels of a stripe.
+    pub(crate) travels: u64,
+    interleave: u64,
+    serpentine: bool,
+    /// Travels of all passes.
+    pub(crate) total: u64,
+}
+
+impl Path {
+    pub(crate) fn new(scan: &Scan, (length, lines): (u64, u64), passes: u32) -> Result<Self, Error> {
+        let wrong = |setting, problem: String| Err(Error::Setting { setting, problem });
+        let (width, overlap) = scan
+            .stripe
+            .map_or((length, 0), |stripe| (stripe.width, stripe.overlap));
+        if width == 0 || overlap >= width {
+            return wrong(
+                "stripe",
+                format!("{width} pixels with an overlap of {overlap} never reach the end"),
+            );
+        }
+        let (high, shared) = scan.swath.map_or((1, 0), |swath| (swath.lines, swath.overlap));
+        if high == 0 || shared >= high {
+            return wrong(
+                "swath",
+                format!("{high} lines with an overlap of {shared} never reach the end"),
+            );
+        }
+        if scan.interleave.0 == 0 {
+            return wrong(
+                "interleave",
+                "every 0th line is none; 1 is the plain order".to_owned(),
+            );
+        }
+        let width = width.min(length);
+        let stripe = (width, width.saturating_sub(overlap).max(1));
+        let swath = (u64::from(high), u64::from(high - shared));
+        let (stripes, travels) = (count(length, stripe), count(lines, swath));
+        let total = stripes
+            .checked_mul(travels)
+            .and_then(|n| n.checked_mul(u64::from(passes)));
+        let Some(total) = total.filter(|&total| total <= 1 << 62) else {
+            return wrong(
+                "passes",
+                format!("{passes} passes of {stripes} × {travels} lines are more than 2^62 lines"),
+            );
+        };
+        Ok(Self {
+            length,
+            lines,
+            stripe,
+            stripes,
+            swath,
+            travels,
+            interleave: u64::from(scan.interleave.0),
+            serpentine: scan.direction == Direction::Serpentine,
+            total,
+        })
+    }
+
+    /// Whether travels that follow each other lie beside each other.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.interleave == 1
+    }
+
+    /// Travel `number` of all.
+    pub(crate) fn travel(&self, number: u64) -> Travel {
+        let (order, rest) = (number % self.travels, number / self.travels);
+        let (stripe, pass) = (rest % self.stripes, rest / self.stripes);
+        let swath = interleaved(order, self.travels, self.interleave);
+        let (left, top) = (stripe * self.stripe.1, swath * self.swath.1);
+        Travel {
+            // There are at most 2^32 passes.
+            pass: pass as u32,
+            pixels: left..(left + self.stripe.0).min(self.length),
+            lines: top..(top + self.swath.0).min(self.lines),
+            backwards: self.serpentine && order % 2 == 1,
+        }
+    }
+}
+
+/// How many parts of a size, each `step` further than the last, cover `whole`.
+const fn count(whole: u64, (size, step): (u64, u64)) -> u64 {
+    if whole <= size {
+        1
+    } else {
+        (whole - size).div_ceil(step) + 1
+    }
+}
+
+/// The `order`-th of the numbers below `count` in the order 0, n, 2n, …, 1, n + 1, ….
+const fn interleaved(order: u64, count: u64, n: u64) -> u64 {
+    let (each, longer) = (count / n, count % n);
+    // The first `longer` classes have one number more than the others.
+    let before = longer * (each + 1);
+    if order < before {
+        order / (each + 1) + order % (each + 1) * n
+    } else {
+        let order = order - before;
+        longer + order / each + order % each * n
+    }
+}

@@ -1,0 +1,25 @@
+//! Where a scan reads its pixels.
+
+use relief_engine::{Cancel, Raster, Rect, Renderer, SamplesMut};
+
+/// A raster that can be read in windows, in any order.
+pub trait Windows: Sync {
+    /// The raster.
+    fn raster(&self) -> Raster;
+
+    /// Computes a window into `out`, packed rows of the raster's depth.
+    ///
+    /// # Errors
+    /// Where it cannot be computed or the job is cancelled.
+    fn read(&self, window: Rect, out: SamplesMut<'_>, cancel: &Cancel) -> Result<(), relief_engine::Error>;
+}
+
+impl Windows for Renderer {
+    fn raster(&self) -> Raster {
+        self.plan().raster()
+    }
+
+    fn read(&self, window: Rect, out: SamplesMut<'_>, cancel: &Cancel) -> Result<(), relief_engine::Error> {
+        Self::read(self, window, out, cancel)
+    }
+}
