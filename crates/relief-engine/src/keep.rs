@@ -119,9 +119,11 @@ fn cell(program: &Program, index: usize, periodic: Option<Periodic>, room: u128)
     let fits = period.a() <= valid.width()
         && period.c() <= valid.height()
         && period.cell() <= room.min(LARGEST_CELL);
-    let pays = step.need.intersection(&valid).area() >= WORTH_A_CELL * period.cell();
+    // A cell that is never read is not made: what it would be made of need not be kept.
+    let read = step.need.intersection(&valid).area();
+    let pays = read >= WORTH_A_CELL * period.cell();
     // A raster of one sample is kept whatever its size: it makes whole tiles uniform.
-    (fits && (pays || period == Period::ONE)).then_some(Periodic { period, valid })
+    (fits && (pays || (period == Period::ONE && read > 0))).then_some(Periodic { period, valid })
 }
 
 /// The least rectangle that holds both.
