@@ -26,14 +26,18 @@ pub(crate) struct Distance {
     pub(crate) table: usize,
 }
 
-/// The most samples of the mask that are read at once, unless a single row has more.
+/// The samples of the mask that are read at once for a tile of [`USUAL_WIDTH`] columns.
 const CHUNK: u64 = 1 << 17;
 
+/// The columns of a tile for which a chunk is sized.
+const USUAL_WIDTH: u64 = 1_024;
+
 impl Distance {
-    /// The rows of the mask that are read at once for a tile of this size.
-    fn chunk_rows(&self, width: u64, height: u64) -> u64 {
+    /// The rows of the mask that are read at once for a tile of this height. They do not depend on its width: a
+    /// narrower tile must not ask for more rows than the plan has given the children scratch for.
+    fn chunk_rows(&self, height: u64) -> u64 {
         let radius = 2 * u64::from(self.radius);
-        (CHUNK / (width + radius)).clamp(1, height + radius)
+        (CHUNK / (USUAL_WIDTH + radius)).clamp(1, height + radius)
     }
 }
 
@@ -56,16 +60,14 @@ impl Node for Distance {
         let radius = 2 * u64::from(self.radius);
         Request {
             width: (request.width + radius).min(link.extent.width()),
-            height: self
-                .chunk_rows(request.width, request.height)
-                .min(link.extent.height()),
+            height: self.chunk_rows(request.height).min(link.extent.height()),
         }
     }
 
     fn scratch(&self, _: &[Link], request: &Request, bytes: u64) -> u64 {
         let radius = 2 * u64::from(self.radius);
         let chunk = self
-            .chunk_rows(request.width, request.height)
+            .chunk_rows(request.height)
             .saturating_mul(request.width + radius);
         let transform = scratch_words(request.width as usize, request.height as usize, self.radius);
         (transform as u64).saturating_add(scratch::words(chunk, bytes))
@@ -101,7 +103,7 @@ impl Node for Distance {
         let (width, columns) = (window.width(), window.width() as usize);
         let words = scratch_words(out.width(), out.height(), self.radius);
         let (planes, rest) = scratch.split_at_mut(words);
-        let rows = self.chunk_rows(rect.width(), rect.height());
+        let rows = self.chunk_rows(rect.height());
         let (samples, rest) = scratch::carve::<S>(rest, rows as usize * columns);
 
         let mut transform = Transform::new(out.width(), out.height(), self.radius, planes);
