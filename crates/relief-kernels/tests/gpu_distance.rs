@@ -1,5 +1,6 @@
 //! Distances on a device against a search of every offset within the radius.
 #![cfg(feature = "gpu")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod support;
 

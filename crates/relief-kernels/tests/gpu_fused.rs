@@ -1,5 +1,6 @@
 //! Fused device kernels against one sample at a time on the host.
 #![cfg(feature = "gpu")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod support;
 

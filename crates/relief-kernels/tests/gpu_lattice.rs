@@ -1,5 +1,6 @@
 //! Lattices on a device against every copy laid down one by one.
 #![cfg(feature = "gpu")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod support;
 

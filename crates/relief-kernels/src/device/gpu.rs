@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cubecl::config::{CubeClRuntimeConfig, RuntimeConfig, cache::CacheConfig};
 use cubecl::prelude::*;
@@ -50,6 +50,8 @@ struct Shared {
     account: Arc<Account>,
     /// Kernels that are known to compile and to write; by hash of everything that shapes them.
     proven: Mutex<HashSet<u64>>,
+    /// What kernels get for a buffer that they do not read.
+    nothing: OnceLock<Buffer>,
     #[cfg(feature = "vulkan")]
     fault: Option<super::vulkan::Fault>,
 }
@@ -123,6 +125,7 @@ impl Gpu {
                 report,
                 account,
                 proven: Mutex::new(HashSet::new()),
+                nothing: OnceLock::new(),
                 #[cfg(feature = "vulkan")]
                 fault,
             }),
@@ -191,6 +194,15 @@ impl Gpu {
         let create = || on_client!(self, client => client.create_from_slice(bytes));
         let handle = self.guarded(words.len(), create)?;
         Ok(Buffer::new(handle, bytes.len() / 4, lease))
+    }
+
+    /// A few words for kernels that have no use for a buffer.
+    pub(crate) fn nothing(&self) -> Result<Buffer, DeviceError> {
+        if let Some(nothing) = self.shared.nothing.get() {
+            return Ok(nothing.clone());
+        }
+        let nothing = self.upload(&[0; 4])?;
+        Ok(self.shared.nothing.get_or_init(|| nothing).clone())
     }
 
     fn lease(&self, words: usize) -> Result<super::buffer::Lease, DeviceError> {
@@ -397,5 +409,68 @@ fn poison_on<R: Runtime>(client: &ComputeClient<R>, buffer: &Buffer, value: u32)
 fn poison_word(output: &mut Array<u32>, value: u32) {
     if ABSOLUTE_POS == 0 {
         output[0] = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device of any kind, the software adapter included.
+    fn any() -> Option<Gpu> {
+        devices().devices.iter().find_map(|d| Gpu::open(d.id).ok())
+    }
+
+    #[cube(launch_unchecked)]
+    fn too_much_shared_memory(output: &mut Array<u32>) {
+        let mut shared = SharedMemory::<u32>::new(1_048_576usize);
+        shared[UNIT_POS as usize] = UNIT_POS;
+        sync_cube();
+        output[0] = shared[0];
+    }
+
+    #[allow(unsafe_code)]
+    fn launch_too_much<R: Runtime>(client: &ComputeClient<R>, output: &Buffer) {
+        // SAFETY: writes the first word; it is not compiled anyway.
+        unsafe {
+            too_much_shared_memory::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(1, 1, 1),
+                CubeDim::new_1d(1),
+                ArrayArg::from_raw_parts(output.handle(), output.words()),
+            );
+        }
+    }
+
+    #[test]
+    fn a_launch_that_writes_nothing_is_an_error() {
+        let Some(gpu) = any() else { return };
+        let output = gpu.buffer(16).unwrap();
+        for _ in 0..2 {
+            let error = gpu.launch("idle", &0, &output, || {}).unwrap_err();
+            assert!(
+                matches!(error, DeviceError::NotRun { kernel: "idle", .. }),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_compile_is_an_error_and_the_device_lives_on() {
+        let Some(gpu) = any() else { return };
+        let output = gpu.upload(&[7; 16]).unwrap();
+        let launch = || on_client!(gpu, client => launch_too_much(client, &output));
+        let error = gpu.launch("too much", &0, &output, launch).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                DeviceError::Compilation {
+                    kernel: "too much",
+                    ..
+                }
+            ),
+            "{error:?}"
+        );
+        assert_eq!(gpu.read(&output, 2).wait().unwrap()[4], 7);
     }
 }

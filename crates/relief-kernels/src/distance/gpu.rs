@@ -193,6 +193,51 @@ pub fn render(
     steps.columns(profile, output, pitch)
 }
 
+/// Times each step of [`render`] with `time`: for measurements only.
+///
+/// # Errors
+/// As [`render`]; of the launches that are timed, none.
+#[doc(hidden)]
+#[allow(clippy::too_many_arguments)]
+pub fn profile_steps(
+    gpu: &Gpu,
+    mask: &Plane,
+    place: (i64, i64),
+    profile: &Profile,
+    band: Rect,
+    output: &Buffer,
+    pitch: u32,
+    time: impl Fn(&dyn Fn()) -> f64,
+) -> Vec<(&'static str, f64)> {
+    let Some(region) = Region::new(band.width() as u32, band.height() as u32, profile.radius) else {
+        return Vec::new();
+    };
+    let [bits, rows, minima] = region.words();
+    let (Ok(bits), Ok(rows), Ok(minima)) = (gpu.buffer(bits), gpu.buffer(rows), gpu.buffer(minima)) else {
+        return Vec::new();
+    };
+    let steps = Steps {
+        gpu,
+        region,
+        bits,
+        rows,
+        minima,
+    };
+    let run = |step: Result<(), DeviceError>| drop(step);
+    let mut times = vec![
+        (
+            "whites",
+            time(&|| run(steps.whites(mask, profile.depth, place, band))),
+        ),
+        ("rows", time(&|| run(steps.rows()))),
+    ];
+    if profile.radius > NEAR {
+        times.push(("minima", time(&|| run(steps.minima()))));
+    }
+    times.push(("columns", time(&|| run(steps.columns(profile, output, pitch)))));
+    times
+}
+
 struct Steps<'a> {
     gpu: &'a Gpu,
     region: Region,

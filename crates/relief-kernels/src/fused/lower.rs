@@ -254,7 +254,7 @@ impl<'a> Lowering<'a> {
             base as u32,
             (base >> 32) as u32,
             (2 * m) as u32,
-            (2 * m >> 32) as u32,
+            ((2 * m) >> 32) as u32,
         ];
         Shape::Ramp {
             at: self.number(&numbers),

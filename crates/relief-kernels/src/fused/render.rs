@@ -157,11 +157,10 @@ fn render_rows(
         shape,
     };
     let spans = if lowering.spans.is_empty() {
-        &[0; 4][..]
+        gpu.nothing()?
     } else {
-        &lowering.spans
+        gpu.upload(&lowering.spans)?
     };
-    let spans = gpu.upload(spans)?;
     let vectors = pitch / 4;
     let launch = Launch {
         words: &lowering.words,

@@ -112,11 +112,9 @@ fn numbers(gpu: &Gpu, lattice: &Lattice, band: Rect) -> Result<Numbers, DeviceEr
         return Err(refuse("too many copies cover one pixel"));
     }
     let (column, row) = period.reduce(band.x() - lattice.offset.0, band.y() - lattice.offset.1);
-    let rows = if b == 0 {
-        u64::MAX
-    } else {
-        (u64::from(u32::MAX / b).max(2) - 1) * u64::from(c)
-    };
+    // Turns of rows times b have to fit 32 bits.
+    let turns = u32::MAX.checked_div(b).map_or(u64::MAX, u64::from);
+    let rows = (turns - 1).saturating_mul(c.into());
     Ok(Numbers {
         a,
         b,

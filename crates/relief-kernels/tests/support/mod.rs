@@ -4,10 +4,16 @@
 use relief_kernels::device::{DeviceChoice, DeviceId, Gpu, devices, select};
 use relief_raster::Sample;
 
-/// The device that `RELIEF_TEST_DEVICE` names, else the first Vulkan adapter of any kind. Without one, says so and
-/// returns nothing, unless `RELIEF_REQUIRE_GPU` makes that a failure.
+/// The device that `RELIEF_TEST_DEVICE` names, else one of the backend that `RELIEF_REQUIRE_GPU` names, else the first
+/// Vulkan adapter of any kind. Without one, says so and returns nothing, unless `RELIEF_REQUIRE_GPU` is set: then that
+/// is a failure.
 pub(crate) fn device() -> Option<Gpu> {
-    let asked = std::env::var("RELIEF_TEST_DEVICE").unwrap_or_else(|_| "vulkan:0".to_owned());
+    let required = std::env::var("RELIEF_REQUIRE_GPU").ok();
+    let asked = match (std::env::var("RELIEF_TEST_DEVICE"), required.as_deref()) {
+        (Ok(device), _) => device,
+        (Err(_), Some("cuda")) => "cuda".to_owned(),
+        (Err(_), _) => "vulkan:0".to_owned(),
+    };
     let choice: DeviceChoice = asked.parse().expect("RELIEF_TEST_DEVICE names a device");
     let found = select(&choice, &devices()).map_err(|e| e.to_string());
     let opened = found.and_then(|ids| match ids[0] {
@@ -17,7 +23,6 @@ pub(crate) fn device() -> Option<Gpu> {
     match opened {
         Ok(gpu) => Some(gpu),
         Err(reason) => {
-            let required = std::env::var("RELIEF_REQUIRE_GPU").ok();
             assert!(required.is_none(), "RELIEF_REQUIRE_GPU is set, but {reason}");
             eprintln!("skipped: {reason}");
             None
