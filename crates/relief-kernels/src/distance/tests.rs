@@ -99,7 +99,7 @@ proptest! {
     #[test]
     fn middle_radii_find_the_nearest_white_pixel(
         size in (1..150_usize, 1..20_usize),
-        radius in prop_oneof![18_u32..120, 252_u32..=257], white in white(260), feeding in feeding(),
+        radius in prop_oneof![18_u32..120, 63_u32..=66, 252_u32..=257], white in white(260), feeding in feeding(),
     ) {
         transforms::<u8>(size, radius, &white, feeding);
         transforms::<u16>(size, radius, &white, feeding);

@@ -5,6 +5,7 @@
 //! tile only those can win that are nearer to white than all between them and the tile; a look at blocks passes
 //! over the others.
 
+use super::columns::Gap;
 use super::{Carver, Layout};
 use crate::isa::{Isa, versions};
 
@@ -42,7 +43,7 @@ impl<'s> Envelope<'s> {
     }
 
     /// The least dx² + g² of each pixel of the row; what is beyond the radius is greater than its square.
-    pub(super) fn least(&mut self, gaps: &[u16]) -> &[u32] {
+    pub(super) fn least<G: Gap>(&mut self, gaps: &[G]) -> &[u32] {
         self.count = 0;
         let Layout { width, radius, .. } = self.layout;
         let (left, right) = (radius, radius + width);
@@ -50,7 +51,7 @@ impl<'s> Envelope<'s> {
             self.push(gaps, self.beside[k]);
         }
         for column in left..right {
-            if usize::from(gaps[column]) <= radius {
+            if gaps[column].into() <= radius {
                 // Columns are fewer than 2^30.
                 self.push(gaps, column as u32);
             }
@@ -61,14 +62,14 @@ impl<'s> Envelope<'s> {
     }
 
     /// Lists the columns to the left of the tile that may win, from right to left, and tells how many.
-    fn left_of(&mut self, gaps: &[u16]) -> usize {
+    fn left_of<G: Gap>(&mut self, gaps: &[G]) -> usize {
         let radius = self.layout.radius;
-        let (mut end, mut nearest, mut count) = (radius, usize::from(gaps[radius]).min(radius + 1), 0);
+        let (mut end, mut nearest, mut count) = (radius, gaps[radius].into().min(radius + 1), 0);
         while end > 0 && nearest > 0 {
             let start = end.saturating_sub(BLOCK);
             if least_of(self.isa, &gaps[start..end]) < nearest {
                 for column in (start..end).rev() {
-                    let gap = usize::from(gaps[column]);
+                    let gap = gaps[column].into();
                     if gap < nearest {
                         nearest = gap;
                         self.beside[count] = column as u32;
@@ -82,7 +83,7 @@ impl<'s> Envelope<'s> {
     }
 
     /// Pushes the columns to the right of the tile that may win.
-    fn right_of(&mut self, gaps: &[u16]) {
+    fn right_of<G: Gap>(&mut self, gaps: &[G]) {
         let Layout {
             width,
             radius,
@@ -90,12 +91,12 @@ impl<'s> Envelope<'s> {
             ..
         } = self.layout;
         let mut start = radius + width;
-        let mut nearest = usize::from(gaps[start - 1]).min(radius + 1);
+        let mut nearest = gaps[start - 1].into().min(radius + 1);
         while start < columns && nearest > 0 {
             let end = (start + BLOCK).min(columns);
             if least_of(self.isa, &gaps[start..end]) < nearest {
                 for column in start..end {
-                    let gap = usize::from(gaps[column]);
+                    let gap = gaps[column].into();
                     if gap < nearest {
                         nearest = gap;
                         self.push(gaps, column as u32);
@@ -107,12 +108,12 @@ impl<'s> Envelope<'s> {
     }
 
     /// Adds the parabola of a column to the right of all before.
-    fn push(&mut self, gaps: &[u16], column: u32) {
+    fn push<G: Gap>(&mut self, gaps: &[G], column: u32) {
         let (left, right) = (
             self.layout.radius as i64,
             (self.layout.radius + self.layout.width) as i64,
         );
-        let height = |site: u32| i64::from(gaps[site as usize]).pow(2);
+        let height = |site: u32| (gaps[site as usize].into() as i64).pow(2);
         let at = |x: u32, site: u32| (i64::from(x) - i64::from(site)).pow(2) + height(site);
         while let Some(top) = self.count.checked_sub(1) {
             let (site, start) = (self.sites[top], self.starts[top]);
@@ -137,7 +138,7 @@ impl<'s> Envelope<'s> {
         self.count = at + 1;
     }
 
-    fn evaluate(&mut self, gaps: &[u16]) {
+    fn evaluate<G: Gap>(&mut self, gaps: &[G]) {
         let Layout { width, radius, .. } = self.layout;
         if self.count == 0 {
             return self.least.fill(u32::MAX);
@@ -149,7 +150,7 @@ impl<'s> Envelope<'s> {
                 radius + width
             };
             let start = self.starts[k] as usize;
-            let height = u32::from(gaps[self.sites[k] as usize]).pow(2);
+            let height = (gaps[self.sites[k] as usize].into() as u32).pow(2);
             for (x, least) in (start as u32..).zip(&mut self.least[start - radius..end - radius]) {
                 let away = x.abs_diff(self.sites[k]).min(FAR);
                 *least = away * away + height;
@@ -159,7 +160,7 @@ impl<'s> Envelope<'s> {
 }
 
 versions! {
-    fn least_of(gaps: &[u16]) -> usize {
-        usize::from(gaps.iter().fold(u16::MAX, |least, gap| least.min(*gap)))
+    fn least_of<G: Gap>(gaps: &[G]) -> usize {
+        gaps.iter().fold(G::NONE, |least, gap| least.min(*gap)).into()
     }
 }
