@@ -17,7 +17,7 @@ use crate::evaluate::{Plane, Reader, Store};
 use crate::nodes::Filled;
 use crate::plan::{Plan, cached_samples};
 use crate::program::Keep;
-use crate::source::ImageSource;
+use crate::source::{ImageSource, guarded};
 
 /// Stack of a worker: evaluation recurses once for every level of nesting.
 const STACK: usize = 8 << 20;
@@ -153,8 +153,9 @@ impl<S: Sample> Cpu<S> {
             let width = rect.width() as usize;
             let mut samples: Vec<S> = zeroed_samples(rect.area(), "an image")?;
             let (mut rows, mut damaged) = (0_u64, false);
-            images
-                .read(path, S::DEPTH, &mut |y, row| {
+            let mut seen = vec![false; rect.height() as usize];
+            let outcome = guarded(|| {
+                images.read(path, S::DEPTH, &mut |y, row| {
                     if cancel.is_cancelled() {
                         return ControlFlow::Break(());
                     }
@@ -164,7 +165,8 @@ impl<S: Sample> Cpu<S> {
                         return ControlFlow::Break(());
                     };
                     if let Some(y) = y.checked_sub(rect.y() as u64).filter(|y| *y < rect.height()) {
-                        rows += 1;
+                        // A row that comes twice must not stand for one that never comes.
+                        rows += u64::from(!std::mem::replace(&mut seen[y as usize], true));
                         let start = y as usize * width;
                         for (to, from) in samples[start..start + width].iter_mut().zip(row) {
                             *to = S::from_u16(*from);
@@ -172,8 +174,9 @@ impl<S: Sample> Cpu<S> {
                     }
                     ControlFlow::Continue(())
                 })
-                .map_err(fail)?;
+            });
             cancel.check()?;
+            outcome.map_err(fail)?;
             if damaged || rows != rect.height() {
                 let found = format!("{rows} rows that could be used");
                 let expected = format!("{} rows of at least {} samples", rect.height(), rect.right());
@@ -254,7 +257,7 @@ fn zeroed_samples<S: Sample>(count: u128, purpose: &'static str) -> Result<Vec<S
 }
 
 /// What a panic said.
-fn message(panic: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn message(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
         .map(ToString::to_string)

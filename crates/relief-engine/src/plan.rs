@@ -11,7 +11,7 @@ use crate::keep;
 use crate::nodes::Request;
 use crate::program::{Keep, Program};
 use crate::sink::Raster;
-use crate::source::ImageSource;
+use crate::source::{ImageSource, guarded};
 
 /// The memory that a job may use if nothing else is said: 1 GiB.
 pub const DEFAULT_MEMORY: u64 = 1 << 30;
@@ -783,7 +783,7 @@ fn threads(asked: Option<usize>) -> Result<usize, Error> {
 fn decoding(program: &Program, images: &dyn ImageSource) -> Result<u64, Error> {
     let mut most = 0;
     for (path, width, height) in program.steps.iter().filter_map(|step| step.image.as_ref()) {
-        let info = images.info(path).map_err(|source| Error::Image {
+        let info = guarded(|| images.info(path)).map_err(|source| Error::Image {
             path: path.to_string(),
             source,
         })?;

@@ -211,6 +211,8 @@ impl Renderer {
         let total = u128::from(raster.width) * u128::from(raster.height);
         let mut done = 0;
         let mut hand_over = |band: &Band<'_>| {
+            // Bands that were computed already when the job was cancelled are not handed on.
+            cancel.check()?;
             sink.write(band).map_err(Error::Sink)?;
             done += band.rect.area();
             progress(Progress {

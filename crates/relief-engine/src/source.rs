@@ -1,6 +1,7 @@
 //! Where image samples come from.
 
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use relief_raster::Depth;
 
@@ -90,4 +91,12 @@ impl ImageSource for NoImages {
     ) -> Result<(), ImageError> {
         self.info(path).map(|_| ())
     }
+}
+
+/// Asks a source, and makes an error of a panic: a source is not the engine's code.
+pub(crate) fn guarded<T>(ask: impl FnOnce() -> Result<T, ImageError>) -> Result<T, ImageError> {
+    catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|panic| {
+        let message = crate::cpu::message(panic.as_ref());
+        Err(ImageError::new(format!("its source panicked: {message}")))
+    })
 }

@@ -1,41 +1,73 @@
 //! Nodes that a kernel of their own computes.
 
 use relief_kernels::device::{Buffer, Gpu};
-use relief_raster::{Depth, Rect, Sample};
+use relief_kernels::fused::{self, Expression};
+use relief_kernels::{distance, lattice};
+use relief_raster::{Rect, Sample};
 
 use super::Failure;
-use super::stages::{Builder, Ready};
+use super::stages::Builder;
 use crate::Error;
-use crate::nodes::distance::Distance;
 use crate::nodes::lattice::Lattice;
 use crate::program::Step;
 
-/// The samples `need` of a distance.
+/// The samples `need` of the distance that is node `index`.
 pub(super) fn distance<S: Sample>(
-    _gpu: &Gpu,
-    _builder: &Builder<'_>,
-    _step: &Step,
-    _distance: &Distance,
+    gpu: &Gpu,
+    builder: &Builder<'_>,
+    index: usize,
+    step: &Step,
+    beyond: u16,
     need: Rect,
-    _buffer: Buffer,
-    _scratch: Option<&Buffer>,
-) -> Result<Ready, Failure> {
-    Err(Error::defect(need, "not yet").into())
+    (buffer, pitch): (&Buffer, u32),
+) -> Result<(), Failure> {
+    let link = &step.links[0];
+    let Some((mask, rect)) = builder.plane(link.node) else {
+        // No part of the mask lies within reach.
+        return Ok(fused::render(
+            gpu,
+            &Expression::Constant(beyond),
+            S::DEPTH,
+            step.need,
+            need,
+            buffer,
+            pitch,
+        )?);
+    };
+    let profile = builder.profile(index)?;
+    let place = (link.extent.x() + rect.x(), link.extent.y() + rect.y());
+    Ok(distance::gpu::render(
+        gpu, &mask, place, profile, need, buffer, pitch,
+    )?)
 }
 
 /// The samples `need` of a lattice whose cell is not kept.
 pub(super) fn lattice<S: Sample>(
-    _gpu: &Gpu,
-    _builder: &Builder<'_>,
-    _step: &Step,
-    _lattice: &Lattice,
+    gpu: &Gpu,
+    builder: &Builder<'_>,
+    step: &Step,
+    node: &Lattice,
     need: Rect,
-    _buffer: Buffer,
-) -> Result<Ready, Failure> {
-    Err(Error::defect(need, "not yet").into())
+    (buffer, pitch): (&Buffer, u32),
+) -> Result<(), Failure> {
+    let link = &step.links[0];
+    let Some((pattern, rect)) = builder.plane(link.node) else {
+        return Err(Error::defect(need, "the pattern of a lattice is not on the device").into());
+    };
+    let lattice = lattice::gpu::Lattice {
+        pattern,
+        depth: S::DEPTH,
+        blend: node.blend(),
+        offset: (link.extent.x() + rect.x(), link.extent.y() + rect.y()),
+        u: node.u,
+        v: node.v,
+    };
+    Ok(lattice::gpu::render(gpu, &lattice, need, buffer, pitch)?)
 }
 
-/// The words of scratch that a distance of this size needs.
-pub(super) fn distance_scratch(_distance: &Distance, _width: u64, _height: u64, _depth: Depth) -> u64 {
-    0
+/// The words of scratch that a distance of this size takes on a device.
+pub(super) fn distance_scratch(radius: u32, width: u64, height: u64) -> u64 {
+    let sides = u32::try_from(width).ok().zip(u32::try_from(height).ok());
+    let bytes = sides.and_then(|(width, height)| distance::gpu::scratch_bytes(width, height, radius));
+    bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(4))
 }

@@ -15,12 +15,12 @@ use std::marker::PhantomData;
 use std::sync::mpsc;
 
 use relief_kernels::device::{Buffer, DeviceError, Gpu, HostSamples, Reading};
-use relief_kernels::fused::{self, Expression, Plane};
+use relief_kernels::fused::{self, Plane};
 use relief_raster::{Rect, Sample};
 
 pub(crate) use plan::Target;
 pub(crate) use stages::Builder;
-use stages::{Ready, materialised, needs};
+use stages::{materialised, needs};
 use store::{Residents, row_words};
 
 use crate::Error;
@@ -48,7 +48,6 @@ struct Device {
 struct Slot {
     output: Buffer,
     planes: Vec<Option<Buffer>>,
-    scratch: Option<Buffer>,
 }
 
 impl<S: Sample> Gpus<S> {
@@ -206,7 +205,6 @@ impl<S: Sample> Gpus<S> {
         Ok(Slot {
             output: allocate(sizes.output)?,
             planes: planes.collect::<Result<_, Error>>()?,
-            scratch: (sizes.scratch > 0).then(|| allocate(sizes.scratch)).transpose()?,
         })
     }
 
@@ -216,7 +214,7 @@ impl<S: Sample> Gpus<S> {
         let band = rect.translated(region.x(), region.y());
         let program = &self.plan.program;
         let needs = needs(program, band);
-        let mut ready: Vec<Option<Ready>> = vec![None; program.steps.len()];
+        let mut ready: Vec<Option<Plane>> = vec![None; program.steps.len()];
         for index in 0..program.steps.len() {
             if self.materialised[index] && !needs[index].is_empty() {
                 let builder = Builder {
@@ -259,52 +257,43 @@ impl<S: Sample> Gpus<S> {
         slot: &Slot,
         builder: &Builder<'_>,
         index: usize,
-    ) -> Result<Ready, Failure> {
+    ) -> Result<Plane, Failure> {
         let step = &self.plan.program.steps[index];
         let need = builder.needs[index];
         let Some(buffer) = slot.planes[index].clone() else {
             return Err(Error::defect(need, "a plane of a device was not allocated").into());
         };
         let pitch = pitch(need.width(), S::DEPTH.bytes());
-        let kept = builder.is_kept(index);
+        let target = (&buffer, pitch);
         match &step.kind {
-            Kind::Distance(distance) if !kept => {
-                return kernels::distance::<S>(
+            Kind::Distance(distance) if !builder.is_kept(index) => {
+                kernels::distance::<S>(&device.gpu, builder, index, step, distance.beyond, need, target)?;
+            }
+            Kind::Lattice(lattice) if !builder.is_kept(index) => {
+                kernels::lattice::<S>(&device.gpu, builder, step, lattice, need, target)?;
+            }
+            _ => {
+                let expression = builder.node(index)?;
+                fused::render(
                     &device.gpu,
-                    builder,
-                    step,
-                    distance,
+                    &expression,
+                    S::DEPTH,
+                    step.need,
                     need,
-                    buffer,
-                    slot.scratch.as_ref(),
-                );
+                    &buffer,
+                    pitch,
+                )?;
             }
-            Kind::Lattice(lattice) if !kept => {
-                return kernels::lattice::<S>(&device.gpu, builder, step, lattice, need, buffer);
-            }
-            _ => {}
         }
-        let expression = builder.node(index)?;
-        if let Expression::Constant(value) = expression {
-            return Ok(Ready::Constant(value));
-        }
-        fused::render(
-            &device.gpu,
-            &expression,
-            S::DEPTH,
-            step.need,
-            need,
-            &buffer,
-            pitch,
-        )?;
-        Ok(Ready::Plane(Plane {
+        // A plane fits a buffer, whose words are counted in 32 bits.
+        let (width, height) = (need.width() as u32, need.height() as u32);
+        Ok(Plane {
             buffer,
             offset: 0,
             pitch,
-            // A plane fits a buffer, whose words are counted in 32 bits.
-            width: need.width() as u32,
-            height: need.height() as u32,
-        }))
+            width,
+            height,
+        })
     }
 
     fn lost(&self, device: &Device, band: Rect, error: DeviceError) -> Error {

@@ -156,12 +156,9 @@ pub(super) fn buffers(program: &Program, shape: Shape, materialised: &[bool]) ->
         .iter()
         .enumerate()
         .map(|(index, step)| match &step.kind {
-            Kind::Distance(distance) if materialised[index] => super::kernels::distance_scratch(
-                distance,
-                sizes[index].0,
-                sizes[index].1,
-                program.canvas.depth,
-            ),
+            Kind::Distance(distance) if materialised[index] => {
+                super::kernels::distance_scratch(distance.radius, sizes[index].0, sizes[index].1)
+            }
             _ => 0,
         });
     Buffers {
@@ -206,10 +203,9 @@ fn residents(program: &Program, index: usize) -> [u64; 2] {
     }
     let depth = program.canvas.depth;
     let bytes = depth.bytes();
-    let table = step
-        .table
-        .as_ref()
-        .map_or(0, |table| row_words((table.len() as u64).max(4), bytes));
+    // A profile has the sample beyond behind its last.
+    let entries = step.table.as_ref().map_or(0, |table| table.len() as u64 + 1);
+    let table = row_words(entries, bytes);
     let cell = |period: Period| match depth {
         Depth::Eight => Cell::words(period, super::store::layout::<u8>(period), 8),
         Depth::Sixteen => Cell::words(period, super::store::layout::<u16>(period), 16),

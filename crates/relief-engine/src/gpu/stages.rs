@@ -5,6 +5,7 @@
 //! (distance, direct lattice), and where several nodes read it. Everything else is fused into its readers.
 
 use relief_kernels::device::Buffer;
+use relief_kernels::distance::gpu::Profile;
 use relief_kernels::fused::{Expression, Plane};
 use relief_raster::Rect;
 
@@ -24,12 +25,16 @@ pub(crate) fn materialised(program: &Program) -> Vec<bool> {
         let kept = matches!(step.keep, Keep::Image | Keep::Whole)
             || matches!(step.keep, Keep::Cell { .. }) && !step.has_border();
         planes[index] |= (own_kernel && !kept) || step.keep == Keep::Cached;
-        if let (Kind::Distance(_), false) = (&step.kind, kept) {
-            let mask = &program.steps[step.links[0].node];
-            planes[step.links[0].node] |= !matches!(mask.keep, Keep::Image | Keep::Whole);
+        if own_kernel && !kept {
+            needs_plane(program, &mut planes, step.links[0].node);
         }
     }
     planes
+}
+
+/// A kernel reads this node from a plane: it becomes one, unless it is kept as one.
+fn needs_plane(program: &Program, planes: &mut [bool], node: usize) {
+    planes[node] |= !matches!(program.steps[node].keep, Keep::Image | Keep::Whole);
 }
 
 /// The samples of every node that a band reads, in the node's own coordinates.
@@ -83,16 +88,7 @@ pub(crate) struct Builder<'a> {
     pub(super) residents: &'a Residents,
     pub(super) needs: &'a [Rect],
     /// What is computed of this band already, by node.
-    pub(super) ready: &'a [Option<Ready>],
-}
-
-/// A node that is computed for a band, as far as the band reads it.
-#[derive(Clone, Debug)]
-pub(crate) enum Ready {
-    /// Its samples, the first of them at the top-left of what is read.
-    Plane(Plane),
-    /// They are all this one.
-    Constant(u16),
+    pub(super) ready: &'a [Option<Plane>],
 }
 
 impl Builder<'_> {
@@ -111,16 +107,12 @@ impl Builder<'_> {
     /// A node in its own coordinates.
     pub(crate) fn node(&self, index: usize) -> Result<Expression, Error> {
         let need = self.needs[index];
-        match &self.ready[index] {
-            Some(Ready::Constant(value)) => return Ok(Expression::Constant(*value)),
-            Some(Ready::Plane(plane)) => {
-                return Ok(Expression::Plane {
-                    plane: plane.clone(),
-                    x: need.x(),
-                    y: need.y(),
-                });
-            }
-            None => {}
+        if let Some(plane) = &self.ready[index] {
+            return Ok(Expression::Plane {
+                plane: plane.clone(),
+                x: need.x(),
+                y: need.y(),
+            });
         }
         match &self.residents.planes[index] {
             Some(resident) if self.is_kept(index) => Ok(match resident {
@@ -151,13 +143,19 @@ impl Builder<'_> {
         }
     }
 
-    /// Samples of a node that lie in a plane, and which they are; `None` where it is not read or has one sample.
+    /// Samples of a node that lie in a plane, and which they are; `None` where none is read.
     pub(super) fn plane(&self, index: usize) -> Option<(Plane, Rect)> {
         match (&self.ready[index], &self.residents.planes[index]) {
-            (Some(Ready::Plane(plane)), _) => Some((plane.clone(), self.needs[index])),
+            (Some(plane), _) => Some((plane.clone(), self.needs[index])),
             (None, Some(Resident::Plane(plane, rect))) => Some((plane.clone(), *rect)),
             _ => None,
         }
+    }
+
+    /// The profile of a distance.
+    pub(super) fn profile(&self, index: usize) -> Result<&Profile, Error> {
+        let missing = || Error::defect(Rect::EMPTY, "a profile is not on the device");
+        self.residents.profiles[index].as_ref().ok_or_else(missing)
     }
 
     /// The table of a node.

@@ -1,6 +1,7 @@
 //! What a device holds for the whole job: pictures, cells, tables.
 
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
+use relief_kernels::distance::gpu::Profile;
 use relief_kernels::fused::{Cell, CellLayout, Plane};
 use relief_raster::{Period, Rect, Sample};
 
@@ -22,6 +23,7 @@ pub(super) enum Resident {
 pub(super) struct Residents {
     pub(super) planes: Vec<Option<Resident>>,
     pub(super) tables: Vec<Option<Buffer>>,
+    pub(super) profiles: Vec<Option<Profile>>,
 }
 
 /// Words of a row of packed samples.
@@ -39,15 +41,26 @@ impl Residents {
         let mut residents = Self {
             planes: Vec::new(),
             tables: Vec::new(),
+            profiles: Vec::new(),
         };
         for (index, step) in program.steps.iter().enumerate() {
             let table = &store.tables[index];
-            residents
-                .tables
-                .push(match table.is_empty() || step.need.is_empty() {
-                    true => None,
-                    false => Some(gpu.upload(&packed(table, table.len(), table.len().max(4)))?),
-                });
+            let (mut lookup, mut profile) = (None, None);
+            match &step.kind {
+                _ if step.need.is_empty() => {}
+                Kind::Distance(distance) => {
+                    profile = Some(Profile::upload(
+                        gpu,
+                        distance.radius,
+                        table,
+                        S::from_u16(distance.beyond),
+                    )?);
+                }
+                _ if table.is_empty() => {}
+                _ => lookup = Some(gpu.upload(&packed(table, table.len(), table.len()))?),
+            }
+            residents.tables.push(lookup);
+            residents.profiles.push(profile);
             let plane = match (&step.kind, &store.planes[index]) {
                 _ if step.need.is_empty() => None,
                 (Kind::Repeat(repeat), None) if step.keep == Keep::No => {

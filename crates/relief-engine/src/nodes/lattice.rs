@@ -25,7 +25,7 @@ pub(crate) struct Lattice {
 }
 
 impl Lattice {
-    const fn blend(&self) -> Blend {
+    pub(crate) const fn blend(&self) -> Blend {
         match self.blend {
             tree::Blend::Mean => Blend::Mean,
             tree::Blend::Max => Blend::Max,

@@ -11,7 +11,7 @@ use crate::pictures::Pictures;
 use crate::run::{banded, design, part, rendered, renderer, window};
 
 /// What must not matter.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Way {
     tile: Option<(u64, u64)>,
     threads: usize,
@@ -22,6 +22,23 @@ struct Way {
     region: Option<[u64; 4]>,
     /// The window of the region, likewise.
     window: [u64; 4],
+}
+
+impl std::fmt::Debug for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            tile,
+            threads,
+            memory,
+            kept,
+            region,
+            window,
+        } = self;
+        write!(
+            f,
+            "tile: {tile:?}, threads: {threads}, memory: {memory:?}, kept: {kept:?}, region: {region:?}, window: {window:?}"
+        )
+    }
 }
 
 const TILES: [Option<(u64, u64)>; 6] = [

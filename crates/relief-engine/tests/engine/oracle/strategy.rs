@@ -82,14 +82,15 @@ fn kinds(max: u16) -> BoxedStrategy<Kind> {
         .prop_recursive(5, 24, 3, move |inner| {
             let item = (inner.clone(), places(), sizes()).prop_map(placed).boxed();
             // Patterns are small, and have a size of their own, on which steps can be based.
-            let pattern = (inner, places(), 1_u64..10, 1_u64..10).prop_map(|(kind, place, width, height)| {
-                let kind = match kind {
-                    used @ Kind::Use(_) => Kind::Compose(vec![(Fold::Base, Item::new(used))]),
-                    kind => kind,
-                };
-                placed((kind, place, (Some(width), Some(height))))
-            })
-            .boxed();
+            let pattern = (inner, places(), 1_u64..10, 1_u64..10)
+                .prop_map(|(kind, place, width, height)| {
+                    let kind = match kind {
+                        used @ Kind::Use(_) => Kind::Compose(vec![(Fold::Base, Item::new(used))]),
+                        kind => kind,
+                    };
+                    placed((kind, place, (Some(width), Some(height))))
+                })
+                .boxed();
             prop_oneof![
                 2 => (gaps(), gaps(), pattern.clone()).prop_map(|(x, y, pattern)| Kind::Repeat {
                     gaps: (x, y),

@@ -12,7 +12,14 @@ impl Model {
             "relief version=1\ncanvas width={} height={} depth={depth}\n",
             self.width, self.height
         );
-        for (number, item) in self.definitions.iter().enumerate() {
+        let mut used = vec![false; self.definitions.len()];
+        mark(&self.root, &self.definitions, &mut used);
+        for (number, item) in self
+            .definitions
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| used[*number])
+        {
             let _ = writeln!(text, "define \"d{number}\" {{");
             // The parent of a definition is wherever it is used: what depends on its size is written by its own.
             self.item(&mut text, 1, "", item, None);
@@ -125,10 +132,25 @@ impl fmt::Debug for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\n{}", self.text())?;
         for (number, picture) in self.pictures.iter().enumerate() {
+            if !self.text().contains(&format!("\"p{number}\"")) {
+                continue;
+            }
             let (width, height) = (picture.width, picture.height);
             writeln!(f, "p{number}: {width}×{height} {:?}", picture.samples)?;
         }
         Ok(())
+    }
+}
+
+/// Which definitions are used, so that only they are written.
+fn mark(kind: &Kind, definitions: &[Item], used: &mut [bool]) {
+    if let Kind::Use(number) = kind
+        && !std::mem::replace(&mut used[*number], true)
+    {
+        mark(&definitions[*number].kind, definitions, used);
+    }
+    for (_, child) in children(kind) {
+        mark(&child.kind, definitions, used);
     }
 }
 
