@@ -6,7 +6,7 @@ use crate::failure::Failure;
 
 /// The devices that a choice means here. Looks at no GPU where the CPU is asked for.
 pub(crate) fn select(choice: &DeviceChoice) -> Result<Vec<DeviceId>, Failure> {
-    if *choice == DeviceChoice::Cpu {
+    if *choice == DeviceChoice::Cpu || (*choice == DeviceChoice::Auto && !may_have_gpu()) {
         return Ok(vec![DeviceId::Cpu]);
     }
     let chosen = relief_engine::select(choice, &devices())?;
@@ -14,6 +14,20 @@ pub(crate) fn select(choice: &DeviceChoice) -> Result<Vec<DeviceId>, Failure> {
         keep_kernels();
     }
     Ok(chosen)
+}
+
+/// Whether this machine may have a GPU at all. Loading GPU drivers takes tens of milliseconds, and without a display
+/// some of them write to the standard error, so a Linux that has no device file of any GPU is not asked further.
+fn may_have_gpu() -> bool {
+    const FILES: [&str; 6] = [
+        "/dev/dri",
+        "/dev/nvidiactl",
+        "/dev/dxg",
+        "/dev/nvmap",
+        "/dev/kgsl-3d0",
+        "/dev/mali0",
+    ];
+    !cfg!(target_os = "linux") || FILES.iter().any(|file| std::path::Path::new(file).exists())
 }
 
 /// Keeps compiled kernels for the next run, so that it starts sooner.
