@@ -60,13 +60,16 @@ impl<S: Sample> Gpus<S> {
             let gpu = Gpu::open(*id).map_err(|error| failed("starting", *id, error))?;
             devices.push((gpu, *id));
         }
+        tracing::debug!("devices are started");
         let host = Cpu::<S>::new(plan.clone(), images, cancel)?;
+        tracing::debug!("what is kept is made");
         let upload = |(gpu, id): (Gpu, _)| {
             let residents = Residents::upload(&gpu, &plan.program, host.store())
                 .map_err(|error| failed("copying pictures and cells", id, error))?;
             Ok(Device { gpu, residents })
         };
         let devices = devices.into_iter().map(upload).collect::<Result<_, Error>>()?;
+        tracing::debug!("what is kept is on the devices");
         Ok(Self {
             plan,
             devices,
@@ -145,6 +148,9 @@ impl<S: Sample> Gpus<S> {
                 };
                 let finished = lane.recv().unwrap_or_else(|_| ended());
                 let handed = finished.and_then(|(rect, samples): (Rect, HostSamples)| {
+                    if band == 0 {
+                        tracing::debug!("the first band is computed");
+                    }
                     let samples = contiguous::<S>(&samples, rect, &mut packed)?;
                     hand_over(rect, samples)
                 });
@@ -165,6 +171,7 @@ impl<S: Sample> Gpus<S> {
         cancel: &Cancel,
     ) -> Result<(), Error> {
         let mut slot = self.slot(device)?;
+        tracing::debug!("planes of {} are allocated", device.gpu.id());
         let mut under_way: VecDeque<(Rect, Reading)> = VecDeque::new();
         let mut bands = bands.fuse();
         loop {

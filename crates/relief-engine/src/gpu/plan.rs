@@ -53,7 +53,7 @@ impl Target {
             },
             // Two queues overlap computing with copying; Vulkan has one queue for both.
             (false, true) => Pace {
-                band: 32 << 20,
+                band: 16 << 20,
                 lanes: 2,
                 depth: 2,
             },

@@ -156,16 +156,24 @@ fn repeat_cell<S: Sample>(
 fn packed<S: Sample>(samples: &[S], width: usize, padded: usize) -> Vec<u32> {
     let per_word = 4 / size_of::<S>();
     let words = padded.div_ceil(per_word);
-    let mut packed = Vec::with_capacity(samples.len() / per_word + words);
-    for row in samples.chunks_exact(width) {
-        let end = packed.len() + words;
-        let whole = row.chunks(per_word);
-        packed.extend(whole.map(|chunk| {
-            let place =
-                |(at, sample): (usize, &S)| u32::from(sample.to_u16()) << (at as u32 * S::DEPTH.bits());
-            chunk.iter().enumerate().map(place).sum::<u32>()
-        }));
-        packed.resize(end, 0);
+    let mut packed = vec![0_u32; samples.len() / width * words];
+    let stored: &mut [S] = bytemuck::cast_slice_mut(&mut packed);
+    for (to, from) in stored
+        .chunks_exact_mut(words * per_word)
+        .zip(samples.chunks_exact(width))
+    {
+        to[..width].copy_from_slice(from);
+    }
+    // Samples were stored as they follow each other; words have the first of them in their lowest bits.
+    if cfg!(target_endian = "big") {
+        let reversed = |word: u32| {
+            if per_word == 4 {
+                word.swap_bytes()
+            } else {
+                word.rotate_left(16)
+            }
+        };
+        packed.iter_mut().for_each(|word| *word = reversed(*word));
     }
     packed
 }

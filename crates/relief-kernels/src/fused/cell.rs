@@ -88,11 +88,23 @@ impl Cell {
         let words = Self::words(period, layout, bits).ok_or_else(too_large)?;
         let copies = layout.copies(bits);
         let copy = words / copies;
-        let mut packed: Vec<u32> = Vec::with_capacity(words as usize);
-        for shift in 0..copies as usize {
-            for stored in samples.chunks_exact(period.a() as usize) {
-                push_row(&mut packed, stored, shift, pitch as usize, bits);
+        let mut packed = vec![0_u32; words as usize];
+        let stored: &mut [S] = bytemuck::cast_slice_mut(&mut packed);
+        let columns = pitch as usize * 32 / bits as usize;
+        // A row long enough to be read from any shift on.
+        let mut run = vec![S::ZERO; columns + copies as usize];
+        for (y, row) in samples.chunks_exact(period.a() as usize).enumerate() {
+            for part in run.chunks_mut(row.len()) {
+                part.copy_from_slice(&row[..part.len()]);
             }
+            for shift in 0..copies as usize {
+                let start = (shift * (copy / pitch) as usize + y) * columns;
+                stored[start..start + columns].copy_from_slice(&run[shift..shift + columns]);
+            }
+        }
+        // Samples were stored as they follow each other; words have the first of them in their lowest bits.
+        if cfg!(target_endian = "big") {
+            packed.iter_mut().for_each(|word| *word = reversed::<S>(*word));
         }
         Ok(Self {
             buffer: gpu.upload(&packed)?,
@@ -127,19 +139,11 @@ fn row(a: u64, layout: CellLayout, bits: u32) -> Option<(u32, u32)> {
     Some((width, pitch))
 }
 
-/// Appends `pitch` words: the samples of the row from `shift` on, again and again.
-fn push_row<S: Sample>(packed: &mut Vec<u32>, row: &[S], shift: usize, pitch: usize, bits: u32) {
-    let per_word = (32 / bits) as usize;
-    let mut column = shift % row.len();
-    for _ in 0..pitch {
-        let mut word = 0;
-        for k in 0..per_word {
-            word |= u32::from(row[column].to_u16()) << (k as u32 * bits);
-            column += 1;
-            if column == row.len() {
-                column = 0;
-            }
-        }
-        packed.push(word);
+/// The word whose samples stand in the other order.
+fn reversed<S: Sample>(word: u32) -> u32 {
+    if size_of::<S>() == 1 {
+        word.swap_bytes()
+    } else {
+        word.rotate_left(16)
     }
 }

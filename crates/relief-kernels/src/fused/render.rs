@@ -36,7 +36,7 @@ impl Policy {
             rows: 16,
             unroll: 1,
             interleaved: false,
-            lanes: 32,
+            lanes: 1,
             shared: gpu.report().shared_memory.min(32 << 10),
         }
     }
