@@ -411,10 +411,12 @@ impl Draft<'_> {
                 bands: saturate(samples).saturating_mul(bytes),
                 ..fixed
             };
+            // A tile that was asked for may be larger than the raster.
+            let tile = (shape.tile_width, shape.tile_height);
             program.cached = self
                 .options
                 .tile
-                .unwrap_or((shape.tile_width.min(256), shape.tile_height.min(256)));
+                .map_or((shape.tile_width.min(256), shape.tile_height.min(256)), |_| tile);
             let smallest = self.sizes(&program, shape);
             peak.scratch = smallest
                 .words
@@ -428,7 +430,7 @@ impl Draft<'_> {
             let mut words = smallest.words;
             for side in [256, 128, 64] {
                 let mut larger = program.clone();
-                larger.cached = self.options.tile.unwrap_or((side, side));
+                larger.cached = self.options.tile.map_or((side, side), |_| tile);
                 let sizes = self.sizes(&larger, shape);
                 let wanted = self.useful(&larger, shape, halo).max(sizes.cache);
                 let scratch = sizes.words.saturating_mul(8).saturating_mul(self.threads as u64);

@@ -35,9 +35,11 @@ impl Lattice {
         }
     }
 
-    /// The most copies that cover one pixel.
+    /// The most copies that cover one pixel. A checked design has no more than the accumulator takes, even where
+    /// the kernels' own estimate is higher.
     fn overlap(&self, link: &Link) -> u128 {
-        lattice::overlap((link.extent.width(), link.extent.height()), self.u, self.v)
+        let size = (link.extent.width(), link.extent.height());
+        lattice::overlap(size, self.u, self.v).min(lattice::cpu::MAX_OVERLAP)
     }
 
     fn accumulator_words(&self, overlap: u128, width: u64, height: u64, bytes: u64) -> u64 {
