@@ -5,7 +5,7 @@ use proptest::test_runner::TestCaseError;
 use relief_engine::{Error, Options, Plan, Rect};
 
 use crate::oracle::evaluate::Oracle;
-use crate::oracle::model::{Fold, Item, Kind, Model, Picture, Tone};
+use crate::oracle::model::{Blend, Fold, Item, Kind, Model, Picture, Profile, Tone};
 use crate::oracle::strategy::models;
 use crate::pictures::Pictures;
 use crate::run::{banded, design, part, rendered, renderer, window};
@@ -91,7 +91,7 @@ fn check(model: &Model, expected: &[u16], way: &Way) -> Result<(), TestCaseError
         memory: None,
         tile: way.tile,
         kept: way.kept,
-        sink: 0,
+        ..Options::default()
     };
     if let Some(more) = way.memory {
         options.memory = Some(0);
@@ -176,5 +176,226 @@ proptest! {
         for way in &ways {
             check(&model, &expected, way)?;
         }
+    }
+}
+
+/// All ways that the cross of tiles, threads, memory and kept bytes gives.
+fn cross() -> Vec<Way> {
+    let mut ways = Vec::new();
+    for tile in TILES {
+        for threads in [1, 2, 5] {
+            for kept in KEPT {
+                for memory in [Some(500), None] {
+                    ways.push(Way {
+                        tile,
+                        threads,
+                        memory,
+                        kept,
+                        region: None,
+                        window: [100, 200, 700, 900],
+                    });
+                }
+            }
+        }
+    }
+    ways
+}
+
+/// A design in which every way to keep a node occurs: pictures, cells with and without a border, whole patterns,
+/// cached tiles below cached tiles, nodes used twice.
+fn everything(max: u16) -> Model {
+    let picture = |width: u64, height: u64, step: u64| Picture {
+        width,
+        height,
+        samples: (0..width * height)
+            .map(|i| (i * step % (u64::from(max) + 1)) as u16)
+            .collect(),
+    };
+    let lattice = Item::new(Kind::Lattice {
+        blend: Blend::Mean,
+        u: (9, 2),
+        v: (-3, 7),
+        pattern: Box::new(Item::new(Kind::Image(0)).at(2, -3)),
+    });
+    let distance = |radius, mask| {
+        Item::new(Kind::Distance {
+            radius,
+            profile: Profile::Line {
+                a: i32::from(max),
+                b: -i32::from(max) / 16,
+            },
+            beyond: None,
+            mask: Box::new(mask),
+        })
+    };
+    let marks = Item::new(Kind::Repeat {
+        gaps: (Some(3), Some(0)),
+        pattern: Box::new(distance(6, Item::new(Kind::Image(1)).at(4, 5)).sized(29, 23)),
+    });
+    Model {
+        width: 41,
+        height: 37,
+        max,
+        pictures: vec![picture(12, 11, 37), picture(7, 5, 1_003), picture(1, 1, 1)],
+        definitions: vec![
+            distance(
+                3,
+                Item::new(Kind::Disc {
+                    diameter: 19,
+                    value: 1,
+                })
+                .at(20, 20),
+            ),
+            distance(9, Item::new(Kind::Use(0)).at(-4, 3)),
+        ],
+        root: Kind::Compose(vec![
+            (Fold::Base, lattice.at(-5, 2).sized(40, 34)),
+            (Fold::Multiply, marks),
+            (Fold::Mean, Item::new(Kind::Use(1)).at(3, 1)),
+            (Fold::Max, Item::new(Kind::Use(1)).at(-7, 8)),
+            (
+                Fold::Subtract,
+                Item::new(Kind::Noise { seed: 5 }).at(10, 10).sized(20, 20),
+            ),
+        ]),
+    }
+}
+
+#[test]
+fn no_way_of_cutting_running_or_keeping_changes_a_sample_of_8_bits() {
+    every(&everything(255), &cross());
+}
+
+#[test]
+fn no_way_of_cutting_running_or_keeping_changes_a_sample_of_16_bits() {
+    every(&everything(65_535), &cross());
+}
+
+fn model(width: u64, height: u64, root: Kind) -> Model {
+    let pixel = Picture {
+        width: 1,
+        height: 1,
+        samples: vec![200],
+    };
+    Model {
+        width,
+        height,
+        max: 255,
+        pictures: vec![pixel],
+        definitions: Vec::new(),
+        root,
+    }
+}
+
+#[test]
+fn a_radius_larger_than_the_tile_reads_masks_in_chunks_that_fit() {
+    let mask = Item::new(Kind::Repeat {
+        gaps: (Some(3), Some(5)),
+        pattern: Box::new(Item::new(Kind::Fill(162)).sized(8, 1)),
+    });
+    let distance = Kind::Distance {
+        radius: 242,
+        profile: Profile::Line { a: 170, b: 52 },
+        beyond: None,
+        mask: Box::new(mask.sized(26, 40)),
+    };
+    let ways = TILES.map(|tile| Way {
+        tile,
+        kept: Some(0),
+        ..PLAIN
+    });
+    every(&model(8, 1, distance.clone()), &ways);
+    every(&model(61, 40, distance), &ways);
+}
+
+#[test]
+fn distances_of_distances_have_scratch_for_narrow_tiles_at_the_edge() {
+    let inner = Item::new(Kind::Distance {
+        radius: 31,
+        profile: Profile::Fold { a: 11, b: 40 },
+        beyond: Some(0),
+        mask: Box::new(Item::new(Kind::Compose(vec![
+            (
+                Fold::Add,
+                Item::new(Kind::Disc {
+                    diameter: 5,
+                    value: 9,
+                })
+                .at(3, 60),
+            ),
+            (
+                Fold::Mean,
+                Item::new(Kind::Disc {
+                    diameter: 3,
+                    value: 9,
+                })
+                .at(260, 17),
+            ),
+        ]))),
+    });
+    let outer = Kind::Distance {
+        radius: 120,
+        profile: Profile::Line { a: 255, b: -2 },
+        beyond: Some(1),
+        mask: Box::new(inner),
+    };
+    // The last tile of a row is one pixel wide.
+    let ways = [(256, 16), (16, 256), (1, 1_024), (257, 80)].map(|tile| Way {
+        tile: Some(tile),
+        kept: Some(0),
+        ..PLAIN
+    });
+    every(&model(257, 80, outer), &ways);
+}
+
+#[test]
+fn a_uniform_node_that_the_region_does_not_touch_needs_no_picture() {
+    let lattice = Kind::Lattice {
+        blend: Blend::Min,
+        u: (9, -5),
+        v: (-7, 4),
+        pattern: Box::new(Item::new(Kind::Image(0)).sized(8, 8)),
+    };
+    let root = Kind::Compose(vec![(Fold::Over, Item::new(lattice).at(0, -3).sized(1, 9))]);
+    let below = Way {
+        region: Some([0, 500, 999, 999]),
+        ..PLAIN
+    };
+    every(&model(1, 19, root), &[PLAIN, below]);
+}
+
+#[test]
+fn one_pixel_is_a_raster() {
+    let kinds = [
+        Kind::Fill(9),
+        Kind::Image(0),
+        Kind::Ramp {
+            horizontal: true,
+            from: 3,
+            to: 250,
+        },
+        Kind::Disc {
+            diameter: 1,
+            value: 8,
+        },
+        Kind::Disc {
+            diameter: 2,
+            value: 8,
+        },
+        Kind::Noise { seed: 77 },
+        Kind::Compose(Vec::new()),
+        Kind::Map {
+            tone: Tone::Invert,
+            source: Box::new(Item::new(Kind::Image(0)).at(1, 0)),
+        },
+        Kind::Distance {
+            radius: 4_096,
+            profile: Profile::Line { a: 7, b: 1 },
+            beyond: Some(3),
+            mask: Box::new(Item::new(Kind::Image(0)).at(-100, 0)),
+        },
+    ];
+    for kind in kinds {
+        plain(&model(1, 1, kind));
     }
 }

@@ -1,1 +1,267 @@
+//! Rasters beyond 2^32 and up to 2^40 pixels a side: small windows far out, against the oracle.
 
+use relief_engine::{Cancel, Options, Plan, Rect, Renderer};
+
+use crate::oracle::evaluate::Oracle;
+use crate::oracle::model::{Blend, Fold, Item, Kind, Model, Picture, Profile, Tone};
+use crate::pictures::Pictures;
+use crate::run::{banded, design, rendered, renderer, window};
+
+const FAR: u64 = 1 << 40;
+
+/// Corners, middles and places around 2^31, 2^32 and 2^33 of a side of 2^40.
+const PLACES: [i64; 8] = [
+    0,
+    (1 << 31) - 9,
+    (1 << 32) - 9,
+    (1 << 33) - 9,
+    (1 << 39) - 9,
+    999_999_999_989,
+    (1 << 40) - 40,
+    (1 << 40) - 19,
+];
+
+fn far(root: Kind) -> Model {
+    let samples = (0..9 * 7).map(|i| (i * 53 % 256) as u16).collect();
+    Model {
+        width: FAR,
+        height: FAR,
+        max: 255,
+        pictures: vec![Picture {
+            width: 9,
+            height: 7,
+            samples,
+        }],
+        definitions: Vec::new(),
+        root,
+    }
+}
+
+/// Windows of 19 × 19 pixels as regions of their own and as parts of a larger region.
+fn check(model: &Model) {
+    let (design, images) = (design(model), Pictures(model.pictures.clone()));
+    let mut oracle = Oracle::new(model);
+    let whole = renderer(
+        &design,
+        &images,
+        &Options {
+            threads: Some(2),
+            ..Options::default()
+        },
+    );
+    for (index, x) in PLACES.into_iter().enumerate() {
+        let y = PLACES[(index * 3 + 1) % PLACES.len()];
+        let expected = oracle.window(x, y, 19, 19);
+        let place = Rect::new(x, y, 19, 19).unwrap();
+        assert_eq!(
+            window(&whole, place).unwrap(),
+            expected,
+            "{place:?} read\n{model:?}"
+        );
+        let options = Options {
+            region: Some(place),
+            threads: Some(2),
+            tile: Some((7, 5)),
+            ..Options::default()
+        };
+        let part = renderer(&design, &images, &options);
+        assert_eq!(
+            rendered(&part).unwrap(),
+            expected,
+            "{place:?} rendered\n{model:?}"
+        );
+        assert_eq!(banded(&part).unwrap(), expected, "{place:?} by bands\n{model:?}");
+    }
+}
+
+fn picture() -> Box<Item> {
+    Box::new(Item::new(Kind::Image(0)).at(-5, 3))
+}
+
+#[test]
+fn ramps_are_exact_over_2_to_the_40_pixels() {
+    for horizontal in [true, false] {
+        check(&far(Kind::Ramp {
+            horizontal,
+            from: 0,
+            to: 255,
+        }));
+        check(&far(Kind::Ramp {
+            horizontal,
+            from: 201,
+            to: 7,
+        }));
+    }
+}
+
+#[test]
+fn noise_depends_on_all_bits_of_its_coordinates() {
+    check(&far(Kind::Noise { seed: u64::MAX }));
+    let moved = Item::new(Kind::Noise { seed: 3 }).at(-(1 << 43), 1 << 39);
+    check(&far(Kind::Compose(vec![(Fold::Base, moved)])));
+}
+
+#[test]
+fn repetitions_stay_in_step_far_out() {
+    check(&far(Kind::Repeat {
+        gaps: (Some(2), None),
+        pattern: picture(),
+    }));
+    // A step of more than 2^32 pixels: copies stand at both sides of the seam only.
+    check(&far(Kind::Repeat {
+        gaps: (Some((1 << 32) - 9), Some((1 << 31) - 7)),
+        pattern: picture(),
+    }));
+}
+
+#[test]
+fn lattices_stay_in_step_far_out() {
+    for blend in [Blend::Mean, Blend::Last, Blend::Sum] {
+        check(&far(Kind::Lattice {
+            blend,
+            u: (7, 2),
+            v: (-3, 5),
+            pattern: picture(),
+        }));
+        // A cell of 2^62 pixels, of which none is kept.
+        check(&far(Kind::Lattice {
+            blend,
+            u: (1_073_741_827, 2),
+            v: (-3, 1_073_741_831),
+            pattern: picture(),
+        }));
+    }
+}
+
+#[test]
+fn discs_are_exact_at_the_greatest_diameter() {
+    check(&far(Kind::Disc {
+        diameter: FAR,
+        value: 9,
+    }));
+    // The rim, where it passes: at 45°, and at the left, top and bottom.
+    let model = far(Kind::Disc {
+        diameter: FAR,
+        value: 9,
+    });
+    let mut oracle = Oracle::new(&model);
+    let renderer = renderer(
+        &design(&model),
+        &Pictures(model.pictures.clone()),
+        &Options::default(),
+    );
+    let diagonal = ((FAR as f64) / 2.0 * (1.0 - 0.5_f64.sqrt())) as i64;
+    let middle = (FAR / 2) as i64;
+    let shallow = 1 << 20;
+    // How deep the rim lies so far from where it touches the edge.
+    let depth = shallow * shallow / FAR as i64;
+    for (x, y) in [
+        (diagonal - 20, diagonal - 20),
+        (middle + shallow, depth),
+        (depth, middle - shallow),
+        (middle + shallow, FAR as i64 - depth - 40),
+    ] {
+        let place = Rect::new(x, y, 40, 40).unwrap();
+        let expected = oracle.window(x, y, 40, 40);
+        assert!(
+            window(&renderer, place).unwrap() == expected,
+            "the rim at {place:?}"
+        );
+        assert!(expected.contains(&0) || x != diagonal - 20, "no rim at {place:?}");
+    }
+}
+
+#[test]
+fn distances_reach_over_every_power_of_two() {
+    let marks = PLACES.map(|place| {
+        let y = PLACES[(PLACES.iter().position(|p| *p == place).unwrap() * 3 + 1) % PLACES.len()];
+        let disc = Kind::Disc {
+            diameter: 5,
+            value: 1,
+        };
+        (Fold::Max, Item::new(disc).at(place - 8, y + 12))
+    });
+    check(&far(Kind::Distance {
+        radius: 14,
+        profile: Profile::Line { a: 255, b: -9 },
+        beyond: Some(1),
+        mask: Box::new(Item::new(Kind::Compose(marks.to_vec()))),
+    }));
+}
+
+#[test]
+fn nodes_far_outside_the_canvas_and_far_larger_still_meet_it() {
+    let source = Item::new(Kind::Ramp {
+        horizontal: true,
+        from: 0,
+        to: 255,
+    });
+    check(&far(Kind::Map {
+        tone: Tone::Invert,
+        source: Box::new(source.at(-(1 << 39) - 7, 5).sized(FAR, FAR)),
+    }));
+}
+
+#[test]
+fn rows_wider_than_the_memory_come_in_parts_in_order() {
+    let model = Model {
+        width: 300_000,
+        height: 3,
+        ..far(Kind::Compose(vec![
+            (
+                Fold::Base,
+                Item::new(Kind::Ramp {
+                    horizontal: true,
+                    from: 0,
+                    to: 255,
+                }),
+            ),
+            (
+                Fold::Max,
+                Item::new(Kind::Distance {
+                    radius: 40,
+                    profile: Profile::Line { a: 255, b: -6 },
+                    beyond: Some(0),
+                    mask: Box::new(
+                        Item::new(Kind::Disc {
+                            diameter: 9,
+                            value: 1,
+                        })
+                        .at(150_000, -20),
+                    ),
+                }),
+            ),
+        ]))
+    };
+    let (design, images) = (design(&model), Pictures::default());
+    let options = Options {
+        threads: Some(2),
+        memory: Some(200_000),
+        ..Options::default()
+    };
+    let renderer = renderer(&design, &images, &options);
+    let shape = renderer.plan().shape();
+    assert!(
+        shape.band_width < model.width && shape.band_height == 1,
+        "{shape:?} is a part of a row"
+    );
+    let expected = Oracle::new(&model).raster();
+    assert!(rendered(&renderer).unwrap() == expected);
+    assert!(banded(&renderer).unwrap() == expected);
+}
+
+#[test]
+fn the_greatest_canvas_is_planned_and_begins() {
+    let model = far(Kind::Noise { seed: 1 });
+    let options = Options {
+        threads: Some(1),
+        memory: Some(16 << 20),
+        ..Options::default()
+    };
+    let plan = Plan::new(&design(&model), &Pictures::default(), &options).unwrap();
+    assert!(plan.peak().total() <= 16 << 20);
+    assert!(plan.bands() > 1 << 40);
+    let renderer = Renderer::new(plan, &Pictures::default(), &Cancel::new()).unwrap();
+    let first = renderer.bands(&Cancel::new()).next().unwrap().unwrap();
+    assert_eq!((first.rect.x(), first.rect.y(), first.rect.height()), (0, 0, 1));
+}

@@ -231,12 +231,14 @@ impl<'m> Oracle<'m> {
     fn lattice(&mut self, node: usize, blend: Blend, u: (i64, i64), v: (i64, i64), x: i64, y: i64) -> u16 {
         let placed = self.nodes[node].children[0];
         let (width, height) = (self.nodes[placed.node].width, self.nodes[placed.node].height);
+        let wide = |(x, y): (i64, i64)| (i128::from(x), i128::from(y));
+        let (u, v) = (wide(u), wide(v));
         let determinant = u.0 * v.1 - u.1 * v.0;
         // Every pixel of the pattern may lie here, if its copy begins at i·u + j·v for whole i and j (Cramer's rule).
         let mut covering = Vec::new();
         for dy in 0..height as i64 {
             for dx in 0..width as i64 {
-                let (left, top) = (x - dx - placed.x, y - dy - placed.y);
+                let (left, top) = wide((x - dx - placed.x, y - dy - placed.y));
                 let (i, j) = (left * v.1 - top * v.0, u.0 * top - u.1 * left);
                 if i % determinant == 0 && j % determinant == 0 {
                     let sample = self.sample(placed.node, dx, dy);
