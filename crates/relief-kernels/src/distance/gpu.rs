@@ -9,6 +9,9 @@
 //! g takes 8 bits up to a radius of 254, so that four pixels come with one word; up to 15 it is stored squared. What
 //! limits step 3 is instructions: two or three for each pixel and row visited.
 
+#[doc(hidden)]
+pub mod tiles;
+
 use cubecl::prelude::*;
 use relief_raster::{Depth, Rect, Sample};
 
@@ -706,6 +709,7 @@ fn columns_near(
     }
 }
 
+#[allow(clippy::collapsible_if)]
 #[cube(launch_unchecked)]
 fn columns_far(
     rows: &Array<u32>,
@@ -740,29 +744,17 @@ fn columns_far(
                 let limit = greatest(&best);
                 let up = k <= block && above <= radius && above * above < limit;
                 let down = (block + k) * BLOCK < rows_there && below <= radius && below * below < limit;
-                if up && promising(minima, (block - k) * step + place, above * above, &best, stored) {
-                    visit_block(
-                        rows,
-                        step,
-                        place,
-                        block - k,
-                        middle,
-                        rows_there,
-                        &mut best,
-                        stored,
-                    );
+                // Nested, because `&&` computes both sides on a device, and a block that is not there must not be read.
+                if up {
+                    if promising(minima, (block - k) * step + place, above * above, &best, stored) {
+                        visit_block(rows, step, place, block - k, middle, rows_there, &mut best, stored);
+                    }
                 }
-                if down && promising(minima, (block + k) * step + place, below * below, &best, stored) {
-                    visit_block(
-                        rows,
-                        step,
-                        place,
-                        block + k,
-                        middle,
-                        rows_there,
-                        &mut best,
-                        stored,
-                    );
+                // Nested, because `&&` computes both sides on a device, and a block that is not there must not be read.
+                if down {
+                    if promising(minima, (block + k) * step + place, below * below, &best, stored) {
+                        visit_block(rows, step, place, block + k, middle, rows_there, &mut best, stored);
+                    }
                 }
                 going = up || down;
                 k += 1u32;

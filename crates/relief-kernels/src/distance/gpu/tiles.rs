@@ -1,0 +1,445 @@
+//! The distance on a device for radii up to 118, tile by tile in shared memory.
+//!
+//! 1. *Blocks*: the mask becomes words of 4 columns × 8 rows, one bit per pixel: byte k of a word is column k, bit r of
+//!    it row r. A margin of the radius, rounded up to 8, surrounds the output.
+//! 2. *Carries*: for each block and column, how far the nearest white pixel is above the block and below it, four
+//!    columns at once in the bytes of a word.
+//! 3. *Tiles*: a cube sweeps the blocks of its tile and of the margin left and right of it down and up, four columns at
+//!    once, which gives g, the distance along the column; then each unit takes eight pixels of a row and finds the least
+//!    dx² + g² chunk by chunk of eight columns, outwards from its own. A chunk is skipped where its least g cannot win,
+//!    and the search ends where dx² alone cannot.
+//!
+//! Columns come first, the other way round than in [`render`](super::render): their sweeps are a few operations for
+//! four pixels at once, where zeros in front of a bit take several for each, and eight neighbours of a row share what
+//! is loaded and leave in one store. Only 3/8 of a byte per pixel lie in memory between the steps.
+//!
+//! What limits: additions fused with a minimum, of which step 3 needs up to 2·radius + 1 per pixel.
+
+mod blocks;
+mod rows;
+mod tile;
+
+use std::hash::Hash;
+
+use cubecl::prelude::*;
+use relief_raster::{Depth, Rect};
+
+use super::Profile;
+use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::fused::Plane;
+use crate::fused::shape::per_word;
+
+/// The greatest radius: bytes hold radius + 1 and a block's height more without their top bit, which comparisons use.
+pub const MAX_RADIUS: u32 = 118;
+
+/// Columns of a chunk and rows of a block.
+const CHUNK: u32 = 8;
+
+/// Units of a cube.
+const UNITS: u32 = 256;
+
+/// How a tile is computed; what can be measured against alternatives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Policy {
+    /// Chunks of 8 columns in a tile's width.
+    pub chunks: u32,
+    /// Blocks of 8 rows in a tile's height, halved until the tile fits shared memory.
+    pub blocks: u32,
+    /// Up to this radius all chunks are unrolled, without the least g of each.
+    pub unrolled: u32,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            chunks: 28,
+            blocks: 8,
+            unrolled: 32,
+        }
+    }
+}
+
+/// Everything that shapes the kernel of a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    radius: u32,
+    /// Chunks left and right, blocks above and below.
+    reach: u32,
+    /// Chunks and blocks of a tile.
+    chunks: u32,
+    blocks: u32,
+    unrolled: bool,
+    /// Bits of a sample.
+    depth: u32,
+}
+
+impl Shape {
+    /// The tile of a policy, as high as fits `shared` bytes; a tile of one block does so from 4 KiB on.
+    fn new(policy: &Policy, radius: u32, depth: Depth, shared: u32) -> Self {
+        let mut shape = Self {
+            radius,
+            reach: radius.div_ceil(CHUNK),
+            chunks: policy.chunks.max(1),
+            blocks: policy.blocks.max(1),
+            unrolled: radius <= policy.unrolled,
+            depth: depth.bits(),
+        };
+        while shape.blocks > 1 && shape.shared_bytes() > shared {
+            shape.blocks = shape.blocks.div_ceil(2);
+        }
+        while shape.chunks > 1 && shape.shared_bytes() > shared {
+            shape.chunks = shape.chunks.div_ceil(2);
+        }
+        shape
+    }
+
+    /// Chunks of a tile with its margins.
+    const fn span(self) -> u32 {
+        self.chunks + 2 * self.reach
+    }
+
+    /// Rows of a tile.
+    const fn rows(self) -> u32 {
+        self.blocks * CHUNK
+    }
+
+    /// Words that hold the least g of the chunks, four rows a word.
+    const fn least_words(self) -> u32 {
+        if self.unrolled {
+            1
+        } else {
+            self.blocks * 2 * self.span()
+        }
+    }
+
+    /// Entries of the profile that shared memory holds, one a word.
+    const fn table_words(self) -> u32 {
+        if self.table_shared() {
+            self.radius * self.radius + 2
+        } else {
+            1
+        }
+    }
+
+    const fn table_shared(self) -> bool {
+        self.radius <= 31
+    }
+
+    const fn shared_bytes(self) -> u32 {
+        4 * (self.rows() * self.span() * 2 + self.least_words() + self.table_words())
+    }
+}
+
+/// The sizes of the steps' rasters.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    shape: Shape,
+    width: u32,
+    height: u32,
+    /// Tiles across and down.
+    tiles: (u32, u32),
+    /// Chunks in a row of blocks, margins included.
+    span: u32,
+    /// Rows of blocks without margins.
+    blocks: u32,
+}
+
+impl Region {
+    fn new(width: u32, height: u32, shape: Shape) -> Option<Self> {
+        if width >= 1 << 30 || height >= 1 << 30 {
+            return None;
+        }
+        let tiles = (
+            width.div_ceil(shape.chunks * CHUNK),
+            height.div_ceil(shape.rows()),
+        );
+        let region = Self {
+            shape,
+            width,
+            height,
+            tiles,
+            span: tiles.0 * shape.chunks + 2 * shape.reach,
+            blocks: tiles.1 * shape.blocks,
+        };
+        let words = u64::from(region.span) * 2 * u64::from(region.blocks + 2 * shape.reach);
+        (words < 1 << 31).then_some(region)
+    }
+
+    /// Words of the blocks, and of the carries from one side.
+    fn words(&self) -> (usize, usize) {
+        let row = self.span as usize * 2;
+        (
+            row * (self.blocks + 2 * self.shape.reach) as usize,
+            row * self.blocks as usize,
+        )
+    }
+}
+
+/// Bytes of device memory that [`render`] takes besides mask and output, or `None` where the sizes exceed 32 bits or
+/// the radius [`MAX_RADIUS`].
+#[must_use]
+pub fn scratch_bytes(gpu: &Gpu, policy: &Policy, width: u32, height: u32, radius: u32) -> Option<u64> {
+    if radius > MAX_RADIUS {
+        return None;
+    }
+    // The depth takes no part in the sizes.
+    let shape = Shape::new(policy, radius, Depth::Eight, gpu.report().shared_memory);
+    let (blocks, carries) = Region::new(width, height, shape)?.words();
+    Some((blocks as u64 + 2 * carries as u64) * 4)
+}
+
+/// Renders the pixels of `band` into the rows of `output`, `pitch` words apart; `pitch` is a multiple of 4. The mask's
+/// top-left lies at (x, y) in the same coordinates; outside it is black.
+///
+/// # Errors
+/// Where the device fails, where the radius exceeds [`MAX_RADIUS`], and where the band does not fit `output` or 32 bits.
+#[allow(clippy::too_many_arguments)]
+pub fn render(
+    gpu: &Gpu,
+    policy: &Policy,
+    mask: &Plane,
+    place: (i64, i64),
+    profile: &Profile,
+    band: Rect,
+    output: &Buffer,
+    pitch: u32,
+) -> Result<(), DeviceError> {
+    if band.is_empty() {
+        return Ok(());
+    }
+    let steps = Steps::new(gpu, policy, profile, band, output, pitch)?;
+    steps.blocks(mask, place, band)?;
+    steps.carries()?;
+    steps.tiles(profile, output, pitch)
+}
+
+/// Times each step of [`render`] with `time`: for measurements only.
+///
+/// # Errors
+/// As [`render`]; of the launches that are timed, none.
+#[doc(hidden)]
+#[allow(clippy::too_many_arguments)]
+pub fn profile_steps(
+    gpu: &Gpu,
+    policy: &Policy,
+    mask: &Plane,
+    place: (i64, i64),
+    profile: &Profile,
+    band: Rect,
+    output: &Buffer,
+    pitch: u32,
+    time: impl Fn(&dyn Fn()) -> f64,
+) -> Result<Vec<(&'static str, f64)>, DeviceError> {
+    let steps = Steps::new(gpu, policy, profile, band, output, pitch)?;
+    let run = |step: Result<(), DeviceError>| drop(step);
+    steps.blocks(mask, place, band)?;
+    steps.carries()?;
+    steps.tiles(profile, output, pitch)?;
+    Ok(vec![
+        ("blocks", time(&|| run(steps.blocks(mask, place, band)))),
+        ("carries", time(&|| run(steps.carries()))),
+        ("tiles", time(&|| run(steps.tiles(profile, output, pitch)))),
+    ])
+}
+
+struct Steps<'a> {
+    gpu: &'a Gpu,
+    region: Region,
+    blocks: Buffer,
+    above: Buffer,
+    below: Buffer,
+}
+
+/// Units of a cube of the first two steps: blocks of a row.
+const ROW: u32 = 128;
+
+impl<'a> Steps<'a> {
+    fn new(
+        gpu: &'a Gpu,
+        policy: &Policy,
+        profile: &Profile,
+        band: Rect,
+        output: &Buffer,
+        pitch: u32,
+    ) -> Result<Self, DeviceError> {
+        crate::fused::check_output(gpu, profile.depth, band, output, pitch)?;
+        let radius = profile.radius;
+        if radius > MAX_RADIUS {
+            return Err(gpu.unsupported(format!("tiles of a radius of {radius}, more than {MAX_RADIUS}")));
+        }
+        let shared = gpu.report().shared_memory;
+        let shape = Shape::new(policy, radius, profile.depth, shared);
+        let needed = shape.shared_bytes();
+        if needed > shared {
+            return Err(gpu.unsupported(format!(
+                "{needed} bytes of shared memory, of which it has {shared}"
+            )));
+        }
+        let region = Region::new(band.width() as u32, band.height() as u32, shape)
+            .ok_or_else(|| gpu.unsupported("a distance over so many pixels at once"))?;
+        let most = gpu.report().cubes.min(65_535);
+        let down = region.blocks + 2 * shape.reach;
+        if region.tiles.0 > most || (region.span * 2).div_ceil(ROW) > most || down > most {
+            return Err(gpu.unsupported("a distance over so many columns or rows at once"));
+        }
+        let (blocks, carries) = region.words();
+        Ok(Self {
+            gpu,
+            region,
+            blocks: gpu.buffer(blocks)?,
+            above: gpu.buffer(carries)?,
+            below: gpu.buffer(carries)?,
+        })
+    }
+
+    fn blocks(&self, mask: &Plane, (x, y): (i64, i64), band: Rect) -> Result<(), DeviceError> {
+        let region = &self.region;
+        let depth = region.shape.depth;
+        let margin = i64::from(region.shape.reach * CHUNK);
+        let around = Rect::between(
+            band.x() - margin,
+            band.y() - margin,
+            band.right() + margin,
+            band.bottom() + margin,
+        );
+        let there = Rect::sized(mask.width.into(), mask.height.into())
+            .translated(x, y)
+            .intersection(&around);
+        let part = blocks::Part::of(mask, (x, y), there, around, per_word(depth));
+        let aligned = part.aligned(per_word(depth));
+        let grid = CubeCount::Static(
+            (region.span * 2).div_ceil(ROW),
+            region.blocks + 2 * region.shape.reach,
+            1,
+        );
+        self.gpu
+            .launch("distance: blocks", &(depth, aligned), &self.blocks, || {
+                on_client!(self.gpu, client => {
+                    blocks_on(client, grid.clone(), mask, part, &self.blocks, region, aligned)
+                })
+            })
+    }
+
+    fn carries(&self) -> Result<(), DeviceError> {
+        let region = &self.region;
+        for (down, carries) in [(true, &self.above), (false, &self.below)] {
+            // Long enough that the blocks visited before a strip weigh little, short enough for many strips.
+            let strip = (4 * region.shape.reach).max(16);
+            let grid = CubeCount::Static((region.span * 2).div_ceil(ROW), region.blocks.div_ceil(strip), 1);
+            self.gpu.launch("distance: carries", &down, carries, || {
+                on_client!(self.gpu, client => {
+                    carries_on(client, grid.clone(), &self.blocks, carries, region, strip, down)
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    fn tiles(&self, profile: &Profile, output: &Buffer, pitch: u32) -> Result<(), DeviceError> {
+        let region = &self.region;
+        let grid = CubeCount::Static(region.tiles.0, region.tiles.1, 1);
+        self.gpu.launch(
+            "distance: tiles",
+            &region.shape,
+            output,
+            || on_client!(self.gpu, client => tiles_on(client, grid.clone(), self, profile, output, pitch)),
+        )
+    }
+}
+
+#[allow(unsafe_code)]
+fn blocks_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    mask: &Plane,
+    part: blocks::Part,
+    blocks: &Buffer,
+    region: &Region,
+    aligned: bool,
+) {
+    // SAFETY: words are written to blocks of the grid's rows and `span` × 2 columns alone, for which there is memory;
+    // words of the mask are clamped to its rows.
+    unsafe {
+        blocks::pack::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(ROW),
+            ArrayArg::from_raw_parts(mask.buffer.handle(), mask.buffer.words()),
+            ArrayArg::from_raw_parts(blocks.handle(), blocks.words()),
+            region.span * 2,
+            part.offset,
+            part.pitch,
+            part.words,
+            part.left,
+            part.right,
+            part.top,
+            part.bottom,
+            part.column,
+            region.shape.depth,
+            aligned,
+        );
+    }
+}
+
+#[allow(unsafe_code)]
+fn carries_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    blocks: &Buffer,
+    carries: &Buffer,
+    region: &Region,
+    strip: u32,
+    down: bool,
+) {
+    // SAFETY: blocks `reach` rows around those of the carries are read, which the margins hold.
+    unsafe {
+        blocks::carry::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(ROW),
+            ArrayArg::from_raw_parts(blocks.handle(), blocks.words()),
+            ArrayArg::from_raw_parts(carries.handle(), carries.words()),
+            region.span * 2,
+            region.blocks,
+            region.shape.reach,
+            region.shape.radius + 1,
+            strip,
+            down,
+        );
+    }
+}
+
+#[allow(unsafe_code)]
+fn tiles_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    steps: &Steps<'_>,
+    profile: &Profile,
+    output: &Buffer,
+    pitch: u32,
+) {
+    let region = &steps.region;
+    let samples = 8 / per_word(region.shape.depth);
+    // SAFETY: blocks and carries hold every tile with its margins; the table has an entry for every square up to
+    // radius² + 1; eight samples are written where the first lies in the band, and rows are padded to as many.
+    unsafe {
+        let pairs = |b: &Buffer| ArrayArg::from_raw_parts(b.handle(), b.words() / 2);
+        tile::render::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(UNITS),
+            2,
+            samples as usize,
+            pairs(&steps.blocks),
+            pairs(&steps.above),
+            pairs(&steps.below),
+            ArrayArg::from_raw_parts(profile.table.handle(), profile.table.words()),
+            ArrayArg::from_raw_parts(output.handle(), output.words() / samples as usize),
+            region.span,
+            pitch / samples,
+            region.width,
+            region.height,
+            region.shape,
+        );
+    }
+}
