@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::mpsc;
 
-use relief_kernels::device::{Buffer, DeviceError, Gpu, HostSamples, Reading};
+use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, HostSamples, Reading};
 use relief_kernels::fused::{self, Plane};
 use relief_raster::{Rect, Sample};
 
@@ -54,21 +54,40 @@ impl<S: Sample> Gpus<S> {
     /// Makes on the host what the plan keeps and copies it to every device.
     pub(crate) fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
         let materialised = materialised(&plan.program);
-        let mut devices = Vec::new();
-        let ids = plan.device.iter().flat_map(|device| device.ids.iter());
-        for id in ids.clone() {
-            let gpu = Gpu::open(*id).map_err(|error| failed("starting", *id, error))?;
-            devices.push((gpu, *id));
-        }
+        let ids: Vec<DeviceId> = plan
+            .device
+            .iter()
+            .flat_map(|device| device.ids.iter().copied())
+            .collect();
+        // Starting a device takes a tenth of a second: meanwhile the host makes what is kept.
+        let (host, gpus) = std::thread::scope(|scope| {
+            let open = |id: &DeviceId| {
+                let id = *id;
+                scope.spawn(move || Gpu::open(id).map_err(|error| failed("starting", id, error)))
+            };
+            let opening: Vec<_> = ids.iter().map(open).collect();
+            let host = Cpu::<S>::new(plan.clone(), images, cancel);
+            tracing::debug!("what is kept is made");
+            (
+                host,
+                opening.into_iter().map(joined).collect::<Result<Vec<_>, _>>(),
+            )
+        });
+        let (host, gpus) = (host?, gpus?);
         tracing::debug!("devices are started");
-        let host = Cpu::<S>::new(plan.clone(), images, cancel)?;
-        tracing::debug!("what is kept is made");
-        let upload = |(gpu, id): (Gpu, _)| {
-            let residents = Residents::upload(&gpu, &plan.program, host.store())
-                .map_err(|error| failed("copying pictures and cells", id, error))?;
-            Ok(Device { gpu, residents })
-        };
-        let devices = devices.into_iter().map(upload).collect::<Result<_, Error>>()?;
+        let devices = std::thread::scope(|scope| {
+            let upload = |gpu: Gpu| {
+                let (program, store) = (&plan.program, host.store());
+                scope.spawn(move || {
+                    let id = gpu.id();
+                    let residents = Residents::upload(&gpu, program, store)
+                        .map_err(|error| failed("copying pictures and cells", id, error))?;
+                    Ok(Device { gpu, residents })
+                })
+            };
+            let uploading: Vec<_> = gpus.into_iter().map(upload).collect();
+            uploading.into_iter().map(joined).collect::<Result<Vec<_>, _>>()
+        })?;
         tracing::debug!("what is kept is on the devices");
         Ok(Self {
             plan,
@@ -333,7 +352,17 @@ impl From<Error> for Failure {
     }
 }
 
-fn failed(job: &str, id: relief_kernels::device::DeviceId, error: DeviceError) -> Error {
+/// What a thread that starts or fills a device came to.
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T, Error>>) -> Result<T, Error> {
+    thread.join().unwrap_or_else(|_| {
+        Err(Error::defect(
+            Rect::EMPTY,
+            "a thread that starts a device ended early",
+        ))
+    })
+}
+
+fn failed(job: &str, id: DeviceId, error: DeviceError) -> Error {
     Error::Device {
         job: job.to_owned(),
         device: id.to_string(),
