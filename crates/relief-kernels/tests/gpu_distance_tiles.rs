@@ -163,7 +163,7 @@ fn the_mask_may_lie_anywhere() {
         (30, 9),
         (300, 0),
         (0, -400),
-        (1 << 40, 0),
+        (1 << 30, 0),
     ] {
         for radius in [9, 40] {
             let mut case = Case::new(speckled(3, 130 * 90, 300), 130, radius, rect(0, 0, 37, 21));
