@@ -23,7 +23,7 @@ pub struct Travel {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     pub(crate) length: u64,
-    pub(crate) lines: u64,
+    pub(crate) rows: u64,
     /// Pixels of a stripe and the way to the next one.
     pub(crate) stripe: (u64, u64),
     stripes: u64,
@@ -77,7 +77,7 @@ impl Path {
         };
         Ok(Self {
             length,
-            lines,
+            rows: lines,
             stripe,
             stripes,
             swath,
@@ -103,7 +103,7 @@ impl Path {
             // There are at most 2^32 passes.
             pass: pass as u32,
             pixels: left..(left + self.stripe.0).min(self.length),
-            lines: top..(top + self.swath.0).min(self.lines),
+            lines: top..(top + self.swath.0).min(self.rows),
             backwards: self.serpentine && order % 2 == 1,
         }
     }

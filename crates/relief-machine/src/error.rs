@@ -1,0 +1,142 @@
+//! What can go wrong.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::message::Code;
+
+/// Why a job could not be sent or received.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An option cannot be used.
+    #[error("{option}: {problem}")]
+    Option {
+        /// Which.
+        option: &'static str,
+        /// What is wrong and what would work.
+        problem: String,
+    },
+    /// The address is none.
+    #[error(
+        "'{address}' is no address; tcp://HOST:PORT, tls://HOST:PORT, unix:/PATH or file:/PATH is expected"
+    )]
+    Address {
+        /// What was given.
+        address: String,
+    },
+    /// There is no connection.
+    #[error("no connection to {address}")]
+    Connect {
+        /// Where to.
+        address: String,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// The connection was lost and could not be had again.
+    #[error("the connection to {address} was lost and did not come back")]
+    Lost {
+        /// Where to.
+        address: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The other side ended the connection with a reason.
+    #[error("{address} refused: {text} ({code:?})")]
+    Refused {
+        /// Who.
+        address: String,
+        /// The code.
+        code: Code,
+        /// In its words.
+        text: String,
+    },
+    /// The machine says less than it said before.
+    #[error(
+        "the machine says that line {next} comes next, it had acknowledged {executed} executed lines before"
+    )]
+    Backwards {
+        /// What it says now.
+        next: u64,
+        /// What it had said.
+        executed: u64,
+    },
+    /// A file cannot be read or written.
+    #[error("{action} {}", path.display())]
+    File {
+        /// What was tried: "cannot write".
+        action: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// A manifest cannot be used.
+    #[error("the manifest {}: {problem}", path.display())]
+    Manifest {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Something is not what the job began with.
+    #[error("{what} changed: it has the digest {found} now, the job began with {expected}")]
+    Changed {
+        /// The design, a picture, a table.
+        what: String,
+        /// The digest now.
+        found: String,
+        /// The digest then.
+        expected: String,
+    },
+    /// A file is not what was executed.
+    #[error("lines {first} to {end} differ: the file has the digest {found}, the job has {expected}")]
+    Differs {
+        /// The first line of the band.
+        first: u64,
+        /// One past its last.
+        end: u64,
+        /// The digest of the file's band.
+        found: String,
+        /// That of the job's.
+        expected: String,
+    },
+    /// TLS cannot be set up.
+    #[error("TLS: {problem}")]
+    Tls {
+        /// What is wrong.
+        problem: String,
+    },
+    /// A line is longer than a frame.
+    #[error("a line of {bytes} bytes does not fit in a frame of {limit}; choose stripes")]
+    Line {
+        /// The bytes of a line.
+        bytes: u64,
+        /// What fits.
+        limit: u64,
+    },
+    /// The job was stopped.
+    #[error("the job was stopped after {executed} executed lines")]
+    Stopped {
+        /// Lines executed.
+        executed: u64,
+    },
+    /// The machine failed.
+    #[error("the machine failed: {problem}")]
+    Machine {
+        /// How.
+        problem: String,
+    },
+    /// The system has no random numbers.
+    #[error("the system gives no random numbers")]
+    Random,
+    /// Lines could not be made.
+    #[error(transparent)]
+    Scan(#[from] relief_scan::Error),
+    /// A thread could not be started, or ended with a panic: a defect.
+    #[error("a thread failed: {0}")]
+    Thread(String),
+}

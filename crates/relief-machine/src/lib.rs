@@ -1,0 +1,29 @@
+//! Streams the lines of a job to a machine controller: ordered, acknowledged, resumable.
+//!
+//! [`send`] is the sender, [`Receiver`] the reference receiver, which can emulate a machine. [`Manifest`] is what a
+//! job is and how far it has come. The protocol is described in `docs/protocol.md`; [`frame`] and [`message`] hold
+//! its words.
+
+mod address;
+mod bands;
+mod error;
+pub mod frame;
+mod journal;
+mod manifest;
+pub mod message;
+mod receiver;
+mod record;
+mod secret;
+mod sender;
+mod tls;
+mod transport;
+
+pub use address::Address;
+pub use bands::{Band, Cut};
+pub use error::Error;
+pub use manifest::{Input, Manifest, ManifestLock, NamedInput, Region, SCHEMA, digest_file};
+pub use receiver::{Machine, Pace, Received, Receiver, ReceiverOptions};
+pub use record::Record;
+pub use secret::Secret;
+pub use sender::{Control, Progress, SenderOptions, Sent, send};
+pub use tls::{Acceptor, Pin};

@@ -1,0 +1,519 @@
+//! What the payloads of control frames hold. All numbers are little-endian; a payload may be longer than described,
+//! which leaves room for later versions.
+
+use relief_scan::{BitOrder, Bits, ByteOrder, Encoding, Packing, Polarity, Program};
+
+use crate::frame::{Kind, MAX_LINES};
+
+/// The version of the protocol.
+pub const VERSION: u16 = 1;
+
+/// Why a connection ends; what [`Refusal::code`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Code {
+    /// The versions differ.
+    Version = 1,
+    /// A frame or its payload makes no sense.
+    Malformed = 2,
+    /// A checksum is wrong.
+    Checksum = 3,
+    /// A frame is not the next one.
+    Sequence = 4,
+    /// Another sender drives the machine.
+    Busy = 5,
+    /// The machine has begun another job.
+    OtherJob = 6,
+    /// The machine cannot execute such lines.
+    Unsupported = 7,
+    /// A line does not fit in the machine's buffer.
+    TooLarge = 8,
+    /// The secret is wrong or missing.
+    Unauthorised = 9,
+    /// What was executed cannot be recorded.
+    Storage = 10,
+    /// Someone aborted the job.
+    Aborted = 11,
+    /// The machine has a fault.
+    Fault = 12,
+    /// More was sent than the credit allows.
+    Credit = 13,
+    /// Nothing was heard for too long.
+    Silence = 14,
+    /// A code of a later version.
+    Unknown = 0xFFFF,
+}
+
+impl Code {
+    const ALL: [Self; 14] = [
+        Self::Version,
+        Self::Malformed,
+        Self::Checksum,
+        Self::Sequence,
+        Self::Busy,
+        Self::OtherJob,
+        Self::Unsupported,
+        Self::TooLarge,
+        Self::Unauthorised,
+        Self::Storage,
+        Self::Aborted,
+        Self::Fault,
+        Self::Credit,
+        Self::Silence,
+    ];
+
+    fn of(code: u16) -> Self {
+        Self::ALL
+            .into_iter()
+            .find(|known| *known as u16 == code)
+            .unwrap_or(Self::Unknown)
+    }
+
+    /// Whether a new connection may do better: damage on the way or a machine that is not ready, not a decision.
+    #[must_use]
+    pub const fn is_passing(self) -> bool {
+        matches!(
+            self,
+            Self::Checksum | Self::Sequence | Self::Malformed | Self::Silence | Self::Fault
+        )
+    }
+}
+
+/// Reads fields from the front of a payload.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    fn u8(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+}
+
+/// The payload of [`Kind::Hello`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The version of the sender.
+    pub version: u16,
+    /// Random.
+    pub nonce: [u8; 32],
+}
+
+/// The payload of [`Kind::Welcome`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Welcome {
+    /// The version of the receiver.
+    pub version: u16,
+    /// Whether the receiver asks for a proof and gives its own.
+    pub secret: bool,
+    /// Random.
+    pub nonce: [u8; 32],
+    /// HMAC-SHA-256 by the secret of "relief receiver", the sender's nonce and this one; zeros without a secret.
+    pub proof: [u8; 32],
+}
+
+/// The payload of [`Kind::Job`]: what the lines are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Names the job: the same design, tables, scan and pictures.
+    pub id: [u8; 32],
+    /// Names the sender: of two senders with the same token the later replaces the earlier.
+    pub token: [u8; 16],
+    /// The first line that the sender does not know to be executed.
+    pub from: u64,
+    /// All lines of the job.
+    pub lines: u64,
+    /// Samples of a line.
+    pub samples: u64,
+    /// Channels of a position.
+    pub channels: u32,
+    /// Passes; each has as many lines.
+    pub passes: u32,
+    /// Bytes of a line, or the most of one where lines are runs.
+    pub line_bytes: u32,
+    /// The side of a pixel in picometres; 0 where unknown.
+    pub pixel: u64,
+    /// Columns of the raster.
+    pub width: u64,
+    /// Rows of the raster.
+    pub height: u64,
+    /// How samples are packed.
+    pub packing: Packing,
+    /// Whether lines are runs.
+    pub run_length: bool,
+    /// BLAKE3 of the design file.
+    pub design: [u8; 32],
+    /// BLAKE3 of the scan program.
+    pub scan: [u8; 32],
+    /// BLAKE3 of the material table; zeros without one.
+    pub material: [u8; 32],
+    /// BLAKE3 of the machine table; zeros without one.
+    pub machine: [u8; 32],
+}
+
+impl Job {
+    /// The job of a program; `pictures` stands for the pictures that the design reads.
+    #[must_use]
+    pub fn new(program: &Program, design: [u8; 32], pictures: [u8; 32], token: [u8; 16]) -> Self {
+        let table = |table: &Option<relief_scan::Table>| {
+            table.as_ref().map_or([0; 32], |table| *table.digest().as_bytes())
+        };
+        let raster = program.raster();
+        let scan = *program.digest().as_bytes();
+        let id = *blake3::hash(&[design, pictures, scan].concat()).as_bytes();
+        Self {
+            id,
+            token,
+            from: 0,
+            lines: program.lines(),
+            samples: program.samples(),
+            channels: program.channels(),
+            passes: program.passes(),
+            // A line that is longer than a frame is refused before the start.
+            line_bytes: u32::try_from(program.encoding().most()).unwrap_or(u32::MAX),
+            pixel: raster.pixel.unwrap_or(0),
+            width: raster.width,
+            height: raster.height,
+            packing: program.scan().packing,
+            run_length: matches!(program.encoding(), Encoding::Runs(_)),
+            design,
+            scan,
+            material: table(&program.tables().material),
+            machine: table(&program.tables().machine),
+        }
+    }
+}
+
+/// The payload of [`Kind::Accept`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accept {
+    /// Lines executed: all before this one.
+    pub executed: u64,
+    /// The line that must come next.
+    pub next: u64,
+    /// Bytes of payload of lines that may be sent on this connection.
+    pub credit: u64,
+    /// The most bytes of payload of one frame of lines.
+    pub largest: u32,
+    /// Milliseconds of silence after which the receiver ends the connection.
+    pub silence: u32,
+}
+
+/// What the machine does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Activity {
+    /// It waits for lines.
+    Waiting = 0,
+    /// It executes.
+    Running = 1,
+    /// It was paused.
+    Paused = 2,
+    /// It has executed all lines.
+    Done = 3,
+    /// It has dropped what was not executed.
+    Aborted = 4,
+}
+
+/// The payload of [`Kind::Status`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Lines executed: all before this one.
+    pub executed: u64,
+    /// Lines received: all before this one.
+    pub received: u64,
+    /// Bytes of payload of lines that may be sent on this connection, all that were sent counted.
+    pub credit: u64,
+    /// Bytes received and not executed.
+    pub buffered: u64,
+    /// How often the machine had nothing to execute since the job began.
+    pub underruns: u32,
+    /// What it does.
+    pub activity: Activity,
+}
+
+/// The payload of [`Kind::Error`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Why.
+    pub code: Code,
+    /// In words; UTF-8, at most 1 024 bytes.
+    pub text: String,
+}
+
+/// A payload that can be written and read.
+pub trait Message: Sized {
+    /// The kind of frame that carries it.
+    const KIND: Kind;
+
+    /// Its bytes.
+    fn encode(&self) -> Vec<u8>;
+
+    /// Reads it; `None` where it is too short or a number is out of range.
+    fn decode(bytes: &[u8]) -> Option<Self>;
+}
+
+impl Message for Hello {
+    const KIND: Kind = Kind::Hello;
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = self.version.to_le_bytes().to_vec();
+        bytes.extend_from_slice(&[0, 0]);
+        bytes.extend_from_slice(&self.nonce);
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        let version = fields.u16()?;
+        fields.u16()?;
+        Some(Self {
+            version,
+            nonce: fields.array()?,
+        })
+    }
+}
+
+impl Message for Welcome {
+    const KIND: Kind = Kind::Welcome;
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = self.version.to_le_bytes().to_vec();
+        bytes.extend_from_slice(&u16::from(self.secret).to_le_bytes());
+        bytes.extend_from_slice(&self.nonce);
+        bytes.extend_from_slice(&self.proof);
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        let (version, flags) = (fields.u16()?, fields.u16()?);
+        Some(Self {
+            version,
+            secret: flags & 1 == 1,
+            nonce: fields.array()?,
+            proof: fields.array()?,
+        })
+    }
+}
+
+impl Message for Job {
+    const KIND: Kind = Kind::Job;
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = [self.id.as_slice(), &self.token].concat();
+        for number in [self.from, self.lines, self.samples] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        for number in [self.channels, self.passes, self.line_bytes] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        for number in [self.pixel, self.width, self.height] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        let bits = match self.packing.bits {
+            Bits::One => 1,
+            Bits::Eight => 8,
+            Bits::Sixteen => 16,
+        };
+        let flags = u8::from(self.packing.bit_order == BitOrder::LeastFirst)
+            | u8::from(self.packing.byte_order == ByteOrder::Big) << 1
+            | u8::from(self.packing.polarity == Polarity::Inverted) << 2
+            | u8::from(self.run_length) << 3;
+        bytes.extend_from_slice(&[bits, flags, 0, 0]);
+        for digest in [self.design, self.scan, self.material, self.machine] {
+            bytes.extend_from_slice(&digest);
+        }
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        let (id, token) = (fields.array()?, fields.array()?);
+        let [from, lines, samples] = [fields.u64()?, fields.u64()?, fields.u64()?];
+        let [channels, passes, line_bytes] = [fields.u32()?, fields.u32()?, fields.u32()?];
+        let [pixel, width, height] = [fields.u64()?, fields.u64()?, fields.u64()?];
+        let bits = match fields.u8()? {
+            1 => Bits::One,
+            8 => Bits::Eight,
+            16 => Bits::Sixteen,
+            _ => return None,
+        };
+        let flags = fields.u8()?;
+        fields.u16()?;
+        let packing = Packing {
+            bits,
+            bit_order: if flags & 1 == 0 {
+                BitOrder::MostFirst
+            } else {
+                BitOrder::LeastFirst
+            },
+            byte_order: if flags & 2 == 0 {
+                ByteOrder::Little
+            } else {
+                ByteOrder::Big
+            },
+            polarity: if flags & 4 == 0 {
+                Polarity::Normal
+            } else {
+                Polarity::Inverted
+            },
+        };
+        let job = Self {
+            id,
+            token,
+            from,
+            lines,
+            samples,
+            channels,
+            passes,
+            line_bytes,
+            pixel,
+            width,
+            height,
+            packing,
+            run_length: flags & 8 != 0,
+            design: fields.array()?,
+            scan: fields.array()?,
+            material: fields.array()?,
+            machine: fields.array()?,
+        };
+        let sound = lines > 0 && from <= lines && line_bytes > 0 && line_bytes as usize <= MAX_LINES;
+        sound.then_some(job)
+    }
+}
+
+impl Message for Accept {
+    const KIND: Kind = Kind::Accept;
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for number in [self.executed, self.next, self.credit] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        for number in [self.largest, self.silence] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        let [executed, next, credit] = [fields.u64()?, fields.u64()?, fields.u64()?];
+        let accept = Self {
+            executed,
+            next,
+            credit,
+            largest: fields.u32()?,
+            silence: fields.u32()?,
+        };
+        (executed <= next && accept.largest > 0).then_some(accept)
+    }
+}
+
+impl Message for Status {
+    const KIND: Kind = Kind::Status;
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for number in [self.executed, self.received, self.credit, self.buffered] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.extend_from_slice(&self.underruns.to_le_bytes());
+        bytes.extend_from_slice(&[self.activity as u8, 0, 0, 0]);
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        let [executed, received, credit, buffered] =
+            [fields.u64()?, fields.u64()?, fields.u64()?, fields.u64()?];
+        let underruns = fields.u32()?;
+        let activity = match fields.u8()? {
+            0 => Activity::Waiting,
+            1 => Activity::Running,
+            2 => Activity::Paused,
+            3 => Activity::Done,
+            4 => Activity::Aborted,
+            _ => return None,
+        };
+        let status = Self {
+            executed,
+            received,
+            credit,
+            buffered,
+            underruns,
+            activity,
+        };
+        (executed <= received).then_some(status)
+    }
+}
+
+impl Message for Refusal {
+    const KIND: Kind = Kind::Error;
+
+    fn encode(&self) -> Vec<u8> {
+        let mut text = self.text.as_str();
+        while text.len() > 1_024 {
+            text = text
+                .char_indices()
+                .next_back()
+                .map_or("", |(end, _)| &text[..end]);
+        }
+        [&(self.code as u16).to_le_bytes(), text.as_bytes()].concat()
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        let code = Code::of(fields.u16()?);
+        let text = &fields.0[..fields.0.len().min(1_024)];
+        // What comes off the wire is shown on terminals.
+        let text = String::from_utf8_lossy(text)
+            .chars()
+            .filter(|c| !c.is_control())
+            .collect();
+        Some(Self { code, text })
+    }
+}
+
+/// The lines in the payload of a frame of lines: where each ends. `None` where `count` and the payload do not fit
+/// each other or the job.
+#[must_use]
+pub fn lines<'a>(job: &Job, count: u32, payload: &'a [u8]) -> Option<(&'a [u8], Vec<usize>)> {
+    let (most, count) = (job.line_bytes as usize, count as usize);
+    if count == 0 {
+        return None;
+    }
+    if !job.run_length {
+        let fits = count.checked_mul(most) == Some(payload.len());
+        return fits.then(|| (payload, (1..=count).map(|line| line * most).collect()));
+    }
+    let (lengths, bytes) = payload.split_at_checked(count.checked_mul(4)?)?;
+    let mut ends = Vec::with_capacity(count);
+    let mut end = 0_usize;
+    for length in lengths.as_chunks::<4>().0 {
+        let length = u32::from_le_bytes(*length) as usize;
+        if length == 0 || length > most {
+            return None;
+        }
+        end = end.checked_add(length)?;
+        ends.push(end);
+    }
+    (end == bytes.len()).then_some((bytes, ends))
+}

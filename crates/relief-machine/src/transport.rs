@@ -1,0 +1,259 @@
+//! Sockets: TCP, Unix and TLS over TCP, each as a half that reads, a half that writes and a way to cut both.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
+#[cfg(unix)]
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Error;
+use crate::address::Address;
+use crate::tls::{self, Acceptor, Pin};
+
+/// A socket of either family.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Tcp(TcpStream),
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+impl Socket {
+    /// Gives up on a peer that neither reads nor writes for so long.
+    fn bound(&self, silence: Duration) -> io::Result<()> {
+        match self {
+            Self::Tcp(socket) => {
+                socket.set_nodelay(true)?;
+                socket.set_read_timeout(Some(silence))?;
+                socket.set_write_timeout(Some(silence))
+            }
+            #[cfg(unix)]
+            Self::Unix(socket) => {
+                socket.set_read_timeout(Some(silence))?;
+                socket.set_write_timeout(Some(silence))
+            }
+        }
+    }
+
+    fn shutdown(&self) {
+        // The peer may have gone already.
+        let _ = match self {
+            Self::Tcp(socket) => socket.shutdown(Shutdown::Both),
+            #[cfg(unix)]
+            Self::Unix(socket) => socket.shutdown(Shutdown::Both),
+        };
+    }
+}
+
+/// One end of a socket that is shared by threads.
+#[derive(Clone, Debug)]
+pub(crate) struct Half(pub(crate) Arc<Socket>);
+
+impl Read for Half {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &*self.0 {
+            Socket::Tcp(socket) => (&*socket).read(buffer),
+            #[cfg(unix)]
+            Socket::Unix(socket) => (&*socket).read(buffer),
+        }
+    }
+}
+
+impl Write for Half {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match &*self.0 {
+            Socket::Tcp(socket) => (&*socket).write(buffer),
+            #[cfg(unix)]
+            Socket::Unix(socket) => (&*socket).write(buffer),
+        }
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        match &*self.0 {
+            Socket::Tcp(socket) => (&*socket).write_vectored(slices),
+            #[cfg(unix)]
+            Socket::Unix(socket) => (&*socket).write_vectored(slices),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Cuts a connection, from any thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Closer(Arc<Socket>);
+
+impl Closer {
+    pub(crate) fn close(&self) {
+        self.0.shutdown();
+    }
+}
+
+/// A connection whose halves may be used by two threads.
+pub(crate) struct Connection {
+    pub(crate) reader: Box<dyn Read + Send>,
+    pub(crate) writer: Box<dyn Write + Send>,
+    pub(crate) closer: Closer,
+}
+
+impl Connection {
+    fn plain(socket: Arc<Socket>) -> Self {
+        Self {
+            reader: Box::new(Half(socket.clone())),
+            writer: Box::new(Half(socket.clone())),
+            closer: Closer(socket),
+        }
+    }
+}
+
+/// Connects to a machine.
+pub(crate) fn connect(address: &Address, pin: Option<&Pin>, silence: Duration) -> Result<Connection, Error> {
+    let failed = |source| Error::Connect {
+        address: address.to_string(),
+        source,
+    };
+    let tcp = |host: &str| -> io::Result<Arc<Socket>> {
+        let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+        for resolved in host.to_socket_addrs()? {
+            match TcpStream::connect_timeout(&resolved, silence) {
+                Ok(socket) => return Ok(Arc::new(Socket::Tcp(socket))),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    };
+    let socket = match address {
+        Address::Tcp(host) | Address::Tls(host) => tcp(host).map_err(failed)?,
+        #[cfg(unix)]
+        Address::Unix(path) => Arc::new(Socket::Unix(UnixStream::connect(path).map_err(failed)?)),
+        #[cfg(not(unix))]
+        Address::Unix(_) => return Err(failed(io::ErrorKind::Unsupported.into())),
+        Address::File(_) => return Err(failed(io::ErrorKind::InvalidInput.into())),
+    };
+    socket.bound(silence).map_err(failed)?;
+    if !matches!(address, Address::Tls(_)) {
+        return Ok(Connection::plain(socket));
+    }
+    let Some(pin) = pin else {
+        let problem = "the fingerprint of the machine's certificate is needed to know that it is the machine";
+        return Err(Error::Tls {
+            problem: problem.to_owned(),
+        });
+    };
+    let (reader, writer) = tls::connect(&socket, pin).map_err(failed)?;
+    Ok(Connection {
+        reader: Box::new(reader),
+        writer: Box::new(writer),
+        closer: Closer(socket),
+    })
+}
+
+/// Waits for connections.
+pub(crate) struct Listener {
+    socket: Listening,
+    address: Address,
+    acceptor: Option<Acceptor>,
+    silence: Duration,
+}
+
+enum Listening {
+    Tcp(TcpListener),
+    #[cfg(unix)]
+    Unix(UnixListener, PathBuf),
+}
+
+impl Listener {
+    pub(crate) fn bind(
+        address: &Address,
+        acceptor: Option<Acceptor>,
+        silence: Duration,
+    ) -> Result<Self, Error> {
+        let failed = |source| Error::Connect {
+            address: address.to_string(),
+            source,
+        };
+        let (socket, bound) = match address {
+            Address::Tcp(host) | Address::Tls(host) => {
+                let socket = TcpListener::bind(host.as_str()).map_err(failed)?;
+                let bound = socket.local_addr().map_err(failed)?.to_string();
+                let bound = if acceptor.is_some() {
+                    Address::Tls(bound)
+                } else {
+                    Address::Tcp(bound)
+                };
+                (Listening::Tcp(socket), bound)
+            }
+            #[cfg(unix)]
+            Address::Unix(path) => {
+                // A socket that a killed receiver left behind, which nobody answers.
+                if UnixStream::connect(path)
+                    .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+                {
+                    let _ = std::fs::remove_file(path);
+                }
+                let socket = UnixListener::bind(path).map_err(failed)?;
+                (Listening::Unix(socket, path.clone()), address.clone())
+            }
+            _ => return Err(failed(io::ErrorKind::Unsupported.into())),
+        };
+        Ok(Self {
+            socket,
+            address: bound,
+            acceptor,
+            silence,
+        })
+    }
+
+    /// Where it listens, with the port that the system chose where 0 was asked for.
+    pub(crate) const fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// The next socket; TLS is left to [`secure`](Self::secure), because it waits for the peer.
+    pub(crate) fn accept(&self) -> io::Result<Arc<Socket>> {
+        let socket = match &self.socket {
+            Listening::Tcp(socket) => Socket::Tcp(socket.accept()?.0),
+            #[cfg(unix)]
+            Listening::Unix(socket, _) => Socket::Unix(socket.accept()?.0),
+        };
+        socket.bound(self.silence)?;
+        Ok(Arc::new(socket))
+    }
+
+    pub(crate) fn secure(&self, socket: Arc<Socket>) -> io::Result<Connection> {
+        match &self.acceptor {
+            None => Ok(Connection::plain(socket)),
+            Some(acceptor) => {
+                let (reader, writer) = acceptor.accept(&socket)?;
+                Ok(Connection {
+                    reader: Box::new(reader),
+                    writer: Box::new(writer),
+                    closer: Closer(socket),
+                })
+            }
+        }
+    }
+
+    /// Wakes a thread that waits in [`accept`](Self::accept).
+    pub(crate) fn wake(&self) {
+        let _ = match &self.address {
+            Address::Tcp(host) | Address::Tls(host) => TcpStream::connect(host).map(drop),
+            #[cfg(unix)]
+            Address::Unix(path) => UnixStream::connect(path).map(drop),
+            _ => Ok(()),
+        };
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Listening::Unix(_, path) = &self.socket {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
