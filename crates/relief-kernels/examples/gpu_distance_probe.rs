@@ -156,7 +156,8 @@ impl Probe {
             .into_iter()
             .chain(near((0, 0)))
             .chain(near((side - 20, side - 20)))
-            .chain(near((side / 2 / 224 * 224 - 10, side / 2 / 64 * 64 - 10)));
+            .chain(near((side / 2 / 224 * 224 - 10, side / 2 / 64 * 64 - 10)))
+            .filter(|(x, y)| (0..side).contains(x) && (0..side).contains(y));
         let reach = i64::from(radius);
         for (x, y) in places {
             let mut nearest = None;
