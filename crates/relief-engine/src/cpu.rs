@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::iter::ParallelIterator;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use relief_kernels::uniform;
 use relief_raster::{Rect, Sample, ViewMut};
@@ -98,26 +98,29 @@ impl<S: Sample> Cpu<S> {
             store: &self.store,
             cancel,
         };
-        let tiles = cut(out, rect, width, height);
+        // Halved again and again rather than listed: a wide band has millions of small tiles.
+        let pieces = rayon::iter::split((rect, out), |piece| halve(piece, width, height));
         self.pool.install(|| {
-            tiles.into_par_iter().try_for_each(|(rect, mut out)| {
-                cancel.check()?;
-                let worker = rayon::current_thread_index().unwrap_or(0);
-                let mut scratch = self.scratch[worker]
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner);
-                let computed = catch_unwind(AssertUnwindSafe(|| {
-                    let filled = if anew {
-                        reader.compute(node, rect, out.reborrow(), &mut scratch)
-                    } else {
-                        reader.read(node, rect, out.reborrow(), &mut scratch)
-                    };
-                    filled.map(|filled: Filled<S>| filled.write(out))
-                }));
-                computed.unwrap_or_else(|panic| {
-                    Err(Error::Panic {
-                        rect: describe(rect),
-                        message: message(panic.as_ref()),
+            pieces.try_for_each(|piece| {
+                each_tile(piece, width, height, &mut |rect, mut out| {
+                    cancel.check()?;
+                    let worker = rayon::current_thread_index().unwrap_or(0);
+                    let mut scratch = self.scratch[worker]
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner);
+                    let computed = catch_unwind(AssertUnwindSafe(|| {
+                        let filled = if anew {
+                            reader.compute(node, rect, out.reborrow(), &mut scratch)
+                        } else {
+                            reader.read(node, rect, out.reborrow(), &mut scratch)
+                        };
+                        filled.map(|filled: Filled<S>| filled.write(out))
+                    }));
+                    computed.unwrap_or_else(|panic| {
+                        Err(Error::Panic {
+                            rect: describe(rect),
+                            message: message(panic.as_ref()),
+                        })
                     })
                 })
             })
@@ -217,25 +220,51 @@ fn plane<S: Sample>(rect: Rect, samples: Vec<S>) -> Plane<S> {
     plane
 }
 
-/// The tiles of a rectangle, each with its part of `out`.
-fn cut<S>(out: ViewMut<'_, S>, rect: Rect, width: usize, height: usize) -> Vec<(Rect, ViewMut<'_, S>)> {
-    let mut tiles = Vec::with_capacity(out.width().div_ceil(width) * out.height().div_ceil(height));
-    let (mut below, mut y) = (out, rect.y());
-    while below.height() > 0 {
-        let rows = height.min(below.height());
-        let (row, rest) = below.split_rows(rows);
-        let bottom = y + rows as i64;
-        let (mut right, mut x) = (row, rect.x());
-        while right.width() > 0 {
-            let columns = width.min(right.width());
-            let (tile, rest) = right.split_columns(columns);
-            let end = x + columns as i64;
-            tiles.push((Rect::between(x, y, end, bottom), tile));
-            (right, x) = (rest, end);
-        }
-        (below, y) = (rest, bottom);
+/// A rectangle with the memory of its samples.
+type Piece<'a, S> = (Rect, ViewMut<'a, S>);
+
+/// The two halves of a piece, whole tiles each, rows before columns; or the piece, where it is one tile.
+fn halve<S>((rect, out): Piece<'_, S>, width: usize, height: usize) -> (Piece<'_, S>, Option<Piece<'_, S>>) {
+    let (rows, columns) = (out.height().div_ceil(height), out.width().div_ceil(width));
+    let (x, y, right, bottom) = (rect.x(), rect.y(), rect.right(), rect.bottom());
+    if rows > 1 {
+        let at = rows / 2 * height;
+        let (above, below) = out.split_rows(at);
+        let middle = y + at as i64;
+        let halves = (
+            Rect::between(x, y, right, middle),
+            Rect::between(x, middle, right, bottom),
+        );
+        ((halves.0, above), Some((halves.1, below)))
+    } else if columns > 1 {
+        let at = columns / 2 * width;
+        let (before, after) = out.split_columns(at);
+        let middle = x + at as i64;
+        let halves = (
+            Rect::between(x, y, middle, bottom),
+            Rect::between(middle, y, right, bottom),
+        );
+        ((halves.0, before), Some((halves.1, after)))
+    } else {
+        ((rect, out), None)
     }
-    tiles
+}
+
+/// Calls `work` with every tile of a piece, one after the other.
+fn each_tile<'a, S>(
+    piece: Piece<'a, S>,
+    width: usize,
+    height: usize,
+    work: &mut impl FnMut(Rect, ViewMut<'a, S>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    match halve(piece, width, height) {
+        ((rect, _), None) if rect.is_empty() => Ok(()),
+        ((rect, out), None) => work(rect, out),
+        (first, Some(second)) => {
+            each_tile(first, width, height, work)?;
+            each_tile(second, width, height, work)
+        }
+    }
 }
 
 /// Memory of zeros, or an error where the system has none.

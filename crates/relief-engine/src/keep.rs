@@ -16,7 +16,7 @@ const WORTH_CACHING: u64 = 6;
 const WORTH_A_CELL: u128 = 2;
 
 /// The most samples of one cell: making it must not delay the first band.
-const LARGEST_CELL: u128 = 1 << 24;
+pub(crate) const LARGEST_CELL: u128 = 1 << 24;
 
 /// Decides what is kept, for reading `region` of the root, with at most `budget` bytes for cells and whole nodes.
 pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {

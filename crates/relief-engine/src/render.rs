@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use relief_kernels::device::DeviceId;
 use relief_raster::{Depth, Rect, Sample};
 
 use crate::Error;
@@ -110,6 +111,14 @@ impl<S: Sample> Typed<S> {
         }
     }
 
+    fn device_memory(&self) -> Vec<(DeviceId, u64)> {
+        match self {
+            Self::Cpu(_) => Vec::new(),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.memory(),
+        }
+    }
+
     fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
         match self {
             Self::Cpu(cpu) => cpu.fill(rect, out, cancel),
@@ -158,6 +167,16 @@ impl Renderer {
         match &self.device {
             Device::Eight(cpu) => cpu.plan(),
             Device::Sixteen(cpu) => cpu.plan(),
+        }
+    }
+
+    /// The GPUs, and the most bytes of buffers that each has held so far: never more than
+    /// [`DevicePlan::bytes`](crate::DevicePlan::bytes) for one job at a time. Empty on the CPU.
+    #[must_use]
+    pub fn device_memory(&self) -> Vec<(DeviceId, u64)> {
+        match &self.device {
+            Device::Eight(device) => device.device_memory(),
+            Device::Sixteen(device) => device.device_memory(),
         }
     }
 

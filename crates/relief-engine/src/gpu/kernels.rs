@@ -1,14 +1,16 @@
 //! Nodes that a kernel of their own computes.
 
 use relief_kernels::device::{Buffer, Gpu};
+use relief_kernels::distance;
 use relief_kernels::fused::{self, Expression};
-use relief_kernels::{distance, lattice};
+use relief_kernels::lattice::{self, Blend};
 use relief_raster::{Rect, Sample};
 
 use super::Failure;
 use super::stages::Builder;
 use crate::Error;
 use crate::nodes::lattice::Lattice;
+use crate::nodes::repeat::Repeat;
 use crate::program::Step;
 
 /// The samples `need` of the distance that is node `index`.
@@ -63,6 +65,47 @@ pub(super) fn lattice<S: Sample>(
         v: node.v,
     };
     Ok(lattice::gpu::render(gpu, &lattice, need, buffer, pitch)?)
+}
+
+/// The samples `need` of a repeat whose cell does not lie on the device: copies that do not overlap, of which each
+/// pixel has the greatest sample.
+pub(super) fn repeat<S: Sample>(
+    gpu: &Gpu,
+    builder: &Builder<'_>,
+    step: &Step,
+    node: &Repeat,
+    need: Rect,
+    (buffer, pitch): (&Buffer, u32),
+) -> Result<(), Failure> {
+    let link = &step.links[0];
+    let Some((pattern, rect)) = builder.plane(link.node) else {
+        return Err(Error::defect(need, "the pattern of a repeat is not on the device").into());
+    };
+    let (width, height) = (u64::from(pattern.width), u64::from(pattern.height));
+    let place = (link.extent.x() + rect.x(), link.extent.y() + rect.y());
+    let (step_x, x) = nearest(node.step_x, place.0, width, (need.x(), need.right()));
+    let (step_y, y) = nearest(node.step_y, place.1, height, (need.y(), need.bottom()));
+    let lattice = lattice::gpu::Lattice {
+        pattern,
+        depth: S::DEPTH,
+        blend: Blend::Max,
+        offset: (x, y),
+        u: (step_x, 0),
+        v: (0, step_y),
+    };
+    Ok(lattice::gpu::render(gpu, &lattice, need, buffer, pitch)?)
+}
+
+/// A step and an offset with the same copies of `length` pixels between `from` and `to` along one axis. Where at most
+/// one of them is there, the step is no longer than it has to be: that of the design may exceed 32 bits.
+fn nearest(step: u64, offset: i64, length: u64, (from, to): (i64, i64)) -> (i64, i64) {
+    let (step, length) = (step.cast_signed(), length.cast_signed());
+    let enough = to - from + length;
+    if step <= enough {
+        return (step, offset);
+    }
+    let last = offset + (to - 1 - offset).div_euclid(step) * step;
+    (enough, last.max(from - length))
 }
 
 /// The words of scratch that a distance of this size takes on a device.

@@ -12,6 +12,7 @@ mod store;
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 
 use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, HostSamples, Reading};
@@ -25,7 +26,7 @@ use store::{Residents, row_words};
 
 use crate::Error;
 use crate::cancel::Cancel;
-use crate::cpu::Cpu;
+use crate::cpu::{Cpu, message};
 use crate::error::describe;
 use crate::nodes::Kind;
 use crate::plan::Plan;
@@ -101,6 +102,12 @@ impl<S: Sample> Gpus<S> {
         &self.plan
     }
 
+    /// The devices, and the most bytes of buffers that each has held so far.
+    pub(crate) fn memory(&self) -> Vec<(DeviceId, u64)> {
+        let memory = |device: &Device| (device.gpu.id(), device.gpu.peak());
+        self.devices.iter().map(memory).collect()
+    }
+
     /// Computes `rect`, in coordinates of the streamed raster, into `out`, packed.
     pub(crate) fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
         let device = self
@@ -148,7 +155,11 @@ impl<S: Sample> Gpus<S> {
                 std::thread::Builder::new()
                     .name(format!("relief-{}-{number}", device.gpu.id()))
                     .spawn_scoped(scope, move || {
-                        if let Err(error) = self.drive(device, mine, plan.depth, &send, stop, cancel) {
+                        let drive = || self.drive(device, mine, plan.depth, &send, stop, cancel);
+                        let driven = catch_unwind(AssertUnwindSafe(drive)).unwrap_or_else(|panic| {
+                            Err(Error::defect(Rect::EMPTY, &message(panic.as_ref())))
+                        });
+                        if let Err(error) = driven {
                             // The other side is gone where the job has failed already.
                             let _ = send.send(Err(error));
                         }
@@ -294,6 +305,9 @@ impl<S: Sample> Gpus<S> {
         match &step.kind {
             Kind::Distance(distance) if !builder.is_kept(index) => {
                 kernels::distance::<S>(&device.gpu, builder, index, step, distance.beyond, need, target)?;
+            }
+            Kind::Repeat(repeat) if !builder.is_kept(index) => {
+                kernels::repeat::<S>(&device.gpu, builder, step, repeat, need, target)?;
             }
             Kind::Lattice(lattice) if !builder.is_kept(index) => {
                 kernels::lattice::<S>(&device.gpu, builder, step, lattice, need, target)?;

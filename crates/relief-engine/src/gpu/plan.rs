@@ -53,7 +53,7 @@ impl Target {
             },
             // Two queues overlap computing with copying; Vulkan has one queue for both.
             (false, true) => Pace {
-                band: 16 << 20,
+                band: 32 << 20,
                 lanes: 2,
                 depth: 2,
             },
@@ -83,12 +83,14 @@ impl Target {
         tile: Option<(u64, u64)>,
     ) -> Vec<(u64, u64)> {
         let mut sizes = Vec::new();
-        if let Some((_, rows)) = tile {
+        if let (Some((_, rows)), true) = (tile, width <= LONGEST_ROW) {
             return vec![(width, rows.min(height))];
         }
         let mut rows = (self.pace.band / (width * bytes)).clamp(1, height);
         loop {
-            sizes.push((width, rows));
+            if width <= LONGEST_ROW {
+                sizes.push((width, rows));
+            }
             if rows == 1 {
                 break;
             }
@@ -97,7 +99,9 @@ impl Target {
         let mut columns = width;
         while columns > 1 << 16 {
             columns = columns.div_ceil(2).next_multiple_of(16);
-            sizes.push((columns, 1));
+            if columns <= LONGEST_ROW {
+                sizes.push((columns, 1));
+            }
         }
         sizes
     }
@@ -113,6 +117,7 @@ impl Target {
     /// # Errors
     /// Where a device does not have them.
     pub(crate) fn fit(&self, program: &Program, shape: Shape, lanes: usize) -> Result<u64, Error> {
+        stages::check_lattices(program)?;
         let (bytes, largest) = device_bytes(program, shape, lanes);
         for report in &self.reports {
             // A driver and its runtime keep a part for themselves.
@@ -137,12 +142,20 @@ impl Target {
     }
 }
 
+/// Words of the buffer that kernels get for one that they do not read.
+const NOTHING: u64 = 4;
+
+/// The most columns of a band: kernels of all kinds launch so many at once, halos included.
+const LONGEST_ROW: u64 = 1 << 23;
+
 /// Words of the buffers of one lane.
 pub(super) struct Buffers {
     pub(super) output: u64,
     /// By the number of the node; 0 for nodes that are no plane.
     pub(super) planes: Vec<u64>,
     pub(super) scratch: u64,
+    /// The rows of discs that one kernel is told.
+    pub(super) spans: u64,
 }
 
 /// What one lane allocates for bands of this shape.
@@ -161,7 +174,17 @@ pub(super) fn buffers(program: &Program, shape: Shape, materialised: &[bool]) ->
             }
             _ => 0,
         });
+    let discs = stages::discs(program, materialised);
+    let spans = (0..program.steps.len()).map(|index| {
+        let rows = match index {
+            _ if index == program.root() => shape.band_height.max(sizes[index].1),
+            _ if materialised[index] => sizes[index].1,
+            _ => 0,
+        };
+        rows.saturating_mul(2).saturating_mul(discs[index])
+    });
     Buffers {
+        spans: spans.max().unwrap_or(0),
         output: words((shape.band_width, shape.band_height)),
         scratch: scratch.max().unwrap_or(0),
         planes: sizes.iter().copied().enumerate().map(plane).collect(),
@@ -175,17 +198,16 @@ fn device_bytes(program: &Program, shape: Shape, lanes: usize) -> (u64, u64) {
     let of_lane = lane
         .planes
         .iter()
-        .fold(lane.output.saturating_add(lane.scratch), |sum, plane| {
-            sum.saturating_add(*plane)
-        });
+        .chain([&lane.output, &lane.scratch, &lane.spans])
+        .fold(0_u64, |sum, plane| sum.saturating_add(*plane));
     let mut largest = lane
         .planes
         .iter()
         .copied()
-        .chain([lane.output, lane.scratch])
+        .chain([lane.output, lane.scratch, lane.spans])
         .max()
         .unwrap_or(0);
-    let mut words = of_lane.saturating_mul(lanes as u64);
+    let mut words = of_lane.saturating_mul(lanes as u64).saturating_add(NOTHING);
     for index in 0..program.steps.len() {
         for resident in residents(program, index) {
             words = words.saturating_add(resident);
@@ -210,16 +232,13 @@ fn residents(program: &Program, index: usize) -> [u64; 2] {
         Depth::Eight => Cell::words(period, super::store::layout::<u8>(period), 8),
         Depth::Sixteen => Cell::words(period, super::store::layout::<u16>(period), 16),
     };
-    let kept = match (&step.kind, step.keep) {
-        (_, Keep::Cell { period, .. }) => cell(period).map_or(u64::MAX, u64::from),
-        (_, Keep::Image | Keep::Whole) => {
+    let kept = match step.keep {
+        Keep::Cell { period, .. } => cell(period).map_or(u64::MAX, u64::from),
+        Keep::Image | Keep::Whole => {
             row_words(step.plane().width(), bytes).saturating_mul(step.plane().height())
         }
-        (Kind::Repeat(repeat), Keep::No) if program.keeps_pattern(step.links[0].node) => {
-            let period = Period::grid(repeat.step_x, repeat.step_y);
-            period.and_then(cell).map_or(u64::MAX, u64::from)
-        }
-        _ => 0,
+        Keep::No | Keep::Cached => stages::cell_of_repeat(program, index)
+            .map_or(0, |period| cell(period).map_or(u64::MAX, u64::from)),
     };
     [table, kept]
 }

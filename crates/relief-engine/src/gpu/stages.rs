@@ -2,17 +2,20 @@
 //! everything between them.
 //!
 //! A node becomes a plane where a halo reads it (the mask of a distance), where a kernel of its own computes it
-//! (distance, direct lattice), and where several nodes read it. Everything else is fused into its readers.
+//! (distance, direct lattice, a repeat without a cell), and where several nodes read it. Everything else is fused into
+//! its readers.
 
 use relief_kernels::device::Buffer;
 use relief_kernels::distance::gpu::Profile;
 use relief_kernels::fused::{Expression, Plane};
-use relief_raster::Rect;
+use relief_kernels::lattice;
+use relief_raster::{Period, Rect};
 
 use super::store::{Resident, Residents};
 use crate::Error;
+use crate::keep::LARGEST_CELL;
 use crate::nodes::{Kind, Link};
-use crate::program::{Keep, Program};
+use crate::program::{Keep, Program, Step};
 
 /// Which nodes are computed into planes for every band.
 pub(crate) fn materialised(program: &Program) -> Vec<bool> {
@@ -21,10 +24,9 @@ pub(crate) fn materialised(program: &Program) -> Vec<bool> {
         if step.need.is_empty() {
             continue;
         }
-        let own_kernel = matches!(step.kind, Kind::Distance(_) | Kind::Lattice(_));
-        let kept = matches!(step.keep, Keep::Image | Keep::Whole)
-            || matches!(step.keep, Keep::Cell { .. }) && !step.has_border();
-        planes[index] |= (own_kernel && !kept) || step.keep == Keep::Cached;
+        let own_kernel = matches!(step.kind, Kind::Distance(_) | Kind::Lattice(_) | Kind::Repeat(_));
+        let kept = lies_there(program, index);
+        planes[index] |= !kept && (own_kernel || step.keep == Keep::Cached);
         if own_kernel && !kept {
             needs_plane(program, &mut planes, step.links[0].node);
         }
@@ -32,9 +34,51 @@ pub(crate) fn materialised(program: &Program) -> Vec<bool> {
     planes
 }
 
+/// Whether all samples that are ever read of a node lie on the device from the start.
+fn lies_there(program: &Program, index: usize) -> bool {
+    let step = &program.steps[index];
+    match step.keep {
+        Keep::Image | Keep::Whole => true,
+        Keep::Cell { .. } => !step.has_border(),
+        Keep::No | Keep::Cached => cell_of_repeat(program, index).is_some(),
+    }
+}
+
+/// The cell of a repeat that is made of its kept pattern, with 0 up to the step. `None` for other nodes, and for a
+/// cell that is mostly gap and too large: copies are then looked for, as those of a lattice.
+pub(super) fn cell_of_repeat(program: &Program, index: usize) -> Option<Period> {
+    let step = &program.steps[index];
+    let Kind::Repeat(repeat) = &step.kind else {
+        return None;
+    };
+    let pattern = step.links[0].node;
+    let largest = LARGEST_CELL.max(2 * program.steps[pattern].stored().area());
+    let made = matches!(step.keep, Keep::No | Keep::Cached) && program.keeps_pattern(pattern);
+    Period::grid(repeat.step_x, repeat.step_y).filter(|period| made && period.cell() <= largest)
+}
+
 /// A kernel reads this node from a plane: it becomes one, unless it is kept as one.
 fn needs_plane(program: &Program, planes: &mut [bool], node: usize) {
     planes[node] |= !matches!(program.steps[node].keep, Keep::Image | Keep::Whole);
+}
+
+/// Refuses lattices that are computed copy by copy and exceed the numbers of a device.
+pub(super) fn check_lattices(program: &Program) -> Result<(), Error> {
+    for (index, step) in program.steps.iter().enumerate() {
+        let Kind::Lattice(node) = &step.kind else { continue };
+        if step.need.is_empty() || lies_there(program, index) {
+            continue;
+        }
+        let pattern = program.steps[step.links[0].node].stored();
+        let size = (pattern.width(), pattern.height());
+        if let Err(reason) = lattice::gpu::check(size, node.blend(), node.u, node.v) {
+            return Err(Error::Unsupported {
+                what: format!("the lattice of line {}: {reason}", step.place.line),
+                advice: "give the job more to keep, if its cell fits, or compute on the cpu".to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The samples of every node that a band reads, in the node's own coordinates.
@@ -46,7 +90,7 @@ pub(super) fn needs(program: &Program, band: Rect) -> Vec<Rect> {
         let kept = match step.keep {
             Keep::Cell { valid, .. } => valid.contains(&need),
             Keep::Image | Keep::Whole => true,
-            Keep::No | Keep::Cached => false,
+            Keep::No | Keep::Cached => cell_of_repeat(program, index).is_some(),
         };
         if need.is_empty() || kept {
             continue;
@@ -59,27 +103,99 @@ pub(super) fn needs(program: &Program, band: Rect) -> Vec<Rect> {
     needs
 }
 
-/// The most columns and rows of every node that a band of this size reads.
-pub(crate) fn most(program: &Program, width: u64, height: u64) -> Vec<(u64, u64)> {
-    let mut sizes = vec![(0_u64, 0_u64); program.steps.len()];
-    sizes[program.root()] = (width, height);
-    for (index, step) in program.steps.iter().enumerate().rev() {
-        let kept = matches!(step.keep, Keep::Image | Keep::Whole)
-            || matches!(step.keep, Keep::Cell { .. }) && !step.has_border();
-        if step.need.is_empty() || kept {
-            continue;
-        }
-        let (width, height) = sizes[index];
-        for (number, link) in step.links.iter().enumerate() {
-            let halo = 2 * u64::from(step.kind.halo(number));
-            let whole = matches!(step.kind, Kind::Repeat(_) | Kind::Lattice(_));
-            let side = |asked: u64, child: u64| if whole { child } else { (asked + halo).min(child) };
-            let child = &mut sizes[link.node];
-            child.0 = child.0.max(side(width, link.extent.width()));
-            child.1 = child.1.max(side(height, link.extent.height()));
+/// How far beyond the band, in its own coordinates, a node is read along one axis.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reach {
+    /// From the first pixel of the band to the first that is read, at most.
+    from: i64,
+    /// From the last pixel of the band to the last that is read, at least.
+    to: i64,
+    /// Whether it is read wherever the band lies.
+    everywhere: bool,
+}
+
+impl Reach {
+    /// What a child at `offset` is asked for.
+    fn below(self, offset: i64, halo: u32) -> Self {
+        Self {
+            from: self.from.saturating_sub(offset).saturating_sub(halo.into()),
+            to: self.to.saturating_sub(offset).saturating_add(halo.into()),
+            everywhere: self.everywhere,
         }
     }
-    sizes
+
+    /// The least that holds both.
+    fn union(self, other: Self) -> Self {
+        Self {
+            from: self.from.min(other.from),
+            to: self.to.max(other.to),
+            everywhere: self.everywhere || other.everywhere,
+        }
+    }
+
+    /// The most pixels read for a band of `side`, of `all` that are ever read.
+    fn side(self, side: u64, all: u64) -> u64 {
+        if self.everywhere {
+            return all;
+        }
+        side.saturating_add(self.to.abs_diff(self.from)).min(all)
+    }
+}
+
+/// The most columns and rows of every node that a band of this size reads. Readers at different offsets are served by
+/// one plane that holds what all of them read, and what lies between.
+pub(crate) fn most(program: &Program, width: u64, height: u64) -> Vec<(u64, u64)> {
+    let mut reaches: Vec<Option<(Reach, Reach)>> = vec![None; program.steps.len()];
+    reaches[program.root()] = Some(Default::default());
+    for (index, step) in program.steps.iter().enumerate().rev() {
+        let Some((across, down)) = reaches[index] else {
+            continue;
+        };
+        if step.need.is_empty() || lies_there(program, index) {
+            continue;
+        }
+        for (number, link) in step.links.iter().enumerate() {
+            let halo = step.kind.halo(number);
+            let everywhere = matches!(step.kind, Kind::Repeat(_) | Kind::Lattice(_));
+            let below = |reach: Reach, offset: i64| {
+                let below = reach.below(offset, halo);
+                Reach {
+                    everywhere: everywhere || below.everywhere,
+                    ..below
+                }
+            };
+            let read = (below(across, link.extent.x()), below(down, link.extent.y()));
+            let so_far = reaches[link.node].unwrap_or(read);
+            reaches[link.node] = Some((so_far.0.union(read.0), so_far.1.union(read.1)));
+        }
+    }
+    let size = |(reach, step): (&Option<(Reach, Reach)>, &Step)| {
+        reach.map_or((0, 0), |(across, down)| {
+            (
+                across.side(width, step.need.width()),
+                down.side(height, step.need.height()),
+            )
+        })
+    };
+    reaches.iter().zip(&program.steps).map(size).collect()
+}
+
+/// How often the expression of every node that is computed into a plane, and of the root, names a disc.
+pub(crate) fn discs(program: &Program, materialised: &[bool]) -> Vec<u64> {
+    let mut discs = vec![0_u64; program.steps.len()];
+    for (index, step) in program.steps.iter().enumerate() {
+        let fused = |node: usize| !materialised[node] && !lies_there(program, node);
+        discs[index] = match &step.kind {
+            Kind::Disc(_) => 1,
+            _ if lies_there(program, index) => 0,
+            _ => step
+                .links
+                .iter()
+                .filter(|link| fused(link.node))
+                .fold(0, |sum, link| sum.saturating_add(discs[link.node])),
+        };
+    }
+    discs
 }
 
 /// Builds the expressions of one band.
@@ -107,12 +223,20 @@ impl Builder<'_> {
     /// A node in its own coordinates.
     pub(crate) fn node(&self, index: usize) -> Result<Expression, Error> {
         let need = self.needs[index];
+        if need.is_empty() {
+            // The band does not reach it: nothing of it was computed, and outside its extent it is 0.
+            return Ok(Expression::Constant(0));
+        }
         if let Some(plane) = &self.ready[index] {
             return Ok(Expression::Plane {
                 plane: plane.clone(),
                 x: need.x(),
                 y: need.y(),
             });
+        }
+        if need.is_empty() {
+            // The band reads nothing of it: it lies elsewhere, and reads as 0 here.
+            return Ok(Expression::Constant(0));
         }
         match &self.residents.planes[index] {
             Some(resident) if self.is_kept(index) => Ok(match resident {

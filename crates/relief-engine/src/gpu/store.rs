@@ -5,6 +5,7 @@ use relief_kernels::distance::gpu::Profile;
 use relief_kernels::fused::{Cell, CellLayout, Plane};
 use relief_raster::{Period, Rect, Sample};
 
+use super::stages::cell_of_repeat;
 use crate::evaluate::{Plane as HostPlane, Store};
 use crate::nodes::Kind;
 use crate::program::{Keep, Program};
@@ -63,17 +64,16 @@ impl Residents {
             residents.profiles.push(profile);
             let plane = match (&step.kind, &store.planes[index]) {
                 _ if step.need.is_empty() => None,
-                (Kind::Repeat(repeat), None) if step.keep == Keep::No => {
-                    let link = &step.links[0];
-                    match store.planes[link.node].as_ref() {
-                        Some(pattern) if program.keeps_pattern(link.node) => {
-                            let cell = repeat_cell(gpu, pattern, repeat.step_x, repeat.step_y)?;
-                            cell.map(|cell| Resident::Cell(cell, link.extent.x(), link.extent.y()))
+                (_, None) => match (cell_of_repeat(program, index), step.links.first()) {
+                    (Some(period), Some(link)) => match &store.planes[link.node] {
+                        Some(pattern) => {
+                            let cell = repeat_cell(gpu, pattern, period)?;
+                            Some(Resident::Cell(cell, link.extent.x(), link.extent.y()))
                         }
-                        _ => None,
-                    }
-                }
-                (_, None) => None,
+                        None => None,
+                    },
+                    _ => None,
+                },
                 (_, Some(plane)) => Some(resident(gpu, plane, step.keep)?),
             };
             residents.planes.push(plane);
@@ -119,18 +119,11 @@ pub(super) fn layout<S: Sample>(period: Period) -> CellLayout {
 }
 
 /// One cell of a repeat: the pattern with 0 up to the step.
-fn repeat_cell<S: Sample>(
-    gpu: &Gpu,
-    pattern: &HostPlane<S>,
-    step_x: u64,
-    step_y: u64,
-) -> Result<Option<Cell>, DeviceError> {
-    let Some(period) = Period::grid(step_x, step_y) else {
-        return Ok(None);
-    };
+fn repeat_cell<S: Sample>(gpu: &Gpu, pattern: &HostPlane<S>, period: Period) -> Result<Cell, DeviceError> {
+    let (step_x, step_y) = (period.a(), period.c());
     let view = pattern.view();
     if (view.width() as u64, view.height() as u64) == (step_x, step_y) {
-        return Cell::upload(gpu, &pattern.samples, period, layout::<S>(period)).map(Some);
+        return Cell::upload(gpu, &pattern.samples, period, layout::<S>(period));
     }
     let mut samples = Vec::new();
     let refused = |_| DeviceError::OutOfMemory {
@@ -149,7 +142,7 @@ fn repeat_cell<S: Sample>(
         samples.resize(end, S::ZERO);
     }
     samples.resize(period.cell() as usize, S::ZERO);
-    Cell::upload(gpu, &samples, period, layout::<S>(period)).map(Some)
+    Cell::upload(gpu, &samples, period, layout::<S>(period))
 }
 
 /// Rows of `width` samples as words, each row filled up with 0 to `padded` samples.

@@ -38,14 +38,10 @@ impl Node for Repeat {
 
     #[cfg(feature = "gpu")]
     fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
-        Err(Error::Unsupported {
-            what: format!(
-                "a repeat of {} × {} pixels whose pattern is not kept in memory",
-                self.step_x, self.step_y
-            ),
-            advice: "give the job more memory, so that the pattern can be kept, or compute on the cpu"
-                .to_owned(),
-        })
+        Err(Error::defect(
+            Rect::EMPTY,
+            "a repeat was not computed into a plane",
+        ))
     }
 
     fn tile<S: Sample>(
