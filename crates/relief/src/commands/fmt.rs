@@ -12,7 +12,7 @@ pub(crate) fn run(fmt: &Fmt) -> Result<(), Failure> {
     for path in &fmt.files {
         let (name, text) = design::read(path)?;
         let formatted = relief_design::format(&name, &text).map_err(Box::new)?;
-        if path == Path::new("-") {
+        if path == Path::new("-") && !fmt.check {
             io::stdout().write_all(formatted.as_bytes())?;
         } else if formatted != text {
             if fmt.check {
