@@ -1,0 +1,119 @@
+//! The memory that a plan says is the most that the process takes.
+
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test"
+)]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use nix::sys::resource::{UsageWho, getrusage};
+
+/// What a process takes beside its plan: its code, the stacks of its threads, the allocator.
+const BESIDE: u64 = 16 << 20;
+
+fn relief(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relief"));
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    command.args(arguments).current_dir(examples);
+    command
+}
+
+/// Runs the job that the environment names as the only child of this process and prints its peak. By itself, as a
+/// test, it says nothing.
+#[test]
+fn measured_alone() {
+    let Ok(arguments) = std::env::var("RELIEF_TEST_JOB") else {
+        return;
+    };
+    let arguments: Vec<&str> = arguments.split('\n').collect();
+    let mut child = relief(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    std::io::copy(&mut child.stdout.take().unwrap(), &mut std::io::sink()).unwrap();
+    assert!(child.wait().unwrap().success());
+    let kibibytes = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap().max_rss();
+    println!("\npeak {}", u64::try_from(kibibytes).unwrap() * 1_024);
+}
+
+/// The most memory that a job has held, measured as the only child of a process of its own.
+fn peak(arguments: &[&str]) -> u64 {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "measured_alone", "--nocapture"])
+        .env("RELIEF_TEST_JOB", arguments.join("\n"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("peak "));
+    line.unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
+        .parse()
+        .unwrap()
+}
+
+#[track_caller]
+fn held(job: &[&str]) {
+    let mut arguments = vec!["plan", "--json"];
+    arguments.extend(job);
+    let plan = relief(&arguments).output().unwrap();
+    assert!(plan.status.success(), "{}", String::from_utf8_lossy(&plan.stderr));
+    let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
+    let planned = plan["peak_bytes"].as_u64().unwrap();
+    let mut arguments = vec!["render"];
+    arguments.extend(job);
+    arguments.extend(["-o", "-"]);
+    let measured = peak(&arguments);
+    assert!(
+        measured <= planned + BESIDE,
+        "{measured} bytes were held, {planned} planned: {job:?}"
+    );
+}
+
+#[test]
+fn the_examples_hold_no_more_than_planned() {
+    for design in ["label", "lenses", "logo", "texture"] {
+        let design = format!("{design}/design.kdl");
+        held(&[&design, "--threads", "2"]);
+        held(&[&design, "--threads", "2", "--memory", "12MiB"]);
+    }
+    held(&[
+        "sheet/design.kdl",
+        "--region",
+        "0,4000,2000000x40",
+        "--threads",
+        "2",
+    ]);
+}
+
+#[test]
+fn wide_rows_hold_no_more_than_planned() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wide.kdl");
+    let text = "relief version=1\ncanvas width=100000 height=400\ncompose {\n    (base)noise seed=1\n    (max)distance radius=60 {\n        (mask)threshold level=255 {\n            (source)noise seed=2\n        }\n        profile \"255 - 4 * d\" beyond=0\n    }\n}\n";
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap();
+    held(&[path, "--memory", "64MiB", "--threads", "2"]);
+    held(&[path, "--memory", "4MiB", "--threads", "2"]);
+    held(&[path, "--memory", "64MiB", "--threads", "2", "--tile", "16x16"]);
+}
+
+#[test]
+fn rows_wider_than_the_memory_hold_no_more_than_planned() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("line.kdl");
+    std::fs::write(
+        &path,
+        "relief version=1\ncanvas width=1099511627776 height=1\nramp axis=\"x\" from=0 to=255",
+    )
+    .unwrap();
+    held(&[
+        path.to_str().unwrap(),
+        "--region",
+        "0,0,100000000x1",
+        "--memory",
+        "64MiB",
+        "--threads",
+        "2",
+    ]);
+}
