@@ -286,7 +286,7 @@ fn measure(probe: &mut Probe, mask: &Mask, all: bool) {
         for (step, seconds) in steps.unwrap() {
             probe.record(radius, mask.name, &format!("  of which {step}"), seconds);
         }
-        let run = || rows::render(&gpu, &plane, (0, 0), &profile, band, &output, pitch).unwrap();
+        let run = || rows::render_by_rows(&gpu, &plane, (0, 0), &profile, band, &output, pitch).unwrap();
         run();
         probe.check(mask, radius, &output, "rows");
         let seconds = probe.time(&run);
