@@ -11,19 +11,33 @@ pub mod frame;
 mod journal;
 mod manifest;
 pub mod message;
+mod motion;
 mod receiver;
 mod record;
 mod secret;
 mod sender;
+mod supply;
 mod tls;
 mod transport;
+mod verify;
 
 pub use address::Address;
 pub use bands::{Band, Cut};
 pub use error::Error;
 pub use manifest::{Input, Manifest, ManifestLock, NamedInput, Region, SCHEMA, digest_file};
+pub use motion::{Binding, Estimate, Motion};
 pub use receiver::{Machine, Pace, Received, Receiver, ReceiverOptions};
 pub use record::Record;
 pub use secret::Secret;
 pub use sender::{Control, Progress, SenderOptions, Sent, send};
+pub use supply::{Outcome, Supply};
 pub use tls::{Acceptor, Pin};
+pub use verify::{Verified, verify};
+
+/// A new name for a sender on the wire.
+///
+/// # Errors
+/// Where the system gives no random numbers.
+pub fn token() -> Result<[u8; 16], Error> {
+    secret::random()
+}

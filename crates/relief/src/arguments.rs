@@ -44,6 +44,12 @@ pub(crate) enum Command {
     Digest(Digest),
     /// List what there is to compute on, and what is missing for the rest
     Devices(Devices),
+    /// Drive a machine with a design: ordered, acknowledged, resumable
+    Stream(Box<crate::commands::stream::Stream>),
+    /// Receive a job as a machine would, and emulate one
+    Receive(crate::commands::receive::Receive),
+    /// Compare what was executed with the manifest of its job
+    Verify(crate::commands::verify::Verify),
     /// Print the JSON Schema of designs
     Schema,
     /// Print the reference of all nodes

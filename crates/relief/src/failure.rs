@@ -28,6 +28,9 @@ pub(crate) enum Failure {
     /// No device is what was asked for.
     #[error("{0}")]
     Device(#[from] relief_engine::SelectionError),
+    /// A machine, or what drives it, failed.
+    #[error(transparent)]
+    Machine(#[from] relief_machine::Error),
     /// The arguments cannot be used together.
     #[error("{0}")]
     Usage(String),
@@ -90,7 +93,13 @@ impl Failure {
             | Self::Engine(relief_engine::Error::Option { .. } | relief_engine::Error::Region { .. }) => 2,
             Self::Design(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
             Self::Engine(relief_engine::Error::Memory { .. }) => 4,
-            Self::Engine(relief_engine::Error::Cancelled) => 130,
+            Self::Engine(relief_engine::Error::Cancelled)
+            | Self::Machine(relief_machine::Error::Stopped { .. }) => 130,
+            Self::Machine(relief_machine::Error::Option { .. } | relief_machine::Error::Address { .. }) => 2,
+            Self::Machine(relief_machine::Error::Scan(
+                relief_scan::Error::Setting { .. } | relief_scan::Error::Table { .. },
+            )) => 2,
+            Self::Machine(relief_machine::Error::Scan(relief_scan::Error::Memory { .. })) => 4,
             _ => 1,
         }
     }

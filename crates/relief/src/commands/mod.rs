@@ -5,5 +5,8 @@ pub(crate) mod devices;
 pub(crate) mod digest;
 pub(crate) mod fmt;
 pub(crate) mod plan;
+pub(crate) mod receive;
 pub(crate) mod reference;
 pub(crate) mod render;
+pub(crate) mod stream;
+pub(crate) mod verify;

@@ -1,0 +1,111 @@
+//! `relief receive`: the reference receiver, which can emulate a machine.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use relief_machine::{Acceptor, Address, Machine, Pace, Receiver, ReceiverOptions, digest_file};
+
+use super::stream::{seconds, secret};
+use crate::failure::Failure;
+use crate::quantity::bytes;
+
+#[derive(Debug, Args)]
+pub(crate) struct Receive {
+    /// Where to listen: tcp://HOST:PORT or unix:PATH; tcp with a certificate becomes tls
+    #[arg(long, value_name = "ADDRESS", default_value = "tcp://127.0.0.1:7117")]
+    listen: Address,
+    /// Where executed lines go; nowhere without it
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Execute so many bytes a second [default: as fast as lines come]
+    #[arg(long, value_name = "SIZE", value_parser = bytes, conflicts_with = "line_rate")]
+    rate: Option<u64>,
+    /// Execute so many lines a second
+    #[arg(long, value_name = "LINES")]
+    line_rate: Option<f64>,
+    /// The buffer of the machine
+    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "16MiB")]
+    buffer: u64,
+    /// Begin when so much is buffered
+    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "0")]
+    prefill: u64,
+    /// The largest frame of lines
+    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "1MiB")]
+    largest: u64,
+    /// Add up to so many seconds to each line
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value_t = 0.0)]
+    jitter: f64,
+    /// Stand still every so many lines for so many seconds
+    #[arg(long, value_name = "LINES:SECONDS", value_parser = stall)]
+    stall: Option<(u64, Duration)>,
+    /// Cut the connection every so many lines
+    #[arg(long, value_name = "LINES")]
+    drop_after: Option<u64>,
+    /// Refuse the first so many connections
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    refuse: u32,
+    /// The file that holds the secret that senders must know
+    #[arg(long, value_name = "PATH")]
+    secret: Option<PathBuf>,
+    /// The certificate for TLS, PEM
+    #[arg(long, value_name = "PATH", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+    /// Its private key, PEM
+    #[arg(long, value_name = "PATH", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+    /// Seconds of silence after which a connection counts as lost
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    silence: f64,
+}
+
+fn stall(text: &str) -> Result<(u64, Duration), String> {
+    let expected = || "LINES:SECONDS is expected, such as 1000:5".to_owned();
+    let (lines, time) = text.split_once(':').ok_or_else(expected)?;
+    Ok((lines.parse().map_err(|_| expected())?, Duration::from_secs_f64(seconds(time)?)))
+}
+
+pub(crate) fn run(receive: &Receive) -> Result<(), Failure> {
+    let tls = match (&receive.tls_certificate, &receive.tls_key) {
+        (Some(certificate), Some(key)) => Some(Acceptor::open(certificate, key)?),
+        _ => None,
+    };
+    let pace = match (receive.rate, receive.line_rate) {
+        (Some(rate), _) => Pace::Bytes(rate as f64),
+        (None, Some(rate)) if rate > 0.0 => Pace::Lines(rate),
+        (None, Some(_)) => return Err(Failure::Usage("--line-rate must be above 0".to_owned())),
+        (None, None) => Pace::Free,
+    };
+    let machine = Machine {
+        pace,
+        jitter: Duration::from_secs_f64(receive.jitter),
+        stall: receive.stall,
+        buffer: receive.buffer,
+        prefill: receive.prefill,
+        largest: u32::try_from(receive.largest).unwrap_or(u32::MAX),
+        drop_after: receive.drop_after,
+        refuse: receive.refuse,
+    };
+    let pin = tls.as_ref().map(Acceptor::pin);
+    let options = ReceiverOptions {
+        machine,
+        output: receive.output.clone(),
+        secret: secret(receive.secret.as_deref())?,
+        tls,
+        silence: Duration::from_secs_f64(receive.silence.max(0.05)),
+    };
+    let receiver = Receiver::bind(&receive.listen, options)?;
+    let mut out = io::stdout();
+    writeln!(out, "listening on {}", receiver.address())?;
+    if let Some(pin) = pin {
+        writeln!(out, "certificate {pin}")?;
+    }
+    out.flush()?;
+    let received = receiver.run()?;
+    writeln!(out, "executed {} lines, {} underruns", received.executed, received.underruns)?;
+    if let Some(path) = &receive.output {
+        writeln!(out, "{}", digest_file(path)?)?;
+    }
+    Ok(())
+}
