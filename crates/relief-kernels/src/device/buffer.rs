@@ -53,10 +53,11 @@ impl Drop for Lease {
     }
 }
 
-/// How many bytes of a device are in use, and how many may be.
+/// How many bytes of a device are in use, how many were at most, and how many may be.
 #[derive(Debug)]
 pub(super) struct Account {
     used: AtomicU64,
+    peak: AtomicU64,
     budget: AtomicU64,
 }
 
@@ -64,12 +65,17 @@ impl Account {
     pub(super) fn new(budget: u64) -> Arc<Self> {
         Arc::new(Self {
             used: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
             budget: AtomicU64::new(budget),
         })
     }
 
     pub(super) fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn peak(&self) -> u64 {
+        self.peak.load(Ordering::Relaxed)
     }
 
     pub(super) fn budget(&self) -> u64 {
@@ -84,9 +90,11 @@ impl Account {
     pub(super) fn take(self: &Arc<Self>, bytes: u64) -> Option<Lease> {
         let budget = self.budget();
         let fits = |used: u64| used.checked_add(bytes).filter(|total| *total <= budget);
-        self.used
+        let before = self
+            .used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
             .ok()?;
+        self.peak.fetch_max(before + bytes, Ordering::Relaxed);
         Some(Lease {
             account: Arc::clone(self),
             bytes,

@@ -154,6 +154,12 @@ impl Gpu {
         self.shared.account.used()
     }
 
+    /// The most bytes that all buffers together have taken so far.
+    #[must_use]
+    pub fn peak(&self) -> u64 {
+        self.shared.account.peak()
+    }
+
     /// How many bytes all buffers together may take.
     #[must_use]
     pub fn budget(&self) -> u64 {

@@ -46,12 +46,12 @@ impl Reading {
     ///
     /// # Errors
     /// Where anything that was asked of the device before the read failed.
-    pub fn wait(self) -> Result<HostSamples, DeviceError> {
+    pub fn wait(mut self) -> Result<HostSamples, DeviceError> {
         let lost = |reason: &str| DeviceError::Lost {
             device: self.gpu.id(),
             reason: reason.to_owned(),
         };
-        let answer = match self.state {
+        let answer = match std::mem::replace(&mut self.state, State::Ended) {
             State::Done(result) => result,
             State::Pending(answer) => catch_unwind(AssertUnwindSafe(|| cubecl::future::block_on(answer)))
                 .map_err(|_| lost("the runtime's thread has ended"))?,
@@ -65,6 +65,17 @@ impl Reading {
                 len: self.bytes,
             }),
             _ => Err(lost("a read returned too few bytes")),
+        }
+    }
+}
+
+impl Drop for Reading {
+    /// Waits for a copy that nobody wants any more: its memory is taken for the next, and a driver that finds it still
+    /// in use gives the whole device up.
+    fn drop(&mut self) {
+        if let State::Pending(answer) = std::mem::replace(&mut self.state, State::Ended) {
+            // Whatever it came to, nobody asks.
+            let _ = catch_unwind(AssertUnwindSafe(|| cubecl::future::block_on(answer)));
         }
     }
 }

@@ -97,20 +97,13 @@ fn numbers(gpu: &Gpu, lattice: &Lattice, band: Rect) -> Result<Numbers, DeviceEr
             lattice.u, lattice.v
         ))
     };
-    let period =
-        Period::spanned(lattice.u, lattice.v).ok_or_else(|| refuse("its determinant is 0 or too large"))?;
-    if period.a() >= 1 << 28 || period.c() >= 1 << 29 {
-        return Err(refuse("its period is too long for 32 bits"));
-    }
-    let (a, b, c) = (period.a() as u32, period.b() as u32, period.c() as u32);
     let (width, height) = (
         u64::from(lattice.pattern.width),
         u64::from(lattice.pattern.height),
     );
-    let overlap = width.div_ceil(a.into()) * height.div_ceil(c.into());
-    if overlap > 32_767 || width >= 1 << 28 || height >= 1 << 28 {
-        return Err(refuse("too many copies cover one pixel"));
-    }
+    let (period, overlap) =
+        check((width, height), lattice.blend, lattice.u, lattice.v).map_err(|reason| refuse(reason))?;
+    let (a, b, c) = (period.a() as u32, period.b() as u32, period.c() as u32);
     let (column, row) = period.reduce(band.x() - lattice.offset.0, band.y() - lattice.offset.1);
     // Turns of rows times b have to fit 32 bits.
     let turns = u32::MAX.checked_div(b).map_or(u64::MAX, u64::from);
@@ -121,28 +114,53 @@ fn numbers(gpu: &Gpu, lattice: &Lattice, band: Rect) -> Result<Numbers, DeviceEr
         c,
         column: column as u32,
         row: row as u32,
-        order: order(lattice, period).ok_or_else(|| refuse("its vectors are too long"))?,
+        order: order(lattice.u, lattice.v, period),
         rows,
         overlap,
     })
 }
 
-/// i and j of (a, 0), then of (b, c), by Cramer's rule. `None` where those near a band could exceed 31 bits.
-fn order(lattice: &Lattice, period: Period) -> Option<[u32; 4]> {
+/// Whether [`render`] computes a lattice with a pattern of this size: its period, and the most copies on one pixel.
+///
+/// # Errors
+/// Which limit it exceeds.
+pub fn check(
+    (width, height): (u64, u64),
+    blend: Blend,
+    u: (i64, i64),
+    v: (i64, i64),
+) -> Result<(Period, u64), &'static str> {
+    let period = Period::spanned(u, v).ok_or("its determinant is 0 or too large")?;
+    if period.a() >= 1 << 28 || period.c() >= 1 << 29 {
+        return Err("its period is too long for 32 bits");
+    }
+    if width >= 1 << 28 || height >= 1 << 28 {
+        return Err("its pattern is too long for 32 bits");
+    }
+    let overlap = width.div_ceil(period.a()) * height.div_ceil(period.c());
+    if overlap > 32_767 {
+        return Err("too many copies cover one pixel");
+    }
+    // Points at most 2^31 pixels away on either axis.
+    let determinant = i128::from(u.0) * i128::from(v.1) - i128::from(u.1) * i128::from(v.0);
+    let reach = |(p, q): (i64, i64)| ((i128::from(p).abs() + i128::from(q).abs()) << 31) / determinant.abs();
+    if blend == Blend::Last && reach(u).max(reach(v)) > 1 << 40 {
+        return Err("its vectors are too long");
+    }
+    Ok((period, overlap))
+}
+
+/// i and j of (a, 0), then of (b, c), by Cramer's rule. Only sums of these matter, and those near a band fit 31 bits:
+/// what is lost here wraps back.
+fn order(u: (i64, i64), v: (i64, i64), period: Period) -> [u32; 4] {
     let wide = |(x, y): (i64, i64)| (i128::from(x), i128::from(y));
-    let ((ux, uy), (vx, vy)) = (wide(lattice.u), wide(lattice.v));
+    let ((ux, uy), (vx, vy)) = (wide(u), wide(v));
     let determinant = ux * vy - uy * vx;
     let of = |x: i128, y: i128| [(x * vy - y * vx) / determinant, (ux * y - uy * x) / determinant];
     let (a, b, c) = (period.a().into(), period.b().into(), period.c().into());
-    // Points at most 2^31 pixels away on either axis.
-    let reach = |p: i128, q: i128| ((p.abs() + q.abs()) << 31) / determinant.abs();
-    if lattice.blend == Blend::Last && reach(ux, uy).max(reach(vx, vy)) > 1 << 40 {
-        return None;
-    }
     let [ai, aj] = of(a, 0);
     let [bi, bj] = of(b, c);
-    // Only sums of these matter, and those fit 32 bits: what is lost here wraps back.
-    Some([ai, aj, bi, bj].map(|n| n as u32))
+    [ai, aj, bi, bj].map(|n| n as u32)
 }
 
 fn launch(
