@@ -179,6 +179,11 @@ impl Gpu {
         })
     }
 
+    /// The most buffers that one kernel may name.
+    pub(crate) fn bindings(&self) -> usize {
+        on_client!(self, client => client.properties().hardware.max_bindings as usize)
+    }
+
     /// A buffer of `words` words whose content is undefined.
     ///
     /// # Errors

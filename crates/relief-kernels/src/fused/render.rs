@@ -144,6 +144,14 @@ fn render_rows(
     let shared = (policy.shared / 1_024) as usize;
     let mut lowering = Lowering::new(gpu, bits, step, !policy.interleaved, shared, band);
     let shape = lowering.lower(expression, 0, 0, raster)?;
+    // The output, the spans of discs and the numbers take one each.
+    let buffers = lowering.words.len() + lowering.vectors.len() + 3;
+    if buffers > gpu.bindings() {
+        return Err(gpu.unsupported(format!(
+            "a tree of {buffers} pictures, cells, tables and planes; one kernel names at most {} buffers",
+            gpu.bindings()
+        )));
+    }
     let height = band.height().min(lowering.rows);
     let tables = lowering.tables.len().max(1) as u32;
     let room = (policy.shared / 1_024 / tables).max(1);
