@@ -131,6 +131,10 @@ pub(crate) fn union(a: Rect, b: Rect) -> Rect {
     if a.is_empty() {
         return b;
     }
+    // An empty rectangle still has a place, which must not count.
+    if b.is_empty() {
+        return a;
+    }
     Rect::between(
         a.x().min(b.x()),
         a.y().min(b.y()),

@@ -254,6 +254,10 @@ impl Builder<'_> {
             }),
             _ => {
                 let step = &self.program.steps[index];
+                if step.image.is_some() && step.plane().is_empty() {
+                    // Only the padding of the picture is read.
+                    return Ok(Expression::Constant(0));
+                }
                 step.kind.expression(self, &step.links)
             }
         }
