@@ -1,0 +1,216 @@
+//! How a raster is cut does not matter: regions, bands, parts of rows, places far out.
+
+use relief_engine::{Options, Rect};
+
+use crate::compare::{agree, canvas, on_device, same, with};
+use crate::device::device;
+use crate::run::{banded, rendered, renderer, window};
+
+/// Nodes of every kind in one design.
+const MIXED: &str = r#"
+define "dots" { distance radius=9 { (mask)image "p3"; profile "$M - $M * d / 10" beyond=0 } }
+compose {
+    (base)repeat step-x=23 { (pattern)image "p0" x=4 }
+    (mean)noise seed=77
+    (add)lattice blend="max" { u 19 2; v -3 17; (pattern)image "p1" }
+    (max)use "dots" x=7 y=3
+    (subtract)ramp axis="y" from=0 to=$Q
+    (over)disc diameter=11 value=9 x=50 y=20
+    (max)use "dots" x=-9 y=21
+}
+"#;
+
+#[test]
+fn bands_of_any_height_and_widths_around_words_and_vectors() {
+    for (width, rows) in [
+        (1, 1),
+        (2, 5),
+        (3, 1),
+        (5, 7),
+        (17, 2),
+        (31, 64),
+        (63, 3),
+        (97, 10),
+    ] {
+        with(
+            width,
+            41,
+            MIXED,
+            &Options {
+                tile: Some((64, rows)),
+                ..Options::default()
+            },
+        );
+    }
+}
+
+#[test]
+fn regions_with_odd_offsets() {
+    for (x, y, width, height) in [
+        (0, 0, 1, 1),
+        (1, 3, 17, 5),
+        (37, 21, 59, 19),
+        (96, 40, 1, 1),
+        (3, 0, 94, 41),
+    ] {
+        let region = Rect::new(x, y, width, height);
+        with(
+            97,
+            41,
+            MIXED,
+            &Options {
+                region,
+                ..Options::default()
+            },
+        );
+        with(
+            97,
+            41,
+            MIXED,
+            &Options {
+                region,
+                tile: Some((64, 4)),
+                ..Options::default()
+            },
+        );
+    }
+}
+
+#[test]
+fn rows_wider_than_the_memory_come_in_parts_in_order() {
+    let Some(device) = device() else { return };
+    for depth in [8, 16] {
+        let (design, images) = canvas(300_001, 3, depth, MIXED);
+        let needed = match on_device(
+            device,
+            &design,
+            &images,
+            &Options {
+                memory: Some(1),
+                ..Options::default()
+            },
+        ) {
+            Err(relief_engine::Error::Memory { needed, .. }) => needed,
+            other => panic!("planned without memory: {other:?}"),
+        };
+        let options = Options {
+            memory: Some(needed),
+            kept: None,
+            ..Options::default()
+        };
+        let there = on_device(device, &design, &images, &options).unwrap();
+        let shape = there.plan().shape();
+        assert!(
+            shape.band_width < 300_001 && shape.band_height == 1,
+            "{shape:?} is a part of a row"
+        );
+        agree(device, &design, &images, &options).unwrap();
+    }
+}
+
+const FAR: u64 = 1 << 40;
+
+/// Windows at the corners, around 2^31, 2^32 and beyond, of a canvas of 2^40 × 2^40 pixels.
+fn far(root: &str) {
+    const PLACES: [i64; 6] = [
+        0,
+        (1 << 31) - 9,
+        (1 << 32) - 9,
+        (1 << 39) - 9,
+        999_999_999_989,
+        (1 << 40) - 19,
+    ];
+    let Some(device) = device() else { return };
+    for depth in [8, 16] {
+        let (design, images) = canvas(FAR, FAR, depth, root);
+        let here = renderer(
+            &design,
+            &images,
+            &Options {
+                threads: Some(2),
+                ..Options::default()
+            },
+        );
+        let whole = on_device(device, &design, &images, &Options::default())
+            .unwrap_or_else(|error| panic!("{root}: {error:?}"));
+        for (index, x) in PLACES.into_iter().enumerate() {
+            let y = PLACES[(index * 3 + 1) % PLACES.len()];
+            let place = Rect::new(x, y, 19, 19).unwrap();
+            let expected = window(&here, place).unwrap();
+            let found = window(&whole, place).unwrap_or_else(|error| panic!("{root}: {error:?}"));
+            same("read", &found, &expected, place).unwrap_or_else(|error| panic!("{root}: {error}"));
+            let options = Options {
+                region: Some(place),
+                tile: Some((19, 7)),
+                ..Options::default()
+            };
+            let part = on_device(device, &design, &images, &options)
+                .unwrap_or_else(|error| panic!("{root}: {error:?}"));
+            same("render", &rendered(&part).unwrap(), &expected, place)
+                .unwrap_or_else(|error| panic!("{root}: {error}"));
+            same("bands", &banded(&part).unwrap(), &expected, place)
+                .unwrap_or_else(|error| panic!("{root}: {error}"));
+        }
+    }
+}
+
+#[test]
+fn generated_nodes_are_exact_over_2_to_the_40_pixels() {
+    far("ramp axis=\"x\" from=0 to=$M");
+    far("ramp axis=\"y\" from=$M to=7");
+    far("noise seed=18446744073709551615");
+    far("compose { (base)noise seed=3 x=-8796093022208 y=549755813888 }");
+    far("disc diameter=1099511627776 value=9");
+}
+
+#[test]
+fn repetitions_stay_in_step_far_out() {
+    far("repeat step-x=14 { (pattern)image \"p0\" x=-5 y=3 }");
+    far("lattice { u 7 2; v -3 5; (pattern)image \"p0\" x=-5 y=3 }");
+    far("lattice blend=\"last\" { u 7001 2; v -3 5021; (pattern)image \"p0\" x=-5 y=3 }");
+    far("repeat step-x=100003 step-y=100019 { (pattern)image \"p0\" x=-5 y=3 }");
+    far("repeat step-x=4294967296 step-y=2147483648 { (pattern)image \"p0\" x=-5 y=3 }");
+}
+
+#[test]
+fn pictures_and_distances_far_out() {
+    far(
+        "compose { (base)image \"p0\" x=2147483640 y=1099511627760; (max)image \"p0\" x=1099511627770 y=549755813880; (add)image \"p1\" }",
+    );
+    far(
+        "distance radius=14 { (mask)compose { (base)image \"p3\" x=4294967290 y=1099511627760; (max)image \"p3\" y=2147483640 }; profile \"200 - 9 * d\" beyond=1 }",
+    );
+    far(
+        "map { invert; (source)ramp axis=\"x\" from=0 to=$M x=-549755813895 width=1099511627776 height=1099511627776 }",
+    );
+}
+
+#[test]
+fn the_greatest_canvas_is_planned_and_begins() {
+    let Some(device) = device() else { return };
+    let (design, images) = canvas(FAR, FAR, 8, "noise seed=1");
+    let there = on_device(
+        device,
+        &design,
+        &images,
+        &Options {
+            memory: Some(16 << 20),
+            ..Options::default()
+        },
+    )
+    .unwrap();
+    assert!(there.plan().bands() > 1 << 40);
+    let first = there
+        .bands(&relief_engine::Cancel::new())
+        .next()
+        .unwrap()
+        .unwrap();
+    assert_eq!((first.rect.x(), first.rect.y(), first.rect.height()), (0, 0, 1));
+    let here = renderer(&design, &images, &Options::default());
+    let corner = Rect::sized(999, 1);
+    let relief_engine::OwnedSamples::Eight(samples) = first.samples else {
+        panic!("8 bits")
+    };
+    let found: Vec<u16> = samples[..999].iter().map(|v| u16::from(*v)).collect();
+    same("bands", &found, &window(&here, corner).unwrap(), corner).unwrap();
+}

@@ -1,0 +1,138 @@
+//! What a plan says of a device's memory: refused where it does not fit, held where it does.
+
+use relief_engine::{Error, Options, Plan};
+
+use crate::compare::{agree, canvas, on, on_device};
+use crate::device::device;
+
+/// A picture of which the samples are never asked for.
+struct Vast(u64);
+
+impl relief_design::ImageSizes for Vast {
+    fn size(&self, _: &str) -> Result<(u64, u64), String> {
+        Ok((self.0, self.0))
+    }
+}
+
+impl relief_engine::ImageSource for Vast {
+    fn info(&self, _: &str) -> Result<relief_engine::ImageInfo, relief_engine::ImageError> {
+        Ok(relief_engine::ImageInfo {
+            width: self.0,
+            height: self.0,
+            memory: 0,
+        })
+    }
+
+    fn read(
+        &self,
+        _: &str,
+        _: relief_engine::Depth,
+        _: &mut dyn FnMut(u64, &[u16]) -> std::ops::ControlFlow<()>,
+    ) -> Result<(), relief_engine::ImageError> {
+        Err(relief_engine::ImageError::new("nobody may read it"))
+    }
+}
+
+#[test]
+fn what_no_device_holds_is_refused_with_figures() {
+    let Some(device) = device() else { return };
+    let vast = Vast(1 << 24);
+    let text = "relief version=1\ncanvas width=16777216 height=16777216\nimage \"vast\"";
+    let design = relief_design::parse("test.kdl", text, &vast).unwrap();
+    // The host is given enough, so that the device is what refuses.
+    let options = on(
+        device,
+        &Options {
+            memory: Some(1 << 50),
+            ..Options::default()
+        },
+    );
+    match Plan::new(&design, &vast, &options).unwrap_err() {
+        Error::DeviceMemory {
+            device: named,
+            needed,
+            limit,
+        }
+        | Error::DeviceBuffer {
+            device: named,
+            needed,
+            limit,
+        } => {
+            assert_eq!(named, device.to_string());
+            assert!(needed >= 1 << 48 && needed > limit, "{needed} of {limit}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_pattern_that_no_device_holds_is_refused_and_never_computed_wrong() {
+    let Some(device) = device() else { return };
+    for root in [
+        "lattice { u 1000003 7; v -5 1000033; (pattern)noise seed=1 width=1000000 height=1000000 }",
+        "repeat step-x=1000003 { (pattern)noise seed=1 width=1000000 height=1000000 }",
+    ] {
+        let (design, images) = canvas(2_000_000, 2_000_000, 8, root);
+        let refused = on_device(device, &design, &images, &Options::default()).unwrap_err();
+        assert!(
+            matches!(
+                refused,
+                Error::DeviceMemory { .. } | Error::DeviceBuffer { .. } | Error::Unsupported { .. }
+            ),
+            "{root}: {refused:?}"
+        );
+    }
+}
+
+#[test]
+fn the_memory_that_a_refusal_names_does() {
+    let Some(device) = device() else { return };
+    for root in [
+        "noise seed=1",
+        "distance radius=20 { (mask)image \"p3\"; profile \"d\" beyond=1 }",
+        "compose { (base)repeat { (pattern)image \"p0\" }; (add)disc diameter=30 value=9 }",
+    ] {
+        for tile in [None, Some((64, 3))] {
+            let (design, images) = canvas(90, 70, 16, root);
+            let with = |memory| Options {
+                memory: Some(memory),
+                kept: Some(4_000),
+                tile,
+                ..Options::default()
+            };
+            let refused = on_device(device, &design, &images, &with(0)).unwrap_err();
+            let Error::Memory { needed, limit: 0, .. } = refused else {
+                panic!("{refused:?}")
+            };
+            agree(device, &design, &images, &with(needed)).unwrap_or_else(|error| panic!("{root}: {error}"));
+            let less = on_device(device, &design, &images, &with(needed - 1));
+            assert!(
+                matches!(less, Err(Error::Memory { .. })),
+                "{needed} bytes were named, 1 less does"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_plan_counts_what_a_device_takes_and_little_more() {
+    let Some(device) = device() else { return };
+    for root in [
+        "noise seed=1",
+        "image \"p0\"",
+        "distance radius=20 { (mask)image \"p3\"; profile \"d\" beyond=1 }",
+        "compose { (base)repeat { (pattern)noise seed=1 width=9 height=7 }; (add)disc diameter=90 value=9 }",
+        "lattice { u 300 1; v -7 201; (pattern)noise seed=1 width=90 height=90 }",
+    ] {
+        let (design, images) = canvas(1_000, 300, 8, root);
+        let renderer = on_device(device, &design, &images, &Options::default()).unwrap();
+        crate::run::rendered(&renderer).unwrap();
+        let planned = renderer.plan().device().unwrap().bytes;
+        for (_, taken) in renderer.device_memory() {
+            assert!(
+                taken <= planned && planned <= 2 * taken,
+                "{root}: {taken} of {planned} bytes"
+            );
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Every node kind alone, on rasters of odd widths.
+
+use crate::compare::both;
+
+/// Widths around words, vectors and more.
+const WIDTHS: [u64; 13] = [1, 2, 3, 4, 5, 7, 15, 16, 17, 31, 32, 63, 131];
+
+#[test]
+fn a_fill_is_its_value() {
+    for width in WIDTHS {
+        both(width, 3, "fill value=$H");
+    }
+    both(1, 1, "fill value=0");
+}
+
+#[test]
+fn an_image_is_its_samples_cropped_or_padded() {
+    for width in WIDTHS {
+        both(width, 9, "image \"p0\"");
+    }
+    both(12, 11, "image \"p0\"");
+    both(1, 1, "image \"p2\"");
+    both(
+        30,
+        30,
+        "compose { (base)image \"p0\" x=-5 y=-4; (add)image \"p0\" x=21 y=23; (max)image \"p1\" x=4 y=17 }",
+    );
+}
+
+#[test]
+fn a_ramp_rises_and_falls_along_either_axis() {
+    for width in WIDTHS {
+        both(width, 5, "ramp axis=\"x\" from=0 to=$M");
+        both(5, width, "ramp axis=\"y\" from=$M to=7");
+    }
+    both(1_037, 2, "ramp axis=\"x\" from=$Q to=$H");
+}
+
+#[test]
+fn a_disc_has_the_pixels_within_half_its_diameter() {
+    for diameter in [1, 2, 3, 4, 5, 16, 17, 31, 64, 101] {
+        both(diameter, diameter, &format!("disc diameter={diameter} value=$M"));
+        both(
+            41,
+            37,
+            &format!("compose {{ (base)disc diameter={diameter} value=9 x=-7 y=3 }}"),
+        );
+    }
+}
+
+#[test]
+fn noise_is_the_mix_of_its_coordinates() {
+    for width in WIDTHS {
+        both(width, 7, "noise seed=1");
+    }
+    both(33, 9, "noise seed=18446744073709551615");
+    both(33, 9, "compose { (base)noise seed=5 x=-100 y=-77 }");
+}
+
+#[test]
+fn a_repeat_is_its_pattern_with_gaps() {
+    for width in WIDTHS {
+        both(width, 29, "repeat { (pattern)image \"p0\" x=3 y=-2 }");
+    }
+    both(
+        131,
+        61,
+        "repeat step-x=19 step-y=13 { (pattern)image \"p1\" x=-40 y=2 }",
+    );
+    both(131, 61, "repeat step-x=1 step-y=1 { (pattern)image \"p2\" }");
+    both(
+        131,
+        61,
+        "repeat step-x=33 { (pattern)noise seed=3 width=21 height=9 }",
+    );
+    both(
+        131,
+        61,
+        "repeat step-x=10 step-y=7 { (pattern)disc diameter=7 value=$M x=3 }",
+    );
+}
+
+#[test]
+fn a_map_looks_every_sample_up() {
+    for tone in [
+        "invert",
+        "gamma 2.2",
+        "levels 10 200 $M 3",
+        "curve { point 0 7; point $H $M; point $M 0 }",
+        "expression \"v * v / 300\"",
+    ] {
+        both(37, 5, &format!("map {{ {tone}; (source)noise seed=4 }}"));
+        both(16, 9, &format!("map {{ {tone}; (source)image \"p0\" x=2 y=-3 }}"));
+    }
+}
+
+#[test]
+fn a_threshold_is_black_or_white() {
+    for level in ["0", "1", "$H", "$M"] {
+        both(
+            37,
+            5,
+            &format!("threshold level={level} {{ (source)noise seed=4 }}"),
+        );
+        both(
+            17,
+            16,
+            &format!("threshold level={level} {{ (source)image \"p0\" x=2 y=2 }}"),
+        );
+    }
+}
+
+#[test]
+fn every_role_folds_with_black_white_and_gray() {
+    for role in [
+        "base", "add", "subtract", "multiply", "mean", "max", "min", "over", "mask",
+    ] {
+        both(
+            37,
+            13,
+            &format!("compose {{ (base)noise seed=1; ({role})noise seed=2 }}"),
+        );
+        both(
+            37,
+            13,
+            &format!("compose {{ (base)noise seed=1; ({role})image \"p1\" x=5 y=2; (mean)fill value=$M }}"),
+        );
+        both(
+            21,
+            13,
+            &format!("compose {{ ({role})ramp axis=\"x\" from=0 to=$M }}"),
+        );
+    }
+    both(5, 5, "compose");
+}
