@@ -24,9 +24,7 @@ pub fn ramp<S: Sample>(axis: Axis, from: S, to: S, n: u64, start: u64, mut out: 
     let mut line = Line::new(from, to, n, start);
     match axis {
         Axis::X => {
-            for sample in out.row_mut(0) {
-                *sample = line.next();
-            }
+            line.write(out.row_mut(0));
             for y in 1..out.height() {
                 let (first, row) = out.row_pair(0, y);
                 row.copy_from_slice(first);
@@ -53,6 +51,9 @@ struct Line {
     left: u64,
 }
 
+/// Equal samples in a row from which on finding their end by a division beats stepping through them.
+const LONG_RUN: u128 = 16;
+
 impl Line {
     fn new<S: Sample>(from: S, to: S, n: u64, start: u64) -> Self {
         let (from, to) = (from.to_u16(), to.to_u16());
@@ -72,12 +73,57 @@ impl Line {
         }
     }
 
-    fn next<S: Sample>(&mut self) -> S {
-        let sample = if self.rising {
+    /// Writes the next samples: whole runs where a sample comes many times, as it does in wide rasters.
+    fn write<S: Sample>(&mut self, out: &mut [S]) {
+        if self.step.0 > 0 || self.divisor < LONG_RUN * self.step.1 {
+            for sample in out {
+                *sample = self.next();
+            }
+            return;
+        }
+        let mut rest = out;
+        while !rest.is_empty() {
+            let count = usize::try_from(self.run()).map_or(rest.len(), |run| run.min(rest.len()));
+            let (run, after) = std::mem::take(&mut rest).split_at_mut(count);
+            run.fill(S::from_u16(self.value()));
+            self.skip(count as u64);
+            rest = after;
+        }
+    }
+
+    /// How often the sample comes from here on, where the step has no quotient.
+    fn run(&self) -> u64 {
+        if self.step.1 == 0 {
+            return u64::MAX;
+        }
+        match u64::try_from((self.divisor - self.at.1).div_ceil(self.step.1)) {
+            Ok(steps) if steps <= self.left => steps,
+            // The last sample comes for ever.
+            _ => u64::MAX,
+        }
+    }
+
+    /// Goes on by so many samples of one run: to its end, or less far.
+    fn skip(&mut self, count: u64) {
+        let count = count.min(self.left);
+        self.left -= count;
+        self.at.1 += u128::from(count) * self.step.1;
+        if self.at.1 >= self.divisor {
+            self.at.1 -= self.divisor;
+            self.at.0 += 1;
+        }
+    }
+
+    const fn value(&self) -> u16 {
+        if self.rising {
             self.from + self.at.0
         } else {
             self.from - self.at.0
-        };
+        }
+    }
+
+    fn next<S: Sample>(&mut self) -> S {
+        let sample = self.value();
         if self.left > 0 {
             self.left -= 1;
             self.at.0 += self.step.0;

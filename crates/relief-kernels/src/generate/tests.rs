@@ -49,7 +49,7 @@ proptest! {
 
     #[test]
     fn a_ramp_is_the_rounded_line_between_its_ends(
-        from: u16, to: u16, n in prop_oneof![0_u64..40, Just(1 << 40), 1_u64..1 << 40],
+        from: u16, to: u16, n in prop_oneof![0_u64..40, 500_u64..20_000, 1_u64 << 20..1 << 23, Just(1 << 40), 1_u64..1 << 40],
         at in 0.0..1.2_f64, width in 0..70_usize, height in 0..9_usize,
     ) {
         let start = (n as f64 * at) as u64;
