@@ -408,3 +408,55 @@ fn only_a_sender_with_the_secret_is_taken_and_only_a_machine_with_it_is_trusted(
     });
     assert!(Secret::new(b"short").is_err());
 }
+
+#[test]
+fn tls_is_taken_from_the_pinned_certificate_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let acceptor = |name: &str| {
+        let made = rcgen::generate_simple_self_signed(vec!["machine".to_owned()]).unwrap();
+        let (certificate, key) = (
+            folder.path().join(name),
+            folder.path().join(format!("{name}.key")),
+        );
+        std::fs::write(&certificate, made.cert.pem()).unwrap();
+        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        relief_machine::Acceptor::open(&certificate, &key).unwrap()
+    };
+    let (own, other) = (acceptor("own"), acceptor("other"));
+    let raster = Mixed {
+        width: 3_000,
+        height: 3_000,
+    };
+    let program = program(&Scan::default(), &raster);
+    let output = folder.path().join("executed");
+    let with = ReceiverOptions {
+        tls: Some(own.clone()),
+        ..options(Some(output.clone()), Machine::default())
+    };
+    let receiver = Receiver::bind(&local(), with).unwrap();
+    std::thread::scope(|scope| {
+        let received = scope.spawn(|| receiver.run().unwrap());
+        let _stop = Stop(&receiver);
+        let try_with = |pin| {
+            let options = SenderOptions {
+                pin,
+                patience: Duration::ZERO,
+                ..quick(receiver.address())
+            };
+            send(
+                &program,
+                &raster,
+                job(&program, 1),
+                &options,
+                None,
+                &Control::default(),
+                &mut |_| (),
+            )
+        };
+        assert!(matches!(try_with(None), Err(Error::Tls { .. })));
+        assert!(matches!(try_with(Some(other.pin())), Err(Error::Connect { .. })));
+        try_with(Some(own.pin())).unwrap();
+        assert_eq!(received.join().unwrap().executed, 3_000);
+    });
+    assert!(std::fs::read(output).unwrap() == all(&program, &raster));
+}
