@@ -158,9 +158,13 @@ const NEAR: u32 = 32;
 /// Rows that are skipped at once beyond it.
 const BLOCK: u32 = 8;
 
-/// Bytes of device memory that [`render`] takes besides mask and output, or `None` where the sizes exceed 32 bits.
+/// The most bytes of device memory that [`render`] takes besides mask and output, or `None` where the sizes exceed
+/// 32 bits. Devices with little shared memory take a little less.
 #[must_use]
 pub fn scratch_bytes(width: u32, height: u32, radius: u32) -> Option<u64> {
+    if radius <= TILED {
+        return tiles::most_scratch_bytes(width, height, radius);
+    }
     let words = Region::new(width, height, radius)?.words();
     Some(words.iter().map(|words| *words as u64 * 4).sum())
 }
@@ -530,12 +534,14 @@ fn whites(
                 // One word to the right, so that nothing that counts is left of the row's start.
                 let column = x + lanes - *numbers.index(4usize);
                 let first = column / lanes;
+                // Divided anew for every word, because a column left of the row's start wraps at 2³² and its word
+                // would not.
                 let shift = (column % lanes) * depth;
                 let mut low = mask[(start + min(max(first, 1u32) - 1u32, pitch - 1u32)) as usize];
                 #[unroll]
                 for k in 0..comptime!(32 / lanes) {
                     // A word left of the row's start wraps and is cut off by the coverage.
-                    let next = first + k;
+                    let next = (column + comptime!(k * lanes)) / lanes;
                     let high = mask[(start + min(next, pitch - 1u32)) as usize];
                     let at = x + comptime!(k * lanes);
                     let inside = coverage(at, *numbers.index(0usize), *numbers.index(1usize), depth);

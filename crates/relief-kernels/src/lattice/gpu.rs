@@ -101,8 +101,7 @@ fn numbers(gpu: &Gpu, lattice: &Lattice, band: Rect) -> Result<Numbers, DeviceEr
         u64::from(lattice.pattern.width),
         u64::from(lattice.pattern.height),
     );
-    let (period, overlap) =
-        check((width, height), lattice.blend, lattice.u, lattice.v).map_err(refuse)?;
+    let (period, overlap) = check((width, height), lattice.blend, lattice.u, lattice.v).map_err(refuse)?;
     let (a, b, c) = (period.a() as u32, period.b() as u32, period.c() as u32);
     let (column, row) = period.reduce(band.x() - lattice.offset.0, band.y() - lattice.offset.1);
     // Turns of rows times b have to fit 32 bits.

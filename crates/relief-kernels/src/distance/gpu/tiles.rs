@@ -179,11 +179,21 @@ impl Region {
 /// the radius [`MAX_RADIUS`].
 #[must_use]
 pub fn scratch_bytes(gpu: &Gpu, policy: &Policy, width: u32, height: u32, radius: u32) -> Option<u64> {
+    scratch_with(policy, width, height, radius, gpu.report().shared_memory)
+}
+
+/// What [`scratch_bytes`] gives at the most, whatever the shared memory of the device: tiles that it makes smaller are
+/// padded less.
+pub(super) fn most_scratch_bytes(width: u32, height: u32, radius: u32) -> Option<u64> {
+    scratch_with(&Policy::default(), width, height, radius, u32::MAX)
+}
+
+fn scratch_with(policy: &Policy, width: u32, height: u32, radius: u32, shared: u32) -> Option<u64> {
     if radius > MAX_RADIUS {
         return None;
     }
     // The depth takes no part in the sizes.
-    let shape = Shape::new(policy, radius, Depth::Eight, gpu.report().shared_memory);
+    let shape = Shape::new(policy, radius, Depth::Eight, shared);
     let (blocks, carries) = Region::new(width, height, shape)?.words();
     Some((blocks as u64 + 2 * carries as u64) * 4)
 }
