@@ -1,0 +1,271 @@
+//! What holds for any bytes. Used by the fuzz targets and by the test that replays their corpus.
+
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+use relief_design::{Design, Kind};
+use relief_engine::{
+    Cancel, Depth, Error, ImageError, ImageInfo, ImageSource, Options, Plan, Rect, Renderer, SamplesMut,
+};
+
+/// Reading and laying out a text does not panic; a layout is final and means what the text meant.
+pub(crate) fn design_text(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let parsed = relief_design::parse("text", text, &picture_size);
+    let Ok(formatted) = relief_design::format("text", text) else {
+        assert!(parsed.is_err(), "a design that cannot be laid out:\n{text}");
+        return;
+    };
+    let again = relief_design::format("formatted", &formatted)
+        .unwrap_or_else(|report| panic!("{report}: what was laid out is no text:\n{formatted}"));
+    assert_eq!(again, formatted, "a second layout differs");
+    if let Ok(design) = parsed {
+        let reread = relief_design::parse("formatted", &formatted, &picture_size)
+            .unwrap_or_else(|report| panic!("{report}: what was laid out is no design:\n{formatted}"));
+        assert_eq!(
+            without_places(design),
+            without_places(reread),
+            "another design:\n{formatted}"
+        );
+    }
+}
+
+/// A small design has the same samples whatever the tiles, the threads and the memory.
+pub(crate) fn whole_design(bytes: &[u8]) {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) if text.contains("relief") => text.to_owned(),
+        _ => Writer::new(bytes).design(),
+    };
+    let Ok(design) = relief_design::parse("text", &text, &picture_size) else {
+        return;
+    };
+    if !is_small(&design) {
+        return;
+    }
+    let sum = bytes
+        .iter()
+        .fold(0_u64, |sum, byte| sum * 31 % 65_521 + u64::from(*byte));
+    let plain = Options {
+        threads: Some(1),
+        ..Options::default()
+    };
+    let mut odd = Options {
+        threads: Some(3),
+        tile: Some((1 + sum % 37, 1 + sum % 23)),
+        kept: (sum % 2 == 0).then_some(sum % 300),
+        memory: Some(0),
+        ..Options::default()
+    };
+    // With the least memory, distances of distances of distances are computed again for every tile of every level.
+    let distances = design
+        .nodes
+        .iter()
+        .filter(|node| matches!(node.kind, Kind::Distance { .. }));
+    let spare = if distances.count() > 2 {
+        1 << 26
+    } else {
+        sum % 4_096
+    };
+    match Plan::new(&design, &Picture, &odd) {
+        Err(Error::Memory { needed, .. }) if needed < 1 << 28 => odd.memory = Some(needed + spare),
+        Err(Error::Memory { .. }) => return,
+        other => panic!("{:?} without memory:\n{text}", other.map(|plan| plan.peak())),
+    }
+    let (one, other) = (samples(&design, &plain), samples(&design, &odd));
+    assert!(one == other, "{odd:?} changes samples:\n{text}");
+}
+
+fn samples(design: &Design, options: &Options) -> Vec<u16> {
+    let (cancel, canvas) = (Cancel::new(), design.canvas);
+    let area = (canvas.width * canvas.height) as usize;
+    let read = || {
+        let plan = Plan::new(design, &Picture, options)?;
+        let renderer = Renderer::new(plan, &Picture, &cancel)?;
+        let all = Rect::sized(canvas.width, canvas.height);
+        match canvas.depth {
+            Depth::Eight => {
+                let mut samples = vec![0xA5; area];
+                renderer.read(all, SamplesMut::Eight(&mut samples), &cancel)?;
+                Ok(samples.into_iter().map(u16::from).collect())
+            }
+            Depth::Sixteen => {
+                let mut samples = vec![0xA5A5; area];
+                renderer.read(all, SamplesMut::Sixteen(&mut samples), &cancel)?;
+                Ok(samples)
+            }
+        }
+    };
+    read().unwrap_or_else(|error: Error| panic!("{error} with {options:?}: {design:?}"))
+}
+
+/// Whether a design is computed in a moment.
+fn is_small(design: &Design) -> bool {
+    let canvas = design.canvas;
+    canvas.width <= 64
+        && canvas.height <= 64
+        && design.nodes.len() <= 40
+        && design.nodes.iter().all(|node| {
+            let near = match node.kind {
+                Kind::Distance { radius, .. } => radius <= 24,
+                _ => true,
+            };
+            near && node.width <= 128 && node.height <= 128
+        })
+}
+
+fn without_places(mut design: Design) -> Design {
+    for node in &mut design.nodes {
+        node.place.line = 1;
+        node.place.column = 1;
+    }
+    design
+}
+
+/// The only picture, whatever its name.
+struct Picture;
+
+const SIDES: (u64, u64) = (9, 7);
+
+fn picture_size(_: &str) -> Result<(u64, u64), String> {
+    Ok(SIDES)
+}
+
+impl ImageSource for Picture {
+    fn info(&self, _: &str) -> Result<ImageInfo, ImageError> {
+        Ok(ImageInfo {
+            width: SIDES.0,
+            height: SIDES.1,
+            memory: 0,
+        })
+    }
+
+    fn read(
+        &self,
+        _: &str,
+        depth: Depth,
+        row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
+    ) -> Result<(), ImageError> {
+        for y in 0..SIDES.1 {
+            let sample = |x: u64| ((x * 4_099 + y * 911) % (u64::from(depth.max()) + 1)) as u16;
+            let samples: Vec<u16> = (0..SIDES.0).map(sample).collect();
+            if row(y, &samples).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes a design of bytes: each decides one thing; where they end, everything is 0.
+struct Writer<'b> {
+    bytes: std::slice::Iter<'b, u8>,
+    text: String,
+    nodes: usize,
+}
+
+impl<'b> Writer<'b> {
+    fn new(bytes: &'b [u8]) -> Self {
+        Self {
+            bytes: bytes.iter(),
+            text: String::new(),
+            nodes: 0,
+        }
+    }
+
+    /// A number below `bound`.
+    fn below(&mut self, bound: i64) -> i64 {
+        i64::from(self.bytes.next().copied().unwrap_or(0)) % bound
+    }
+
+    fn design(mut self) -> String {
+        let (width, height) = (1 + self.below(40), 1 + self.below(40));
+        let depth = if self.below(2) == 0 { 8 } else { 16 };
+        self.text = format!("relief version=1\ncanvas width={width} height={height} depth={depth}\n");
+        self.text.push_str("define \"a\" {\n");
+        self.node("", 3, true, false);
+        self.text.push_str("}\n");
+        self.node("", 0, false, true);
+        self.text
+    }
+
+    fn node(&mut self, role: &str, depth: usize, small: bool, used: bool) {
+        self.nodes += 1;
+        let leaf = depth >= 5 || self.nodes > 20;
+        let kind = if leaf { self.below(6) } else { self.below(13) };
+        let head = match kind {
+            0 => format!("fill value={}", self.below(256)),
+            1 => "image \"p\"".to_owned(),
+            2 => format!("ramp axis=\"y\" from={} to={}", self.below(256), self.below(256)),
+            3 => format!("disc diameter={} value={}", 1 + self.below(30), self.below(256)),
+            4 => format!("noise seed={}", self.below(256)),
+            5 if used && !role.is_empty() => "use \"a\"".to_owned(),
+            5 => format!("ramp axis=\"x\" from={} to={}", self.below(256), self.below(256)),
+            6 => format!("repeat step-x={} step-y={}", 9 + self.below(9), 9 + self.below(9)),
+            7 | 8 => {
+                let blend = ["mean", "max", "min", "sum", "last"][self.below(5) as usize];
+                format!("lattice blend=\"{blend}\"")
+            }
+            9 => format!("distance radius={}", self.below(25)),
+            10 => "map".to_owned(),
+            11 => format!("threshold level={}", self.below(256)),
+            _ => "compose".to_owned(),
+        };
+        let is_use = head.starts_with("use");
+        let role = if role.is_empty() {
+            String::new()
+        } else {
+            format!("({role})")
+        };
+        let _ = write!(self.text, "{role}{head}");
+        if !role.is_empty() {
+            let (x, y) = (self.below(40) - 20, self.below(40) - 20);
+            let _ = write!(self.text, " x={x} y={y}");
+            if small && !is_use {
+                let (width, height) = (1 + self.below(9), 1 + self.below(9));
+                let _ = write!(self.text, " width={width} height={height}");
+            }
+        }
+        self.children(kind, depth, used);
+        self.text.push('\n');
+    }
+
+    fn children(&mut self, kind: i64, depth: usize, used: bool) {
+        if kind < 6 {
+            return;
+        }
+        self.text.push_str(" {\n");
+        match kind {
+            6 => self.node("pattern", depth + 1, true, false),
+            7 | 8 => {
+                let (u, v) = (
+                    (1 + self.below(9), self.below(9)),
+                    (self.below(9) - 9, 1 + self.below(9)),
+                );
+                let _ = writeln!(self.text, "u {} {}\nv {} {}", u.0, u.1, v.0, v.1);
+                self.node("pattern", depth + 1, true, false);
+            }
+            9 => {
+                let slope = self.below(64);
+                let _ = writeln!(self.text, "profile \"255 - {slope} * d\"");
+                self.node("mask", depth + 1, false, used);
+            }
+            10 => {
+                self.text.push_str("invert\n");
+                self.node("source", depth + 1, false, used);
+            }
+            11 => self.node("source", depth + 1, false, used),
+            _ => {
+                for _ in 0..self.below(4) {
+                    let roles = [
+                        "base", "add", "subtract", "multiply", "mean", "max", "min", "over", "mask",
+                    ];
+                    let role = roles[self.below(9) as usize];
+                    self.node(role, depth + 1, false, used);
+                }
+            }
+        }
+        self.text.push('}');
+    }
+}
