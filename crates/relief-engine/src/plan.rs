@@ -661,8 +661,11 @@ impl Draft<'_> {
             let below = |values: &[u64]| {
                 let reached = step.links.iter().filter(|link| {
                     let child = &program.steps[link.node];
-                    !matches!(child.keep, Keep::Whole)
-                        && !(matches!(child.keep, Keep::Cell { .. }) && !child.has_border())
+                    match child.keep {
+                        Keep::Whole => false,
+                        Keep::Cell { .. } => child.has_border(),
+                        _ => true,
+                    }
                 });
                 reached.map(|link| values[link.node]).max().unwrap_or(0)
             };

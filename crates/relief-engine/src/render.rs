@@ -21,6 +21,9 @@ use crate::plan::Plan;
 use crate::sink::{Band, Samples, Sink};
 use crate::source::ImageSource;
 
+/// Takes the samples of the next band in order.
+pub(crate) type HandOver<'a, S> = dyn FnMut(Rect, &[S]) -> Result<(), Error> + 'a;
+
 /// How far a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -127,11 +130,7 @@ impl<S: Sample> Typed<S> {
         }
     }
 
-    fn stream(
-        &self,
-        hand_over: &mut dyn FnMut(Rect, &[S]) -> Result<(), Error>,
-        cancel: &Cancel,
-    ) -> Result<(), Error> {
+    fn stream(&self, hand_over: &mut HandOver<'_, S>, cancel: &Cancel) -> Result<(), Error> {
         match self {
             Self::Cpu(cpu) => stream(cpu, hand_over, cancel),
             #[cfg(feature = "gpu")]
@@ -355,11 +354,7 @@ impl Iterator for Bands<'_> {
 }
 
 /// Computes all bands with several in flight and hands them over in order.
-fn stream<S: Sample>(
-    cpu: &Cpu<S>,
-    hand_over: &mut dyn FnMut(Rect, &[S]) -> Result<(), Error>,
-    cancel: &Cancel,
-) -> Result<(), Error> {
+fn stream<S: Sample>(cpu: &Cpu<S>, hand_over: &mut HandOver<'_, S>, cancel: &Cancel) -> Result<(), Error> {
     let plan = cpu.plan();
     let bands = plan.bands();
     let shape = plan.shape();

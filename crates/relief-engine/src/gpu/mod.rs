@@ -30,6 +30,7 @@ use crate::cpu::{Cpu, message};
 use crate::error::describe;
 use crate::nodes::Kind;
 use crate::plan::Plan;
+use crate::render::HandOver;
 use crate::source::ImageSource;
 
 /// All devices of a job.
@@ -133,11 +134,7 @@ impl<S: Sample> Gpus<S> {
     }
 
     /// Computes all bands, dealt to the devices in turn, and hands them over in order.
-    pub(crate) fn stream(
-        &self,
-        hand_over: &mut dyn FnMut(Rect, &[S]) -> Result<(), Error>,
-        cancel: &Cancel,
-    ) -> Result<(), Error> {
+    pub(crate) fn stream(&self, hand_over: &mut HandOver<'_, S>, cancel: &Cancel) -> Result<(), Error> {
         let Some(plan) = &self.plan.device else {
             return Err(Error::defect(Rect::EMPTY, "a plan for devices names none"));
         };
