@@ -1,6 +1,7 @@
 //! Bytes a second over loopback on this machine: raw, framed with checksums and acknowledgements, and a whole job.
 //!
 //! `cargo bench -p relief-machine --no-default-features` prints the median of five runs each.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -20,7 +21,12 @@ const HEIGHT: u64 = 32 << 10;
 
 impl Windows for Blank {
     fn raster(&self) -> Raster {
-        Raster { width: WIDTH, height: HEIGHT, depth: Depth::Eight, pixel: None }
+        Raster {
+            width: WIDTH,
+            height: HEIGHT,
+            depth: Depth::Eight,
+            pixel: None,
+        }
     }
 
     fn read(&self, _: Rect, _: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {
@@ -51,7 +57,10 @@ fn raw() -> f64 {
 
 fn framed() -> f64 {
     let options = ReceiverOptions {
-        machine: Machine { buffer: 32 << 20, ..Machine::default() },
+        machine: Machine {
+            buffer: 32 << 20,
+            ..Machine::default()
+        },
         ..ReceiverOptions::default()
     };
     let address: Address = "tcp://127.0.0.1:0".parse().unwrap();
@@ -62,16 +71,31 @@ fn framed() -> f64 {
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run().unwrap());
         let start = Instant::now();
-        let sent = send(&program, &Blank, job, &sender, None, &Control::default(), &mut |_| ()).unwrap();
+        let sent = send(
+            &program,
+            &Blank,
+            job,
+            &sender,
+            None,
+            &Control::default(),
+            &mut |_| (),
+        )
+        .unwrap();
         let took = start.elapsed().as_secs_f64();
-        assert_eq!((sent.executed, received.join().unwrap().executed), (HEIGHT, HEIGHT));
+        assert_eq!(
+            (sent.executed, received.join().unwrap().executed),
+            (HEIGHT, HEIGHT)
+        );
         (WIDTH * HEIGHT) as f64 / took
     })
 }
 
 #[allow(clippy::print_stdout)]
 fn main() {
-    for (name, run) in [("raw", raw as fn() -> f64), ("framed, checked, acknowledged", framed)] {
+    for (name, run) in [
+        ("raw", raw as fn() -> f64),
+        ("framed, checked, acknowledged", framed),
+    ] {
         let mut rates: Vec<f64> = (0..5).map(|_| run()).collect();
         rates.sort_by(f64::total_cmp);
         println!("{name}: {:.2} GB/s", rates[2] / 1e9);

@@ -215,11 +215,14 @@ impl Header {
     }
 }
 
+/// The header of a frame, its payload, and the bytes that both take.
+pub type Decoded<'a> = (Header, &'a [u8], usize);
+
 /// The first frame of `bytes` with the bytes it takes; `None` where more are needed.
 ///
 /// # Errors
 /// Where they are no frame.
-pub fn decode(bytes: &[u8]) -> Result<Option<(Header, &[u8], usize)>, FrameError> {
+pub fn decode(bytes: &[u8]) -> Result<Option<Decoded<'_>>, FrameError> {
     let Some(header) = bytes.first_chunk::<HEADER>() else {
         let known = bytes.len().min(MAGIC.len());
         return if bytes[..known] == MAGIC[..known] {

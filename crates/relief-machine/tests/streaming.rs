@@ -1,4 +1,5 @@
 //! Sender and receiver in one process, over real sockets.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::time::Duration;
 

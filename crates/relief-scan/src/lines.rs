@@ -202,6 +202,8 @@ type Wrap<S> = for<'b> fn(&'b mut [S]) -> SamplesMut<'b>;
 struct State<S> {
     /// Lines of the raster as laid, packed.
     laid: Vec<S>,
+    /// Samples of `laid` that belong to the run being made; what lies beyond is left from the one before.
+    filled: usize,
     /// A part of a window before it is transposed.
     part: Vec<S>,
     /// The table of a pass.
@@ -243,7 +245,7 @@ impl<S: Sample> State<S> {
         }
         // The row of `laid` at which each travel begins.
         let mut rows = Vec::with_capacity(travels.len());
-        self.laid.clear();
+        self.filled = 0;
         if program.path.is_plain() {
             rows.extend(
                 travels
@@ -308,7 +310,8 @@ impl<S: Sample> State<S> {
                 tail: Vec::new(),
             },
         };
-        let base = self.laid.len();
+        self.laid.truncate(self.filled);
+        let base = self.filled;
         // Lines that a swath shares with the one before.
         let tail = done.tail.len() as u64 / length;
         if lines.start < done.next {
@@ -326,6 +329,7 @@ impl<S: Sample> State<S> {
                 lines.end
             };
             let at = self.laid.len();
+            self.filled = at;
             self.read(job, (0, length), (done.next, end), wrap)?;
             let table = self.table.as_ref().and_then(|table| table.1.as_deref());
             for line in self.laid[at..].chunks_exact_mut(length as usize) {
@@ -340,9 +344,11 @@ impl<S: Sample> State<S> {
                 done.tail
                     .extend_from_slice(&self.laid[self.laid.len() - keep as usize..]);
                 self.laid.truncate(at);
+                self.filled = at;
             }
         }
-        let rows = (self.laid.len() - base) as u64 / length;
+        self.filled = self.laid.len();
+        let rows = (self.filled - base) as u64 / length;
         let keep = (rows.min(kept) * length) as usize;
         if done.next == lines.end && keep > 0 {
             done.tail.clear();
@@ -357,9 +363,12 @@ impl<S: Sample> State<S> {
         let symmetry = job.program.symmetry;
         let raster = (job.program.raster.width, job.program.raster.height);
         let (length, count) = ((i.1 - i.0) as usize, (j.1 - j.0) as usize);
-        let start = self.laid.len();
-        self.laid.resize(start + length * count, S::ZERO);
-        let out = &mut self.laid[start..];
+        let start = self.filled;
+        self.filled = start + length * count;
+        if self.laid.len() < self.filled {
+            self.laid.resize(self.filled, S::ZERO);
+        }
+        let out = &mut self.laid[start..self.filled];
         if !symmetry.swap && !symmetry.flip_x && !symmetry.flip_y {
             job.source
                 .read(symmetry.window(raster, i, j), wrap(out), job.cancel)?;
@@ -421,8 +430,12 @@ impl<S: Sample> Format<'_, S> {
                 outs.zip(travels)
                     .zip(rows)
                     .for_each_init(Vec::new, |samples, ((out, travel), &row)| {
-                        self.gather(travel, row, samples);
-                        packing.pack(samples, out);
+                        if let Some(line) = self.as_laid(travel, row) {
+                            packing.pack(line, out);
+                        } else {
+                            self.gather(travel, row, samples);
+                            packing.pack(samples, out);
+                        }
                     });
                 block
                     .ends
@@ -445,6 +458,16 @@ impl<S: Sample> Format<'_, S> {
                 }
             }
         }
+    }
+
+    /// The samples of a travel where they are a line as it is laid.
+    fn as_laid(&self, travel: &Travel, row: usize) -> Option<&[S]> {
+        let program = self.program;
+        let length = program.path.stripe.0;
+        let whole = travel.pixels.end - travel.pixels.start == length;
+        let plain = program.path.swath.0 == 1 && program.scan.overscan == (0, 0) && program.screen.is_none();
+        (whole && plain && self.table.is_none() && !travel.backwards)
+            .then(|| &self.laid[row * length as usize..][..length as usize])
     }
 
     /// The samples of a travel in the order in which it runs.

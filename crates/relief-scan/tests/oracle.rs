@@ -1,4 +1,5 @@
 //! Every line of every scan against a machine that holds the whole raster and follows the description word by word.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use proptest::prelude::*;
 use relief_engine::{Cancel, Raster, Rect, SamplesMut};

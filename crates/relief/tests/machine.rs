@@ -1,5 +1,6 @@
 //! `relief stream` and `relief receive` as processes: killed, cut off, damaged, refused, out of space. After every
 //! fault the executed lines are those of the uninterrupted job, each once.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 #![cfg(unix)]
 
 use std::fs;
@@ -40,13 +41,27 @@ impl Bench {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(RELIEF);
         command.current_dir(self.folder.path()).args(arguments);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command
     }
 
     /// The raster without a machine.
     fn whole(&self) -> Vec<u8> {
-        let output = self.command(&["render", "design.kdl", "-o", "whole.raw", "--quiet", "--device", "cpu"]).output().unwrap();
+        let output = self
+            .command(&[
+                "render",
+                "design.kdl",
+                "-o",
+                "whole.raw",
+                "--quiet",
+                "--device",
+                "cpu",
+            ])
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{output:?}");
         fs::read(self.path("whole.raw")).unwrap()
     }
@@ -71,7 +86,17 @@ impl Bench {
         } else {
             arguments.extend_from_slice(&["design.kdl", address, "--manifest", "job.json"]);
         }
-        arguments.extend_from_slice(&["--quiet", "--device", "cpu", "--threads", "1", "--look-ahead", "200kB", "--patience", "10"]);
+        arguments.extend_from_slice(&[
+            "--quiet",
+            "--device",
+            "cpu",
+            "--threads",
+            "1",
+            "--look-ahead",
+            "200kB",
+            "--patience",
+            "10",
+        ]);
         if !more.contains(&"--silence") {
             arguments.extend_from_slice(&["--silence", "2"]);
         }
@@ -80,7 +105,10 @@ impl Bench {
     }
 
     fn agrees(&self) {
-        assert!(fs::read(self.path("out.raw")).unwrap() == self.whole(), "what was executed differs");
+        assert!(
+            fs::read(self.path("out.raw")).unwrap() == self.whole(),
+            "what was executed differs"
+        );
         let output = self.command(&["verify", "job.json", "out.raw"]).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         assert!(text(&output).contains("400 of 400 lines agree"), "{output:?}");
@@ -104,7 +132,11 @@ impl Machine {
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         out.read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        let address = line
+            .trim()
+            .strip_prefix("listening on ")
+            .unwrap_or_else(|| panic!("{line:?}"))
+            .to_owned();
         Self { child, out, address }
     }
 
@@ -148,7 +180,10 @@ fn draw(state: &mut u64) -> u64 {
 #[test]
 fn a_sender_killed_fifty_times_loses_and_repeats_nothing() {
     let bench = Bench::new();
-    let machine = bench.receive("tcp://127.0.0.1:0", &["--line-rate", "400", "--buffer", "3kB", "--largest", "1kB"]);
+    let machine = bench.receive(
+        "tcp://127.0.0.1:0",
+        &["--line-rate", "400", "--buffer", "3kB", "--largest", "1kB"],
+    );
     let (output, mut state) = (bench.path("out.raw"), 0x1234_5678);
     for _ in 0..50 {
         let mut sender = bench.stream(&machine.address, &[]).spawn().unwrap();
@@ -194,7 +229,9 @@ fn between(machine: &str, harm: fn(&mut Vec<u8>, &TcpStream) -> bool, after: u64
     std::thread::spawn(move || {
         let harmed = Arc::new(AtomicU64::new(0));
         for socket in listener.incoming().map_while(Result::ok) {
-            let Ok(other) = TcpStream::connect(&machine) else { return };
+            let Ok(other) = TcpStream::connect(&machine) else {
+                return;
+            };
             let (mut back, mut to) = (other.try_clone().unwrap(), socket.try_clone().unwrap());
             std::thread::spawn(move || {
                 let _ = std::io::copy(&mut back, &mut to);
@@ -207,7 +244,13 @@ fn between(machine: &str, harm: fn(&mut Vec<u8>, &TcpStream) -> bool, after: u64
     address
 }
 
-fn forward(mut from: TcpStream, mut to: TcpStream, harm: fn(&mut Vec<u8>, &TcpStream) -> bool, after: u64, harmed: &AtomicU64) {
+fn forward(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    harm: fn(&mut Vec<u8>, &TcpStream) -> bool,
+    after: u64,
+    harmed: &AtomicU64,
+) {
     let (mut passed, mut buffer) = (0, vec![0; 700]);
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         let mut bytes = buffer[..count].to_vec();
@@ -277,7 +320,10 @@ fn a_half_open_connection_is_noticed_by_both_sides() {
 fn a_machine_that_stalls_for_longer_than_the_silence_keeps_its_connection() {
     let bench = Bench::new();
     let machine = bench.receive("tcp://127.0.0.1:0", &["--silence", "0.4", "--stall", "150:1.5"]);
-    let output = bench.stream(&machine.address, &["--silence", "0.4"]).output().unwrap();
+    let output = bench
+        .stream(&machine.address, &["--silence", "0.4"])
+        .output()
+        .unwrap();
     assert!(text(&output).contains("1 connections"), "{output:?}");
     machine.end();
     bench.agrees();
@@ -297,9 +343,19 @@ fn a_picture_that_changed_between_two_runs_is_refused_with_both_digests() {
     let output = bench.stream(&machine.address, &[]).output().unwrap();
     let said = text(&output);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains(&before) && said.contains(&digest(&bench)) && said.contains("spot.pgm"), "{said}");
+    assert!(
+        said.contains(&before) && said.contains(&digest(&bench)) && said.contains("spot.pgm"),
+        "{said}"
+    );
     bench.picture(200);
-    assert!(bench.stream(&machine.address, &[]).output().unwrap().status.success());
+    assert!(
+        bench
+            .stream(&machine.address, &[])
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
     machine.end();
     bench.agrees();
 }
@@ -311,9 +367,25 @@ fn of_two_senders_with_one_manifest_or_one_machine_the_second_is_refused() {
     let mut first = bench.stream(&machine.address, &[]).spawn().unwrap();
     until(|| size(&bench.path("out.raw")) > 5_000);
     let same = bench.stream(&machine.address, &[]).output().unwrap();
-    assert!(text(&same).contains("another sender is working on this job"), "{same:?}");
-    let other = bench.command(&["stream", "design.kdl", &machine.address, "--quiet", "--device", "cpu"]).output().unwrap();
-    assert!(text(&other).contains("another sender drives the machine"), "{other:?}");
+    assert!(
+        text(&same).contains("another sender is working on this job"),
+        "{same:?}"
+    );
+    let other = bench
+        .command(&[
+            "stream",
+            "design.kdl",
+            &machine.address,
+            "--quiet",
+            "--device",
+            "cpu",
+        ])
+        .output()
+        .unwrap();
+    assert!(
+        text(&other).contains("another sender drives the machine"),
+        "{other:?}"
+    );
     assert!(first.wait().unwrap().success());
     machine.end();
     bench.agrees();
@@ -329,7 +401,9 @@ fn the_receiver_in_python_executes_the_same_bytes() {
     assert!(fs::read_to_string(script).unwrap().lines().count() < 150);
     let start = || {
         let mut command = Command::new("python3");
-        command.current_dir(bench.folder.path()).args([script, "0", "out.raw"]);
+        command
+            .current_dir(bench.folder.path())
+            .args([script, "0", "out.raw"]);
         command.stdout(Stdio::piped());
         Machine::start(command)
     };
@@ -352,7 +426,11 @@ struct Small(PathBuf);
 impl Small {
     fn mount(path: PathBuf) -> Option<Self> {
         fs::create_dir(&path).ok()?;
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=96k", "tmpfs"]).arg(&path).output().ok()?;
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=96k", "tmpfs"])
+            .arg(&path)
+            .output()
+            .ok()?;
         mounted.status.success().then_some(Self(path))
     }
 }
@@ -366,7 +444,9 @@ impl Drop for Small {
 #[test]
 fn a_full_disk_stops_the_machine_and_the_job_goes_on_when_there_is_room() {
     let bench = Bench::new();
-    let Some(disk) = Small::mount(bench.path("disk")) else { return };
+    let Some(disk) = Small::mount(bench.path("disk")) else {
+        return;
+    };
     let machine = bench.receive_into("disk/out.raw", "tcp://127.0.0.1:0", &[]);
     let stopped = bench.stream(&machine.address, &[]).output().unwrap();
     assert_eq!(stopped.status.code(), Some(1), "{stopped:?}");
@@ -386,9 +466,20 @@ fn a_full_disk_stops_the_machine_and_the_job_goes_on_when_there_is_room() {
 #[test]
 fn a_manifest_that_cannot_be_written_stops_the_job_in_a_state_from_which_it_goes_on() {
     let bench = Bench::new();
-    let Some(disk) = Small::mount(bench.path("disk")) else { return };
+    let Some(disk) = Small::mount(bench.path("disk")) else {
+        return;
+    };
     let machine = bench.receive("tcp://127.0.0.1:0", &["--line-rate", "200"]);
-    let first = ["stream", "design.kdl", &machine.address, "--manifest", "disk/job.json", "--quiet", "--device", "cpu"];
+    let first = [
+        "stream",
+        "design.kdl",
+        &machine.address,
+        "--manifest",
+        "disk/job.json",
+        "--quiet",
+        "--device",
+        "cpu",
+    ];
     let mut sender = bench.command(&first).spawn().unwrap();
     until(|| size(&bench.path("out.raw")) > 5_000);
     fs::write(disk.0.join("filler"), vec![0; 90 << 10]).unwrap_or_default();

@@ -63,7 +63,10 @@ pub(crate) struct Receive {
 fn stall(text: &str) -> Result<(u64, Duration), String> {
     let expected = || "LINES:SECONDS is expected, such as 1000:5".to_owned();
     let (lines, time) = text.split_once(':').ok_or_else(expected)?;
-    Ok((lines.parse().map_err(|_| expected())?, Duration::from_secs_f64(seconds(time)?)))
+    Ok((
+        lines.parse().map_err(|_| expected())?,
+        Duration::from_secs_f64(seconds(time)?),
+    ))
 }
 
 pub(crate) fn run(receive: &Receive) -> Result<(), Failure> {
@@ -103,7 +106,11 @@ pub(crate) fn run(receive: &Receive) -> Result<(), Failure> {
     }
     out.flush()?;
     let received = receiver.run()?;
-    writeln!(out, "executed {} lines, {} underruns", received.executed, received.underruns)?;
+    writeln!(
+        out,
+        "executed {} lines, {} underruns",
+        received.executed, received.underruns
+    )?;
     if let Some(path) = &receive.output {
         writeln!(out, "{}", digest_file(path)?)?;
     }

@@ -9,13 +9,13 @@ use relief_design::tree::Kind;
 use relief_engine::{Cancel, DeviceChoice, Renderer};
 use relief_machine::message::Job as WireJob;
 use relief_machine::{
-    Address, Control, Cut, Error, Input, Manifest, NamedInput, Pin, Progress, Record, Region, Secret, SenderOptions,
-    digest_file, send,
+    Address, Control, Cut, Error, Input, Manifest, NamedInput, Pin, Progress, Record, Region, Secret,
+    SenderOptions, digest_file, send,
 };
 use relief_raster::{Depth, Rect};
 use relief_scan::{
-    Axis, BitOrder, Bits, ByteOrder, Corner, Direction, Halftone, Interleave, Mirror, Packing, Passes, Polarity,
-    Program, Quarters, Scan, Stripe, Swath, Table, Tables,
+    Axis, BitOrder, Bits, ByteOrder, Corner, Direction, Halftone, Interleave, Mirror, Packing, Passes,
+    Polarity, Program, Quarters, Scan, Stripe, Swath, Table, Tables,
 };
 use serde::de::DeserializeOwned;
 
@@ -180,28 +180,58 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 }
 
 fn passes(text: &str) -> Result<Passes, String> {
-    let number = |text: &str| text.trim().parse::<u32>().map_err(|_| format!("'{text}' is no number of passes"));
+    let number = |text: &str| {
+        text.trim()
+            .parse::<u32>()
+            .map_err(|_| format!("'{text}' is no number of passes"))
+    };
     match text.split_once(':') {
-        Some(("even", count)) => Ok(Passes::Even { count: number(count)? }),
-        Some(("share", count)) => Ok(Passes::Share { count: number(count)? }),
+        Some(("even", count)) => Ok(Passes::Even {
+            count: number(count)?,
+        }),
+        Some(("share", count)) => Ok(Passes::Share {
+            count: number(count)?,
+        }),
         Some(("curve", rest)) => {
             let (count, exponent) = rest.split_once(',').ok_or("curve:N,EXPONENT is expected")?;
-            let exponent = exponent.trim().parse().map_err(|_| format!("'{exponent}' is no number"))?;
-            Ok(Passes::Curve { count: number(count)?, exponent })
+            let exponent = exponent
+                .trim()
+                .parse()
+                .map_err(|_| format!("'{exponent}' is no number"))?;
+            Ok(Passes::Curve {
+                count: number(count)?,
+                exponent,
+            })
         }
-        Some((other, _)) => Err(format!("'{other}' is no way to slice; even, curve or share is expected")),
+        Some((other, _)) => Err(format!(
+            "'{other}' is no way to slice; even, curve or share is expected"
+        )),
         None => {
-            let level = |text: &str| text.trim().parse().map_err(|_| format!("'{text}' is no threshold"));
-            Ok(Passes::Listed { thresholds: text.split(',').map(level).collect::<Result<_, _>>()? })
+            let level = |text: &str| {
+                text.trim()
+                    .parse()
+                    .map_err(|_| format!("'{text}' is no threshold"))
+            };
+            Ok(Passes::Listed {
+                thresholds: text.split(',').map(level).collect::<Result<_, _>>()?,
+            })
         }
     }
 }
 
 fn halftone(text: &str) -> Result<Halftone, String> {
-    let number = |text: &str| text.trim().parse::<u16>().map_err(|_| format!("'{text}' is no number"));
+    let number = |text: &str| {
+        text.trim()
+            .parse::<u16>()
+            .map_err(|_| format!("'{text}' is no number"))
+    };
     match text.split_once(':') {
-        Some(("threshold", level)) => Ok(Halftone::Threshold { level: number(level)? }),
-        Some(("bayer", size)) => Ok(Halftone::Bayer { size: number(size)?.into() }),
+        Some(("threshold", level)) => Ok(Halftone::Threshold {
+            level: number(level)?,
+        }),
+        Some(("bayer", size)) => Ok(Halftone::Bayer {
+            size: number(size)?.into(),
+        }),
         None if text == "blue-noise" => Ok(Halftone::BlueNoise),
         None if text == "floyd-steinberg" => Ok(Halftone::FloydSteinberg),
         _ => Err("threshold:LEVEL, bayer:N, blue-noise or floyd-steinberg is expected".to_owned()),
@@ -224,10 +254,20 @@ impl ScanArguments {
             rotate: self.rotate.unwrap_or(scan.rotate),
             axis: self.axis.unwrap_or(scan.axis),
             start: self.start.unwrap_or(scan.start),
-            direction: if self.serpentine { Direction::Serpentine } else { scan.direction },
+            direction: if self.serpentine {
+                Direction::Serpentine
+            } else {
+                scan.direction
+            },
             interleave: self.interleave.map_or(scan.interleave, Interleave),
-            stripe: self.stripe.map(|(width, overlap)| Stripe { width, overlap }).or(scan.stripe),
-            swath: self.swath.map(|(lines, overlap)| Swath { lines, overlap }).or(scan.swath),
+            stripe: self
+                .stripe
+                .map(|(width, overlap)| Stripe { width, overlap })
+                .or(scan.stripe),
+            swath: self
+                .swath
+                .map(|(lines, overlap)| Swath { lines, overlap })
+                .or(scan.swath),
             overscan: self.overscan.unwrap_or(scan.overscan),
             passes: self.passes.clone().unwrap_or(scan.passes),
             halftone: self.halftone.or(scan.halftone),
@@ -235,7 +275,11 @@ impl ScanArguments {
                 bits: self.bits.unwrap_or(packing.bits),
                 bit_order: self.bit_order.unwrap_or(packing.bit_order),
                 byte_order: self.byte_order.unwrap_or(packing.byte_order),
-                polarity: if self.invert { Polarity::Inverted } else { packing.polarity },
+                polarity: if self.invert {
+                    Polarity::Inverted
+                } else {
+                    packing.polarity
+                },
             },
             run_length: self.run_length || scan.run_length,
         };
@@ -302,7 +346,10 @@ struct Opening {
 fn open(parts: Parts) -> Result<Opening, Failure> {
     let opened = design::open(&parts.file)?;
     let digest = |shown: String, path: &Path| {
-        digest_file(path).map(|hash| Input { path: shown, digest: hash.to_string() })
+        digest_file(path).map(|hash| Input {
+            path: shown,
+            digest: hash.to_string(),
+        })
     };
     let design = digest(parts.file.display().to_string(), &parts.file)?;
     let base = parts.file.parent().unwrap_or(Path::new("."));
@@ -310,18 +357,38 @@ fn open(parts: Parts) -> Result<Opening, Failure> {
         .design
         .nodes
         .iter()
-        .filter_map(|node| if let Kind::Image { path, .. } = &node.kind { Some(&**path) } else { None })
+        .filter_map(|node| {
+            if let Kind::Image { path, .. } = &node.kind {
+                Some(&**path)
+            } else {
+                None
+            }
+        })
         .collect();
     names.sort_unstable();
     names.dedup();
-    let images = names.iter().map(|name| digest((*name).to_owned(), &base.join(name))).collect::<Result<_, _>>()?;
+    let images = names
+        .iter()
+        .map(|name| digest((*name).to_owned(), &base.join(name)))
+        .collect::<Result<_, _>>()?;
     let depth = opened.design.canvas.depth;
-    let tables = Tables { material: table(&parts.material, depth)?, machine: table(&parts.machine, depth)? };
-    Ok(Opening { opened, parts, tables, design, images })
+    let tables = Tables {
+        material: table(&parts.material, depth)?,
+        machine: table(&parts.machine, depth)?,
+    };
+    Ok(Opening {
+        opened,
+        parts,
+        tables,
+        design,
+        images,
+    })
 }
 
 fn table(path: &Option<PathBuf>, depth: Depth) -> Result<Option<Table>, Failure> {
-    path.as_ref().map(|path| Ok(Table::parse(&read(path)?, depth).map_err(Error::from)?)).transpose()
+    path.as_ref()
+        .map(|path| Ok(Table::parse(&read(path)?, depth).map_err(Error::from)?))
+        .transpose()
 }
 
 impl Opening {
@@ -340,7 +407,11 @@ impl Opening {
             if found == expected {
                 return Ok(());
             }
-            Err(Error::Changed { what, found: found.to_owned(), expected: expected.to_owned() })
+            Err(Error::Changed {
+                what,
+                found: found.to_owned(),
+                expected: expected.to_owned(),
+            })
         };
         let none = "none".to_owned();
         for image in &self.images {
@@ -348,26 +419,57 @@ impl Opening {
             let expected = expected.map_or(&none, |known| &known.digest);
             same(format!("the picture {}", image.path), &image.digest, expected)?;
         }
-        same(format!("the design {}", self.design.path), &self.design.digest, &manifest.design.digest)?;
+        same(
+            format!("the design {}", self.design.path),
+            &self.design.digest,
+            &manifest.design.digest,
+        )?;
         let pairs = [
-            ("material", Self::named(&self.tables.material, &self.parts.material), &manifest.material),
-            ("machine", Self::named(&self.tables.machine, &self.parts.machine), &manifest.machine),
+            (
+                "material",
+                Self::named(&self.tables.material, &self.parts.material),
+                &manifest.material,
+            ),
+            (
+                "machine",
+                Self::named(&self.tables.machine, &self.parts.machine),
+                &manifest.machine,
+            ),
         ];
         for (name, found, expected) in pairs {
-            let digest = |input: Option<&NamedInput>| input.map_or(none.clone(), |input| input.digest.clone());
-            same(format!("the {name} table"), &digest(found.as_ref()), &digest(expected.as_ref()))?;
+            let digest =
+                |input: Option<&NamedInput>| input.map_or(none.clone(), |input| input.digest.clone());
+            same(
+                format!("the {name} table"),
+                &digest(found.as_ref()),
+                &digest(expected.as_ref()),
+            )?;
         }
-        same("the scan program".to_owned(), &program.digest().to_string(), &manifest.program)
+        same(
+            "the scan program".to_owned(),
+            &program.digest().to_string(),
+            &manifest.program,
+        )
     }
 
     fn wire(&self, program: &Program, token: [u8; 16]) -> WireJob {
         let pictures: String = self.images.iter().map(|image| image.digest.as_str()).collect();
         let design = blake3::Hash::from_hex(&self.design.digest).map_or([0; 32], |hash| *hash.as_bytes());
-        WireJob::new(program, design, *blake3::hash(pictures.as_bytes()).as_bytes(), token)
+        WireJob::new(
+            program,
+            design,
+            *blake3::hash(pictures.as_bytes()).as_bytes(),
+            token,
+        )
     }
 
     fn manifest(&self, program: &Program, job: &WireJob, address: &Address, pin: Option<Pin>) -> Manifest {
-        let region = |rect: Rect| Region { x: rect.x(), y: rect.y(), width: rect.width(), height: rect.height() };
+        let region = |rect: Rect| Region {
+            x: rect.x(),
+            y: rect.y(),
+            width: rect.width(),
+            height: rect.height(),
+        };
         Manifest {
             version: Manifest::VERSION,
             address: address.to_string(),
@@ -425,20 +527,29 @@ fn raster(opening: &Opening, parts: &Parts) -> relief_engine::Raster {
 }
 
 pub(crate) fn secret(path: Option<&Path>) -> Result<Option<Secret>, Failure> {
-    path.map(|path| Ok(Secret::new(read(path)?.trim().as_bytes())?)).transpose()
+    path.map(|path| Ok(Secret::new(read(path)?.trim().as_bytes())?))
+        .transpose()
 }
 
 pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
     let mut record = stream.resume.as_deref().map(Record::resume).transpose()?;
     let known = record.as_ref().map(Record::manifest);
     let opening = open(Parts::of(stream, known)?)?;
-    let program = Program::new(&opening.parts.scan, &opening.tables, &raster(&opening, &opening.parts)).map_err(Error::from)?;
+    let program = Program::new(
+        &opening.parts.scan,
+        &opening.tables,
+        &raster(&opening, &opening.parts),
+    )
+    .map_err(Error::from)?;
     let address = match (stream.to.as_ref().or(stream.address.as_ref()), known) {
         (Some(address), _) => address.parse::<Address>()?,
         (None, Some(manifest)) => manifest.address.parse()?,
         (None, None) => return Err(Failure::Usage("the address of the machine is missing".to_owned())),
     };
-    let pin = match (stream.link.pin, known.and_then(|manifest| manifest.pin.as_deref())) {
+    let pin = match (
+        stream.link.pin,
+        known.and_then(|manifest| manifest.pin.as_deref()),
+    ) {
         (Some(pin), _) => Some(pin),
         (None, Some(text)) => Some(text.parse()?),
         (None, None) => None,
@@ -455,7 +566,10 @@ pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
         None => opening.wire(&program, relief_machine::token()?),
     };
     if let Some(path) = &stream.manifest {
-        record = Some(Record::begin(path, opening.manifest(&program, &job, &address, pin))?);
+        record = Some(Record::begin(
+            path,
+            opening.manifest(&program, &job, &address, pin),
+        )?);
     }
     let options = options(stream, address, pin)?;
     let cancel = Cancel::new();
@@ -472,10 +586,24 @@ pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
     let plan = job::plan(&opening.opened, &job_arguments, options.memory())?;
     let renderer = Renderer::new(plan, &opening.opened.files, &cancel)?;
     let mut show = Show::new(&stream.watch, stream.link.rate, program.encoding().most());
-    let sent = send(&program, &renderer, job, &options, record.as_mut(), &control, &mut |progress| show.tell(progress));
+    let sent = send(
+        &program,
+        &renderer,
+        job,
+        &options,
+        record.as_mut(),
+        &control,
+        &mut |progress| show.tell(progress),
+    );
     show.end();
     let sent = sent?;
-    writeln!(io::stdout(), "executed {} lines, {} underruns, {} connections", sent.executed, sent.underruns, sent.connections)?;
+    writeln!(
+        io::stdout(),
+        "executed {} lines, {} underruns, {} connections",
+        sent.executed,
+        sent.underruns,
+        sent.connections
+    )?;
     Ok(())
 }
 
@@ -485,7 +613,10 @@ fn options(stream: &Stream, address: Address, pin: Option<Pin>) -> Result<Sender
     options.pin = pin;
     options.secret = secret(link.secret.as_deref())?;
     options.look_ahead = link.look_ahead.max(1);
-    options.high_water = link.high_water.unwrap_or(options.look_ahead / 4 * 3).min(options.look_ahead);
+    options.high_water = link
+        .high_water
+        .unwrap_or(options.look_ahead / 4 * 3)
+        .min(options.look_ahead);
     options.silence = Duration::from_secs_f64(link.silence.max(0.05));
     options.patience = Duration::from_secs_f64(link.patience);
     Ok(options)
@@ -556,8 +687,17 @@ impl Show {
             }
         }
         if progress.underruns > self.underruns && !self.quiet && !self.json {
-            let cause = if progress.ahead == 0 { "lines were not made in time" } else { "lines did not arrive in time" };
-            let _ = writeln!(io::stderr(), "underrun {} at line {}: {cause}", progress.underruns, progress.executed);
+            let cause = if progress.ahead == 0 {
+                "lines were not made in time"
+            } else {
+                "lines did not arrive in time"
+            };
+            let _ = writeln!(
+                io::stderr(),
+                "underrun {} at line {}: {cause}",
+                progress.underruns,
+                progress.executed
+            );
         }
         self.underruns = progress.underruns;
         if progress.started && self.began.is_none() {
@@ -571,9 +711,12 @@ impl Show {
         let lines_per_second = self.began.map_or(0.0, |(since, executed)| {
             (progress.executed - executed) as f64 / since.elapsed().as_secs_f64().max(1e-9)
         });
-        let taken = self.rate.map_or(lines_per_second * self.line_bytes as f64, |rate| rate as f64);
+        let taken = self
+            .rate
+            .map_or(lines_per_second * self.line_bytes as f64, |rate| rate as f64);
         let margin = progress.rate().filter(|_| taken > 0.0).map(|made| made / taken);
-        let left = (lines_per_second > 0.0).then(|| (progress.lines - progress.executed) as f64 / lines_per_second);
+        let left =
+            (lines_per_second > 0.0).then(|| (progress.lines - progress.executed) as f64 / lines_per_second);
         if self.json {
             let line = serde_json::json!({
                 "executed": progress.executed,

@@ -21,7 +21,11 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     let manifest = Manifest::read(&arguments.manifest)?;
     let program = super::stream::program_of(&manifest)?;
     let verified = verify(&manifest, &program, &arguments.files)?;
-    let state = if manifest.complete { "complete" } else { "not complete" };
+    let state = if manifest.complete {
+        "complete"
+    } else {
+        "not complete"
+    };
     writeln!(
         io::stdout(),
         "{} of {} lines agree in {} bands; {} lines in the files; the job is {state}",
