@@ -259,6 +259,13 @@ pub fn send(
     control: &Control,
     observe: &mut dyn FnMut(&Progress),
 ) -> Result<Sent, Error> {
+    if let Address::File(_) = options.address {
+        let problem = "a file acknowledges nothing; stream to a receiver that writes it".to_owned();
+        return Err(Error::Option {
+            option: "address",
+            problem,
+        });
+    }
     let line = program.encoding().most() + if job.run_length { 4 } else { 0 };
     let limit = FRAME.max(frame::MAX_LINES) as u64;
     if line > limit || line > options.look_ahead {

@@ -35,7 +35,7 @@ impl Windows for Mixed {
                     window.x() as u64 + index as u64 % window.width(),
                     window.y() as u64 + index as u64 / window.width(),
                 );
-                *out = (x.wrapping_mul(31) ^ y.wrapping_mul(17) ^ (x * y >> 7)) as u8;
+                *out = (x.wrapping_mul(31) ^ y.wrapping_mul(17) ^ ((x * y) >> 7)) as u8;
             }
         }
         Ok(())
@@ -460,4 +460,79 @@ fn tls_is_taken_from_the_pinned_certificate_alone() {
         assert_eq!(received.join().unwrap().executed, 3_000);
     });
     assert!(std::fs::read(output).unwrap() == all(&program, &raster));
+}
+
+#[test]
+fn a_job_of_many_terabytes_is_taken_up_where_it_stood_without_computing_what_came_before() {
+    /// Counts what is read.
+    struct Sheet(std::sync::atomic::AtomicU64);
+    impl Windows for Sheet {
+        fn raster(&self) -> Raster {
+            Raster {
+                width: 2_000_000,
+                height: 1_800_000,
+                depth: Depth::Eight,
+                pixel: Some(1_000_000),
+            }
+        }
+        fn read(&self, window: Rect, _: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {
+            self.0
+                .fetch_add(window.height(), std::sync::atomic::Ordering::Relaxed);
+            Ok(())
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("job.json");
+    let sheet = Sheet(Default::default());
+    let program = Program::new(&Scan::default(), &Tables::default(), &sheet.raster()).unwrap();
+    let machine = Machine {
+        pace: Pace::Lines(100.0),
+        largest: 4 << 20,
+        ..Machine::default()
+    };
+    let receiver = Receiver::bind(&local(), options(None, machine)).unwrap();
+    let job = job(&program, 1);
+    let executed = 1_500_000;
+    let mut begun = manifest(&program, &job, receiver.address());
+    begun.executed = executed;
+    let bands = executed / begun.cut.band;
+    let digest = "0a".repeat(32);
+    let band = |index| relief_machine::Band {
+        first: index * begun.cut.band,
+        lines: begun.cut.band,
+        digest: digest.clone(),
+    };
+    begun.bands = (0..bands).map(band).collect();
+    begun.open = vec![digest.clone(); (executed - bands * begun.cut.band) as usize];
+    begun.write(&path).unwrap();
+    std::thread::scope(|scope| {
+        let received = scope.spawn(|| receiver.run());
+        let mut record = Record::resume(&path).unwrap();
+        let control = Control::default();
+        let mut first = None;
+        let sender = SenderOptions {
+            look_ahead: 20 << 20,
+            making: 24 << 20,
+            ..quick(receiver.address())
+        };
+        let stopped = send(
+            &program,
+            &sheet,
+            job,
+            &sender,
+            Some(&mut record),
+            &control,
+            &mut |progress| {
+                if progress.executed > executed && first.is_none() {
+                    first = Some(sheet.0.load(std::sync::atomic::Ordering::Relaxed));
+                    control.abort();
+                }
+            },
+        );
+        receiver.stop();
+        assert!(matches!(stopped, Err(Error::Stopped { .. })), "{stopped:?}");
+        assert!(received.join().unwrap().is_err());
+        // The look-ahead, and what the machine has room for: not a line from before.
+        assert!(first.is_some_and(|lines| lines < 40), "{first:?}");
+    });
 }

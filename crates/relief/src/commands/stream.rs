@@ -36,7 +36,7 @@ pub(crate) struct Stream {
     /// Keep a manifest, with which the job can be taken up again
     #[arg(long, value_name = "JOB.json", conflicts_with = "resume")]
     manifest: Option<PathBuf>,
-    /// Take up the job of a manifest from the first line that was not executed; an address given is used instead of its own
+    /// Take up the job of a manifest from the first line that was not executed
     #[arg(long, value_name = "JOB.json", conflicts_with_all = ["region", "scan", "material", "machine"])]
     resume: Option<PathBuf>,
     /// Another machine than the manifest's, for --resume
