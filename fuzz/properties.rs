@@ -193,7 +193,11 @@ impl<'b> Writer<'b> {
     fn node(&mut self, role: &str, depth: usize, small: bool, used: bool) {
         self.nodes += 1;
         let leaf = depth >= 5 || self.nodes > 20;
-        let kind = if leaf { self.below(6) } else { self.below(13) };
+        let kind = match depth {
+            _ if leaf => self.below(6),
+            0 | 1 => 6 + self.below(7),
+            _ => self.below(13),
+        };
         let head = match kind {
             0 => format!("fill value={}", self.below(256)),
             1 => "image \"p\"".to_owned(),
@@ -257,7 +261,7 @@ impl<'b> Writer<'b> {
             }
             11 => self.node("source", depth + 1, false, used),
             _ => {
-                for _ in 0..self.below(4) {
+                for _ in 0..=self.below(4) {
                     let roles = [
                         "base", "add", "subtract", "multiply", "mean", "max", "min", "over", "mask",
                     ];

@@ -57,7 +57,10 @@ fn items(max: u16) -> impl Strategy<Value = Item> {
     (kinds(max), places(), sizes()).prop_map(placed)
 }
 
-fn placed((kind, (x, y), (width, height)): (Kind, (i64, i64), (Option<u64>, Option<u64>))) -> Item {
+/// A kind with its offset and its size.
+type Parts = (Kind, (i64, i64), (Option<u64>, Option<u64>));
+
+fn placed((kind, (x, y), (width, height)): Parts) -> Item {
     Item {
         x,
         y,
