@@ -536,3 +536,68 @@ fn a_job_of_many_terabytes_is_taken_up_where_it_stood_without_computing_what_cam
         assert!(first.is_some_and(|lines| lines < 40), "{first:?}");
     });
 }
+
+#[test]
+fn a_frame_out_of_order_ends_the_connection_and_executes_nothing_twice() {
+    use relief_machine::frame::{self, Header, Kind};
+    use relief_machine::message::{Accept, Code, Hello, Message, Refusal};
+
+    let raster = Mixed {
+        width: 10,
+        height: 50,
+    };
+    let program = program(&Scan::default(), &raster);
+    let receiver = Receiver::bind(&local(), options(None, Machine::default())).unwrap();
+    let address = receiver.address().to_string();
+    std::thread::scope(|scope| {
+        let received = scope.spawn(|| receiver.run().unwrap());
+        let _stop = Stop(&receiver);
+        let mut socket = std::net::TcpStream::connect(address.trim_start_matches("tcp://")).unwrap();
+        let mut write = |kind, sequence, count, payload: &[u8]| {
+            frame::write(
+                &mut socket,
+                &Header::new(kind, sequence, count, payload),
+                &[payload],
+            )
+            .unwrap();
+        };
+        write(
+            Kind::Hello,
+            0,
+            0,
+            &Hello {
+                version: 1,
+                nonce: [0; 32],
+            }
+            .encode(),
+        );
+        write(Kind::Job, 0, 0, &job(&program, 9).encode());
+        // Lines 5 to 9 before lines 0 to 4.
+        write(Kind::Lines, 5, 5, &[0; 50]);
+        write(Kind::Lines, 0, 5, &[0; 50]);
+        let (mut payload, mut refusal) = (Vec::new(), None);
+        while let Ok(Some(header)) = frame::read(&mut socket, &mut payload) {
+            if header.kind == Kind::Accept {
+                assert_eq!(Accept::decode(&payload).unwrap().next, 0);
+            }
+            if header.kind == Kind::Error {
+                refusal = Refusal::decode(&payload);
+                break;
+            }
+        }
+        assert_eq!(refusal.unwrap().code, Code::Sequence);
+        drop(socket);
+        let sender = quick(receiver.address());
+        let sent = send(
+            &program,
+            &raster,
+            job(&program, 9),
+            &sender,
+            None,
+            &Control::default(),
+            &mut |_| (),
+        )
+        .unwrap();
+        assert_eq!((sent.executed, received.join().unwrap().executed), (50, 50));
+    });
+}
