@@ -100,3 +100,19 @@ fn every_problem_says_where_it_is_and_what_would_work() {
         }
     }
 }
+
+#[test]
+fn designs_too_large_to_be_written_down_get_their_message() {
+    let header = "relief version=1\ncanvas width=1 height=1\n";
+    let deep = format!(
+        "{header}{}fill value=1{}\n",
+        "compose {\n(base)".repeat(relief_design::MAX_DEPTH + 1),
+        "\n}".repeat(relief_design::MAX_DEPTH + 1)
+    );
+    let long = format!("{header}{}", "\n".repeat(relief_design::MAX_TEXT));
+    for (code, text) in [("E102", long), ("E103", deep)] {
+        let report = parse(&format!("{code}.kdl"), &text, &sizes).expect_err(code);
+        assert_eq!(report.problems()[0].code(), code);
+        compare(&folder().join(format!("{code}.txt")), &rendered(&report));
+    }
+}
