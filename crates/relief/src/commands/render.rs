@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use relief_engine::{Cancel, Sink};
+use relief_engine::{Cancel, Raster, Sink};
 use relief_io::{Cleanup, DigestSink, FileSink, Format, NullSink, Target, Tee};
 
 use crate::arguments::Render;
@@ -17,8 +17,10 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     let cancel = Cancel::new();
     if !render.digest {
         let plan = job::plan(&opened, &render.job, sink.memory(&raster))?;
-        let _guard = interrupt::watch(&cancel, cleanup);
-        return job::run(&opened, plan, sink.as_mut(), &render.watch, &cancel);
+        let guard = interrupt::watch(&cancel, cleanup);
+        job::run(&opened, plan, sink.as_mut(), &render.watch, &cancel)?;
+        drop(guard);
+        return announce(render, &raster);
     }
     let mut both = Tee::new(Boxed(sink), DigestSink::new());
     let plan = job::plan(&opened, &render.job, both.memory(&raster))?;
@@ -27,6 +29,22 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     drop(guard);
     if let Some(hash) = both.second().digest() {
         writeln!(io::stdout(), "{hash}")?;
+    }
+    Ok(())
+}
+
+/// Says where the raster is, unless the standard output is where.
+fn announce(render: &Render, raster: &Raster) -> Result<(), Failure> {
+    let file = render.output.as_deref().filter(|path| *path != Path::new("-"));
+    if let (Some(path), false, false) = (file, render.watch.quiet, render.format == Some(Format::Null)) {
+        let Raster {
+            width, height, depth, ..
+        } = raster;
+        writeln!(
+            io::stdout(),
+            "{}: {width} × {height} pixels, {depth}",
+            path.display()
+        )?;
     }
     Ok(())
 }
@@ -74,11 +92,11 @@ fn open(render: &Render) -> Result<(Box<dyn Sink>, Option<Cleanup>), Failure> {
 struct Boxed(Box<dyn Sink>);
 
 impl Sink for Boxed {
-    fn memory(&self, raster: &relief_engine::Raster) -> u64 {
+    fn memory(&self, raster: &Raster) -> u64 {
         self.0.memory(raster)
     }
 
-    fn begin(&mut self, raster: &relief_engine::Raster) -> io::Result<()> {
+    fn begin(&mut self, raster: &Raster) -> io::Result<()> {
         self.0.begin(raster)
     }
 
