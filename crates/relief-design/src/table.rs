@@ -120,7 +120,7 @@ impl Points {
     fn between(&self, next: usize, at: f64) -> f64 {
         let before = next.checked_sub(1).and_then(|i| self.0.get(i));
         match (before, self.0.get(next)) {
-            (Some(&(d0, z0)), Some(&(d1, z1))) => z0 + (z1 - z0) * ((at - d0) / (d1 - d0)),
+            (Some(&(d0, z0)), Some(&(d1, z1))) => z0 + (z1 - z0) * (at - d0) / (d1 - d0),
             (Some(&(_, z)), None) | (None, Some(&(_, z))) => z,
             (None, None) => 0.0,
         }

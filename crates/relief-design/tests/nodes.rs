@@ -292,6 +292,17 @@ fn every_map_has_a_table_of_all_samples() {
 }
 
 #[test]
+fn a_curve_that_meets_a_half_exactly_rounds_away_from_zero() {
+    let map = child("map { (source)image \"logo.png\"; curve { point 0 0; point 100 50 } }").0;
+    let Kind::Map { table } = map.kind else {
+        panic!("a map")
+    };
+    for v in 0..=100_u16 {
+        assert_eq!(table[usize::from(v)], v.div_ceil(2), "{v}");
+    }
+}
+
+#[test]
 fn compose_keeps_the_order_and_the_roles() {
     let text: String = Role::ALL[3..]
         .iter()
