@@ -58,18 +58,8 @@ pub(crate) fn whole_design(bytes: &[u8]) {
         memory: Some(0),
         ..Options::default()
     };
-    // With the least memory, distances of distances of distances are computed again for every tile of every level.
-    let distances = design
-        .nodes
-        .iter()
-        .filter(|node| matches!(node.kind, Kind::Distance { .. }));
-    let spare = if distances.count() > 2 {
-        1 << 26
-    } else {
-        sum % 4_096
-    };
     match Plan::new(&design, &Picture, &odd) {
-        Err(Error::Memory { needed, .. }) if needed < 1 << 28 => odd.memory = Some(needed + spare),
+        Err(Error::Memory { needed, .. }) if needed < 1 << 28 => odd.memory = Some(needed + sum % 4_096),
         Err(Error::Memory { .. }) => return,
         other => panic!("{:?} without memory:\n{text}", other.map(|plan| plan.peak())),
     }

@@ -13,7 +13,7 @@ pub enum Error {
     /// The job does not fit in the memory given.
     #[error("the job needs {needed} bytes, {limit} are allowed; {advice}")]
     Memory {
-        /// The fewest bytes that any plan of this job needs.
+        /// Bytes that would do: the fewest, unless what is kept follows the memory allowed.
         needed: u64,
         /// The bytes allowed.
         limit: u64,

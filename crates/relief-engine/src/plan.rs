@@ -28,6 +28,9 @@ const BAND_BYTES: u64 = 1 << 22;
 /// The most samples of a tile.
 const LARGEST_TILE: u128 = 1 << 30;
 
+/// The least columns and rows of a cached tile.
+const LEAST_CACHED: u64 = 32;
+
 /// Rows of a tile in a tree without a halo.
 const TILE_ROWS: u64 = 64;
 
@@ -407,44 +410,35 @@ impl Draft<'_> {
         for shape in self.shapes(halo) {
             let bytes = self.program.canvas.depth.bytes();
             let samples = u128::from(shape.band_width) * u128::from(shape.band_height) * shape.bands as u128;
-            let mut peak = Peak {
-                bands: saturate(samples).saturating_mul(bytes),
-                ..fixed
-            };
-            // A tile that was asked for may be larger than the raster.
-            let tile = (shape.tile_width, shape.tile_height);
-            program.cached = self
-                .options
-                .tile
-                .map_or((shape.tile_width.min(256), shape.tile_height.min(256)), |_| tile);
-            let smallest = self.sizes(&program, shape);
-            peak.scratch = smallest
-                .words
-                .saturating_mul(8)
-                .saturating_mul(self.threads as u64);
-            peak.cache = smallest.cache;
-            if peak.total() > self.limit {
-                fewest = fewest.min(peak.total());
-                continue;
-            }
-            let mut words = smallest.words;
-            for side in [256, 128, 64] {
-                let mut larger = program.clone();
-                larger.cached = self.options.tile.map_or((side, side), |_| tile);
-                let sizes = self.sizes(&larger, shape);
-                let wanted = self.useful(&larger, shape, halo).max(sizes.cache);
-                let scratch = sizes.words.saturating_mul(8).saturating_mul(self.threads as u64);
-                let with = Peak {
-                    cache: wanted,
-                    scratch,
+            let bands = saturate(samples).saturating_mul(bytes);
+            let mut least = None;
+            for cached in self.cached_tiles(shape) {
+                program.cached = cached;
+                let sizes = self.sizes(&program, shape);
+                let peak = Peak {
+                    bands,
+                    cache: sizes.cache,
+                    scratch: sizes.words.saturating_mul(8).saturating_mul(self.threads as u64),
+                    ..fixed
+                };
+                let useful = Peak {
+                    cache: self.useful(&program, shape, halo).max(sizes.cache),
                     ..peak
                 };
-                if with.total() <= self.limit {
-                    (program, peak, words) = (larger, with, sizes.words);
-                    break;
+                if useful.total() <= self.limit {
+                    return Ok(self.plan(program, shape, useful, sizes.words, None));
+                }
+                fewest = fewest.min(peak.total());
+                if peak.total() <= self.limit {
+                    // Short of what is useful, every tile kept is one that need not be computed again.
+                    let cache = peak.cache + (self.limit - peak.total());
+                    least = Some((cached, Peak { cache, ..peak }, sizes.words));
                 }
             }
-            return Ok(self.plan(program, shape, peak, words, None));
+            if let Some((cached, peak, words)) = least {
+                program.cached = cached;
+                return Ok(self.plan(program, shape, peak, words, None));
+            }
         }
         Err(Shortage::Host(fewest))
     }
@@ -549,6 +543,22 @@ impl Draft<'_> {
         peak
     }
 
+    /// Columns and rows of cached tiles, the most welcome first. Tiles of a few pixels would cost more to find than to
+    /// compute: where tiles of the raster are that small, cached ones are several of them wide and high.
+    fn cached_tiles(&self, shape: Shape) -> Vec<(u64, u64)> {
+        if self.options.tile.is_some() {
+            let several = |side: u64| LEAST_CACHED.div_ceil(side) * side;
+            return vec![(several(shape.tile_width), several(shape.tile_height))];
+        }
+        let smallest = |side: u64| side.clamp(LEAST_CACHED, 64);
+        vec![
+            (256, 256),
+            (128, 128),
+            (64, 64),
+            (smallest(shape.tile_width), smallest(shape.tile_height)),
+        ]
+    }
+
     /// The ways to cut the raster, the most welcome first.
     fn shapes(&self, halo: u64) -> Vec<Shape> {
         let (width, height) = (self.region.width(), self.region.height());
@@ -569,13 +579,14 @@ impl Draft<'_> {
                 .tile
                 .map_or_else(|| tile(rows, width, bytes, halo), |tile| (tile.0, tile.1));
             let (tile_width, tile_height) = (tile.0.min(width), tile.1.min(rows));
+            let all = usize::try_from(height.div_ceil(rows)).unwrap_or(usize::MAX);
             for bands in [3, 2] {
                 shapes.push(Shape {
                     tile_width,
                     tile_height,
                     band_width: width,
                     band_height: rows,
-                    bands,
+                    bands: all.min(bands),
                 });
             }
             if rows <= least {
@@ -646,44 +657,32 @@ impl Draft<'_> {
                 heights[link.node] = heights[link.node].max(asked.height);
             }
         }
-        let (mut words, mut chains) = (vec![0_u64; count], vec![0_u64; count]);
-        let (mut most_words, mut longest) = (0, 0);
-        let tile_bytes = program
-            .cached
-            .0
-            .saturating_mul(program.cached.1)
-            .saturating_mul(bytes)
-            + UNIFORM_BYTES;
+        let mut words = vec![0_u64; count];
+        let mut most_words = 0;
         for (index, step) in program.steps.iter().enumerate() {
             if step.need.is_empty() {
                 continue;
             }
-            let below = |values: &[u64]| {
-                let reached = step.links.iter().filter(|link| {
-                    let child = &program.steps[link.node];
-                    match child.keep {
-                        Keep::Whole => false,
-                        Keep::Cell { .. } => child.has_border(),
-                        _ => true,
-                    }
-                });
-                reached.map(|link| values[link.node]).max().unwrap_or(0)
-            };
-            words[index] = own[index].saturating_add(below(&words));
-            let held = if step.keep == Keep::Cached { tile_bytes } else { 0 };
-            chains[index] = below(&chains).saturating_add(held);
+            let reached = step.links.iter().filter(|link| {
+                let child = &program.steps[link.node];
+                match child.keep {
+                    Keep::Whole => false,
+                    Keep::Cell { .. } => child.has_border(),
+                    _ => true,
+                }
+            });
+            let below = reached.map(|link| words[link.node]).max().unwrap_or(0);
+            words[index] = own[index].saturating_add(below);
             most_words = most_words.max(words[index]);
-            longest = longest.max(chains[index]);
         }
         Sizes {
             words: most_words,
-            cache: longest.saturating_mul(self.threads as u64),
+            cache: least_cache(program, shape).saturating_mul(self.threads as u64),
         }
     }
 
     /// The cache that holds every tile two bands in a row read.
     fn useful(&self, program: &Program, shape: Shape, halo: u64) -> u64 {
-        let bytes = program.canvas.depth.bytes();
         let mut total = 0_u64;
         for (index, step) in program.steps.iter().enumerate() {
             if step.keep != Keep::Cached || step.need.is_empty() {
@@ -695,12 +694,70 @@ impl Draft<'_> {
                 .min(step.height)
                 .div_ceil(tile.height)
                 + 1;
-            let samples = program.cached.0.saturating_mul(program.cached.1);
-            let each = samples.saturating_mul(bytes).saturating_add(UNIFORM_BYTES);
-            total = total.saturating_add(columns.saturating_mul(rows).saturating_mul(each));
+            total = total.saturating_add(columns.saturating_mul(rows).saturating_mul(cached_bytes(program)));
         }
         total
     }
+}
+
+/// The bytes of a tile in the cache.
+fn cached_bytes(program: &Program) -> u64 {
+    let samples = program.cached.0.saturating_mul(program.cached.1);
+    samples
+        .saturating_mul(program.canvas.depth.bytes())
+        .saturating_add(UNIFORM_BYTES)
+}
+
+/// The least cache for one thread: of every cached node what lets a tile of the raster be computed without computing
+/// a tile twice for the same reader.
+///
+/// A cached node that the tile itself reads needs a row of its tiles: chunks of the window that is read may end within
+/// one. A node that is read by cached tiles needs all rows that one of them reads, across everything that the tile
+/// of the raster reads: the next cached tile in the row, and then the next row of them, reads most of it again. With less,
+/// every level of halos in halos would multiply the work.
+fn least_cache(program: &Program, shape: Shape) -> u64 {
+    let count = program.steps.len();
+    // Columns that a tile of the raster reads in all; rows that one computation reads; whether that is a cached tile's.
+    let mut reads = vec![(0_u64, 0_u64, false); count];
+    reads[program.root()] = (shape.tile_width, shape.tile_height, false);
+    let mut total = 0_u64;
+    for index in (0..count).rev() {
+        let step = &program.steps[index];
+        if step.need.is_empty() {
+            continue;
+        }
+        let (columns, rows, below) = reads[index];
+        let (columns, rows, below) = match step.keep {
+            Keep::Cached => {
+                let tile = program.cached_tile(index);
+                let all = |side: u64, tile: u64| side.div_ceil(tile) + 1;
+                let across = all(columns, tile.width).min(step.width.div_ceil(tile.width));
+                let down = if below { all(rows, tile.height) } else { 1 };
+                let down = down.min(step.height.div_ceil(tile.height));
+                total =
+                    total.saturating_add(across.saturating_mul(down).saturating_mul(cached_bytes(program)));
+                (across.saturating_mul(tile.width), tile.height, true)
+            }
+            // What is kept is made tile by tile, as the raster is.
+            Keep::Cell { .. } | Keep::Whole => {
+                (columns.max(shape.tile_width), rows.max(shape.tile_height), below)
+            }
+            Keep::No | Keep::Image => (columns, rows, below),
+        };
+        for (number, link) in step.links.iter().enumerate() {
+            let request = Request {
+                width: columns,
+                height: rows,
+            };
+            let asked = step.kind.asks(link, number, &request);
+            // A distance asks for rows in chunks, but reads all of its window.
+            let window = rows.saturating_add(2 * u64::from(step.kind.halo(number)));
+            let window = window.min(link.extent.height()).max(asked.height);
+            let so_far = &mut reads[link.node];
+            *so_far = (so_far.0.max(asked.width), so_far.1.max(window), so_far.2 | below);
+        }
+    }
+    total
 }
 
 struct Sizes {

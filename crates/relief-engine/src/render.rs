@@ -360,8 +360,8 @@ fn stream<S: Sample>(cpu: &Cpu<S>, hand_over: &mut HandOver<'_, S>, cancel: &Can
     let shape = plan.shape();
     let capacity = shape.band_width.saturating_mul(shape.band_height);
     let runners = (shape.bands as u128).min(bands) as usize;
-    // Stops the runners when the sink fails, without touching the caller's switch.
-    let stop = Cancel::new();
+    // Stops the bands in work when the sink fails, without touching the caller's switch.
+    let stop = cancel.below();
     std::thread::scope(|scope| {
         let (finished, results) = mpsc::channel();
         // Work is dealt in order, and only to memory that is free, so that the next band in order is always
@@ -375,11 +375,7 @@ fn stream<S: Sample>(cpu: &Cpu<S>, hand_over: &mut HandOver<'_, S>, cancel: &Can
                 .spawn_scoped(scope, move || {
                     for (band, mut memory) in asked {
                         let rect = plan.band(band);
-                        let computed = if stop.is_cancelled() {
-                            Err(Error::Cancelled)
-                        } else {
-                            cpu.fill(rect, &mut memory[..rect.area() as usize], cancel)
-                        };
+                        let computed = cpu.fill(rect, &mut memory[..rect.area() as usize], stop);
                         if finished.send((band, index, memory, computed)).is_err() {
                             break;
                         }
