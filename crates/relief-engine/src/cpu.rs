@@ -20,7 +20,7 @@ use crate::program::Keep;
 use crate::source::{ImageSource, guarded};
 
 /// Stack of a worker: evaluation recurses once for every level of nesting.
-const STACK: usize = 8 << 20;
+pub(crate) const STACK: usize = 8 << 20;
 
 /// A plan with everything in memory that it keeps, and the threads that run it.
 pub(crate) struct Cpu<S> {
@@ -79,6 +79,30 @@ impl<S: Sample> Cpu<S> {
         self.fill_node(self.plan.program.root(), rect, view, cancel, false)
     }
 
+    /// [`Self::fill`] on this thread alone, with the scratch of a worker.
+    pub(crate) fn fill_alone(
+        &self,
+        worker: usize,
+        rect: Rect,
+        out: &mut [S],
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let region = self.plan.region;
+        let rect = rect.translated(region.x(), region.y());
+        let view = ViewMut::packed(out, rect.width() as usize, rect.height() as usize);
+        let root = self.plan.program.root();
+        let (width, height) = self.tile();
+        each_tile((rect, view), width, height, &mut |rect, out| {
+            self.fill_tile(root, rect, out, worker, cancel, false)
+        })
+    }
+
+    /// Columns and rows of a tile.
+    const fn tile(&self) -> (usize, usize) {
+        let shape = self.plan.shape;
+        (shape.tile_width as usize, shape.tile_height as usize)
+    }
+
     /// Computes a rectangle of a node by tiles; `anew` says whether the node itself is computed even if the plan
     /// keeps it, because what is kept is what is being made.
     fn fill_node(
@@ -89,40 +113,49 @@ impl<S: Sample> Cpu<S> {
         cancel: &Cancel,
         anew: bool,
     ) -> Result<(), Error> {
-        let (width, height) = (
-            self.plan.shape.tile_width as usize,
-            self.plan.shape.tile_height as usize,
-        );
+        let (width, height) = self.tile();
+        // Halved again and again rather than listed: a wide band has millions of small tiles.
+        let pieces = rayon::iter::split((rect, out), |piece| halve(piece, width, height));
+        self.pool.install(|| {
+            pieces.try_for_each(|piece| {
+                each_tile(piece, width, height, &mut |rect, out| {
+                    let worker = rayon::current_thread_index().unwrap_or(0);
+                    self.fill_tile(node, rect, out, worker, cancel, anew)
+                })
+            })
+        })
+    }
+
+    fn fill_tile(
+        &self,
+        node: usize,
+        rect: Rect,
+        mut out: ViewMut<'_, S>,
+        worker: usize,
+        cancel: &Cancel,
+        anew: bool,
+    ) -> Result<(), Error> {
+        cancel.check()?;
         let reader = Reader {
             program: &self.plan.program,
             store: &self.store,
             cancel,
         };
-        // Halved again and again rather than listed: a wide band has millions of small tiles.
-        let pieces = rayon::iter::split((rect, out), |piece| halve(piece, width, height));
-        self.pool.install(|| {
-            pieces.try_for_each(|piece| {
-                each_tile(piece, width, height, &mut |rect, mut out| {
-                    cancel.check()?;
-                    let worker = rayon::current_thread_index().unwrap_or(0);
-                    let mut scratch = self.scratch[worker]
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner);
-                    let computed = catch_unwind(AssertUnwindSafe(|| {
-                        let filled = if anew {
-                            reader.compute(node, rect, out.reborrow(), &mut scratch)
-                        } else {
-                            reader.read(node, rect, out.reborrow(), &mut scratch)
-                        };
-                        filled.map(|filled: Filled<S>| filled.write(out))
-                    }));
-                    computed.unwrap_or_else(|panic| {
-                        Err(Error::Panic {
-                            rect: describe(rect),
-                            message: message(panic.as_ref()),
-                        })
-                    })
-                })
+        let mut scratch = self.scratch[worker]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let computed = catch_unwind(AssertUnwindSafe(|| {
+            let filled = if anew {
+                reader.compute(node, rect, out.reborrow(), &mut scratch)
+            } else {
+                reader.read(node, rect, out.reborrow(), &mut scratch)
+            };
+            filled.map(|filled: Filled<S>| filled.write(out))
+        }));
+        computed.unwrap_or_else(|panic| {
+            Err(Error::Panic {
+                rect: describe(rect),
+                message: message(panic.as_ref()),
             })
         })
     }

@@ -50,6 +50,7 @@ mod render;
 mod scratch;
 pub mod sink;
 pub mod source;
+mod stream;
 
 pub use cancel::Cancel;
 pub use error::Error;

@@ -22,6 +22,12 @@ pub const MAX_THREADS: usize = 1_024;
 /// Samples of a tile in a tree without a halo: a tile and the tiles its parents need stay in a core's cache.
 const TILE_SAMPLES: u64 = 1 << 18;
 
+/// Bytes of a band that one worker computes: two of them and what is read for them stay in a core's second cache.
+const OWN_BAND_BYTES: u64 = 1 << 19;
+
+/// The bytes of the longest row that one worker computes by itself.
+const OWN_ROW_BYTES: u64 = 1 << 22;
+
 /// Bytes of a band that make the hand-over from worker to sink cheap beside computing it.
 const BAND_BYTES: u64 = 1 << 22;
 
@@ -106,6 +112,8 @@ pub struct Shape {
     pub band_height: u64,
     /// Bands that are computed or written at the same time.
     pub bands: usize,
+    /// Whether a worker computes a whole band by itself; else all workers share the tiles of a band.
+    pub alone: bool,
 }
 
 /// A design made ready to run.
@@ -307,6 +315,11 @@ impl Plan {
         self.device.as_ref()
     }
 
+    /// How deep nodes are nested.
+    pub(crate) fn nesting(&self) -> usize {
+        self.program.nesting
+    }
+
     /// The number of bands.
     #[must_use]
     pub const fn bands(&self) -> u128 {
@@ -485,6 +498,7 @@ impl Draft<'_> {
                     band_width: columns,
                     band_height: rows,
                     bands: gpus.count() * lanes * depth + 1,
+                    alone: false,
                 };
                 let sizes = self.sizes(&program, shape);
                 let scratch = sizes.words.saturating_mul(8).saturating_mul(self.threads as u64);
@@ -573,6 +587,9 @@ impl Draft<'_> {
             rows_of_band((2 * halo).clamp(TILE_ROWS, 512))
         };
         let least = self.options.tile.map_or(1, |(_, rows)| rows.min(height));
+        if halo == 0 && self.options.tile.is_none() && width * bytes <= OWN_ROW_BYTES {
+            shapes.push(self.own_bands(width, height, bytes));
+        }
         loop {
             let tile = self
                 .options
@@ -587,6 +604,7 @@ impl Draft<'_> {
                     band_width: width,
                     band_height: rows,
                     bands: all.min(bands),
+                    alone: false,
                 });
             }
             if rows <= least {
@@ -602,6 +620,7 @@ impl Draft<'_> {
             band_width: width,
             band_height: least,
             bands: 2,
+            alone: false,
         };
         shapes.push(narrow);
         shapes.push(Shape { bands: 1, ..narrow });
@@ -615,9 +634,29 @@ impl Draft<'_> {
                 band_width: columns,
                 band_height: 1,
                 bands: 2,
+                alone: false,
             });
         }
         shapes
+    }
+
+    /// Bands of which each is one worker's, two for every worker; low enough that a small raster has some for all.
+    fn own_bands(&self, width: u64, height: u64, bytes: u64) -> Shape {
+        let workers = self.threads as u64;
+        let rows = (OWN_BAND_BYTES / (width * bytes)).clamp(1, height.div_ceil(4 * workers));
+        // Rows as long as they can be: what begins and ends a row weighs little.
+        let samples = TILE_SAMPLES / bytes;
+        let tile_width = width.min(samples);
+        let tile_height = rows.min(samples / tile_width);
+        let all = usize::try_from(height.div_ceil(rows)).unwrap_or(usize::MAX);
+        Shape {
+            tile_width,
+            tile_height,
+            band_width: width,
+            band_height: rows,
+            bands: all.min(2 * self.threads),
+            alone: true,
+        }
     }
 
     /// Scratch of one thread and the least cache for tiles of this shape.

@@ -87,6 +87,8 @@ pub(crate) struct Program {
     pub(crate) steps: Vec<Step>,
     /// Columns and rows of a cached tile.
     pub(crate) cached: (u64, u64),
+    /// Levels from the root to the deepest node.
+    pub(crate) nesting: usize,
 }
 
 impl Program {
@@ -141,6 +143,7 @@ impl Program {
             canvas: design.canvas,
             steps,
             cached: (1, 1),
+            nesting: depths.last().copied().unwrap_or(0),
         })
     }
 

@@ -1,11 +1,5 @@
 //! Running a plan: windows, bands, whole rasters.
-//!
-//! Bands are computed by a few runners, each of which owns one band at a time and lets the pool fill its tiles, so
-//! that the workers always have tiles of the next band to turn to. The caller's thread hands finished bands to the
-//! sink, in order, and gives their memory back to the runners.
 
-use std::collections::BTreeMap;
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use relief_kernels::device::DeviceId;
@@ -20,6 +14,7 @@ use crate::gpu::Gpus;
 use crate::plan::Plan;
 use crate::sink::{Band, Samples, Sink};
 use crate::source::ImageSource;
+use crate::stream::stream;
 
 /// Takes the samples of the next band in order.
 pub(crate) type HandOver<'a, S> = dyn FnMut(Rect, &[S]) -> Result<(), Error> + 'a;
@@ -351,68 +346,4 @@ impl Iterator for Bands<'_> {
         };
         Some(computed.map(|samples| OwnedBand { rect, samples }))
     }
-}
-
-/// Computes all bands with several in flight and hands them over in order.
-fn stream<S: Sample>(cpu: &Cpu<S>, hand_over: &mut HandOver<'_, S>, cancel: &Cancel) -> Result<(), Error> {
-    let plan = cpu.plan();
-    let bands = plan.bands();
-    let shape = plan.shape();
-    let capacity = shape.band_width.saturating_mul(shape.band_height);
-    let runners = (shape.bands as u128).min(bands) as usize;
-    // Stops the bands in work when the sink fails, without touching the caller's switch.
-    let stop = cancel.below();
-    std::thread::scope(|scope| {
-        let (finished, results) = mpsc::channel();
-        // Work is dealt in order, and only to memory that is free, so that the next band in order is always
-        // among those being computed.
-        let mut runs = Vec::with_capacity(runners);
-        for index in 0..runners {
-            let (work, asked) = mpsc::channel::<(u128, Vec<S>)>();
-            let (finished, stop) = (finished.clone(), &stop);
-            std::thread::Builder::new()
-                .name(format!("relief-band-{index}"))
-                .spawn_scoped(scope, move || {
-                    for (band, mut memory) in asked {
-                        let rect = plan.band(band);
-                        let computed = cpu.fill(rect, &mut memory[..rect.area() as usize], stop);
-                        if finished.send((band, index, memory, computed)).is_err() {
-                            break;
-                        }
-                    }
-                })
-                .map_err(|error| Error::Threads(Box::new(error)))?;
-            runs.push(work);
-        }
-        drop(finished);
-        let mut dealt = 0;
-        for run in &runs {
-            let memory = zeroed(capacity, "a band")?;
-            run.send((dealt, memory)).map_err(|_| lost())?;
-            dealt += 1;
-        }
-        let mut waiting = BTreeMap::new();
-        for next in 0..bands {
-            while !waiting.contains_key(&next) {
-                let (band, run, memory, computed) = results.recv().map_err(|_| lost())?;
-                computed.inspect_err(|_| stop.cancel())?;
-                waiting.insert(band, (run, memory));
-            }
-            let Some((run, memory)) = waiting.remove(&next) else {
-                return Err(lost());
-            };
-            let rect = plan.band(next);
-            hand_over(rect, &memory[..rect.area() as usize]).inspect_err(|_| stop.cancel())?;
-            if dealt < bands {
-                runs[run].send((dealt, memory)).map_err(|_| lost())?;
-                dealt += 1;
-            }
-        }
-        Ok(())
-    })
-}
-
-/// A runner ended without a word: a defect.
-fn lost() -> Error {
-    Error::defect(Rect::EMPTY, "a thread that computes bands ended early")
 }
