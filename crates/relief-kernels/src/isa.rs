@@ -1,16 +1,16 @@
 //! Which vector instructions the CPU kernels may use.
 //!
-//! A kernel is written once as a plain loop and compiled once for each [`Isa`] by [`versions!`]; the compiler
+//! A kernel is written once as a plain loop and compiled once for each [`Isa`] by [`versions!`](crate::versions); the compiler
 //! vectorises it for each. The version is chosen when the kernel runs. Crates that do this choose by the machine
 //! alone; here the tests must be able to run every version on one machine, so the choice is a value.
 
 /// A set of vector instructions that this machine has been seen to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Isa(Level);
+pub struct Isa(Level);
 
 /// The sets that kernels are compiled for, each holding those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
+pub enum Level {
     /// What every machine of the target has: SSE2 on x86-64, NEON on AArch64.
     Portable,
     /// x86-64-v3.
@@ -26,7 +26,8 @@ pub(crate) enum Level {
 
 impl Isa {
     /// The best set of this machine; in tests, the one that [`Isa::each`] has set for this thread.
-    pub(crate) fn best() -> Self {
+    #[must_use]
+    pub fn best() -> Self {
         #[cfg(test)]
         if let Some(chosen) = tests::CHOSEN.get() {
             return chosen;
@@ -61,8 +62,15 @@ impl Isa {
 
     /// The set. Whoever holds an `Isa` may run instructions of its level.
     #[inline]
-    pub(crate) const fn level(self) -> Level {
+    #[must_use]
+    pub const fn level(self) -> Level {
         self.0
+    }
+
+    /// The set of this level, where the machine has it.
+    #[must_use]
+    pub fn at(level: Level) -> Option<Self> {
+        (level <= Self::detect().0).then_some(Self(level))
     }
 
     /// Runs `test` once for each set that this machine has.
@@ -83,6 +91,7 @@ impl Isa {
 /// Compiles a function once for each [`Isa`]: `versions! { fn name<S: Sample>(arguments) -> Result { body } }` is
 /// `fn name<S: Sample>(isa: Isa, arguments) -> Result`. What the body calls is compiled for the same set where it
 /// is inlined, so it should be `#[inline(always)]`.
+#[macro_export]
 macro_rules! versions {
     (
         $(#[$meta:meta])*
@@ -118,7 +127,7 @@ macro_rules! versions {
         }
     };
 }
-pub(crate) use versions;
+pub use crate::versions;
 
 #[cfg(test)]
 mod tests {

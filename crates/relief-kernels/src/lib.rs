@@ -9,14 +9,16 @@
 
 #[cfg(test)]
 mod canvas;
+pub mod copy;
 pub mod device;
 pub mod distance;
 pub mod fold;
 #[cfg(feature = "gpu")]
 pub mod fused;
 pub mod generate;
-mod isa;
+pub mod isa;
 pub mod lattice;
+pub mod policy;
 pub mod repeat;
 pub mod table;
 pub mod uniform;

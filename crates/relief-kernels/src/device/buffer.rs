@@ -35,8 +35,26 @@ impl Buffer {
         Arc::ptr_eq(&self.lease, &other.lease)
     }
 
-    pub(crate) fn handle(&self) -> Handle {
+    /// The runtime's name of this memory, for the arguments of a launch.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
         self.handle.clone()
+    }
+
+    /// The words from `start` on, as a buffer of their own over the same memory. Nothing where they do not lie inside,
+    /// or where `start` is not a multiple of 64: devices bind memory from 256 bytes to 256 bytes.
+    #[must_use]
+    pub fn part(&self, start: usize, words: usize) -> Option<Self> {
+        let rest = self.words.checked_sub(start)?.checked_sub(words)?;
+        if !start.is_multiple_of(64) || words == 0 {
+            return None;
+        }
+        let handle = self.handle().offset_start(start as u64 * 4);
+        Some(Self {
+            handle: handle.offset_end(rest as u64 * 4),
+            words,
+            lease: Arc::clone(&self.lease),
+        })
     }
 }
 

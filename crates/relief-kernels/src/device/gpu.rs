@@ -24,26 +24,53 @@ pub struct Gpu {
     shared: Arc<Shared>,
 }
 
+/// The runtime that drives a device; [`on_client!`](crate::on_client) takes it apart.
 #[derive(Clone)]
-pub(crate) enum Client {
+pub enum Client {
+    /// NVIDIA's.
     #[cfg(feature = "cuda")]
     Cuda(ComputeClient<cubecl::cuda::CudaRuntime>),
+    /// Any with a Vulkan driver.
     #[cfg(feature = "vulkan")]
     Vulkan(ComputeClient<cubecl::wgpu::WgpuRuntime>),
 }
 
-/// Evaluates an expression for the client of whatever runtime a device has.
+/// Evaluates an expression for the client of whatever runtime a device has: `on_client!(gpu, client => launch(client))`
+/// with `fn launch<R: Runtime>(client: &ComputeClient<R>)`.
+#[cfg(all(feature = "cuda", feature = "vulkan"))]
+#[macro_export]
 macro_rules! on_client {
     ($gpu:expr, $client:ident => $body:expr) => {
         match $gpu.client() {
-            #[cfg(feature = "cuda")]
             $crate::device::Client::Cuda($client) => $body,
-            #[cfg(feature = "vulkan")]
             $crate::device::Client::Vulkan($client) => $body,
         }
     };
 }
-pub(crate) use on_client;
+
+/// Evaluates an expression for the client of whatever runtime a device has.
+// One definition for each set of features, because those of the crate that uses a macro do not count.
+#[cfg(all(feature = "cuda", not(feature = "vulkan")))]
+#[macro_export]
+macro_rules! on_client {
+    ($gpu:expr, $client:ident => $body:expr) => {
+        match $gpu.client() {
+            $crate::device::Client::Cuda($client) => $body,
+        }
+    };
+}
+
+/// Evaluates an expression for the client of whatever runtime a device has.
+#[cfg(all(feature = "vulkan", not(feature = "cuda")))]
+#[macro_export]
+macro_rules! on_client {
+    ($gpu:expr, $client:ident => $body:expr) => {
+        match $gpu.client() {
+            $crate::device::Client::Vulkan($client) => $body,
+        }
+    };
+}
+pub use crate::on_client;
 
 struct Shared {
     report: DeviceReport,
@@ -132,7 +159,9 @@ impl Gpu {
         }
     }
 
-    pub(crate) const fn client(&self) -> &Client {
+    /// The runtime that drives it; see [`on_client!`](crate::on_client).
+    #[must_use]
+    pub const fn client(&self) -> &Client {
         &self.client
     }
 
@@ -177,11 +206,6 @@ impl Gpu {
         on_client!(self, client => {
             client.properties().supports_type(cubecl::ir::ElemType::UInt(cubecl::ir::UIntKind::U64))
         })
-    }
-
-    /// The most buffers that one kernel may name.
-    pub(crate) fn bindings(&self) -> usize {
-        on_client!(self, client => client.properties().hardware.max_bindings as usize)
     }
 
     /// A buffer of `words` words whose content is undefined.
@@ -313,7 +337,8 @@ impl Gpu {
         Ok(())
     }
 
-    pub(crate) fn unsupported(&self, reason: impl Into<String>) -> DeviceError {
+    /// The error of what this device cannot compute.
+    pub fn unsupported(&self, reason: impl Into<String>) -> DeviceError {
         DeviceError::Unsupported {
             device: self.id(),
             reason: reason.into(),
@@ -326,7 +351,10 @@ impl Gpu {
     /// A panic while the runtime compiles a kernel stays in its thread and leaves no error behind: such a kernel just
     /// does not run. So the first launch of each shape must overwrite a word that was poisoned before, whichever of
     /// two poisons that was.
-    pub(crate) fn launch(
+    ///
+    /// # Errors
+    /// Where the kernel does not compile or does not run.
+    pub fn launch(
         &self,
         kernel: &'static str,
         shape: &impl Hash,

@@ -14,6 +14,8 @@ mod error;
 #[cfg(feature = "gpu")]
 mod gpu;
 #[cfg(feature = "gpu")]
+mod grid;
+#[cfg(feature = "gpu")]
 mod reading;
 mod report;
 #[cfg(feature = "vulkan")]
@@ -25,9 +27,9 @@ pub use choice::{ChoiceError, DeviceChoice, DeviceId};
 #[cfg(feature = "gpu")]
 pub use error::DeviceError;
 #[cfg(feature = "gpu")]
-pub(crate) use gpu::{Client, on_client};
+pub use gpu::{Client, Gpu, on_client, persist_kernels};
 #[cfg(feature = "gpu")]
-pub use gpu::{Gpu, persist_kernels};
+pub use grid::cubes;
 #[cfg(feature = "gpu")]
 pub use reading::{HostSamples, Reading};
 pub use report::{Backend, DeviceReport, Inventory, Missing, SelectionError, devices, select};

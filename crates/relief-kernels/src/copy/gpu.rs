@@ -1,0 +1,194 @@
+//! Copies on a device.
+//!
+//! A unit loads several vectors of 16 bytes before it stores the first of them, so that many loads are on the way at
+//! once; neighbouring units load neighbouring vectors.
+
+use cubecl::prelude::*;
+
+use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
+use crate::policy::{self, Space, Tuning};
+
+/// The layouts of [`copy_with`].
+pub const SPACE: Space = Space {
+    units: &[64, 128, 256, 512, 1024],
+    items: &[1, 2, 4, 8],
+    vectors: &[1, 2, 4],
+};
+
+/// The layout where no other was found.
+pub const DEFAULT: Tuning = Tuning {
+    units: 256,
+    items: 4,
+    vector: 4,
+};
+
+/// Copies the first `words` words of a buffer; what follows, up to a multiple of 4 words, may be copied too.
+///
+/// # Errors
+/// Where the device fails, and where a buffer does not hold `words` rounded up to a multiple of 4.
+pub fn copy(gpu: &Gpu, from: &Buffer, to: &Buffer, words: usize) -> Result<(), DeviceError> {
+    copy_with(
+        gpu,
+        policy::tuning(gpu.report(), "copy", &SPACE, DEFAULT),
+        from,
+        to,
+        words,
+    )
+}
+
+/// [`copy`] with another layout.
+///
+/// # Errors
+/// As [`copy`], and where the layout is not of [`SPACE`].
+pub fn copy_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    from: &Buffer,
+    to: &Buffer,
+    words: usize,
+) -> Result<(), DeviceError> {
+    let count = vectors(gpu, tuning, words, &[from, to])?;
+    if count == 0 {
+        return Ok(());
+    }
+    let grid = cubes(gpu, count.div_ceil(tuning.units * tuning.items));
+    gpu.launch(
+        "copy",
+        &tuning,
+        to,
+        || on_client!(gpu, client => copy_on(client, tuning, from, to, count, grid.clone())),
+    )
+}
+
+/// Writes `value` into the first `words` words of a buffer; what follows, up to a multiple of 4 words, may be
+/// overwritten too.
+///
+/// # Errors
+/// Where the device fails, and where the buffer does not hold `words` rounded up to a multiple of 4.
+pub fn fill(gpu: &Gpu, to: &Buffer, words: usize, value: u32) -> Result<(), DeviceError> {
+    let tuning = DEFAULT;
+    let count = vectors(gpu, tuning, words, &[to])?;
+    if count == 0 {
+        return Ok(());
+    }
+    let grid = cubes(gpu, count.div_ceil(tuning.units * tuning.items));
+    gpu.launch(
+        "fill",
+        &tuning,
+        to,
+        || on_client!(gpu, client => fill_on(client, tuning, to, value, count, grid.clone())),
+    )
+}
+
+/// How many vectors hold `words` words, checked against the buffers and the layout.
+fn vectors(gpu: &Gpu, tuning: Tuning, words: usize, buffers: &[&Buffer]) -> Result<u32, DeviceError> {
+    let padded = words.next_multiple_of(4);
+    if buffers.iter().any(|buffer| buffer.words() < padded) {
+        return Err(gpu.unsupported(format!("{words} words of a shorter buffer")));
+    }
+    if !SPACE.contains(tuning) {
+        return Err(gpu.unsupported(format!("the layout {tuning}")));
+    }
+    // Places past the end are counted too, up to a cube for each row of the grid.
+    match u32::try_from(padded) {
+        Ok(padded) if padded < 0xF000_0000 => Ok(padded / tuning.vector),
+        _ => Err(gpu.unsupported(format!("{words} words at once"))),
+    }
+}
+
+#[allow(unsafe_code)]
+fn copy_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    tuning: Tuning,
+    from: &Buffer,
+    to: &Buffer,
+    count: u32,
+    grid: CubeCount,
+) {
+    let vector = tuning.vector as usize;
+    // SAFETY: places are compared with `count`, and both buffers hold as many vectors.
+    unsafe {
+        copy_vectors::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(tuning.units),
+            vector,
+            ArrayArg::from_raw_parts(from.handle(), from.words() / vector),
+            ArrayArg::from_raw_parts(to.handle(), to.words() / vector),
+            count,
+            tuning.units,
+            tuning.items,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn copy_vectors<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    to: &mut Array<Vector<u32, N>>,
+    count: u32,
+    #[comptime] units: u32,
+    #[comptime] items: u32,
+) {
+    let first = CUBE_POS as u32 * comptime!(units * items) + UNIT_POS;
+    if first + comptime!(units * (items - 1)) < count {
+        let mut held = Array::<Vector<u32, N>>::new(comptime!(items as usize));
+        #[unroll]
+        for k in 0..comptime!(items as usize) {
+            held[k] = from[first as usize + comptime!(k * units as usize)];
+        }
+        #[unroll]
+        for k in 0..comptime!(items as usize) {
+            to[first as usize + comptime!(k * units as usize)] = held[k];
+        }
+    } else {
+        let mut place = first;
+        while place < count {
+            to[place as usize] = from[place as usize];
+            place += units;
+        }
+    }
+}
+
+#[allow(unsafe_code)]
+fn fill_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    tuning: Tuning,
+    to: &Buffer,
+    value: u32,
+    count: u32,
+    grid: CubeCount,
+) {
+    // SAFETY: places are compared with `count`, and the buffer holds as many vectors.
+    unsafe {
+        fill_vectors::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(tuning.units),
+            tuning.vector as usize,
+            ArrayArg::from_raw_parts(to.handle(), to.words() / tuning.vector as usize),
+            value,
+            count,
+            tuning.units,
+            tuning.items,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn fill_vectors<N: Size>(
+    to: &mut Array<Vector<u32, N>>,
+    value: u32,
+    count: u32,
+    #[comptime] units: u32,
+    #[comptime] items: u32,
+) {
+    let first = CUBE_POS as u32 * comptime!(units * items) + UNIT_POS;
+    #[unroll]
+    for k in 0..items {
+        let place = first + comptime!(k * units);
+        if place < count {
+            to[place as usize] = Vector::new(value);
+        }
+    }
+}

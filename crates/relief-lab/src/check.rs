@@ -1,0 +1,170 @@
+//! Whether a result is right.
+//!
+//! Outputs are poisoned before a variant runs, so that an element it leaves out shows, and lie between guards, so that a
+//! write outside shows.
+
+use std::fmt;
+
+use rayon::prelude::*;
+
+use crate::array::{Array, Kind};
+use crate::family::Tolerance;
+
+/// Where a result is wrong first.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Difference {
+    /// An element is not what the reference has.
+    Element {
+        /// Of which output.
+        output: usize,
+        /// Which element.
+        index: usize,
+        /// What the reference has.
+        expected: f64,
+        /// What was found.
+        found: f64,
+        /// How many elements differ in all.
+        count: usize,
+    },
+    /// A guard was overwritten.
+    Guard {
+        /// Of which output.
+        output: usize,
+        /// Bytes before the first element (negative), or after the last.
+        distance: i64,
+    },
+    /// An input was overwritten.
+    Input {
+        /// Which.
+        input: usize,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Element {
+                output,
+                index,
+                expected,
+                found,
+                count,
+            } => write!(
+                f,
+                "output {output} has {found} at {index} where {expected} is right; {count} differ"
+            ),
+            Self::Guard { output, distance } if *distance < 0 => {
+                write!(
+                    f,
+                    "output {output} was overwritten {} bytes before its start",
+                    -distance
+                )
+            }
+            Self::Guard { output, distance } => {
+                write!(
+                    f,
+                    "output {output} was overwritten {distance} bytes after its end"
+                )
+            }
+            Self::Input { input } => write!(f, "input {input} was overwritten"),
+        }
+    }
+}
+
+/// The first of `found`'s elements, as bytes, that is not `expected`'s; only the first `defined` count.
+#[must_use]
+pub fn compare(
+    output: usize,
+    expected: &Array,
+    found: &[u8],
+    defined: usize,
+    tolerance: Tolerance,
+) -> Option<Difference> {
+    let kind = expected.layout().kind;
+    let width = kind.bytes();
+    let bytes = defined * width;
+    let (expected, found) = (&expected.bytes()[..bytes], &found[..bytes]);
+    // Most results are right: comparing memory is fast.
+    const CHUNK: usize = 1 << 20;
+    let pairs = expected.par_chunks(CHUNK).zip(found.par_chunks(CHUNK));
+    if pairs.clone().all(|(expected, found)| expected == found) {
+        return None;
+    }
+    let differs = |(expected, found): (&[u8], &[u8])| {
+        expected != found && !within(tolerance, value(kind, expected), value(kind, found))
+    };
+    let count = pairs
+        .map(|(expected, found)| {
+            let elements = expected.chunks_exact(width).zip(found.chunks_exact(width));
+            elements.filter(|pair| differs(*pair)).count()
+        })
+        .sum();
+    let elements = || expected.chunks_exact(width).zip(found.chunks_exact(width));
+    let index = elements().position(differs)?;
+    let (expected, found) = elements().nth(index)?;
+    Some(Difference::Element {
+        output,
+        index,
+        expected: value(kind, expected),
+        found: value(kind, found),
+        count,
+    })
+}
+
+/// Whether a number that has other bits is near enough.
+fn within(tolerance: Tolerance, expected: f64, found: f64) -> bool {
+    let error = (expected - found).abs();
+    match tolerance {
+        Tolerance::Exact => false,
+        Tolerance::Absolute(most) => error <= most,
+        Tolerance::Relative(part) => error <= part * expected.abs().max(1.0),
+    }
+}
+
+fn value(kind: Kind, bytes: &[u8]) -> f64 {
+    let mut word = [0; 4];
+    word[..bytes.len()].copy_from_slice(bytes);
+    let word = u32::from_le_bytes(word);
+    match kind {
+        Kind::F32 => f32::from_bits(word).into(),
+        _ => word.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expected() -> Array {
+        Array::from_fn(10, |i| i as f32 * 10.0)
+    }
+
+    fn found(change: impl Fn(&mut [f32])) -> Vec<u8> {
+        let mut found = expected();
+        change(found.slice_mut());
+        found.bytes().to_vec()
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let wrong = found(|all| {
+            all[7] = 1.0;
+            all[9] = f32::NAN;
+        });
+        let difference = compare(2, &expected(), &wrong, 10, Tolerance::Absolute(5.0)).unwrap();
+        let text = "output 2 has 1 at 7 where 70 is right; 2 differ";
+        assert_eq!(difference.to_string(), text);
+        assert_eq!(compare(2, &expected(), &wrong, 7, Tolerance::Exact), None);
+    }
+
+    #[test]
+    fn a_tolerance_is_held() {
+        let near = found(|all| all[7] = 70.5);
+        let compare = |tolerance| compare(0, &expected(), &near, 10, tolerance);
+        assert!(compare(Tolerance::Exact).is_some());
+        assert_eq!(compare(Tolerance::Absolute(0.5)), None);
+        assert!(compare(Tolerance::Absolute(0.4)).is_some());
+        assert_eq!(compare(Tolerance::Relative(0.01)), None);
+        assert!(compare(Tolerance::Relative(0.001)).is_some());
+    }
+}

@@ -1,0 +1,18 @@
+//! The ladders, one file each; `copy` is the pattern to follow.
+
+use crate::family::Family;
+
+pub mod copy;
+
+/// All families, in the order of the sources.
+#[must_use]
+pub fn all() -> Vec<Family> {
+    vec![copy::family()]
+}
+
+/// The length of the parts that a variant on all threads deals out: two for each thread, whole lines of the caches.
+fn part(len: usize) -> usize {
+    len.div_ceil(2 * rayon::current_num_threads())
+        .next_multiple_of(64)
+        .max(64)
+}

@@ -1,0 +1,479 @@
+//! The form of a ladder: problems, what is right, and the variants that compete.
+//!
+//! A [`Family`] is a folder or a file of `families`. It holds [`Ladder`]s; a ladder is one thing to compute, defined by a
+//! [`Problem`], and the [`Variant`]s that compute it, from naive to best. To add a variant, write one function
+//! and one row; to add a ladder, implement `Problem` for a small struct that says the size and the parameters.
+//!
+//! The reference of a problem is written to be right: plain loops, one element at a time, sharing no code with any
+//! variant. It is never timed.
+
+#[cfg(feature = "gpu")]
+use relief_kernels::device::{Buffer, DeviceError, Gpu};
+use relief_kernels::policy::{Space, Tuning};
+
+use crate::array::{Array, Fill, Layout};
+
+/// Ladders that belong together.
+pub struct Family {
+    /// What the command line calls it.
+    pub name: &'static str,
+    /// What it is about, in a line.
+    pub about: &'static str,
+    /// The machine that the figures of the source are from.
+    pub source: &'static str,
+    /// Its ladders.
+    pub ladders: Vec<Box<dyn AnyLadder>>,
+}
+
+/// One thing to compute, of one size and with its parameters.
+pub trait Problem: Send + Sync {
+    /// Which of the ladder's problems it is: "2^24 u32", "k = 51".
+    fn label(&self) -> String;
+
+    /// Elements that it computes.
+    fn elements(&self) -> u64;
+
+    /// What goes in.
+    fn inputs(&self, fill: Fill) -> Vec<Array>;
+
+    /// What comes out: kinds and lengths.
+    fn outputs(&self) -> Vec<Layout>;
+
+    /// Computes it, one element after the other. The outputs are zeros before.
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]);
+
+    /// The least that any way of computing it has to do.
+    fn work(&self) -> Work;
+
+    /// How far from the reference a result may lie.
+    fn tolerance(&self) -> Tolerance {
+        Tolerance::Exact
+    }
+
+    /// How many elements of each output mean something, given the reference's outputs; all of them unless the length
+    /// depends on the input.
+    fn defined(&self, expected: &[Array]) -> Vec<usize> {
+        expected.iter().map(|output| output.layout().len).collect()
+    }
+
+    /// Where it stands on the axis of a sweep.
+    fn place(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// How far from the reference a result may lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// The same bits.
+    Exact,
+    /// At most so far.
+    Absolute(f64),
+    /// At most this part of the greater of the reference's size and 1.
+    Relative(f64),
+}
+
+/// What limits a kernel beside memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// Additions of f32.
+    F32Add,
+    /// Fused multiply-adds of f32, one operation each.
+    F32MultiplyAdd,
+    /// An addition and a minimum of f32, one operation together.
+    F32AddMin,
+    /// Additions of integers of 32 bits.
+    IntegerAdd,
+    /// An addition and a minimum of integers of 32 bits, one operation together.
+    IntegerAddMin,
+}
+
+impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::F32Add,
+        Self::F32MultiplyAdd,
+        Self::F32AddMin,
+        Self::IntegerAdd,
+        Self::IntegerAddMin,
+    ];
+
+    /// What reports call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F32Add => "f32 add",
+            Self::F32MultiplyAdd => "f32 multiply-add",
+            Self::F32AddMin => "f32 add, min",
+            Self::IntegerAdd => "u32 add",
+            Self::IntegerAddMin => "u32 add, min",
+        }
+    }
+}
+
+/// The least bytes and operations of a problem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Bytes of inputs that are needed, each once.
+    pub read: u64,
+    /// Bytes of outputs.
+    pub written: u64,
+    /// How many operations, and which.
+    pub operations: Option<(Operation, u64)>,
+}
+
+impl Work {
+    /// Bytes alone: what is left is as good as free.
+    #[must_use]
+    pub const fn bytes(read: u64, written: u64) -> Self {
+        Self {
+            read,
+            written,
+            operations: None,
+        }
+    }
+
+    /// With so many operations.
+    #[must_use]
+    pub const fn operations(self, which: Operation, count: u64) -> Self {
+        Self {
+            operations: Some((which, count)),
+            ..self
+        }
+    }
+
+    /// Bytes read and written.
+    #[must_use]
+    pub const fn moved(&self) -> u64 {
+        self.read + self.written
+    }
+}
+
+/// Why a variant gave no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The device cannot run it, or not at this size.
+    #[error("{0}")]
+    Unsupported(String),
+    /// It should have run.
+    #[error("{0}")]
+    Failed(String),
+}
+
+#[cfg(feature = "gpu")]
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        match error {
+            DeviceError::Unsupported { reason, .. } | DeviceError::OutOfMemory { reason, .. } => {
+                Self::Unsupported(reason)
+            }
+            DeviceError::Compilation { .. } => Self::Unsupported(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+/// What a variant comes to.
+pub type Outcome<T = ()> = Result<T, Failure>;
+
+/// A call on the CPU. Variants run inside a pool of rayon with the lab's threads; who wants one thread uses none of it.
+pub struct OnCpu<'a> {
+    /// As [`Problem::inputs`] made them.
+    pub inputs: &'a [Array],
+    /// As [`Problem::outputs`] asked for them; what they hold is undefined.
+    pub outputs: &'a mut [Array],
+    /// As [`Variant::scratch`] asked for it; what it holds is undefined.
+    pub scratch: &'a mut [Array],
+}
+
+/// A call on a device, which only has to be asked for: the lab waits.
+///
+/// Buffers hold whole vectors of four words. What a variant writes after the last element, up to that, means nothing.
+#[cfg(feature = "gpu")]
+pub struct OnGpu<'a> {
+    /// The device.
+    pub gpu: &'a Gpu,
+    /// As [`Problem::inputs`] made them.
+    pub inputs: &'a [Buffer],
+    /// As [`Problem::outputs`] asked for them; what they hold is undefined.
+    pub outputs: &'a [Buffer],
+    /// As [`Variant::scratch`] asked for it; what it holds is undefined.
+    pub scratch: &'a [Buffer],
+    /// The layout asked for, of the variant's space.
+    pub tuning: Tuning,
+}
+
+/// What a variant does on the CPU.
+type CpuRun<P> = Box<dyn Fn(&P, OnCpu<'_>) -> Outcome + Send + Sync>;
+
+/// What a variant does on a device.
+#[cfg(feature = "gpu")]
+type GpuRun<P> = Box<dyn Fn(&P, OnGpu<'_>) -> Outcome + Send + Sync>;
+
+enum Run<P> {
+    Cpu(CpuRun<P>),
+    #[cfg(feature = "gpu")]
+    Gpu(GpuRun<P>),
+}
+
+/// One way of computing a ladder's problems.
+pub struct Variant<P> {
+    about: About,
+    run: Run<P>,
+    scratch: fn(&P) -> Vec<Layout>,
+}
+
+/// What is told of a variant.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// What the command line calls it.
+    pub name: String,
+    /// The idea, in a line.
+    pub idea: &'static str,
+    /// Whether it runs on devices.
+    pub gpu: bool,
+    /// What the source measured for it.
+    pub source: Option<&'static str>,
+    /// Whether it is what production uses.
+    pub production: bool,
+    /// The layouts that can be tuned, how its kernel is called in policy files, and the default.
+    pub tuning: Option<(&'static str, Space, Tuning)>,
+}
+
+impl<P> Variant<P> {
+    /// A variant on the CPU.
+    pub fn cpu(
+        name: impl Into<String>,
+        idea: &'static str,
+        run: impl Fn(&P, OnCpu<'_>) -> Outcome + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(name.into(), idea, false, Run::Cpu(Box::new(run)))
+    }
+
+    /// A variant on devices.
+    #[cfg(feature = "gpu")]
+    pub fn gpu(
+        name: impl Into<String>,
+        idea: &'static str,
+        run: impl Fn(&P, OnGpu<'_>) -> Outcome + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(name.into(), idea, true, Run::Gpu(Box::new(run)))
+    }
+
+    fn new(name: String, idea: &'static str, gpu: bool, run: Run<P>) -> Self {
+        let about = About {
+            name,
+            idea,
+            gpu,
+            source: None,
+            production: false,
+            tuning: None,
+        };
+        Self {
+            about,
+            run,
+            scratch: |_| Vec::new(),
+        }
+    }
+
+    /// With what the source measured for it.
+    #[must_use]
+    pub const fn source(mut self, figure: &'static str) -> Self {
+        self.about.source = Some(figure);
+        self
+    }
+
+    /// As what production uses.
+    #[must_use]
+    pub const fn production(mut self) -> Self {
+        self.about.production = true;
+        self
+    }
+
+    /// With layouts to choose from, and what the kernel is called in policy files.
+    #[must_use]
+    pub const fn tuned(mut self, kernel: &'static str, space: Space, default: Tuning) -> Self {
+        self.about.tuning = Some((kernel, space, default));
+        self
+    }
+
+    /// With memory of its own, which is there before the clock starts.
+    #[must_use]
+    pub fn scratch(mut self, layouts: fn(&P) -> Vec<Layout>) -> Self {
+        self.scratch = layouts;
+        self
+    }
+}
+
+/// What a machine can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Processors.
+    Cpu,
+    /// A device imitated by processors.
+    Software,
+    /// A device.
+    Gpu,
+}
+
+/// How large the problems of a run are.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    /// What they run on.
+    pub class: Class,
+    /// Whether a minute has to do.
+    pub quick: bool,
+    /// The one size asked for, in elements.
+    pub size: Option<u64>,
+}
+
+impl Scale {
+    /// The usual sizes, in elements.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<u64> {
+        if let Some(size) = self.size {
+            return vec![size];
+        }
+        let exponents: &[u32] = match (self.class, self.quick) {
+            (Class::Cpu, true) => &[22],
+            (Class::Cpu, false) => &[20, 24, 27],
+            (Class::Software, true) => &[18],
+            (Class::Software, false) => &[20, 22],
+            (Class::Gpu, true) => &[24],
+            (Class::Gpu, false) => &[20, 24, 28],
+        };
+        exponents.iter().map(|exponent| 1 << exponent).collect()
+    }
+
+    /// The size asked for, else this one, in elements.
+    #[must_use]
+    pub fn or(&self, size: u64) -> u64 {
+        self.size.unwrap_or(size)
+    }
+}
+
+/// Lengths at which loops, vectors, planes and cubes end in every way; 0 and 1 among them.
+pub const LENGTHS: [usize; 14] = [0, 1, 2, 3, 4, 5, 31, 33, 64, 255, 1_000, 4_097, 65_536, 70_001];
+
+/// A problem's variants, from naive to best.
+pub struct Ladder<P> {
+    /// What the command line calls it: the family's name, or "family/name".
+    pub name: &'static str,
+    /// The definition of the result, in a line.
+    pub about: &'static str,
+    /// What is swept, where [`Problem::place`] says so.
+    pub axis: Option<&'static str>,
+    /// Small problems that a variant has to get right before it is timed: empty, one element, odd sizes.
+    pub checks: fn() -> Vec<P>,
+    /// Problems that are timed.
+    pub cases: fn(Scale) -> Vec<P>,
+    /// Problems of more than 2^32 bytes, checked on devices where asked for.
+    pub huge: fn() -> Vec<P>,
+    /// The variants, from naive to best.
+    pub variants: Vec<Variant<P>>,
+}
+
+/// A ladder of whatever problems.
+pub trait AnyLadder: Send + Sync {
+    /// What the command line calls it.
+    fn name(&self) -> &'static str;
+    /// The definition of the result.
+    fn about(&self) -> &'static str;
+    /// What is swept.
+    fn axis(&self) -> Option<&'static str>;
+    /// What is told of the variants, in order.
+    fn variants(&self) -> Vec<&About>;
+    /// Small problems to check.
+    fn checks(&self) -> Vec<Box<dyn Case + '_>>;
+    /// Problems to time.
+    fn cases(&self, scale: Scale) -> Vec<Box<dyn Case + '_>>;
+    /// Problems of more than 2^32 bytes.
+    fn huge(&self) -> Vec<Box<dyn Case + '_>>;
+}
+
+/// A problem of a ladder, together with the ladder's variants, which are named by their numbers.
+pub trait Case: Send + Sync {
+    /// The problem.
+    fn problem(&self) -> &dyn Problem;
+    /// Memory that a variant wants.
+    fn scratch(&self, variant: usize) -> Vec<Layout>;
+    /// Calls a variant on the CPU.
+    fn on_cpu(&self, variant: usize, call: OnCpu<'_>) -> Outcome;
+    /// Calls a variant on a device.
+    #[cfg(feature = "gpu")]
+    fn on_gpu(&self, variant: usize, call: OnGpu<'_>) -> Outcome;
+}
+
+struct Bound<'a, P> {
+    ladder: &'a Ladder<P>,
+    problem: P,
+}
+
+impl<P: Problem + 'static> AnyLadder for Ladder<P> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn axis(&self) -> Option<&'static str> {
+        self.axis
+    }
+
+    fn variants(&self) -> Vec<&About> {
+        self.variants.iter().map(|variant| &variant.about).collect()
+    }
+
+    fn checks(&self) -> Vec<Box<dyn Case + '_>> {
+        self.bind((self.checks)())
+    }
+
+    fn cases(&self, scale: Scale) -> Vec<Box<dyn Case + '_>> {
+        self.bind((self.cases)(scale))
+    }
+
+    fn huge(&self) -> Vec<Box<dyn Case + '_>> {
+        self.bind((self.huge)())
+    }
+}
+
+impl<P: Problem + 'static> Ladder<P> {
+    fn bind(&self, problems: Vec<P>) -> Vec<Box<dyn Case + '_>> {
+        let bind = |problem| -> Box<dyn Case + '_> {
+            Box::new(Bound {
+                ladder: self,
+                problem,
+            })
+        };
+        problems.into_iter().map(bind).collect()
+    }
+}
+
+impl<P: Problem> Case for Bound<'_, P> {
+    fn problem(&self) -> &dyn Problem {
+        &self.problem
+    }
+
+    fn scratch(&self, variant: usize) -> Vec<Layout> {
+        (self.ladder.variants[variant].scratch)(&self.problem)
+    }
+
+    fn on_cpu(&self, variant: usize, call: OnCpu<'_>) -> Outcome {
+        match &self.ladder.variants[variant].run {
+            Run::Cpu(run) => run(&self.problem, call),
+            #[cfg(feature = "gpu")]
+            Run::Gpu(_) => Err(Failure::Unsupported("it runs on devices".to_owned())),
+        }
+    }
+
+    #[cfg(feature = "gpu")]
+    fn on_gpu(&self, variant: usize, call: OnGpu<'_>) -> Outcome {
+        match &self.ladder.variants[variant].run {
+            Run::Gpu(run) => run(&self.problem, call),
+            Run::Cpu(_) => Err(Failure::Unsupported("it runs on the CPU".to_owned())),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The lab: every way of writing a data-parallel kernel, checked against a reference, then measured against the others
+//! and against what the hardware allows.
+//!
+//! [`families`] holds the ladders: one file each, with the variants from naive to best. [`family`] is the form they
+//! have. [`measure()`] runs a ladder on a [`Machine`]: nothing is timed that is not right. [`ceiling`] measures what the
+//! hardware allows in the same run. What comes out is a [`Record`], which [`report`] writes as a table, as JSON lines,
+//! as CSV and as a page, and which [`compare`](mod@compare) compares with another.
+
+pub mod array;
+pub mod ceiling;
+pub mod check;
+pub mod families;
+pub mod family;
+mod machine;
+mod measure;
+mod quantity;
+mod record;
+pub mod sampling;
+pub mod statistics;
+
+pub use machine::Machine;
+pub use measure::{Plan, Watch, measure, steps};
+pub use record::{Bound, Ceilings, Conditions, Header, Point, Record, Row, Transfer, Verdict};
+
+/// What the lab cannot do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The pool of threads did not start.
+    #[error("the threads cannot be started: {0}")]
+    Threads(String),
+    /// No family, ladder or variant is called so.
+    #[error("there is no {what} \"{name}\"; there are {known}")]
+    Unknown {
+        /// What was looked for.
+        what: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A record that cannot be read or written.
+    #[error("not a record of the lab: {0}")]
+    Record(String),
+    /// The device failed.
+    #[cfg(feature = "gpu")]
+    #[error(transparent)]
+    Device(#[from] relief_kernels::device::DeviceError),
+}

@@ -1,0 +1,340 @@
+//! Where variants run: the threads of this process, or a device; and their memory there.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+#[cfg(feature = "gpu")]
+use relief_kernels::copy::gpu::fill;
+#[cfg(feature = "gpu")]
+use relief_kernels::device::{Buffer, DeviceError, Gpu};
+#[cfg(feature = "gpu")]
+use relief_kernels::policy;
+use relief_kernels::policy::Tuning;
+
+use crate::Error;
+use crate::array::{Array, Layout};
+use crate::check::{Difference, compare};
+#[cfg(feature = "gpu")]
+use crate::family::OnGpu;
+use crate::family::{About, Case, Class, Failure, OnCpu, Outcome, Problem};
+
+/// Where variants run.
+pub enum Machine {
+    /// The processors, by this pool of threads.
+    Cpu(rayon::ThreadPool),
+    /// A device.
+    #[cfg(feature = "gpu")]
+    Gpu(Gpu),
+}
+
+/// The inputs and outputs of a case on a machine.
+pub(crate) enum Staged {
+    Cpu {
+        inputs: Vec<Array>,
+        outputs: Vec<Array>,
+    },
+    #[cfg(feature = "gpu")]
+    Gpu {
+        inputs: Vec<Buffer>,
+        outputs: Vec<Guarded>,
+    },
+}
+
+/// Memory that one variant wants for itself.
+pub(crate) enum Scratch {
+    Cpu(Vec<Array>),
+    #[cfg(feature = "gpu")]
+    Gpu(Vec<Buffer>),
+}
+
+/// A buffer between guards.
+#[cfg(feature = "gpu")]
+pub(crate) struct Guarded {
+    whole: Buffer,
+    inside: Buffer,
+}
+
+/// Words of a guard on a device.
+#[cfg(feature = "gpu")]
+const GUARD: usize = 1024;
+
+/// What a case should come to.
+pub(crate) struct Expected {
+    pub(crate) inputs: Vec<Array>,
+    outputs: Vec<Array>,
+    defined: Vec<usize>,
+}
+
+impl Expected {
+    /// By the reference of the problem.
+    pub(crate) fn of(problem: &dyn Problem, inputs: Vec<Array>) -> Self {
+        let mut outputs: Vec<Array> = problem.outputs().into_iter().map(Array::new).collect();
+        problem.reference(&inputs, &mut outputs);
+        let defined = problem.defined(&outputs);
+        Self {
+            inputs,
+            outputs,
+            defined,
+        }
+    }
+}
+
+impl Machine {
+    /// The processors, with so many threads.
+    ///
+    /// # Errors
+    /// Where the threads cannot be started.
+    pub fn cpu(threads: usize) -> Result<Self, Error> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.map(Self::Cpu).map_err(|e| Error::Threads(e.to_string()))
+    }
+
+    /// What it can be asked for.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Cpu(_) => Class::Cpu,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) if gpu.report().software => Class::Software,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(_) => Class::Gpu,
+        }
+    }
+
+    /// Runs something where variants run: in the pool, where there is one.
+    pub(crate) fn within<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match self {
+            Self::Cpu(pool) => pool.install(work),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(_) => work(),
+        }
+    }
+
+    /// Inputs and outputs in the memory of this machine.
+    pub(crate) fn stage(&self, inputs: &[Array], outputs: &[Layout]) -> Outcome<Staged> {
+        Ok(match self {
+            Self::Cpu(_) => Staged::Cpu {
+                inputs: inputs.to_vec(),
+                outputs: outputs.iter().copied().map(Array::new).collect(),
+            },
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => {
+                let upload = |input: &Array| gpu.upload(&input.to_words());
+                let guarded = |layout: &Layout| {
+                    let words = layout.words().max(4);
+                    let whole = gpu.buffer(words + 2 * GUARD)?;
+                    let inside = whole.part(GUARD, words);
+                    let inside = inside.ok_or_else(|| gpu.unsupported("guards"))?;
+                    Ok(Guarded { whole, inside })
+                };
+                Staged::Gpu {
+                    inputs: inputs.iter().map(upload).collect::<Result<_, DeviceError>>()?,
+                    outputs: outputs.iter().map(guarded).collect::<Result<_, DeviceError>>()?,
+                }
+            }
+        })
+    }
+
+    /// Memory that a variant wants for itself.
+    pub(crate) fn scratch(&self, layouts: &[Layout]) -> Outcome<Scratch> {
+        Ok(match self {
+            Self::Cpu(_) => Scratch::Cpu(layouts.iter().copied().map(Array::new).collect()),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => {
+                let buffer = |layout: &Layout| gpu.buffer(layout.words());
+                Scratch::Gpu(layouts.iter().map(buffer).collect::<Result<_, _>>()?)
+            }
+        })
+    }
+
+    /// The layout that a variant runs with unless another is asked for.
+    pub(crate) fn tuning(&self, variant: &About) -> Tuning {
+        const PLAIN: Tuning = Tuning {
+            units: 256,
+            items: 1,
+            vector: 1,
+        };
+        match (self, variant.tuning) {
+            #[cfg(feature = "gpu")]
+            (Self::Gpu(gpu), Some((kernel, space, default))) => {
+                policy::tuning(gpu.report(), kernel, &space, default)
+            }
+            (_, Some((_, _, default))) => default,
+            _ => PLAIN,
+        }
+    }
+
+    /// Overwrites the outputs with what nobody computes: another byte for each `salt`.
+    pub(crate) fn poison(&self, staged: &mut Staged, salt: u8) -> Outcome {
+        match (self, staged) {
+            (_, Staged::Cpu { outputs, .. }) => {
+                for output in outputs {
+                    output.bytes_mut().fill(poison(salt));
+                }
+            }
+            #[cfg(feature = "gpu")]
+            (Self::Gpu(gpu), Staged::Gpu { outputs, .. }) => {
+                for Guarded { whole, .. } in outputs {
+                    fill(gpu, whole, whole.words(), u32::from_ne_bytes([poison(salt); 4]))?;
+                }
+            }
+            #[cfg(feature = "gpu")]
+            (Self::Cpu(_), Staged::Gpu { .. }) => {}
+        }
+        Ok(())
+    }
+
+    /// Calls a variant once. On a device, it may still run on the return.
+    pub(crate) fn call(
+        &self,
+        case: &dyn Case,
+        variant: usize,
+        #[allow(unused_variables)] tuning: Tuning,
+        staged: &mut Staged,
+        scratch: &mut Scratch,
+    ) -> Outcome {
+        match (self, staged, scratch) {
+            (_, Staged::Cpu { inputs, outputs }, Scratch::Cpu(scratch)) => case.on_cpu(
+                variant,
+                OnCpu {
+                    inputs,
+                    outputs,
+                    scratch,
+                },
+            ),
+            #[cfg(feature = "gpu")]
+            (Self::Gpu(gpu), Staged::Gpu { inputs, outputs }, Scratch::Gpu(scratch)) => {
+                let outputs: Vec<Buffer> = outputs.iter().map(|output| output.inside.clone()).collect();
+                case.on_gpu(
+                    variant,
+                    OnGpu {
+                        gpu,
+                        inputs,
+                        outputs: &outputs,
+                        scratch,
+                        tuning,
+                    },
+                )
+            }
+            #[cfg(feature = "gpu")]
+            _ => Err(Failure::Failed("memory of another machine".to_owned())),
+        }
+    }
+
+    /// Waits for what was asked for.
+    pub(crate) fn wait(&self) -> Outcome {
+        match self {
+            Self::Cpu(_) => Ok(()),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => Ok(gpu.sync()?),
+        }
+    }
+
+    /// Whether a variant computes a case: poisons, runs, compares.
+    pub(crate) fn check(
+        &self,
+        case: &dyn Case,
+        variant: usize,
+        tuning: Tuning,
+        staged: &mut Staged,
+        expected: &Expected,
+    ) -> Outcome<Option<Difference>> {
+        let mut scratch = self.scratch(&case.scratch(variant))?;
+        self.poison(staged, variant as u8)?;
+        let call = || self.call(case, variant, tuning, staged, &mut scratch);
+        match catch_unwind(AssertUnwindSafe(call)) {
+            Ok(outcome) => outcome?,
+            Err(panic) => return Err(Failure::Failed(format!("it panicked: {}", message(&*panic)))),
+        }
+        self.wait()?;
+        self.compare(case.problem(), staged, expected, variant as u8)
+    }
+
+    fn compare(
+        &self,
+        problem: &dyn Problem,
+        staged: &Staged,
+        expected: &Expected,
+        #[allow(unused_variables)] salt: u8,
+    ) -> Outcome<Option<Difference>> {
+        let element = |output: usize, bytes: &[u8]| {
+            let (array, defined) = (&expected.outputs[output], expected.defined[output]);
+            compare(output, array, bytes, defined, problem.tolerance())
+        };
+        match (self, staged) {
+            (_, Staged::Cpu { outputs, .. }) => {
+                for (k, output) in outputs.iter().enumerate() {
+                    let guard = output.trespass();
+                    let guard = guard.map(|distance| Difference::Guard { output: k, distance });
+                    if let Some(difference) = guard.or_else(|| element(k, output.bytes())) {
+                        return Ok(Some(difference));
+                    }
+                }
+            }
+            #[cfg(feature = "gpu")]
+            (Self::Gpu(gpu), Staged::Gpu { inputs, outputs }) => {
+                for (k, output) in outputs.iter().enumerate() {
+                    let bytes = gpu.read(&output.whole, output.whole.words()).wait()?;
+                    let inside = GUARD * 4..GUARD * 4 + output.inside.words() * 4;
+                    let touched = |byte: &u8| *byte != poison(salt);
+                    let before = bytes[..inside.start].iter().rposition(touched);
+                    let after = bytes[inside.end..].iter().position(touched);
+                    let distance = before.map(|at| at as i64 - inside.start as i64);
+                    let distance = distance.or(after.map(|at| at as i64));
+                    let guard = distance.map(|distance| Difference::Guard { output: k, distance });
+                    if let Some(difference) = guard.or_else(|| element(k, &bytes[inside])) {
+                        return Ok(Some(difference));
+                    }
+                }
+                return Ok(overwritten(gpu, inputs, &expected.inputs)?);
+            }
+            #[cfg(feature = "gpu")]
+            (Self::Cpu(_), Staged::Gpu { .. }) => {}
+        }
+        Ok(None)
+    }
+
+    /// How long `calls` calls take, over the sets in turn from `turn` on.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn time(
+        &self,
+        case: &dyn Case,
+        variant: usize,
+        tuning: Tuning,
+        sets: &mut [Staged],
+        scratch: &mut Scratch,
+        turn: &mut usize,
+        calls: u64,
+    ) -> Outcome<Duration> {
+        let start = Instant::now();
+        for _ in 0..calls {
+            *turn = (*turn + 1) % sets.len();
+            self.call(case, variant, tuning, &mut sets[*turn], scratch)?;
+        }
+        self.wait()?;
+        Ok(start.elapsed())
+    }
+}
+
+const fn poison(salt: u8) -> u8 {
+    // Never what guards on the CPU hold, and rarely a sample.
+    0xA1 ^ (salt.wrapping_mul(29) & 0x3f)
+}
+
+/// The first input that is not what it was; large ones are not asked.
+#[cfg(feature = "gpu")]
+fn overwritten(gpu: &Gpu, inputs: &[Buffer], expected: &[Array]) -> Result<Option<Difference>, DeviceError> {
+    for (input, (buffer, array)) in inputs.iter().zip(expected).enumerate() {
+        let bytes = array.layout().bytes();
+        if bytes <= 1 << 20 && gpu.read(buffer, buffer.words()).wait()?[..bytes] != *array.bytes() {
+            return Ok(Some(Difference::Input { input }));
+        }
+    }
+    Ok(None)
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message")
+}

@@ -1,0 +1,345 @@
+//! One ladder on one machine: every variant is checked on small problems, then on the case itself, and only those that
+//! are right are timed, in turn.
+
+use std::time::Duration;
+
+use crate::array::Fill;
+use crate::ceiling::bound;
+use crate::family::{About, AnyLadder, Case, Failure, Outcome, Scale};
+use crate::machine::{Expected, Machine, Scratch, Staged};
+use crate::record::{Ceilings, Row, Verdict};
+use crate::sampling::{Sampling, Times, sample};
+use crate::statistics::Summary;
+use relief_kernels::policy::Tuning;
+
+/// What to measure, and for how long.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How large the problems are.
+    pub scale: Scale,
+    /// How long to measure; nothing only checks.
+    pub sampling: Option<Sampling>,
+    /// The one variant asked for; the first of its ladder comes along, to compare with.
+    pub variant: Option<String>,
+    /// Whether to check problems of more than 2^32 bytes first.
+    pub huge: bool,
+    /// Bytes that inputs and outputs may take in turn, so that caches do not answer.
+    pub working_set: u64,
+}
+
+/// Who wants to know how far a run is.
+pub trait Watch {
+    /// So many steps lie ahead.
+    fn begin(&mut self, steps: usize);
+    /// The next step begins.
+    fn step(&mut self, what: &str);
+}
+
+/// Nobody does.
+impl Watch for () {
+    fn begin(&mut self, _: usize) {}
+    fn step(&mut self, _: &str) {}
+}
+
+/// A variant that takes part: its number in the ladder, what is told of it, its layout, and what has become of it.
+struct Competitor<'a> {
+    number: usize,
+    about: &'a About,
+    tuning: Tuning,
+    verdict: Verdict,
+}
+
+impl Competitor<'_> {
+    fn is_right(&self) -> bool {
+        self.verdict == Verdict::Right
+    }
+
+    fn judge(&mut self, outcome: Outcome<Option<crate::check::Difference>>, case: &str) {
+        self.verdict = match outcome {
+            Ok(None) => return,
+            Ok(Some(difference)) => Verdict::Wrong(format!("{case}: {difference}")),
+            Err(failure) => of_failure(failure),
+        };
+    }
+}
+
+fn of_failure(failure: Failure) -> Verdict {
+    match failure {
+        Failure::Unsupported(reason) => Verdict::Unsupported(reason),
+        Failure::Failed(reason) => Verdict::Failed(reason),
+    }
+}
+
+/// How many steps [`measure`] takes.
+#[must_use]
+pub fn steps(ladder: &dyn AnyLadder, plan: &Plan) -> usize {
+    1 + ladder.cases(plan.scale).len()
+}
+
+/// Checks and times the variants of a ladder.
+pub fn measure(
+    machine: &Machine,
+    ladder: &dyn AnyLadder,
+    plan: &Plan,
+    ceilings: &Ceilings,
+    watch: &mut dyn Watch,
+) -> Vec<Row> {
+    let mut competitors = competitors(machine, ladder, plan);
+    if competitors.is_empty() {
+        return Vec::new();
+    }
+    watch.step(&format!("{}: checks", ladder.name()));
+    check_all(
+        machine,
+        &ladder.checks(),
+        &[Fill::Random, Fill::Structured],
+        &mut competitors,
+    );
+    if plan.huge && machine.class() != crate::family::Class::Cpu {
+        check_all(machine, &ladder.huge(), &[Fill::Random], &mut competitors);
+    }
+    let mut rows = Vec::new();
+    for case in ladder.cases(plan.scale) {
+        watch.step(&format!("{}: {}", ladder.name(), case.problem().label()));
+        rows.extend(measure_case(
+            machine,
+            ladder,
+            &*case,
+            plan,
+            ceilings,
+            &competitors,
+        ));
+    }
+    rows
+}
+
+/// Times every layout of a variant's space on each case; a layout that is wrong or cannot run has no time.
+pub(crate) fn search(
+    machine: &Machine,
+    ladder: &dyn AnyLadder,
+    variant: usize,
+    plan: &Plan,
+    watch: &mut dyn Watch,
+) -> Vec<(String, Vec<(Tuning, Verdict, Option<Summary>)>)> {
+    let variants = ladder.variants();
+    let about = variants[variant];
+    let Some((_, space, _)) = about.tuning else {
+        return Vec::new();
+    };
+    let of = |tuning| Competitor {
+        number: variant,
+        about,
+        tuning,
+        verdict: Verdict::Right,
+    };
+    let mut competitors: Vec<Competitor<'_>> = space.all().map(of).collect();
+    watch.step(&format!("{}: checks", ladder.name()));
+    check_all(machine, &ladder.checks(), &[Fill::Random], &mut competitors);
+    let mut found = Vec::new();
+    for case in ladder.cases(plan.scale) {
+        let label = case.problem().label();
+        watch.step(&format!("{}: {label}", ladder.name()));
+        let rows = measure_case(machine, ladder, &*case, plan, &Ceilings::default(), &competitors);
+        let results = competitors.iter().zip(rows);
+        let results = results.map(|(competitor, row)| (competitor.tuning, row.verdict, row.summary));
+        found.push((label, results.collect()));
+    }
+    found
+}
+
+fn competitors<'a>(machine: &Machine, ladder: &'a dyn AnyLadder, plan: &Plan) -> Vec<Competitor<'a>> {
+    let gpu = machine.class() != crate::family::Class::Cpu;
+    let here = |(_, about): &(usize, &About)| about.gpu == gpu;
+    let variants = ladder.variants().into_iter().enumerate().filter(here);
+    let asked = |place: usize, about: &About| match &plan.variant {
+        Some(name) => place == 0 || about.name == *name,
+        None => true,
+    };
+    let chosen = variants
+        .enumerate()
+        .filter(|(place, (_, about))| asked(*place, about));
+    chosen
+        .map(|(_, (number, about))| Competitor {
+            number,
+            about,
+            tuning: machine.tuning(about),
+            verdict: Verdict::Right,
+        })
+        .collect()
+}
+
+fn check_all(
+    machine: &Machine,
+    cases: &[Box<dyn Case + '_>],
+    fills: &[Fill],
+    competitors: &mut [Competitor<'_>],
+) {
+    for case in cases {
+        for fill in fills {
+            let problem = case.problem();
+            let expected = Expected::of(problem, problem.inputs(*fill));
+            let label = format!("{}, {fill:?}", problem.label()).to_lowercase();
+            check_case(machine, &**case, &expected, &label, competitors);
+        }
+    }
+}
+
+/// Checks on one case all competitors that are right so far; returns the memory it took.
+fn check_case(
+    machine: &Machine,
+    case: &dyn Case,
+    expected: &Expected,
+    label: &str,
+    competitors: &mut [Competitor<'_>],
+) -> Option<Staged> {
+    let mut staged = match machine.stage(&expected.inputs, &case.problem().outputs()) {
+        Ok(staged) => staged,
+        Err(failure) => {
+            let verdict = of_failure(failure);
+            let right = competitors.iter_mut().filter(|competitor| competitor.is_right());
+            right.for_each(|competitor| competitor.verdict = verdict.clone());
+            return None;
+        }
+    };
+    for competitor in competitors.iter_mut().filter(|competitor| competitor.is_right()) {
+        let (number, tuning) = (competitor.number, competitor.tuning);
+        let check = || machine.check(case, number, tuning, &mut staged, expected);
+        let outcome = machine.within(check);
+        competitor.judge(outcome, label);
+    }
+    Some(staged)
+}
+
+fn measure_case(
+    machine: &Machine,
+    ladder: &dyn AnyLadder,
+    case: &dyn Case,
+    plan: &Plan,
+    ceilings: &Ceilings,
+    competitors: &[Competitor<'_>],
+) -> Vec<Row> {
+    let problem = case.problem();
+    let expected = Expected::of(problem, problem.inputs(Fill::Random));
+    // What fails on this case may still run on others.
+    let copy = |c: &Competitor<'_>| c.verdict.clone();
+    let mut here: Vec<Competitor<'_>> = competitors
+        .iter()
+        .map(|c| Competitor {
+            verdict: copy(c),
+            ..*c
+        })
+        .collect();
+    let staged = check_case(machine, case, &expected, &problem.label(), &mut here);
+    let (times, working_set) = match (staged, &plan.sampling) {
+        (Some(staged), Some(sampling)) => {
+            time_case(machine, case, sampling, plan, staged, &expected, &mut here)
+        }
+        _ => (vec![Times::default(); here.len()], 0),
+    };
+    let rows = here.iter().zip(times);
+    rows.map(|(competitor, times)| row(ladder, case, ceilings, competitor, times, working_set))
+        .collect()
+}
+
+/// Times those that are right; and the bytes of the sets that were used in turn.
+fn time_case(
+    machine: &Machine,
+    case: &dyn Case,
+    sampling: &Sampling,
+    plan: &Plan,
+    first: Staged,
+    expected: &Expected,
+    competitors: &mut [Competitor<'_>],
+) -> (Vec<Times>, u64) {
+    let mut sets = vec![first];
+    let outputs = case.problem().outputs();
+    let inputs = expected.inputs.iter().map(|input| input.layout().bytes());
+    let bytes = (inputs.sum::<usize>() + outputs.iter().map(|output| output.bytes()).sum::<usize>()) as u64;
+    while sets.len() < 64 && (sets.len() as u64 + 1) * bytes <= plan.working_set {
+        match machine.stage(&expected.inputs, &outputs) {
+            Ok(another) => sets.push(another),
+            Err(_) => break,
+        }
+    }
+    let mut scratches: Vec<Option<Scratch>> = Vec::new();
+    for competitor in competitors.iter_mut() {
+        let wanted = competitor
+            .is_right()
+            .then(|| machine.scratch(&case.scratch(competitor.number)));
+        scratches.push(match wanted {
+            Some(Ok(scratch)) => Some(scratch),
+            Some(Err(failure)) => {
+                competitor.verdict = of_failure(failure);
+                None
+            }
+            None => None,
+        });
+    }
+    let ready: Vec<usize> = (0..competitors.len())
+        .filter(|k| scratches[*k].is_some())
+        .collect();
+    let (mut turn, shared) = (0, &*competitors);
+    let run = |place: usize, calls: u64| -> Outcome<Duration> {
+        let k = ready[place];
+        let Some(scratch) = &mut scratches[k] else {
+            return Err(Failure::Failed("memory is missing".to_owned()));
+        };
+        machine.time(
+            case,
+            shared[k].number,
+            shared[k].tuning,
+            &mut sets,
+            scratch,
+            &mut turn,
+            calls,
+        )
+    };
+    let timed = machine.within(|| sample(ready.len(), sampling, run));
+    let working_set = bytes * sets.len() as u64;
+    let mut all = vec![Times::default(); competitors.len()];
+    for (k, times) in ready.into_iter().zip(timed) {
+        if let Some(failure) = &times.failure {
+            competitors[k].verdict = of_failure(failure.clone());
+        }
+        all[k] = times;
+    }
+    (all, working_set)
+}
+
+fn row(
+    ladder: &dyn AnyLadder,
+    case: &dyn Case,
+    ceilings: &Ceilings,
+    competitor: &Competitor<'_>,
+    times: Times,
+    working_set: u64,
+) -> Row {
+    let problem = case.problem();
+    let work = problem.work();
+    let about = competitor.about;
+    // A variant that stopped half-way has no time.
+    let samples = if competitor.is_right() {
+        times.seconds
+    } else {
+        Vec::new()
+    };
+    Row {
+        ladder: ladder.name().to_owned(),
+        case: problem.label(),
+        place: problem.place(),
+        variant: about.name.clone(),
+        production: about.production,
+        source: about.source.map(str::to_owned),
+        tuning: about.tuning.map(|_| competitor.tuning.to_string()),
+        verdict: competitor.verdict.clone(),
+        elements: problem.elements(),
+        read: work.read,
+        written: work.written,
+        operations: work.operations,
+        working_set,
+        bound: bound(ceilings, &work),
+        batch: times.batch,
+        summary: Summary::of(&samples),
+        samples,
+    }
+}

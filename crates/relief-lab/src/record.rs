@@ -1,0 +1,260 @@
+//! What a run leaves: a header, the ceilings, and a row for each variant and case. Written as lines of JSON, one
+//! object each, so that records can be joined and searched with the usual tools.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::family::Operation;
+use crate::statistics::Summary;
+
+/// One run of the lab on one machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Where and when.
+    pub header: Header,
+    /// What the hardware allows.
+    pub ceilings: Ceilings,
+    /// What was measured, in the order of the ladders.
+    pub rows: Vec<Row>,
+}
+
+/// Where and when a run was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The start, in UTC.
+    pub date: String,
+    /// The version of Relief.
+    pub version: String,
+    /// The revision of the sources, where it is known.
+    pub revision: String,
+    /// How the device is asked for: "cpu", "cuda:0".
+    pub device: String,
+    /// What it is.
+    pub name: String,
+    /// Its driver.
+    pub driver: String,
+    /// The operating system and the host's processor.
+    pub host: String,
+    /// Threads of the CPU variants.
+    pub threads: usize,
+    /// The largest cache, in bytes, where it is known.
+    pub cache: Option<u64>,
+    /// Whether a minute had to do.
+    pub quick: bool,
+    /// Clocks and temperature before.
+    pub before: Conditions,
+    /// Clocks and temperature after.
+    pub after: Conditions,
+}
+
+/// How fast and how hot a device is; nothing where it does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// The clock in MHz.
+    pub clock: Option<f64>,
+    /// The temperature in °C.
+    pub temperature: Option<f64>,
+    /// On processors, how many tasks waited or ran on average over the last minute.
+    pub load: Option<f64>,
+}
+
+/// What the hardware allows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ceilings {
+    /// Copies, by bytes read and written together.
+    pub copy: Vec<Point>,
+    /// Reads.
+    pub read: Vec<Point>,
+    /// Writes.
+    pub write: Vec<Point>,
+    /// Operations a second.
+    pub rates: BTreeMap<Operation, f64>,
+    /// Seconds that a launch takes: asked for, one after another.
+    pub launch: Option<f64>,
+    /// Seconds of a launch that is waited for.
+    pub launch_waited: Option<f64>,
+    /// Transfers between host and device, and the driver's own copies.
+    pub transfers: Vec<Transfer>,
+}
+
+/// A bandwidth at one size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Bytes moved by a call.
+    pub bytes: u64,
+    /// Bytes moved a second.
+    pub rate: f64,
+}
+
+/// A way between host and device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Transfer {
+    /// Which way, and through what memory.
+    pub name: String,
+    /// Bytes a second; nothing where it could not be measured.
+    pub rate: Option<f64>,
+    /// Why not.
+    pub reason: Option<String>,
+}
+
+/// What became of a variant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "is", content = "reason")]
+pub enum Verdict {
+    /// It computes what the reference does.
+    Right,
+    /// It does not; where first.
+    Wrong(String),
+    /// The device cannot run it; why.
+    Unsupported(String),
+    /// It should have run and did not; why.
+    Failed(String),
+}
+
+impl Verdict {
+    /// In a word.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::Wrong(_) => "WRONG",
+            Self::Unsupported(_) => "UNSUPPORTED",
+            Self::Failed(_) => "FAILED",
+        }
+    }
+
+    /// Why it is not right.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Right => None,
+            Self::Wrong(reason) | Self::Unsupported(reason) | Self::Failed(reason) => Some(reason),
+        }
+    }
+}
+
+/// One variant on one case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Of which ladder.
+    pub ladder: String,
+    /// Of which problem.
+    pub case: String,
+    /// Where the problem stands on the ladder's axis.
+    pub place: Option<f64>,
+    /// Which variant.
+    pub variant: String,
+    /// Whether it is what production uses.
+    pub production: bool,
+    /// What the source measured for it.
+    pub source: Option<String>,
+    /// The layout it ran with, where that can be chosen.
+    pub tuning: Option<String>,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Elements of the problem.
+    pub elements: u64,
+    /// The least bytes read.
+    pub read: u64,
+    /// The least bytes written.
+    pub written: u64,
+    /// The least operations, and which.
+    pub operations: Option<(Operation, u64)>,
+    /// Bytes of all sets of inputs and outputs that were used in turn.
+    pub working_set: u64,
+    /// What binds, and the seconds it allows.
+    pub bound: Option<Bound>,
+    /// Calls of a batch.
+    pub batch: u64,
+    /// Seconds of a call, by batch.
+    pub samples: Vec<f64>,
+    /// Of the samples.
+    pub summary: Option<Summary>,
+}
+
+impl Row {
+    /// Bytes a second, by the least bytes.
+    #[must_use]
+    pub fn bandwidth(&self) -> Option<f64> {
+        Some((self.read + self.written) as f64 / self.summary?.median)
+    }
+
+    /// Operations a second, by the least operations.
+    #[must_use]
+    pub fn rate(&self) -> Option<f64> {
+        Some(self.operations?.1 as f64 / self.summary?.median)
+    }
+
+    /// What part of what the binding ceiling allows was reached.
+    #[must_use]
+    pub fn reached(&self) -> Option<f64> {
+        Some(self.bound.as_ref()?.seconds / self.summary?.median)
+    }
+}
+
+/// The ceiling that binds a problem.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// Which.
+    pub ceiling: String,
+    /// The seconds it allows.
+    pub seconds: f64,
+}
+
+/// A line of a record.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Header(Header),
+    Ceilings(Ceilings),
+    Row(Box<Row>),
+}
+
+impl Record {
+    /// As lines of JSON.
+    ///
+    /// # Errors
+    /// Never for what a run leaves; numbers that are not finite have no JSON.
+    pub fn to_json(&self) -> Result<String, Error> {
+        let head = [
+            Line::Header(self.header.clone()),
+            Line::Ceilings(self.ceilings.clone()),
+        ];
+        let rows = self.rows.iter().map(|row| Line::Row(Box::new(row.clone())));
+        let mut text = String::new();
+        for line in head.into_iter().chain(rows) {
+            text.push_str(&serde_json::to_string(&line).map_err(|e| Error::Record(e.to_string()))?);
+            text.push('\n');
+        }
+        Ok(text)
+    }
+
+    /// From lines of JSON; records of several machines, one after the other, are several records.
+    ///
+    /// # Errors
+    /// Where a line is not of a record, with its number.
+    pub fn from_json(text: &str) -> Result<Vec<Self>, Error> {
+        let mut records: Vec<Self> = Vec::new();
+        for (number, line) in text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty())
+        {
+            let refuse = |reason: &str| Error::Record(format!("line {}: {reason}", number + 1));
+            let line: Line = serde_json::from_str(line).map_err(|e| refuse(&e.to_string()))?;
+            match (line, records.last_mut()) {
+                (Line::Header(header), _) => records.push(Self {
+                    header,
+                    ceilings: Ceilings::default(),
+                    rows: Vec::new(),
+                }),
+                (Line::Ceilings(ceilings), Some(record)) => record.ceilings = ceilings,
+                (Line::Row(row), Some(record)) => record.rows.push(*row),
+                (_, None) => return Err(refuse("a record begins with a header")),
+            }
+        }
+        Ok(records)
+    }
+}

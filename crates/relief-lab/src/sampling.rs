@@ -1,0 +1,165 @@
+//! Taking times: in batches, in turn, until they agree or the time is up.
+//!
+//! A batch is so many calls that reading the clock, and waiting for a device, cost little beside it. Competitors are
+//! timed in turn, one batch each in every round, so that whatever changes meanwhile (clocks, neighbours, heat) meets all of
+//! them alike.
+
+use std::time::Duration;
+
+use crate::family::Outcome;
+use crate::statistics::uncertainty;
+
+/// How long to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampling {
+    /// How long a batch should take.
+    pub batch: Duration,
+    /// How long the batches of one competitor may take together.
+    pub budget: Duration,
+    /// The fewest batches, unless they take eight times the budget.
+    pub least: usize,
+    /// Batches end where the median is this sure, as a part of it.
+    pub sure: f64,
+}
+
+impl Sampling {
+    /// A minute for all families on two cores.
+    pub const QUICK: Self = Self {
+        batch: Duration::from_millis(1),
+        budget: Duration::from_millis(30),
+        least: 5,
+        sure: 0.02,
+    };
+
+    /// Figures to publish.
+    pub const FULL: Self = Self {
+        batch: Duration::from_millis(10),
+        budget: Duration::from_secs(1),
+        least: 21,
+        sure: 0.005,
+    };
+}
+
+/// Times of one competitor.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// Seconds of a call, one for each batch.
+    pub seconds: Vec<f64>,
+    /// Calls of a batch.
+    pub batch: u64,
+    /// Why it could not go on.
+    pub failure: Option<crate::family::Failure>,
+}
+
+/// The most calls of a batch.
+const LONGEST: u64 = 1 << 20;
+
+/// Times `count` competitors; `run(c, n)` calls competitor c n times and says how long that took.
+pub fn sample(
+    count: usize,
+    sampling: &Sampling,
+    mut run: impl FnMut(usize, u64) -> Outcome<Duration>,
+) -> Vec<Times> {
+    let mut all: Vec<Times> = Vec::new();
+    for competitor in 0..count {
+        let mut times = Times::default();
+        match calibrate(sampling, |n| run(competitor, n)) {
+            Ok(batch) => times.batch = batch,
+            Err(failure) => times.failure = Some(failure),
+        }
+        all.push(times);
+    }
+    loop {
+        let mut running = false;
+        for (competitor, times) in all.iter_mut().enumerate() {
+            if times.failure.is_some() || done(sampling, times) {
+                continue;
+            }
+            running = true;
+            match run(competitor, times.batch) {
+                Ok(time) => times.seconds.push(time.as_secs_f64() / times.batch as f64),
+                Err(failure) => times.failure = Some(failure),
+            }
+        }
+        if !running {
+            return all;
+        }
+    }
+}
+
+/// Warms up, and finds how many calls take as long as a batch should.
+fn calibrate(sampling: &Sampling, mut run: impl FnMut(u64) -> Outcome<Duration>) -> Outcome<u64> {
+    run(1)?;
+    let mut batch = 1;
+    loop {
+        let time = run(batch)?;
+        if time >= sampling.batch / 2 || batch >= LONGEST {
+            let ratio = sampling.batch.as_secs_f64() / time.as_secs_f64().max(1e-9);
+            return Ok(((batch as f64 * ratio).round() as u64).clamp(1, LONGEST));
+        }
+        // A first, short batch says little about a long one: grow by steps.
+        batch *= if time < sampling.batch / 64 { 16 } else { 2 };
+    }
+}
+
+fn done(sampling: &Sampling, times: &Times) -> bool {
+    let taken = times.seconds.iter().sum::<f64>() * times.batch as f64;
+    let budget = sampling.budget.as_secs_f64();
+    if times.seconds.len() < sampling.least {
+        return taken > 8.0 * budget;
+    }
+    taken > budget || uncertainty(&times.seconds) < sampling.sure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::Failure;
+
+    /// A clock that only moves when something is called.
+    fn settings() -> Sampling {
+        Sampling {
+            batch: Duration::from_millis(1),
+            budget: Duration::from_millis(50),
+            least: 5,
+            sure: 0.01,
+        }
+    }
+
+    #[test]
+    fn a_batch_is_as_long_as_asked_and_times_are_of_one_call() {
+        let times = sample(1, &settings(), |_, n| Ok(Duration::from_micros(4) * n as u32));
+        assert_eq!(times[0].batch, 250);
+        assert!(times[0].seconds.iter().all(|s| (s - 4e-6).abs() < 1e-12));
+        assert!(times[0].seconds.len() >= 5);
+    }
+
+    #[test]
+    fn equal_times_end_early_and_noisy_ones_at_the_budget() {
+        let mut turn = 0;
+        let times = sample(2, &settings(), |competitor, n| {
+            turn += 1;
+            let micros = if competitor == 1 && turn % 4 < 2 { 300 } else { 100 };
+            Ok(Duration::from_micros(micros) * n as u32)
+        });
+        assert!(times[0].seconds.len() < 12, "{:?}", times[0]);
+        let taken = times[1].seconds.iter().sum::<f64>() * times[1].batch as f64;
+        assert!(taken >= 0.05, "{taken}");
+    }
+
+    #[test]
+    fn one_call_longer_than_the_budget_is_not_repeated_for_ever() {
+        let times = sample(1, &settings(), |_, n| Ok(Duration::from_secs(1) * n as u32));
+        assert_eq!((times[0].batch, times[0].seconds.len()), (1, 1));
+    }
+
+    #[test]
+    fn who_fails_is_left_out_and_the_others_go_on() {
+        let times = sample(2, &settings(), |competitor, n| match competitor {
+            0 => Err(Failure::Failed("lost".to_owned())),
+            _ => Ok(Duration::from_micros(10) * n as u32),
+        });
+        assert!(times[0].failure.is_some() && times[0].seconds.is_empty());
+        assert!(times[1].seconds.len() >= 5);
+    }
+}
