@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use rayon::iter::ParallelIterator;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -18,6 +19,7 @@ use crate::nodes::Filled;
 use crate::plan::{Plan, cached_samples};
 use crate::program::Keep;
 use crate::source::{ImageSource, guarded};
+use crate::times::Times;
 
 /// Stack of a worker: evaluation recurses once for every level of nesting.
 pub(crate) const STACK: usize = 8 << 20;
@@ -29,6 +31,7 @@ pub(crate) struct Cpu<S> {
     pool: ThreadPool,
     /// Scratch of every worker; a worker only ever takes its own.
     scratch: Vec<Mutex<Vec<u64>>>,
+    times: Times,
 }
 
 impl<S: Sample> Cpu<S> {
@@ -50,6 +53,7 @@ impl<S: Sample> Cpu<S> {
             cache: TileCache::new(plan.peak.cache, cached_samples(&plan.program) as usize),
         };
         let mut cpu = Self {
+            times: Times::new(plan.program.steps.len()),
             plan,
             store,
             pool,
@@ -63,6 +67,11 @@ impl<S: Sample> Cpu<S> {
 
     pub(crate) const fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// How long each node has taken by itself, of the tiles that were timed.
+    pub(crate) fn node_times(&self) -> Vec<Duration> {
+        self.times.read()
     }
 
     /// What the plan keeps.
@@ -140,6 +149,7 @@ impl<S: Sample> Cpu<S> {
             program: &self.plan.program,
             store: &self.store,
             cancel,
+            clock: self.times.next_tile(),
         };
         let mut scratch = self.scratch[worker]
             .lock()

@@ -8,6 +8,7 @@ use crate::cache::{Key, Tile, TileCache};
 use crate::cancel::Cancel;
 use crate::nodes::{Filled, Request, around, part};
 use crate::program::{Keep, Program};
+use crate::times::TileClock;
 
 /// Samples of one node that are kept for the whole job.
 #[derive(Debug)]
@@ -44,12 +45,28 @@ pub(crate) struct Reader<'a, S> {
     pub(crate) program: &'a Program,
     pub(crate) store: &'a Store<S>,
     pub(crate) cancel: &'a Cancel,
+    /// Times the nodes, where this tile is timed.
+    pub(crate) clock: Option<TileClock<'a>>,
 }
 
 impl<S: Sample> Reader<'_, S> {
     /// Samples of `rect`, which lies inside the node and is given in its own coordinates, into `out`, which has
     /// its size.
     pub(crate) fn read(
+        &self,
+        node: usize,
+        rect: Rect,
+        out: ViewMut<'_, S>,
+        scratch: &mut [u64],
+    ) -> Result<Filled<S>, Error> {
+        match &self.clock {
+            None => self.fetch(node, rect, out, scratch),
+            Some(clock) => clock.time(node, || self.fetch(node, rect, out, scratch)),
+        }
+    }
+
+    /// Samples from where they are kept, or computed.
+    fn fetch(
         &self,
         node: usize,
         rect: Rect,

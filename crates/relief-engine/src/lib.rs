@@ -51,6 +51,7 @@ mod scratch;
 pub mod sink;
 pub mod source;
 mod stream;
+mod times;
 
 pub use cancel::Cancel;
 pub use error::Error;

@@ -117,6 +117,14 @@ impl<S: Sample> Typed<S> {
         }
     }
 
+    fn node_times(&self) -> Vec<Duration> {
+        match self {
+            Self::Cpu(cpu) => cpu.node_times(),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(_) => Vec::new(),
+        }
+    }
+
     fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
         match self {
             Self::Cpu(cpu) => cpu.fill(rect, out, cancel),
@@ -171,6 +179,17 @@ impl Renderer {
         match &self.device {
             Device::Eight(device) => device.device_memory(),
             Device::Sixteen(device) => device.device_memory(),
+        }
+    }
+
+    /// How long each node has taken so far, by its number in [`Plan::nodes`], without what its children took: sampled,
+    /// so that only their proportions tell. What a node copies of a child that is kept counts as the child's. Empty on
+    /// GPUs, where nodes are fused.
+    #[must_use]
+    pub fn node_times(&self) -> Vec<Duration> {
+        match &self.device {
+            Device::Eight(device) => device.node_times(),
+            Device::Sixteen(device) => device.node_times(),
         }
     }
 

@@ -206,6 +206,27 @@ fn a_renderer_works_on_after_a_job_that_failed_or_was_cancelled() {
 }
 
 #[test]
+fn every_node_that_computes_is_timed_and_no_other() {
+    let design = parse(
+        "relief version=1\ncanvas width=64 height=64\ncompose {\n(base)fill value=9\n(base)noise seed=1\n(max)noise seed=2 width=64\n}",
+    );
+    let options = Options {
+        tile: Some((8, 8)),
+        ..Options::default()
+    };
+    let renderer = renderer(&design, &NoImages, &options);
+    assert!(renderer.node_times().iter().all(|time| time.is_zero()));
+    rendered(&renderer).unwrap();
+    let times = renderer.node_times();
+    let nodes = renderer.plan().nodes();
+    assert_eq!(times.len(), nodes.len());
+    for (node, time) in nodes.iter().zip(times) {
+        // The first child is replaced by the second everywhere.
+        assert_eq!(time.is_zero(), node.kind == "fill", "{node:?}: {time:?}");
+    }
+}
+
+#[test]
 fn windows_and_memory_that_do_not_fit_are_refused() {
     let renderer = noise();
     let cancel = Cancel::new();
