@@ -54,6 +54,8 @@ pub struct Options {
     /// The most bytes for cells of repeating nodes and for patterns that are kept whole; a quarter of the memory
     /// where `None`. 0 computes every copy anew.
     pub kept: Option<u64>,
+    /// The most bytes of buffers on every GPU; nine tenths of what it has where `None`.
+    pub device_memory: Option<u64>,
     /// What the sink holds ([`crate::Sink::memory`]); counted in the peak.
     pub sink: u64,
     /// What computes: GPUs, among which bands are dealt, or the CPU where there is none.
@@ -138,6 +140,8 @@ pub struct DevicePlan {
     pub lanes: usize,
     /// Bands on the way to the host in one lane.
     pub depth: usize,
+    /// Neighbouring bands that share the planes which halos read: as high together as makes halos weigh little.
+    pub strip: u64,
     /// Bytes of buffers on every GPU.
     pub bytes: u64,
 }
@@ -217,8 +221,6 @@ impl Plan {
         let threads = threads(options.threads)?;
         let limit = options.memory.unwrap_or(DEFAULT_MEMORY);
         check_tile(options.tile, region)?;
-        let program = Program::new(design)?;
-        let decoding = decoding(&program, images)?;
         let gpus: Vec<DeviceId> = options
             .devices
             .iter()
@@ -233,6 +235,18 @@ impl Plan {
                 problem,
             });
         }
+        #[cfg(feature = "gpu")]
+        let (gpus, program) = if gpus.is_empty() {
+            (None, Program::new(design, usize::MAX)?)
+        } else {
+            let target = crate::gpu::Target::new(&gpus)?;
+            let mut program = Program::new(design, target.layers())?;
+            program.buffers = target.buffers();
+            (Some(target), program)
+        };
+        #[cfg(not(feature = "gpu"))]
+        let program = Program::new(design, usize::MAX)?;
+        let decoding = decoding(&program, images)?;
         let draft = Draft {
             program,
             region,
@@ -241,11 +255,7 @@ impl Plan {
             options,
             decoding,
             #[cfg(feature = "gpu")]
-            gpus: if gpus.is_empty() {
-                None
-            } else {
-                Some(crate::gpu::Target::new(&gpus)?)
-            },
+            gpus,
         };
 
         let mut fewest = u64::MAX;
@@ -512,14 +522,16 @@ impl Draft<'_> {
                     cache: sizes.cache,
                     ..fixed
                 };
-                match gpus.fit(&program, shape, lanes) {
+                let memory = self.options.device_memory;
+                match gpus.fit(&program, shape, lanes, halo, memory) {
                     Err(error) => shortage = Some(error),
                     Ok(_) if peak.total() > self.limit => least_host = least_host.min(peak.total()),
-                    Ok(device_bytes) => {
+                    Ok((strip, device_bytes)) => {
                         let device = DevicePlan {
                             ids: gpus.ids(),
                             lanes,
                             depth,
+                            strip,
                             bytes: device_bytes,
                         };
                         return Ok(self.plan(program, shape, peak, sizes.words, Some(device)));

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use relief_design::tree::{Canvas, Design, Kind as Meaning, Place};
-use relief_raster::{Period, Rect};
+use relief_design::tree::{Canvas, Design, Kind as Meaning, Node, Place, Role};
+use relief_raster::{Extent, Period, Rect};
 
 use crate::Error;
 use crate::nodes::{Kind, Link, Request};
@@ -89,29 +89,64 @@ pub(crate) struct Program {
     pub(crate) cached: (u64, u64),
     /// Levels from the root to the deepest node.
     pub(crate) nesting: usize,
+    /// The most buffers that a kernel which computes nodes may name.
+    pub(crate) buffers: usize,
+}
+
+/// The first children of a fold that has too many for one kernel, as a fold of its own.
+fn fold(index: usize, node: &Node, links: Vec<Link>) -> Step {
+    Step {
+        kind: Kind::new(index, node),
+        name: node.kind.name(),
+        links,
+        width: node.width,
+        height: node.height,
+        place: node.place,
+        image: None,
+        table: None,
+        keep: Keep::No,
+        need: Rect::EMPTY,
+    }
+}
+
+/// The levels below the deepest of these children, itself included.
+fn deepest(depths: &[usize], links: &[Link]) -> usize {
+    links.iter().map(|link| depths[link.node]).max().unwrap_or(0)
 }
 
 impl Program {
-    /// The nodes of a design, nothing kept yet.
-    pub(crate) fn new(design: &Design) -> Result<Self, Error> {
+    /// The nodes of a design, nothing kept yet. Folds of more than `layers` children become folds of folds.
+    pub(crate) fn new(design: &Design, layers: usize) -> Result<Self, Error> {
         let mut depths = Vec::with_capacity(design.nodes.len());
-        let mut steps = Vec::with_capacity(design.nodes.len());
-        for (index, node) in design.nodes.iter().enumerate() {
-            let links: Vec<Link> = node
+        let mut steps: Vec<Step> = Vec::with_capacity(design.nodes.len());
+        // Which step is which node of the design.
+        let mut places = Vec::with_capacity(design.nodes.len());
+        for node in &design.nodes {
+            let mut links: Vec<Link> = node
                 .children
                 .iter()
                 .map(|child| Link {
-                    node: child.node.0,
+                    node: places[child.node.0],
                     role: child.role,
                     extent: child.extent,
                 })
                 .collect();
-            let depth = links
-                .iter()
-                .map(|link| depths[link.node])
-                .max()
-                .unwrap_or(0_usize)
-                + 1;
+            let whole = Extent::new(0, 0, node.width, node.height);
+            while let (Meaning::Compose, Some(extent), true) = (&node.kind, whole, links.len() > layers) {
+                let rest = links.split_off(layers);
+                let first = fold(steps.len(), node, links);
+                depths.push(1 + deepest(&depths, &first.links));
+                links = vec![Link {
+                    node: steps.len(),
+                    role: Role::Base,
+                    extent,
+                }];
+                links.extend(rest);
+                steps.push(first);
+            }
+            let index = steps.len();
+            places.push(index);
+            let depth = 1 + deepest(&depths, &links);
             if depth > MAX_NESTING {
                 return Err(Error::TooDeep {
                     depth,
@@ -143,6 +178,7 @@ impl Program {
             canvas: design.canvas,
             steps,
             cached: (1, 1),
+            buffers: usize::MAX,
             nesting: depths.last().copied().unwrap_or(0),
         })
     }

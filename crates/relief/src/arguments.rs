@@ -84,6 +84,9 @@ pub(crate) struct Job {
     /// The most memory the job may take, such as 64MiB or 2GB [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) memory: Option<u64>,
+    /// The most memory the job may take on every GPU [default: nine tenths of what it has]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) device_memory: Option<u64>,
     /// Columns and rows of a tile [default: chosen by the plan]
     #[arg(long, value_name = "WxH", value_parser = tile)]
     pub(crate) tile: Option<(u64, u64)>,

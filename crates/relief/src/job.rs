@@ -26,6 +26,7 @@ pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failur
         region: job.region,
         threads: job.threads,
         memory: job.memory,
+        device_memory: job.device_memory,
         tile: job.tile,
         kept: None,
         sink,

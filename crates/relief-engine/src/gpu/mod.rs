@@ -1,9 +1,10 @@
 //! GPUs as devices: what the plan keeps lies on every one of them, and bands are dealt to them in turn.
 //!
 //! Pictures, cells and patterns are made on the host, once, by the same code that computes on the CPU, and copied
-//! to each device. For a band a device computes the planes that halos read, then one fused kernel writes the band,
-//! which leaves through page-locked memory. Every device is driven by one or two threads with queues of their own,
-//! each with several bands on the way, so that computing, copying and the sink overlap.
+//! to each device. For a strip of bands a device computes the planes that halos read, and keeps them until the strip
+//! is done; for each band one fused kernel writes it, and it leaves through page-locked memory. Every device is driven by
+//! one or two threads with queues of their own, each with several bands on the way, so that computing, copying and the
+//! sink overlap.
 
 mod kernels;
 mod plan;
@@ -12,6 +13,7 @@ mod store;
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 
@@ -50,6 +52,16 @@ struct Device {
 struct Slot {
     output: Buffer,
     planes: Vec<Option<Buffer>>,
+    strip: Option<Strip>,
+}
+
+/// The planes that lie in a slot.
+struct Strip {
+    /// The pixels of the canvas for which they were computed.
+    rect: Rect,
+    /// What of every node is read for them.
+    needs: Vec<Rect>,
+    ready: Vec<Option<Plane>>,
 }
 
 impl<S: Sample> Gpus<S> {
@@ -120,7 +132,7 @@ impl<S: Sample> Gpus<S> {
         let width = rect.width() as usize;
         for part in parts(rect, shape.band_width, shape.band_height) {
             cancel.check()?;
-            let read = self.compute(device, &mut slot, part)?.wait();
+            let read = self.compute(device, &mut slot, part, part)?.wait();
             let samples = read.map_err(|error| self.lost(device, part, error))?;
             let columns = part.width() as usize;
             let pitch = pitch(part.width(), S::DEPTH.bytes()) as usize * 4 / size_of::<S>();
@@ -139,6 +151,11 @@ impl<S: Sample> Gpus<S> {
             return Err(Error::defect(Rect::EMPTY, "a plan for devices names none"));
         };
         let bands = self.plan.bands();
+        let deal = Deal {
+            devices: self.devices.len() as u128,
+            lanes: plan.lanes as u128,
+            strip: u128::from(plan.strip),
+        };
         let stop = Cancel::new();
         std::thread::scope(|scope| {
             let mut lanes = Vec::new();
@@ -147,12 +164,12 @@ impl<S: Sample> Gpus<S> {
                 // Neighbouring bands go to different devices.
                 let device = &self.devices[number % self.devices.len()];
                 let (send, receive) = mpsc::sync_channel(0);
-                let mine = (number as u128..bands).step_by(count);
+                let mine = deal.bands_of(number as u128, bands);
                 let stop = &stop;
                 std::thread::Builder::new()
                     .name(format!("relief-{}-{number}", device.gpu.id()))
                     .spawn_scoped(scope, move || {
-                        let drive = || self.drive(device, mine, plan.depth, &send, stop, cancel);
+                        let drive = || self.drive(device, mine, deal, plan.depth, &send, stop, cancel);
                         let driven = catch_unwind(AssertUnwindSafe(drive)).unwrap_or_else(|panic| {
                             Err(Error::defect(Rect::EMPTY, &message(panic.as_ref())))
                         });
@@ -166,7 +183,7 @@ impl<S: Sample> Gpus<S> {
             }
             let mut packed = Vec::new();
             for band in 0..bands {
-                let lane = &lanes[(band % count as u128) as usize];
+                let lane = &lanes[deal.lane_of(band) as usize];
                 let ended = || {
                     Err(Error::defect(
                         Rect::EMPTY,
@@ -188,10 +205,12 @@ impl<S: Sample> Gpus<S> {
     }
 
     /// Computes the bands of one lane with several on the way.
+    #[allow(clippy::too_many_arguments)]
     fn drive(
         &self,
         device: &Device,
         bands: impl Iterator<Item = u128>,
+        deal: Deal,
         depth: usize,
         finished: &mpsc::SyncSender<Result<(Rect, HostSamples), Error>>,
         stop: &Cancel,
@@ -210,7 +229,8 @@ impl<S: Sample> Gpus<S> {
                 && let Some(band) = bands.next()
             {
                 let rect = self.plan.band(band);
-                under_way.push_back((rect, self.compute(device, &mut slot, rect)?));
+                let strip = self.strip(deal.strip_of(band));
+                under_way.push_back((rect, self.compute(device, &mut slot, rect, strip)?));
             }
             let Some((rect, reading)) = under_way.pop_front() else {
                 return Ok(());
@@ -222,9 +242,18 @@ impl<S: Sample> Gpus<S> {
         }
     }
 
-    /// The buffers of one lane, as large as any band needs.
+    /// The pixels, in coordinates of the streamed raster, of the bands from `strip.start` up to `strip.end`.
+    fn strip(&self, strip: Range<u128>) -> Rect {
+        let last = strip.end.min(self.plan.bands()) - 1;
+        crate::keep::union(self.plan.band(strip.start), self.plan.band(last))
+    }
+
+    /// The buffers of one lane, as large as any strip and band need.
     fn slot(&self, device: &Device) -> Result<Slot, Error> {
-        let sizes = plan::buffers(&self.plan.program, self.plan.shape, &self.materialised);
+        let shape = self.plan.shape;
+        let strip = self.plan.device.as_ref().map_or(1, |device| device.strip);
+        let rows = plan::strip_rows(shape, strip, self.devices.len() as u64);
+        let sizes = plan::buffers(&self.plan.program, shape, rows, &self.materialised);
         let allocate = |words: u64| {
             let words = usize::try_from(words).unwrap_or(usize::MAX);
             device
@@ -239,33 +268,29 @@ impl<S: Sample> Gpus<S> {
         Ok(Slot {
             output: allocate(sizes.output)?,
             planes: planes.collect::<Result<_, Error>>()?,
+            strip: None,
         })
     }
 
-    /// Asks a device for a band, and for its way to the host.
-    fn compute(&self, device: &Device, slot: &mut Slot, rect: Rect) -> Result<Reading, Error> {
+    /// Asks a device for a band, and for its way to the host. `strip` holds the band, in coordinates of the streamed raster:
+    /// what is read for all of it is computed at its first band.
+    fn compute(&self, device: &Device, slot: &mut Slot, rect: Rect, strip: Rect) -> Result<Reading, Error> {
         let region = self.plan.region;
-        let band = rect.translated(region.x(), region.y());
-        let program = &self.plan.program;
-        let needs = needs(program, band);
-        let mut ready: Vec<Option<Plane>> = vec![None; program.steps.len()];
-        for index in 0..program.steps.len() {
-            if self.materialised[index] && !needs[index].is_empty() {
-                let builder = Builder {
-                    program,
-                    residents: &device.residents,
-                    needs: &needs,
-                    ready: &ready,
-                };
-                let plane = self.plane(device, slot, &builder, index);
-                ready[index] = Some(plane.map_err(|error| self.blame(device, rect, error))?);
-            }
+        let place = |rect: Rect| rect.translated(region.x(), region.y());
+        let (band, strip) = (place(rect), place(strip));
+        if slot.strip.as_ref().is_none_or(|ready| ready.rect != strip) {
+            slot.strip = None;
+            slot.strip = Some(self.planes(device, slot, rect, strip)?);
         }
+        let Some(Strip { needs, ready, .. }) = &slot.strip else {
+            return Err(Error::defect(rect, "a strip was not computed"));
+        };
+        let program = &self.plan.program;
         let builder = Builder {
             program,
             residents: &device.residents,
-            needs: &needs,
-            ready: &ready,
+            needs,
+            ready,
         };
         let expression = builder.node(program.root())?;
         let pitch = pitch(band.width(), S::DEPTH.bytes());
@@ -282,6 +307,30 @@ impl<S: Sample> Gpus<S> {
         Ok(device
             .gpu
             .read(&slot.output, pitch as usize * band.height() as usize))
+    }
+
+    /// Computes the planes that are read for a strip of the canvas, of which `rect` is asked for first.
+    fn planes(&self, device: &Device, slot: &Slot, rect: Rect, strip: Rect) -> Result<Strip, Error> {
+        let program = &self.plan.program;
+        let needs = needs(program, strip);
+        let mut ready: Vec<Option<Plane>> = vec![None; program.steps.len()];
+        for index in 0..program.steps.len() {
+            if self.materialised[index] && !needs[index].is_empty() {
+                let builder = Builder {
+                    program,
+                    residents: &device.residents,
+                    needs: &needs,
+                    ready: &ready,
+                };
+                let plane = self.plane(device, slot, &builder, index);
+                ready[index] = Some(plane.map_err(|error| self.blame(device, rect, error))?);
+            }
+        }
+        Ok(Strip {
+            rect: strip,
+            needs,
+            ready,
+        })
     }
 
     /// Computes the samples of a node that the band reads into a plane.
@@ -342,6 +391,45 @@ impl<S: Sample> Gpus<S> {
             Failure::Device(error) => self.lost(device, band, error),
             Failure::Engine(error) => error,
         }
+    }
+}
+
+/// Which lane computes which bands. Bands go to the devices in turn; of those of one device, strips go to its lanes
+/// in turn.
+#[derive(Clone, Copy)]
+struct Deal {
+    devices: u128,
+    /// Of one device.
+    lanes: u128,
+    /// Bands of one device in a strip.
+    strip: u128,
+}
+
+impl Deal {
+    /// The number of the lane, among those of all devices, that computes a band: devices count fastest.
+    const fn lane_of(self, band: u128) -> u128 {
+        band % self.devices + self.devices * (band / self.devices / self.strip % self.lanes)
+    }
+
+    /// The bands of the strip that holds a band: those of all devices.
+    const fn strip_of(self, band: u128) -> Range<u128> {
+        if self.strip == 1 {
+            return band..band + 1;
+        }
+        let all = self.strip * self.devices;
+        let first = band / all * all;
+        first..first + all
+    }
+
+    /// The bands of a lane, of `bands` in all.
+    fn bands_of(self, lane: u128, bands: u128) -> impl Iterator<Item = u128> {
+        let (device, number) = (lane % self.devices, lane / self.devices);
+        (number..)
+            .step_by(self.lanes as usize)
+            .map(move |strip| strip * self.strip * self.devices + device)
+            .take_while(move |first| *first < bands)
+            .flat_map(move |first| (0..self.strip).map(move |i| first + i * self.devices))
+            .take_while(move |band| *band < bands)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a job takes on its devices.
 
 use relief_kernels::device::{Backend, DeviceId, DeviceReport, devices};
-use relief_kernels::fused::Cell;
+use relief_kernels::fused::{self, Cell};
 use relief_raster::{Depth, Period};
 
 use super::store::row_words;
@@ -70,6 +70,20 @@ impl Target {
         self.reports.iter().map(|report| report.id).collect()
     }
 
+    /// The most buffers of nodes that one kernel may name: it takes some of its own.
+    pub(crate) fn buffers(&self) -> usize {
+        let fewest = self.reports.iter().map(|report| report.bindings).min();
+        (fewest.unwrap_or(0) as usize)
+            .saturating_sub(fused::OWN_BUFFERS)
+            .max(4)
+    }
+
+    /// The most children that a fold may have: each of them may be a plane, which may take two names, and still one
+    /// kernel computes the fold.
+    pub(crate) fn layers(&self) -> usize {
+        (self.buffers() / 2).max(2)
+    }
+
     pub(crate) const fn count(&self) -> usize {
         self.reports.len()
     }
@@ -112,16 +126,58 @@ impl Target {
         vec![(lanes, depth), (1, depth), (1, 1)]
     }
 
-    /// The bytes that a job takes of every device.
+    /// How many bands share their planes, and the bytes that the job takes of every device, of which at most `memory`
+    /// may be used. `halo` is the sum of all on the longest way.
     ///
     /// # Errors
-    /// Where a device does not have them.
-    pub(crate) fn fit(&self, program: &Program, shape: Shape, lanes: usize) -> Result<u64, Error> {
+    /// Where a device does not have them even if no band shares a plane.
+    pub(crate) fn fit(
+        &self,
+        program: &Program,
+        shape: Shape,
+        lanes: usize,
+        halo: u64,
+        memory: Option<u64>,
+    ) -> Result<(u64, u64), Error> {
         stages::check_lattices(program)?;
-        let (bytes, largest) = device_bytes(program, shape, lanes);
+        let mut strip = self.strip(program, shape, halo);
+        loop {
+            match self.fit_strip(program, shape, lanes, strip, memory) {
+                Ok(bytes) => return Ok((strip, bytes)),
+                Err(error) if strip == 1 => return Err(error),
+                Err(_) => strip = strip.div_ceil(2),
+            }
+        }
+    }
+
+    /// Bands of one device that are worth computing planes for together. A band of a wide raster is a few rows high, and
+    /// computing a halo of hundreds of rows around each would multiply the work. Devices compute the planes of a strip
+    /// each for itself, so that every bus carries every strip.
+    fn strip(&self, program: &Program, shape: Shape, halo: u64) -> u64 {
+        if shape.band_width < program.steps[program.root()].need.width() {
+            return 1;
+        }
+        let high = halo
+            .saturating_mul(HALOS)
+            .min(program.steps[program.root()].need.height());
+        let rows = shape.band_height.saturating_mul(self.count() as u64);
+        high.div_ceil(rows).clamp(1, MOST_STRIP)
+    }
+
+    fn fit_strip(
+        &self,
+        program: &Program,
+        shape: Shape,
+        lanes: usize,
+        strip: u64,
+        memory: Option<u64>,
+    ) -> Result<u64, Error> {
+        let rows = strip_rows(shape, strip, self.count() as u64);
+        let (bytes, largest) = device_bytes(program, shape, rows, lanes);
         for report in &self.reports {
             // A driver and its runtime keep a part for themselves.
             let limit = report.memory.map_or(u64::MAX, |memory| memory / 10 * 9);
+            let limit = memory.map_or(limit, |memory| limit.min(memory));
             if bytes > limit {
                 return Err(Error::DeviceMemory {
                     device: report.id.to_string(),
@@ -142,11 +198,25 @@ impl Target {
     }
 }
 
+/// A strip is so many times as high as all halos on the longest way together.
+const HALOS: u64 = 4;
+
+/// The most bands of a strip.
+const MOST_STRIP: u64 = 1 << 12;
+
 /// Words of the buffer that kernels get for one that they do not read.
 const NOTHING: u64 = 4;
 
 /// The most columns of a band: kernels of all kinds launch so many at once, halos included.
 const LONGEST_ROW: u64 = 1 << 23;
+
+/// Rows of the raster for which the planes of a strip are computed, of so many bands of each device.
+pub(super) const fn strip_rows(shape: Shape, strip: u64, devices: u64) -> u64 {
+    if strip == 1 {
+        return shape.band_height;
+    }
+    shape.band_height.saturating_mul(strip).saturating_mul(devices)
+}
 
 /// Words of the buffers of one lane.
 pub(super) struct Buffers {
@@ -158,11 +228,11 @@ pub(super) struct Buffers {
     pub(super) spans: u64,
 }
 
-/// What one lane allocates for bands of this shape.
-pub(super) fn buffers(program: &Program, shape: Shape, materialised: &[bool]) -> Buffers {
+/// What one lane allocates for bands of this shape, with planes for `rows` rows of the raster.
+pub(super) fn buffers(program: &Program, shape: Shape, rows: u64, materialised: &[bool]) -> Buffers {
     let bytes = program.canvas.depth.bytes();
     let words = |(width, height): (u64, u64)| u64::from(pitch(width, bytes)).saturating_mul(height);
-    let sizes = stages::most(program, shape.band_width, shape.band_height);
+    let sizes = stages::most(program, shape.band_width, rows);
     let plane = |(index, size)| if materialised[index] { words(size) } else { 0 };
     let scratch = program
         .steps
@@ -192,9 +262,9 @@ pub(super) fn buffers(program: &Program, shape: Shape, materialised: &[bool]) ->
 }
 
 /// The bytes that a job takes of a device, and the largest buffer among them.
-fn device_bytes(program: &Program, shape: Shape, lanes: usize) -> (u64, u64) {
+fn device_bytes(program: &Program, shape: Shape, rows: u64, lanes: usize) -> (u64, u64) {
     let materialised = stages::materialised(program);
-    let lane = buffers(program, shape, &materialised);
+    let lane = buffers(program, shape, rows, &materialised);
     let of_lane = lane
         .planes
         .iter()

@@ -5,6 +5,8 @@
 //! (distance, direct lattice, a repeat without a cell), and where several nodes read it. Everything else is fused into
 //! its readers.
 
+use std::collections::BTreeSet;
+
 use relief_kernels::device::Buffer;
 use relief_kernels::distance::gpu::Profile;
 use relief_kernels::fused::{Expression, Plane};
@@ -31,7 +33,57 @@ pub(crate) fn materialised(program: &Program) -> Vec<bool> {
             needs_plane(program, &mut planes, step.links[0].node);
         }
     }
+    divide(program, &mut planes);
     planes
+}
+
+/// Turns nodes into planes where a fused kernel would else name more buffers than it may: of the children of a node those
+/// that name most of them.
+fn divide(program: &Program, planes: &mut [bool]) {
+    // What readers of a node name for it. A plane may be named twice: by words and by vectors of them.
+    let mut named: Vec<BTreeSet<(usize, Named)>> = Vec::with_capacity(program.steps.len());
+    let plane = |node: usize| BTreeSet::from([(node, Named::Plane), (node, Named::Again)]);
+    for (index, step) in program.steps.iter().enumerate() {
+        if step.need.is_empty() {
+            named.push(BTreeSet::new());
+            continue;
+        }
+        let all = |named: &[BTreeSet<(usize, Named)>]| -> BTreeSet<(usize, Named)> {
+            let mut all: BTreeSet<_> = step
+                .links
+                .iter()
+                .flat_map(|link| named[link.node].iter().copied())
+                .collect();
+            all.extend(step.table.as_ref().map(|_| (index, Named::Table)));
+            if matches!(step.keep, Keep::Cell { .. }) {
+                all.insert((index, Named::Plane));
+            }
+            all
+        };
+        let mut own = if lies_there(program, index) {
+            plane(index)
+        } else {
+            all(&named)
+        };
+        while own.len() > program.buffers && !lies_there(program, index) {
+            let most = step.links.iter().max_by_key(|link| named[link.node].len());
+            let Some(child) = most.map(|link| link.node).filter(|child| named[*child].len() > 2) else {
+                break;
+            };
+            planes[child] = true;
+            named[child] = plane(child);
+            own = all(&named);
+        }
+        named.push(if planes[index] { plane(index) } else { own });
+    }
+}
+
+/// Why a node takes a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Named {
+    Plane,
+    Again,
+    Table,
 }
 
 /// Whether all samples that are ever read of a node lie on the device from the start.

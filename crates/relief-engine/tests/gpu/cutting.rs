@@ -1,6 +1,6 @@
 //! How a raster is cut does not matter: regions, bands, parts of rows, places far out.
 
-use relief_engine::{Options, Rect};
+use relief_engine::{Error, Options, Rect};
 
 use crate::compare::{agree, canvas, on_device, same, with};
 use crate::device::device;
@@ -105,6 +105,49 @@ fn rows_wider_than_the_memory_come_in_parts_in_order() {
             "{shape:?} is a part of a row"
         );
         agree(device, &design, &images, &options).unwrap();
+    }
+}
+
+/// What a halo reads is computed for several bands at once: whatever their height, and whatever memory is there for it.
+#[test]
+fn bands_that_share_the_planes_of_a_strip_have_the_same_samples() {
+    let Some(device) = device() else { return };
+    let nested = r#"
+        define "inner" { distance radius=5 { (mask)threshold level=250 { (source)noise seed=4 }; profile "$M - 40 * d" beyond=3 } }
+        compose {
+            (base)distance radius=7 { (mask)threshold level=200 { (source)use "inner" }; profile "$M - 30 * d" beyond=9 }
+            (max)use "inner" x=3 y=-11
+            (mean)repeat step-x=23 { (pattern)image "p0" x=4 }
+        }"#;
+    for depth in [8, 16] {
+        for rows in [1, 2, 3, 7] {
+            let (design, images) = canvas(61, 143, depth, nested);
+            let options = Options {
+                tile: Some((64, rows)),
+                ..Options::default()
+            };
+            let there = on_device(device, &design, &images, &options).unwrap();
+            let plan = there.plan().device().unwrap().clone();
+            assert!(plan.strip > 1, "{plan:?} with bands of {rows} rows");
+            agree(device, &design, &images, &options).unwrap();
+            // With less memory fewer bands share them; with less than one band needs the job is refused.
+            let less = Options {
+                device_memory: Some(plan.bytes - 1),
+                ..options.clone()
+            };
+            let fewer = on_device(device, &design, &images, &less).unwrap();
+            assert!(fewer.plan().device().unwrap().strip < plan.strip);
+            agree(device, &design, &images, &less).unwrap();
+            let none = Options {
+                device_memory: Some(1_000),
+                ..options
+            };
+            let refused = on_device(device, &design, &images, &none).unwrap_err();
+            assert!(
+                matches!(refused, Error::DeviceMemory { limit: 1_000, .. }),
+                "{refused:?}"
+            );
+        }
     }
 }
 

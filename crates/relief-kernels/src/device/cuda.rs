@@ -90,6 +90,7 @@ fn report(ordinal: u16) -> Result<DeviceReport, String> {
         largest_buffer: (memory / 4).min(16 << 30),
         shared_memory: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
         cubes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
+        bindings: super::report::MOST_BINDINGS,
     })
 }
 

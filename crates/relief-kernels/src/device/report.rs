@@ -4,6 +4,10 @@ use std::fmt;
 
 use super::{DeviceChoice, DeviceId};
 
+/// The most buffers that a kernel of ours names, whatever the device: with more, kernels compile for seconds.
+#[cfg(feature = "gpu")]
+pub(crate) const MOST_BINDINGS: u32 = 128;
+
 /// A way to reach a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Backend {
@@ -43,6 +47,8 @@ pub struct DeviceReport {
     pub shared_memory: u32,
     /// The most cubes along the second axis of a grid.
     pub cubes: u32,
+    /// The most buffers that one kernel may name.
+    pub bindings: u32,
 }
 
 /// A backend without devices, and why.
@@ -230,6 +236,7 @@ mod tests {
             largest_buffer: 1 << 30,
             shared_memory: 32 << 10,
             cubes: 65_535,
+            bindings: 64,
         }
     }
 

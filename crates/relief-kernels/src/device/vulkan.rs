@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use cubecl::future::block_on;
 use cubecl::wgpu::{RuntimeOptions, WgpuDevice, WgpuSetup};
 
+use super::report::MOST_BINDINGS;
 use super::{DeviceId, DeviceReport};
 
 /// Where a started device leaves what its driver reports; the first report stays.
@@ -81,6 +82,11 @@ fn report(adapter: &wgpu::Adapter, number: u16) -> DeviceReport {
         largest_buffer: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
         shared_memory: limits.max_compute_workgroup_storage_size,
         cubes: limits.max_compute_workgroups_per_dimension,
+        // The runtime keeps one for itself.
+        bindings: limits
+            .max_storage_buffers_per_shader_stage
+            .saturating_sub(1)
+            .min(MOST_BINDINGS),
     }
 }
 

@@ -23,4 +23,4 @@ pub(crate) mod shape;
 pub use cell::{Cell, CellLayout};
 pub use expression::{Axis, Expression, Plane};
 pub(crate) use render::check_output;
-pub use render::{Policy, render, render_with};
+pub use render::{OWN_BUFFERS, Policy, render, render_with};

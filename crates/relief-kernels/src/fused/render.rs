@@ -122,6 +122,9 @@ pub(crate) fn check_output(
     Ok(())
 }
 
+/// The buffers that a kernel names whatever the expression: the output, the spans of discs and the numbers.
+pub const OWN_BUFFERS: usize = 3;
+
 /// Renders as many of the first rows of `band` as one launch can, `skipped` rows into `output`; returns how many.
 #[allow(clippy::too_many_arguments)]
 fn render_rows(
@@ -144,12 +147,11 @@ fn render_rows(
     let shared = (policy.shared / 1_024) as usize;
     let mut lowering = Lowering::new(gpu, bits, step, !policy.interleaved, shared, band);
     let shape = lowering.lower(expression, 0, 0, raster)?;
-    // The output, the spans of discs and the numbers take one each.
-    let buffers = lowering.words.len() + lowering.vectors.len() + 3;
-    if buffers > gpu.bindings() {
+    let buffers = lowering.words.len() + lowering.vectors.len() + OWN_BUFFERS;
+    let most = gpu.report().bindings;
+    if buffers > most as usize {
         return Err(gpu.unsupported(format!(
-            "a tree of {buffers} pictures, cells, tables and planes; one kernel names at most {} buffers",
-            gpu.bindings()
+            "a tree of {buffers} pictures, cells, tables and planes; one kernel names at most {most} buffers"
         )));
     }
     let height = band.height().min(lowering.rows);

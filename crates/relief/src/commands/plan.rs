@@ -59,6 +59,9 @@ fn as_text(plan: &Plan) -> String {
             device.lanes,
             device.depth
         );
+        if device.strip > 1 {
+            let _ = writeln!(text, "         planes that halos read serve {} bands", device.strip);
+        }
     }
     let _ = writeln!(text, "memory   {} at most", show_bytes(u128::from(peak.total())));
     for (name, bytes) in parts(plan) {
@@ -166,6 +169,7 @@ fn as_json(plan: &Plan) -> Value {
             "bytes": device.bytes,
             "lanes": device.lanes,
             "depth": device.depth,
+            "strip": device.strip,
         })),
         "peak_bytes": plan.peak().total(),
         "memory": memory,
