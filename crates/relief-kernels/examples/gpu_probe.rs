@@ -9,9 +9,10 @@
 )]
 
 use std::collections::VecDeque;
+use std::sync::Barrier;
 use std::time::Instant;
 
-use relief_kernels::device::{Buffer, DeviceChoice, Gpu, devices, select};
+use relief_kernels::device::{Buffer, DeviceChoice, DeviceId, Gpu, devices, select};
 use relief_kernels::distance::gpu::Profile;
 use relief_kernels::fold::Fold;
 use relief_kernels::fused::{Axis, Cell, CellLayout, Expression, Plane, Policy, render_with};
@@ -60,13 +61,14 @@ fn main() {
         records: Vec::new(),
     };
     type Part = (&'static str, fn(&mut Probe));
-    let parts: [Part; 6] = [
+    let parts: [Part; 7] = [
         ("fused", fused),
         ("generators", generators),
         ("lattice", lattices),
         ("distance", distances),
         ("read", reads),
         ("stream", streams),
+        ("scaling", scaling),
     ];
     for (name, part) in parts {
         if probe
@@ -801,5 +803,88 @@ fn stream(
     }
     for reading in flight {
         drop(reading.wait().unwrap());
+    }
+}
+
+/// The same bands computed by one device, then dealt to two, then to four, with nothing read back: what several devices
+/// reach without the bus.
+fn scaling(probe: &mut Probe) {
+    let same = |id: &DeviceId| match (id, probe.gpu.id()) {
+        (DeviceId::Cuda(_), DeviceId::Cuda(_)) => true,
+        (DeviceId::Vulkan(_), DeviceId::Vulkan(_)) => !probe.quick,
+        _ => false,
+    };
+    let ids: Vec<DeviceId> = devices()
+        .devices
+        .iter()
+        .map(|report| report.id)
+        .filter(same)
+        .collect();
+    let gpus: Vec<Gpu> = ids.iter().map(|id| Gpu::open(*id).unwrap()).collect();
+    let (width, height, bands) = if probe.quick {
+        (1_024, 64, 8)
+    } else {
+        (32_768, 4_096, 512)
+    };
+    let band = Rect::sized(width.into(), height.into());
+    for count in [1, 2, 4] {
+        if count > gpus.len() {
+            println!("scaling over {count} devices: there are {}", gpus.len());
+            continue;
+        }
+        let mut times: Vec<f64> = Vec::new();
+        for _ in 0..5 {
+            let ready = Barrier::new(count + 1);
+            let done = Barrier::new(count + 1);
+            let seconds = std::thread::scope(|scope| {
+                for gpu in &gpus[..count] {
+                    let (ready, done) = (&ready, &done);
+                    scope.spawn(move || {
+                        let mask = gpu
+                            .upload(&vec![0x0100_0000_u32; (width / 4 * height) as usize])
+                            .unwrap();
+                        let mask = Plane {
+                            buffer: mask,
+                            offset: 0,
+                            pitch: width / 4,
+                            width,
+                            height,
+                        };
+                        let values: Vec<u8> = (0..=10_000_u64).map(|a| (a >> 6) as u8).collect();
+                        let profile = Profile::upload(gpu, 100, &values, 77).unwrap();
+                        let output = gpu.buffer((width / 4 * height) as usize).unwrap();
+                        let compute = || {
+                            distance::gpu::render(gpu, &mask, (0, 0), &profile, band, &output, width / 4)
+                                .unwrap();
+                        };
+                        compute();
+                        gpu.sync().unwrap();
+                        ready.wait();
+                        for number in 0..bands / count {
+                            compute();
+                            // A queue of hundreds of launches is more than drivers keep.
+                            if number % 16 == 15 {
+                                gpu.sync().unwrap();
+                            }
+                        }
+                        gpu.sync().unwrap();
+                        done.wait();
+                    });
+                }
+                ready.wait();
+                let start = Instant::now();
+                done.wait();
+                start.elapsed().as_secs_f64()
+            });
+            times.push(seconds);
+        }
+        times.sort_by(f64::total_cmp);
+        let pixels = f64::from(width) * f64::from(height) * bands as f64;
+        probe.record(
+            &format!("distance 100 over {count} devices, nothing read"),
+            times[2],
+            pixels,
+            pixels,
+        );
     }
 }
