@@ -93,6 +93,11 @@ impl Path {
         self.interleave == 1
     }
 
+    /// Lines that two swaths share.
+    pub(crate) const fn shared_lines(&self) -> u64 {
+        self.swath.0 - self.swath.1
+    }
+
     /// Travel `number` of all.
     pub(crate) fn travel(&self, number: u64) -> Travel {
         let (order, rest) = (number % self.travels, number / self.travels);
@@ -100,7 +105,7 @@ impl Path {
         let swath = interleaved(order, self.travels, self.interleave);
         let (left, top) = (stripe * self.stripe.1, swath * self.swath.1);
         Travel {
-            // There are at most 2^32 passes.
+            // There are at most 65 536 passes.
             pass: pass as u32,
             pixels: left..(left + self.stripe.0).min(self.length),
             lines: top..(top + self.swath.0).min(self.rows),

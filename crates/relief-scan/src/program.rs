@@ -3,7 +3,7 @@
 use relief_engine::Raster;
 
 use crate::Error;
-use crate::halftone::Screen;
+use crate::halftone::{Diffusion, Screen};
 use crate::path::{Path, Travel};
 use crate::runs;
 use crate::scan::{Bits, Halftone, Scan};
@@ -161,6 +161,20 @@ impl Program {
     #[must_use]
     pub const fn bytes(&self) -> u128 {
         self.lines() as u128 * self.encoding().most() as u128
+    }
+
+    /// The bytes that error diffusion holds between two lines, and so those of its state; 0 without it.
+    #[must_use]
+    pub const fn diffusion_bytes(&self) -> u64 {
+        match self.screen {
+            Some(Screen::Diffusion) => {
+                let length = self.path.length;
+                Diffusion::memory(length).saturating_add(
+                    length.saturating_mul(self.path.shared_lines() * self.raster.depth.bytes()),
+                )
+            }
+            _ => 0,
+        }
     }
 
     /// What a line covers; `None` past the last.

@@ -48,6 +48,11 @@ impl Symmetry {
         }
     }
 
+    /// Whether lines are rows as they come.
+    pub(crate) const fn is_plain(self) -> bool {
+        !self.swap && !self.flip_x && !self.flip_y
+    }
+
     /// Pixels of a line and lines.
     pub(crate) const fn size(self, width: u64, height: u64) -> (u64, u64) {
         if self.swap {

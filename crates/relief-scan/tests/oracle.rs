@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use relief_engine::{Cancel, Raster, Rect, SamplesMut};
 use relief_raster::Depth;
 use relief_scan::{
-    Axis, BitOrder, Bits, Block, ByteOrder, Corner, Direction, Encoding, Halftone, Interleave, Lines, Mirror,
-    Packing, Passes, Polarity, Program, Quarters, Scan, Stripe, Swath, Table, Tables, Windows, bayer,
-    blue_noise, runs, unpack,
+    Axis, BitOrder, Bits, Block, ByteOrder, Corner, DiffusionState, Direction, Encoding, Halftone,
+    Interleave, Lines, Mirror, Packing, Passes, Polarity, Program, Quarters, Scan, Stripe, Swath, Table,
+    Tables, Windows, bayer, blue_noise, runs, unpack,
 };
 
 /// A raster in memory.
@@ -425,6 +425,41 @@ proptest! {
     }
 
     #[test]
+    fn error_diffusion_goes_on_from_a_stored_state(
+        raster in raster(),
+        scan in scan(),
+        at in any::<prop::sample::Index>(),
+        noise in prop::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let scan = Scan { halftone: Some(Halftone::FloydSteinberg), ..scan };
+        let program = Program::new(&scan, &Tables::default(), &raster.raster()).unwrap();
+        let cancel = Cancel::new();
+        let count = program.lines().min(400);
+        let first = at.index(count as usize) as u64;
+        let (mut all, mut rest) = (Block::default(), Block::default());
+        let mut lines = Lines::new(&program, &raster, 64 << 20).unwrap();
+        lines.read(0, count, &mut all, &cancel).unwrap();
+        let mut lines = Lines::new(&program, &raster, 64 << 20).unwrap();
+        prop_assert!(lines.diffusion().is_none());
+        lines.read(0, first.max(1), &mut rest, &cancel).unwrap();
+        let bytes = lines.diffusion().unwrap().encode();
+        prop_assert!(bytes.len() as u64 <= program.diffusion_bytes() + 64);
+        let stored = DiffusionState::decode(&bytes, &program).unwrap();
+        let mut other = Lines::new(&program, &raster, 64 << 20).unwrap();
+        other.take_up(&stored).unwrap();
+        other.read(first, count - first, &mut rest, &cancel).unwrap();
+        for line in first..count {
+            prop_assert_eq!(rest.line((line - first) as usize), all.line(line as usize));
+        }
+        // What is cut short, too long or no state at all is none.
+        prop_assert!(DiffusionState::decode(&bytes[..bytes.len() - 1], &program).is_none());
+        prop_assert!(DiffusionState::decode(&[bytes.as_slice(), &[0]].concat(), &program).is_none());
+        prop_assert!(DiffusionState::decode(&noise, &program).is_none());
+        let huge = [&bytes[..16], &[0xFF; 24], &bytes[40..]].concat();
+        prop_assert!(DiffusionState::decode(&huge, &program).is_none());
+    }
+
+    #[test]
     fn settings_survive_json(scan in scan()) {
         let text = serde_json::to_string(&scan).unwrap();
         prop_assert_eq!(serde_json::from_str::<Scan>(&text).unwrap(), scan);
@@ -510,6 +545,46 @@ fn a_line_that_does_not_fit_is_refused_with_what_would_help() {
     };
     let program = Program::new(&striped, &Tables::default(), &raster).unwrap();
     assert!(Lines::new(&program, &Nothing(raster), 1 << 20).is_ok());
+}
+
+#[test]
+fn a_stored_state_of_error_diffusion_saves_the_lines_before() {
+    /// Counts the rows that are read.
+    struct Counted(std::sync::atomic::AtomicU64);
+    impl Windows for Counted {
+        fn raster(&self) -> Raster {
+            Raster {
+                width: 100,
+                height: 100_000,
+                depth: Depth::Eight,
+                pixel: None,
+            }
+        }
+        fn read(&self, window: Rect, out: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {
+            self.0
+                .fetch_add(window.height(), std::sync::atomic::Ordering::Relaxed);
+            if let SamplesMut::Eight(out) = out {
+                out.fill(window.y() as u8);
+            }
+            Ok(())
+        }
+    }
+    let raster = Counted(std::sync::atomic::AtomicU64::new(0));
+    let scan = Scan {
+        halftone: Some(Halftone::FloydSteinberg),
+        ..Scan::default()
+    };
+    let program = Program::new(&scan, &Tables::default(), &raster.raster()).unwrap();
+    let (mut block, cancel) = (Block::default(), Cancel::new());
+    let mut lines = Lines::new(&program, &raster, 1 << 20).unwrap();
+    lines.read(90_000, 10, &mut block, &cancel).unwrap();
+    let state = lines.diffusion().unwrap();
+    let before = raster.0.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(before, 90_010);
+    let mut lines = Lines::new(&program, &raster, 1 << 20).unwrap();
+    lines.take_up(&state).unwrap();
+    lines.read(90_020, 10, &mut block, &cancel).unwrap();
+    assert_eq!(raster.0.load(std::sync::atomic::Ordering::Relaxed) - before, 20);
 }
 
 #[test]

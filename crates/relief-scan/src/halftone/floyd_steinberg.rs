@@ -24,9 +24,22 @@ impl Diffusion {
         }
     }
 
+    /// After lines that left these errors, one for each pixel and a place more at both ends.
+    pub(crate) fn after(errors: &[i32]) -> Self {
+        Self {
+            next: errors.to_vec(),
+            below: vec![0; errors.len()],
+        }
+    }
+
+    /// What the next line is given.
+    pub(crate) fn errors(&self) -> &[i32] {
+        &self.next
+    }
+
     /// The bytes it holds.
     pub(crate) const fn memory(length: u64) -> u64 {
-        8 * (length + 2)
+        length.saturating_add(2).saturating_mul(8)
     }
 
     /// Screens the next line in place.

@@ -1,0 +1,77 @@
+//! How many lines fit in how much memory.
+
+use crate::Error;
+use crate::halftone::Screen;
+use crate::path::Travel;
+use crate::program::Program;
+
+use super::lay::PART;
+
+/// What stands beside the samples and bytes of a line: its travel, its row, its end, the end in a thread's room.
+const BESIDE: u64 = (size_of::<Travel>() + 3 * size_of::<usize>()) as u64;
+
+impl Program {
+    /// The lines of a block in so many bytes, and the threads that pack them: at most `threads`.
+    pub(super) fn block_lines(&self, memory: u64, threads: usize) -> Result<(u64, usize), Error> {
+        let depth = self.raster.depth;
+        let bytes = depth.bytes();
+        let (width, high) = (self.row_pixels(), self.path.swath.0);
+        let row = width.saturating_mul(bytes);
+        let diffusion = match self.screen {
+            Some(Screen::Diffusion) => self.diffusion_bytes(),
+            _ => 0,
+        };
+        // Windows that are not lines as they come are laid out from parts of this size; see `Laid::read`.
+        let part = if self.symmetry.is_plain() {
+            0
+        } else {
+            PART.max(row)
+        };
+        let table = 4 * (u64::from(depth.max()) + 1);
+        let thread = self.thread_bytes();
+        let fixed = diffusion.saturating_add(part).saturating_add(table);
+        // Runs are made in a thread's room before they are put in a row. A column of a part is as long as the block.
+        let packed = self
+            .encoding()
+            .most()
+            .saturating_mul(if self.scan.run_length { 2 } else { 1 });
+        let column = if self.symmetry.swap { high * bytes } else { 0 };
+        let each = row
+            .saturating_mul(high)
+            .saturating_add(packed)
+            .saturating_add(column + BESIDE);
+        let needed = fixed.saturating_add(thread).saturating_add(each);
+        if needed > memory {
+            return Err(Error::Memory {
+                needed,
+                limit: memory,
+                advice: "give the job more memory, or choose narrower stripes or fewer channels",
+            });
+        }
+        // A machine with many threads and long lines packs with some of them.
+        let most = usize::try_from((memory - fixed) / 4 / thread).unwrap_or(usize::MAX);
+        let threads = most.clamp(1, threads.max(1));
+        let left = (memory - fixed).saturating_sub(thread * threads as u64);
+        Ok(((left / each).clamp(1, self.lines()), threads))
+    }
+
+    /// What a thread that packs holds: a travel as samples, one channel of it, and the values and heads of runs.
+    fn thread_bytes(&self) -> u64 {
+        let bytes = self.raster.depth.bytes();
+        let channel = if self.path.swath.0 > 1 {
+            self.path.stripe.0
+        } else {
+            0
+        };
+        let runs = if self.scan.run_length { 6 } else { 0 };
+        (self.samples() * (bytes + runs) + channel * bytes).max(1)
+    }
+
+    /// Pixels of a line that are read at once: diffusion needs the whole line.
+    pub(super) const fn row_pixels(&self) -> u64 {
+        match self.screen {
+            Some(Screen::Diffusion) => self.path.length,
+            _ => self.path.stripe.0,
+        }
+    }
+}
