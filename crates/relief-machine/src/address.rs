@@ -15,8 +15,18 @@ pub enum Address {
     Tls(String),
     /// A Unix socket.
     Unix(PathBuf),
-    /// A file of frames, for controllers that read one.
+    /// A file, for controllers that read one.
     File(PathBuf),
+}
+
+impl Address {
+    /// The path of a file.
+    pub(crate) fn path(&self) -> PathBuf {
+        match self {
+            Self::File(path) | Self::Unix(path) => path.clone(),
+            Self::Tcp(host) | Self::Tls(host) => PathBuf::from(host),
+        }
+    }
 }
 
 impl FromStr for Address {

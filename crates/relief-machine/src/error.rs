@@ -53,15 +53,26 @@ pub enum Error {
         /// In its words.
         text: String,
     },
-    /// The machine says less than it said before.
+    /// The machine says what cannot be.
     #[error(
-        "the machine says that line {next} comes next, it had acknowledged {executed} executed lines before"
+        "the machine contradicts itself: it says line {said}, where lines {known} to {lines} were possible"
     )]
-    Backwards {
+    Contradiction {
         /// What it says now.
-        next: u64,
+        said: u64,
         /// What it had said.
-        executed: u64,
+        known: u64,
+        /// The most that can be.
+        lines: u64,
+    },
+    /// The machine has executed all of a job that was to begin.
+    #[error(
+        "the machine has executed all {lines} lines of this job before; \
+         to execute it once more, have the machine forget it"
+    )]
+    ExecutedBefore {
+        /// The lines of the job.
+        lines: u64,
     },
     /// A file cannot be read or written.
     #[error("{action} {}", path.display())]
@@ -110,13 +121,15 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
-    /// A line is longer than a frame.
-    #[error("a line of {bytes} bytes does not fit in a frame of {limit}; choose stripes")]
+    /// A line is too long.
+    #[error("a line of {bytes} bytes does not fit in {place}, which has {limit}; choose narrower stripes")]
     Line {
         /// The bytes of a line.
         bytes: u64,
         /// What fits.
         limit: u64,
+        /// In what.
+        place: &'static str,
     },
     /// The job was stopped.
     #[error("the job was stopped after {executed} executed lines")]

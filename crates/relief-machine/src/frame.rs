@@ -246,6 +246,15 @@ pub fn decode(bytes: &[u8]) -> Result<Option<Decoded<'_>>, FrameError> {
 /// Where reading fails, the stream ends within a frame, or the bytes are no frame (as
 /// [`io::ErrorKind::InvalidData`] around a [`FrameError`]).
 pub fn read(input: &mut impl Read, payload: &mut Vec<u8>) -> io::Result<Option<Header>> {
+    read_within(input, payload, MAX_LINES)
+}
+
+/// Reads one frame of at most `most` bytes of payload.
+pub(crate) fn read_within(
+    input: &mut impl Read,
+    payload: &mut Vec<u8>,
+    most: usize,
+) -> io::Result<Option<Header>> {
     let mut bytes = [0; HEADER];
     let mut have = 0;
     while have < HEADER {
@@ -259,6 +268,12 @@ pub fn read(input: &mut impl Read, payload: &mut Vec<u8>) -> io::Result<Option<H
     }
     let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
     let header = Header::decode(&bytes).map_err(invalid)?;
+    if header.length as usize > most {
+        return Err(invalid(FrameError::Length {
+            length: header.length,
+            limit: most,
+        }));
+    }
     payload.resize(header.length as usize, 0);
     input.read_exact(payload)?;
     header.check(payload).map_err(invalid)?;

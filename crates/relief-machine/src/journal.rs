@@ -2,7 +2,8 @@
 //!
 //! The lines go to the end of the output file; only then is their number written to one of two slots of
 //! `OUTPUT.journal`, in turns. Whatever stops the process between or within the two, the newest sound slot tells how
-//! many lines, in how many bytes, count as executed, and what lies beyond them in the output is cut off.
+//! many lines, in how many bytes, count as executed, and what lies beyond them in the output is cut off. The system
+//! stores both when it likes: against a loss of power a machine needs a better place than this one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -105,6 +106,17 @@ impl Journal {
                 .open(path)
                 .map_err(|error| failed(path, error))
         };
+        let stands = std::fs::metadata(output).is_ok_and(|metadata| metadata.len() > 0);
+        if stands && !known {
+            let problem = format!(
+                "{} holds something that no journal knows; move it away",
+                output.display()
+            );
+            return Err(Error::Option {
+                option: "output",
+                problem,
+            });
+        }
         let (file, out) = (open(&path)?, open(output)?);
         let mut journal = Self {
             file,

@@ -6,6 +6,7 @@
 
 mod address;
 mod bands;
+mod conversation;
 mod error;
 pub mod frame;
 mod journal;
@@ -16,7 +17,6 @@ mod receiver;
 mod record;
 mod secret;
 mod sender;
-mod supply;
 mod tls;
 mod transport;
 mod verify;
@@ -26,11 +26,10 @@ pub use bands::{Band, Cut};
 pub use error::Error;
 pub use manifest::{Input, Manifest, ManifestLock, NamedInput, Region, SCHEMA, digest_file};
 pub use motion::{Binding, Estimate, Motion};
-pub use receiver::{Machine, Pace, Received, Receiver, ReceiverOptions};
+pub use receiver::{Machine, OnLine, Pace, Received, Receiver, ReceiverOptions};
 pub use record::Record;
 pub use secret::Secret;
-pub use sender::{Control, Progress, SenderOptions, Sent, send};
-pub use supply::{Outcome, Supply};
+pub use sender::{Control, Phase, Progress, SenderOptions, Sent, send};
 pub use tls::{Acceptor, Pin};
 pub use verify::{Verified, verify};
 

@@ -66,6 +66,9 @@ pub struct Manifest {
     /// The SHA-256 of the machine's certificate, for TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin: Option<String>,
+    /// Whether lines are written as they are, without frames.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub raw: bool,
     /// The name of the job on the wire.
     pub job: String,
     /// The name of the sender on the wire.
@@ -93,7 +96,7 @@ pub struct Manifest {
     pub line_bytes: u64,
     /// Lines executed: all before this one.
     pub executed: u64,
-    /// For a file of frames: its bytes up to there.
+    /// Of a file: its bytes up to there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_bytes: Option<u64>,
     /// Whether all lines are executed.
@@ -150,14 +153,12 @@ impl Manifest {
         }
         let mut next = 0;
         for band in &self.bands {
-            let whole = band.lines == self.cut.band || next + band.lines == self.lines;
-            if band.first != next || band.lines == 0 || band.lines > self.cut.band || !whole {
-                return Err(format!(
-                    "its band at line {} does not follow the one before",
-                    band.first
-                ));
+            let whole = self.cut.band.min(self.lines - next);
+            if band.first != next || band.lines != whole || whole == 0 {
+                let first = band.first;
+                return Err(format!("its band at line {first} does not follow the one before"));
             }
-            next += band.lines;
+            next += whole;
         }
         let digests = self.digests().ok_or("a digest has not 64 hexadecimal digits")?;
         if digests.open.len() as u64 > self.cut.band / self.cut.group {
@@ -207,7 +208,7 @@ impl Manifest {
 }
 
 /// Writes a file beside `path`, stores it, gives it the name and stores that.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

@@ -1,6 +1,7 @@
 //! What the payloads of control frames hold. All numbers are little-endian; a payload may be longer than described,
 //! which leaves room for later versions.
 
+use relief_scan::runs::run_bytes;
 use relief_scan::{BitOrder, Bits, ByteOrder, Encoding, Packing, Polarity, Program};
 
 use crate::frame::{Kind, MAX_LINES};
@@ -200,6 +201,21 @@ impl Job {
     }
 }
 
+impl Job {
+    /// Whether the bytes of a line are those of its samples.
+    fn has_its_line_bytes(&self) -> bool {
+        let bytes = match (self.run_length, self.packing.bits) {
+            (true, _) => self.samples.checked_mul(run_bytes(self.packing) as u64),
+            (false, Bits::One) => Some(self.samples.div_ceil(8)),
+            (false, Bits::Eight) => Some(self.samples),
+            (false, Bits::Sixteen) => self.samples.checked_mul(2),
+        };
+        let positions = self.channels > 0 && self.samples.is_multiple_of(u64::from(self.channels));
+        let passes = self.passes > 0 && self.lines.is_multiple_of(u64::from(self.passes));
+        positions && passes && self.line_bytes > 0 && bytes == Some(u64::from(self.line_bytes))
+    }
+}
+
 /// The payload of [`Kind::Accept`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accept {
@@ -394,7 +410,8 @@ impl Message for Job {
             material: fields.array()?,
             machine: fields.array()?,
         };
-        let sound = lines > 0 && from <= lines && line_bytes > 0 && line_bytes as usize <= MAX_LINES;
+        let sound =
+            lines > 0 && from <= lines && line_bytes as usize <= MAX_LINES && job.has_its_line_bytes();
         sound.then_some(job)
     }
 }
@@ -469,13 +486,7 @@ impl Message for Refusal {
     const KIND: Kind = Kind::Error;
 
     fn encode(&self) -> Vec<u8> {
-        let mut text = self.text.as_str();
-        while text.len() > 1_024 {
-            text = text
-                .char_indices()
-                .next_back()
-                .map_or("", |(end, _)| &text[..end]);
-        }
+        let text = &self.text[..self.text.floor_char_boundary(1_024)];
         [&(self.code as u16).to_le_bytes(), text.as_bytes()].concat()
     }
 
@@ -492,17 +503,55 @@ impl Message for Refusal {
     }
 }
 
-/// The lines in the payload of a frame of lines: where each ends. `None` where `count` and the payload do not fit
+/// Where the lines of a payload end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// All lines have so many bytes.
+    Every {
+        /// The bytes of a line.
+        bytes: usize,
+        /// The lines.
+        lines: u64,
+    },
+    /// Each ends there.
+    Listed(Vec<usize>),
+}
+
+impl Ends {
+    /// The number of lines.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        match self {
+            Self::Every { lines, .. } => *lines,
+            Self::Listed(ends) => ends.len() as u64,
+        }
+    }
+
+    /// Where line `index` ends; that of the last where there is none.
+    #[must_use]
+    pub fn end(&self, index: u64) -> usize {
+        match self {
+            Self::Every { bytes, lines } => bytes * (index + 1).min(*lines) as usize,
+            Self::Listed(ends) => {
+                let index = usize::try_from(index).unwrap_or(usize::MAX);
+                ends.get(index).or(ends.last()).copied().unwrap_or(0)
+            }
+        }
+    }
+}
+
+/// The lines in the payload of a frame of lines, and where each ends. `None` where `count` and the payload do not fit
 /// each other or the job.
 #[must_use]
-pub fn lines<'a>(job: &Job, count: u32, payload: &'a [u8]) -> Option<(&'a [u8], Vec<usize>)> {
-    let (most, count) = (job.line_bytes as usize, count as usize);
+pub fn lines<'a>(job: &Job, count: u32, payload: &'a [u8]) -> Option<(&'a [u8], Ends)> {
+    let (most, lines) = (job.line_bytes as usize, u64::from(count));
+    let count = count as usize;
     if count == 0 {
         return None;
     }
     if !job.run_length {
         let fits = count.checked_mul(most) == Some(payload.len());
-        return fits.then(|| (payload, (1..=count).map(|line| line * most).collect()));
+        return fits.then_some((payload, Ends::Every { bytes: most, lines }));
     }
     let (lengths, bytes) = payload.split_at_checked(count.checked_mul(4)?)?;
     let mut ends = Vec::with_capacity(count);
@@ -515,5 +564,5 @@ pub fn lines<'a>(job: &Job, count: u32, payload: &'a [u8]) -> Option<(&'a [u8], 
         end = end.checked_add(length)?;
         ends.push(end);
     }
-    (end == bytes.len()).then_some((bytes, ends))
+    (end == bytes.len()).then_some((bytes, Ends::Listed(ends)))
 }

@@ -1,10 +1,17 @@
 //! A manifest that is kept up with a job.
+//!
+//! Where lines depend on those before them (error diffusion), the state from which they can be made is kept beside the
+//! manifest, in `MANIFEST.diffusion`: the name of the job, the line that comes next, the state, and the BLAKE3 of all
+//! that. A state is written only when the manifest needs no lines from before it.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+
+use relief_scan::{DiffusionState, Program};
 
 use crate::Error;
 use crate::bands::{Cut, Digests};
-use crate::manifest::{Manifest, ManifestLock};
+use crate::manifest::{Manifest, ManifestLock, replace};
 
 /// A manifest on its path, locked against other senders.
 #[derive(Debug)]
@@ -14,6 +21,10 @@ pub struct Record {
     digests: Digests,
     /// Digests of groups that are made and not yet executed, in order.
     pending: Vec<(u64, blake3::Hash)>,
+    /// States of error diffusion that are not written yet, with the line that comes next.
+    diffusion: Vec<(u64, DiffusionState)>,
+    /// Whether it was taken up.
+    resumed: bool,
     _lock: ManifestLock,
 }
 
@@ -32,7 +43,7 @@ impl Record {
             });
         }
         manifest.write(path)?;
-        Self::new(path, manifest, lock)
+        Self::new(path, manifest, lock, false)
     }
 
     /// Takes up a record.
@@ -41,10 +52,10 @@ impl Record {
     /// Where it cannot be read, or another sender works on it.
     pub fn resume(path: &Path) -> Result<Self, Error> {
         let lock = ManifestLock::take(path)?;
-        Self::new(path, Manifest::read(path)?, lock)
+        Self::new(path, Manifest::read(path)?, lock, true)
     }
 
-    fn new(path: &Path, manifest: Manifest, lock: ManifestLock) -> Result<Self, Error> {
+    fn new(path: &Path, manifest: Manifest, lock: ManifestLock, resumed: bool) -> Result<Self, Error> {
         let wrong = || Error::Manifest {
             path: path.to_owned(),
             problem: "a digest is none".to_owned(),
@@ -55,6 +66,8 @@ impl Record {
             manifest,
             digests,
             pending: Vec::new(),
+            diffusion: Vec::new(),
+            resumed,
             _lock: lock,
         })
     }
@@ -68,6 +81,11 @@ impl Record {
     /// What stands in it, to be changed before it is written next.
     pub const fn manifest_mut(&mut self) -> &mut Manifest {
         &mut self.manifest
+    }
+
+    /// Whether it was taken up.
+    pub(crate) const fn is_resumed(&self) -> bool {
+        self.resumed
     }
 
     pub(crate) const fn executed(&self) -> u64 {
@@ -100,5 +118,52 @@ impl Record {
         self.manifest.bands.clone_from(&self.digests.bands);
         self.manifest.open = self.digests.open.iter().map(ToString::to_string).collect();
         self.manifest.write(&self.path)
+    }
+
+    fn diffusion_path(&self) -> PathBuf {
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(".diffusion");
+        PathBuf::from(name)
+    }
+
+    /// The state of error diffusion that was kept, where there is one from which no line is missing.
+    pub(crate) fn diffusion(&self, program: &Program) -> Option<DiffusionState> {
+        if !self.resumed || program.diffusion_bytes() == 0 {
+            return None;
+        }
+        let bytes = fs::read(self.diffusion_path()).ok()?;
+        let (sound, digest) = bytes.split_last_chunk::<32>()?;
+        let (job, rest) = sound.split_at_checked(self.manifest.job.len())?;
+        let (line, state) = rest.split_first_chunk::<8>()?;
+        let usable = blake3::hash(sound) == *digest
+            && job == self.manifest.job.as_bytes()
+            && u64::from_le_bytes(*line) <= self.digested();
+        usable.then(|| DiffusionState::decode(state, program)).flatten()
+    }
+
+    /// Keeps a state of error diffusion until the manifest needs no line from before it. Of several that wait, the
+    /// oldest is ripe first and the newest is worth most: those between are dropped.
+    pub(crate) fn keep_diffusion(&mut self, line: u64, state: DiffusionState) {
+        self.diffusion.truncate(1);
+        self.diffusion.push((line, state));
+    }
+
+    /// Writes the newest state of error diffusion that the manifest needs no line from before.
+    pub(crate) fn write_diffusion(&mut self) -> Result<(), Error> {
+        let digested = self.digested();
+        let ripe = self.diffusion.partition_point(|(line, _)| *line <= digested);
+        let Some((line, state)) = self.diffusion.drain(..ripe).next_back() else {
+            return Ok(());
+        };
+        let head = [self.manifest.job.as_bytes(), &line.to_le_bytes()].concat();
+        let mut bytes = [head, state.encode()].concat();
+        let digest = blake3::hash(&bytes);
+        bytes.extend_from_slice(digest.as_bytes());
+        let path = self.diffusion_path();
+        replace(&path, &bytes).map_err(|source| Error::File {
+            action: "cannot write",
+            path,
+            source,
+        })
     }
 }

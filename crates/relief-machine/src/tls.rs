@@ -198,12 +198,12 @@ fn shake(mut connection: rustls::Connection, socket: &Arc<Socket>) -> io::Result
     Ok((new(), new()))
 }
 
-/// One end of a TLS connection. Nobody waits for the socket to be readable with the connection locked, so that one
-/// thread may read while another writes.
+/// One end of a TLS connection: one thread has the one that reads, one the one that writes. Nobody waits for the socket
+/// with the connection locked.
 pub(crate) struct TlsHalf {
     connection: Arc<Mutex<rustls::Connection>>,
     socket: Half,
-    /// Bytes from the socket, of which `fed` have been given to the connection.
+    /// Bytes as they are on the wire. Of those read `fed` have been given to the connection.
     raw: Vec<u8>,
     fed: usize,
 }
@@ -240,12 +240,17 @@ impl Read for TlsHalf {
 
 impl Write for TlsHalf {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let mut socket = self.socket.clone();
+        let mut out = std::mem::take(&mut self.raw);
+        out.clear();
         let mut connection = self.lock();
         let count = connection.writer().write(buffer)?;
         while connection.wants_write() {
-            connection.write_tls(&mut socket)?;
+            connection.write_tls(&mut out)?;
         }
+        // Nobody waits for the peer to read with the connection locked, or neither side might ever read again.
+        drop(connection);
+        self.socket.write_all(&out)?;
+        self.raw = out;
         Ok(count)
     }
 

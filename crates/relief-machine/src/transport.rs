@@ -3,18 +3,28 @@
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
 #[cfg(unix)]
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::{
+    fs::FileTypeExt,
+    net::{UnixListener, UnixStream},
+};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::Error;
 use crate::address::Address;
 use crate::tls::{self, Acceptor, Pin};
 
-/// A socket of either family.
+/// A socket, and how long its peer may take.
 #[derive(Debug)]
-pub(crate) enum Socket {
+pub(crate) struct Socket {
+    stream: Stream,
+    /// When what is expected must have been read.
+    deadline: Mutex<Option<Instant>>,
+}
+
+#[derive(Debug)]
+enum Stream {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(UnixStream),
@@ -22,27 +32,42 @@ pub(crate) enum Socket {
 
 impl Socket {
     /// Gives up on a peer that neither reads nor writes for so long.
-    fn bound(&self, silence: Duration) -> io::Result<()> {
-        match self {
-            Self::Tcp(socket) => {
-                socket.set_nodelay(true)?;
+    fn new(stream: Stream, silence: Duration) -> io::Result<Arc<Self>> {
+        if let Stream::Tcp(socket) = &stream {
+            socket.set_nodelay(true)?;
+        }
+        let socket = Self {
+            stream,
+            deadline: Mutex::default(),
+        };
+        socket.set_silence(silence)?;
+        Ok(Arc::new(socket))
+    }
+
+    fn set_silence(&self, silence: Duration) -> io::Result<()> {
+        match &self.stream {
+            Stream::Tcp(socket) => {
                 socket.set_read_timeout(Some(silence))?;
                 socket.set_write_timeout(Some(silence))
             }
             #[cfg(unix)]
-            Self::Unix(socket) => {
+            Stream::Unix(socket) => {
                 socket.set_read_timeout(Some(silence))?;
                 socket.set_write_timeout(Some(silence))
             }
         }
     }
 
+    fn deadline(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn shutdown(&self) {
         // The peer may have gone already.
-        let _ = match self {
-            Self::Tcp(socket) => socket.shutdown(Shutdown::Both),
+        let _ = match &self.stream {
+            Stream::Tcp(socket) => socket.shutdown(Shutdown::Both),
             #[cfg(unix)]
-            Self::Unix(socket) => socket.shutdown(Shutdown::Both),
+            Stream::Unix(socket) => socket.shutdown(Shutdown::Both),
         };
     }
 }
@@ -53,28 +78,38 @@ pub(crate) struct Half(pub(crate) Arc<Socket>);
 
 impl Read for Half {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match &*self.0 {
-            Socket::Tcp(socket) => (&*socket).read(buffer),
+        let count = match &self.0.stream {
+            Stream::Tcp(socket) => (&*socket).read(buffer),
             #[cfg(unix)]
-            Socket::Unix(socket) => (&*socket).read(buffer),
+            Stream::Unix(socket) => (&*socket).read(buffer),
+        };
+        // Each byte may come in time and all of them never.
+        let late = self
+            .0
+            .deadline()
+            .is_some_and(|deadline| Instant::now() > deadline);
+        if late {
+            Err(io::ErrorKind::TimedOut.into())
+        } else {
+            count
         }
     }
 }
 
 impl Write for Half {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        match &*self.0 {
-            Socket::Tcp(socket) => (&*socket).write(buffer),
+        match &self.0.stream {
+            Stream::Tcp(socket) => (&*socket).write(buffer),
             #[cfg(unix)]
-            Socket::Unix(socket) => (&*socket).write(buffer),
+            Stream::Unix(socket) => (&*socket).write(buffer),
         }
     }
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        match &*self.0 {
-            Socket::Tcp(socket) => (&*socket).write_vectored(slices),
+        match &self.0.stream {
+            Stream::Tcp(socket) => (&*socket).write_vectored(slices),
             #[cfg(unix)]
-            Socket::Unix(socket) => (&*socket).write_vectored(slices),
+            Stream::Unix(socket) => (&*socket).write_vectored(slices),
         }
     }
 
@@ -83,13 +118,23 @@ impl Write for Half {
     }
 }
 
-/// Cuts a connection, from any thread.
+/// Cuts a connection and sets its limits, from any thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Closer(Arc<Socket>);
 
 impl Closer {
     pub(crate) fn close(&self) {
         self.0.shutdown();
+    }
+
+    /// All that is read from now on must have come within this time; `None` lifts that.
+    pub(crate) fn expect_within(&self, time: Option<Duration>) {
+        *self.0.deadline() = time.and_then(|time| Instant::now().checked_add(time));
+    }
+
+    /// Gives up on a peer that neither reads nor writes for so long.
+    pub(crate) fn set_silence(&self, silence: Duration) -> io::Result<()> {
+        self.0.set_silence(silence)
     }
 }
 
@@ -116,25 +161,25 @@ pub(crate) fn connect(address: &Address, pin: Option<&Pin>, silence: Duration) -
         address: address.to_string(),
         source,
     };
-    let tcp = |host: &str| -> io::Result<Arc<Socket>> {
+    let tcp = |host: &str| {
         let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
         for resolved in host.to_socket_addrs()? {
             match TcpStream::connect_timeout(&resolved, silence) {
-                Ok(socket) => return Ok(Arc::new(Socket::Tcp(socket))),
+                Ok(socket) => return Ok(Stream::Tcp(socket)),
                 Err(error) => last = error,
             }
         }
         Err(last)
     };
-    let socket = match address {
+    let stream = match address {
         Address::Tcp(host) | Address::Tls(host) => tcp(host).map_err(failed)?,
         #[cfg(unix)]
-        Address::Unix(path) => Arc::new(Socket::Unix(UnixStream::connect(path).map_err(failed)?)),
+        Address::Unix(path) => Stream::Unix(UnixStream::connect(path).map_err(failed)?),
         #[cfg(not(unix))]
         Address::Unix(_) => return Err(failed(io::ErrorKind::Unsupported.into())),
         Address::File(_) => return Err(failed(io::ErrorKind::InvalidInput.into())),
     };
-    socket.bound(silence).map_err(failed)?;
+    let socket = Socket::new(stream, silence).map_err(failed)?;
     if !matches!(address, Address::Tls(_)) {
         return Ok(Connection::plain(socket));
     }
@@ -189,9 +234,12 @@ impl Listener {
             }
             #[cfg(unix)]
             Address::Unix(path) => {
-                // A socket that a killed receiver left behind, which nobody answers.
-                if UnixStream::connect(path)
-                    .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+                // A socket that a killed receiver left behind, which nobody answers. A connection to a file that is
+                // no socket is refused as well: it stays.
+                let is_socket = |metadata: std::fs::Metadata| metadata.file_type().is_socket();
+                if std::fs::symlink_metadata(path).is_ok_and(is_socket)
+                    && UnixStream::connect(path)
+                        .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
                 {
                     let _ = std::fs::remove_file(path);
                 }
@@ -215,19 +263,20 @@ impl Listener {
 
     /// The next socket; TLS is left to [`secure`](Self::secure), because it waits for the peer.
     pub(crate) fn accept(&self) -> io::Result<Arc<Socket>> {
-        let socket = match &self.socket {
-            Listening::Tcp(socket) => Socket::Tcp(socket.accept()?.0),
+        let stream = match &self.socket {
+            Listening::Tcp(socket) => Stream::Tcp(socket.accept()?.0),
             #[cfg(unix)]
-            Listening::Unix(socket, _) => Socket::Unix(socket.accept()?.0),
+            Listening::Unix(socket, _) => Stream::Unix(socket.accept()?.0),
         };
-        socket.bound(self.silence)?;
-        Ok(Arc::new(socket))
+        Socket::new(stream, self.silence)
     }
 
+    /// A connection on a socket, within the silence; TLS is agreed on first.
     pub(crate) fn secure(&self, socket: Arc<Socket>) -> io::Result<Connection> {
         match &self.acceptor {
             None => Ok(Connection::plain(socket)),
             Some(acceptor) => {
+                Closer(socket.clone()).expect_within(Some(self.silence));
                 let (reader, writer) = acceptor.accept(&socket)?;
                 Ok(Connection {
                     reader: Box::new(reader),

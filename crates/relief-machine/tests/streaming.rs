@@ -66,6 +66,7 @@ fn manifest(program: &Program, job: &Job, address: &Address) -> Manifest {
         version: Manifest::VERSION,
         address: address.to_string(),
         pin: None,
+        raw: false,
         job: hex(&job.id),
         token: hex(&job.token),
         design: Input {

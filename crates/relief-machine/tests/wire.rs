@@ -181,8 +181,8 @@ proptest! {
         let _ = (Job::decode(&bytes), Refusal::decode(&bytes));
         let job = Job { run_length: runs, ..any_job() };
         if let Some((lines, ends)) = message::lines(&job, count, &bytes) {
-            prop_assert_eq!(ends.len(), count as usize);
-            prop_assert_eq!(ends.last().copied(), Some(lines.len()));
+            prop_assert_eq!(ends.count(), u64::from(count));
+            prop_assert_eq!(ends.end(u64::from(count) - 1), lines.len());
         }
     }
 }

@@ -474,6 +474,7 @@ impl Opening {
             version: Manifest::VERSION,
             address: address.to_string(),
             pin: pin.map(|pin| pin.to_string()),
+            raw: false,
             job: hex(&job.id),
             token: hex(&job.token),
             design: self.design.clone(),
@@ -583,7 +584,7 @@ pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
         tile: stream.tile,
         device: stream.device.clone(),
     };
-    let plan = job::plan(&opening.opened, &job_arguments, options.memory())?;
+    let plan = job::plan(&opening.opened, &job_arguments, options.memory(&program))?;
     let renderer = Renderer::new(plan, &opening.opened.files, &cancel)?;
     let mut show = Show::new(&stream.watch, stream.link.rate, program.encoding().most());
     let sent = send(
@@ -674,7 +675,7 @@ impl Show {
 
     fn tell(&mut self, progress: &Progress) {
         if let (false, Some(rate), Some(made)) = (self.warned, self.rate, progress.rate())
-            && (progress.started || progress.made >= progress.ahead && progress.ahead > 0)
+            && ((progress.phase == relief_machine::Phase::Running) || progress.made >= progress.ahead && progress.ahead > 0)
         {
             self.warned = true;
             if made <= rate as f64 && !self.quiet {
@@ -700,7 +701,7 @@ impl Show {
             );
         }
         self.underruns = progress.underruns;
-        if progress.started && self.began.is_none() {
+        if (progress.phase == relief_machine::Phase::Running) && self.began.is_none() {
             self.began = Some((Instant::now(), progress.executed));
         }
         let pace = Duration::from_millis(200);

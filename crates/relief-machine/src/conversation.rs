@@ -1,0 +1,40 @@
+//! Messages over a connection, for both sides.
+
+use std::io::{self, Read, Write};
+
+use crate::frame::{self, Header, Kind, MAX_CONTROL};
+use crate::message::{Message, Refusal};
+
+/// Sends a message.
+pub(crate) fn send<M: Message>(writer: &mut dyn Write, message: &M) -> io::Result<()> {
+    let payload = message.encode();
+    frame::write(writer, &Header::new(M::KIND, 0, 0, &payload), &[&payload])
+}
+
+/// Reads the message that must come next; an error of the other side is returned as one.
+pub(crate) fn expect<M: Message>(reader: &mut dyn Read) -> io::Result<Result<M, Refusal>> {
+    let (kind, payload) = control(reader)?;
+    if kind == Kind::Error
+        && let Some(refusal) = Refusal::decode(&payload)
+    {
+        return Ok(Err(refusal));
+    }
+    let message = if kind == M::KIND {
+        M::decode(&payload)
+    } else {
+        None
+    };
+    let wrong = || {
+        let text = format!("{kind:?} came where {:?} was expected", M::KIND);
+        io::Error::new(io::ErrorKind::InvalidData, text)
+    };
+    message.map(Ok).ok_or_else(wrong)
+}
+
+/// Reads a frame that is none of lines: nobody is given memory for lines before they are known.
+pub(crate) fn control(reader: &mut dyn Read) -> io::Result<(Kind, Vec<u8>)> {
+    let mut payload = Vec::new();
+    let header = frame::read_within(&mut { reader }, &mut payload, MAX_CONTROL)?;
+    let header = header.ok_or(io::ErrorKind::UnexpectedEof)?;
+    Ok((header.kind, payload))
+}

@@ -1,0 +1,77 @@
+//! Hears what the machine says.
+
+use std::io::{self, Read};
+
+use crate::Error;
+use crate::frame::{self, Kind};
+use crate::message::{Activity, Code, Message, Refusal, Status};
+
+use super::ahead::Shared;
+use super::link::{Ended, refused};
+
+/// Hears until the machine says no more.
+pub(super) fn hear(shared: &Shared<'_>, mut reader: Box<dyn Read + Send>) -> Ended {
+    let mut payload = Vec::new();
+    let lost = |kind, text: &str| Ended::Lost(io::Error::new(kind, text));
+    let malformed = || lost(io::ErrorKind::InvalidData, "the machine's words make no sense");
+    loop {
+        let header = match frame::read_within(&mut reader, &mut payload, frame::MAX_CONTROL) {
+            Ok(Some(header)) => header,
+            Ok(None) => return lost(io::ErrorKind::UnexpectedEof, "the machine closed the connection"),
+            Err(error) => return Ended::Lost(error),
+        };
+        match header.kind {
+            Kind::Error => match Refusal::decode(&payload) {
+                Some(refusal) => return refused(shared, refusal),
+                None => return malformed(),
+            },
+            Kind::Status => {
+                let Some(status) = Status::decode(&payload) else {
+                    return malformed();
+                };
+                if let Err(error) = take(shared, &status) {
+                    return Ended::Fatal(error);
+                }
+            }
+            _ => return malformed(),
+        }
+    }
+}
+
+/// Takes what the machine says of itself.
+fn take(shared: &Shared<'_>, status: &Status) -> Result<(), Error> {
+    let mut state = shared.lock();
+    if status.executed < state.executed || status.received > state.next {
+        return Err(Error::Contradiction {
+            said: status.executed,
+            known: state.executed,
+            lines: state.next,
+        });
+    }
+    state.executed = status.executed;
+    state.received = status.received;
+    state.credit = status.credit;
+    state.underruns = status.underruns;
+    state.activity = status.activity;
+    state.release();
+    match status.activity {
+        Activity::Done if state.is_complete(shared.job.lines) => {
+            state.outcome.get_or_insert(Ok(()));
+        }
+        Activity::Aborted if state.abort => {
+            let executed = status.executed;
+            state.outcome.get_or_insert(Err(Error::Stopped { executed }));
+        }
+        Activity::Aborted => {
+            return Err(Error::Refused {
+                address: shared.options.address.to_string(),
+                code: Code::Aborted,
+                text: "the job was aborted at the machine".to_owned(),
+            });
+        }
+        _ => {}
+    }
+    drop(state);
+    shared.changed.notify_all();
+    Ok(())
+}

@@ -1,0 +1,295 @@
+//! The sender: makes lines ahead, sends them as the machine has room, keeps them until they are executed.
+//!
+//! One thread makes lines into the look-ahead ([`make`]); one holds the connection ([`link`]), and makes a new one when
+//! it is lost, or pours lines into a file ([`pour`]); one hears what the machine says ([`hear`]) while the one of the
+//! connection talks ([`talk`]); the caller's writes the manifest and tells how it goes ([`watch`]). Lines stay in the
+//! look-ahead until the machine has executed them, so that a new connection goes on wherever the machine says, without
+//! computing anything again.
+
+mod ahead;
+mod hear;
+mod link;
+mod make;
+mod pour;
+mod talk;
+mod watch;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use relief_engine::Cancel;
+use relief_scan::{Lines, Program, Windows};
+
+use crate::Error;
+use crate::address::Address;
+use crate::bands::Groups;
+use crate::frame;
+use crate::message::{Activity, Job};
+use crate::record::Record;
+use crate::secret::Secret;
+use crate::tls::Pin;
+use ahead::{Shared, State};
+
+/// Into so many blocks the look-ahead is cut.
+const BLOCKS: u64 = 16;
+
+/// Every so many blocks the state of error diffusion is kept with one.
+const STATES: u64 = 4;
+
+/// How to send.
+#[derive(Clone, Debug)]
+pub struct SenderOptions {
+    /// The machine, or a file.
+    pub address: Address,
+    /// Whether lines are written as they are, without frames: nothing is acknowledged, and what is written counts as
+    /// executed.
+    pub raw: bool,
+    /// The fingerprint of the machine's certificate, for TLS.
+    pub pin: Option<Pin>,
+    /// The secret shared with the machine.
+    pub secret: Option<Secret>,
+    /// Bytes of lines that are made ahead of their execution.
+    pub look_ahead: u64,
+    /// Bytes that must be made before the first line is sent; at most the look-ahead.
+    pub high_water: u64,
+    /// Bytes for making lines.
+    pub making: u64,
+    /// The silence after which a connection counts as lost; longer where the machine says so.
+    pub silence: Duration,
+    /// How long a lost connection is tried again.
+    pub patience: Duration,
+    /// The time between two writes of the manifest.
+    pub record_every: Duration,
+}
+
+impl SenderOptions {
+    /// What suits most machines: 60 MB ahead.
+    #[must_use]
+    pub const fn new(address: Address) -> Self {
+        Self {
+            address,
+            raw: false,
+            pin: None,
+            secret: None,
+            look_ahead: 60_000_000,
+            high_water: 45_000_000,
+            making: 24 << 20,
+            silence: Duration::from_secs(10),
+            patience: Duration::from_secs(60),
+            record_every: Duration::from_secs(1),
+        }
+    }
+
+    /// The most bytes that sending holds, for the plan: the look-ahead, what makes lines, and the states of error
+    /// diffusion from which a job can be taken up.
+    #[must_use]
+    pub const fn memory(&self, program: &Program) -> u64 {
+        // Those in the look-ahead, one being made, those that wait to be written, and the bytes of one.
+        let states = program.diffusion_bytes().saturating_mul(BLOCKS / STATES + 6);
+        self.look_ahead.saturating_add(self.making).saturating_add(states)
+    }
+}
+
+/// Pauses and stops a job from outside.
+#[derive(Clone, Debug, Default)]
+pub struct Control {
+    paused: Arc<AtomicBool>,
+    cancel: Cancel,
+}
+
+impl Control {
+    /// A job that runs; `cancel` aborts it.
+    #[must_use]
+    pub fn new(cancel: &Cancel) -> Self {
+        Self {
+            paused: Arc::default(),
+            cancel: cancel.clone(),
+        }
+    }
+
+    /// Has the machine stop after the line it executes, or go on.
+    pub fn pause(&self, paused: bool) {
+        self.paused.store(paused, Ordering::Release);
+    }
+
+    /// Drops what has not been executed and ends the job; it can be taken up again.
+    pub fn abort(&self) {
+        self.cancel.cancel();
+    }
+}
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The look-ahead fills.
+    Filling,
+    /// It has reached the high-water mark: the moment before the first line is sent, told once.
+    Ready,
+    /// Lines are sent.
+    Running,
+}
+
+/// How a job goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Where it stands.
+    pub phase: Phase,
+    /// Whether there is a connection.
+    pub connected: bool,
+    /// Connections so far.
+    pub connections: u32,
+    /// Lines executed: all before this one.
+    pub executed: u64,
+    /// Lines that were executed when the job began or was taken up.
+    pub before: u64,
+    /// Lines that the machine has.
+    pub received: u64,
+    /// All lines.
+    pub lines: u64,
+    /// Bytes of lines made and not executed.
+    pub ahead: u64,
+    /// Bytes of lines made.
+    pub made: u64,
+    /// The time it took to make them.
+    pub making: Duration,
+    /// The part of that time in which the raster was computed; the rest went into tables, screens and packing.
+    pub reading: Duration,
+    /// Whether no lines are made now because the look-ahead is full or all are made.
+    pub resting: bool,
+    /// Bytes sent, those sent again counted again.
+    pub sent: u64,
+    /// How often the machine had nothing to execute.
+    pub underruns: u32,
+    /// What the machine does.
+    pub activity: Activity,
+    /// Since the job began or was taken up.
+    pub elapsed: Duration,
+}
+
+impl Progress {
+    /// Bytes a second at which lines are made; `None` before the first.
+    #[must_use]
+    pub fn rate(&self) -> Option<f64> {
+        let seconds = self.making.as_secs_f64();
+        (self.made > 0 && seconds > 0.0).then(|| self.made as f64 / seconds)
+    }
+}
+
+/// What was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Lines executed: all.
+    pub executed: u64,
+    /// Lines that were executed when the job began or was taken up.
+    pub before: u64,
+    /// How often the machine had nothing to execute.
+    pub underruns: u32,
+    /// Connections made.
+    pub connections: u32,
+}
+
+/// Sends a job to its end. `observe` is told whenever something has changed, and 20 times a second.
+///
+/// # Errors
+/// Where the machine refuses the job, the connection is lost for good, lines cannot be made, the record cannot be
+/// written, or the job is aborted ([`Error::Stopped`]).
+pub fn send(
+    program: &Program,
+    source: &dyn Windows,
+    job: Job,
+    options: &SenderOptions,
+    record: Option<&mut Record>,
+    control: &Control,
+    observe: &mut dyn FnMut(&Progress),
+) -> Result<Sent, Error> {
+    check(program, &job, options, record.as_deref())?;
+    let mut lines = Lines::new(program, source, options.making)?;
+    if let Some(state) = record.as_ref().and_then(|record| record.diffusion(program)) {
+        lines.take_up(&state)?;
+    }
+    let groups = record
+        .as_ref()
+        .map(|record| Groups::new(record.cut(), job.lines, record.digested()));
+    let shared = Shared::new(program, options, job, State::new(job.lines, record.as_deref()));
+    std::thread::scope(|scope| {
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let inner = &shared;
+        let maker = thread("relief-make").spawn_scoped(scope, move || {
+            let _watch = EndOnPanic(inner);
+            if let Err(error) = make::make(inner, lines, groups, &control.cancel) {
+                inner.end(Err(error));
+            }
+        });
+        let linked = thread("relief-link").spawn_scoped(scope, move || {
+            let _watch = EndOnPanic(inner);
+            if options.raw || matches!(options.address, Address::File(_)) {
+                pour::pour(inner);
+            } else {
+                link::link(inner);
+            }
+        });
+        for failed in [maker.as_ref().err(), linked.as_ref().err()]
+            .into_iter()
+            .flatten()
+        {
+            shared.end(Err(Error::Thread(failed.to_string())));
+        }
+        let outcome = watch::watch(&shared, record, control, observe);
+        for thread in [maker, linked].into_iter().flatten() {
+            // A panic has ended the job before.
+            let _ = thread.join();
+        }
+        outcome
+    })
+}
+
+/// Ends the job where its thread panics, so that the others do not wait for it.
+struct EndOnPanic<'a, 'b>(&'a Shared<'b>);
+
+impl Drop for EndOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.end(Err(Error::Thread("it ended with a panic".to_owned())));
+        }
+    }
+}
+
+/// Whether such lines can be sent in such a way.
+fn check(
+    program: &Program,
+    job: &Job,
+    options: &SenderOptions,
+    record: Option<&Record>,
+) -> Result<(), Error> {
+    let line = program.encoding().most();
+    let frame = if options.raw {
+        u64::MAX
+    } else {
+        frame::MAX_LINES as u64
+    };
+    let table = if job.run_length && !options.raw { 4 } else { 0 };
+    if line + table > frame {
+        return Err(Error::Line {
+            bytes: line,
+            limit: frame,
+            place: "a frame",
+        });
+    }
+    if ahead::held_by(1, line) > options.look_ahead {
+        return Err(Error::Line {
+            bytes: line,
+            limit: options.look_ahead,
+            place: "the look-ahead",
+        });
+    }
+    if options.raw && record.is_some() && !matches!(options.address, Address::File(_)) {
+        return Err(Error::Option {
+            option: "raw",
+            problem: "nobody says what was executed of plain lines, so a job of them has no manifest; \
+                      a file can have one"
+                .to_owned(),
+        });
+    }
+    Ok(())
+}
