@@ -61,7 +61,9 @@ pub use plan::{
 pub use program::MAX_NESTING;
 #[cfg(feature = "gpu")]
 pub use relief_kernels::device::persist_kernels;
-pub use relief_kernels::device::{DeviceChoice, DeviceId, Inventory, SelectionError, devices, select};
+pub use relief_kernels::device::{
+    DeviceChoice, DeviceId, Inventory, SelectionError, devices, devices_for, select,
+};
 pub use relief_raster::{Depth, Rect};
 pub use render::{Bands, OwnedBand, OwnedSamples, Progress, Renderer, SamplesMut};
 pub use sink::{Band, Raster, Samples, Sink};

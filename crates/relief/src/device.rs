@@ -1,6 +1,6 @@
 //! From `--device` to the devices of this machine.
 
-use relief_engine::{DeviceChoice, DeviceId, devices};
+use relief_engine::{DeviceChoice, DeviceId, devices_for};
 
 use crate::failure::Failure;
 
@@ -9,7 +9,7 @@ pub(crate) fn select(choice: &DeviceChoice) -> Result<Vec<DeviceId>, Failure> {
     if *choice == DeviceChoice::Cpu || (*choice == DeviceChoice::Auto && !may_have_gpu()) {
         return Ok(vec![DeviceId::Cpu]);
     }
-    let chosen = relief_engine::select(choice, &devices())?;
+    let chosen = relief_engine::select(choice, &devices_for(choice))?;
     if chosen.iter().any(|id| *id != DeviceId::Cpu) {
         keep_kernels();
     }

@@ -1,6 +1,6 @@
 //! What a job takes on its devices.
 
-use relief_kernels::device::{Backend, DeviceId, DeviceReport, devices};
+use relief_kernels::device::{Backend, DeviceId, DeviceReport, device};
 use relief_kernels::fused::{self, Cell};
 use relief_raster::{Depth, Period};
 
@@ -31,13 +31,11 @@ struct Pace {
 impl Target {
     /// Looks the devices up.
     pub(crate) fn new(ids: &[DeviceId]) -> Result<Self, Error> {
-        let inventory = devices();
         let mut reports = Vec::new();
         for id in ids {
-            let report = inventory.devices.iter().find(|report| report.id == *id);
-            reports.push(report.cloned().ok_or_else(|| Error::Option {
+            reports.push(device(*id).map_err(|reason| Error::Option {
                 option: "device",
-                problem: format!("there is no device {id}; 'relief devices' lists what there is"),
+                problem: format!("{id} cannot be used: {reason}; 'relief devices' lists what there is"),
             })?);
         }
         let software = reports.iter().any(|report| report.software);

@@ -12,7 +12,7 @@ use cubecl::server::ServerError;
 
 use super::buffer::{Account, Buffer};
 use super::reading::Reading;
-use super::{DeviceError, DeviceId, DeviceReport, devices};
+use super::{DeviceError, DeviceId, DeviceReport};
 
 /// One started device. Clones are the same device.
 ///
@@ -103,16 +103,8 @@ impl Gpu {
     /// # Errors
     /// Where it is not there or lacks a part, and where its driver or the runtime cannot start it.
     pub fn open(id: DeviceId) -> Result<Self, DeviceError> {
-        let inventory = devices();
         let unavailable = |reason: String| DeviceError::Unavailable { device: id, reason };
-        let Some(report) = inventory.devices.into_iter().find(|d| d.id == id) else {
-            let reasons: Vec<String> = inventory.missing.into_iter().map(|m| m.reason).collect();
-            return Err(unavailable(if reasons.is_empty() {
-                "there is no device of this number".to_owned()
-            } else {
-                reasons.join("; ")
-            }));
-        };
+        let report = super::report::device(id).map_err(unavailable)?;
         match id {
             #[cfg(feature = "cuda")]
             DeviceId::Cuda(ordinal) => {
@@ -457,7 +449,10 @@ mod tests {
 
     /// A device of any kind, the software adapter included.
     fn any() -> Option<Gpu> {
-        devices().devices.iter().find_map(|d| Gpu::open(d.id).ok())
+        crate::device::devices()
+            .devices
+            .iter()
+            .find_map(|d| Gpu::open(d.id).ok())
     }
 
     #[cube(launch_unchecked)]

@@ -9,6 +9,8 @@ mod buffer;
 mod choice;
 #[cfg(feature = "cuda")]
 mod cuda;
+#[cfg(feature = "cuda")]
+pub mod driver;
 #[cfg(feature = "gpu")]
 mod error;
 #[cfg(feature = "gpu")]
@@ -32,4 +34,6 @@ pub use gpu::{Client, Gpu, on_client, persist_kernels};
 pub use grid::cubes;
 #[cfg(feature = "gpu")]
 pub use reading::{HostSamples, Reading};
-pub use report::{Backend, DeviceReport, Inventory, Missing, SelectionError, devices, select};
+pub use report::{
+    Backend, DeviceReport, Inventory, Missing, SelectionError, device, devices, devices_for, select,
+};

@@ -102,15 +102,56 @@ pub enum SelectionError {
 #[must_use]
 pub fn devices() -> Inventory {
     let mut inventory = Inventory::default();
-    add(&mut inventory, Backend::Cuda, cuda());
-    add(&mut inventory, Backend::Vulkan, vulkan());
+    inventory.look(Backend::Cuda);
+    inventory.look(Backend::Vulkan);
     inventory
 }
 
-fn add(inventory: &mut Inventory, backend: Backend, found: Result<Vec<DeviceReport>, String>) {
-    match found {
-        Ok(devices) => inventory.devices.extend(devices),
-        Err(reason) => inventory.missing.push(Missing { backend, reason }),
+/// The devices that [`select`] needs to know for this choice. Loading a driver takes a tenth of a second: those that the
+/// choice leaves out are not looked for.
+#[must_use]
+pub fn devices_for(choice: &DeviceChoice) -> Inventory {
+    let mut inventory = Inventory::default();
+    match choice {
+        DeviceChoice::Cpu => {}
+        DeviceChoice::Auto => {
+            inventory.look(Backend::Cuda);
+            if inventory.devices.is_empty() {
+                inventory.look(Backend::Vulkan);
+            }
+        }
+        DeviceChoice::CudaAll | DeviceChoice::Cuda(_) => inventory.look(Backend::Cuda),
+        DeviceChoice::Vulkan | DeviceChoice::VulkanAdapters(_) => inventory.look(Backend::Vulkan),
+    }
+    inventory
+}
+
+/// One device.
+///
+/// # Errors
+/// What is missing where it is not there.
+pub fn device(id: DeviceId) -> Result<DeviceReport, String> {
+    let mut inventory = Inventory::default();
+    match id {
+        DeviceId::Cpu => return Err("the CPU is no GPU".to_owned()),
+        DeviceId::Cuda(_) => inventory.look(Backend::Cuda),
+        DeviceId::Vulkan(_) => inventory.look(Backend::Vulkan),
+    }
+    let missing = inventory.missing.pop().map(|missing| missing.reason);
+    let found = inventory.devices.into_iter().find(|report| report.id == id);
+    found.ok_or_else(|| missing.unwrap_or_else(|| "there is no device of this number".to_owned()))
+}
+
+impl Inventory {
+    fn look(&mut self, backend: Backend) {
+        let found = match backend {
+            Backend::Cuda => cuda(),
+            Backend::Vulkan => vulkan(),
+        };
+        match found {
+            Ok(devices) => self.devices.extend(devices),
+            Err(reason) => self.missing.push(Missing { backend, reason }),
+        }
     }
 }
 

@@ -581,6 +581,7 @@ pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
         region: opening.parts.region,
         threads: stream.threads,
         memory: stream.memory,
+        device_memory: None,
         tile: stream.tile,
         device: stream.device.clone(),
     };

@@ -1,0 +1,185 @@
+//! Copies by NVIDIA's driver alone: what a bus and a memory allow without any runtime.
+//!
+//! The ceilings of transfers come from here, because a runtime that pools and stages memory cannot be asked for
+//! page-locked memory one time and for ordinary memory the next.
+
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+
+use cudarc::driver::sys::{self, CUdeviceptr, CUresult, CUstream};
+
+/// A way between two memories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Within the device.
+    Within,
+    /// To the device from page-locked memory.
+    PinnedUp,
+    /// To page-locked memory.
+    PinnedDown,
+    /// Both of these at once.
+    PinnedBoth,
+    /// To the device from ordinary memory.
+    PageableUp,
+    /// To ordinary memory.
+    PageableDown,
+}
+
+impl Way {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Within,
+        Self::PinnedUp,
+        Self::PinnedDown,
+        Self::PinnedBoth,
+        Self::PageableUp,
+        Self::PageableDown,
+    ];
+
+    /// In words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Within => "device → device, by the driver",
+            Self::PinnedUp => "host → device, pinned",
+            Self::PinnedDown => "device → host, pinned",
+            Self::PinnedBoth => "host ↔ device, pinned, both at once",
+            Self::PageableUp => "host → device, pageable",
+            Self::PageableDown => "device → host, pageable",
+        }
+    }
+
+    /// Bytes that a copy of `bytes` bytes moves: within a device it reads and writes them, both ways are two.
+    #[must_use]
+    pub const fn bytes(self, bytes: usize) -> usize {
+        match self {
+            Self::Within | Self::PinnedBoth => 2 * bytes,
+            _ => bytes,
+        }
+    }
+}
+
+/// Memory on both sides of a bus, and two queues.
+pub struct Copies {
+    device: sys::CUdevice,
+    retained: bool,
+    bytes: usize,
+    on_device: [CUdeviceptr; 2],
+    pinned: [*mut std::ffi::c_void; 2],
+    /// Written by the driver, never read.
+    pageable: Vec<Cell<u8>>,
+    queues: [CUstream; 2],
+}
+
+impl Copies {
+    /// Takes `bytes` bytes four times: twice on the device, twice page-locked.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn open(ordinal: u16, bytes: usize) -> Result<Self, String> {
+        let mut copies = Self {
+            device: 0,
+            retained: false,
+            bytes,
+            on_device: [0; 2],
+            pinned: [std::ptr::null_mut(); 2],
+            pageable: vec![Cell::new(3); bytes],
+            queues: [std::ptr::null_mut(); 2],
+        };
+        let mut context = std::ptr::null_mut();
+        // SAFETY: every pointer is to a place of the type that the driver writes. What is allocated is given back by
+        // the drop, which passes over what is null.
+        unsafe {
+            check("starting", sys::cuInit(0))?;
+            check(
+                "the device",
+                sys::cuDeviceGet(&raw mut copies.device, ordinal.into()),
+            )?;
+            // The context that the runtime uses too; it counts its users.
+            check(
+                "the context",
+                sys::cuDevicePrimaryCtxRetain(&raw mut context, copies.device),
+            )?;
+            copies.retained = true;
+            check("the context", sys::cuCtxSetCurrent(context))?;
+            for k in 0..2 {
+                check("memory", sys::cuMemAlloc_v2(&raw mut copies.on_device[k], bytes))?;
+                check(
+                    "page-locked memory",
+                    sys::cuMemHostAlloc(&raw mut copies.pinned[k], bytes, 0),
+                )?;
+                check("a queue", sys::cuStreamCreate(&raw mut copies.queues[k], 1))?;
+            }
+        }
+        Ok(copies)
+    }
+
+    /// Asks for a copy. The calling thread has to be the one that opened this.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn start(&self, way: Way) -> Result<(), String> {
+        let ([near, far], [low, high], bytes) = (self.on_device, self.pinned, self.bytes);
+        let [first, second] = self.queues;
+        let ordinary = self.pageable.as_ptr();
+        // SAFETY: all memories have `bytes` bytes and live until the drop, which waits for the queues. The bytes of the
+        // ordinary memory are cells, which may change while they are shared.
+        unsafe {
+            let up = |from, queue| check("a copy", sys::cuMemcpyHtoDAsync_v2(near, from, bytes, queue));
+            let down = |to, queue| check("a copy", sys::cuMemcpyDtoHAsync_v2(to, far, bytes, queue));
+            match way {
+                Way::Within => check("a copy", sys::cuMemcpyDtoDAsync_v2(near, far, bytes, first)),
+                Way::PinnedUp => up(low.cast_const(), first),
+                Way::PinnedDown => down(high, first),
+                Way::PinnedBoth => up(low.cast_const(), first).and_then(|()| down(high, second)),
+                Way::PageableUp => up(ordinary.cast(), first),
+                Way::PageableDown => down(ordinary.cast_mut().cast(), first),
+            }
+        }
+    }
+
+    /// Waits for all copies.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn wait(&self) -> Result<(), String> {
+        for queue in self.queues {
+            // SAFETY: the queue lives until the drop.
+            check("a copy", unsafe { sys::cuStreamSynchronize(queue) })?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        // What cannot be given back is lost; there is nobody to tell.
+        let _ = self.wait();
+        // SAFETY: each was allocated by `open`, or is null and passed over.
+        unsafe {
+            for k in 0..2 {
+                if !self.queues[k].is_null() {
+                    let _ = sys::cuStreamDestroy_v2(self.queues[k]);
+                }
+                if !self.pinned[k].is_null() {
+                    let _ = sys::cuMemFreeHost(self.pinned[k]);
+                }
+                if self.on_device[k] != 0 {
+                    let _ = sys::cuMemFree_v2(self.on_device[k]);
+                }
+            }
+            if self.retained {
+                let _ = sys::cuDevicePrimaryCtxRelease_v2(self.device);
+            }
+        }
+    }
+}
+
+fn check(what: &str, result: CUresult) -> Result<(), String> {
+    if result == CUresult::CUDA_SUCCESS {
+        Ok(())
+    } else {
+        Err(format!("the CUDA driver refuses {what}: {result:?}"))
+    }
+}
