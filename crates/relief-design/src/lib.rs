@@ -46,6 +46,7 @@ mod length;
 mod reference;
 mod report;
 mod resolve;
+pub mod scan;
 mod schema;
 mod signature;
 mod suggestion;

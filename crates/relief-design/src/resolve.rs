@@ -61,6 +61,7 @@ pub(crate) fn resolve(document: &Document, text: &str, problems: &mut Vec<Proble
     Some(Design {
         canvas,
         nodes: resolver.nodes,
+        scan: document.scan.clone(),
     })
 }
 

@@ -42,6 +42,7 @@ pub fn schema() -> Value {
         "allOf": [
             { "contains": { "$ref": "#/$defs/canvas" }, "minContains": 1, "maxContains": 1 },
             { "contains": { "$ref": "#/$defs/node" }, "minContains": 1, "maxContains": 1 },
+            { "contains": { "$ref": "#/$defs/scan" }, "minContains": 0, "maxContains": 1 },
         ],
         "$defs": definitions,
     })
@@ -173,6 +174,9 @@ fn value_type(value: ValueType) -> Value {
         ValueType::Real => json!({ "type": "number" }),
         ValueType::PositiveReal => json!({ "type": "number", "exclusiveMinimum": 0 }),
         ValueType::Choice(numbers) => json!({ "enum": numbers }),
+        ValueType::Count { least, greatest } => {
+            json!({ "type": "integer", "minimum": least, "maximum": greatest })
+        }
         ValueType::Word(words) => json!({ "enum": words }),
         ValueType::Text | ValueType::Path | ValueType::Expression(_) => {
             json!({ "type": "string", "minLength": 1, "maxLength": MAX_STRING })

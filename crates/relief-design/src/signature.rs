@@ -21,7 +21,7 @@ const SIDE: i64 = MAX_SIDE as i64;
 /// What a word stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// It describes the document: `relief`, `canvas`, `define`.
+    /// It describes the document: `relief`, `canvas`, `define`, `scan`.
     Document,
     /// It computes samples.
     Node,
@@ -98,6 +98,13 @@ pub enum ValueType {
     PositiveReal,
     /// One of these whole numbers.
     Choice(&'static [i64]),
+    /// A whole number of this range.
+    Count {
+        /// The least.
+        least: i64,
+        /// The greatest.
+        greatest: i64,
+    },
     /// One of these words.
     Word(&'static [&'static str]),
     /// A text that is not empty.
@@ -127,6 +134,9 @@ impl ValueType {
                 .map(ToString::to_string)
                 .collect::<Vec<_>>()
                 .join(" or "),
+            Self::Count { least, greatest } => {
+                format!("a whole number, {} to {}", power(least), power(greatest))
+            }
             Self::Word(words) => words
                 .iter()
                 .map(|word| format!("\"{word}\""))
@@ -235,6 +245,21 @@ const COMPONENT: ValueType = ValueType::Length {
     greatest: SIDE,
 };
 
+/// The most channels of a swath.
+const MAX_CHANNELS: i64 = 1 << 16;
+
+/// The most passes.
+const MAX_PASSES: i64 = 1 << 16;
+
+const CHANNELS: ValueType = ValueType::Count {
+    least: 1,
+    greatest: MAX_CHANNELS,
+};
+const BLANKS: ValueType = ValueType::Length {
+    least: 0,
+    greatest: 1 << 31,
+};
+
 /// Where a node lies in its parent's coordinates, and its size: every node takes these.
 pub static PLACEMENT: [Parameter; 4] = [
     optional("x", OFFSET, "0", "the column of the parent at which it begins"),
@@ -272,7 +297,7 @@ const INNER: Signature = Signature {
 };
 
 /// All words, in the order in which the reference lists them.
-pub static SIGNATURES: [Signature; 24] = [
+pub static SIGNATURES: [Signature; 33] = [
     Signature {
         name: "relief",
         meaning: "Says that the file is a design, and of which version of the language. It stands first.",
@@ -316,6 +341,93 @@ pub static SIGNATURES: [Signature; 24] = [
             count: Count::One,
         }],
         example: "define \"dot\" { disc diameter=5 value=200 }",
+        ..DOCUMENT
+    },
+    Signature {
+        name: "scan",
+        meaning: "How a machine wants the raster. The raster is mirrored, then turned clockwise; lines are counted from \
+                  the corner `start`. The options of `relief stream` have the same names, and override it.",
+        properties: &[
+            optional(
+                "mirror",
+                ValueType::Word(&["none", "horizontal", "vertical"]),
+                "\"none\"",
+                "mirrors the raster, before it is turned",
+            ),
+            optional(
+                "rotate",
+                ValueType::Choice(&[0, 90, 180, 270]),
+                "0",
+                "turns the raster clockwise, by degrees",
+            ),
+            optional(
+                "axis",
+                ValueType::Word(&["row", "column"]),
+                "\"row\"",
+                "whether a line lies along a row or a column of the turned raster",
+            ),
+            optional(
+                "start",
+                ValueType::Word(&["top-left", "top-right", "bottom-left", "bottom-right"]),
+                "\"top-left\"",
+                "the corner of the turned raster at which the first line starts",
+            ),
+            optional(
+                "direction",
+                ValueType::Word(&["unidirectional", "serpentine"]),
+                "\"unidirectional\"",
+                "whether every second line runs backwards",
+            ),
+            optional(
+                "interleave",
+                ValueType::Count {
+                    least: 1,
+                    greatest: 1 << 31,
+                },
+                "1",
+                "every n-th line first: 0, n, 2n, …, 1, n + 1, …",
+            ),
+            optional(
+                "encoding",
+                ValueType::Word(&["packed", "runs"]),
+                "\"packed\"",
+                "lines as packed samples, or as runs of n samples of one value",
+            ),
+            optional(
+                "bits",
+                ValueType::Choice(&[1, 8, 16]),
+                "8",
+                "the bits of a packed sample: 16 become 8 as (v + 128) / 257, 8 become 16 as v·257",
+            ),
+            optional(
+                "bit-order",
+                ValueType::Word(&["most-first", "least-first"]),
+                "\"most-first\"",
+                "where the first of eight samples of 1 bit lies: in the bit of value 128, or of value 1",
+            ),
+            optional(
+                "byte-order",
+                ValueType::Word(&["little", "big"]),
+                "\"little\"",
+                "which byte of 16 bits comes first: that of lesser weight, or of greater",
+            ),
+            optional(
+                "polarity",
+                ValueType::Word(&["normal", "inverted"]),
+                "\"normal\"",
+                "whether 0 is blank, or every value v becomes the greatest minus v",
+            ),
+        ],
+        children: &[
+            parameter("stripe", Count::AtMostOne),
+            parameter("swath", Count::AtMostOne),
+            parameter("overscan", Count::AtMostOne),
+            parameter("passes", Count::AtMostOne),
+            parameter("halftone", Count::AtMostOne),
+            parameter("material", Count::AtMostOne),
+            parameter("machine", Count::AtMostOne),
+        ],
+        example: "scan start=\"bottom-left\" direction=\"serpentine\" bits=1 {\n    overscan before=20 after=20\n    halftone \"blue-noise\"\n}",
         ..DOCUMENT
     },
     Signature {
@@ -586,6 +698,148 @@ pub static SIGNATURES: [Signature; 24] = [
         meaning: "z = f(v) with v in 0…M, rounded half away from zero and clamped to 0…M.",
         arguments: &[required("f", ValueType::Expression("v"), "f")],
         example: "expression \"255 * sin(v / 255 * pi / 2)\"",
+        ..INNER
+    },
+    Signature {
+        name: "stripe",
+        meaning: "Covers the lines in parts: all lines of one stripe come before those of the next. The last one is filled \
+                  with blank positions.",
+        properties: &[
+            required("width", SIZE, "pixels along a line"),
+            optional(
+                "overlap",
+                ValueType::Length {
+                    least: 0,
+                    greatest: SIDE,
+                },
+                "0",
+                "pixels that a stripe shares with the next, fewer than its width",
+            ),
+        ],
+        example: "stripe width=4096 overlap=64",
+        ..INNER
+    },
+    Signature {
+        name: "swath",
+        meaning: "Takes several lines in one travel, for heads with several channels: position by position, at each \
+                  channel by channel. Channels beyond the last line are blank.",
+        properties: &[
+            required("lines", CHANNELS, "the channels"),
+            optional(
+                "overlap",
+                ValueType::Count {
+                    least: 0,
+                    greatest: MAX_CHANNELS,
+                },
+                "0",
+                "lines that a swath shares with the next, fewer than its lines",
+            ),
+        ],
+        example: "swath lines=8 overlap=2",
+        ..INNER
+    },
+    Signature {
+        name: "overscan",
+        meaning: "Blank positions before and after the pixels of a line, as it runs.",
+        properties: &[
+            optional("before", BLANKS, "0", "the positions before"),
+            optional("after", BLANKS, "0", "the positions after"),
+        ],
+        example: "overscan before=\"0.2mm\" after=\"0.2mm\"",
+        ..INNER
+    },
+    Signature {
+        name: "passes",
+        meaning: "Runs over the raster N times. `even`: pass i fires where v > i·M / N; `curve`: where v > M·(i / N)^exponent; \
+                  `listed`: where v is at least the level of its `slice`; `share`: it gives ⌊(i + 1)·v / N⌋ − ⌊i·v / N⌋, \
+                  which sum up to v.",
+        arguments: &[required(
+            "kind",
+            ValueType::Word(&["one", "even", "listed", "curve", "share"]),
+            "what a pass makes of a sample",
+        )],
+        properties: &[
+            optional(
+                "count",
+                ValueType::Count {
+                    least: 1,
+                    greatest: MAX_PASSES,
+                },
+                "none: `even`, `curve` and `share` need it",
+                "N",
+            ),
+            optional(
+                "exponent",
+                ValueType::PositiveReal,
+                "none: `curve` needs it",
+                "the exponent of a curve",
+            ),
+        ],
+        children: &[parameter("slice", Count::Any)],
+        example: "passes \"curve\" count=12 exponent=1.5",
+        ..INNER
+    },
+    Signature {
+        name: "slice",
+        meaning: "A pass of `listed` passes.",
+        arguments: &[required(
+            "level",
+            ValueType::Sample,
+            "it fires where the sample is at least this",
+        )],
+        example: "slice 128",
+        ..INNER
+    },
+    Signature {
+        name: "halftone",
+        meaning: "Grays to 0 or M. `threshold`: M where v is at least the level; `bayer`, by Bayer's matrix of n × n, and \
+                  `blue-noise`, by one of 64 × 64 made by void and cluster: M where 2·v·n² > (2·r + 1)·M with r the rank at \
+                  (i mod n, j mod n); `floyd-steinberg`: error diffusion, along the lines from the first to the last. Lines \
+                  of 1 bit without it have a threshold of ⌊M / 2⌋ + 1.",
+        arguments: &[required(
+            "kind",
+            ValueType::Word(&["threshold", "bayer", "blue-noise", "floyd-steinberg"]),
+            "how",
+        )],
+        properties: &[
+            optional(
+                "level",
+                ValueType::Sample,
+                "none: `threshold` needs it",
+                "the level of a threshold",
+            ),
+            optional(
+                "size",
+                ValueType::Choice(&[2, 4, 8, 16]),
+                "none: `bayer` needs it",
+                "n of Bayer's matrix",
+            ),
+        ],
+        example: "halftone \"bayer\" size=8",
+        ..INNER
+    },
+    Signature {
+        name: "material",
+        meaning: "The table that samples go through first: what the material needs. A JSON file with a name and points \
+                  or entries: {\"name\": \"steel\", \"points\": [[0, 0], [255, 200]]}.",
+        arguments: &[required(
+            "file",
+            ValueType::Path,
+            "the path of the file, relative to the design file",
+        )],
+        example: "material \"steel.json\"",
+        ..INNER
+    },
+    Signature {
+        name: "machine",
+        meaning: "The table that samples go through after the passes, from gray to power. A JSON file like that of \
+                  `material`.",
+        arguments: &[required(
+            "file",
+            ValueType::Path,
+            "the path of the file, relative to the design file",
+        )],
+        example: "machine \"laser.json\"",
         ..INNER
     },
 ];

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use relief_raster::{Depth, Extent, Period};
 
+use crate::scan::ScanNode;
+
 /// A checked design.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Design {
@@ -15,6 +17,8 @@ pub struct Design {
     pub canvas: Canvas,
     /// All nodes; the children of each stand before it, the root stands last.
     pub nodes: Vec<Node>,
+    /// How a machine wants the raster, where the design says it.
+    pub scan: Option<ScanNode>,
 }
 
 impl Design {

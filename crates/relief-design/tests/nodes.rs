@@ -4,7 +4,11 @@
 
 use std::collections::HashMap;
 
-use relief_design::{Axis, Blend, Design, Kind, Node, Role, parse};
+use relief_design::scan::{
+    self, BitOrder, Bits, ByteOrder, Corner, Direction, Halftone, Interleave, Mirror, Packing, Passes,
+    Polarity, Quarters, Scan, ScanNode, Stripe, Swath,
+};
+use relief_design::{Axis, Blend, Design, Kind, Node, Role, SIGNATURES, ValueType, parse};
 use relief_raster::{Depth, Period};
 
 fn design_of(text: &str) -> Design {
@@ -376,4 +380,115 @@ fn comments_and_every_form_of_a_string_are_read() {
             .iter()
             .all(|child| child.extent.x() == 0)
     );
+}
+
+/// The `scan` of a design of 400 × 300 pixels of 10 µm.
+fn scan(text: &str) -> ScanNode {
+    design(&format!("{text}\nfill value=1")).scan.unwrap()
+}
+
+#[test]
+fn a_design_without_a_scan_has_none_and_an_empty_one_has_the_defaults() {
+    assert_eq!(design("fill value=1").scan, None);
+    assert_eq!(scan("scan"), ScanNode::default());
+}
+
+#[test]
+fn every_setting_of_a_scan_is_read() {
+    let read = scan(
+        r#"
+scan mirror="horizontal" rotate=270 axis="column" start="bottom-right" direction="serpentine" interleave=3 \
+    encoding="runs" bits=16 bit-order="least-first" byte-order="big" polarity="inverted" {
+    stripe width="0.4mm" overlap=8
+    swath lines=5 overlap=2
+    overscan before="0.1mm" after=7
+    passes "curve" count=12 exponent=1.5
+    halftone "bayer" size=4
+    material "steel.json"
+    machine "laser.json"
+}"#,
+    );
+    assert_eq!(
+        (read.material.as_deref(), read.machine.as_deref()),
+        (Some("steel.json"), Some("laser.json"))
+    );
+    let expected = Scan {
+        mirror: Mirror::Horizontal,
+        rotate: Quarters::Three,
+        axis: scan::Axis::Column,
+        start: Corner::BottomRight,
+        direction: Direction::Serpentine,
+        interleave: Interleave(3),
+        stripe: Some(Stripe {
+            width: 40,
+            overlap: 8,
+        }),
+        swath: Some(Swath { lines: 5, overlap: 2 }),
+        overscan: (10, 7),
+        passes: Passes::Curve {
+            count: 12,
+            exponent: 1.5,
+        },
+        halftone: Some(Halftone::Bayer { size: 4 }),
+        packing: Packing {
+            bits: Bits::Sixteen,
+            bit_order: BitOrder::LeastFirst,
+            byte_order: ByteOrder::Big,
+            polarity: Polarity::Inverted,
+        },
+        run_length: true,
+    };
+    assert_eq!(read.scan, expected);
+}
+
+#[test]
+fn every_kind_of_passes_and_halftones_is_read() {
+    let passes = |text: &str| scan(&format!("scan {{ passes {text} }}")).scan.passes;
+    assert_eq!(passes("\"one\""), Passes::One);
+    assert_eq!(passes("\"even\" count=4"), Passes::Even { count: 4 });
+    assert_eq!(passes("\"share\" count=4"), Passes::Share { count: 4 });
+    let thresholds = vec![9, 200, 3];
+    assert_eq!(
+        passes("\"listed\" { slice 9; slice 200; slice 3 }"),
+        Passes::Listed { thresholds }
+    );
+    let halftone = |text: &str| scan(&format!("scan {{ halftone {text} }}")).scan.halftone;
+    assert_eq!(
+        halftone("\"threshold\" level=7"),
+        Some(Halftone::Threshold { level: 7 })
+    );
+    assert_eq!(halftone("\"blue-noise\""), Some(Halftone::BlueNoise));
+    assert_eq!(halftone("\"floyd-steinberg\""), Some(Halftone::FloydSteinberg));
+}
+
+#[test]
+fn every_word_of_the_scan_is_a_setting_of_its_own() {
+    let signature = SIGNATURES
+        .iter()
+        .find(|signature| signature.name == "scan")
+        .unwrap();
+    for property in signature.properties {
+        let values: Vec<String> = match property.value {
+            ValueType::Word(words) => words.iter().map(|word| format!("\"{word}\"")).collect(),
+            ValueType::Choice(numbers) => numbers.iter().map(ToString::to_string).collect(),
+            _ => continue,
+        };
+        let read: Vec<ScanNode> = values
+            .iter()
+            .map(|value| scan(&format!("scan {}={value}", property.name)))
+            .collect();
+        for (index, one) in read.iter().enumerate() {
+            assert!(
+                !read[index + 1..].contains(one),
+                "{}: {:?}",
+                property.name,
+                values[index]
+            );
+        }
+        assert!(
+            read.contains(&ScanNode::default()),
+            "{} has no default",
+            property.name
+        );
+    }
 }

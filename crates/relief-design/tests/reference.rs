@@ -27,6 +27,7 @@ fn every_example_of_the_reference_is_a_right_design() {
     for signature in &SIGNATURES {
         let node = match (signature.group, signature.name) {
             (Group::Document, "define") => format!("{}\nuse \"dot\"", signature.example),
+            (Group::Document, "scan") => format!("{}\nfill value=1", signature.example),
             (Group::Document, _) => continue,
             (Group::Node, "use") => format!(
                 "define \"dot\" {{ fill value=1 }}\ncompose {{\n{}\n}}",
@@ -52,6 +53,18 @@ fn every_example_of_the_reference_is_a_right_design() {
                 "map {{\n(source)image \"a\"\ncurve {{\n{}\n}}\n}}",
                 signature.example
             ),
+            (Group::Parameter, "slice") => {
+                format!(
+                    "scan {{ passes \"listed\" {{ {} }} }}\nfill value=1",
+                    signature.example
+                )
+            }
+            (
+                Group::Parameter,
+                "stripe" | "swath" | "overscan" | "passes" | "halftone" | "material" | "machine",
+            ) => {
+                format!("scan {{\n{}\n}}\nfill value=1", signature.example)
+            }
             (Group::Parameter, _) => format!("map {{\n(source)image \"a\"\n{}\n}}", signature.example),
         };
         let text = format!("relief version=1\ncanvas width=400 height=300 pixel=\"10um\"\n{node}\n");

@@ -24,7 +24,6 @@ mod passes;
 mod path;
 mod program;
 pub mod runs;
-mod scan;
 mod symmetry;
 mod table;
 mod windows;
@@ -36,7 +35,7 @@ pub use lines::{Block, Lines};
 pub use packing::unpack;
 pub use path::Travel;
 pub use program::{Encoding, Program};
-pub use scan::{
+pub use relief_design::scan::{
     Axis, BitOrder, Bits, ByteOrder, Corner, Direction, Halftone, Interleave, Mirror, Packing, Passes,
     Polarity, Quarters, Scan, Stripe, Swath,
 };

@@ -2,11 +2,25 @@
 
 use relief_raster::{Depth, Sample};
 
-use crate::scan::{BitOrder, Bits, ByteOrder, Packing, Polarity};
+use relief_design::scan::{BitOrder, Bits, ByteOrder, Packing, Polarity};
 
-impl Packing {
+/// What a packing does.
+pub(crate) trait Pack: Copy {
     /// The bytes of so many samples.
-    pub(crate) const fn bytes(self, samples: u64) -> u64 {
+    fn bytes(self, samples: u64) -> u64;
+
+    /// The value that a sample is packed as: one of 1, 8 or 16 bits.
+    fn value<S: Sample>(self, sample: S) -> u16;
+
+    /// Packs samples into exactly their bytes; bits left over in the last byte are blank.
+    fn pack<S: Sample>(self, samples: &[S], out: &mut [u8]);
+
+    /// A value of 16 bits in its byte order.
+    fn word(self, value: u16) -> [u8; 2];
+}
+
+impl Pack for Packing {
+    fn bytes(self, samples: u64) -> u64 {
         match self.bits {
             Bits::One => samples.div_ceil(8),
             Bits::Eight => samples,
@@ -14,12 +28,7 @@ impl Packing {
         }
     }
 
-    const fn is_inverted(self) -> bool {
-        matches!(self.polarity, Polarity::Inverted)
-    }
-
-    /// The value that a sample is packed as: one of 1, 8 or 16 bits.
-    pub(crate) fn value<S: Sample>(self, sample: S) -> u16 {
+    fn value<S: Sample>(self, sample: S) -> u16 {
         let v = sample.to_u16();
         let (value, max) = match (self.bits, S::DEPTH) {
             (Bits::One, _) => (u16::from(v != 0), 1),
@@ -28,13 +37,12 @@ impl Packing {
             (Bits::Sixteen, Depth::Eight) => (v * 257, 65_535),
             (Bits::Sixteen, Depth::Sixteen) => (v, 65_535),
         };
-        if self.is_inverted() { max - value } else { value }
+        if is_inverted(self) { max - value } else { value }
     }
 
-    /// Packs samples into exactly their bytes; bits left over in the last byte are blank.
-    pub(crate) fn pack<S: Sample>(self, samples: &[S], out: &mut [u8]) {
+    fn pack<S: Sample>(self, samples: &[S], out: &mut [u8]) {
         match self.bits {
-            Bits::Eight if S::DEPTH == Depth::Eight && !self.is_inverted() => {
+            Bits::Eight if S::DEPTH == Depth::Eight && !is_inverted(self) => {
                 out.copy_from_slice(bytemuck::cast_slice(samples));
             }
             Bits::Eight => {
@@ -47,30 +55,34 @@ impl Packing {
                     out.copy_from_slice(&self.word(self.value(sample)));
                 }
             }
-            Bits::One => self.pack_bits(samples, out),
+            Bits::One => pack_bits(self, samples, out),
         }
     }
 
-    fn pack_bits<S: Sample>(self, samples: &[S], out: &mut [u8]) {
-        let flip = if self.is_inverted() { 0xFF } else { 0 };
-        for (out, eight) in out.iter_mut().zip(samples.chunks(8)) {
-            let mut byte = 0;
-            for (place, &sample) in eight.iter().enumerate() {
-                byte |= u8::from(sample != S::ZERO) << place;
-            }
-            let byte = match self.bit_order {
-                BitOrder::LeastFirst => byte,
-                BitOrder::MostFirst => byte.reverse_bits(),
-            };
-            *out = byte ^ flip;
-        }
-    }
-
-    pub(crate) const fn word(self, value: u16) -> [u8; 2] {
+    fn word(self, value: u16) -> [u8; 2] {
         match self.byte_order {
             ByteOrder::Little => value.to_le_bytes(),
             ByteOrder::Big => value.to_be_bytes(),
         }
+    }
+}
+
+const fn is_inverted(packing: Packing) -> bool {
+    matches!(packing.polarity, Polarity::Inverted)
+}
+
+fn pack_bits<S: Sample>(packing: Packing, samples: &[S], out: &mut [u8]) {
+    let flip = if is_inverted(packing) { 0xFF } else { 0 };
+    for (out, eight) in out.iter_mut().zip(samples.chunks(8)) {
+        let mut byte = 0;
+        for (place, &sample) in eight.iter().enumerate() {
+            byte |= u8::from(sample != S::ZERO) << place;
+        }
+        let byte = match packing.bit_order {
+            BitOrder::LeastFirst => byte,
+            BitOrder::MostFirst => byte.reverse_bits(),
+        };
+        *out = byte ^ flip;
     }
 }
 

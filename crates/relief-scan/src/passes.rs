@@ -3,15 +3,23 @@
 use relief_raster::Depth;
 
 use crate::Error;
-use crate::scan::Passes;
 use crate::table::Tables;
+use relief_design::scan::Passes;
 
 /// The most passes of a job.
 pub(crate) const MAX_PASSES: u32 = 65_536;
 
-impl Passes {
-    /// How many.
-    pub(crate) fn count(&self, depth: Depth) -> Result<u32, Error> {
+/// What passes make of grays.
+pub(crate) trait Slice {
+    /// How many passes.
+    fn count(&self, depth: Depth) -> Result<u32, Error>;
+
+    /// The table of a pass: material, pass, machine; `None` where it changes nothing.
+    fn table(&self, pass: u32, depth: Depth, tables: &Tables) -> Option<Vec<u16>>;
+}
+
+impl Slice for Passes {
+    fn count(&self, depth: Depth) -> Result<u32, Error> {
         let wrong = |problem: String| {
             Err(Error::Setting {
                 setting: "passes",
@@ -43,28 +51,7 @@ impl Passes {
         }
     }
 
-    /// What pass `pass` makes of a sample of maximum `max`.
-    fn gray(&self, pass: u32, max: u16, v: u16) -> u16 {
-        let slice = |fires: bool| if fires { max } else { 0 };
-        let (pass, wide) = (u64::from(pass), u64::from(v));
-        match self {
-            Self::One => v,
-            Self::Even { count } => slice(wide * u64::from(*count) > pass * u64::from(max)),
-            Self::Listed { thresholds } => slice(v >= thresholds[pass as usize]),
-            Self::Curve { count, exponent } => {
-                let height = libm::pow(pass as f64 / f64::from(*count), *exponent) * f64::from(max);
-                slice(f64::from(v) > height)
-            }
-            Self::Share { count } => {
-                let count = u64::from(*count);
-                // The difference is at most ⌈v / N⌉.
-                ((pass + 1) * wide / count - pass * wide / count) as u16
-            }
-        }
-    }
-
-    /// The table of a pass: material, pass, machine; `None` where it changes nothing.
-    pub(crate) fn table(&self, pass: u32, depth: Depth, tables: &Tables) -> Option<Vec<u16>> {
+    fn table(&self, pass: u32, depth: Depth, tables: &Tables) -> Option<Vec<u16>> {
         if *self == Self::One && *tables == Tables::default() {
             return None;
         }
@@ -72,7 +59,27 @@ impl Passes {
         let look = |table: &Option<crate::Table>, v: u16| {
             table.as_ref().map_or(v, |table| table.entries()[usize::from(v)])
         };
-        let through = |v| look(&tables.machine, self.gray(pass, max, look(&tables.material, v)));
+        let through = |v| look(&tables.machine, gray(self, pass, max, look(&tables.material, v)));
         Some((0..=max).map(through).collect())
+    }
+}
+
+/// What pass `pass` makes of a sample of maximum `max`.
+fn gray(passes: &Passes, pass: u32, max: u16, v: u16) -> u16 {
+    let slice = |fires: bool| if fires { max } else { 0 };
+    let (pass, wide) = (u64::from(pass), u64::from(v));
+    match passes {
+        Passes::One => v,
+        Passes::Even { count } => slice(wide * u64::from(*count) > pass * u64::from(max)),
+        Passes::Listed { thresholds } => slice(v >= thresholds[pass as usize]),
+        Passes::Curve { count, exponent } => {
+            let height = libm::pow(pass as f64 / f64::from(*count), *exponent) * f64::from(max);
+            slice(f64::from(v) > height)
+        }
+        Passes::Share { count } => {
+            let count = u64::from(*count);
+            // The difference is at most ⌈v / N⌉.
+            ((pass + 1) * wide / count - pass * wide / count) as u16
+        }
     }
 }

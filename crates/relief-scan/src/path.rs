@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::Error;
-use crate::scan::{Direction, Scan};
+use relief_design::scan::{Direction, Scan};
 
 /// What one machine line covers.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,11 +4,13 @@ use relief_engine::Raster;
 
 use crate::Error;
 use crate::halftone::{Diffusion, Screen};
+use crate::packing::Pack;
+use crate::passes::Slice;
 use crate::path::{Path, Travel};
 use crate::runs;
-use crate::scan::{Bits, Halftone, Scan};
 use crate::symmetry::Symmetry;
 use crate::table::Tables;
+use relief_design::scan::{Bits, Halftone, Scan};
 
 /// The most samples of a line.
 const MAX_SAMPLES: u64 = 1 << 31;
@@ -149,7 +151,7 @@ impl Program {
 
     /// How long lines are.
     #[must_use]
-    pub const fn encoding(&self) -> Encoding {
+    pub fn encoding(&self) -> Encoding {
         if self.scan.run_length {
             Encoding::Runs(self.samples * runs::run_bytes(self.scan.packing) as u64)
         } else {
@@ -159,7 +161,7 @@ impl Program {
 
     /// The most bytes of all lines.
     #[must_use]
-    pub const fn bytes(&self) -> u128 {
+    pub fn bytes(&self) -> u128 {
         self.lines() as u128 * self.encoding().most() as u128
     }
 

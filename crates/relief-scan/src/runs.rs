@@ -4,9 +4,10 @@
 //! moved together in order, without a branch. A run is n as u16 little-endian, at least 1, then v: one byte for packings of 1 and 8
 //! bits (0 or 1 for 1 bit), two in the packing's byte order for 16. Longer runs are split. Polarity applies to v.
 
+use crate::packing::Pack;
 use relief_raster::Sample;
 
-use crate::scan::{Bits, Packing};
+use relief_design::scan::{Bits, Packing};
 
 /// The longest run.
 pub const LONGEST: usize = 65_535;

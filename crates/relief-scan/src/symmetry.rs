@@ -2,7 +2,7 @@
 
 use relief_raster::Rect;
 
-use crate::scan::{Axis, Corner, Mirror, Quarters, Scan};
+use relief_design::scan::{Axis, Corner, Mirror, Quarters, Scan};
 
 /// From (u, v) of the laid raster to (x, y) of the one below it: the coordinates change places where `swap`, then
 /// each is counted from the other end where flipped.

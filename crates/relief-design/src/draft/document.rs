@@ -7,6 +7,7 @@ use relief_raster::Depth;
 use super::values::listed;
 use super::{Checker, Definition, DraftNode, What};
 use crate::report::Problem;
+use crate::scan::ScanNode;
 use crate::signature::{Group, SIGNATURES, Signature};
 use crate::suggestion::suggestion;
 use crate::syntax::{Element, Span, shortened};
@@ -21,6 +22,7 @@ pub(crate) struct Document {
     /// The definitions by their names.
     pub(crate) by_name: HashMap<String, usize>,
     pub(crate) root: Option<DraftNode>,
+    pub(crate) scan: Option<ScanNode>,
 }
 
 impl Checker<'_> {
@@ -34,11 +36,13 @@ impl Checker<'_> {
             definitions: Vec::new(),
             by_name: HashMap::new(),
             root: None,
+            scan: None,
         };
+        document.scan = self.only_scan(elements);
         let mut root_span: Option<Span> = None;
         for element in elements {
             match &*element.name.text {
-                "relief" | "canvas" => self.no_role(element),
+                "relief" | "canvas" | "scan" => self.no_role(element),
                 "define" => self.define(element, &mut document),
                 _ if !self.may_be_root(element) => {}
                 _ => {
@@ -147,6 +151,15 @@ impl Checker<'_> {
                 depth: self.depth,
             });
         }
+    }
+
+    fn only_scan(&mut self, elements: &[Element<'_>]) -> Option<ScanNode> {
+        let mut found = elements.iter().filter(|e| e.name.text == "scan");
+        let element = found.next()?;
+        for again in found.take(4) {
+            self.twice(again, element);
+        }
+        self.scan(element)
     }
 
     fn nothing_inside(&mut self, element: &Element<'_>, signature: &Signature) {

@@ -22,14 +22,14 @@ pub const MAX_TABLE_WORK: u64 = 1 << 30;
 const LEAST_WORK: u64 = 8;
 
 /// What stands between the braces of a node.
-struct Inner<'e, 'a> {
+pub(super) struct Inner<'e, 'a> {
     nodes: Vec<DraftChild>,
-    parameters: Vec<&'e Element<'a>>,
-    broken: bool,
+    pub(super) parameters: Vec<&'e Element<'a>>,
+    pub(super) broken: bool,
 }
 
 impl<'e, 'a> Inner<'e, 'a> {
-    fn parameter(&self, name: &str) -> Option<&'e Element<'a>> {
+    pub(super) fn parameter(&self, name: &str) -> Option<&'e Element<'a>> {
         self.parameters.iter().find(|e| e.name.text == name).copied()
     }
 }
@@ -96,7 +96,11 @@ impl Checker<'_> {
     }
 
     /// Sorts the children into nodes and parameters, against the rules of the signature.
-    fn inner<'e, 'a>(&mut self, element: &'e Element<'a>, signature: &'static Signature) -> Inner<'e, 'a> {
+    pub(super) fn inner<'e, 'a>(
+        &mut self,
+        element: &'e Element<'a>,
+        signature: &'static Signature,
+    ) -> Inner<'e, 'a> {
         let mut inner = Inner {
             nodes: Vec::new(),
             parameters: Vec::new(),
@@ -183,7 +187,10 @@ impl Checker<'_> {
         let (message, help) = if one_of.is_empty() || what.starts_with("a child") {
             (
                 format!("`{}` takes {what} once", signature.name),
-                "remove one of them; `compose` folds any number of nodes".to_owned(),
+                match signature.group {
+                    Group::Node => "remove one of them; `compose` folds any number of nodes".to_owned(),
+                    _ => "remove one of them".to_owned(),
+                },
             )
         } else {
             (
@@ -380,7 +387,7 @@ impl Checker<'_> {
     }
 
     /// The values of a parameter that takes no children, or nothing where one is wrong.
-    fn parameter_values(&mut self, element: &Element<'_>) -> Option<Values> {
+    pub(super) fn parameter_values(&mut self, element: &Element<'_>) -> Option<Values> {
         let signature = Signature::of(&element.name.text)?;
         let values = self.values(element, signature);
         let inner = self.inner(element, signature);

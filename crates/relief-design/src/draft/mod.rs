@@ -3,6 +3,7 @@
 
 mod document;
 mod kinds;
+mod scan;
 mod values;
 
 use std::collections::HashMap;

@@ -52,6 +52,11 @@ impl Values {
         }
     }
 
+    /// Where a value stands.
+    pub(super) fn span(&self, name: &str) -> Option<Span> {
+        self.get(name).map(|(_, span)| span)
+    }
+
     pub(super) fn real(&self, name: &str) -> Option<(f64, Span)> {
         match self.get(name)? {
             (&Checked::Real(value), span) => Some((value, span)),
@@ -290,6 +295,14 @@ impl Checker<'_> {
                 let chosen = numbers.iter().find(|&&n| i128::from(n) == number);
                 chosen
                     .map(|&n| Checked::Choice(n))
+                    .ok_or_else(|| out_of_range(expected, value))
+            }
+            ValueType::Count { least, greatest } => {
+                let number = integer(expected, value)?;
+                let counted = i64::try_from(number).ok();
+                counted
+                    .filter(|count| (least..=greatest).contains(count))
+                    .map(Checked::Choice)
                     .ok_or_else(|| out_of_range(expected, value))
             }
             ValueType::Word(words) => word(words, value),

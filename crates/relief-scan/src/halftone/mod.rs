@@ -7,7 +7,7 @@ mod floyd_steinberg;
 use relief_raster::{Depth, Sample};
 
 use crate::Error;
-use crate::scan::Halftone;
+use relief_design::scan::Halftone;
 
 pub use bayer::bayer;
 pub use blue_noise::blue_noise;

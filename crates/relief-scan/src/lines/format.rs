@@ -5,6 +5,7 @@ use rayon::slice::{ParallelSlice, ParallelSliceMut};
 use relief_raster::Sample;
 
 use crate::halftone::Screen;
+use crate::packing::Pack;
 use crate::path::Travel;
 use crate::program::{Encoding, Program};
 use crate::runs;

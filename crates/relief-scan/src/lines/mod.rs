@@ -16,6 +16,7 @@ use relief_raster::{Depth, Sample};
 use crate::Error;
 use crate::diffusion_state::DiffusionState;
 use crate::halftone::Screen;
+use crate::passes::Slice;
 use crate::path::Travel;
 use crate::program::Program;
 use crate::windows::Windows;

@@ -1,6 +1,19 @@
-//! The settings of a scan: what a machine asks for.
+//! The settings of a scan: how a machine wants the raster. What lines they make of it is in `relief-scan`.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+/// The `scan` of a design.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScanNode {
+    /// The settings.
+    pub scan: Scan,
+    /// The file of the material table, relative to the design file.
+    pub material: Option<Arc<str>>,
+    /// The file of the machine table, relative to the design file.
+    pub machine: Option<Arc<str>>,
+}
 
 /// How a machine wants the raster. The default is the raster as it is: rows from the top left, one way, one pass, 8
 /// bits.
