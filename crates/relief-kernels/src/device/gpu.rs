@@ -72,6 +72,9 @@ macro_rules! on_client {
 }
 pub use crate::on_client;
 
+/// Why nothing is heard of the runtime any more.
+pub(super) const ENDED: &str = "the runtime's thread has ended";
+
 struct Shared {
     report: DeviceReport,
     account: Arc<Account>,
@@ -80,7 +83,7 @@ struct Shared {
     /// What kernels get for a buffer that they do not read.
     nothing: OnceLock<Buffer>,
     #[cfg(feature = "vulkan")]
-    fault: Option<super::vulkan::Fault>,
+    vulkan: Option<super::vulkan::Started>,
 }
 
 /// Keeps compiled CUDA kernels under `directory`, so that the next process starts without compiling. Returns whether
@@ -121,11 +124,11 @@ impl Gpu {
             }
             #[cfg(feature = "vulkan")]
             DeviceId::Vulkan(number) => {
-                let (device, fault) = super::vulkan::start(number).map_err(&unavailable)?;
-                let load = || <cubecl::wgpu::WgpuRuntime as Runtime>::client(&device);
+                let started = super::vulkan::start(number).map_err(&unavailable)?;
+                let load = || <cubecl::wgpu::WgpuRuntime as Runtime>::client(&started.device);
                 let client = catch_unwind(AssertUnwindSafe(load))
                     .map_err(|_| unavailable("the Vulkan runtime could not start it".to_owned()))?;
-                Ok(Self::new(Client::Vulkan(client), report, Some(fault)))
+                Ok(Self::new(Client::Vulkan(client), report, Some(started)))
             }
             _ => Err(unavailable("it is not a GPU".to_owned())),
         }
@@ -134,7 +137,7 @@ impl Gpu {
     fn new(
         client: Client,
         report: DeviceReport,
-        #[cfg(feature = "vulkan")] fault: Option<super::vulkan::Fault>,
+        #[cfg(feature = "vulkan")] vulkan: Option<super::vulkan::Started>,
     ) -> Self {
         // What the driver does not tell is unlimited here; a failed allocation is an error all the same.
         let account = Account::new(report.memory.unwrap_or(u64::MAX));
@@ -146,7 +149,7 @@ impl Gpu {
                 proven: Mutex::new(HashSet::new()),
                 nothing: OnceLock::new(),
                 #[cfg(feature = "vulkan")]
-                fault,
+                vulkan,
             }),
         }
     }
@@ -282,6 +285,12 @@ impl Gpu {
     /// Asks for the first `words` words of a buffer.
     pub fn read(&self, buffer: &Buffer, words: usize) -> Reading {
         let words = words.min(buffer.words());
+        #[cfg(feature = "vulkan")]
+        if let (Client::Vulkan(client), Some(vulkan)) = (&self.client, &self.shared.vulkan) {
+            let copy = || vulkan.staging.read(client, buffer.handle(), words as u64 * 4);
+            let copy = catch_unwind(AssertUnwindSafe(copy)).unwrap_or_else(|_| Err(ENDED.to_owned()));
+            return Reading::submitted(self.clone(), words * 4, copy);
+        }
         let unread = (buffer.words() - words) as u64 * 4;
         let handle = buffer.handle().offset_end(unread);
         let answer: super::reading::Answer = on_client!(self, client => {
@@ -304,7 +313,7 @@ impl Gpu {
         catch_unwind(AssertUnwindSafe(wait))
             .map_err(|_| DeviceError::Lost {
                 device: self.id(),
-                reason: "the runtime's thread has ended".to_owned(),
+                reason: ENDED.to_owned(),
             })?
             .map_err(|e| self.explain(kernel, &e))?;
         self.health()
@@ -320,7 +329,7 @@ impl Gpu {
     /// What the driver reported outside of any call.
     pub(super) fn health(&self) -> Result<(), DeviceError> {
         #[cfg(feature = "vulkan")]
-        if let Some(fault) = self.shared.fault.as_ref().and_then(|f| f.get()) {
+        if let Some(fault) = self.shared.vulkan.as_ref().and_then(|v| v.faults.get()) {
             return Err(DeviceError::Lost {
                 device: self.id(),
                 reason: fault.clone(),
@@ -359,7 +368,7 @@ impl Gpu {
         let run = || {
             catch_unwind(AssertUnwindSafe(&launch)).map_err(|_| DeviceError::Lost {
                 device: self.id(),
-                reason: "the runtime's thread has ended".to_owned(),
+                reason: ENDED.to_owned(),
             })
         };
         if self.lock_proven().contains(&key) {

@@ -21,6 +21,8 @@ mod grid;
 mod reading;
 mod report;
 #[cfg(feature = "vulkan")]
+mod staging;
+#[cfg(feature = "vulkan")]
 mod vulkan;
 
 #[cfg(feature = "gpu")]

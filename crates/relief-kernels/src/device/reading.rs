@@ -8,6 +8,9 @@ use std::task::{Context, Poll, Waker};
 use cubecl::bytes::Bytes;
 use cubecl::server::ServerError;
 
+use super::gpu::ENDED;
+#[cfg(feature = "vulkan")]
+use super::staging::{Copy, Mapped};
 use super::{DeviceError, Gpu};
 
 /// A read that was asked for; the copy runs until [`wait`](Self::wait) returns it.
@@ -21,7 +24,12 @@ pub struct Reading {
 }
 
 enum State {
+    #[cfg(feature = "vulkan")]
+    Copying(Copy),
     Pending(Answer),
+    /// It could not be asked for.
+    #[cfg(feature = "vulkan")]
+    Refused(String),
     Done(Result<Vec<Bytes>, ServerError>),
     /// The runtime's thread is gone.
     Ended,
@@ -42,6 +50,16 @@ impl Reading {
         Self { gpu, bytes, state }
     }
 
+    /// A copy that was submitted, or why it could not be.
+    #[cfg(feature = "vulkan")]
+    pub(super) fn submitted(gpu: Gpu, bytes: usize, copy: Result<Copy, String>) -> Self {
+        let state = match copy {
+            Ok(copy) => State::Copying(copy),
+            Err(reason) => State::Refused(reason),
+        };
+        Self { gpu, bytes, state }
+    }
+
     /// The words read, as they lay on the device.
     ///
     /// # Errors
@@ -52,18 +70,29 @@ impl Reading {
             reason: reason.to_owned(),
         };
         let answer = match std::mem::replace(&mut self.state, State::Ended) {
+            #[cfg(feature = "vulkan")]
+            State::Copying(copy) => {
+                let mapped = copy.wait(|| self.gpu.health(), lost)?;
+                self.gpu.health()?;
+                return Ok(HostSamples(Host::Mapped(mapped)));
+            }
+            #[cfg(feature = "vulkan")]
+            State::Refused(reason) => {
+                self.gpu.health()?;
+                return Err(lost(&reason));
+            }
             State::Done(result) => result,
             State::Pending(answer) => catch_unwind(AssertUnwindSafe(|| cubecl::future::block_on(answer)))
-                .map_err(|_| lost("the runtime's thread has ended"))?,
-            State::Ended => return Err(lost("the runtime's thread has ended")),
+                .map_err(|_| lost(ENDED))?,
+            State::Ended => return Err(lost(ENDED)),
         };
         let mut parts = answer.map_err(|e| self.gpu.explain("read", &e))?;
         self.gpu.health()?;
         match parts.pop() {
-            Some(bytes) if bytes.len() >= self.bytes => Ok(HostSamples {
+            Some(bytes) if bytes.len() >= self.bytes => Ok(HostSamples(Host::Owned {
                 bytes,
                 len: self.bytes,
-            }),
+            })),
             _ => Err(lost("a read returned too few bytes")),
         }
     }
@@ -81,15 +110,25 @@ impl Drop for Reading {
 }
 
 /// Samples in host memory, page-locked where the device can copy there faster; given back when dropped.
-pub struct HostSamples {
-    bytes: Bytes,
-    len: usize,
+pub struct HostSamples(Host);
+
+enum Host {
+    Owned {
+        bytes: Bytes,
+        len: usize,
+    },
+    #[cfg(feature = "vulkan")]
+    Mapped(Mapped),
 }
 
 impl Deref for HostSamples {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        match &self.0 {
+            Host::Owned { bytes, len } => &bytes[..*len],
+            #[cfg(feature = "vulkan")]
+            Host::Mapped(mapped) => mapped.bytes(),
+        }
     }
 }

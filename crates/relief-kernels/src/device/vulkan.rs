@@ -11,13 +11,20 @@ use cubecl::future::block_on;
 use cubecl::wgpu::{RuntimeOptions, WgpuDevice, WgpuSetup};
 
 use super::report::MOST_BINDINGS;
+use super::staging::Staging;
 use super::{DeviceId, DeviceReport};
 
 /// Where a started device leaves what its driver reports; the first report stays.
 pub(super) type Fault = Arc<OnceLock<String>>;
 
-/// A started adapter: what the runtime calls it, and where its faults are left.
-type Started = (WgpuDevice, Fault);
+/// A started adapter.
+#[derive(Clone)]
+pub(super) struct Started {
+    /// What the runtime calls it.
+    pub(super) device: WgpuDevice,
+    pub(super) faults: Fault,
+    pub(super) staging: Arc<Staging>,
+}
 
 /// All Vulkan adapters, or what is missing.
 pub(super) fn devices() -> Result<Vec<DeviceReport>, String> {
@@ -124,6 +131,7 @@ fn request(number: u16) -> Result<Started, String> {
     let (device, queue) = block_on(adapter.request_device(&descriptor)).map_err(|e| e.to_string())?;
     let fault = Fault::default();
     watch(&device, &fault);
+    let staging = Staging::new(device.clone(), queue.clone());
     let setup = WgpuSetup {
         instance: instance.clone(),
         adapter: adapter.clone(),
@@ -134,7 +142,11 @@ fn request(number: u16) -> Result<Started, String> {
     let init = || cubecl::wgpu::init_device(setup, RuntimeOptions::default());
     let device = catch_unwind(AssertUnwindSafe(init))
         .map_err(|_| "the runtime could not start the adapter".to_owned())?;
-    Ok((device, fault))
+    Ok(Started {
+        device,
+        faults: fault,
+        staging,
+    })
 }
 
 /// Features that kernels may use. The runtime infers what it may use from the adapter, so all of these are asked for.
