@@ -9,16 +9,23 @@
 pub mod array;
 pub mod ceiling;
 pub mod check;
+pub mod compare;
 pub mod families;
 pub mod family;
+pub mod host;
 mod machine;
 mod measure;
 mod quantity;
 mod record;
+pub mod report;
 pub mod sampling;
+pub mod selection;
 pub mod statistics;
+pub mod tune;
 
 pub use machine::Machine;
+pub use relief_kernels::policy;
+
 pub use measure::{Plan, Watch, measure, steps};
 pub use record::{Bound, Ceilings, Conditions, Header, Point, Record, Row, Transfer, Verdict};
 
@@ -42,6 +49,9 @@ pub enum Error {
     /// A record that cannot be read or written.
     #[error("not a record of the lab: {0}")]
     Record(String),
+    /// Only the CPU is there in this build.
+    #[error("{0} cannot be measured: this program was built without devices")]
+    NoDevices(relief_kernels::device::DeviceId),
     /// The device failed.
     #[cfg(feature = "gpu")]
     #[error(transparent)]

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 #[cfg(feature = "gpu")]
 use relief_kernels::copy::gpu::fill;
+use relief_kernels::device::DeviceId;
 #[cfg(feature = "gpu")]
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
 #[cfg(feature = "gpu")]
@@ -87,6 +88,17 @@ impl Machine {
     pub fn cpu(threads: usize) -> Result<Self, Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.map(Self::Cpu).map_err(|e| Error::Threads(e.to_string()))
+    }
+
+    /// A device.
+    ///
+    /// # Errors
+    /// Where it cannot be started, and in a build without devices.
+    pub fn device(id: DeviceId) -> Result<Self, Error> {
+        #[cfg(feature = "gpu")]
+        return Ok(Self::Gpu(Gpu::open(id)?));
+        #[cfg(not(feature = "gpu"))]
+        Err(Error::NoDevices(id))
     }
 
     /// What it can be asked for.

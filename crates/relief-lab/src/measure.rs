@@ -326,6 +326,7 @@ fn row(
     Row {
         ladder: ladder.name().to_owned(),
         case: problem.label(),
+        axis: ladder.axis().map(str::to_owned),
         place: problem.place(),
         variant: about.name.clone(),
         production: about.production,

@@ -142,7 +142,9 @@ pub struct Row {
     pub ladder: String,
     /// Of which problem.
     pub case: String,
-    /// Where the problem stands on the ladder's axis.
+    /// What the ladder sweeps.
+    pub axis: Option<String>,
+    /// Where the problem stands on that axis.
     pub place: Option<f64>,
     /// Which variant.
     pub variant: String,

@@ -1,7 +1,17 @@
 //! What the hardware allows, measured in the same run as the variants.
 
-use crate::family::Work;
+use std::time::Instant;
+
+use crate::family::{Class, Failure, Outcome, Work};
+use crate::machine::Machine;
+use crate::measure::Watch;
 use crate::record::{Bound, Ceilings, Point};
+use crate::sampling::{Sampling, sample};
+use crate::statistics::Summary;
+
+mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
 
 /// The ceiling that binds some work, where one was measured: the one that allows it the most seconds.
 #[must_use]
@@ -55,4 +65,72 @@ fn at(points: &[Point], bytes: u64) -> Option<f64> {
             Some(low.rate + (high.rate - low.rate) * part)
         }
     }
+}
+
+/// Measures what a machine allows. `working_set` bytes are used in turn, so that caches do not answer.
+///
+/// # Errors
+/// Where a device fails.
+pub fn measure(
+    machine: &Machine,
+    sampling: &Sampling,
+    quick: bool,
+    working_set: u64,
+    watch: &mut dyn Watch,
+) -> Result<Ceilings, Failure> {
+    let mut ceilings = match machine {
+        Machine::Cpu(_) => {
+            machine.within(|| cpu::measure(sampling, &sizes(machine.class(), quick), working_set))
+        }
+        #[cfg(feature = "gpu")]
+        Machine::Gpu(gpu) => {
+            watch.step("ceilings: memory and operations");
+            gpu::measure(gpu, sampling, &sizes(machine.class(), quick), working_set)?
+        }
+    };
+    watch.step("ceilings: transfers");
+    #[cfg(feature = "gpu")]
+    if let Machine::Gpu(gpu) = machine {
+        ceilings.transfers = gpu::transfers(gpu, sampling, quick)?;
+    }
+    for points in [&mut ceilings.copy, &mut ceilings.read, &mut ceilings.write] {
+        points.sort_by_key(|point| point.bytes);
+    }
+    Ok(ceilings)
+}
+
+/// Steps that [`measure`] takes.
+pub const STEPS: usize = 2;
+
+/// Bytes that a call moves.
+fn sizes(class: Class, quick: bool) -> Vec<u64> {
+    let exponents: &[u32] = match (class, quick) {
+        (Class::Cpu, true) => &[22, 25, 28],
+        (Class::Cpu, false) => &[16, 18, 20, 22, 24, 26, 28, 30],
+        (Class::Software, _) => &[20, 23],
+        (Class::Gpu, true) => &[23, 27, 31],
+        (Class::Gpu, false) => &[16, 18, 20, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32],
+    };
+    exponents.iter().map(|exponent| 1 << exponent).collect()
+}
+
+/// Calls a second of the fastest of some ways to do the same; nothing where none runs.
+fn best(
+    count: usize,
+    sampling: &Sampling,
+    mut call: impl FnMut(usize) -> Outcome,
+    mut wait: impl FnMut() -> Outcome,
+) -> Option<f64> {
+    let times = sample(count, sampling, |way, calls| {
+        let start = Instant::now();
+        for _ in 0..calls {
+            call(way)?;
+        }
+        wait()?;
+        Ok(start.elapsed())
+    });
+    let medians = times
+        .iter()
+        .filter_map(|times| Some(Summary::of(&times.seconds)?.median));
+    medians.min_by(f64::total_cmp).map(|seconds| 1.0 / seconds)
 }

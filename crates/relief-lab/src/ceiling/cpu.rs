@@ -1,0 +1,207 @@
+//! What processors allow: all threads together, by the best of several ways.
+
+use std::hint::black_box;
+
+use rayon::prelude::*;
+use relief_kernels::copy::cpu::stream;
+use relief_kernels::isa::Isa;
+use relief_kernels::versions;
+
+use super::best;
+use crate::array::{Array, Layout};
+use crate::family::Operation;
+use crate::record::{Ceilings, Point};
+use crate::sampling::Sampling;
+
+/// Bandwidths at some sizes, operation rates, and what handing work to the threads costs.
+pub(super) fn measure(sampling: &Sampling, sizes: &[u64], working_set: u64) -> Ceilings {
+    let mut memory = Memory::new(working_set.max(sizes.iter().copied().max().unwrap_or(0)));
+    let mut ceilings = Ceilings::default();
+    for bytes in sizes {
+        let mut point = |ways: &[Way], calls: u64| {
+            let rate = best(
+                ways.len(),
+                sampling,
+                |way| Ok(memory.call(ways[way], calls)),
+                || Ok(()),
+            );
+            rate.map(|rate| Point {
+                bytes: *bytes,
+                rate: rate * *bytes as f64,
+            })
+        };
+        let copies = [Way::Copy, Way::CopyAlone, Way::Stream];
+        ceilings.copy.extend(point(&copies, bytes / 2));
+        ceilings.read.extend(point(&[Way::Read], *bytes));
+        ceilings
+            .write
+            .extend(point(&[Way::Fill, Way::StreamFill], *bytes));
+    }
+    for operation in Operation::ALL {
+        let threads = rayon::current_num_threads();
+        let call = |_| {
+            rayon::broadcast(|_| run(operation));
+            Ok(())
+        };
+        let rate = best(1, sampling, call, || Ok(()));
+        let operations = (ROUNDS * LANES * threads) as f64;
+        ceilings
+            .rates
+            .extend(rate.map(|rate| (operation, rate * operations)));
+    }
+    let empty = |_| {
+        rayon::broadcast(|_| black_box(0));
+        Ok(())
+    };
+    ceilings.launch_waited = best(1, sampling, empty, || Ok(())).map(|rate| 1.0 / rate);
+    ceilings
+}
+
+#[derive(Clone, Copy)]
+enum Way {
+    /// `memcpy` by all threads.
+    Copy,
+    /// `memcpy` by one.
+    CopyAlone,
+    /// Non-temporal copies by all threads.
+    Stream,
+    Read,
+    Fill,
+    /// Non-temporal copies of a few bytes that stay in the nearest cache.
+    StreamFill,
+}
+
+/// Memory that calls use in turn.
+struct Memory {
+    from: Array,
+    to: Array,
+    place: usize,
+    run: Vec<u8>,
+}
+
+impl Memory {
+    fn new(bytes: u64) -> Self {
+        let layout = Layout::of::<u8>(bytes as usize);
+        let mut all = Self {
+            from: Array::new(layout),
+            to: Array::new(layout),
+            place: 0,
+            run: vec![7; 16 << 10],
+        };
+        // Pages that were never written share one page of zeros.
+        all.from
+            .bytes_mut()
+            .par_chunks_mut(1 << 20)
+            .for_each(|part| part.fill(1));
+        all.to
+            .bytes_mut()
+            .par_chunks_mut(1 << 20)
+            .for_each(|part| part.fill(2));
+        all
+    }
+
+    fn call(&mut self, way: Way, bytes: u64) {
+        let bytes = bytes as usize;
+        if self.place + bytes > self.from.layout().len {
+            self.place = 0;
+        }
+        let (start, end) = (self.place, self.place + bytes);
+        self.place = end;
+        let from = &self.from.bytes()[start..end];
+        let to = &mut self.to.bytes_mut()[start..end];
+        let part = bytes.div_ceil(2 * rayon::current_num_threads()).max(64);
+        let run = &self.run[..];
+        let pairs = || from.par_chunks(part);
+        match way {
+            Way::Copy => pairs()
+                .zip(to.par_chunks_mut(part))
+                .for_each(|(from, to)| to.copy_from_slice(from)),
+            Way::CopyAlone => to.copy_from_slice(from),
+            Way::Stream => pairs()
+                .zip(to.par_chunks_mut(part))
+                .for_each(|(from, to)| stream(from, to)),
+            Way::Read => {
+                black_box(
+                    pairs()
+                        .map(|from| sum(Isa::best(), bytemuck::cast_slice(&from[..from.len() / 64 * 64])))
+                        .max(),
+                );
+            }
+            Way::Fill => to.par_chunks_mut(part).for_each(|to| to.fill(3)),
+            Way::StreamFill => to.par_chunks_mut(part).for_each(|to| {
+                for to in to.chunks_mut(run.len()) {
+                    stream(&run[..to.len()], to);
+                }
+            }),
+        }
+    }
+}
+
+versions! {
+    fn sum(words: &[u32]) -> u32 {
+        words.iter().fold(0, |sum: u32, word| sum.wrapping_add(*word))
+    }
+}
+
+/// Independent chains of operations: enough for the latency of any unit, few enough for the registers.
+const LANES: usize = 128;
+const ROUNDS: usize = 4_096;
+
+fn run(operation: Operation) {
+    let isa = Isa::best();
+    match operation {
+        Operation::F32Add => f32_add(isa),
+        Operation::F32MultiplyAdd => f32_multiply_add(isa),
+        Operation::F32AddMin => f32_add_min(isa),
+        Operation::IntegerAdd => u32_add(isa),
+        Operation::IntegerAddMin => u32_add_min(isa),
+    }
+}
+
+/// Applies an operation to all lanes again and again, with an operand that the compiler does not know.
+#[inline(always)]
+fn chains<T: Copy>(start: T, operand: T, apply: impl Fn(T, T) -> T) {
+    let mut lanes = [start; LANES];
+    for _ in 0..ROUNDS {
+        let operand = black_box(operand);
+        for lane in &mut lanes {
+            *lane = apply(*lane, operand);
+        }
+    }
+    black_box(lanes);
+}
+
+versions! {
+    fn f32_add() {
+        chains(0.0_f32, 1e-3, |a, b| a + b);
+    }
+}
+
+versions! {
+    fn f32_multiply_add() {
+        // Where there is no fused instruction, two take its place.
+        if cfg!(target_feature = "fma") || cfg!(target_arch = "aarch64") {
+            chains(0.0_f32, 0.5, |a, b| a.mul_add(b, b));
+        } else {
+            chains(0.0_f32, 0.5, |a, b| a * b + b);
+        }
+    }
+}
+
+versions! {
+    fn f32_add_min() {
+        chains(0.0_f32, 1e-3, |a, b| if a + b < 0.9 { a + b } else { 0.9 });
+    }
+}
+
+versions! {
+    fn u32_add() {
+        chains(0_u32, 3, |a, b| a.wrapping_add(b));
+    }
+}
+
+versions! {
+    fn u32_add_min() {
+        chains(0_u32, 3, |a, b| a.wrapping_add(b).min(1 << 20));
+    }
+}

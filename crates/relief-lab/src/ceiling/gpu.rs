@@ -1,0 +1,331 @@
+//! What a device allows.
+#![allow(unsafe_code)]
+
+use cubecl::prelude::*;
+use relief_kernels::copy::gpu::{copy, fill};
+use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, cubes, on_client};
+
+use super::best;
+use crate::family::{Operation, Outcome};
+use crate::record::{Ceilings, Point, Transfer};
+use crate::sampling::Sampling;
+
+/// Bandwidths at some sizes, operation rates, and what a launch costs.
+pub(super) fn measure(gpu: &Gpu, sampling: &Sampling, sizes: &[u64], working_set: u64) -> Outcome<Ceilings> {
+    let mut ceilings = Ceilings::default();
+    for bytes in sizes {
+        // A size that the device does not hold is left out.
+        let Ok(memory) = Memory::new(gpu, *bytes, working_set) else {
+            continue;
+        };
+        ceilings.copy.extend(memory.point(sampling, *bytes, Way::Copy)?);
+        ceilings.read.extend(memory.point(sampling, *bytes, Way::Read)?);
+        ceilings.write.extend(memory.point(sampling, *bytes, Way::Fill)?);
+    }
+    let output = gpu.buffer(1 << 10)?;
+    let rounds = if gpu.report().software { 16 } else { 2_048 };
+    let cubes = if gpu.report().software { 16 } else { 8_192 };
+    for operation in Operation::ALL {
+        let rate = rate(gpu, sampling, operation, rounds, cubes, &output)?;
+        ceilings.rates.extend(rate.map(|rate| (operation, rate)));
+    }
+    let launch = |_| Ok(fill(gpu, &output, 4, 1)?);
+    launch(0)?;
+    let wait = || Ok(gpu.sync()?);
+    ceilings.launch = best(1, sampling, launch, wait).map(|rate| 1.0 / rate);
+    let waited = |way| launch(way).and_then(|()| wait());
+    ceilings.launch_waited = best(1, sampling, waited, || Ok(())).map(|rate| 1.0 / rate);
+    Ok(ceilings)
+}
+
+#[derive(Clone, Copy)]
+enum Way {
+    Copy,
+    Read,
+    Fill,
+}
+
+/// Pairs of buffers that calls use in turn.
+struct Memory<'a> {
+    gpu: &'a Gpu,
+    pairs: Vec<(Buffer, Buffer)>,
+}
+
+impl<'a> Memory<'a> {
+    /// Buffers of half of `bytes` each.
+    fn new(gpu: &'a Gpu, bytes: u64, working_set: u64) -> Result<Self, DeviceError> {
+        let words = (bytes / 8) as usize;
+        let pair = || Ok((gpu.buffer(words)?, gpu.buffer(words)?));
+        let mut pairs = vec![pair()?];
+        while pairs.len() < 64 && (pairs.len() as u64 + 1) * bytes <= working_set {
+            let Ok(another) = pair() else { break };
+            pairs.push(another);
+        }
+        for (from, to) in &pairs {
+            fill(gpu, from, from.words(), 1)?;
+            fill(gpu, to, to.words(), 2)?;
+        }
+        gpu.sync()?;
+        Ok(Self { gpu, pairs })
+    }
+
+    fn point(&self, sampling: &Sampling, bytes: u64, way: Way) -> Outcome<Option<Point>> {
+        let mut turn = 0;
+        let call = |_| {
+            turn = (turn + 1) % self.pairs.len();
+            let (from, to) = &self.pairs[turn];
+            Ok(match way {
+                Way::Copy => copy(self.gpu, from, to, to.words())?,
+                Way::Fill => {
+                    fill(self.gpu, to, to.words(), 5)?;
+                    fill(self.gpu, from, from.words(), 6)?;
+                }
+                Way::Read => {
+                    read(self.gpu, from, to)?;
+                    read(self.gpu, to, from)?;
+                }
+            })
+        };
+        let rate = best(1, sampling, call, || Ok(self.gpu.sync()?));
+        Ok(rate.map(|rate| Point {
+            bytes,
+            rate: rate * bytes as f64,
+        }))
+    }
+}
+
+const UNITS: u32 = 256;
+const ITEMS: u32 = 8;
+
+/// Reads all of a buffer; writes one word into another.
+fn read(gpu: &Gpu, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
+    let count = from.words() as u32 / 4;
+    let grid = cubes(gpu, count.div_ceil(UNITS * ITEMS));
+    gpu.launch(
+        "read",
+        &(),
+        to,
+        || on_client!(gpu, client => read_on(client, from, to, count, grid.clone())),
+    )
+}
+
+fn read_on<R: Runtime>(client: &ComputeClient<R>, from: &Buffer, to: &Buffer, count: u32, grid: CubeCount) {
+    // SAFETY: places are compared with `count`; the target has a word.
+    unsafe {
+        read_vectors::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(UNITS),
+            4,
+            ArrayArg::from_raw_parts(from.handle(), from.words() / 4),
+            ArrayArg::from_raw_parts(to.handle(), to.words()),
+            count,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn read_vectors<N: Size>(from: &Array<Vector<u32, N>>, to: &mut Array<u32>, count: u32) {
+    let first = CUBE_POS as u32 * comptime!(UNITS * ITEMS) + UNIT_POS;
+    let mut sum = 0u32;
+    #[unroll]
+    for k in 0..ITEMS {
+        let place = first + comptime!(k * UNITS);
+        if place < count {
+            let vector = from[place as usize];
+            sum ^= vector[0usize] + vector[1usize] * 3u32 + vector[2usize] * 5u32 + vector[3usize] * 7u32;
+        }
+    }
+    // Depends on all that was read; hardly ever but in the first unit does it hold.
+    if first == 0u32 || sum == 0x7313_5bc7u32 {
+        to[0] = sum;
+    }
+}
+
+/// Independent chains of a unit.
+const CHAINS: u32 = 8;
+
+fn rate(
+    gpu: &Gpu,
+    sampling: &Sampling,
+    operation: Operation,
+    rounds: u32,
+    count: u32,
+    output: &Buffer,
+) -> Outcome<Option<f64>> {
+    let grid = cubes(gpu, count);
+    let call = |_| {
+        gpu.launch(
+            "operations",
+            &operation,
+            output,
+            || on_client!(gpu, client => operate_on(client, operation, rounds, output, grid.clone())),
+        )?;
+        Ok(())
+    };
+    call(0)?;
+    let operations = f64::from(count) * f64::from(UNITS) * f64::from(CHAINS) * f64::from(rounds) * 4.0;
+    let rate = best(1, sampling, call, || Ok(gpu.sync()?));
+    Ok(rate.map(|rate| rate * operations))
+}
+
+fn operate_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    operation: Operation,
+    rounds: u32,
+    output: &Buffer,
+    grid: CubeCount,
+) {
+    // SAFETY: one word is written; every loop ends.
+    unsafe {
+        operate::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(UNITS),
+            ArrayArg::from_raw_parts(output.handle(), output.words()),
+            rounds,
+            3,
+            operation,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn operate(output: &mut Array<u32>, rounds: u32, operand: u32, #[comptime] operation: Operation) {
+    // Operands differ by unit, or the work would be done once for a whole plane.
+    let own = operand + UNIT_POS;
+    let mut result = 0u32;
+    if comptime!(matches!(
+        operation,
+        Operation::IntegerAdd | Operation::IntegerAddMin
+    )) {
+        let mut chains = Array::<u32>::new(comptime!(CHAINS as usize));
+        #[unroll]
+        for k in 0..comptime!(CHAINS as usize) {
+            chains[k] = own + comptime!(k as u32);
+        }
+        let mut round = 0u32;
+        while round < rounds {
+            #[unroll]
+            for _ in 0..4u32 {
+                #[unroll]
+                for k in 0..comptime!(CHAINS as usize) {
+                    // The next chain is the operand: sums of sums, which no compiler knows in closed form.
+                    let sum = chains[k] + chains[comptime!((k + 1) % CHAINS as usize)];
+                    if comptime!(operation == Operation::IntegerAdd) {
+                        chains[k] = sum;
+                    } else {
+                        chains[k] = min(sum, own);
+                    }
+                }
+            }
+            round += 1u32;
+        }
+        #[unroll]
+        for k in 0..comptime!(CHAINS as usize) {
+            result ^= chains[k];
+        }
+    } else {
+        let own = f32::cast_from(own) * 0.001f32;
+        let mut chains = Array::<f32>::new(comptime!(CHAINS as usize));
+        #[unroll]
+        for k in 0..comptime!(CHAINS as usize) {
+            chains[k] = own + comptime!(k as f32);
+        }
+        let mut round = 0u32;
+        while round < rounds {
+            #[unroll]
+            for _ in 0..4u32 {
+                #[unroll]
+                for k in 0..comptime!(CHAINS as usize) {
+                    let other = chains[comptime!((k + 1) % CHAINS as usize)];
+                    if comptime!(operation == Operation::F32Add) {
+                        chains[k] = chains[k] + other;
+                    } else if comptime!(operation == Operation::F32AddMin) {
+                        chains[k] = min(chains[k] + other, own);
+                    } else {
+                        chains[k] = fma(chains[k], own, other);
+                    }
+                }
+            }
+            round += 1u32;
+        }
+        let mut sum = 0.0f32;
+        #[unroll]
+        for k in 0..comptime!(CHAINS as usize) {
+            sum += chains[k];
+        }
+        result = u32::reinterpret(sum);
+    }
+    if ABSOLUTE_POS == 0 || result == 0x7313_5bc7u32 {
+        output[0] = result;
+    }
+}
+
+/// Between host and device.
+pub(super) fn transfers(gpu: &Gpu, sampling: &Sampling, quick: bool) -> Outcome<Vec<Transfer>> {
+    let bytes: usize = match (gpu.report().software, quick) {
+        (true, _) => 4 << 20,
+        (false, true) => 64 << 20,
+        (false, false) => 256 << 20,
+    };
+    let mut all = driver(gpu, sampling, bytes);
+    let words = vec![1_u32; bytes / 4];
+    let up = best(1, sampling, |_| Ok(drop(gpu.upload(&words)?)), || Ok(gpu.sync()?));
+    all.push(transfer("host → device, by the runtime", up, bytes));
+    let buffer = gpu.upload(&words)?;
+    // Three reads on the way, as production has them.
+    let down = |_| {
+        let readings = [(); 3].map(|()| gpu.read(&buffer, buffer.words()));
+        for reading in readings {
+            drop(reading.wait()?);
+        }
+        Ok(())
+    };
+    let down = best(1, sampling, down, || Ok(()));
+    all.push(transfer("device → host, by the runtime", down, 3 * bytes));
+    Ok(all)
+}
+
+fn transfer(name: &str, rate: Option<f64>, bytes: usize) -> Transfer {
+    Transfer {
+        name: name.to_owned(),
+        rate: rate.map(|rate| rate * bytes as f64),
+        reason: None,
+    }
+}
+
+/// By the driver, without the runtime.
+#[cfg(feature = "cuda")]
+fn driver(gpu: &Gpu, sampling: &Sampling, bytes: usize) -> Vec<Transfer> {
+    use relief_kernels::device::driver::{Copies, Way};
+
+    let DeviceId::Cuda(ordinal) = gpu.id() else {
+        return unknown("the Vulkan runtime does not let a caller choose the memory");
+    };
+    let copies = match Copies::open(ordinal, bytes) {
+        Ok(copies) => copies,
+        Err(reason) => return unknown(&reason),
+    };
+    let measure = |way: Way| {
+        let failed = |reason: String| crate::family::Failure::Failed(reason);
+        let call = |_| copies.start(way).map_err(failed);
+        let rate = best(1, sampling, call, || copies.wait().map_err(failed));
+        transfer(way.name(), rate, way.bytes(bytes))
+    };
+    Way::ALL.map(measure).into()
+}
+
+#[cfg(not(feature = "cuda"))]
+fn driver(_: &Gpu, _: &Sampling, _: usize) -> Vec<Transfer> {
+    unknown("this program was built without the feature cuda")
+}
+
+fn unknown(reason: &str) -> Vec<Transfer> {
+    let name = "by the driver, pinned and pageable, each way and both".to_owned();
+    vec![Transfer {
+        name,
+        rate: None,
+        reason: Some(reason.to_owned()),
+    }]
+}

@@ -1,0 +1,134 @@
+//! Where a run is: device, driver, host, date, and how fast and how hot things are.
+
+use std::fs;
+use std::time::SystemTime;
+
+use crate::machine::Machine;
+use crate::record::{Conditions, Header};
+
+/// The header of a run that begins now. `revision` is that of the sources, where it is known.
+#[must_use]
+pub fn header(machine: &Machine, revision: Option<&str>, quick: bool) -> Header {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (device, name, driver, threads) = match machine {
+        Machine::Cpu(pool) => {
+            let driver = format!("{:?}", relief_kernels::isa::Isa::best().level()).to_lowercase();
+            ("cpu".to_owned(), processor(), driver, pool.current_num_threads())
+        }
+        #[cfg(feature = "gpu")]
+        Machine::Gpu(gpu) => {
+            let report = gpu.report();
+            (
+                report.id.to_string(),
+                report.name.clone(),
+                report.driver.clone(),
+                threads,
+            )
+        }
+    };
+    Header {
+        date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        revision: revision.unwrap_or("unknown").to_owned(),
+        device,
+        name,
+        driver,
+        host: format!("{} {}, {}", std::env::consts::OS, release(), processor()),
+        threads,
+        cache: matches!(machine, Machine::Cpu(_)).then(largest_cache).flatten(),
+        quick,
+        before: conditions(machine),
+        after: Conditions::default(),
+    }
+}
+
+/// The clock, the temperature and the load of a machine now.
+#[must_use]
+pub fn conditions(machine: &Machine) -> Conditions {
+    match machine {
+        Machine::Cpu(_) => Conditions {
+            clock: clock(),
+            temperature: temperature(),
+            load: load(),
+        },
+        #[cfg(feature = "gpu")]
+        Machine::Gpu(gpu) => device(&gpu.report().name).unwrap_or_default(),
+    }
+}
+
+/// By NVIDIA's management library, where it is there and knows exactly one device of this name.
+#[cfg(feature = "gpu")]
+fn device(name: &str) -> Option<Conditions> {
+    use nvml_wrapper::Nvml;
+    use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+
+    let nvml = Nvml::init().ok()?;
+    let count = nvml.device_count().ok()?;
+    let devices = (0..count).filter_map(|index| nvml.device_by_index(index).ok());
+    let mut same = devices.filter(|device| device.name().is_ok_and(|known| known == name));
+    let (Some(device), None) = (same.next(), same.next()) else {
+        return None;
+    };
+    Some(Conditions {
+        clock: device.clock_info(Clock::SM).ok().map(f64::from),
+        temperature: device.temperature(TemperatureSensor::Gpu).ok().map(f64::from),
+        load: None,
+    })
+}
+
+fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = field(&text, "model name").next();
+    model.unwrap_or(std::env::consts::ARCH).to_owned()
+}
+
+/// The mean of the clocks of all processors, in MHz.
+fn clock() -> Option<f64> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let clocks: Vec<f64> = field(&text, "cpu MHz")
+        .filter_map(|clock| clock.parse().ok())
+        .collect();
+    (!clocks.is_empty()).then(|| clocks.iter().sum::<f64>() / clocks.len() as f64)
+}
+
+fn field<'a>(text: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    lines.filter_map(move |(key, value)| (key.trim() == name).then_some(value.trim()))
+}
+
+/// The hottest zone, in °C.
+fn temperature() -> Option<f64> {
+    let zones = fs::read_dir("/sys/class/thermal").ok()?;
+    let temperatures = zones.filter_map(|zone| {
+        let text = fs::read_to_string(zone.ok()?.path().join("temp")).ok()?;
+        text.trim().parse::<f64>().ok()
+    });
+    temperatures.max_by(f64::total_cmp).map(|milli| milli / 1000.0)
+}
+
+fn load() -> Option<f64> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    text.split(' ').next()?.parse().ok()
+}
+
+fn release() -> String {
+    let text = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    text.trim().to_owned()
+}
+
+/// Bytes of the largest cache of the first processor.
+#[must_use]
+pub fn largest_cache() -> Option<u64> {
+    let caches = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
+    let sizes = caches.filter_map(|cache| {
+        let text = fs::read_to_string(cache.ok()?.path().join("size")).ok()?;
+        let text = text.trim();
+        let (digits, scale) = match text.as_bytes().last()? {
+            b'K' => (&text[..text.len() - 1], 1 << 10),
+            b'M' => (&text[..text.len() - 1], 1 << 20),
+            _ => (text, 1),
+        };
+        Some(digits.parse::<u64>().ok()? * scale)
+    });
+    sizes.max()
+}

@@ -1,0 +1,68 @@
+//! A record as one page that needs nothing else: no scripts, no fonts, no network.
+
+use crate::record::Record;
+
+use super::svg::escape;
+use super::{Section, plot, sections, table};
+
+const STYLE: &str = "\
+:root{color-scheme:light dark;--ink:#1d2433;--soft:#667085;--paper:#fff;--bar:#9db4d6;--own:#1f6f5c;--red:#b42318;\
+--line:#e4e7ec;--roof:#b54708}\
+@media(prefers-color-scheme:dark){:root{--ink:#e6e9ef;--soft:#98a2b3;--paper:#12161f;--bar:#4a6796;--own:#4cc2a3;\
+--red:#f97066;--line:#2a3140;--roof:#f79009}}\
+body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:var(--ink);\
+background:var(--paper)}h1{font-size:1.5rem}h2{font-size:1.2rem;margin-top:2.5rem;border-top:1px solid var(--line);\
+padding-top:1rem}h3{font-size:.95rem;font-weight:600;margin-bottom:.2rem}\
+pre{font-size:12.5px;overflow-x:auto;color:var(--soft)}details{margin:.5rem 0}summary{cursor:pointer;color:var(--soft)}\
+svg{max-width:100%;height:auto;display:block;font:12px system-ui,sans-serif}text{fill:var(--ink)}\
+.note,.tick{fill:var(--soft);font-size:11px}.bad{fill:var(--red)}.value{font-variant-numeric:tabular-nums}\
+.bar{fill:var(--bar)}.production{fill:var(--own)}.spread{stroke:var(--ink);stroke-width:1.5}\
+.ceiling{stroke:var(--roof);stroke-width:1.5;stroke-dasharray:5 3}.grid{stroke:var(--line)}\
+.roof{fill:none;stroke:var(--roof);stroke-width:2}.dot{fill:var(--bar);stroke:var(--paper)}\
+.dot.production{fill:var(--own)}.series{fill:none;stroke-width:1.5}\
+.series.s0{stroke:#3b6fb6}.series.s1{stroke:#b6603b}.series.s2{stroke:#3b9a6e}.series.s3{stroke:#8a5bb5}\
+.series.s4{stroke:#b09a2b}.series.s5{stroke:#b53b7c}.dot.s0{fill:#3b6fb6}.dot.s1{fill:#b6603b}.dot.s2{fill:#3b9a6e}\
+.dot.s3{fill:#8a5bb5}.dot.s4{fill:#b09a2b}.dot.s5{fill:#b53b7c}";
+
+/// The page of one or more records.
+#[must_use]
+pub fn page(records: &[Record]) -> String {
+    let mut body = String::from("<h1>Relief lab</h1>\n");
+    for record in records {
+        body.push_str(&format!("<pre>{}</pre>\n", escape(&table::header(record))));
+        body.push_str(&format!(
+            "<details><summary>Ceilings</summary><pre>{}</pre></details>\n",
+            escape(&table::ceilings(record))
+        ));
+        for section in sections(record) {
+            body.push_str(&show(&section, record));
+        }
+        body.push_str(&format!(
+            "<details><summary>Everything as a table</summary><pre>{}</pre></details>\n",
+            escape(&table::table(record))
+        ));
+    }
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" \
+         content=\"width=device-width,initial-scale=1\"/>\n<title>Relief lab</title>\n<style>{STYLE}</style>\n</head>\n\
+         <body>\n{body}</body>\n</html>\n"
+    )
+}
+
+fn show(section: &Section<'_>, record: &Record) -> String {
+    let mut text = format!("<h2>{}</h2>\n", escape(section.ladder));
+    match section.axis.filter(|_| section.cases.len() > 1) {
+        Some(axis) => text.push_str(&plot::sweep(section, axis).unwrap_or_default()),
+        None => {
+            for (case, rows) in &section.cases {
+                text.push_str(&format!("<h3>{}</h3>\n", escape(case)));
+                text.push_str(&plot::bars(case, rows));
+            }
+        }
+    }
+    if let Some(roof) = plot::roof(section, &record.ceilings) {
+        text.push_str("<h3>Under the roof</h3>\n");
+        text.push_str(&roof);
+    }
+    text
+}

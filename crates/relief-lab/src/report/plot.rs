@@ -1,0 +1,253 @@
+//! The plots of a ladder: bars, a roof, a sweep.
+
+use crate::quantity::{bytes, digits, rate as show_rate, seconds};
+use crate::record::{Ceilings, Row};
+
+use super::svg::{Anchor, Svg};
+use super::{Section, rate};
+
+const WIDTH: f64 = 860.0;
+
+/// One case: a bar for each variant, as long as its rate, with the spread of p10–p90 and the ceiling as a line.
+pub(super) fn bars(title: &str, rows: &[&Row]) -> String {
+    const STEP: f64 = 24.0;
+    const LEFT: f64 = 190.0;
+    const RIGHT: f64 = 250.0;
+    let height = rows.len() as f64 * STEP + 34.0;
+    let mut svg = Svg::new(WIDTH, height);
+    let ceiling = rows
+        .iter()
+        .find_map(|row| Some(rate(row)?.value * row.summary?.median / row.bound.as_ref()?.seconds));
+    let fastest = rows
+        .iter()
+        .filter_map(|row| Some(rate(row)?.value))
+        .fold(0.0, f64::max);
+    let most = ceiling.unwrap_or(0.0).max(fastest).max(f64::MIN_POSITIVE);
+    let scale = |value: f64| LEFT + value / most * (WIDTH - LEFT - RIGHT);
+    for (k, row) in rows.iter().enumerate() {
+        let y = 24.0 + k as f64 * STEP;
+        svg.text("label", Anchor::End, (LEFT - 8.0, y + 14.0), &row.variant);
+        let (Some(rate), Some(summary)) = (rate(row), row.summary) else {
+            let reason = row.verdict.reason().unwrap_or_default();
+            let short: String = reason.chars().take(80).collect();
+            svg.text(
+                "bad",
+                Anchor::Start,
+                (LEFT, y + 14.0),
+                &format!("{} {short}", row.verdict.word()),
+            );
+            continue;
+        };
+        let class = if row.production { "bar production" } else { "bar" };
+        let tip = format!("{}: {}", row.variant, seconds(summary.median));
+        svg.rect(class, (LEFT, y), (scale(rate.value) - LEFT, STEP - 6.0), &tip);
+        // The rate of a time: shorter is faster.
+        let at = |time: f64| scale(rate.value * summary.median / time).min(WIDTH - RIGHT + 12.0);
+        let middle = y + (STEP - 6.0) / 2.0;
+        svg.line("spread", (at(summary.p90), middle), (at(summary.p10), middle));
+        let reached = row
+            .reached()
+            .map_or(String::new(), |part| format!(" · {} %", digits(part * 100.0, 3)));
+        let text = format!(
+            "{} · {}{reached}",
+            seconds(summary.median),
+            show_rate(rate.value, rate.unit)
+        );
+        svg.text("value", Anchor::Start, (WIDTH - RIGHT + 18.0, y + 14.0), &text);
+    }
+    if let (Some(ceiling), Some(bound)) = (ceiling, rows.iter().find_map(|row| row.bound.as_ref())) {
+        let x = scale(ceiling);
+        svg.line("ceiling", (x, 18.0), (x, height - 6.0));
+        svg.text(
+            "note",
+            Anchor::End,
+            (x, 12.0),
+            &format!("{} allows {}", bound.ceiling, seconds(bound.seconds)),
+        );
+    }
+    svg.finish(title)
+}
+
+/// Where the variants of a ladder stand under what the hardware allows. With operations: operations a second over
+/// operations a byte, the classic roofline. Without: bytes a second over the bytes of a call, under the copy ceiling.
+pub(super) fn roof(section: &Section<'_>, ceilings: &Ceilings) -> Option<String> {
+    let rows = section.cases.iter().flat_map(|(_, rows)| rows.iter().copied());
+    let rows: Vec<&Row> = rows
+        .filter(|row| row.summary.is_some() && row.read + row.written > 0)
+        .collect();
+    if rows.iter().any(|row| row.operations.is_some()) {
+        roofline(section.ladder, &rows, ceilings)
+    } else {
+        bandwidths(section.ladder, &rows, ceilings)
+    }
+}
+
+fn roofline(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
+    let top = ceilings.copy.last()?.rate;
+    let (operation, _) = rows.iter().find_map(|row| row.operations)?;
+    let peak = *ceilings.rates.get(&operation)?;
+    let intensity = |row: &Row| Some(row.operations?.1 as f64 / (row.read + row.written) as f64);
+    let points: Vec<(f64, f64, &Row)> = rows
+        .iter()
+        .filter_map(|row| Some((intensity(row)?, row.rate()?, *row)))
+        .collect();
+    let ridge = peak / top;
+    let xs = points.iter().map(|(x, ..)| *x).chain([ridge]);
+    let (low, high) = (
+        xs.clone().fold(f64::MAX, f64::min) / 4.0,
+        xs.fold(0.0, f64::max) * 4.0,
+    );
+    let least = points.iter().map(|(_, y, _)| *y).fold(low * top, f64::min) / 2.0;
+    let mut plot = Plot::new((low, high), (least, peak * 2.0));
+    plot.axes(|x| format!("{} op/B", digits(x, 2)), |y| show_rate(y, "op"));
+    plot.path("roof", &[(low, low * top), (ridge, peak), (high, peak)]);
+    for (x, y, row) in points {
+        plot.dot(row, (x, y));
+    }
+    Some(plot.svg.finish(&format!("Roofline of {title}")))
+}
+
+fn bandwidths(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
+    let size = |row: &Row| (row.read + row.written) as f64;
+    let points: Vec<(f64, f64, &Row)> = rows
+        .iter()
+        .filter_map(|row| Some((size(row), row.bandwidth()?, *row)))
+        .collect();
+    let roof: Vec<(f64, f64)> = ceilings
+        .copy
+        .iter()
+        .map(|point| (point.bytes as f64, point.rate))
+        .collect();
+    let all = || {
+        points
+            .iter()
+            .map(|(x, y, _)| (*x, *y))
+            .chain(roof.iter().copied())
+    };
+    let (low, high) = all().fold((f64::MAX, 0.0_f64), |(low, high), (x, _)| {
+        (low.min(x), high.max(x))
+    });
+    let (least, most) = all().fold((f64::MAX, 0.0_f64), |(low, high), (_, y)| {
+        (low.min(y), high.max(y))
+    });
+    if points.is_empty() {
+        return None;
+    }
+    let mut plot = Plot::new((low / 1.5, high * 1.5), (least / 1.5, most * 1.5));
+    plot.axes(|x| bytes(x as u64), |y| show_rate(y, "B"));
+    plot.path("roof", &roof);
+    for (x, y, row) in points {
+        plot.dot(row, (x, y));
+    }
+    Some(plot.svg.finish(&format!("Bandwidth of {title}")))
+}
+
+/// A sweep: a line for each variant over the ladder's axis.
+pub(super) fn sweep(section: &Section<'_>, axis: &str) -> Option<String> {
+    let rows = || section.cases.iter().flat_map(|(_, rows)| rows.iter().copied());
+    let points = |row: &Row| Some((row.place?, row.summary?.median));
+    let all: Vec<(f64, f64)> = rows().filter_map(points).collect();
+    let positive = |x: f64| x.max(0.5);
+    let low = all.iter().map(|(x, _)| positive(*x)).fold(f64::MAX, f64::min);
+    let high = all.iter().map(|(x, _)| positive(*x)).fold(0.0, f64::max);
+    let least = all.iter().map(|(_, y)| *y).fold(f64::MAX, f64::min);
+    let most = all.iter().map(|(_, y)| *y).fold(0.0, f64::max);
+    if all.is_empty() || low >= high {
+        return None;
+    }
+    let mut plot = Plot::new((low, high), (least / 1.5, most * 1.5));
+    plot.axes(|x| digits(x, 2), seconds);
+    let mut variants: Vec<&str> = Vec::new();
+    for row in rows() {
+        if !variants.contains(&row.variant.as_str()) {
+            variants.push(&row.variant);
+        }
+    }
+    for (number, variant) in variants.iter().enumerate() {
+        let class = format!("series s{}", number % 6);
+        let own: Vec<&Row> = rows().filter(|row| row.variant == *variant).collect();
+        let line: Vec<(f64, f64)> = own
+            .iter()
+            .filter_map(|row| points(row))
+            .map(|(x, y)| (positive(x), y))
+            .collect();
+        plot.path(&class, &line);
+        let Some(end) = line.last().map(|end| plot.place(*end)) else {
+            continue;
+        };
+        for row in own {
+            if let Some((x, y)) = points(row) {
+                plot.dot_as(&format!("dot s{}", number % 6), row, (positive(x), y));
+            }
+        }
+        plot.svg
+            .text("note", Anchor::Start, (end.0 + 8.0, end.1 + 4.0), variant);
+    }
+    plot.svg.text("note", Anchor::Middle, (360.0, 316.0), axis);
+    Some(plot.svg.finish(&format!("{} over {axis}", section.ladder)))
+}
+
+/// Two logarithmic axes.
+struct Plot {
+    svg: Svg,
+    x: (f64, f64),
+    y: (f64, f64),
+}
+
+impl Plot {
+    const LEFT: f64 = 96.0;
+    const RIGHT: f64 = 180.0;
+    const TOP: f64 = 12.0;
+    const BOTTOM: f64 = 284.0;
+
+    fn new(x: (f64, f64), y: (f64, f64)) -> Self {
+        let svg = Svg::new(WIDTH, 324.0);
+        Self { svg, x, y }
+    }
+
+    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        let part = |value: f64, (low, high): (f64, f64)| (value / low).ln() / (high / low).ln();
+        let across = Self::LEFT + part(x, self.x) * (WIDTH - Self::LEFT - Self::RIGHT);
+        (
+            across,
+            Self::BOTTOM - part(y, self.y) * (Self::BOTTOM - Self::TOP),
+        )
+    }
+
+    fn axes(&mut self, x: impl Fn(f64) -> String, y: impl Fn(f64) -> String) {
+        const TICKS: u32 = 5;
+        let at = |(low, high): (f64, f64), k: u32| low * (high / low).powf(f64::from(k) / f64::from(TICKS));
+        for k in 0..=TICKS {
+            let (across, _) = self.place((at(self.x, k), self.y.0));
+            self.svg.line("grid", (across, Self::TOP), (across, Self::BOTTOM));
+            let label = x(at(self.x, k));
+            self.svg
+                .text("tick", Anchor::Middle, (across, Self::BOTTOM + 16.0), &label);
+            let (_, down) = self.place((self.x.0, at(self.y, k)));
+            self.svg
+                .line("grid", (Self::LEFT, down), (WIDTH - Self::RIGHT, down));
+            let label = y(at(self.y, k));
+            self.svg
+                .text("tick", Anchor::End, (Self::LEFT - 6.0, down + 4.0), &label);
+        }
+    }
+
+    fn path(&mut self, class: &str, points: &[(f64, f64)]) {
+        let points: Vec<(f64, f64)> = points.iter().map(|point| self.place(*point)).collect();
+        self.svg.path(class, &points);
+    }
+
+    fn dot(&mut self, row: &Row, point: (f64, f64)) {
+        let class = if row.production { "dot production" } else { "dot" };
+        self.dot_as(class, row, point);
+    }
+
+    fn dot_as(&mut self, class: &str, row: &Row, point: (f64, f64)) {
+        let time = row
+            .summary
+            .map_or(String::new(), |summary| seconds(summary.median));
+        let place = self.place(point);
+        self.svg
+            .dot(class, place, &format!("{}, {}: {time}", row.variant, row.case));
+    }
+}

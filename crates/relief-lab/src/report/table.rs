@@ -1,0 +1,245 @@
+//! A record as text in columns.
+
+use crate::quantity::{bytes, digits, rate as show_rate, seconds};
+use crate::record::{Conditions, Point, Record, Row};
+
+use super::{Section, rate, sections};
+
+/// Where and when, in a few lines.
+#[must_use]
+pub fn header(record: &Record) -> String {
+    let header = &record.header;
+    let cache = header
+        .cache
+        .map_or(String::new(), |size| format!(", caches up to {}", bytes(size)));
+    let quick = if header.quick { ", quick" } else { "" };
+    format!(
+        "{} {} ({}), {} threads{cache}\n{}\nrelief {}, revision {}, {}{quick}\nbefore: {}; after: {}\n",
+        header.device,
+        header.name,
+        header.driver,
+        header.threads,
+        header.host,
+        header.version,
+        header.revision,
+        header.date,
+        conditions(&header.before),
+        conditions(&header.after)
+    )
+}
+
+fn conditions(conditions: &Conditions) -> String {
+    let show = |value: Option<f64>, unit: &str, what: &str| {
+        value.map_or(format!("{what} unknown"), |value| {
+            format!("{}{unit}", digits(value, 3))
+        })
+    };
+    let mut text = show(conditions.clock, " MHz", "clock");
+    text.push_str(&format!(
+        ", {}",
+        show(conditions.temperature, " °C", "temperature")
+    ));
+    if let Some(load) = conditions.load {
+        text.push_str(&format!(", load {load}"));
+    }
+    text
+}
+
+/// What the hardware allows.
+#[must_use]
+pub fn ceilings(record: &Record) -> String {
+    let ceilings = &record.ceilings;
+    let mut rows = vec![
+        ["bytes moved", "copy", "read", "write"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for point in &ceilings.copy {
+        let at = |points: &[Point]| {
+            let same = points.iter().find(|other| other.bytes == point.bytes);
+            same.map_or(String::new(), |point| show_rate(point.rate, "B"))
+        };
+        rows.push(vec![
+            bytes(point.bytes),
+            at(&ceilings.copy),
+            at(&ceilings.read),
+            at(&ceilings.write),
+        ]);
+    }
+    let mut text = String::from("Ceilings\n");
+    text.push_str(&columns(&rows));
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (operation, rate) in &ceilings.rates {
+        rows.push(vec![operation.name().to_owned(), show_rate(*rate, "op")]);
+    }
+    for (name, time) in [
+        ("launch, one after another", ceilings.launch),
+        ("launch and wait", ceilings.launch_waited),
+    ] {
+        rows.extend(time.map(|time| vec![name.to_owned(), seconds(time)]));
+    }
+    for transfer in &ceilings.transfers {
+        let reason = || transfer.reason.clone().unwrap_or_default();
+        let found = transfer
+            .rate
+            .map_or_else(|| format!("unknown: {}", reason()), |rate| show_rate(rate, "B"));
+        rows.push(vec![transfer.name.clone(), found]);
+    }
+    text.push_str(&columns(&rows));
+    text
+}
+
+/// All ladders of a record.
+#[must_use]
+pub fn table(record: &Record) -> String {
+    let mut text = String::new();
+    for section in sections(record) {
+        text.push('\n');
+        match section.axis {
+            Some(axis) if section.cases.len() > 1 => text.push_str(&sweep(&section, axis)),
+            _ => section.cases.iter().for_each(|(case, rows)| {
+                text.push_str(&ladder(section.ladder, case, rows, record.header.cache));
+            }),
+        }
+    }
+    text
+}
+
+fn ladder(name: &str, case: &str, rows: &[&Row], cache: Option<u64>) -> String {
+    let mut text = format!("{name}, {case}");
+    if let Some(bound) = rows.first().and_then(|row| row.bound.as_ref()) {
+        text.push_str(&format!("; {} allows {}", bound.ceiling, seconds(bound.seconds)));
+    }
+    let set = rows.iter().map(|row| row.working_set).max().unwrap_or(0);
+    if set > 0 && cache.is_some_and(|cache| set < 2 * cache) {
+        text.push_str(&format!("; {} in turn: a cache may answer", bytes(set)));
+    }
+    text.push('\n');
+    let titles = [
+        "variant",
+        "",
+        "median",
+        "p10–p90",
+        "rate",
+        "ceiling",
+        "× first",
+        "× previous",
+        "source",
+    ];
+    let mut table = vec![titles.map(str::to_owned).to_vec()];
+    let timed = |row: &&Row| row.summary.map(|summary| summary.median);
+    let first = rows.iter().find_map(timed);
+    let mut previous = None;
+    for row in rows {
+        let name = if row.production {
+            format!("{} *", row.variant)
+        } else {
+            row.variant.clone()
+        };
+        let source = row.source.clone().unwrap_or_default();
+        let Some(summary) = row.summary else {
+            let blank = String::new;
+            let reason = row.verdict.reason().map_or(source, |reason| reason.replace('\n', " "));
+            table.push(vec![
+                name,
+                row.verdict.word().to_owned(),
+                blank(),
+                blank(),
+                blank(),
+                blank(),
+                blank(),
+                blank(),
+                reason,
+            ]);
+            continue;
+        };
+        let times =
+            |other: Option<f64>| other.map_or(String::new(), |other| digits(other / summary.median, 3));
+        table.push(vec![
+            name,
+            row.verdict.word().to_owned(),
+            seconds(summary.median),
+            format!("{}–{}", seconds(summary.p10), seconds(summary.p90)),
+            rate(row).map_or(String::new(), |rate| show_rate(rate.value, rate.unit)),
+            row.reached()
+                .map_or(String::new(), |part| format!("{} %", digits(part * 100.0, 3))),
+            times(first),
+            times(previous),
+            source,
+        ]);
+        previous = Some(summary.median);
+    }
+    text.push_str(&columns(&table));
+    text
+}
+
+/// A ladder whose cases differ in one number: a row for each, a column for each variant.
+fn sweep(section: &Section<'_>, axis: &str) -> String {
+    let mut variants: Vec<&str> = Vec::new();
+    for row in section.cases.iter().flat_map(|(_, rows)| rows) {
+        if !variants.contains(&row.variant.as_str()) {
+            variants.push(&row.variant);
+        }
+    }
+    let mut table = vec![
+        std::iter::once(axis)
+            .chain(variants.iter().copied())
+            .map(str::to_owned)
+            .collect(),
+    ];
+    for (case, rows) in &section.cases {
+        let mut line: Vec<String> = vec![(*case).to_owned()];
+        for variant in &variants {
+            let row = rows.iter().find(|row| row.variant == *variant);
+            line.push(row.map_or(String::new(), |row| match (row.summary, rate(row)) {
+                (Some(summary), Some(rate)) => {
+                    format!("{} {}", seconds(summary.median), show_rate(rate.value, rate.unit))
+                }
+                _ => row.verdict.word().to_owned(),
+            }));
+        }
+        table.push(line);
+    }
+    let mut text = format!("{} over {axis}\n{}", section.ladder, columns(&table));
+    let bad = section
+        .cases
+        .iter()
+        .flat_map(|(_, rows)| rows)
+        .filter(|row| row.verdict.reason().is_some());
+    for row in bad {
+        let reason = row.verdict.reason().unwrap_or_default().replace('\n', " ");
+        text.push_str(&format!(
+            "  {}, {}: {}: {reason}\n",
+            row.variant,
+            row.case,
+            row.verdict.word()
+        ));
+    }
+    text
+}
+
+/// Columns two blanks apart; the first is aligned left, those with numbers right, the last is as long as it likes.
+fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::from(" ");
+        for (column, cell) in row.iter().enumerate() {
+            let pad = widths[column];
+            let last = column + 1 == count && count > 2;
+            match column {
+                0 => line.push_str(&format!(" {cell:<pad$}")),
+                _ if last && row.len() == 9 => line.push_str(&format!("  {cell}")),
+                _ => line.push_str(&format!("  {cell:>pad$}")),
+            }
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,237 @@
+//! The search for the layout that suits a kernel on a device: all of its space, checked and timed.
+
+use relief_kernels::policy::{Policies, Tuning};
+
+use crate::family::AnyLadder;
+use crate::machine::Machine;
+use crate::measure::{Plan, Watch, search};
+use crate::quantity::{digits, seconds};
+use crate::record::Verdict;
+use crate::statistics::Summary;
+
+/// What a search found for one kernel.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// The ladder.
+    pub ladder: String,
+    /// The variant.
+    pub variant: String,
+    /// What its kernel is called in policy files.
+    pub kernel: &'static str,
+    /// The layout where no other is found.
+    pub default: Tuning,
+    /// For each case, what each layout came to.
+    pub cases: Vec<(String, Vec<Layout>)>,
+}
+
+/// What one layout came to.
+pub type Layout = (Tuning, Verdict, Option<Summary>);
+
+/// Searches the space of every variant of a ladder that has one and runs on this machine.
+pub fn tune(machine: &Machine, ladder: &dyn AnyLadder, plan: &Plan, watch: &mut dyn Watch) -> Vec<Search> {
+    let gpu = machine.class() != crate::family::Class::Cpu;
+    let variants = ladder.variants().into_iter().enumerate();
+    let spaces = variants.filter_map(|(number, about)| Some((number, about, about.tuning?)));
+    spaces
+        .filter(|(_, about, _)| about.gpu == gpu)
+        .map(|(number, about, (kernel, _, default))| Search {
+            ladder: ladder.name().to_owned(),
+            variant: about.name.clone(),
+            kernel,
+            default,
+            cases: search(machine, ladder, number, plan, watch),
+        })
+        .collect()
+}
+
+impl Search {
+    /// The layout whose worst case, beside the best layout of that case, is best: a kernel has one layout for all.
+    #[must_use]
+    pub fn winner(&self) -> Option<(Tuning, f64)> {
+        let layouts = self.cases.first()?.1.iter().map(|(tuning, ..)| *tuning);
+        let worst = layouts.filter_map(|tuning| Some((tuning, self.worst(tuning)?)));
+        worst.min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// By how much the default is slower than the best layout, in its worst case.
+    #[must_use]
+    pub fn default_loss(&self) -> Option<f64> {
+        self.worst(self.default)
+    }
+
+    fn worst(&self, tuning: Tuning) -> Option<f64> {
+        let losses: Option<Vec<f64>> = self
+            .cases
+            .iter()
+            .map(|(_, layouts)| loss(layouts, tuning))
+            .collect();
+        losses?.into_iter().max_by(f64::total_cmp)
+    }
+
+    /// The times of each case as a map: a row for each width and number of items, a column for each cube; shaded from the
+    /// fastest, █, to those that take twice as long.
+    #[must_use]
+    pub fn heat_map(&self) -> String {
+        let mut text = String::new();
+        for (case, layouts) in &self.cases {
+            let best = best(layouts);
+            text.push_str(&format!("{} {}, {case}\n", self.ladder, self.variant));
+            let mut columns: Vec<u32> = layouts.iter().map(|(tuning, ..)| tuning.units).collect();
+            columns.dedup();
+            columns.sort_unstable();
+            columns.dedup();
+            let mut rows: Vec<(u32, u32)> = layouts
+                .iter()
+                .map(|(tuning, ..)| (tuning.vector, tuning.items))
+                .collect();
+            rows.sort_unstable();
+            rows.dedup();
+            text.push_str("vector items");
+            for units in &columns {
+                text.push_str(&format!(" {:>13}", format!("{units} units")));
+            }
+            text.push('\n');
+            for (vector, items) in rows {
+                text.push_str(&format!("{vector:>6} {items:>5}"));
+                for units in &columns {
+                    let tuning = Tuning {
+                        units: *units,
+                        items,
+                        vector,
+                    };
+                    text.push_str(&format!(" {:>13}", cell(layouts, tuning, best)));
+                }
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    /// What was found, in a line.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let per_cent = |loss: f64| digits((loss - 1.0) * 100.0, 2);
+        let Some((winner, worst)) = self.winner() else {
+            return format!("{}: no layout runs on this device", self.kernel);
+        };
+        let default = self.default_loss().map_or("does not run".to_owned(), |loss| {
+            format!("loses {} %", per_cent(loss))
+        });
+        format!(
+            "{}: {winner}, at most {} % behind the best of each case; the default, {}, {default}",
+            self.kernel,
+            per_cent(worst),
+            self.default
+        )
+    }
+
+    /// Notes the winner for a device.
+    pub fn note(&self, machine: &Machine, policies: &mut Policies) {
+        match (machine, self.winner()) {
+            #[cfg(feature = "gpu")]
+            (Machine::Gpu(gpu), Some((tuning, _))) => {
+                policies.set(
+                    &relief_kernels::policy::device_key(gpu.report()),
+                    self.kernel,
+                    tuning,
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+fn best(layouts: &[Layout]) -> Option<f64> {
+    let medians = layouts
+        .iter()
+        .filter_map(|(_, _, summary)| Some(summary.as_ref()?.median));
+    medians.min_by(f64::total_cmp)
+}
+
+/// How much longer a layout takes than the best.
+fn loss(layouts: &[Layout], tuning: Tuning) -> Option<f64> {
+    let (.., summary) = layouts.iter().find(|(known, ..)| *known == tuning)?;
+    Some(summary.as_ref()?.median / best(layouts)?)
+}
+
+fn cell(layouts: &[Layout], tuning: Tuning, best: Option<f64>) -> String {
+    let found = layouts.iter().find(|(known, ..)| *known == tuning);
+    match (found, best) {
+        (Some((_, _, Some(summary))), Some(best)) => {
+            let shades = ["█", "▓", "▒", "░", " "];
+            let loss = (summary.median / best - 1.0) * 4.0;
+            format!("{} {}", seconds(summary.median), shades[(loss as usize).min(4)])
+        }
+        (Some((_, verdict, _)), _) if *verdict != Verdict::Right => verdict.word().to_lowercase(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(units: u32, seconds: Option<f64>) -> Layout {
+        let tuning = Tuning {
+            units,
+            items: 1,
+            vector: 4,
+        };
+        let summary = seconds.and_then(|seconds| Summary::of(&[seconds]));
+        let verdict = match summary {
+            Some(_) => Verdict::Right,
+            None => Verdict::Unsupported("too many units".to_owned()),
+        };
+        (tuning, verdict, summary)
+    }
+
+    fn search() -> Search {
+        Search {
+            ladder: "copy".to_owned(),
+            variant: "several quads".to_owned(),
+            kernel: "copy",
+            default: layout(64, None).0,
+            cases: vec![
+                (
+                    "small".to_owned(),
+                    vec![
+                        layout(64, Some(1e-3)),
+                        layout(128, Some(1.1e-3)),
+                        layout(1024, None),
+                    ],
+                ),
+                (
+                    "large".to_owned(),
+                    vec![
+                        layout(64, Some(3.0)),
+                        layout(128, Some(2.0)),
+                        layout(1024, Some(1.9)),
+                    ],
+                ),
+            ],
+        }
+    }
+
+    #[test]
+    fn the_winner_is_good_in_every_case() {
+        let (winner, worst) = search().winner().unwrap();
+        assert_eq!(winner.units, 128);
+        assert!((worst - 1.1).abs() < 1e-12);
+        assert!((search().default_loss().unwrap() - 3.0 / 1.9).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_map_shows_times_shades_and_what_cannot_run() {
+        let map = search().heat_map();
+        let rows: Vec<&str> = map.lines().collect();
+        assert_eq!(rows.len(), 6);
+        assert!(
+            rows[2].contains("1.000 ms █") && rows[2].ends_with("unsupported"),
+            "{map}"
+        );
+        assert!(
+            rows[5].contains("3.000 s ▒") && rows[5].contains("1.900 s █"),
+            "{map}"
+        );
+    }
+}

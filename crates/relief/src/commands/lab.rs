@@ -1,0 +1,377 @@
+//! `relief lab`: measures every way of writing a kernel against the others and against the hardware.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use relief_engine::{DeviceChoice, DeviceId};
+use relief_lab::family::{AnyLadder, Class, Family, Scale};
+use relief_lab::sampling::Sampling;
+use relief_lab::{Ceilings, Machine, Plan, Record, Verdict, Watch, ceiling, compare, families, host, report};
+use relief_lab::{measure, selection, steps};
+
+use crate::device;
+use crate::failure::Failure;
+
+mod tune;
+
+#[derive(Debug, Args)]
+pub(crate) struct Lab {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List families, ladders and variants, with the idea of each
+    List(List),
+    /// Check and time variants
+    Run(Box<Run>),
+    /// Measure what the hardware allows, alone
+    Ceilings(Box<Ceiling>),
+    /// Search the layouts of a device's kernels; the best becomes what production uses
+    Tune(Box<tune::Tune>),
+    /// Compare two records: SAME, FASTER, SLOWER or UNSURE. Exits with 5 where something is slower or broken
+    Compare(Compare),
+}
+
+#[derive(Debug, Args)]
+struct List {
+    /// Families or ladders [default: all]
+    families: Vec<String>,
+}
+
+/// Where to measure, and for how long.
+#[derive(Debug, Args)]
+struct Means {
+    /// What is measured: cpu, cuda, cuda:N, vulkan or vulkan:N [default: what 'auto' finds]
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: DeviceChoice,
+    /// Threads of the CPU variants [default: one for each processor]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Small problems and few samples: a minute for all families
+    #[arg(long)]
+    quick: bool,
+    /// The revision of the sources, for the record [default: RELIEF_REVISION]
+    #[arg(long, value_name = "TEXT")]
+    revision: Option<String>,
+    /// Show no progress
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Where the record goes beside the standard output.
+#[derive(Debug, Args)]
+struct Outputs {
+    /// Write the record as lines of JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the record as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Write the record as one HTML page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct Run {
+    /// Families or ladders [default: all]
+    families: Vec<String>,
+    #[command(flatten)]
+    means: Means,
+    /// Only this variant, beside the first of its ladder
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+    /// Problems of this many elements, such as 2^24
+    #[arg(long, value_name = "N", value_parser = size)]
+    size: Option<u64>,
+    /// Check problems of more than 2^32 bytes too, where a device holds them
+    #[arg(long)]
+    huge: bool,
+    /// Check only
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+#[derive(Debug, Args)]
+struct Ceiling {
+    #[command(flatten)]
+    means: Means,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+#[derive(Debug, Args)]
+struct Compare {
+    /// The earlier record
+    old: PathBuf,
+    /// The later record
+    new: PathBuf,
+    /// Ratios within this part of 1 are the same
+    #[arg(long, value_name = "PART", default_value_t = compare::MARGIN)]
+    margin: f64,
+}
+
+pub(crate) fn run(lab: &Lab) -> Result<(), Failure> {
+    match &lab.command {
+        Command::List(list) => show_list(list),
+        Command::Run(run) => run_ladders(run),
+        Command::Ceilings(ceiling) => run_ceilings(ceiling),
+        Command::Tune(tune) => tune::run(tune),
+        Command::Compare(compare) => run_compare(compare),
+    }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let expected = || format!("'{text}' is no size; a count is expected, such as 16777216 or 2^24");
+    let count = match text.split_once('^') {
+        Some(("2", exponent)) => {
+            let exponent: u32 = exponent.parse().map_err(|_| expected())?;
+            1_u64.checked_shl(exponent).unwrap_or(0)
+        }
+        Some(_) => return Err(expected()),
+        None => text.parse().map_err(|_| expected())?,
+    };
+    match count {
+        1..=0x1_0000_0000 => Ok(count),
+        _ => Err(format!("{text} elements; a problem has 1 to 2^32 elements")),
+    }
+}
+
+fn show_list(list: &List) -> Result<(), Failure> {
+    let families = families::all();
+    let chosen = selection::ladders(&families, &list.families)?;
+    let mut out = io::stdout();
+    for family in &families {
+        let own: Vec<&dyn AnyLadder> = family
+            .ladders
+            .iter()
+            .map(|ladder| &**ladder)
+            .filter(|ladder| chosen.iter().any(|chosen| chosen.name() == ladder.name()))
+            .collect();
+        if own.is_empty() {
+            continue;
+        }
+        writeln!(
+            out,
+            "{}: {}\n  source: {}",
+            family.name, family.about, family.source
+        )?;
+        for ladder in own {
+            writeln!(out, "  {}: {}", ladder.name(), ladder.about())?;
+            for about in ladder.variants() {
+                let device = if about.gpu { "device" } else { "cpu" };
+                let mark = if about.production { " *" } else { "" };
+                writeln!(out, "    {device:<6}  {}{mark}: {}", about.name, about.idea)?;
+            }
+        }
+    }
+    writeln!(out, "* what production uses")?;
+    Ok(())
+}
+
+/// The machines that a choice means.
+fn machines(means: &Means) -> Result<Vec<Machine>, Failure> {
+    let threads = match means.threads {
+        Some(0) => return Err(Failure::Usage("--threads must be at least 1".to_owned())),
+        Some(threads) => threads,
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let open = |id: DeviceId| match id {
+        DeviceId::Cpu => Ok(Machine::cpu(threads)?),
+        id => Ok(Machine::device(id)?),
+    };
+    device::select(&means.device)?.into_iter().map(open).collect()
+}
+
+const fn sampling(quick: bool) -> Sampling {
+    if quick { Sampling::QUICK } else { Sampling::FULL }
+}
+
+/// Bytes that inputs and outputs take in turn: more than the caches hold, as far as time and memory allow.
+fn working_set(machine: &Machine, quick: bool) -> u64 {
+    match (machine.class(), quick) {
+        (Class::Software, _) => 16 << 20,
+        (Class::Gpu, true) | (Class::Cpu, true) => 256 << 20,
+        (Class::Gpu, false) => 1 << 30,
+        (Class::Cpu, false) => (2 * host::largest_cache().unwrap_or(64 << 20)).min(1 << 30),
+    }
+}
+
+fn run_ladders(run: &Run) -> Result<(), Failure> {
+    let families: Vec<Family> = families::all();
+    let ladders = selection::ladders(&families, &run.families)?;
+    let mut records = Vec::new();
+    for machine in machines(&run.means)? {
+        let gpu = machine.class() != Class::Cpu;
+        if let Some(name) = &run.variant {
+            selection::variant(&ladders, gpu, name)?;
+        }
+        let plan = Plan {
+            scale: Scale {
+                class: machine.class(),
+                quick: run.means.quick,
+                size: run.size,
+            },
+            sampling: (!run.check).then_some(sampling(run.means.quick)),
+            variant: run.variant.clone(),
+            huge: run.huge,
+            working_set: working_set(&machine, run.means.quick),
+        };
+        let mut watch = Progress::new(run.means.quiet);
+        let ahead: usize = ladders.iter().map(|ladder| steps(*ladder, &plan)).sum();
+        watch.begin(ahead + if run.check { 0 } else { ceiling::STEPS });
+        let mut record = begin(&machine, &run.means);
+        if !run.check {
+            record.ceilings = allowed(&machine, run.means.quick, &mut watch)?;
+        }
+        for ladder in &ladders {
+            record
+                .rows
+                .extend(measure(&machine, *ladder, &plan, &record.ceilings, &mut watch));
+        }
+        record.header.after = host::conditions(&machine);
+        watch.end();
+        let text = report::header(&record) + &report::ceilings(&record) + &report::table(&record);
+        io::stdout().write_all(text.as_bytes())?;
+        records.push(record);
+    }
+    run.outputs.write(&records)?;
+    let rows = || records.iter().flat_map(|record| &record.rows);
+    let bad = rows()
+        .filter(|row| matches!(row.verdict, Verdict::Wrong(_) | Verdict::Failed(_)))
+        .count();
+    if bad > 0 {
+        return Err(Failure::Worse(format!("{bad} variants are wrong or failed")));
+    }
+    Ok(())
+}
+
+fn begin(machine: &Machine, means: &Means) -> Record {
+    let environment = std::env::var("RELIEF_REVISION").ok();
+    let revision = means.revision.as_deref().or(environment.as_deref());
+    Record {
+        header: host::header(machine, revision.or(option_env!("RELIEF_REVISION")), means.quick),
+        ceilings: Ceilings::default(),
+        rows: Vec::new(),
+    }
+}
+
+fn allowed(machine: &Machine, quick: bool, watch: &mut Progress) -> Result<Ceilings, Failure> {
+    let working_set = working_set(machine, quick);
+    Ok(ceiling::measure(
+        machine,
+        &sampling(quick),
+        quick,
+        working_set,
+        watch,
+    )?)
+}
+
+fn run_ceilings(ceiling: &Ceiling) -> Result<(), Failure> {
+    let mut records = Vec::new();
+    for machine in machines(&ceiling.means)? {
+        let mut watch = Progress::new(ceiling.means.quiet);
+        watch.begin(ceiling::STEPS);
+        let mut record = begin(&machine, &ceiling.means);
+        record.ceilings = allowed(&machine, ceiling.means.quick, &mut watch)?;
+        record.header.after = host::conditions(&machine);
+        watch.end();
+        let text = report::header(&record) + &report::ceilings(&record);
+        io::stdout().write_all(text.as_bytes())?;
+        records.push(record);
+    }
+    ceiling.outputs.write(&records)
+}
+
+fn run_compare(arguments: &Compare) -> Result<(), Failure> {
+    if !(0.0..1.0).contains(&arguments.margin) {
+        return Err(Failure::Usage(
+            "--margin must be at least 0 and less than 1".to_owned(),
+        ));
+    }
+    let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
+    let comparisons = compare::compare(&old, &new, arguments.margin);
+    io::stdout().write_all(compare::table(&comparisons).as_bytes())?;
+    let worse = |verdict| matches!(verdict, compare::Verdict::Slower | compare::Verdict::Broken);
+    match comparisons
+        .iter()
+        .filter(|comparison| worse(comparison.verdict))
+        .count()
+    {
+        0 => Ok(()),
+        count => Err(Failure::Worse(format!("{count} rows are slower or broken"))),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<Record>, Failure> {
+    let text = fs::read_to_string(path).map_err(|source| Failure::File {
+        action: "cannot read",
+        path: path.display().to_string(),
+        source,
+    })?;
+    Ok(Record::from_json(&text)?)
+}
+
+impl Outputs {
+    fn write(&self, records: &[Record]) -> Result<(), Failure> {
+        if let Some(path) = &self.json {
+            let texts: Result<Vec<String>, _> = records.iter().map(Record::to_json).collect();
+            write(path, &texts?.concat())?;
+        }
+        if let Some(path) = &self.csv {
+            write(path, &report::csv(records))?;
+        }
+        if let Some(path) = &self.html {
+            write(path, &report::page(records))?;
+        }
+        Ok(())
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|source| Failure::File {
+        action: "cannot write",
+        path: path.display().to_string(),
+        source,
+    })
+}
+
+/// A bar on the standard error, where that is a terminal.
+struct Progress(ProgressBar);
+
+impl Progress {
+    fn new(quiet: bool) -> Self {
+        let hidden = quiet || !io::stderr().is_terminal();
+        let bar = if hidden {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::new(0)
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len}  {elapsed}  {msg}") {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    fn end(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Watch for Progress {
+    fn begin(&mut self, steps: usize) {
+        self.0.set_length(steps as u64);
+    }
+
+    fn step(&mut self, what: &str) {
+        self.0.inc(1);
+        self.0.set_message(what.to_owned());
+    }
+}

@@ -1,0 +1,84 @@
+//! `relief lab tune`: the layout that suits a device, for production to use.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use relief_lab::family::{Class, Scale};
+use relief_lab::policy::Policies;
+use relief_lab::tune::tune;
+use relief_lab::{Plan, Watch, families, selection, steps};
+
+use super::{Means, Progress, machines, sampling, size, working_set, write};
+use crate::device;
+use crate::failure::Failure;
+
+#[derive(Debug, Args)]
+pub(crate) struct Tune {
+    /// The family or ladder
+    family: String,
+    #[command(flatten)]
+    means: Means,
+    /// Problems of this many elements, such as 2^24
+    #[arg(long, value_name = "N", value_parser = size)]
+    size: Option<u64>,
+    /// Where the winners go [default: RELIEF_POLICIES, else policies in the folder of compiled kernels]
+    #[arg(long, value_name = "FILE")]
+    policies: Option<PathBuf>,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
+    let families = families::all();
+    let ladders = selection::ladders(&families, std::slice::from_ref(&arguments.family))?;
+    let path = arguments.policies.clone().or_else(device::policy_file);
+    let quick = arguments.means.quick;
+    for machine in machines(&arguments.means)? {
+        if machine.class() == Class::Cpu {
+            let problem = "only kernels of devices are tuned; give --device cuda, or vulkan:N";
+            return Err(Failure::Usage(problem.to_owned()));
+        }
+        let plan = Plan {
+            scale: Scale {
+                class: machine.class(),
+                quick,
+                size: arguments.size,
+            },
+            sampling: Some(sampling(quick)),
+            variant: None,
+            huge: false,
+            working_set: working_set(&machine, quick),
+        };
+        let mut watch = Progress::new(arguments.means.quiet);
+        watch.begin(ladders.iter().map(|ladder| steps(*ladder, &plan)).sum());
+        let mut policies = path.as_deref().and_then(known).unwrap_or_default();
+        let searches: Vec<_> = ladders
+            .iter()
+            .flat_map(|ladder| tune(&machine, *ladder, &plan, &mut watch))
+            .collect();
+        watch.end();
+        if searches.is_empty() {
+            let problem = format!("no kernel of {} has layouts to search", arguments.family);
+            return Err(Failure::Usage(problem));
+        }
+        for search in &searches {
+            writeln!(io::stdout(), "{}{}\n", search.heat_map(), search.summary())?;
+            search.note(&machine, &mut policies);
+        }
+        match &path {
+            Some(path) if !arguments.dry_run => {
+                write(path, &policies.to_string())?;
+                writeln!(io::stdout(), "written to {}", path.display())?;
+            }
+            _ => io::stdout().write_all(policies.to_string().as_bytes())?,
+        }
+    }
+    Ok(())
+}
+
+/// What is known already; a file that is none is written anew.
+fn known(path: &std::path::Path) -> Option<Policies> {
+    Policies::parse(&std::fs::read_to_string(path).ok()?).ok()
+}
