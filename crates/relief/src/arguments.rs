@@ -17,10 +17,12 @@ Exit codes:
   2    the arguments are wrong
   3    the design is wrong
   4    the job does not fit in the memory allowed
+  5    the lab found something wrong, slower or broken
   130  interrupted
 
 Environment:
   RELIEF_LOG            what to trace on the standard error, such as 'debug' or 'relief_engine=trace'
+  RELIEF_POLICIES       the file of layouts that 'relief lab tune' found [default: policies in the folder below]
   RELIEF_KERNEL_CACHE   the folder where compiled device kernels are kept [default: relief in the user's cache
                         folder]; empty keeps none";
 
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Receive(crate::commands::receive::Receive),
     /// Compare what was executed with the manifest of its job
     Verify(crate::commands::verify::Verify),
+    /// Measure every way of writing a kernel against the others and the hardware
+    Lab(crate::commands::lab::Lab),
     /// Print the JSON Schema of designs
     Schema,
     /// Print the reference of all nodes

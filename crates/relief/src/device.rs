@@ -12,6 +12,7 @@ pub(crate) fn select(choice: &DeviceChoice) -> Result<Vec<DeviceId>, Failure> {
     let chosen = relief_engine::select(choice, &devices_for(choice))?;
     if chosen.iter().any(|id| *id != DeviceId::Cpu) {
         keep_kernels();
+        load_policies();
     }
     Ok(chosen)
 }
@@ -33,23 +34,41 @@ fn may_have_gpu() -> bool {
 /// Keeps compiled kernels for the next run, so that it starts sooner.
 fn keep_kernels() {
     #[cfg(feature = "gpu")]
+    if let Some(folder) = kernel_folder()
+        && std::fs::create_dir_all(&folder).is_ok()
     {
-        let folder = match std::env::var_os("RELIEF_KERNEL_CACHE") {
-            Some(folder) if folder.is_empty() => return,
-            Some(folder) => Some(std::path::PathBuf::from(folder)),
-            None => cache_folder().map(|folder| folder.join("relief")),
-        };
-        if let Some(folder) = folder
-            && std::fs::create_dir_all(&folder).is_ok()
-        {
-            let kept = relief_engine::persist_kernels(&folder);
-            tracing::debug!(kept, "compiled kernels in {}", folder.display());
-        }
+        let kept = relief_engine::persist_kernels(&folder);
+        tracing::debug!(kept, "compiled kernels in {}", folder.display());
+    }
+}
+
+/// Makes the layouts that were found for this machine's devices hold, where there are any.
+fn load_policies() {
+    if let Some(file) = policy_file() {
+        let found = relief_lab::policy::load(&file);
+        tracing::debug!(found, "layouts in {}", file.display());
+    }
+}
+
+/// Where layouts of kernels are kept.
+pub(crate) fn policy_file() -> Option<std::path::PathBuf> {
+    match std::env::var_os("RELIEF_POLICIES") {
+        Some(file) if file.is_empty() => None,
+        Some(file) => Some(file.into()),
+        None => kernel_folder().map(|folder| folder.join("policies")),
+    }
+}
+
+/// Where what is compiled and found for devices is kept; nowhere where the user wants so.
+fn kernel_folder() -> Option<std::path::PathBuf> {
+    match std::env::var_os("RELIEF_KERNEL_CACHE") {
+        Some(folder) if folder.is_empty() => None,
+        Some(folder) => Some(folder.into()),
+        None => cache_folder().map(|folder| folder.join("relief")),
     }
 }
 
 /// The user's folder for what can be made again.
-#[cfg(feature = "gpu")]
 fn cache_folder() -> Option<std::path::PathBuf> {
     let absolute =
         |path: std::ffi::OsString| Some(std::path::PathBuf::from(path)).filter(|path| path.is_absolute());

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Stream(stream) => commands::stream::run(&stream),
         Command::Receive(receive) => commands::receive::run(&receive),
         Command::Verify(verify) => commands::verify::run(&verify),
+        Command::Lab(lab) => commands::lab::run(&lab),
         Command::Schema => commands::reference::schema(),
         Command::Nodes => commands::reference::nodes(),
         Command::Explain(explain) => commands::reference::explain(&explain),

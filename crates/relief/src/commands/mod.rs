@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod devices;
 pub(crate) mod digest;
 pub(crate) mod fmt;
+pub(crate) mod lab;
 pub(crate) mod plan;
 pub(crate) mod receive;
 pub(crate) mod reference;
