@@ -1,7 +1,8 @@
-//! How long a machine takes, from how it moves.
+//! How long a job takes: by how the machine moves, by what it takes in, by how fast lines are made.
 //!
-//! A head accelerates at a up to its speed v, runs over a line of length s at v, and brakes: s / v + 2·v / a. Between
-//! two travels comes the turn-around, and for one-way travels the way back: s / v + 2·v / a again at the same speed.
+//! A head runs over the n positions of a line at its full speed v, and so needs a way to reach it: v² / (2·a) before the
+//! line and as much after it. From rest to rest that is a trapezoid of speed over n + v² / a positions. Then comes the
+//! turn-around, and where every line runs the same way the way back, of the same length, before the next line.
 
 use relief_scan::{Direction, Program};
 
@@ -16,53 +17,97 @@ pub struct Motion {
     pub turn_around: f64,
 }
 
-/// Which of the two takes longer.
+impl Motion {
+    /// Seconds from rest to rest over a distance: d / v + v / a where the full speed is reached, else 2·√(d / a).
+    #[must_use]
+    pub fn seconds(&self, distance: f64) -> f64 {
+        let ramps = self.speed * self.speed / self.acceleration;
+        if distance >= ramps {
+            distance / self.speed + self.speed / self.acceleration
+        } else {
+            2.0 * (distance / self.acceleration).sqrt()
+        }
+    }
+
+    /// Seconds of a line at full speed, with the ramps before and after it.
+    #[must_use]
+    pub fn line(&self, positions: u64) -> f64 {
+        self.seconds(positions as f64 + self.speed * self.speed / self.acceleration)
+    }
+
+    /// Seconds from the end of a line to the beginning of the next one.
+    #[must_use]
+    pub fn between(&self, program: &Program) -> f64 {
+        let back = match program.scan().direction {
+            Direction::Unidirectional => self.line(program.positions()),
+            Direction::Serpentine => 0.0,
+        };
+        self.turn_around + back
+    }
+
+    /// Seconds from the beginning of a line to that of the next one.
+    #[must_use]
+    pub fn period(&self, program: &Program) -> f64 {
+        self.line(program.positions()) + self.between(program)
+    }
+}
+
+/// What decides how long a job takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
-    /// The machine.
-    Machine,
+    /// The motion of the machine.
+    Motion,
+    /// The bytes that the machine takes a second.
+    Rate,
     /// Making lines.
     Computing,
 }
 
-/// How long a job takes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How long a job takes by each of what may decide it; `None` where that is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// Seconds of motion, where the motion is known.
-    pub machine: Option<f64>,
-    /// Seconds of computing, where its rate is known.
+    /// Seconds by the motion of the machine.
+    pub motion: Option<f64>,
+    /// Seconds by the bytes that the machine takes a second.
+    pub rate: Option<f64>,
+    /// Seconds of making lines.
     pub computing: Option<f64>,
 }
 
 impl Estimate {
-    /// For the lines of a program from `from` on, made at `rate` bytes a second.
+    /// For the lines of a program from `from` on; the machine takes `rate` bytes a second, and a line takes `making`
+    /// seconds to be made and has `bytes`.
     #[must_use]
-    pub fn new(program: &Program, from: u64, motion: Option<&Motion>, rate: Option<f64>) -> Self {
-        let lines = program.lines().saturating_sub(from) as f64;
-        let travel = |motion: &Motion| {
-            let run = program.positions() as f64 / motion.speed + 2.0 * motion.speed / motion.acceleration;
-            let back = if program.scan().direction == Direction::Unidirectional {
-                run
-            } else {
-                0.0
-            };
-            run + back + motion.turn_around
-        };
-        let bytes = lines * program.encoding().most() as f64;
+    pub fn new(
+        program: &Program,
+        from: u64,
+        motion: Option<&Motion>,
+        rate: Option<f64>,
+        making: Option<f64>,
+        bytes: f64,
+    ) -> Self {
+        let left = program.lines().saturating_sub(from);
+        let lines = left as f64;
+        // After the last line there is no other to go to.
+        let between = left.saturating_sub(1) as f64;
         Self {
-            machine: motion.map(|motion| lines * travel(motion)),
-            computing: rate.map(|rate| bytes / rate),
+            motion: motion
+                .map(|motion| lines * motion.line(program.positions()) + between * motion.between(program)),
+            rate: rate.map(|rate| lines * bytes / rate),
+            computing: making.map(|making| lines * making),
         }
     }
 
-    /// The longer of the two, and which it is.
+    /// The longest of them, and which it is.
     #[must_use]
     pub fn binding(&self) -> Option<(Binding, f64)> {
-        match (self.machine, self.computing) {
-            (Some(machine), Some(computing)) if computing > machine => Some((Binding::Computing, computing)),
-            (Some(machine), _) => Some((Binding::Machine, machine)),
-            (None, Some(computing)) => Some((Binding::Computing, computing)),
-            (None, None) => None,
-        }
+        [
+            (Binding::Motion, self.motion),
+            (Binding::Rate, self.rate),
+            (Binding::Computing, self.computing),
+        ]
+        .into_iter()
+        .filter_map(|(binding, seconds)| Some((binding, seconds?)))
+        .max_by(|one, other| one.1.total_cmp(&other.1))
     }
 }
