@@ -88,6 +88,28 @@ impl Record {
         self.resumed
     }
 
+    /// What another machine is known to have executed: all lines before this one. Lines that the record knows to be
+    /// executed stay so.
+    ///
+    /// # Errors
+    /// Where the job has fewer lines, or the record knows of more.
+    pub fn advance(&mut self, executed: u64) -> Result<(), Error> {
+        let known = self.manifest.executed..=self.manifest.lines;
+        if !known.contains(&executed) {
+            let problem = format!(
+                "{executed} executed lines contradict it: they are {} to {}",
+                known.start(),
+                known.end()
+            );
+            return Err(Error::Manifest {
+                path: self.path.clone(),
+                problem,
+            });
+        }
+        self.manifest.executed = executed;
+        Ok(())
+    }
+
     pub(crate) const fn executed(&self) -> u64 {
         self.manifest.executed
     }

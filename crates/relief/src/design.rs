@@ -15,6 +15,8 @@ pub(crate) struct Opened {
     pub(crate) name: String,
     pub(crate) design: Design,
     pub(crate) files: Files,
+    /// The BLAKE3 of its text.
+    pub(crate) digest: blake3::Hash,
 }
 
 /// Reads and checks a design; '-' is the standard input, whose pictures lie in the working folder.
@@ -27,7 +29,13 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
     };
     let files = Files::new(base);
     let design = relief_design::parse(&name, &text, &files).map_err(Box::new)?;
-    Ok(Opened { name, design, files })
+    let digest = blake3::hash(text.as_bytes());
+    Ok(Opened {
+        name,
+        design,
+        files,
+        digest,
+    })
 }
 
 /// The name and the text of a design file. No more is read than a design may have.

@@ -45,6 +45,7 @@ pub(super) struct State {
     /// Whether making has begun.
     pub(super) making_began: bool,
     pub(super) made_bytes: u64,
+    pub(super) made_lines: u64,
     pub(super) making: Duration,
     pub(super) reading: Duration,
     /// Whether nothing is being made: the look-ahead takes no more, or all is made.
@@ -131,6 +132,7 @@ impl<'a> Shared<'a> {
             lines: self.job.lines,
             ahead: state.ahead,
             made: state.made_bytes,
+            made_lines: state.made_lines,
             making: state.making,
             reading: state.reading,
             resting: state.resting,
@@ -155,6 +157,7 @@ impl State {
             keep: 0,
             making_began: false,
             made_bytes: 0,
+            made_lines: 0,
             making: Duration::ZERO,
             reading: Duration::ZERO,
             resting: false,

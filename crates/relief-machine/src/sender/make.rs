@@ -49,6 +49,7 @@ pub(super) fn make(
         state.making += took;
         state.reading += lines.reading() - reading;
         state.made_bytes += block.bytes.len() as u64;
+        state.made_lines += count;
         state.groups.append(&mut done);
         if let Some(groups) = &groups {
             state.digested = groups.next();

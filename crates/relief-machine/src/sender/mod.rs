@@ -151,6 +151,8 @@ pub struct Progress {
     pub ahead: u64,
     /// Bytes of lines made.
     pub made: u64,
+    /// Lines made.
+    pub made_lines: u64,
     /// The time it took to make them.
     pub making: Duration,
     /// The part of that time in which the raster was computed; the rest went into tables, screens and packing.
@@ -173,6 +175,12 @@ impl Progress {
     pub fn rate(&self) -> Option<f64> {
         let seconds = self.making.as_secs_f64();
         (self.made > 0 && seconds > 0.0).then(|| self.made as f64 / seconds)
+    }
+
+    /// Bytes of a line, on average over those made; `None` before the first.
+    #[must_use]
+    pub fn line_bytes(&self) -> Option<f64> {
+        (self.made_lines > 0).then(|| self.made as f64 / self.made_lines as f64)
     }
 }
 

@@ -93,6 +93,7 @@ pub(crate) fn run(receive: &Receive) -> Result<(), Failure> {
     let pin = tls.as_ref().map(Acceptor::pin);
     let options = ReceiverOptions {
         machine,
+        on_line: None,
         output: receive.output.clone(),
         secret: secret(receive.secret.as_deref())?,
         tls,

@@ -19,7 +19,7 @@ pub(crate) struct Verify {
 
 pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     let manifest = Manifest::read(&arguments.manifest)?;
-    let program = super::stream::program_of(&manifest)?;
+    let program = super::stream::program_of(&manifest, &arguments.manifest)?;
     let verified = verify(&manifest, &program, &arguments.files)?;
     let state = if manifest.complete {
         "complete"

@@ -1,0 +1,157 @@
+//! How the machine moves, and how long the job takes.
+
+use clap::Args;
+use relief_machine::{Binding, Estimate, Motion};
+use relief_scan::Program;
+
+use super::seconds;
+use crate::failure::Failure;
+
+/// How the machine moves.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Motion, for the estimate of time")]
+pub(crate) struct MotionArguments {
+    /// The speed along a line: pixels a second, or such as 500mm for 500 mm a second
+    #[arg(long, value_name = "LENGTH", value_parser = length)]
+    speed: Option<Length>,
+    /// The acceleration before and after a line, each second; without it the speed is there at once
+    #[arg(long, value_name = "LENGTH", value_parser = length, requires = "speed")]
+    acceleration: Option<Length>,
+    /// Seconds from one line to the next, beside the way back of lines that all run the same way
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "speed", default_value_t = 0.0)]
+    turn_around: f64,
+}
+
+/// A length above 0: in pixels, or in metres.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Length {
+    Pixels(f64),
+    Metres(f64),
+}
+
+fn length(text: &str) -> Result<Length, String> {
+    let expected = || format!("'{text}' is no length above 0, such as 20000 or 500mm");
+    let split = text
+        .find(|c: char| c.is_alphabetic() && !matches!(c, 'e' | 'E'))
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: f64 = number.trim().parse().map_err(|_| expected())?;
+    if !(number.is_finite() && number > 0.0) {
+        return Err(expected());
+    }
+    let metres = match unit.trim() {
+        "" | "px" => return Ok(Length::Pixels(number)),
+        "nm" => 1e-9,
+        "um" | "µm" => 1e-6,
+        "mm" => 1e-3,
+        "cm" => 1e-2,
+        "m" => 1.0,
+        "in" => 0.0254,
+        other => return Err(format!("'{other}' is no unit; units are nm um mm cm m in px")),
+    };
+    Ok(Length::Metres(number * metres))
+}
+
+impl MotionArguments {
+    /// The motion in positions of a program.
+    pub(super) fn motion(&self, program: &Program) -> Result<Option<Motion>, Failure> {
+        let pixels = |length: Length| {
+            match (length, program.raster().pixel) {
+            (Length::Pixels(pixels), _) => Ok(pixels),
+            (Length::Metres(metres), Some(pixel)) => Ok(metres * 1e12 / pixel as f64),
+            (Length::Metres(_), None) => Err(Failure::Usage(
+                "a speed with a unit needs the side of a pixel, which the canvas does not say; give it in pixels"
+                    .to_owned(),
+            )),
+        }
+        };
+        let Some(speed) = self.speed else {
+            return Ok(None);
+        };
+        Ok(Some(Motion {
+            speed: pixels(speed)?,
+            acceleration: self.acceleration.map_or(Ok(f64::INFINITY), pixels)?,
+            turn_around: self.turn_around,
+        }))
+    }
+}
+
+/// A sentence on how long the job takes and what decides that; `None` where nothing is known.
+pub(super) fn sentence(estimate: &Estimate) -> Option<String> {
+    let (binding, total) = estimate.binding()?;
+    let parts = [
+        (estimate.motion, "by the motion of the machine"),
+        (estimate.rate, "by the rate of the machine"),
+        (estimate.computing, "by computing"),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter_map(|(seconds, by)| Some(format!("{} {by}", time(seconds?))))
+        .collect();
+    let binds = match binding {
+        Binding::Motion => "the motion binds",
+        Binding::Rate => "the rate of the machine binds",
+        Binding::Computing => "computing binds",
+    };
+    Some(format!(
+        "the job takes {}: {}; {binds}",
+        time(total),
+        parts.join(", ")
+    ))
+}
+
+/// Seconds as people read them.
+pub(super) fn time(seconds: f64) -> String {
+    let whole = seconds.max(0.0).round() as u64;
+    let (days, hours, minutes) = (whole / 86_400, whole / 3_600 % 24, whole / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) if seconds < 10.0 => format!("{seconds:.1} s"),
+        (0, 0, 0) => format!("{whole} s"),
+        (0, 0, _) => format!("{minutes} min {} s", whole % 60),
+        (0, _, _) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_units_or_are_pixels() {
+        assert_eq!(length("20000"), Ok(Length::Pixels(20_000.0)));
+        assert_eq!(length("1e3px"), Ok(Length::Pixels(1_000.0)));
+        assert_eq!(length("500mm"), Ok(Length::Metres(0.5)));
+        assert_eq!(length("2 m"), Ok(Length::Metres(2.0)));
+        for wrong in ["", "0", "-1", "fast", "1 parsec", "inf", "NaN"] {
+            assert!(length(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_are_rounded_to_what_matters() {
+        for (seconds, text) in [
+            (0.04, "0.0 s"),
+            (59.4, "59 s"),
+            (61.0, "1 min 1 s"),
+            (7_384.0, "2 h 3 min"),
+            (200_000.0, "2 d 7 h"),
+        ] {
+            assert_eq!(time(seconds), text);
+        }
+    }
+
+    #[test]
+    fn the_sentence_says_what_binds() {
+        let estimate = Estimate {
+            motion: Some(7_384.0),
+            rate: None,
+            computing: Some(61.0),
+        };
+        assert_eq!(
+            sentence(&estimate).unwrap(),
+            "the job takes 2 h 3 min: 2 h 3 min by the motion of the machine, 1 min 1 s by computing; the motion binds"
+        );
+        assert_eq!(sentence(&Estimate::default()), None);
+    }
+}

@@ -1,0 +1,304 @@
+//! What a job is made of: design, pictures, tables, settings, each with its digest.
+
+use std::path::{Path, PathBuf};
+
+use relief_design::tree::Kind;
+use relief_machine::message::Job;
+use relief_machine::{Cut, Error, Input, Manifest, NamedInput, Region, SenderOptions, digest_file};
+use relief_raster::{Depth, Rect};
+use relief_scan::{Program, Scan, Table, Tables};
+
+use super::scan::{OrNone, ScanArguments};
+use crate::design::{self, Opened};
+use crate::failure::Failure;
+
+pub(super) fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|source| Failure::File {
+        action: "cannot read",
+        path: path.display().to_string(),
+        source,
+    })
+}
+
+/// The files and settings of a job.
+pub(super) struct Parts {
+    pub(super) file: PathBuf,
+    pub(super) region: Option<Rect>,
+    scan: Scan,
+    material: Option<PathBuf>,
+    machine: Option<PathBuf>,
+}
+
+impl Parts {
+    /// Those of a manifest, whose paths are relative to its folder.
+    pub(super) fn of(manifest: &Manifest, path: &Path) -> Result<Self, Failure> {
+        let rect = |region: Region| {
+            Rect::new(region.x, region.y, region.width, region.height)
+                .ok_or_else(|| Failure::Usage("the region of the manifest leaves the coordinates".to_owned()))
+        };
+        let beside = |file: &str| folder(path).join(file);
+        Ok(Self {
+            file: beside(&manifest.design.path),
+            region: manifest.region.map(rect).transpose()?,
+            scan: manifest.scan.clone(),
+            material: manifest.material.as_ref().map(|input| beside(&input.path)),
+            machine: manifest.machine.as_ref().map(|input| beside(&input.path)),
+        })
+    }
+}
+
+/// The folder of a file.
+fn folder(file: &Path) -> &Path {
+    file.parent().unwrap_or(Path::new(""))
+}
+
+/// Everything a job depends on, opened and digested.
+pub(super) struct Inputs {
+    pub(super) opened: Opened,
+    pub(super) parts: Parts,
+    tables: Tables,
+    images: Vec<Input>,
+}
+
+impl Inputs {
+    /// Those of a new job: what the design says, with the options in its place.
+    pub(super) fn begin(file: PathBuf, region: Option<Rect>, lines: &ScanArguments) -> Result<Self, Failure> {
+        let opened = design::open(&file)?;
+        let node = opened.design.scan.clone().unwrap_or_default();
+        let beside = |path: &str| folder(&file).join(path);
+        let parts = Parts {
+            region,
+            scan: lines.over(&node.scan)?,
+            material: OrNone::over(lines.material.as_ref(), node.material.as_deref().map(beside)),
+            machine: OrNone::over(lines.machine.as_ref(), node.machine.as_deref().map(beside)),
+            file,
+        };
+        Self::new(opened, parts)
+    }
+
+    /// Those of a job that was begun.
+    pub(super) fn take_up(parts: Parts) -> Result<Self, Failure> {
+        Self::new(design::open(&parts.file)?, parts)
+    }
+
+    fn new(opened: Opened, parts: Parts) -> Result<Self, Failure> {
+        let depth = opened.design.canvas.depth;
+        let tables = Tables {
+            material: table(parts.material.as_deref(), depth)?,
+            machine: table(parts.machine.as_deref(), depth)?,
+        };
+        let images = images(&opened, &parts.file)?;
+        Ok(Self {
+            opened,
+            parts,
+            tables,
+            images,
+        })
+    }
+
+    /// The scan checked for the raster.
+    pub(super) fn program(&self) -> Result<Program, Error> {
+        let canvas = self.opened.design.canvas;
+        let region = self.parts.region;
+        let raster = relief_engine::Raster {
+            width: region.map_or(canvas.width, |region| region.width()),
+            height: region.map_or(canvas.height, |region| region.height()),
+            depth: canvas.depth,
+            pixel: canvas.pixel,
+        };
+        Ok(Program::new(&self.parts.scan, &self.tables, &raster)?)
+    }
+
+    /// The header of the job. Its name stands for all that decides the bytes of its lines.
+    pub(super) fn wire(&self, program: &Program, token: [u8; 16]) -> Job {
+        let mut hasher = blake3::Hasher::new();
+        for image in &self.images {
+            hasher.update(image.digest.as_bytes());
+        }
+        if let Some(region) = self.parts.region {
+            hasher.update(&region.x().to_le_bytes());
+            hasher.update(&region.y().to_le_bytes());
+        }
+        Job::new(
+            program,
+            *self.opened.digest.as_bytes(),
+            *hasher.finalize().as_bytes(),
+            token,
+        )
+    }
+
+    /// The manifest of a new job.
+    pub(super) fn manifest(
+        &self,
+        path: &Path,
+        program: &Program,
+        job: &Job,
+        options: &SenderOptions,
+    ) -> Result<Manifest, Failure> {
+        let region = |rect: Rect| Region {
+            x: rect.x(),
+            y: rect.y(),
+            width: rect.width(),
+            height: rect.height(),
+        };
+        let named = |table: &Option<Table>, file: &Option<PathBuf>| {
+            table
+                .as_ref()
+                .zip(file.as_deref())
+                .map(|(table, file)| named(table, shown(file, path)?))
+                .transpose()
+        };
+        let (lines, line_bytes) = (program.lines(), program.encoding().most());
+        Ok(Manifest {
+            version: Manifest::VERSION,
+            address: options.address.to_string(),
+            pin: options.pin.map(|pin| pin.to_string()),
+            raw: options.raw,
+            job: hex(&job.id),
+            token: hex(&job.token),
+            design: Input {
+                path: shown(&self.parts.file, path)?,
+                digest: self.opened.digest.to_string(),
+            },
+            images: self.images.clone(),
+            material: named(&self.tables.material, &self.parts.material)?,
+            machine: named(&self.tables.machine, &self.parts.machine)?,
+            region: self.parts.region.map(region),
+            scan: self.parts.scan.clone(),
+            program: program.digest().to_string(),
+            lines,
+            line_bytes,
+            executed: 0,
+            file_bytes: None,
+            complete: false,
+            cut: Cut::new(lines, line_bytes),
+            bands: Vec::new(),
+            open: Vec::new(),
+        })
+    }
+
+    /// Whether everything is what the job began with.
+    pub(super) fn check(&self, manifest: &Manifest, program: &Program) -> Result<(), Failure> {
+        for image in &self.images {
+            let known = manifest.images.iter().find(|known| known.path == image.path);
+            let expected = known.map_or("none", |known| &known.digest);
+            same(&format!("the picture {}", image.path), &image.digest, expected)?;
+        }
+        let design = format!("the design {}", self.parts.file.display());
+        same(&design, &self.opened.digest.to_string(), &manifest.design.digest)?;
+        for (what, table, known) in [
+            ("the material table", &self.tables.material, &manifest.material),
+            ("the machine table", &self.tables.machine, &manifest.machine),
+        ] {
+            let found = table
+                .as_ref()
+                .map_or("none".to_owned(), |table| table.digest().to_string());
+            same(what, &found, known.as_ref().map_or("none", |known| &known.digest))?;
+        }
+        same(
+            "the scan program",
+            &program.digest().to_string(),
+            &manifest.program,
+        )?;
+        let job = self.wire(program, token(manifest)?);
+        same("the job", &hex(&job.id), &manifest.job)?;
+        let lines = |lines: u64, bytes: u64| format!("{lines} lines of {bytes} bytes");
+        let found = lines(program.lines(), program.encoding().most());
+        same("the program", &found, &lines(manifest.lines, manifest.line_bytes))?;
+        Ok(())
+    }
+
+    /// Whether the pictures that the plan has read are those that were digested.
+    pub(super) fn check_pictures(&self) -> Result<(), Failure> {
+        for (now, then) in images(&self.opened, &self.parts.file)?.iter().zip(&self.images) {
+            same(&format!("the picture {}", now.path), &now.digest, &then.digest)?;
+        }
+        Ok(())
+    }
+}
+
+fn same(what: &str, found: &str, expected: &str) -> Result<(), Error> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::Changed {
+        what: what.to_owned(),
+        found: found.to_owned(),
+        expected: expected.to_owned(),
+    })
+}
+
+/// The pictures of a design, with their paths as it says them.
+fn images(opened: &Opened, file: &Path) -> Result<Vec<Input>, Failure> {
+    let mut names: Vec<&str> = Vec::new();
+    for node in &opened.design.nodes {
+        if let Kind::Image { path, .. } = &node.kind {
+            names.push(path);
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    let digest = |name: &str| {
+        let digest = digest_file(&folder(file).join(name))?.to_string();
+        Ok(Input {
+            path: name.to_owned(),
+            digest,
+        })
+    };
+    names.into_iter().map(digest).collect()
+}
+
+fn table(path: Option<&Path>, depth: Depth) -> Result<Option<Table>, Failure> {
+    path.map(|path| Ok(Table::parse(&read(path)?, depth).map_err(Error::from)?))
+        .transpose()
+}
+
+fn named(table: &Table, path: String) -> Result<NamedInput, Failure> {
+    Ok(NamedInput {
+        name: table.name().to_owned(),
+        path,
+        digest: table.digest().to_string(),
+    })
+}
+
+/// How a manifest names a file: from its own folder where the file lies in it, else from the root.
+fn shown(file: &Path, manifest: &Path) -> Result<String, Failure> {
+    let absolute = |path: &Path| {
+        std::path::absolute(path).map_err(|source| Failure::File {
+            action: "cannot find",
+            path: path.display().to_string(),
+            source,
+        })
+    };
+    let (file, manifest) = (absolute(file)?, absolute(manifest)?);
+    let path = file.strip_prefix(folder(&manifest)).unwrap_or(&file);
+    path.to_str().map(ToOwned::to_owned).ok_or_else(|| {
+        Failure::Usage(format!(
+            "{} is not UTF-8; a manifest cannot name it",
+            path.display()
+        ))
+    })
+}
+
+/// The name of the sender in a manifest.
+pub(super) fn token(manifest: &Manifest) -> Result<[u8; 16], Failure> {
+    let mut bytes = [0; 16];
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        let digits = manifest.token.get(2 * index..2 * index + 2).unwrap_or_default();
+        *byte = u8::from_str_radix(digits, 16)
+            .map_err(|_| Failure::Usage("the manifest names no sender".to_owned()))?;
+    }
+    Ok(bytes)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The program of a manifest, to read what was executed.
+pub(crate) fn program_of(manifest: &Manifest, path: &Path) -> Result<Program, Failure> {
+    let inputs = Inputs::take_up(Parts::of(manifest, path)?)?;
+    let program = inputs.program()?;
+    inputs.check(manifest, &program)?;
+    Ok(program)
+}

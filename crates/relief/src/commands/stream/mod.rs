@@ -1,0 +1,288 @@
+//! `relief stream`: a design drives a machine.
+
+mod estimate;
+mod inputs;
+mod report;
+mod scan;
+mod slow;
+
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use relief_engine::{Cancel, DeviceChoice, Renderer};
+use relief_machine::{Address, Control, Error, Manifest, Pin, Record, Secret, SenderOptions, Sent, send};
+use relief_raster::Rect;
+use relief_scan::Program;
+
+use crate::arguments::{Job, Watch};
+use crate::failure::Failure;
+use crate::job;
+use crate::quantity::{bytes, region, tile};
+use estimate::MotionArguments;
+pub(crate) use inputs::program_of;
+use inputs::{Inputs, Parts};
+use report::Report;
+use scan::ScanArguments;
+
+const NO_MANIFEST_OF_STDIN: &str =
+    "a design from the standard input cannot be read again, so its job has no manifest";
+
+#[derive(Debug, Args)]
+pub(crate) struct Stream {
+    /// The design file; '-' for the standard input
+    #[arg(required_unless_present = "resume", conflicts_with = "resume")]
+    file: Option<PathBuf>,
+    /// The machine: tcp://HOST:PORT, tls://HOST:PORT, unix:PATH, or file:PATH for a file of frames
+    #[arg(required_unless_present = "resume")]
+    address: Option<String>,
+    /// Keep a manifest, with which the job can be taken up again
+    #[arg(long, value_name = "JOB.json", conflicts_with = "resume")]
+    manifest: Option<PathBuf>,
+    /// Take up the job of a manifest from the first line that was not executed
+    #[arg(long, value_name = "JOB.json", conflicts_with_all = ["region", "raw", "ScanArguments"])]
+    resume: Option<PathBuf>,
+    /// Another machine than the manifest's, for --resume
+    #[arg(long, value_name = "ADDRESS", requires = "resume")]
+    to: Option<String>,
+    /// Lines that were executed, where the machine before got further than the manifest knows, for --resume
+    #[arg(long, value_name = "LINES", requires = "resume")]
+    executed: Option<u64>,
+    /// Compute this part of the canvas only, in pixels
+    #[arg(long, value_name = "X,Y,WxH", value_parser = region, allow_hyphen_values = true)]
+    region: Option<Rect>,
+    /// Worker threads [default: one for each processor]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// The most memory the job may take, such as 64MiB or 2GB [default: 1GiB]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    memory: Option<u64>,
+    /// The most memory the job may take on every GPU [default: nine tenths of what it has]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    device_memory: Option<u64>,
+    /// Columns and rows of a tile [default: chosen by the plan]
+    #[arg(long, value_name = "WxH", value_parser = tile)]
+    tile: Option<(u64, u64)>,
+    /// What computes, as for render
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: DeviceChoice,
+    #[command(flatten)]
+    lines: ScanArguments,
+    #[command(flatten)]
+    link: Link,
+    #[command(flatten)]
+    motion: MotionArguments,
+    #[command(flatten)]
+    watch: Watch,
+}
+
+/// How the machine is reached and fed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Machine")]
+struct Link {
+    /// Write lines as they are, without frames: nothing is acknowledged
+    #[arg(long)]
+    raw: bool,
+    /// Bytes of lines made ahead
+    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "60MB")]
+    look_ahead: u64,
+    /// Bytes made before the first line is sent [default: three quarters of the look-ahead]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    high_water: Option<u64>,
+    /// Bytes a second that the machine takes: warns where lines are not made faster
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    rate: Option<u64>,
+    /// The file that holds the secret shared with the machine
+    #[arg(long, value_name = "PATH")]
+    secret: Option<PathBuf>,
+    /// The SHA-256 of the machine's certificate, for tls://
+    #[arg(long, value_name = "HEX")]
+    pin: Option<Pin>,
+    /// Seconds of silence after which a connection counts as lost
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    silence: f64,
+    /// Seconds that a lost connection is tried again
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
+    patience: f64,
+    /// Read the words pause, continue and abort from the standard input
+    #[arg(long)]
+    control: bool,
+}
+
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=1e6).contains(&seconds) => Ok(seconds),
+        _ => Err("a number of seconds from 0 to 1000000 is expected".to_owned()),
+    }
+}
+
+pub(crate) fn secret(path: Option<&std::path::Path>) -> Result<Option<Secret>, Failure> {
+    path.map(|path| Ok(Secret::new(inputs::read(path)?.trim().as_bytes())?))
+        .transpose()
+}
+
+pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
+    match &stream.resume {
+        None => begin(stream),
+        Some(path) => resume(stream, path),
+    }
+}
+
+/// A new job.
+fn begin(stream: &Stream) -> Result<(), Failure> {
+    let file = stream.file.clone().unwrap_or_default();
+    let address: Address = stream.address.as_deref().unwrap_or_default().parse()?;
+    if stream.manifest.is_some() && file.as_os_str() == "-" {
+        return Err(Failure::Usage(NO_MANIFEST_OF_STDIN.to_owned()));
+    }
+    let inputs = Inputs::begin(file, stream.region, &stream.lines)?;
+    let program = inputs.program()?;
+    let options = options(stream, address, stream.link.pin, stream.link.raw)?;
+    let job = inputs.wire(&program, relief_machine::token()?);
+    let record = || {
+        let manifest = stream.manifest.as_ref()?;
+        let begun = inputs.manifest(manifest, &program, &job, &options);
+        Some(begun.and_then(|begun| Ok(Record::begin(manifest, begun)?)))
+    };
+    let sent = drive(stream, &inputs, &program, job, &options, record)?;
+    let before = match sent.before {
+        0 => String::new(),
+        lines => format!("; the machine had executed {lines} of them before"),
+    };
+    tell(&sent, &before)
+}
+
+/// The job of a manifest.
+fn resume(stream: &Stream, path: &std::path::Path) -> Result<(), Failure> {
+    let mut record = Record::resume(path)?;
+    let manifest = record.manifest();
+    let inputs = Inputs::take_up(Parts::of(manifest, path)?)?;
+    let program = inputs.program()?;
+    inputs.check(manifest, &program)?;
+    if manifest.complete {
+        writeln!(io::stdout(), "all {} lines were executed before", manifest.lines)?;
+        return Ok(());
+    }
+    let address: Address = stream.to.as_ref().unwrap_or(&manifest.address).parse()?;
+    let pin = match (stream.link.pin, manifest.pin.as_deref()) {
+        (Some(pin), _) => Some(pin),
+        (None, Some(text)) => Some(text.parse()?),
+        (None, None) => None,
+    };
+    let options = options(stream, address, pin, manifest.raw)?;
+    let job = inputs.wire(&program, inputs::token(manifest)?);
+    if let Some(executed) = stream.executed {
+        record.advance(executed)?;
+    }
+    move_to(&mut record, &options.address);
+    let sent = drive(stream, &inputs, &program, job, &options, || Some(Ok(record)))?;
+    tell(&sent, "")
+}
+
+/// Has a manifest follow its job to another machine; what a file held there says nothing here.
+fn move_to(record: &mut Record, address: &Address) {
+    let manifest: &mut Manifest = record.manifest_mut();
+    let address = address.to_string();
+    if manifest.address != address {
+        manifest.address = address;
+        manifest.file_bytes = None;
+    }
+}
+
+/// Computes and sends. The record is begun last: nothing that is refused before leaves one behind.
+fn drive(
+    stream: &Stream,
+    inputs: &Inputs,
+    program: &Program,
+    job: relief_machine::message::Job,
+    options: &SenderOptions,
+    record: impl FnOnce() -> Option<Result<Record, Failure>>,
+) -> Result<Sent, Failure> {
+    let cancel = Cancel::new();
+    let control = Control::new(&cancel);
+    listen(stream, &control);
+    let arguments = Job {
+        file: inputs.parts.file.clone(),
+        region: inputs.parts.region,
+        threads: stream.threads,
+        memory: stream.memory,
+        device_memory: stream.device_memory,
+        tile: stream.tile,
+        device: stream.device.clone(),
+    };
+    let motion = stream.motion.motion(program)?;
+    let plan = job::plan(&inputs.opened, &arguments, options.memory(program))?;
+    let renderer = Renderer::new(plan, &inputs.opened.files, &cancel)?;
+    inputs.check_pictures()?;
+    let mut record = record().transpose()?;
+    let mut report = Report::new(&stream.watch, stream.link.rate, motion, program, &renderer);
+    let sent = send(
+        program,
+        &renderer,
+        job,
+        options,
+        record.as_mut(),
+        &control,
+        &mut |progress| report.tell(progress),
+    );
+    report.end();
+    Ok(sent?)
+}
+
+fn tell(sent: &Sent, more: &str) -> Result<(), Failure> {
+    writeln!(
+        io::stdout(),
+        "executed {} lines, {} underruns, {} connections{more}",
+        sent.executed,
+        sent.underruns,
+        sent.connections
+    )?;
+    Ok(())
+}
+
+fn options(stream: &Stream, address: Address, pin: Option<Pin>, raw: bool) -> Result<SenderOptions, Failure> {
+    let link = &stream.link;
+    let mut options = SenderOptions::new(address);
+    options.raw = raw;
+    options.pin = pin;
+    options.secret = secret(link.secret.as_deref())?;
+    options.look_ahead = link.look_ahead.max(1);
+    options.high_water = link
+        .high_water
+        .unwrap_or(options.look_ahead / 4 * 3)
+        .min(options.look_ahead);
+    options.silence = Duration::from_secs_f64(link.silence.max(0.05));
+    options.patience = Duration::from_secs_f64(link.patience);
+    if options.secret.is_some() && (raw || matches!(options.address, Address::File(_))) {
+        let problem = "nobody answers who could know it".to_owned();
+        return Err(Error::Option {
+            option: "secret",
+            problem,
+        }
+        .into());
+    }
+    Ok(options)
+}
+
+/// Signals and words that pause or end the job.
+fn listen(stream: &Stream, control: &Control) {
+    let stop = control.clone();
+    if let Err(error) = ctrlc::set_handler(move || stop.abort()) {
+        tracing::warn!("signals are not handled: {error}");
+    }
+    if !stream.link.control {
+        return;
+    }
+    let control = control.clone();
+    std::thread::spawn(move || {
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            match line.trim() {
+                "pause" => control.pause(true),
+                "continue" => control.pause(false),
+                "abort" => control.abort(),
+                other => tracing::warn!("'{other}' is none of pause, continue and abort"),
+            }
+        }
+    });
+}

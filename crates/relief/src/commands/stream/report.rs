@@ -1,0 +1,210 @@
+//! Tells how a job goes: warnings before the start, a line or JSON while it runs, every underrun with its cause.
+
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use relief_engine::Renderer;
+use relief_machine::{Estimate, Motion, Phase, Progress};
+use relief_scan::Program;
+
+use super::estimate::{sentence, time};
+use super::slow::Slow;
+use crate::arguments::Watch;
+
+/// The time between two reports.
+const PACE: Duration = Duration::from_millis(200);
+
+/// The time over which the live rate is taken.
+const RECENT: Duration = Duration::from_secs(5);
+
+pub(super) struct Report<'a> {
+    json: bool,
+    line: bool,
+    quiet: bool,
+    program: &'a Program,
+    rate: Option<f64>,
+    motion: Option<Motion>,
+    slow: Slow<'a>,
+    underruns: u32,
+    last: Option<Instant>,
+    began: Option<(Instant, u64)>,
+    recent: VecDeque<(Instant, u64, Duration)>,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(
+        watch: &Watch,
+        rate: Option<u64>,
+        motion: Option<Motion>,
+        program: &'a Program,
+        renderer: &'a Renderer,
+    ) -> Self {
+        Self {
+            json: watch.json_progress,
+            line: !watch.quiet && !watch.json_progress && io::stderr().is_terminal(),
+            quiet: watch.quiet,
+            program,
+            rate: rate.map(|rate| rate as f64),
+            motion,
+            slow: Slow::new(renderer),
+            underruns: 0,
+            last: None,
+            began: None,
+            recent: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn tell(&mut self, progress: &Progress) {
+        match progress.phase {
+            Phase::Filling => {}
+            Phase::Ready => self.before_the_start(progress),
+            Phase::Running => {
+                self.began.get_or_insert((Instant::now(), progress.executed));
+            }
+        }
+        if progress.underruns > self.underruns {
+            self.underruns = progress.underruns;
+            let cause = self.cause(progress);
+            let (count, line) = (progress.underruns, progress.executed);
+            self.note("underrun", &format!("underrun {count} at line {line}: {cause}"));
+        }
+        let done = progress.executed == progress.lines;
+        if done || self.last.is_none_or(|last| last.elapsed() >= PACE) {
+            self.last = Some(Instant::now());
+            self.progress(progress);
+        }
+    }
+
+    pub(super) fn end(&self) {
+        if self.line {
+            let _ = writeln!(io::stderr());
+        }
+    }
+
+    /// Bytes a second that the machine takes: as it was said, or as its motion has it.
+    fn demand(&self, progress: &Progress) -> Option<f64> {
+        let bytes = progress.line_bytes()?;
+        let moved = self.motion.map(|motion| bytes / motion.period(self.program));
+        match (self.rate, moved) {
+            (Some(rate), Some(moved)) => Some(rate.min(moved)),
+            (rate, moved) => rate.or(moved),
+        }
+    }
+
+    /// Says how long the job takes, and warns where lines are not made faster than the machine takes them.
+    fn before_the_start(&mut self, progress: &Progress) {
+        let making = progress.making.as_secs_f64() / progress.made_lines.max(1) as f64;
+        let estimate = Estimate::new(
+            self.program,
+            progress.executed,
+            self.motion.as_ref(),
+            self.rate,
+            (progress.made_lines > 0).then_some(making),
+            progress.line_bytes().unwrap_or(0.0),
+        );
+        if let Some(text) = sentence(&estimate).filter(|_| !self.quiet) {
+            self.note("estimate", &text);
+        }
+        let slow = self.slow.part(progress);
+        if let (Some(made), Some(demand)) = (progress.rate(), self.demand(progress))
+            && made <= demand
+        {
+            let text = format!(
+                "warning: lines are made at {:.1} MB/s, the machine takes {:.1} MB/s and will run dry; {slow}",
+                made / 1e6,
+                demand / 1e6
+            );
+            self.note("warning", &text);
+        }
+    }
+
+    /// Why the machine had nothing to execute.
+    fn cause(&mut self, progress: &Progress) -> String {
+        let slow = self.slow.part(progress);
+        if !progress.connected {
+            "there was no connection".to_owned()
+        } else if progress.resting {
+            "lines did not arrive in time, though they were made".to_owned()
+        } else {
+            format!("lines were not made in time; {slow}")
+        }
+    }
+
+    /// A sentence of its own.
+    fn note(&self, kind: &str, text: &str) {
+        let mut out = io::stderr();
+        let _ = if self.json {
+            writeln!(out, "{}", serde_json::json!({ kind: text }))
+        } else if self.line {
+            writeln!(out, "\r{text}\x1b[K")
+        } else {
+            writeln!(out, "{text}")
+        };
+    }
+
+    /// Bytes a second at which lines are made now: over the last seconds in which any were.
+    fn recent_rate(&mut self, progress: &Progress) -> Option<f64> {
+        let now = Instant::now();
+        self.recent.push_back((now, progress.made, progress.making));
+        while self.recent.len() > 2 && now - self.recent[1].0 > RECENT {
+            self.recent.pop_front();
+        }
+        let (_, made, making) = *self.recent.front()?;
+        let seconds = progress.making.saturating_sub(making).as_secs_f64();
+        if seconds > 0.0 && progress.made > made {
+            Some((progress.made - made) as f64 / seconds)
+        } else {
+            progress.rate()
+        }
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        let made = self.recent_rate(progress);
+        if self.quiet {
+            return;
+        }
+        let lines_per_second = self.began.map_or(0.0, |(since, executed)| {
+            progress.executed.saturating_sub(executed) as f64 / since.elapsed().as_secs_f64().max(1e-9)
+        });
+        let taken = lines_per_second * progress.line_bytes().unwrap_or(0.0);
+        let demand = self.demand(progress).or((taken > 0.0).then_some(taken));
+        let margin = made.zip(demand).map(|(made, demand)| made / demand);
+        let left = progress.lines - progress.executed;
+        let left = (lines_per_second > 0.0).then(|| left as f64 / lines_per_second);
+        if self.json {
+            let line = serde_json::json!({
+                "phase": match progress.phase {
+                    Phase::Filling => "filling",
+                    Phase::Ready => "ready",
+                    Phase::Running => "running",
+                },
+                "executed": progress.executed,
+                "lines": progress.lines,
+                "received": progress.received,
+                "lines_per_second": lines_per_second,
+                "made_bytes_per_second": made,
+                "margin": margin,
+                "ahead_bytes": progress.ahead,
+                "underruns": progress.underruns,
+                "connected": progress.connected,
+                "left_seconds": left,
+            });
+            let _ = writeln!(io::stderr(), "{line}");
+        } else if self.line {
+            let ahead = demand.map_or(String::new(), |demand| {
+                format!(" ({})", time(progress.ahead as f64 / demand))
+            });
+            let text = format!(
+                "\r{} of {} lines  {:.1} MB/s  margin {}  {:.0} MB ahead{ahead}  {} left\x1b[K",
+                progress.executed,
+                progress.lines,
+                taken / 1e6,
+                margin.map_or("-".to_owned(), |margin| format!("{margin:.1}×")),
+                progress.ahead as f64 / 1e6,
+                left.map_or("-".to_owned(), time),
+            );
+            let _ = io::stderr().write_all(text.as_bytes());
+        }
+    }
+}
