@@ -94,6 +94,26 @@ fn report(ordinal: u16) -> Result<DeviceReport, String> {
     })
 }
 
+/// Copies bytes to memory of a device that was started, and waits until they are there. The runtime would first page-lock
+/// as much memory of the host, for which the driver takes longer than for the copy.
+///
+/// # Safety
+/// As many bytes as these lie at `address` in the memory of the device, and nothing asked of it before uses them.
+pub(super) unsafe fn copy(ordinal: u16, address: u64, bytes: &[u8]) -> Result<(), String> {
+    let explain = |e| format!("the driver does not copy {} bytes: {e}", bytes.len());
+    let device = result::device::get(i32::from(ordinal)).map_err(explain)?;
+    // SAFETY: the context of a device that the driver returned is retained, and released below; the caller vouches for the
+    // memory; the copy is over before this returns.
+    unsafe {
+        let context = result::primary_ctx::retain(device).map_err(explain)?;
+        let copied = result::ctx::set_current(context)
+            .and_then(|()| result::memcpy_htod_sync(address, bytes))
+            .and_then(|()| result::ctx::synchronize());
+        result::primary_ctx::release(device).map_err(explain)?;
+        copied.map_err(explain)
+    }
+}
+
 fn driver_version() -> String {
     let mut version = 0;
     // SAFETY: writes one integer to a valid place.

@@ -75,6 +75,10 @@ pub use crate::on_client;
 /// Why nothing is heard of the runtime any more.
 pub(super) const ENDED: &str = "the runtime's thread has ended";
 
+/// Words from which on an upload is worth waiting for what was asked before.
+#[cfg(feature = "cuda")]
+const LARGE: usize = 1 << 18;
+
 struct Shared {
     report: DeviceReport,
     account: Arc<Account>,
@@ -219,11 +223,41 @@ impl Gpu {
     /// # Errors
     /// As [`buffer`](Self::buffer).
     pub fn upload(&self, words: &[u32]) -> Result<Buffer, DeviceError> {
+        #[cfg(feature = "cuda")]
+        if let (Client::Cuda(_), DeviceId::Cuda(ordinal)) = (&self.client, self.id())
+            && words.len() >= LARGE
+        {
+            return self.upload_directly(ordinal, words);
+        }
         let lease = self.lease(words.len())?;
         let bytes: &[u8] = bytemuck::cast_slice(if words.is_empty() { &[0; 4] } else { words });
         let create = || on_client!(self, client => client.create_from_slice(bytes));
         let handle = self.guarded(words.len(), create)?;
         Ok(Buffer::new(handle, bytes.len() / 4, lease))
+    }
+
+    /// [`Self::upload`] by the driver itself.
+    #[cfg(feature = "cuda")]
+    #[allow(unsafe_code)]
+    fn upload_directly(&self, ordinal: u16, words: &[u32]) -> Result<Buffer, DeviceError> {
+        let buffer = self.buffer(words.len())?;
+        // The runtime allocates in order with its kernels, of which the driver knows nothing.
+        self.sync()?;
+        let Client::Cuda(client) = &self.client else {
+            return Err(self.unsupported("a copy by another driver"));
+        };
+        let resource = client
+            .get_resource(buffer.handle())
+            .map_err(|e| self.explain("upload", &e))?;
+        // SAFETY: the buffer has as many words, was allocated just now, and is alive until the copy is over.
+        let copied =
+            unsafe { super::cuda::copy(ordinal, resource.resource().ptr, bytemuck::cast_slice(words)) };
+        let lost = |reason| DeviceError::Lost {
+            device: self.id(),
+            reason,
+        };
+        copied.map_err(lost)?;
+        Ok(buffer)
     }
 
     /// A few words for kernels that have no use for a buffer.
