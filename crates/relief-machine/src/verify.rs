@@ -1,14 +1,16 @@
-//! Whether files hold what a manifest says was executed.
+//! Whether files hold what a manifest says was executed: lines as they are, or frames.
 
 use std::fs::File;
-use std::io::{self, BufReader, Chain, Cursor, Read};
-use std::path::PathBuf;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
 
 use relief_scan::{Encoding, Program, runs};
 
 use crate::Error;
 use crate::bands::{Digests, Groups};
+use crate::frame::{self, HEADER, Header, Kind};
 use crate::manifest::Manifest;
+use crate::message::{Job, Message, lines};
 
 /// What was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +38,12 @@ pub fn verify(manifest: &Manifest, program: &Program, files: &[PathBuf]) -> Resu
         .ok_or_else(|| wrong("a digest is none".to_owned()))?;
     let mut input: Box<dyn Read> = Box::new(io::empty());
     for path in files {
-        let failed = |source| Error::File {
+        let opened = open(path, &manifest.job).map_err(|source| Error::File {
             action: "cannot read",
             path: path.clone(),
             source,
-        };
-        let file = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
-        let joined: Chain<Box<dyn Read>, BufReader<File>> = input.chain(file);
-        input = Box::new(joined);
+        })?;
+        input = Box::new(input.chain(opened));
     }
     let mut found = Digests::default();
     let mut groups = Groups::new(manifest.cut, manifest.lines, 0);
@@ -109,6 +109,91 @@ pub fn verify(manifest: &Manifest, program: &Program, files: &[PathBuf]) -> Resu
         compared,
         bands: expected.bands.len() as u64,
     })
+}
+
+/// The lines of a file, which may come in frames.
+fn open(path: &Path, job: &str) -> io::Result<Box<dyn Read>> {
+    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
+    let head: Option<&[u8; HEADER]> = file.fill_buf()?.first_chunk();
+    if head.is_some_and(|head| Header::decode(head).is_ok()) {
+        Ok(Box::new(Frames::new(file, job)?))
+    } else {
+        Ok(Box::new(file))
+    }
+}
+
+/// The lines in a file of frames.
+struct Frames {
+    file: BufReader<File>,
+    job: Job,
+    next: u64,
+    payload: Vec<u8>,
+    /// Where the rest of the lines begins in the payload.
+    at: usize,
+}
+
+impl Frames {
+    fn new(mut file: BufReader<File>, name: &str) -> io::Result<Self> {
+        let mut payload = Vec::new();
+        let header = frame::read(&mut file, &mut payload)?;
+        let job = header
+            .filter(|header| header.kind == Kind::Job)
+            .and_then(|_| Job::decode(&payload));
+        let job = job.ok_or_else(|| invalid("its frames do not begin with a job"))?;
+        if !name.eq_ignore_ascii_case(&blake3::Hash::from_bytes(job.id).to_string()) {
+            return Err(invalid("its frames are of another job"));
+        }
+        let next = job.from;
+        payload.clear();
+        Ok(Self {
+            file,
+            job,
+            next,
+            payload,
+            at: 0,
+        })
+    }
+
+    /// Reads frames up to the next with lines; `false` at the end.
+    fn advance(&mut self) -> io::Result<bool> {
+        let Some(header) = frame::read(&mut self.file, &mut self.payload)? else {
+            return Ok(false);
+        };
+        if header.kind == Kind::End {
+            self.payload.clear();
+            return Ok(false);
+        }
+        let count = self.payload.len();
+        let lines = lines(&self.job, header.count, &self.payload).map(|(lines, _)| lines.len());
+        match lines {
+            Some(lines) if header.kind == Kind::Lines && header.sequence == self.next => {
+                self.at = count - lines;
+                self.next += u64::from(header.count);
+                Ok(true)
+            }
+            _ => Err(invalid("a frame does not follow the one before")),
+        }
+    }
+}
+
+impl Read for Frames {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.payload.len() {
+            if !self.advance()? {
+                self.at = self.payload.len();
+                return Ok(0);
+            }
+        }
+        let rest = &self.payload[self.at..];
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+fn invalid(text: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 /// Reads the next line; `false` at the end.

@@ -105,11 +105,24 @@ impl Bench {
     }
 
     fn agrees(&self) {
-        assert!(
-            fs::read(self.path("out.raw")).unwrap() == self.whole(),
-            "what was executed differs"
-        );
-        let output = self.command(&["verify", "job.json", "out.raw"]).output().unwrap();
+        self.agree(&["out.raw"]);
+    }
+
+    /// Whether files, one after the other, hold every line once.
+    fn agree(&self, files: &[&str]) {
+        let executed: Vec<u8> = files
+            .iter()
+            .flat_map(|file| fs::read(self.path(file)).unwrap())
+            .collect();
+        assert!(executed == self.whole(), "what was executed differs");
+        self.verify(files);
+    }
+
+    fn verify(&self, files: &[&str]) {
+        let output = self
+            .command(&[&["verify", "job.json"], files].concat())
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{output:?}");
         assert!(text(&output).contains("400 of 400 lines agree"), "{output:?}");
     }
@@ -490,4 +503,353 @@ fn a_manifest_that_cannot_be_written_stops_the_job_in_a_state_from_which_it_goes
     assert!(output.status.success(), "{output:?}");
     machine.end();
     bench.agrees();
+}
+
+/// The lines in a file of frames, read after `docs/protocol.md`, with the kinds of all frames.
+fn unframed(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let (mut lines, mut kinds, mut rest, mut next) = (Vec::new(), Vec::new(), bytes, 0);
+    while let Some((head, tail)) = rest.split_first_chunk::<32>() {
+        let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap()) as usize;
+        assert_eq!(&head[..4], b"RLF\x01");
+        let (payload, tail) = tail.split_at(word(16));
+        kinds.push(head[4]);
+        if head[4] == 6 {
+            assert_eq!((word(8), word(20) * 500), (next, payload.len()));
+            next += word(20);
+            lines.extend_from_slice(payload);
+        }
+        rest = tail;
+    }
+    assert!(rest.is_empty());
+    (lines, kinds)
+}
+
+#[test]
+fn a_file_takes_a_job_as_frames_or_as_lines() {
+    let bench = Bench::new();
+    let run = |arguments: &[&str]| {
+        let output = bench
+            .command(&[&["stream"], arguments].concat())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    run(&[
+        "design.kdl",
+        "file:job.rlf",
+        "--manifest",
+        "job.json",
+        "--device",
+        "cpu",
+    ]);
+    let (lines, kinds) = unframed(&fs::read(bench.path("job.rlf")).unwrap());
+    assert!(lines == bench.whole());
+    assert_eq!((kinds[0], *kinds.last().unwrap()), (4, 7));
+    bench.verify(&["job.rlf"]);
+    run(&[
+        "design.kdl",
+        "file:job.raw",
+        "--raw",
+        "--manifest",
+        "raw.json",
+        "--device",
+        "cpu",
+    ]);
+    assert!(fs::read(bench.path("job.raw")).unwrap() == bench.whole());
+    bench.verify(&["job.raw"]);
+    // Damage is found in both.
+    for name in ["job.rlf", "job.raw"] {
+        let mut bytes = fs::read(bench.path(name)).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(bench.path(name), bytes).unwrap();
+        let output = bench.command(&["verify", "job.json", name]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+    }
+}
+
+#[test]
+fn a_sender_into_a_file_killed_twenty_times_loses_and_repeats_nothing() {
+    for raw in [false, true] {
+        let bench = Bench::new();
+        let mut state = 0x2468_ACE0;
+        let begin = |more: &[&str]| {
+            let job = if bench.path("job.json").exists() {
+                vec!["--resume", "job.json"]
+            } else if raw {
+                vec!["design.kdl", "file:out.raw", "--manifest", "job.json", "--raw"]
+            } else {
+                vec!["design.kdl", "file:out.raw", "--manifest", "job.json"]
+            };
+            let options = [
+                "--device",
+                "cpu",
+                "--threads",
+                "1",
+                "--quiet",
+                "--look-ahead",
+                "20kB",
+            ];
+            bench.command(&[&["stream"], job.as_slice(), &options, more].concat())
+        };
+        for _ in 0..20 {
+            let mut sender = begin(&[]).spawn().unwrap();
+            let target = size(&bench.path("out.raw")) + draw(&mut state) % 30_000;
+            until(|| size(&bench.path("out.raw")) >= target || sender.try_wait().unwrap().is_some());
+            sender.kill().unwrap();
+            sender.wait().unwrap();
+        }
+        let output = begin(&[]).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let written = fs::read(bench.path("out.raw")).unwrap();
+        let lines = if raw { written } else { unframed(&written).0 };
+        assert!(lines == bench.whole());
+        bench.verify(&["out.raw"]);
+    }
+}
+
+#[test]
+fn lines_as_they_are_go_to_whoever_listens_and_are_never_said_to_be_executed_by_a_manifest() {
+    let bench = Bench::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("tcp://{}", listener.local_addr().unwrap());
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        listener.accept().unwrap().0.read_to_end(&mut bytes).unwrap();
+        bytes
+    });
+    let refused = bench.stream(&address, &["--raw"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let arguments = [
+        "stream",
+        "design.kdl",
+        &address,
+        "--raw",
+        "--device",
+        "cpu",
+        "--quiet",
+    ];
+    let output = bench.command(&arguments).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(reader.join().unwrap() == bench.whole());
+}
+
+#[test]
+fn a_job_that_is_stopped_goes_on_at_a_second_machine() {
+    let bench = Bench::new();
+    let slow = ["--line-rate", "400", "--buffer", "20kB"];
+    let first = bench.receive_into("one.raw", "tcp://127.0.0.1:0", &slow);
+    let mut sender = bench.stream(&first.address, &[]).spawn().unwrap();
+    until(|| size(&bench.path("one.raw")) > 20_000);
+    // An orderly end: the machine says what it has executed.
+    nix::sys::signal::kill(
+        nix::unistd::Pid::from_raw(sender.id() as i32),
+        nix::sys::signal::Signal::SIGINT,
+    )
+    .unwrap();
+    assert_eq!(sender.wait().unwrap().code(), Some(130));
+    drop(first);
+    let second = bench.receive_into("two.raw", "tcp://127.0.0.1:0", &slow);
+    let output = bench.stream(&second.address, &[]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    second.end();
+    assert!(size(&bench.path("one.raw")) > 20_000 && size(&bench.path("two.raw")) > 20_000);
+    bench.agree(&["one.raw", "two.raw"]);
+}
+
+#[test]
+fn after_a_crash_of_both_sides_the_first_machine_says_where_the_second_begins() {
+    let bench = Bench::new();
+    let slow = ["--line-rate", "400", "--buffer", "20kB"];
+    let first = bench.receive_into("one.raw", "tcp://127.0.0.1:0", &slow);
+    let mut sender = bench.stream(&first.address, &[]).spawn().unwrap();
+    until(|| size(&bench.path("one.raw")) > 20_000);
+    sender.kill().unwrap();
+    sender.wait().unwrap();
+    drop(first);
+    let executed = (size(&bench.path("one.raw")) / 500).to_string();
+    let second = bench.receive_into("two.raw", "tcp://127.0.0.1:0", &slow);
+    let output = bench
+        .stream(&second.address, &["--executed", &executed])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    second.end();
+    bench.agree(&["one.raw", "two.raw"]);
+}
+
+#[test]
+fn a_machine_that_has_executed_a_job_is_not_taken_to_execute_it_again() {
+    let bench = Bench::new();
+    let machine = bench.receive("tcp://127.0.0.1:0", &[]);
+    assert!(
+        bench
+            .stream(&machine.address, &[])
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
+    machine.end();
+    let machine = bench.receive("tcp://127.0.0.1:0", &[]);
+    let again = [
+        "stream",
+        "design.kdl",
+        &machine.address,
+        "--device",
+        "cpu",
+        "--quiet",
+    ];
+    let output = bench.command(&again).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(
+        text(&output).contains("has executed all 400 lines of this job before"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn another_part_of_the_canvas_is_another_job() {
+    let bench = Bench::new();
+    let machine = bench.receive("tcp://127.0.0.1:0", &["--line-rate", "400"]);
+    let part = |region| {
+        bench.command(&[
+            "stream",
+            "design.kdl",
+            &machine.address,
+            "--region",
+            region,
+            "--device",
+            "cpu",
+            "--quiet",
+        ])
+    };
+    let mut first = part("0,0,200x100").spawn().unwrap();
+    until(|| size(&bench.path("out.raw")) > 2_000);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let output = part("0,50,200x100").output().unwrap();
+    assert!(text(&output).contains("has begun another job"), "{output:?}");
+}
+
+#[test]
+fn the_scan_of_a_design_is_used_overridden_and_kept_in_the_manifest() {
+    let bench = Bench::new();
+    let plain = fs::read_to_string(bench.path("design.kdl")).unwrap();
+    let scan = "scan rotate=90 {\n    machine \"laser.json\"\n}\n";
+    fs::write(
+        bench.path("laser.json"),
+        r#"{"name": "laser", "points": [[0, 255], [255, 0]]}"#,
+    )
+    .unwrap();
+    fs::write(
+        bench.path("turned.kdl"),
+        plain.replace("compose", &format!("{scan}compose")),
+    )
+    .unwrap();
+    let stream = |design: &str, to: &str, more: &[&str]| {
+        let arguments = [
+            "stream",
+            design,
+            &format!("file:{to}"),
+            "--raw",
+            "--device",
+            "cpu",
+        ];
+        let output = bench.command(&[&arguments, more].concat()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        fs::read(bench.path(to)).unwrap()
+    };
+    let whole = bench.whole();
+    // Turned clockwise, the left column from the bottom up is the first line; the table inverts.
+    let turned: Vec<u8> = (0..500)
+        .flat_map(|x| (0..400).rev().map(move |y| (x, y)))
+        .map(|(x, y): (usize, usize)| 255 - whole[y * 500 + x])
+        .collect();
+    assert!(stream("turned.kdl", "turned.raw", &["--manifest", "turned.json"]) == turned);
+    assert!(stream("turned.kdl", "plain.raw", &["--rotate", "0", "--machine", "none"]) == whole);
+    let manifest = fs::read_to_string(bench.path("turned.json")).unwrap();
+    assert!(manifest.contains("\"rotate\": \"90\"") && manifest.contains("\"name\": \"laser\""));
+    let verified = bench
+        .command(&["verify", "turned.json", "turned.raw"])
+        .output()
+        .unwrap();
+    assert!(verified.status.success(), "{verified:?}");
+}
+
+#[test]
+fn a_manifest_is_taken_up_from_any_folder() {
+    let bench = Bench::new();
+    let machine = bench.receive("tcp://127.0.0.1:0", &["--line-rate", "400"]);
+    let mut sender = bench.stream(&machine.address, &[]).spawn().unwrap();
+    until(|| size(&bench.path("out.raw")) > 5_000);
+    sender.kill().unwrap();
+    sender.wait().unwrap();
+    fs::create_dir(bench.path("elsewhere")).unwrap();
+    let mut resume = bench.command(&["stream", "--resume", "../job.json", "--device", "cpu", "--quiet"]);
+    let output = resume.current_dir(bench.path("elsewhere")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    machine.end();
+    bench.agrees();
+}
+
+#[test]
+fn a_job_slower_than_its_machine_is_warned_of_and_its_slow_node_is_named() {
+    let bench = Bench::new();
+    // Every line reads a wide halo for the distance, which so takes the time.
+    let design = "relief version=1\ncanvas width=3000 height=300 pixel=\"10um\"\ncompose {\n    (base)fill value=3\n    (max)distance radius=400 {\n        (mask)threshold level=255 {\n            (source)noise seed=2\n        }\n        profile \"d\" beyond=0\n    }\n}\n";
+    fs::write(bench.path("design.kdl"), design).unwrap();
+    let machine = bench.receive("tcp://127.0.0.1:0", &["--rate", "2GB"]);
+    let output = bench
+        .stream(&machine.address, &["--rate", "20GB", "--high-water", "1"])
+        .output()
+        .unwrap();
+    let said = text(&output);
+    assert!(output.status.success(), "{said}");
+    let line = |text: &str| {
+        said.lines()
+            .find(|line| line.contains(text))
+            .unwrap_or_else(|| panic!("{said}"))
+    };
+    let warning = line("the machine takes 20000.0 MB/s and will run dry").to_owned();
+    let underrun = line("lines were not made in time").to_owned();
+    for line in [&warning, &underrun] {
+        assert!(
+            line.contains("in line 5 takes") || line.contains("in line 7 takes"),
+            "{line}"
+        );
+    }
+    machine.end();
+}
+
+#[test]
+fn the_time_of_a_job_is_told_before_its_start_with_what_binds() {
+    let bench = Bench::new();
+    let told = |more: &[&str]| {
+        let arguments = ["stream", "design.kdl", "file:out.raw", "--raw", "--device", "cpu"];
+        let output = bench.command(&[&arguments, more].concat()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    // 400 lines of 500 positions, 10 s each, and 0.5 s between them: 4 199.5 s.
+    let motion = [
+        "--speed",
+        "50",
+        "--turn-around",
+        "0.5",
+        "--direction",
+        "serpentine",
+    ];
+    let said = told(&motion);
+    assert!(
+        said.contains("the job takes 1 h 10 min: 1 h 10 min by the motion"),
+        "{said}"
+    );
+    assert!(said.contains("the motion binds"), "{said}");
+    // 200 000 bytes at 20 a second.
+    let said = told(&[&motion[..], &["--rate", "20"]].concat());
+    assert!(
+        said.contains("the job takes 2 h 46 min") && said.contains("the rate of the machine binds"),
+        "{said}"
+    );
 }

@@ -13,7 +13,7 @@ use relief_scan::Block;
 use crate::Error;
 use crate::address::Address;
 use crate::frame::{self, HEADER, Header, Kind};
-use crate::message::{Activity, Message};
+use crate::message::{Activity, Job, Message};
 use crate::transport::connect;
 
 use super::ahead::Shared;
@@ -91,7 +91,8 @@ impl Pour<'_, '_> {
     fn run(mut self) -> Result<(), Error> {
         let shared = self.shared;
         if self.bytes == 0 && !shared.options.raw {
-            let job = shared.job.encode();
+            let from = shared.lock().executed;
+            let job = Job { from, ..shared.job }.encode();
             self.frame(&Header::new(Kind::Job, 0, 0, &job), &[&job])?;
         }
         let mut state = shared.lock();

@@ -28,11 +28,12 @@ impl<'a> Slow<'a> {
     pub(super) fn part(&mut self, progress: &Progress) -> String {
         let nodes = self.renderer.node_times();
         self.nodes.resize(nodes.len(), Duration::ZERO);
-        let spent: Vec<f64> = nodes
-            .iter()
-            .zip(&self.nodes)
-            .map(|(now, before)| now.saturating_sub(*before).as_secs_f64())
-            .collect();
+        let since = |(now, before): (&Duration, &Duration)| now.saturating_sub(*before).as_secs_f64();
+        let mut spent: Vec<f64> = nodes.iter().zip(&self.nodes).map(since).collect();
+        if spent.iter().all(|time| *time == 0.0) {
+            // No tile was timed since then: the times of the whole job tell.
+            spent = nodes.iter().map(Duration::as_secs_f64).collect();
+        }
         let making = progress.making.saturating_sub(self.making).as_secs_f64();
         let reading = progress.reading.saturating_sub(self.reading).as_secs_f64();
         (self.nodes, self.making, self.reading) = (nodes, progress.making, progress.reading);
