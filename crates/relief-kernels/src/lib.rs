@@ -18,6 +18,7 @@ pub mod fused;
 pub mod generate;
 pub mod isa;
 pub mod lattice;
+pub mod map;
 pub mod policy;
 pub mod repeat;
 pub mod table;

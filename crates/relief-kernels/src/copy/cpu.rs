@@ -8,7 +8,7 @@
 use crate::isa::{Isa, Level};
 
 /// From so many bytes on, [`copy`] leaves the caches alone.
-const LARGE: usize = 4 << 20;
+pub(crate) const LARGE: usize = 4 << 20;
 
 /// Copies bytes, in the way that suits their number.
 ///

@@ -3,6 +3,8 @@
 //! The bound is one load and one store per sample; for 8 bits the table fits into vector registers.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 #[cfg(test)]
 mod tests;

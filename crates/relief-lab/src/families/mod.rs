@@ -3,11 +3,12 @@
 use crate::family::Family;
 
 pub mod copy;
+pub mod map;
 
 /// All families, in the order of the sources.
 #[must_use]
 pub fn all() -> Vec<Family> {
-    vec![copy::family()]
+    vec![copy::family(), map::family()]
 }
 
 /// The length of the parts that a variant on all threads deals out: two for each thread, whole lines of the caches.

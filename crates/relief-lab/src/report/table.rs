@@ -139,7 +139,10 @@ fn ladder(name: &str, case: &str, rows: &[&Row], cache: Option<u64>) -> String {
         let source = row.source.clone().unwrap_or_default();
         let Some(summary) = row.summary else {
             let blank = String::new;
-            let reason = row.verdict.reason().map_or(source, |reason| reason.replace('\n', " "));
+            let reason = row
+                .verdict
+                .reason()
+                .map_or(source, |reason| reason.replace('\n', " "));
             table.push(vec![
                 name,
                 row.verdict.word().to_owned(),

@@ -1,0 +1,185 @@
+//! Tables on a device.
+//!
+//! A table of 256 entries is kept in shared memory, an entry for each word, so that a look-up is one load and no shift;
+//! a unit looks up the 16 samples of a vector of words. Copies of the table for every lane would keep lanes from waiting
+//! for each other's banks, but filling them takes longer than waiting. A table of 65 536 entries exceeds shared memory:
+//! it is read from where it lies, and stays in the caches.
+
+use cubecl::prelude::*;
+use relief_raster::Depth;
+
+use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
+use crate::policy::{self, Space, Tuning};
+
+/// The layouts of [`map_with`].
+pub const SPACE: Space = Space {
+    units: &[64, 128, 256, 512, 1024],
+    items: &[1, 2, 4, 8, 16],
+    vectors: &[1, 2, 4],
+};
+
+/// The layout where no other was found.
+pub const DEFAULT: Tuning = Tuning {
+    units: 256,
+    items: 4,
+    vector: 4,
+};
+
+/// Writes `table[v]` for every sample v of the first `words` words of `source`, packed as everywhere; `table` holds its
+/// M + 1 entries packed the same way.
+///
+/// # Errors
+/// Where the device fails, and where a buffer does not hold `words` rounded up to a multiple of 4, or the table.
+pub fn map(
+    gpu: &Gpu,
+    depth: Depth,
+    table: &Buffer,
+    source: &Buffer,
+    out: &Buffer,
+    words: usize,
+) -> Result<(), DeviceError> {
+    let kernel = if depth == Depth::Eight {
+        "table u8"
+    } else {
+        "table u16"
+    };
+    let tuning = policy::tuning(gpu.report(), kernel, &SPACE, DEFAULT);
+    map_with(gpu, tuning, depth, table, source, out, words)
+}
+
+/// [`map`] with another layout.
+///
+/// # Errors
+/// As [`map`], and where the layout is not of [`SPACE`].
+pub fn map_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    depth: Depth,
+    table: &Buffer,
+    source: &Buffer,
+    out: &Buffer,
+    words: usize,
+) -> Result<(), DeviceError> {
+    if !SPACE.contains(tuning) {
+        return Err(gpu.unsupported(format!("the layout {tuning}")));
+    }
+    let padded = words.next_multiple_of(4);
+    let entries = if depth == Depth::Eight { 64 } else { 32_768 };
+    if source.words() < padded || out.words() < padded || table.words() < entries {
+        return Err(gpu.unsupported(format!("a table over {words} words of a shorter buffer")));
+    }
+    // Places past the end are counted too, up to a cube for each row of the grid.
+    let vectors = match u32::try_from(padded) {
+        Ok(0) => return Ok(()),
+        Ok(padded) if padded < 0xF000_0000 => padded / tuning.vector,
+        _ => return Err(gpu.unsupported(format!("{words} words at once"))),
+    };
+    let grid = cubes(gpu, vectors.div_ceil(tuning.units * tuning.items));
+    gpu.launch("table", &(tuning, depth), out, || {
+        on_client!(gpu, client => map_on(client, tuning, depth, [table, source, out], vectors, grid.clone()))
+    })
+}
+
+#[allow(unsafe_code)]
+fn map_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    tuning: Tuning,
+    depth: Depth,
+    [table, source, out]: [&Buffer; 3],
+    vectors: u32,
+    grid: CubeCount,
+) {
+    let width = tuning.vector as usize;
+    // SAFETY: places are compared with `vectors`, and both buffers hold as many; a sample is less than the number of
+    // the table's entries, which was checked.
+    unsafe {
+        let table = ArrayArg::from_raw_parts(table.handle(), table.words());
+        let source = ArrayArg::from_raw_parts(source.handle(), source.words() / width);
+        let out = ArrayArg::from_raw_parts(out.handle(), out.words() / width);
+        let (units, items) = (tuning.units, tuning.items);
+        let dim = CubeDim::new_1d(units);
+        match depth {
+            Depth::Eight => map_bytes::launch_unchecked::<R>(
+                client, grid, dim, width, table, source, out, vectors, units, items, width,
+            ),
+            Depth::Sixteen => map_halves::launch_unchecked::<R>(
+                client, grid, dim, width, table, source, out, vectors, units, items, width,
+            ),
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn map_bytes<N: Size>(
+    table: &Array<u32>,
+    source: &Array<Vector<u32, N>>,
+    out: &mut Array<Vector<u32, N>>,
+    count: u32,
+    #[comptime] units: u32,
+    #[comptime] items: u32,
+    #[comptime] width: usize,
+) {
+    let mut entries = SharedMemory::<u32>::new(256usize);
+    let mut word = UNIT_POS;
+    while word < 64u32 {
+        let packed = table[word as usize];
+        #[unroll]
+        for k in 0..4u32 {
+            entries[(word * 4u32 + k) as usize] = (packed >> comptime!(8 * k)) & 255u32;
+        }
+        word += units;
+    }
+    sync_cube();
+    let first = CUBE_POS as u32 * comptime!(units * items) + UNIT_POS;
+    #[unroll]
+    for k in 0..items {
+        let place = first + comptime!(k * units);
+        if place < count {
+            let samples = source[place as usize];
+            let mut result = Vector::<u32, N>::empty();
+            #[unroll]
+            for j in 0..width {
+                let word = samples[j];
+                result[j] = entries[(word & 255u32) as usize]
+                    | (entries[((word >> 8u32) & 255u32) as usize] << 8u32)
+                    | (entries[((word >> 16u32) & 255u32) as usize] << 16u32)
+                    | (entries[(word >> 24u32) as usize] << 24u32);
+            }
+            out[place as usize] = result;
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn map_halves<N: Size>(
+    table: &Array<u32>,
+    source: &Array<Vector<u32, N>>,
+    out: &mut Array<Vector<u32, N>>,
+    count: u32,
+    #[comptime] units: u32,
+    #[comptime] items: u32,
+    #[comptime] width: usize,
+) {
+    let first = CUBE_POS as u32 * comptime!(units * items) + UNIT_POS;
+    #[unroll]
+    for k in 0..items {
+        let place = first + comptime!(k * units);
+        if place < count {
+            let samples = source[place as usize];
+            let mut result = Vector::<u32, N>::empty();
+            #[unroll]
+            for j in 0..width {
+                let low = entry(table, samples[j] & 0xffffu32);
+                let high = entry(table, samples[j] >> 16u32);
+                result[j] = low | (high << 16u32);
+            }
+            out[place as usize] = result;
+        }
+    }
+}
+
+/// An entry of 16 bits.
+#[cube]
+fn entry(table: &Array<u32>, sample: u32) -> u32 {
+    (table[(sample >> 1u32) as usize] >> ((sample & 1u32) * 16u32)) & 0xffffu32
+}

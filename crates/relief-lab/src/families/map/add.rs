@@ -1,0 +1,195 @@
+//! Vector addition: c(i) = a(i) + b(i), f32.
+//!
+//! Least work: two words read, one written, one addition: memory binds by far. The source reached 0.02 to 0.03 GFLOPS,
+//! transfers included: the advice is not to move data for one addition.
+//!
+//! - `scalar`: an addition at a time.
+//! - `SSE2 or NEON`, `AVX2`, `AVX-512`: the same loop, vectorised for each.
+//! - `threads`: all threads, ordinary stores.
+//! - `production`: all threads; large results go past the caches.
+//! - devices: `scalar`, `pair`, `quad` a unit; `several quads`: production, with its layout tuned.
+
+use rayon::prelude::*;
+use relief_kernels::isa::{Isa, Level};
+use relief_kernels::map::cpu;
+use relief_kernels::versions;
+
+use super::super::part;
+use crate::array::{Array, Fill, Layout};
+use crate::family::{Failure, LENGTHS, Ladder, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work};
+
+pub(super) struct Add {
+    len: usize,
+}
+
+impl Problem for Add {
+    fn label(&self) -> String {
+        format!("{} f32", crate::quantity::count(self.len as u64))
+    }
+
+    fn elements(&self) -> u64 {
+        self.len as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        [1, 2]
+            .map(|seed| Array::filled(Layout::of::<f32>(self.len), fill, seed))
+            .into()
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![Layout::of::<f32>(self.len)]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let (a, b) = (inputs[0].slice::<f32>(), inputs[1].slice::<f32>());
+        for (i, c) in outputs[0].slice_mut::<f32>().iter_mut().enumerate() {
+            *c = a[i] + b[i];
+        }
+    }
+
+    fn work(&self) -> Work {
+        Work::bytes(8 * self.elements(), 4 * self.elements()).operations(Operation::F32Add, self.elements())
+    }
+}
+
+pub(super) fn ladder() -> Ladder<Add> {
+    #[allow(unused_mut)]
+    let mut variants = vec![
+        Variant::cpu("scalar", "an addition at a time", scalar),
+        Variant::cpu("SSE2 or NEON", "vectors that every machine has", |_, call| {
+            at(Level::Portable, call)
+        }),
+        #[cfg(target_arch = "x86_64")]
+        Variant::cpu("AVX2", "vectors of 32 bytes", |_, call| at(Level::Avx2, call)),
+        #[cfg(target_arch = "x86_64")]
+        Variant::cpu("AVX-512", "vectors of 64 bytes", |_, call| {
+            at(Level::Avx512, call)
+        }),
+        Variant::cpu("threads", "a part for each thread, ordinary stores", |_, call| {
+            parts(call, |a, b, c| add(Isa::best(), a, b, c))
+        }),
+        Variant::cpu(
+            "production",
+            "a part for each thread; large results go past the caches",
+            |_, call| parts(call, cpu::add),
+        )
+        .production(),
+    ];
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants());
+    Ladder {
+        name: "map/add",
+        about: "c(i) = a(i) + b(i), f32",
+        axis: None,
+        checks: || LENGTHS.map(|len| Add { len }).into(),
+        cases: |scale: Scale| {
+            scale
+                .sizes()
+                .into_iter()
+                .map(|n| Add { len: n as usize })
+                .collect()
+        },
+        huge: || vec![Add { len: (1 << 30) + 77 }],
+        variants,
+    }
+}
+
+versions! {
+    fn add(a: &[f32], b: &[f32], c: &mut [f32]) {
+        for ((a, b), c) in a.iter().zip(b).zip(c) {
+            *c = a + b;
+        }
+    }
+}
+
+fn scalar(_: &Add, call: OnCpu<'_>) -> Outcome {
+    let (a, b) = (call.inputs[0].slice::<f32>(), call.inputs[1].slice::<f32>());
+    for ((a, b), c) in a.iter().zip(b).zip(call.outputs[0].slice_mut::<f32>()) {
+        // What the compiler cannot see through it cannot vectorise.
+        *c = std::hint::black_box(*a) + b;
+    }
+    Ok(())
+}
+
+/// By the vectors of a level.
+fn at(level: Level, call: OnCpu<'_>) -> Outcome {
+    let isa =
+        Isa::at(level).ok_or_else(|| Failure::Unsupported(format!("the processor has no {level:?}")))?;
+    add(
+        isa,
+        call.inputs[0].slice(),
+        call.inputs[1].slice(),
+        call.outputs[0].slice_mut(),
+    );
+    Ok(())
+}
+
+fn parts(call: OnCpu<'_>, add: impl Fn(&[f32], &[f32], &mut [f32]) + Sync) -> Outcome {
+    let (a, b) = (call.inputs[0].slice::<f32>(), call.inputs[1].slice::<f32>());
+    let part = part(a.len());
+    let terms = a.par_chunks(part).zip(b.par_chunks(part));
+    let sums = call.outputs[0].slice_mut::<f32>().par_chunks_mut(part);
+    terms.zip(sums).for_each(|((a, b), c)| add(a, b, c));
+    Ok(())
+}
+
+#[cfg(feature = "gpu")]
+mod gpu {
+    use relief_kernels::map::gpu::{DEFAULT, SPACE, add_with};
+    use relief_kernels::policy::Tuning;
+
+    use super::Add;
+    use crate::family::{OnGpu, Variant};
+
+    pub(super) fn variants() -> Vec<Variant<Add>> {
+        let plain = |name, idea, vector| {
+            let tuning = Tuning {
+                units: 256,
+                items: 1,
+                vector,
+            };
+            Variant::gpu(name, idea, move |problem: &Add, call: OnGpu<'_>| {
+                let OnGpu {
+                    gpu, inputs, outputs, ..
+                } = call;
+                Ok(add_with(
+                    gpu,
+                    tuning,
+                    &inputs[0],
+                    &inputs[1],
+                    &outputs[0],
+                    problem.len,
+                )?)
+            })
+        };
+        vec![
+            plain("scalar", "a sum for each unit", 1).source("0.02–0.03 GFLOPS, transfers included"),
+            plain("pair", "two sums for each unit", 2),
+            plain("quad", "four sums for each unit", 4),
+            Variant::gpu(
+                "several quads",
+                "a unit loads several vectors before it stores one",
+                |problem: &Add, call| {
+                    let OnGpu {
+                        gpu,
+                        inputs,
+                        outputs,
+                        tuning,
+                        ..
+                    } = call;
+                    Ok(add_with(
+                        gpu,
+                        tuning,
+                        &inputs[0],
+                        &inputs[1],
+                        &outputs[0],
+                        problem.len,
+                    )?)
+                },
+            )
+            .tuned("map add", SPACE, DEFAULT)
+            .production(),
+        ]
+    }
+}

@@ -1,0 +1,259 @@
+//! Picture scale: every pixel of a picture doubled, f32: the first kernel of the course.
+//!
+//! Least work: a word read, a word written, a multiplication. The source's picture has 62 × 76 pixels and is cut into
+//! blocks of 16 × 16, so that blocks at its edges hang over: their units check the border, and some planes diverge.
+//!
+//! - CPU: `plain`, `threads`, `production` (large results go past the caches).
+//! - devices: `blocks 16 × 16`: a pixel for each unit, the course's; `rows`: cubes as wide as 256 pixels of a row;
+//!   `flat`: a picture is one run of pixels; `several quads`: production, flat vectors, with its layout tuned.
+
+use rayon::prelude::*;
+use relief_kernels::map::cpu;
+
+use super::super::part;
+use crate::array::{Array, Fill, Layout};
+use crate::family::{Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
+
+pub(super) struct Picture {
+    width: usize,
+    height: usize,
+}
+
+const FACTOR: f32 = 2.0;
+
+impl Problem for Picture {
+    fn label(&self) -> String {
+        format!("{} × {} f32", self.width, self.height)
+    }
+
+    fn elements(&self) -> u64 {
+        (self.width * self.height) as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        vec![Array::filled(
+            Layout::of::<f32>(self.width * self.height),
+            fill,
+            1,
+        )]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![Layout::of::<f32>(self.width * self.height)]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        for y in 0..self.height {
+            for x in 0..self.width {
+                let i = y * self.width + x;
+                outputs[0].slice_mut::<f32>()[i] = FACTOR * inputs[0].slice::<f32>()[i];
+            }
+        }
+    }
+
+    fn work(&self) -> Work {
+        Work::bytes(4 * self.elements(), 4 * self.elements())
+    }
+}
+
+pub(super) fn ladder() -> Ladder<Picture> {
+    #[allow(unused_mut)]
+    let mut variants = vec![
+        Variant::cpu(
+            "plain",
+            "one after the other, as the compiler likes it",
+            |_: &Picture, call: OnCpu<'_>| {
+                let values = call.inputs[0].slice::<f32>();
+                for (value, out) in values.iter().zip(call.outputs[0].slice_mut::<f32>()) {
+                    *out = FACTOR * value;
+                }
+                Ok(())
+            },
+        ),
+        Variant::cpu("threads", "a part for each thread, ordinary stores", |_, call| {
+            parts(call, |values, out| {
+                values
+                    .iter()
+                    .zip(out)
+                    .for_each(|(value, out)| *out = FACTOR * value)
+            })
+        }),
+        Variant::cpu(
+            "production",
+            "a part for each thread; large results go past the caches",
+            |_, call| parts(call, |values, out| cpu::scale(values, FACTOR, out)),
+        )
+        .production(),
+    ];
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants());
+    Ladder {
+        name: "map/scale",
+        about: "every pixel doubled, f32",
+        axis: None,
+        checks: || {
+            let sizes = [
+                (0, 0),
+                (1, 1),
+                (5, 3),
+                (17, 33),
+                (62, 76),
+                (1, 300),
+                (300, 1),
+                (256, 16),
+            ];
+            sizes.map(|(width, height)| Picture { width, height }).into()
+        },
+        cases,
+        huge: || {
+            vec![Picture {
+                width: 32_768,
+                height: 32_769,
+            }]
+        },
+        variants,
+    }
+}
+
+fn cases(scale: Scale) -> Vec<Picture> {
+    let source = Picture {
+        width: 62,
+        height: 76,
+    };
+    let square = |size: u64| {
+        let side = size.isqrt() as usize;
+        Picture {
+            width: side,
+            height: side,
+        }
+    };
+    let squares = scale.sizes().into_iter().map(square);
+    match scale.size {
+        Some(_) => squares.collect(),
+        None => std::iter::once(source).chain(squares).collect(),
+    }
+}
+
+fn parts(call: OnCpu<'_>, scale: impl Fn(&[f32], &mut [f32]) + Sync) -> Outcome {
+    let values = call.inputs[0].slice::<f32>();
+    let part = part(values.len());
+    let outputs = call.outputs[0].slice_mut::<f32>().par_chunks_mut(part);
+    values
+        .par_chunks(part)
+        .zip(outputs)
+        .for_each(|(values, out)| scale(values, out));
+    Ok(())
+}
+
+#[cfg(feature = "gpu")]
+mod gpu {
+    #![allow(unsafe_code)]
+
+    use cubecl::prelude::*;
+    use relief_kernels::device::on_client;
+    use relief_kernels::map::gpu::{DEFAULT, SPACE, scale_with};
+    use relief_kernels::policy::Tuning;
+
+    use super::{FACTOR, Picture};
+    use crate::family::{Failure, OnGpu, Outcome, Variant};
+
+    pub(super) fn variants() -> Vec<Variant<Picture>> {
+        vec![
+            Variant::gpu(
+                "blocks 16 × 16",
+                "a pixel for each unit of a square cube",
+                |picture, call| blocks(picture, &call, (16, 16)),
+            ),
+            Variant::gpu(
+                "rows",
+                "a pixel for each unit of a cube along a row",
+                |picture, call| blocks(picture, &call, (256, 1)),
+            ),
+            Variant::gpu(
+                "flat",
+                "a picture is one run of pixels",
+                |picture: &Picture, call| {
+                    let tuning = Tuning {
+                        units: 256,
+                        items: 1,
+                        vector: 1,
+                    };
+                    flat(picture, call, tuning)
+                },
+            ),
+            Variant::gpu(
+                "several quads",
+                "flat vectors, several for each unit",
+                |picture: &Picture, call| {
+                    let tuning = call.tuning;
+                    flat(picture, call, tuning)
+                },
+            )
+            .tuned("map scale", SPACE, DEFAULT)
+            .production(),
+        ]
+    }
+
+    fn flat(picture: &Picture, call: OnGpu<'_>, tuning: Tuning) -> Outcome {
+        let count = picture.width * picture.height;
+        Ok(scale_with(
+            call.gpu,
+            tuning,
+            &call.inputs[0],
+            FACTOR,
+            &call.outputs[0],
+            count,
+        )?)
+    }
+
+    fn blocks(picture: &Picture, call: &OnGpu<'_>, (width, height): (u32, u32)) -> Outcome {
+        let cubes = (
+            (picture.width as u32).div_ceil(width),
+            (picture.height as u32).div_ceil(height),
+        );
+        if cubes.0 == 0 || cubes.1 == 0 {
+            return Ok(());
+        }
+        if cubes.1 > call.gpu.report().cubes.min(65_535) || cubes.0 > 65_535 {
+            return Err(Failure::Unsupported(format!("{} rows of cubes", cubes.1)));
+        }
+        call.gpu.launch(
+            "scale blocks",
+            &(width, height),
+            &call.outputs[0],
+            || on_client!(call.gpu, client => launch_on(client, picture, call, (width, height), cubes)),
+        )?;
+        Ok(())
+    }
+
+    fn launch_on<R: Runtime>(
+        client: &ComputeClient<R>,
+        picture: &Picture,
+        call: &OnGpu<'_>,
+        (width, height): (u32, u32),
+        cubes: (u32, u32),
+    ) {
+        let (values, out) = (&call.inputs[0], &call.outputs[0]);
+        // SAFETY: columns and rows are compared with the picture's, and both buffers hold it.
+        unsafe {
+            scale_pixels::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(cubes.0, cubes.1, 1),
+                CubeDim::new_2d(width, height),
+                ArrayArg::from_raw_parts(values.handle(), values.words()),
+                ArrayArg::from_raw_parts(out.handle(), out.words()),
+                picture.width as u32,
+                picture.height as u32,
+                FACTOR,
+            );
+        }
+    }
+
+    #[cube(launch_unchecked)]
+    fn scale_pixels(values: &Array<f32>, out: &mut Array<f32>, width: u32, height: u32, factor: f32) {
+        if ABSOLUTE_POS_X < width && ABSOLUTE_POS_Y < height {
+            let place = (ABSOLUTE_POS_Y * width + ABSOLUTE_POS_X) as usize;
+            out[place] = factor * values[place];
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Table: every sample replaced by its entry in a table, u8 (256 entries) and u16 (65 536).
+//!
+//! Least work: a sample read, a sample written, a look-up. A table of bytes fits into vector registers of a CPU and into
+//! shared memory of a device; one of 65 536 entries lies in caches at best.
+//!
+//! - CPU: `plain`, a sample at a time; `one thread`: register permutes for bytes; `threads`; `production`: all threads.
+//! - devices: `memory scalar`, `memory quad`: the table where it lies; `shared scalar`: its entries in shared memory;
+//!   `shared packed`: four entries to a word of shared memory; production is `shared` for bytes and `memory` for words of
+//!   16 bits, several vectors for each unit, with its layout tuned.
+
+use rayon::prelude::*;
+use relief_kernels::table::cpu;
+use relief_raster::{Sample, View, ViewMut};
+
+use super::super::part;
+use crate::array::{Array, Element, Fill, Layout, mix};
+use crate::family::{LENGTHS, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
+
+/// Samples of type `S`, and a table for them.
+pub(super) struct Lookup<S> {
+    len: usize,
+    sample: std::marker::PhantomData<S>,
+}
+
+impl<S> Lookup<S> {
+    const fn new(len: usize) -> Self {
+        Self {
+            len,
+            sample: std::marker::PhantomData,
+        }
+    }
+}
+
+impl<S: Sample + Element> Problem for Lookup<S> {
+    fn label(&self) -> String {
+        format!("{} u{}", crate::quantity::count(self.len as u64), S::DEPTH.bits())
+    }
+
+    fn elements(&self) -> u64 {
+        self.len as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        let table = Array::from_fn(usize::from(S::MAX.to_u16()) + 1, |v| {
+            S::from_u16(mix(7, v as u64) as u16 & S::MAX.to_u16())
+        });
+        vec![Array::filled(Layout::of::<S>(self.len), fill, 1), table]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![Layout::of::<S>(self.len)]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let (samples, table) = (inputs[0].slice::<S>(), inputs[1].slice::<S>());
+        for (i, out) in outputs[0].slice_mut::<S>().iter_mut().enumerate() {
+            *out = table[usize::from(samples[i].to_u16())];
+        }
+    }
+
+    fn work(&self) -> Work {
+        let bytes = (self.len * size_of::<S>()) as u64;
+        Work::bytes(bytes, bytes)
+    }
+}
+
+pub(super) fn eight() -> Ladder<Lookup<u8>> {
+    Ladder {
+        name: "map/table-u8",
+        about: "out(i) = table(in(i)), bytes",
+        axis: None,
+        checks: || LENGTHS.map(Lookup::new).into(),
+        cases: |scale: Scale| {
+            scale
+                .sizes()
+                .into_iter()
+                .map(|n| Lookup::new(n as usize))
+                .collect()
+        },
+        huge: || vec![Lookup::new((1 << 32) + 77)],
+        variants: variants(),
+    }
+}
+
+pub(super) fn sixteen() -> Ladder<Lookup<u16>> {
+    Ladder {
+        name: "map/table-u16",
+        about: "out(i) = table(in(i)), words of 16 bits",
+        axis: None,
+        checks: || LENGTHS.map(Lookup::new).into(),
+        cases: |scale: Scale| {
+            scale
+                .sizes()
+                .into_iter()
+                .map(|n| Lookup::new(n as usize))
+                .collect()
+        },
+        huge: || vec![Lookup::new((1 << 31) + 77)],
+        variants: variants(),
+    }
+}
+
+fn variants<S: Sample + Element>() -> Vec<Variant<Lookup<S>>> {
+    #[allow(unused_mut)]
+    let mut variants = vec![
+        Variant::cpu("plain", "a sample at a time", |_: &Lookup<S>, call: OnCpu<'_>| {
+            let table = call.inputs[1].slice::<S>();
+            look_up(table, call.inputs[0].slice(), call.outputs[0].slice_mut());
+            Ok(())
+        }),
+        Variant::cpu("one thread", "register permutes for bytes", |_, call| {
+            let (samples, table) = (call.inputs[0].slice::<S>(), call.inputs[1].slice::<S>());
+            map(table, samples, call.outputs[0].slice_mut());
+            Ok(())
+        }),
+        Variant::cpu(
+            "threads",
+            "a sample at a time, a part for each thread",
+            |_, call| parts(call, look_up::<S>),
+        ),
+        Variant::cpu(
+            "production",
+            "register permutes for bytes, a part for each thread",
+            |_, call| parts(call, map::<S>),
+        )
+        .production(),
+    ];
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants(S::DEPTH));
+    variants
+}
+
+fn look_up<S: Sample>(table: &[S], samples: &[S], out: &mut [S]) {
+    for (sample, out) in samples.iter().zip(out) {
+        *out = table[usize::from(sample.to_u16())];
+    }
+}
+
+fn map<S: Sample>(table: &[S], samples: &[S], out: &mut [S]) {
+    let len = samples.len();
+    cpu::map(
+        table,
+        View::new(samples, len, 1, len),
+        ViewMut::new(out, len, 1, len),
+    );
+}
+
+fn parts<S: Sample + Element>(call: OnCpu<'_>, map: impl Fn(&[S], &[S], &mut [S]) + Sync) -> Outcome {
+    let (samples, table) = (call.inputs[0].slice::<S>(), call.inputs[1].slice::<S>());
+    let part = part(samples.len());
+    let outputs = call.outputs[0].slice_mut::<S>().par_chunks_mut(part);
+    samples
+        .par_chunks(part)
+        .zip(outputs)
+        .for_each(|(samples, out)| map(table, samples, out));
+    Ok(())
+}
+
+#[cfg(feature = "gpu")]
+mod gpu {
+    #![allow(unsafe_code)]
+
+    use cubecl::prelude::*;
+    use relief_kernels::device::{cubes, on_client};
+    use relief_kernels::table::gpu::{DEFAULT, SPACE, map_with};
+    use relief_raster::{Depth, Sample};
+
+    use super::Lookup;
+    use crate::family::{OnGpu, Outcome, Variant};
+
+    pub(super) fn variants<S: Sample>(depth: Depth) -> Vec<Variant<Lookup<S>>> {
+        let own = |name, idea, place, vector| {
+            Variant::gpu(name, idea, move |problem: &Lookup<S>, call: OnGpu<'_>| {
+                run(problem, &call, depth, place, vector)
+            })
+        };
+        let mut variants = vec![
+            own(
+                "memory scalar",
+                "the table where it lies, a word for each unit",
+                Place::Memory,
+                1,
+            ),
+            own(
+                "memory quad",
+                "the table where it lies, four words for each unit",
+                Place::Memory,
+                4,
+            ),
+        ];
+        if depth == Depth::Eight {
+            variants.push(own(
+                "shared scalar",
+                "an entry for each shared word, a word for each unit",
+                Place::Shared,
+                1,
+            ));
+            variants.push(own(
+                "shared quad",
+                "an entry for each shared word, four words for each unit",
+                Place::Shared,
+                4,
+            ));
+            variants.push(own(
+                "shared packed",
+                "four entries for each shared word, four words for each unit",
+                Place::Packed,
+                4,
+            ));
+        }
+        let (kernel, idea) = match depth {
+            Depth::Eight => (
+                "table u8",
+                "an entry for each shared word, several vectors for each unit",
+            ),
+            Depth::Sixteen => (
+                "table u16",
+                "the table where it lies, several vectors for each unit",
+            ),
+        };
+        let production = Variant::gpu(
+            "several quads",
+            idea,
+            move |problem: &Lookup<S>, call: OnGpu<'_>| {
+                let OnGpu {
+                    gpu,
+                    inputs,
+                    outputs,
+                    tuning,
+                    ..
+                } = call;
+                let words = (problem.len * size_of::<S>()).div_ceil(4);
+                Ok(map_with(
+                    gpu,
+                    tuning,
+                    depth,
+                    &inputs[1],
+                    &inputs[0],
+                    &outputs[0],
+                    words,
+                )?)
+            },
+        );
+        variants.push(production.tuned(kernel, SPACE, DEFAULT).production());
+        variants
+    }
+
+    /// Where a unit looks entries up.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    enum Place {
+        Memory,
+        Shared,
+        Packed,
+    }
+
+    const UNITS: u32 = 256;
+
+    fn run<S: Sample>(
+        problem: &Lookup<S>,
+        call: &OnGpu<'_>,
+        depth: Depth,
+        place: Place,
+        vector: u32,
+    ) -> Outcome {
+        let words = (problem.len * size_of::<S>()).div_ceil(16) as u32 * 4;
+        if words == 0 {
+            return Ok(());
+        }
+        let count = words / vector;
+        let grid = cubes(call.gpu, count.div_ceil(UNITS));
+        let shape = (depth.bits(), place);
+        call.gpu.launch(
+            "table ladder",
+            &(shape, vector),
+            &call.outputs[0],
+            || on_client!(call.gpu, client => launch_on(client, call, shape, vector, count, grid.clone())),
+        )?;
+        Ok(())
+    }
+
+    fn launch_on<R: Runtime>(
+        client: &ComputeClient<R>,
+        call: &OnGpu<'_>,
+        (bits, place): (u32, Place),
+        vector: u32,
+        count: u32,
+        grid: CubeCount,
+    ) {
+        let (source, table, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+        let width = vector as usize;
+        // SAFETY: places are compared with `count`, and both buffers hold as many vectors; the table has an entry for
+        // every sample.
+        unsafe {
+            look_up::launch_unchecked::<R>(
+                client,
+                grid,
+                CubeDim::new_1d(UNITS),
+                width,
+                ArrayArg::from_raw_parts(table.handle(), table.words()),
+                ArrayArg::from_raw_parts(source.handle(), source.words() / width),
+                ArrayArg::from_raw_parts(out.handle(), out.words() / width),
+                count,
+                bits,
+                place,
+                width,
+            );
+        }
+    }
+
+    #[cube(launch_unchecked)]
+    fn look_up<N: Size>(
+        table: &Array<u32>,
+        source: &Array<Vector<u32, N>>,
+        out: &mut Array<Vector<u32, N>>,
+        count: u32,
+        #[comptime] bits: u32,
+        #[comptime] place: Place,
+        #[comptime] width: usize,
+    ) {
+        let mut shared = SharedMemory::<u32>::new(256usize);
+        if comptime!(place != Place::Memory) {
+            if UNIT_POS < 64u32 {
+                let packed = table[UNIT_POS as usize];
+                if comptime!(place == Place::Packed) {
+                    shared[UNIT_POS as usize] = packed;
+                } else {
+                    #[unroll]
+                    for k in 0..4u32 {
+                        shared[(UNIT_POS * 4u32 + k) as usize] = (packed >> comptime!(8 * k)) & 255u32;
+                    }
+                }
+            }
+            sync_cube();
+        }
+        let unit = ABSOLUTE_POS as u32;
+        if unit < count {
+            let samples = source[unit as usize];
+            let mut result = Vector::<u32, N>::empty();
+            #[unroll]
+            for j in 0..width {
+                let mut word = 0u32;
+                #[unroll]
+                for k in 0..comptime!(32 / bits) {
+                    let sample = (samples[j] >> comptime!(k * bits)) & comptime!(mask(bits));
+                    let entry = entry(table, &shared, sample, bits, place);
+                    word |= entry << comptime!(k * bits);
+                }
+                result[j] = word;
+            }
+            out[unit as usize] = result;
+        }
+    }
+
+    /// The entry of a sample, from wherever entries are looked up.
+    #[cube]
+    fn entry(
+        table: &Array<u32>,
+        shared: &SharedMemory<u32>,
+        sample: u32,
+        #[comptime] bits: u32,
+        #[comptime] place: Place,
+    ) -> u32 {
+        match place {
+            Place::Memory => packed(table[(sample / comptime!(32 / bits)) as usize], sample, bits),
+            Place::Packed => packed(shared[(sample / comptime!(32 / bits)) as usize], sample, bits),
+            Place::Shared => shared[sample as usize],
+        }
+    }
+
+    /// The entry of a sample in the word that holds it.
+    #[cube]
+    fn packed(word: u32, sample: u32, #[comptime] bits: u32) -> u32 {
+        (word >> ((sample % comptime!(32 / bits)) * bits)) & comptime!(mask(bits))
+    }
+
+    const fn mask(bits: u32) -> u32 {
+        u32::MAX >> (32 - bits)
+    }
+}
