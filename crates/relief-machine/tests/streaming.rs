@@ -1,16 +1,20 @@
 //! Sender and receiver in one process, over real sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::time::Duration;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use relief_engine::{Cancel, Raster, Rect, SamplesMut};
-use relief_machine::message::Job;
+use relief_machine::frame::{self, Header, Kind};
+use relief_machine::message::{Accept, Activity, Code, Hello, Job, Message, Refusal, Status, Welcome};
 use relief_machine::{
     Address, Control, Cut, Error, Input, Machine, Manifest, Pace, Received, Receiver, ReceiverOptions,
     Record, Secret, SenderOptions, Sent, send,
 };
 use relief_raster::Depth;
-use relief_scan::{Block, Lines, Program, Scan, Tables, Windows};
+use relief_scan::{Bits, Block, Halftone, Lines, Packing, Program, Scan, Tables, Windows};
 
 /// A raster that is a function of its coordinates.
 struct Mixed {
@@ -540,54 +544,22 @@ fn a_job_of_many_terabytes_is_taken_up_where_it_stood_without_computing_what_cam
 
 #[test]
 fn a_frame_out_of_order_ends_the_connection_and_executes_nothing_twice() {
-    use relief_machine::frame::{self, Header, Kind};
-    use relief_machine::message::{Accept, Code, Hello, Message, Refusal};
-
     let raster = Mixed {
         width: 10,
         height: 50,
     };
     let program = program(&Scan::default(), &raster);
     let receiver = Receiver::bind(&local(), options(None, Machine::default())).unwrap();
-    let address = receiver.address().to_string();
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run().unwrap());
         let _stop = Stop(&receiver);
-        let mut socket = std::net::TcpStream::connect(address.trim_start_matches("tcp://")).unwrap();
-        let mut write = |kind, sequence, count, payload: &[u8]| {
-            frame::write(
-                &mut socket,
-                &Header::new(kind, sequence, count, payload),
-                &[payload],
-            )
-            .unwrap();
-        };
-        write(
-            Kind::Hello,
-            0,
-            0,
-            &Hello {
-                version: 1,
-                nonce: [0; 32],
-            }
-            .encode(),
-        );
-        write(Kind::Job, 0, 0, &job(&program, 9).encode());
+        let mut stranger = Stranger::new(&receiver);
+        stranger.hello();
+        stranger.say(Kind::Job, 0, 0, &job(&program, 9).encode());
         // Lines 5 to 9 before lines 0 to 4.
-        write(Kind::Lines, 5, 5, &[0; 50]);
-        write(Kind::Lines, 0, 5, &[0; 50]);
-        let (mut payload, mut refusal) = (Vec::new(), None);
-        while let Ok(Some(header)) = frame::read(&mut socket, &mut payload) {
-            if header.kind == Kind::Accept {
-                assert_eq!(Accept::decode(&payload).unwrap().next, 0);
-            }
-            if header.kind == Kind::Error {
-                refusal = Refusal::decode(&payload);
-                break;
-            }
-        }
-        assert_eq!(refusal.unwrap().code, Code::Sequence);
-        drop(socket);
+        stranger.say(Kind::Lines, 5, 5, &[0; 50]);
+        stranger.say(Kind::Lines, 0, 5, &[0; 50]);
+        assert_eq!(stranger.refusal(), Some(Code::Sequence));
         let sender = quick(receiver.address());
         let sent = send(
             &program,
@@ -601,4 +573,460 @@ fn a_frame_out_of_order_ends_the_connection_and_executes_nothing_twice() {
         .unwrap();
         assert_eq!((sent.executed, received.join().unwrap().executed), (50, 50));
     });
+}
+
+#[test]
+fn error_diffusion_is_taken_up_without_the_lines_before() {
+    /// Counts the rows that are read.
+    struct Counted(Mixed, AtomicU64);
+    impl Windows for Counted {
+        fn raster(&self) -> Raster {
+            self.0.raster()
+        }
+        fn read(
+            &self,
+            window: Rect,
+            out: SamplesMut<'_>,
+            cancel: &Cancel,
+        ) -> Result<(), relief_engine::Error> {
+            self.1.fetch_add(window.height(), Ordering::Relaxed);
+            self.0.read(window, out, cancel)
+        }
+    }
+    let scan = Scan {
+        halftone: Some(Halftone::FloydSteinberg),
+        packing: Packing {
+            bits: Bits::One,
+            ..Packing::default()
+        },
+        ..Scan::default()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (output, path) = (folder.path().join("executed"), folder.path().join("job.json"));
+    let size = Mixed {
+        width: 20_000,
+        height: 3_000,
+    };
+    let raster = Counted(size, AtomicU64::new(0));
+    let program = program(&scan, &raster.0);
+    let machine = Machine {
+        pace: Pace::Lines(1_500.0),
+        buffer: 100_000,
+        largest: 12_500,
+        ..Machine::default()
+    };
+    let receiver = Receiver::bind(&local(), options(Some(output.clone()), machine)).unwrap();
+    let job = job(&program, 1);
+    let sender = SenderOptions {
+        look_ahead: 500_000,
+        high_water: 25_000,
+        ..quick(receiver.address())
+    };
+    std::thread::scope(|scope| {
+        let received = scope.spawn(|| receiver.run().unwrap());
+        let _stop = Stop(&receiver);
+        let mut record = Record::begin(&path, manifest(&program, &job, receiver.address())).unwrap();
+        let control = Control::new(&Cancel::new());
+        let run = |record: &mut Record, control: &Control, until: u64| {
+            send(
+                &program,
+                &raster,
+                job,
+                &sender,
+                Some(record),
+                control,
+                &mut |progress| {
+                    if progress.executed > until {
+                        control.abort();
+                    }
+                },
+            )
+        };
+        assert!(matches!(
+            run(&mut record, &control, 2_000),
+            Err(Error::Stopped { .. })
+        ));
+        drop(record);
+        let mut record = Record::resume(&path).unwrap();
+        let executed = record.manifest().executed;
+        let before = raster.1.load(Ordering::Relaxed);
+        run(&mut record, &Control::default(), u64::MAX).unwrap();
+        let read = raster.1.load(Ordering::Relaxed) - before;
+        // A quarter of the look-ahead and a group of the manifest are made again, not the two thousand lines before.
+        assert!(
+            read < 3_000 - executed + 600,
+            "{read} lines were read after {executed}"
+        );
+        received.join().unwrap();
+    });
+    assert!(std::fs::read(output).unwrap() == all(&program, &raster.0));
+}
+
+/// A sender that says what it likes.
+struct Stranger(TcpStream);
+
+impl Stranger {
+    fn new(receiver: &Receiver) -> Self {
+        let address = receiver.address().to_string();
+        Self(TcpStream::connect(address.trim_start_matches("tcp://")).unwrap())
+    }
+
+    fn say(&mut self, kind: Kind, sequence: u64, count: u32, payload: &[u8]) {
+        let header = Header::new(kind, sequence, count, payload);
+        frame::write(&mut self.0, &header, &[payload]).unwrap();
+    }
+
+    fn hello(&mut self) {
+        let (version, nonce) = (1, [0; 32]);
+        self.say(Kind::Hello, 0, 0, &Hello { version, nonce }.encode());
+    }
+
+    /// The code of the error that it is told, if it is told any before the connection ends.
+    fn refusal(mut self) -> Option<Code> {
+        let mut payload = Vec::new();
+        while let Ok(Some(header)) = frame::read(&mut self.0, &mut payload) {
+            if header.kind == Kind::Error {
+                return Some(Refusal::decode(&payload).unwrap().code);
+            }
+        }
+        None
+    }
+}
+
+/// Runs a receiver while strangers do what they do, then a job to its end.
+fn with_strangers(machine: Machine, strangers: impl FnOnce(&Receiver, &Program)) {
+    let raster = Mixed {
+        width: 10,
+        height: 50,
+    };
+    let program = program(&Scan::default(), &raster);
+    let with = ReceiverOptions {
+        silence: Duration::from_millis(300),
+        ..options(None, machine)
+    };
+    let receiver = Receiver::bind(&local(), with).unwrap();
+    std::thread::scope(|scope| {
+        let received = scope.spawn(|| receiver.run().unwrap());
+        let _stop = Stop(&receiver);
+        strangers(&receiver, &program);
+        let sender = quick(receiver.address());
+        send(
+            &program,
+            &raster,
+            job(&program, 9),
+            &sender,
+            None,
+            &Control::default(),
+            &mut |_| (),
+        )
+        .unwrap();
+        assert_eq!(received.join().unwrap().executed, 50);
+    });
+}
+
+#[test]
+fn a_stranger_who_sends_byte_after_byte_does_not_hold_the_machine() {
+    with_strangers(Machine::default(), |receiver, _| {
+        // As many as there are places, each with a byte in time before every end of patience.
+        let mut strangers: Vec<TcpStream> = (0..16).map(|_| Stranger::new(receiver).0).collect();
+        let start = Instant::now();
+        while !strangers.is_empty() {
+            assert!(
+                start.elapsed() < Duration::from_secs(20),
+                "{} are still served",
+                strangers.len()
+            );
+            strangers.retain_mut(|stranger| {
+                stranger
+                    .set_read_timeout(Some(Duration::from_millis(10)))
+                    .unwrap();
+                let gone =
+                    matches!(stranger.read(&mut [0; 256]), Ok(0)) || stranger.write_all(&[0x52]).is_err();
+                !gone
+            });
+        }
+    });
+}
+
+#[test]
+fn lines_before_a_job_are_refused_before_they_are_read() {
+    with_strangers(Machine::default(), |receiver, _| {
+        let mut stranger = Stranger::new(receiver);
+        // Only the header: nobody waits for 16 MiB.
+        let header = Header {
+            kind: Kind::Lines,
+            sequence: 0,
+            length: 1 << 24,
+            count: 1,
+            checksum: 0,
+        };
+        stranger.0.write_all(&header.encode()).unwrap();
+        assert_eq!(stranger.refusal(), Some(Code::Malformed));
+    });
+}
+
+#[test]
+fn frames_larger_than_agreed_and_jobs_that_contradict_themselves_are_refused() {
+    let machine = Machine {
+        largest: 100,
+        ..Machine::default()
+    };
+    with_strangers(machine, |receiver, program| {
+        let mut stranger = Stranger::new(receiver);
+        stranger.hello();
+        stranger.say(Kind::Job, 0, 0, &job(program, 9).encode());
+        stranger.say(Kind::Lines, 0, 11, &[0; 110]);
+        assert_eq!(stranger.refusal(), Some(Code::Credit));
+        for wrong in [
+            Job {
+                line_bytes: 11,
+                ..job(program, 9)
+            },
+            Job {
+                channels: 3,
+                ..job(program, 9)
+            },
+            Job {
+                passes: 7,
+                ..job(program, 9)
+            },
+            Job {
+                samples: u64::MAX,
+                ..job(program, 9)
+            },
+        ] {
+            let mut stranger = Stranger::new(receiver);
+            stranger.hello();
+            stranger.say(Kind::Job, 0, 0, &wrong.encode());
+            assert_eq!(stranger.refusal(), Some(Code::Malformed), "{wrong:?}");
+        }
+        let mut stranger = Stranger::new(receiver);
+        stranger.hello();
+        let width = 11;
+        stranger.say(
+            Kind::Job,
+            0,
+            0,
+            &Job {
+                width,
+                ..job(program, 9)
+            }
+            .encode(),
+        );
+        assert_eq!(stranger.refusal(), Some(Code::OtherJob));
+    });
+}
+
+/// A machine that answers as it is told: `answer` gets what is left to say after the greeting.
+fn with_machine<T: Send>(
+    accept: Accept,
+    answer: impl FnOnce(TcpStream) + Send,
+    sender: impl FnOnce(&Address) -> T,
+) -> T {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address: Address = format!("tcp://{}", listener.local_addr().unwrap())
+        .parse()
+        .unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (mut socket, _) = listener.accept().unwrap();
+            let mut payload = Vec::new();
+            let say = |socket: &mut TcpStream, kind, payload: &[u8]| {
+                frame::write(socket, &Header::new(kind, 0, 0, payload), &[payload]).unwrap();
+            };
+            frame::read(&mut socket, &mut payload).unwrap();
+            let (version, secret, nonce, proof) = (1, false, [0; 32], [0; 32]);
+            let welcome = Welcome {
+                version,
+                secret,
+                nonce,
+                proof,
+            };
+            say(&mut socket, Kind::Welcome, &welcome.encode());
+            frame::read(&mut socket, &mut payload).unwrap();
+            say(&mut socket, Kind::Accept, &accept.encode());
+            answer(socket);
+        });
+        sender(&address)
+    })
+}
+
+const ACCEPT: Accept = Accept {
+    executed: 0,
+    next: 0,
+    credit: 1 << 20,
+    largest: 1 << 20,
+    silence: 1_000,
+};
+
+#[test]
+fn a_machine_that_contradicts_itself_ends_the_job_and_nothing_hangs() {
+    let raster = Mixed {
+        width: 10,
+        height: 50,
+    };
+    let program = program(&Scan::default(), &raster);
+    let error_of = |accept: Accept, answer: fn(TcpStream)| {
+        with_machine(accept, answer, |address| {
+            let sender = quick(address);
+            let sent = send(
+                &program,
+                &raster,
+                job(&program, 9),
+                &sender,
+                None,
+                &Control::default(),
+                &mut |_| (),
+            );
+            sent.unwrap_err()
+        })
+    };
+    fn tell(mut socket: TcpStream, status: &Status) {
+        let payload = status.encode();
+        frame::write(
+            &mut socket,
+            &Header::new(Kind::Status, 0, 0, &payload),
+            &[&payload],
+        )
+        .unwrap();
+        // Until the sender has closed the connection.
+        let _ = std::io::copy(&mut socket, &mut std::io::sink());
+    }
+    let beyond = error_of(Accept { next: 51, ..ACCEPT }, |_| ());
+    assert!(matches!(beyond, Error::Contradiction { .. }), "{beyond}");
+    let narrow = error_of(Accept { largest: 9, ..ACCEPT }, |_| ());
+    assert!(matches!(narrow, Error::Line { limit: 9, .. }), "{narrow}");
+    let before = error_of(
+        Accept {
+            executed: 50,
+            next: 50,
+            ..ACCEPT
+        },
+        |_| (),
+    );
+    assert!(matches!(before, Error::ExecutedBefore { lines: 50 }), "{before}");
+    let aborted = error_of(ACCEPT, |socket| {
+        tell(
+            socket,
+            &Status {
+                executed: 0,
+                received: 0,
+                credit: 0,
+                buffered: 0,
+                underruns: 0,
+                activity: Activity::Aborted,
+            },
+        );
+    });
+    assert!(
+        matches!(
+            aborted,
+            Error::Refused {
+                code: Code::Aborted,
+                ..
+            }
+        ),
+        "{aborted}"
+    );
+    let unsent = error_of(ACCEPT, |socket| {
+        tell(
+            socket,
+            &Status {
+                executed: 51,
+                received: 51,
+                credit: 0,
+                buffered: 0,
+                underruns: 0,
+                activity: Activity::Running,
+            },
+        );
+    });
+    assert!(matches!(unsent, Error::Contradiction { .. }), "{unsent}");
+}
+
+#[test]
+fn a_connection_that_brings_nothing_is_not_tried_forever() {
+    let raster = Mixed {
+        width: 10,
+        height: 50,
+    };
+    let program = program(&Scan::default(), &raster);
+    // Whoever connects is taken and cut at once, again and again.
+    let machine = Machine {
+        refuse: u32::MAX,
+        ..Machine::default()
+    };
+    let receiver = Receiver::bind(&local(), options(None, machine)).unwrap();
+    std::thread::scope(|scope| {
+        let received = scope.spawn(|| receiver.run());
+        let sender = SenderOptions {
+            patience: Duration::from_millis(300),
+            ..quick(receiver.address())
+        };
+        let sent = send(
+            &program,
+            &raster,
+            job(&program, 9),
+            &sender,
+            None,
+            &Control::default(),
+            &mut |_| (),
+        );
+        receiver.stop();
+        assert!(matches!(sent, Err(Error::Connect { .. })), "{sent:?}");
+        assert!(received.join().unwrap().is_err());
+    });
+}
+
+#[test]
+fn what_is_no_socket_and_what_no_journal_knows_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("precious");
+    std::fs::write(&file, b"do not lose me").unwrap();
+    let bound = Receiver::bind(&Address::Unix(file.clone()), ReceiverOptions::default());
+    assert!(bound.is_err());
+    assert_eq!(std::fs::read(&file).unwrap(), b"do not lose me");
+    let raster = Mixed {
+        width: 10,
+        height: 50,
+    };
+    let program = program(&Scan::default(), &raster);
+    let receiver = Receiver::bind(&local(), options(Some(file.clone()), Machine::default())).unwrap();
+    std::thread::scope(|scope| {
+        let received = scope.spawn(|| receiver.run());
+        let sender = quick(receiver.address());
+        let sent = send(
+            &program,
+            &raster,
+            job(&program, 9),
+            &sender,
+            None,
+            &Control::default(),
+            &mut |_| (),
+        );
+        assert!(
+            matches!(
+                sent,
+                Err(Error::Refused {
+                    code: Code::Storage,
+                    ..
+                })
+            ),
+            "{sent:?}"
+        );
+        receiver.stop();
+        assert!(received.join().unwrap().is_err());
+    });
+    assert_eq!(std::fs::read(&file).unwrap(), b"do not lose me");
+}
+
+#[test]
+fn a_socket_that_a_killed_receiver_left_is_taken_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("machine");
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    assert!(Receiver::bind(&Address::Unix(path.clone()), ReceiverOptions::default()).is_ok());
+    let held = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    assert!(Receiver::bind(&Address::Unix(path), ReceiverOptions::default()).is_err());
+    drop(held);
 }
