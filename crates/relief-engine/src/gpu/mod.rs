@@ -23,7 +23,7 @@ use relief_raster::{Rect, Sample};
 
 pub(crate) use plan::Target;
 pub(crate) use stages::Builder;
-use stages::{materialised, needs};
+use stages::{Ready, Spared, materialised, needs, spared};
 use store::{Residents, row_words};
 
 use crate::Error;
@@ -40,6 +40,7 @@ pub(crate) struct Gpus<S> {
     plan: Plan,
     devices: Vec<Device>,
     materialised: Vec<bool>,
+    spared: Vec<Spared>,
     samples: PhantomData<S>,
 }
 
@@ -61,13 +62,13 @@ struct Strip {
     rect: Rect,
     /// What of every node is read for them.
     needs: Vec<Rect>,
-    ready: Vec<Option<Plane>>,
+    ready: Vec<Option<Ready>>,
 }
 
 impl<S: Sample> Gpus<S> {
     /// Makes on the host what the plan keeps and copies it to every device.
     pub(crate) fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
-        let materialised = materialised(&plan.program);
+        let (materialised, spared) = (materialised(&plan.program), spared(&plan.program));
         let ids: Vec<DeviceId> = plan
             .device
             .iter()
@@ -107,6 +108,7 @@ impl<S: Sample> Gpus<S> {
             plan,
             devices,
             materialised,
+            spared,
             samples: PhantomData,
         })
     }
@@ -313,7 +315,7 @@ impl<S: Sample> Gpus<S> {
     fn planes(&self, device: &Device, slot: &Slot, rect: Rect, strip: Rect) -> Result<Strip, Error> {
         let program = &self.plan.program;
         let needs = needs(program, strip);
-        let mut ready: Vec<Option<Plane>> = vec![None; program.steps.len()];
+        let mut ready: Vec<Option<Ready>> = vec![None; program.steps.len()];
         for index in 0..program.steps.len() {
             if self.materialised[index] && !needs[index].is_empty() {
                 let builder = Builder {
@@ -322,8 +324,18 @@ impl<S: Sample> Gpus<S> {
                     needs: &needs,
                     ready: &ready,
                 };
-                let plane = self.plane(device, slot, &builder, index);
-                ready[index] = Some(plane.map_err(|error| self.blame(device, rect, error))?);
+                let spared = match (builder.constant::<S>(index)?, self.spared[index]) {
+                    (Some(0), Spared::Zero) => Some(0),
+                    (constant, Spared::Any) => constant,
+                    _ => None,
+                };
+                ready[index] = Some(match spared {
+                    Some(value) => Ready::Constant(value),
+                    None => Ready::Plane(
+                        self.plane(device, slot, &builder, index)
+                            .map_err(|error| self.blame(device, rect, error))?,
+                    ),
+                });
             }
         }
         Ok(Strip {

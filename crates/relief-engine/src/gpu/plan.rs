@@ -1,6 +1,7 @@
 //! What a job takes on its devices.
 
 use relief_kernels::device::{Backend, DeviceId, DeviceReport, device};
+use relief_kernels::distance::gpu::Profile;
 use relief_kernels::fused::{self, Cell};
 use relief_raster::{Depth, Period};
 
@@ -293,9 +294,11 @@ fn residents(program: &Program, index: usize) -> [u64; 2] {
     }
     let depth = program.canvas.depth;
     let bytes = depth.bytes();
-    // A profile has the sample beyond behind its last.
-    let entries = step.table.as_ref().map_or(0, |table| table.len() as u64 + 1);
-    let table = row_words(entries, bytes);
+    let table = match (&step.kind, &step.table) {
+        (Kind::Distance(distance), _) => Profile::words(distance.radius, depth),
+        (_, Some(table)) => row_words(table.len() as u64, bytes),
+        (_, None) => 0,
+    };
     let cell = |period: Period| match depth {
         Depth::Eight => Cell::words(period, super::store::layout::<u8>(period), 8),
         Depth::Sixteen => Cell::words(period, super::store::layout::<u16>(period), 16),

@@ -11,7 +11,7 @@ use relief_kernels::device::Buffer;
 use relief_kernels::distance::gpu::Profile;
 use relief_kernels::fused::{Expression, Plane};
 use relief_kernels::lattice;
-use relief_raster::{Period, Rect};
+use relief_raster::{Period, Rect, Sample};
 
 use super::store::{Resident, Residents};
 use crate::Error;
@@ -250,13 +250,54 @@ pub(crate) fn discs(program: &Program, materialised: &[bool]) -> Vec<u64> {
     discs
 }
 
+/// What of a node is known on a device before the kernel that reads it runs.
+#[derive(Clone)]
+pub(crate) enum Ready {
+    /// All samples that are read are this one.
+    Constant(u16),
+    /// They lie in a plane.
+    Plane(Plane),
+}
+
+/// Which samples a node may be said to be without having a plane, by what reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spared {
+    /// Any.
+    Any,
+    /// 0: a distance knows what an empty mask gives.
+    Zero,
+    /// None: a kernel reads its plane.
+    Never,
+}
+
+/// For every node, whether it needs a plane if all its samples are the same.
+pub(super) fn spared(program: &Program) -> Vec<Spared> {
+    let mut spared = vec![Spared::Any; program.steps.len()];
+    for step in &program.steps {
+        for link in &step.links {
+            let by_this = match step.kind {
+                Kind::Distance(_) => Spared::Zero,
+                Kind::Lattice(_) | Kind::Repeat(_) => Spared::Never,
+                _ => Spared::Any,
+            };
+            let so_far = &mut spared[link.node];
+            *so_far = match (*so_far, by_this) {
+                (Spared::Never, _) | (_, Spared::Never) => Spared::Never,
+                (Spared::Zero, _) | (_, Spared::Zero) => Spared::Zero,
+                (Spared::Any, Spared::Any) => Spared::Any,
+            };
+        }
+    }
+    spared
+}
+
 /// Builds the expressions of one band.
 pub(crate) struct Builder<'a> {
     pub(super) program: &'a Program,
     pub(super) residents: &'a Residents,
     pub(super) needs: &'a [Rect],
     /// What is computed of this band already, by node.
-    pub(super) ready: &'a [Option<Plane>],
+    pub(super) ready: &'a [Option<Ready>],
 }
 
 impl Builder<'_> {
@@ -279,16 +320,16 @@ impl Builder<'_> {
             // The band does not reach it: nothing of it was computed, and outside its extent it is 0.
             return Ok(Expression::Constant(0));
         }
-        if let Some(plane) = &self.ready[index] {
-            return Ok(Expression::Plane {
-                plane: plane.clone(),
-                x: need.x(),
-                y: need.y(),
-            });
-        }
-        if need.is_empty() {
-            // The band reads nothing of it: it lies elsewhere, and reads as 0 here.
-            return Ok(Expression::Constant(0));
+        match &self.ready[index] {
+            Some(Ready::Constant(value)) => return Ok(Expression::Constant(*value)),
+            Some(Ready::Plane(plane)) => {
+                return Ok(Expression::Plane {
+                    plane: plane.clone(),
+                    x: need.x(),
+                    y: need.y(),
+                });
+            }
+            None => {}
         }
         match &self.residents.planes[index] {
             Some(resident) if self.is_kept(index) => Ok(match resident {
@@ -323,10 +364,27 @@ impl Builder<'_> {
         }
     }
 
+    /// The sample that all of a node is where the band reads it, if that is seen without computing it: marks far from
+    /// each other leave most of a sheet so.
+    pub(super) fn constant<S: Sample>(&self, index: usize) -> Result<Option<u16>, Error> {
+        let (need, step) = (self.needs[index], &self.program.steps[index]);
+        let constant = match &step.kind {
+            Kind::Distance(distance) if !self.is_kept(index) => {
+                let mask = self
+                    .read(&step.links[0])?
+                    .constant::<S>(need.grown(distance.radius));
+                mask.filter(|value| *value == S::ZERO).map(|_| distance.beyond)
+            }
+            Kind::Lattice(_) | Kind::Repeat(_) if !self.is_kept(index) => None,
+            _ => self.node(index)?.constant::<S>(need).map(Sample::to_u16),
+        };
+        Ok(constant)
+    }
+
     /// Samples of a node that lie in a plane, and which they are; `None` where none is read.
     pub(super) fn plane(&self, index: usize) -> Option<(Plane, Rect)> {
         match (&self.ready[index], &self.residents.planes[index]) {
-            (Some(plane), _) => Some((plane.clone(), self.needs[index])),
+            (Some(Ready::Plane(plane)), _) => Some((plane.clone(), self.needs[index])),
             (None, Some(Resident::Plane(plane, rect))) => Some((plane.clone(), *rect)),
             _ => None,
         }

@@ -151,6 +151,45 @@ fn bands_that_share_the_planes_of_a_strip_have_the_same_samples() {
     }
 }
 
+/// Marks far apart leave bands in which masks are empty, folds of constants constant, and planes not needed.
+#[test]
+fn bands_without_a_mark_are_what_lies_beyond() {
+    let mark = |x: i64, y: i64| format!("image \"p3\" x={x} y={y}");
+    let marks = format!(
+        "define \"marks\" {{ compose {{ (base){}; (max){}; (over){} }} }}",
+        mark(3, 5),
+        mark(40, 300),
+        mark(-9, 420)
+    );
+    let distance = |radius: u32, beyond: u32| {
+        format!("distance radius={radius} {{ (mask)use \"marks\"; profile \"$M - 3 * d\" beyond={beyond} }}")
+    };
+    let roots = [
+        distance(9, 77),
+        format!(
+            "compose {{ (base)noise seed=3; (multiply){}; (max){} }}",
+            distance(30, 200),
+            distance(6, 0)
+        ),
+        format!(
+            "distance radius=4 {{ (mask)threshold level=99 {{ (source){} }}; profile \"9 * d\" beyond=5 }}",
+            distance(8, 3)
+        ),
+        "map { invert; (source)compose { (base)use \"marks\"; (add)fill value=7; (mean)use \"marks\" y=9 } }"
+            .to_owned(),
+        format!("lattice {{ u 40 0; v 0 150; (pattern){} }}", mark(0, 90)),
+    ];
+    for root in roots {
+        for rows in [1, 8, 32] {
+            let options = Options {
+                tile: Some((64, rows)),
+                ..Options::default()
+            };
+            with(61, 500, &format!("{marks}\n{root}"), &options);
+        }
+    }
+}
+
 const FAR: u64 = 1 << 40;
 
 /// Windows at the corners, around 2^31, 2^32 and beyond, of a canvas of 2^40 × 2^40 pixels.

@@ -1,5 +1,7 @@
 //! The trees that one kernel can compute.
 
+use relief_raster::{Rect, Sample};
+
 use crate::device::Buffer;
 use crate::fold::Fold;
 
@@ -105,4 +107,51 @@ pub enum Expression {
         /// What is moved.
         source: Box<Self>,
     },
+}
+
+impl Expression {
+    /// The sample that all of `rect` is, where that is seen without computing any: tables are not looked into, and what
+    /// lies in planes is not either.
+    #[must_use]
+    pub fn constant<S: Sample>(&self, rect: Rect) -> Option<S> {
+        if rect.is_empty() {
+            return Some(S::ZERO);
+        }
+        match self {
+            Self::Constant(value) => Some(S::from_u16(*value)),
+            Self::Plane { plane, x, y } => {
+                let there = Rect::sized(plane.width.into(), plane.height.into()).translated(*x, *y);
+                rect.intersection(&there).is_empty().then_some(S::ZERO)
+            }
+            Self::Threshold { level, source } => {
+                let source = source.constant::<S>(rect)?;
+                Some(if source.to_u16() >= *level {
+                    S::MAX
+                } else {
+                    S::ZERO
+                })
+            }
+            Self::Fold(layers) => layers.iter().try_fold(S::ZERO, |below, (fold, layer)| {
+                Some(fold.apply(below, layer.constant(rect)?))
+            }),
+            Self::Placed {
+                x,
+                y,
+                width,
+                height,
+                source,
+            } => {
+                let kept = Rect::sized(*width, *height).translated(*x, *y);
+                let inner = rect.intersection(&kept);
+                let value = source.constant::<S>(inner.translated(-x, -y))?;
+                // Beyond what is kept it is 0.
+                (inner == rect || value == S::ZERO).then_some(value)
+            }
+            Self::Cell { .. }
+            | Self::Ramp { .. }
+            | Self::Disc { .. }
+            | Self::Noise { .. }
+            | Self::Table { .. } => None,
+        }
+    }
 }
