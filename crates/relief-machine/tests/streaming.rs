@@ -643,7 +643,7 @@ fn error_diffusion_is_taken_up_without_the_lines_before() {
             )
         };
         assert!(matches!(
-            run(&mut record, &control, 2_000),
+            run(&mut record, &control, 2_400),
             Err(Error::Stopped { .. })
         ));
         drop(record);
@@ -652,9 +652,9 @@ fn error_diffusion_is_taken_up_without_the_lines_before() {
         let before = raster.1.load(Ordering::Relaxed);
         run(&mut record, &Control::default(), u64::MAX).unwrap();
         let read = raster.1.load(Ordering::Relaxed) - before;
-        // A quarter of the look-ahead and a group of the manifest are made again, not the two thousand lines before.
+        // A quarter of the look-ahead and two groups of the manifest may be made again: 890 lines, not all before.
         assert!(
-            read < 3_000 - executed + 600,
+            read < 3_000 - executed + 1_000,
             "{read} lines were read after {executed}"
         );
         received.join().unwrap();

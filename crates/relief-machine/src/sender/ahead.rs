@@ -79,6 +79,8 @@ pub(super) struct State {
     /// Whether a record is taken up.
     pub(super) resumed: bool,
 
+    /// Counts what is worth observing.
+    pub(super) news: u64,
     pub(super) paused: bool,
     pub(super) abort: bool,
     pub(super) outcome: Option<Result<(), Error>>,
@@ -180,6 +182,7 @@ impl State {
             file: None,
             recorded_bytes: record.and_then(|record| record.manifest().file_bytes),
             resumed: record.is_some_and(Record::is_resumed),
+            news: 0,
             paused: false,
             abort: false,
             outcome: None,
@@ -207,6 +210,7 @@ impl State {
         self.ahead += block.bytes.len() as u64;
         self.held += block.held();
         self.made = block.end();
+        self.news += 1;
         let block = Arc::new(block);
         self.blocks.push_back(Made { block, diffusion });
     }

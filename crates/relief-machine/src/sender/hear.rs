@@ -53,6 +53,7 @@ fn take(shared: &Shared<'_>, status: &Status) -> Result<(), Error> {
     state.credit = status.credit;
     state.underruns = status.underruns;
     state.activity = status.activity;
+    state.news += 1;
     state.release();
     match status.activity {
         Activity::Done if state.is_complete(shared.job.lines) => {

@@ -240,6 +240,7 @@ fn take_up(shared: &Shared<'_>, accept: &Accept) -> Result<(), Ended> {
     state.release();
     state.connections += 1;
     state.connected = true;
+    state.news += 1;
     drop(state);
     shared.changed.notify_all();
     Ok(())

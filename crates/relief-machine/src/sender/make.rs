@@ -86,6 +86,7 @@ fn room(shared: &Shared<'_>, next: &mut u64, held: u64) -> Option<Block> {
         }
         if !state.resting {
             state.resting = true;
+            state.news += 1;
             shared.changed.notify_all();
         }
         state = shared.wait(state);

@@ -112,6 +112,7 @@ impl Pour<'_, '_> {
             if let Some((_, bytes)) = &mut state.file {
                 *bytes = self.bytes;
             }
+            state.news += 1;
             drop(block);
             state.release();
             drop(state);

@@ -21,9 +21,9 @@ pub(super) fn watch(
 ) -> Result<Sent, Error> {
     let start = Instant::now();
     let mut recorded = Instant::now();
-    let mut last = None;
     let outcome = loop {
         let mut state = shared.lock();
+        let news = state.news;
         let phase = phase(shared, &state);
         let progress = shared.progress(&state, phase, start);
         if let Some(outcome) = state.outcome.take() {
@@ -44,16 +44,13 @@ pub(super) fn watch(
                 continue;
             }
         }
-        if last != Some(progress) {
-            observe(&progress);
-            last = Some(progress);
-        }
+        observe(&progress);
         let mut state = shared.lock();
         if phase == Phase::Ready {
             state.started = true;
             shared.changed.notify_all();
         }
-        if state.outcome.is_none() {
+        if state.outcome.is_none() && state.news == news {
             drop(shared.wait_for(state, TICK));
         }
     };
