@@ -60,7 +60,11 @@ fn as_text(plan: &Plan) -> String {
             device.depth
         );
         if device.strip > 1 {
-            let _ = writeln!(text, "         planes that halos read serve {} bands", device.strip);
+            let _ = writeln!(
+                text,
+                "         planes that halos read serve {} bands",
+                device.strip
+            );
         }
     }
     let _ = writeln!(text, "memory   {} at most", show_bytes(u128::from(peak.total())));
