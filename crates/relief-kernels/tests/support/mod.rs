@@ -1,6 +1,8 @@
 //! What the device tests share: the device under test, and packed samples.
 #![allow(dead_code)]
 
+pub(crate) mod distance;
+
 use relief_kernels::device::{DeviceChoice, DeviceId, Gpu, devices, select};
 use relief_raster::Sample;
 

@@ -25,6 +25,7 @@ use cubecl::prelude::*;
 use relief_raster::{Depth, Rect};
 
 use super::Profile;
+use super::mask::Part;
 use crate::device::{Buffer, DeviceError, Gpu, on_client};
 use crate::fused::Plane;
 use crate::fused::shape::per_word;
@@ -315,7 +316,7 @@ impl<'a> Steps<'a> {
         let there = Rect::sized(mask.width.into(), mask.height.into())
             .translated(x, y)
             .intersection(&around);
-        let part = blocks::Part::of(mask, (x, y), there, around, per_word(depth));
+        let part = Part::of(mask, (x, y), there, around, per_word(depth));
         let aligned = part.aligned(per_word(depth));
         let grid = CubeCount::Static(
             (region.span * 2).div_ceil(ROW),
@@ -362,7 +363,7 @@ fn blocks_on<R: Runtime>(
     client: &ComputeClient<R>,
     grid: CubeCount,
     mask: &Plane,
-    part: blocks::Part,
+    part: Part,
     blocks: &Buffer,
     region: &Region,
     aligned: bool,

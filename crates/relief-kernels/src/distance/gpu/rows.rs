@@ -1,0 +1,399 @@
+//! The distance on a device for every radius, by steps over whole rows.
+//!
+//! 1. *Whites*: the mask becomes one bit per pixel, with a margin of the radius on every side.
+//! 2. *Rows*: g, how far the nearest white pixel of the same row is, from leading and trailing zeros of the bits of a
+//!    word and, where that has none, of its neighbours up to the radius.
+//! 3. *Columns*: a = min of g² + dy² over the rows within the radius, outwards from the pixel's own row until dy² alone
+//!    is no less. Beyond a radius of 32, eight rows are skipped at once where the least g of them cannot win.
+//!
+//! g takes 8 bits up to a radius of 254, so that four pixels come with one word; up to 15 it is stored squared. What
+//! limits step 3 is instructions: two or three for each pixel and row visited.
+
+mod columns;
+mod nearest;
+mod whites;
+
+use cubecl::prelude::*;
+use relief_raster::{Depth, Rect};
+
+use super::Profile;
+use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::fused::Plane;
+
+/// How g is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Stored {
+    bits: u32,
+    squared: bool,
+}
+
+impl Stored {
+    const fn fitting(radius: u32) -> Self {
+        Self {
+            bits: if radius <= 254 { 8 } else { 16 },
+            squared: radius <= 15,
+        }
+    }
+
+    /// What stands for no white pixel within the radius; its square is beyond the radius too.
+    const fn none(self, radius: u32) -> u32 {
+        if self.squared { 255 } else { radius + 1 }
+    }
+}
+
+/// The sizes of the steps' rasters.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    radius: u32,
+    /// Pixels of output.
+    width: u32,
+    height: u32,
+    /// Rows with the margin.
+    rows: u32,
+    /// Pixels left and right, a multiple of 32.
+    margin: u32,
+    /// Words of bits in a row.
+    bit_pitch: u32,
+    /// Words of g in a row: those of a multiple of 32 pixels.
+    row_pitch: u32,
+    stored: Stored,
+}
+
+impl Region {
+    fn new(width: u32, height: u32, radius: u32) -> Option<Self> {
+        if width >= 1 << 30 || height >= 1 << 30 {
+            return None;
+        }
+        let margin = radius.div_ceil(32) * 32;
+        let stored = Stored::fitting(radius);
+        let columns = width.div_ceil(32) * 32;
+        let region = Self {
+            radius,
+            width,
+            height,
+            rows: height + 2 * radius,
+            margin,
+            bit_pitch: columns / 32 + 2 * margin / 32,
+            row_pitch: columns / (32 / stored.bits),
+            stored,
+        };
+        let words = |pitch: u32| u64::from(pitch) * u64::from(region.rows) < 1 << 31;
+        (words(region.bit_pitch) && words(region.row_pitch)).then_some(region)
+    }
+
+    /// Words of bits, of g and of its minima.
+    fn words(&self) -> [usize; 3] {
+        let rows = self.rows as usize;
+        let far = if self.radius > NEAR {
+            self.rows.div_ceil(BLOCK) as usize
+        } else {
+            0
+        };
+        [
+            self.bit_pitch as usize * rows,
+            self.row_pitch as usize * rows,
+            self.row_pitch as usize * far,
+        ]
+    }
+}
+
+/// Up to this radius rows are visited one by one.
+const NEAR: u32 = 32;
+
+/// Rows that are skipped at once beyond it.
+const BLOCK: u32 = 8;
+
+/// Bytes of device memory that [`render`] takes besides mask and output, or `None` where the sizes exceed 32 bits.
+pub(super) fn scratch_bytes(width: u32, height: u32, radius: u32) -> Option<u64> {
+    let words = Region::new(width, height, radius)?.words();
+    Some(words.iter().map(|words| *words as u64 * 4).sum())
+}
+
+/// As [`super::render`], whatever the radius.
+///
+/// # Errors
+/// As [`super::render`].
+#[allow(clippy::too_many_arguments)]
+pub fn render(
+    gpu: &Gpu,
+    mask: &Plane,
+    (x, y): (i64, i64),
+    profile: &Profile,
+    band: Rect,
+    output: &Buffer,
+    pitch: u32,
+) -> Result<(), DeviceError> {
+    if band.is_empty() {
+        return Ok(());
+    }
+    crate::fused::check_output(gpu, profile.depth, band, output, pitch)?;
+    let radius = profile.radius;
+    let region = Region::new(band.width() as u32, band.height() as u32, radius)
+        .ok_or_else(|| gpu.unsupported("a distance over so many pixels at once"))?;
+    let [bits, rows, minima] = region.words();
+    let steps = Steps {
+        gpu,
+        region,
+        bits: gpu.buffer(bits)?,
+        rows: gpu.buffer(rows)?,
+        minima: gpu.buffer(minima)?,
+    };
+    steps.whites(mask, profile.depth, (x, y), band)?;
+    steps.rows()?;
+    if radius > NEAR {
+        steps.minima()?;
+    }
+    steps.columns(profile, output, pitch)
+}
+
+/// Times each step of [`render`] with `time`: for measurements only.
+///
+/// # Errors
+/// As [`render`]; of the launches that are timed, none.
+#[doc(hidden)]
+#[allow(clippy::too_many_arguments)]
+pub fn profile_steps(
+    gpu: &Gpu,
+    mask: &Plane,
+    place: (i64, i64),
+    profile: &Profile,
+    band: Rect,
+    output: &Buffer,
+    pitch: u32,
+    time: impl Fn(&dyn Fn()) -> f64,
+) -> Vec<(&'static str, f64)> {
+    let Some(region) = Region::new(band.width() as u32, band.height() as u32, profile.radius) else {
+        return Vec::new();
+    };
+    let [bits, rows, minima] = region.words();
+    let (Ok(bits), Ok(rows), Ok(minima)) = (gpu.buffer(bits), gpu.buffer(rows), gpu.buffer(minima)) else {
+        return Vec::new();
+    };
+    let steps = Steps {
+        gpu,
+        region,
+        bits,
+        rows,
+        minima,
+    };
+    let run = |step: Result<(), DeviceError>| drop(step);
+    let mut times = vec![
+        (
+            "whites",
+            time(&|| run(steps.whites(mask, profile.depth, place, band))),
+        ),
+        ("rows", time(&|| run(steps.rows()))),
+    ];
+    if profile.radius > NEAR {
+        times.push(("minima", time(&|| run(steps.minima()))));
+    }
+    times.push(("columns", time(&|| run(steps.columns(profile, output, pitch)))));
+    times
+}
+
+struct Steps<'a> {
+    gpu: &'a Gpu,
+    region: Region,
+    bits: Buffer,
+    rows: Buffer,
+    minima: Buffer,
+}
+
+/// Units of a cube: a plane's worth or more along the row, a few rows.
+const CUBE: (u32, u32) = (64, 4);
+
+impl Steps<'_> {
+    /// A grid that covers `columns` × `rows` units, cubes along the second axis limited by the device; and the rows of
+    /// the grid.
+    fn grid(&self, columns: u32, rows: u32) -> Result<(CubeCount, u32), DeviceError> {
+        let across = columns.div_ceil(CUBE.0);
+        let down = rows.div_ceil(CUBE.1).min(self.gpu.report().cubes.min(65_535));
+        if across > 65_535 {
+            return Err(self.gpu.unsupported("rows of 4 194 240 words or more"));
+        }
+        Ok((CubeCount::Static(across, down, 1), down * CUBE.1))
+    }
+
+    fn whites(&self, mask: &Plane, depth: Depth, (x, y): (i64, i64), band: Rect) -> Result<(), DeviceError> {
+        let region = &self.region;
+        let around = Rect::between(
+            band.x() - i64::from(region.margin),
+            band.y() - i64::from(region.radius),
+            band.right() + i64::from(region.margin),
+            band.bottom() + i64::from(region.radius),
+        );
+        let there = Rect::sized(mask.width.into(), mask.height.into())
+            .translated(x, y)
+            .intersection(&around);
+        let inside = |v: i64, origin: i64| {
+            if there.is_empty() {
+                0
+            } else {
+                (v - origin) as i32 as u32
+            }
+        };
+        let numbers = [
+            inside(there.x(), around.x()),
+            inside(there.right(), around.x()),
+            inside(there.y(), around.y()),
+            inside(there.bottom(), around.y()),
+            inside(x, around.x()),
+            inside(y, around.y()),
+            mask.height - 1,
+            mask.pitch,
+            mask.offset,
+        ];
+        let (grid, stride) = self.grid(region.bit_pitch, region.rows)?;
+        let bits = depth.bits();
+        self.gpu.launch("distance: whites", &bits, &self.bits, || {
+            on_client!(self.gpu, client => whites_on(client, grid.clone(), mask, numbers, &self.bits, region, stride, bits))
+        })
+    }
+
+    fn rows(&self) -> Result<(), DeviceError> {
+        let region = &self.region;
+        let (grid, stride) = self.grid(region.row_pitch / 4, region.rows)?;
+        self.gpu.launch("distance: rows", &region.stored, &self.rows, || {
+            on_client!(self.gpu, client => rows_on(client, grid.clone(), &self.bits, &self.rows, region, stride))
+        })
+    }
+
+    fn minima(&self) -> Result<(), DeviceError> {
+        let region = &self.region;
+        let (grid, stride) = self.grid(region.row_pitch, region.rows.div_ceil(BLOCK))?;
+        self.gpu.launch("distance: minima", &region.stored, &self.minima, || {
+            on_client!(self.gpu, client => minima_on(client, grid.clone(), &self.rows, &self.minima, region, stride))
+        })
+    }
+
+    fn columns(&self, profile: &Profile, output: &Buffer, pitch: u32) -> Result<(), DeviceError> {
+        let region = &self.region;
+        let (grid, stride) = self.grid(region.width.div_ceil(4), region.height)?;
+        let shape = (region.stored, profile.depth, region.radius > NEAR);
+        self.gpu.launch("distance: columns", &shape, output, || {
+            on_client!(self.gpu, client => {
+                columns_on(client, grid.clone(), self, profile, output, pitch, stride)
+            })
+        })
+    }
+}
+
+#[allow(unsafe_code, clippy::too_many_arguments)]
+fn whites_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    mask: &Plane,
+    numbers: [u32; 9],
+    bits: &Buffer,
+    region: &Region,
+    stride: u32,
+    depth: u32,
+) {
+    // SAFETY: the bits have `rows` rows of `bit_pitch` words, and words of the mask are clamped to its rows.
+    unsafe {
+        whites::whites::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_2d(CUBE.0, CUBE.1),
+            ArrayArg::from_raw_parts(mask.buffer.handle(), mask.buffer.words()),
+            numbers.into_iter().collect(),
+            ArrayArg::from_raw_parts(bits.handle(), bits.words()),
+            region.bit_pitch,
+            region.rows,
+            stride,
+            depth,
+        );
+    }
+}
+
+#[allow(unsafe_code)]
+fn rows_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    bits: &Buffer,
+    rows: &Buffer,
+    region: &Region,
+    stride: u32,
+) {
+    // SAFETY: g has `rows` rows of `row_pitch` words, a multiple of 4, and reads of the bits reach no farther than the
+    // margin.
+    unsafe {
+        nearest::rows_of_distances::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_2d(CUBE.0, CUBE.1),
+            4,
+            ArrayArg::from_raw_parts(bits.handle(), bits.words()),
+            ArrayArg::from_raw_parts(rows.handle(), rows.words() / 4),
+            region.bit_pitch,
+            region.row_pitch / 4,
+            region.rows,
+            region.margin / 32,
+            region.radius,
+            region.stored.none(region.radius),
+            stride,
+            region.stored,
+        );
+    }
+}
+
+#[allow(unsafe_code)]
+fn minima_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    rows: &Buffer,
+    minima: &Buffer,
+    region: &Region,
+    stride: u32,
+) {
+    // SAFETY: the last block is clamped to the rows there are.
+    unsafe {
+        nearest::minima_of_blocks::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_2d(CUBE.0, CUBE.1),
+            ArrayArg::from_raw_parts(rows.handle(), rows.words()),
+            ArrayArg::from_raw_parts(minima.handle(), minima.words()),
+            region.row_pitch,
+            region.rows,
+            stride,
+            region.stored.bits,
+        );
+    }
+}
+
+#[allow(unsafe_code)]
+fn columns_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    steps: &Steps<'_>,
+    profile: &Profile,
+    output: &Buffer,
+    pitch: u32,
+    stride: u32,
+) {
+    let region = &steps.region;
+    // SAFETY: visited rows lie within the radius of an output row, so inside g, and blocks of the minima are those of
+    // such rows; the table has an entry for every square up to radius² + 1; the output was checked to hold the band.
+    unsafe {
+        let array = |b: &Buffer| ArrayArg::from_raw_parts(b.handle(), b.words());
+        columns::columns::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_2d(CUBE.0, CUBE.1),
+            array(&steps.rows),
+            array(&steps.minima),
+            array(&profile.table),
+            array(output),
+            region.row_pitch,
+            pitch,
+            region.width,
+            region.height,
+            region.radius,
+            stride,
+            region.stored,
+            profile.depth.bits(),
+            region.radius > NEAR,
+        );
+    }
+}
