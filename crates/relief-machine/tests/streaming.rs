@@ -517,7 +517,6 @@ fn a_job_of_many_terabytes_is_taken_up_where_it_stood_without_computing_what_cam
         let mut first = None;
         let sender = SenderOptions {
             look_ahead: 20 << 20,
-            making: 24 << 20,
             ..quick(receiver.address())
         };
         let stopped = send(

@@ -460,6 +460,14 @@ proptest! {
     }
 
     #[test]
+    fn the_memory_said_for_some_lines_is_enough_for_them(raster in raster(), scan in scan(), lines in 1_u64..500) {
+        let program = Program::new(&scan, &Tables::default(), &raster.raster()).unwrap();
+        let lines = lines.min(program.lines());
+        let made = Lines::new(&program, &raster, program.making_bytes(lines)).unwrap();
+        prop_assert!(made.most() >= lines, "{} of {lines}", made.most());
+    }
+
+    #[test]
     fn settings_survive_json(scan in scan()) {
         let text = serde_json::to_string(&scan).unwrap();
         prop_assert_eq!(serde_json::from_str::<Scan>(&text).unwrap(), scan);

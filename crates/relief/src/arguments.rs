@@ -103,6 +103,9 @@ pub(crate) struct Job {
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) job: Job,
+    /// Count what 'relief stream' holds with so much look-ahead, by the scan of the design
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) look_ahead: Option<u64>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

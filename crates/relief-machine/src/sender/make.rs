@@ -9,8 +9,8 @@ use relief_scan::{Block, Lines};
 use crate::Error;
 use crate::bands::Groups;
 
+use super::STATES;
 use super::ahead::{Shared, State, held_by};
-use super::{BLOCKS, STATES};
 
 /// Makes lines until the job is over.
 pub(super) fn make(
@@ -21,7 +21,7 @@ pub(super) fn make(
 ) -> Result<(), Error> {
     let total = shared.job.lines;
     let line_bytes = shared.program.encoding().most();
-    let step = (shared.options.look_ahead / BLOCKS / held_by(1, line_bytes)).clamp(1, lines.most());
+    let step = shared.options.step(shared.program).min(lines.most());
     let mut next = total;
     let (mut blocks, mut done) = (0, Vec::new());
     while let Some(mut block) = room(shared, &mut next, held_by(step, line_bytes)) {

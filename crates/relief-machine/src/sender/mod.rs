@@ -53,8 +53,6 @@ pub struct SenderOptions {
     pub look_ahead: u64,
     /// Bytes that must be made before the first line is sent; at most the look-ahead.
     pub high_water: u64,
-    /// Bytes for making lines.
-    pub making: u64,
     /// The silence after which a connection counts as lost; longer where the machine says so.
     pub silence: Duration,
     /// How long a lost connection is tried again.
@@ -74,7 +72,6 @@ impl SenderOptions {
             secret: None,
             look_ahead: 60_000_000,
             high_water: 45_000_000,
-            making: 24 << 20,
             silence: Duration::from_secs(10),
             patience: Duration::from_secs(60),
             record_every: Duration::from_secs(1),
@@ -84,10 +81,23 @@ impl SenderOptions {
     /// The most bytes that sending holds, for the plan: the look-ahead, what makes lines, and the states of error
     /// diffusion from which a job can be taken up.
     #[must_use]
-    pub const fn memory(&self, program: &Program) -> u64 {
+    pub fn memory(&self, program: &Program) -> u64 {
         // Those in the look-ahead, one being made, those that wait to be written, and the bytes of one.
         let states = program.diffusion_bytes().saturating_mul(BLOCKS / STATES + 6);
-        self.look_ahead.saturating_add(self.making).saturating_add(states)
+        self.look_ahead
+            .saturating_add(self.making(program))
+            .saturating_add(states)
+    }
+
+    /// Lines that are made at once.
+    fn step(&self, program: &Program) -> u64 {
+        let line = ahead::held_by(1, program.encoding().most());
+        (self.look_ahead / BLOCKS / line).clamp(1, program.lines())
+    }
+
+    /// Bytes for making them.
+    fn making(&self, program: &Program) -> u64 {
+        program.making_bytes(self.step(program))
     }
 }
 
@@ -212,7 +222,7 @@ pub fn send(
     observe: &mut dyn FnMut(&Progress),
 ) -> Result<Sent, Error> {
     check(program, &job, options, record.as_deref())?;
-    let mut lines = Lines::new(program, source, options.making)?;
+    let mut lines = Lines::new(program, source, options.making(program))?;
     if let Some(state) = record.as_ref().and_then(|record| record.diffusion(program)) {
         lines.take_up(&state)?;
     }

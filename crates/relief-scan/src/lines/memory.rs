@@ -11,35 +11,21 @@ use super::lay::PART;
 const BESIDE: u64 = (size_of::<Travel>() + 3 * size_of::<usize>()) as u64;
 
 impl Program {
+    /// Bytes that making so many lines at once takes, their block included: what [`Lines::new`](crate::Lines::new) needs
+    /// to make them on all threads of this machine, or on as many as are worth it.
+    #[must_use]
+    pub fn making_bytes(&self, lines: u64) -> u64 {
+        let block = self.line_memory().saturating_mul(lines);
+        let threads = self
+            .thread_bytes()
+            .saturating_mul(rayon::current_num_threads() as u64);
+        let threads = threads.min((block / 2).max(self.thread_bytes()));
+        self.fixed_memory().saturating_add(block).saturating_add(threads)
+    }
+
     /// The lines of a block in so many bytes, and the threads that pack them: at most `threads`.
     pub(super) fn block_lines(&self, memory: u64, threads: usize) -> Result<(u64, usize), Error> {
-        let depth = self.raster.depth;
-        let bytes = depth.bytes();
-        let (width, high) = (self.row_pixels(), self.path.swath.0);
-        let row = width.saturating_mul(bytes);
-        let diffusion = match self.screen {
-            Some(Screen::Diffusion) => self.diffusion_bytes(),
-            _ => 0,
-        };
-        // Windows that are not lines as they come are laid out from parts of this size; see `Laid::read`.
-        let part = if self.symmetry.is_plain() {
-            0
-        } else {
-            PART.max(row)
-        };
-        let table = 4 * (u64::from(depth.max()) + 1);
-        let thread = self.thread_bytes();
-        let fixed = diffusion.saturating_add(part).saturating_add(table);
-        // Runs are made in a thread's room before they are put in a row. A column of a part is as long as the block.
-        let packed = self
-            .encoding()
-            .most()
-            .saturating_mul(if self.scan.run_length { 2 } else { 1 });
-        let column = if self.symmetry.swap { high * bytes } else { 0 };
-        let each = row
-            .saturating_mul(high)
-            .saturating_add(packed)
-            .saturating_add(column + BESIDE);
+        let (fixed, each, thread) = (self.fixed_memory(), self.line_memory(), self.thread_bytes());
         let needed = fixed.saturating_add(thread).saturating_add(each);
         if needed > memory {
             return Err(Error::Memory {
@@ -53,6 +39,31 @@ impl Program {
         let threads = most.clamp(1, threads.max(1));
         let left = (memory - fixed).saturating_sub(thread * threads as u64);
         Ok(((left / each).clamp(1, self.lines()), threads))
+    }
+
+    /// What making holds whatever it makes: diffusion, a part of a window, a table.
+    fn fixed_memory(&self) -> u64 {
+        let depth = self.raster.depth;
+        // Windows that are not lines as they come are laid out from parts of this size; see `Laid::read`.
+        let part = if self.symmetry.is_plain() {
+            0
+        } else {
+            PART.max(self.row_pixels().saturating_mul(depth.bytes()))
+        };
+        let table = 4 * (u64::from(depth.max()) + 1);
+        self.diffusion_bytes().saturating_add(part).saturating_add(table)
+    }
+
+    /// What making holds for each line.
+    fn line_memory(&self) -> u64 {
+        let (bytes, high) = (self.raster.depth.bytes(), self.path.swath.0);
+        // Runs are made in a thread's room before they are put in a row. A column of a part is as long as the block.
+        let copies = if self.scan.run_length { 2 } else { 1 };
+        let column = if self.symmetry.swap { high * bytes } else { 0 };
+        self.row_pixels()
+            .saturating_mul(bytes * high)
+            .saturating_add(self.encoding().most().saturating_mul(copies))
+            .saturating_add(column + BESIDE)
     }
 
     /// What a thread that packs holds: a travel as samples, one channel of it, and the values and heads of runs.

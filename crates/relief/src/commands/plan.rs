@@ -11,9 +11,15 @@ use crate::failure::Failure;
 use crate::quantity::show_bytes;
 use crate::{design, job};
 
+use super::stream;
+
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let opened = design::open(&arguments.job.file)?;
-    let plan = job::plan(&opened, &arguments.job, 0)?;
+    let sink = match arguments.look_ahead {
+        Some(look_ahead) => stream::memory(&opened, &arguments.job, look_ahead)?,
+        None => 0,
+    };
+    let plan = job::plan(&opened, &arguments.job, sink)?;
     if arguments.json {
         writeln!(io::stdout(), "{:#}", as_json(&plan))?;
     } else {

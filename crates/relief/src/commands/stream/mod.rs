@@ -14,9 +14,10 @@ use clap::Args;
 use relief_engine::{Cancel, DeviceChoice, Renderer};
 use relief_machine::{Address, Control, Error, Manifest, Pin, Record, Secret, SenderOptions, Sent, send};
 use relief_raster::Rect;
-use relief_scan::Program;
+use relief_scan::{Program, Tables};
 
 use crate::arguments::{Job, Watch};
+use crate::design::Opened;
 use crate::failure::Failure;
 use crate::job;
 use crate::quantity::{bytes, region, tile};
@@ -120,6 +121,16 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 pub(crate) fn secret(path: Option<&std::path::Path>) -> Result<Option<Secret>, Failure> {
     path.map(|path| Ok(Secret::new(inputs::read(path)?.trim().as_bytes())?))
         .transpose()
+}
+
+/// The most bytes that streaming a design holds beside computing it, by its own scan.
+pub(crate) fn memory(opened: &Opened, job: &Job, look_ahead: u64) -> Result<u64, Failure> {
+    let scan = opened.design.scan.clone().unwrap_or_default().scan;
+    let program =
+        Program::new(&scan, &Tables::default(), &job::raster(&opened.design, job)).map_err(Error::from)?;
+    let mut options = SenderOptions::new(Address::File(PathBuf::new()));
+    options.look_ahead = look_ahead;
+    Ok(options.memory(&program))
 }
 
 pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
