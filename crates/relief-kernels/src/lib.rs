@@ -22,4 +22,5 @@ pub mod map;
 pub mod policy;
 pub mod repeat;
 pub mod table;
+pub mod transpose;
 pub mod uniform;

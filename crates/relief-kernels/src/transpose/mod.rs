@@ -1,0 +1,10 @@
+//! Transpose: out(y, x) = in(x, y), of elements of 8, 16 or 32 bits.
+//!
+//! Every element is one load and one store, so the bound is the bandwidth of memory; what makes it an algorithm is that
+//! a row of one side is a column of the other, and memory moves whole lines. Both ways here work on tiles whose rows are
+//! whole lines on both sides.
+
+pub mod cpu;
+
+#[cfg(test)]
+mod tests;
