@@ -399,8 +399,14 @@ pub trait Case: Send + Sync {
     /// Memory that a variant wants.
     fn scratch(&self, variant: usize) -> Vec<Layout>;
     /// Calls a variant on the CPU.
+    ///
+    /// # Errors
+    /// Where it cannot run, or fails.
     fn on_cpu(&self, variant: usize, call: OnCpu<'_>) -> Outcome;
     /// Calls a variant on a device.
+    ///
+    /// # Errors
+    /// Where it cannot run, or fails.
     #[cfg(feature = "gpu")]
     fn on_gpu(&self, variant: usize, call: OnGpu<'_>) -> Outcome;
 }

@@ -26,7 +26,7 @@ pub mod tune;
 pub use machine::Machine;
 pub use relief_kernels::policy;
 
-pub use measure::{Plan, Watch, measure, steps};
+pub use measure::{Plan, Trial, Watch, measure, steps};
 pub use record::{Bound, Ceilings, Conditions, Header, Point, Record, Row, Transfer, Verdict};
 
 /// What the lab cannot do.

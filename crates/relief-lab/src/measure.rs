@@ -113,6 +113,17 @@ pub fn measure(
     rows
 }
 
+/// What one layout came to.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// The layout.
+    pub tuning: Tuning,
+    /// Whether it is right.
+    pub verdict: Verdict,
+    /// How long it takes.
+    pub summary: Option<Summary>,
+}
+
 /// Times every layout of a variant's space on each case; a layout that is wrong or cannot run has no time.
 pub(crate) fn search(
     machine: &Machine,
@@ -120,7 +131,7 @@ pub(crate) fn search(
     variant: usize,
     plan: &Plan,
     watch: &mut dyn Watch,
-) -> Vec<(String, Vec<(Tuning, Verdict, Option<Summary>)>)> {
+) -> Vec<(String, Vec<Trial>)> {
     let variants = ladder.variants();
     let about = variants[variant];
     let Some((_, space, _)) = about.tuning else {
@@ -141,7 +152,11 @@ pub(crate) fn search(
         watch.step(&format!("{}: {label}", ladder.name()));
         let rows = measure_case(machine, ladder, &*case, plan, &Ceilings::default(), &competitors);
         let results = competitors.iter().zip(rows);
-        let results = results.map(|(competitor, row)| (competitor.tuning, row.verdict, row.summary));
+        let results = results.map(|(competitor, row)| Trial {
+            tuning: competitor.tuning,
+            verdict: row.verdict,
+            summary: row.summary,
+        });
         found.push((label, results.collect()));
     }
     found

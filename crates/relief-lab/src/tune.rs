@@ -4,10 +4,8 @@ use relief_kernels::policy::{Policies, Tuning};
 
 use crate::family::AnyLadder;
 use crate::machine::Machine;
-use crate::measure::{Plan, Watch, search};
+use crate::measure::{Plan, Trial, Watch, search};
 use crate::quantity::{digits, seconds};
-use crate::record::Verdict;
-use crate::statistics::Summary;
 
 /// What a search found for one kernel.
 #[derive(Clone, Debug)]
@@ -21,11 +19,8 @@ pub struct Search {
     /// The layout where no other is found.
     pub default: Tuning,
     /// For each case, what each layout came to.
-    pub cases: Vec<(String, Vec<Layout>)>,
+    pub cases: Vec<(String, Vec<Trial>)>,
 }
-
-/// What one layout came to.
-pub type Layout = (Tuning, Verdict, Option<Summary>);
 
 /// Searches the space of every variant of a ladder that has one and runs on this machine.
 pub fn tune(machine: &Machine, ladder: &dyn AnyLadder, plan: &Plan, watch: &mut dyn Watch) -> Vec<Search> {
@@ -48,8 +43,8 @@ impl Search {
     /// The layout whose worst case, beside the best layout of that case, is best: a kernel has one layout for all.
     #[must_use]
     pub fn winner(&self) -> Option<(Tuning, f64)> {
-        let layouts = self.cases.first()?.1.iter().map(|(tuning, ..)| *tuning);
-        let worst = layouts.filter_map(|tuning| Some((tuning, self.worst(tuning)?)));
+        let trials = self.cases.first()?.1.iter().map(|trial| trial.tuning);
+        let worst = trials.filter_map(|tuning| Some((tuning, self.worst(tuning)?)));
         worst.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
@@ -63,7 +58,7 @@ impl Search {
         let losses: Option<Vec<f64>> = self
             .cases
             .iter()
-            .map(|(_, layouts)| loss(layouts, tuning))
+            .map(|(_, trials)| loss(trials, tuning))
             .collect();
         losses?.into_iter().max_by(f64::total_cmp)
     }
@@ -73,16 +68,16 @@ impl Search {
     #[must_use]
     pub fn heat_map(&self) -> String {
         let mut text = String::new();
-        for (case, layouts) in &self.cases {
-            let best = best(layouts);
+        for (case, trials) in &self.cases {
+            let best = best(trials);
             text.push_str(&format!("{} {}, {case}\n", self.ladder, self.variant));
-            let mut columns: Vec<u32> = layouts.iter().map(|(tuning, ..)| tuning.units).collect();
+            let mut columns: Vec<u32> = trials.iter().map(|trial| trial.tuning.units).collect();
             columns.dedup();
             columns.sort_unstable();
             columns.dedup();
-            let mut rows: Vec<(u32, u32)> = layouts
+            let mut rows: Vec<(u32, u32)> = trials
                 .iter()
-                .map(|(tuning, ..)| (tuning.vector, tuning.items))
+                .map(|trial| (trial.tuning.vector, trial.tuning.items))
                 .collect();
             rows.sort_unstable();
             rows.dedup();
@@ -99,7 +94,7 @@ impl Search {
                         items,
                         vector,
                     };
-                    text.push_str(&format!(" {:>13}", cell(layouts, tuning, best)));
+                    text.push_str(&format!(" {:>13}", cell(trials, tuning, best)));
                 }
                 text.push('\n');
             }
@@ -141,37 +136,38 @@ impl Search {
     }
 }
 
-fn best(layouts: &[Layout]) -> Option<f64> {
-    let medians = layouts
-        .iter()
-        .filter_map(|(_, _, summary)| Some(summary.as_ref()?.median));
+fn best(trials: &[Trial]) -> Option<f64> {
+    let medians = trials.iter().filter_map(|trial| Some(trial.summary?.median));
     medians.min_by(f64::total_cmp)
 }
 
 /// How much longer a layout takes than the best.
-fn loss(layouts: &[Layout], tuning: Tuning) -> Option<f64> {
-    let (.., summary) = layouts.iter().find(|(known, ..)| *known == tuning)?;
-    Some(summary.as_ref()?.median / best(layouts)?)
+fn loss(trials: &[Trial], tuning: Tuning) -> Option<f64> {
+    let trial = trials.iter().find(|trial| trial.tuning == tuning)?;
+    Some(trial.summary?.median / best(trials)?)
 }
 
-fn cell(layouts: &[Layout], tuning: Tuning, best: Option<f64>) -> String {
-    let found = layouts.iter().find(|(known, ..)| *known == tuning);
-    match (found, best) {
-        (Some((_, _, Some(summary))), Some(best)) => {
+fn cell(trials: &[Trial], tuning: Tuning, best: Option<f64>) -> String {
+    let Some(trial) = trials.iter().find(|trial| trial.tuning == tuning) else {
+        return String::new();
+    };
+    match (trial.summary, best) {
+        (Some(summary), Some(best)) => {
             let shades = ["█", "▓", "▒", "░", " "];
             let loss = (summary.median / best - 1.0) * 4.0;
             format!("{} {}", seconds(summary.median), shades[(loss as usize).min(4)])
         }
-        (Some((_, verdict, _)), _) if *verdict != Verdict::Right => verdict.word().to_lowercase(),
-        _ => String::new(),
+        _ => trial.verdict.word().to_lowercase(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Verdict;
+    use crate::statistics::Summary;
 
-    fn layout(units: u32, seconds: Option<f64>) -> Layout {
+    fn trial(units: u32, seconds: Option<f64>) -> Trial {
         let tuning = Tuning {
             units,
             items: 1,
@@ -182,7 +178,11 @@ mod tests {
             Some(_) => Verdict::Right,
             None => Verdict::Unsupported("too many units".to_owned()),
         };
-        (tuning, verdict, summary)
+        Trial {
+            tuning,
+            verdict,
+            summary,
+        }
     }
 
     fn search() -> Search {
@@ -190,22 +190,18 @@ mod tests {
             ladder: "copy".to_owned(),
             variant: "several quads".to_owned(),
             kernel: "copy",
-            default: layout(64, None).0,
+            default: trial(64, None).tuning,
             cases: vec![
                 (
                     "small".to_owned(),
-                    vec![
-                        layout(64, Some(1e-3)),
-                        layout(128, Some(1.1e-3)),
-                        layout(1024, None),
-                    ],
+                    vec![trial(64, Some(1e-3)), trial(128, Some(1.1e-3)), trial(1024, None)],
                 ),
                 (
                     "large".to_owned(),
                     vec![
-                        layout(64, Some(3.0)),
-                        layout(128, Some(2.0)),
-                        layout(1024, Some(1.9)),
+                        trial(64, Some(3.0)),
+                        trial(128, Some(2.0)),
+                        trial(1024, Some(1.9)),
                     ],
                 ),
             ],

@@ -1,5 +1,7 @@
 //! What is wrong is found out before it is timed.
 
+#![allow(clippy::unwrap_used)]
+
 use relief_lab::array::{Array, Fill, Layout};
 use relief_lab::family::{Failure, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
 use relief_lab::sampling::Sampling;

@@ -39,6 +39,31 @@ pub fn stream(from: &[u8], to: &mut [u8]) {
     }
 }
 
+/// Bytes that are computed before they are stored past the caches: a part of the nearest one.
+const PART: usize = 8 << 10;
+
+/// A part, aligned as vectors are.
+#[repr(align(64))]
+struct Part([u8; PART]);
+
+/// Computes `out` by parts, which `compute` gets with the index of their first element. Where it is large, a part is
+/// computed in the nearest cache and then stored past the caches by [`stream`].
+pub(crate) fn past_caches<T: bytemuck::Pod>(out: &mut [T], compute: impl Fn(usize, &mut [T])) {
+    if size_of_val(out) < LARGE {
+        compute(0, out);
+        return;
+    }
+    let mut part = Part([0; PART]);
+    let held: &mut [T] = bytemuck::cast_slice_mut(&mut part.0);
+    let mut start = 0;
+    for out in out.chunks_mut(held.len()) {
+        let held = &mut held[..out.len()];
+        compute(start, held);
+        stream(bytemuck::cast_slice(held), bytemuck::cast_slice_mut(out));
+        start += out.len();
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;

@@ -1,11 +1,10 @@
 //! Maps on the CPU: plain loops, compiled for each set of vector instructions; gray with byte permutes where there are
 //! some, because compilers take colours apart badly.
 //!
-//! Large results go past the caches: a few kilobytes are computed in the nearest cache and then stored by
-//! [`stream`](crate::copy::cpu::stream), so that what they overwrite is not read first.
+//! Large results go past the caches, so that what they overwrite is not read first.
 #![allow(unsafe_code)]
 
-use crate::copy::cpu::{LARGE, stream};
+use crate::copy::cpu::past_caches;
 use crate::isa::{Isa, Level, versions};
 
 /// out(i) = a(i) + b(i).
@@ -125,27 +124,5 @@ mod x86 {
         for (rgb, out) in rest.iter().zip(grays.into_remainder()) {
             *out = crate::map::gray(rgb[0], rgb[1], rgb[2]);
         }
-    }
-}
-
-/// Bytes that are computed before they are stored past the caches: a part of the nearest one.
-const PART: usize = 8 << 10;
-
-/// Computes `out` in parts, which `compute` gets with the index of their first element; past the caches where it is large.
-fn past_caches<T: bytemuck::Pod>(out: &mut [T], compute: impl Fn(usize, &mut [T])) {
-    if size_of_val(out) < LARGE {
-        compute(0, out);
-        return;
-    }
-    #[repr(align(64))]
-    struct Part([u8; PART]);
-    let mut part = Part([0; PART]);
-    let held: &mut [T] = bytemuck::cast_slice_mut(&mut part.0);
-    let mut start = 0;
-    for out in out.chunks_mut(held.len()) {
-        let held = &mut held[..out.len()];
-        compute(start, held);
-        stream(bytemuck::cast_slice(held), bytemuck::cast_slice_mut(out));
-        start += out.len();
     }
 }

@@ -7,6 +7,7 @@
 
 use relief_raster::{Depth, Sample, View, ViewMut};
 
+use crate::copy::cpu::past_caches;
 use crate::isa::{Isa, Level, versions};
 
 /// Replaces every sample v by `table[v]`.
@@ -32,11 +33,10 @@ pub fn map<S: Sample>(table: &[S], source: View<'_, S>, mut out: ViewMut<'_, S>)
     );
     let table = Table::new(table);
     for y in 0..out.height() {
-        // Chunks that stay in the nearest cache between the copy and the look-up.
-        for (out, source) in out.row_mut(y).chunks_mut(CHUNK).zip(source.row(y).chunks(CHUNK)) {
-            out.copy_from_slice(source);
-            table.replace(out);
-        }
+        let source = source.row(y);
+        past_caches(out.row_mut(y), |start, out| {
+            table.map(&source[start..start + out.len()], out)
+        });
     }
 }
 
@@ -65,6 +65,24 @@ impl<'t> Table<'t> {
             );
         };
         table
+    }
+
+    fn map<S: Sample>(&self, source: &[S], out: &mut [S]) {
+        match self {
+            Self::Eight(..) => {
+                // Chunks that stay in the nearest cache between the copy and the look-up.
+                for (out, source) in out.chunks_mut(CHUNK).zip(source.chunks(CHUNK)) {
+                    out.copy_from_slice(source);
+                    self.replace(out);
+                }
+            }
+            Self::Sixteen(table) => {
+                let source = bytemuck::cast_slice::<S, u16>(source);
+                for (sample, out) in source.iter().zip(bytemuck::cast_slice_mut::<S, u16>(out)) {
+                    *out = table[usize::from(*sample)];
+                }
+            }
+        }
     }
 
     fn replace<S: Sample>(&self, row: &mut [S]) {

@@ -18,11 +18,14 @@ pub(super) fn measure(sampling: &Sampling, sizes: &[u64], working_set: u64) -> C
     let mut memory = Memory::new(working_set.max(sizes.iter().copied().max().unwrap_or(0)));
     let mut ceilings = Ceilings::default();
     for bytes in sizes {
-        let mut point = |ways: &[Way], calls: u64| {
+        let mut point = |ways: &[Way]| {
             let rate = best(
                 ways.len(),
                 sampling,
-                |way| Ok(memory.call(ways[way], calls)),
+                |way| {
+                    memory.call(ways[way], *bytes);
+                    Ok(())
+                },
                 || Ok(()),
             );
             rate.map(|rate| Point {
@@ -31,11 +34,9 @@ pub(super) fn measure(sampling: &Sampling, sizes: &[u64], working_set: u64) -> C
             })
         };
         let copies = [Way::Copy, Way::CopyAlone, Way::Stream];
-        ceilings.copy.extend(point(&copies, bytes / 2));
-        ceilings.read.extend(point(&[Way::Read], *bytes));
-        ceilings
-            .write
-            .extend(point(&[Way::Fill, Way::StreamFill], *bytes));
+        ceilings.copy.extend(point(&copies));
+        ceilings.read.extend(point(&[Way::Read]));
+        ceilings.write.extend(point(&[Way::Fill, Way::StreamFill]));
     }
     for operation in Operation::ALL {
         let threads = rayon::current_num_threads();
@@ -71,7 +72,7 @@ enum Way {
     StreamFill,
 }
 
-/// Memory that calls use in turn.
+/// Memory that calls use in turn, as much as sets of a ladder have: what stays in caches there stays in them here.
 struct Memory {
     from: Array,
     to: Array,
@@ -81,7 +82,7 @@ struct Memory {
 
 impl Memory {
     fn new(bytes: u64) -> Self {
-        let layout = Layout::of::<u8>(bytes as usize);
+        let layout = Layout::of::<u8>((bytes / 2) as usize);
         let mut all = Self {
             from: Array::new(layout),
             to: Array::new(layout),
@@ -100,39 +101,48 @@ impl Memory {
         all
     }
 
+    /// Moves `bytes` bytes: a copy reads half of them and writes half.
     fn call(&mut self, way: Way, bytes: u64) {
-        let bytes = bytes as usize;
-        if self.place + bytes > self.from.layout().len {
+        let half = bytes as usize / 2;
+        let end = self.from.layout().len.min(64 * half);
+        if self.place + half > end {
             self.place = 0;
         }
-        let (start, end) = (self.place, self.place + bytes);
-        self.place = end;
-        let from = &self.from.bytes()[start..end];
-        let to = &mut self.to.bytes_mut()[start..end];
-        let part = bytes.div_ceil(2 * rayon::current_num_threads()).max(64);
+        let range = self.place..self.place + half;
+        self.place += half;
+        let from = &mut self.from.bytes_mut()[range.clone()];
+        let to = &mut self.to.bytes_mut()[range];
+        let part = half
+            .div_ceil(2 * rayon::current_num_threads())
+            .next_multiple_of(64);
         let run = &self.run[..];
-        let pairs = || from.par_chunks(part);
         match way {
-            Way::Copy => pairs()
-                .zip(to.par_chunks_mut(part))
-                .for_each(|(from, to)| to.copy_from_slice(from)),
-            Way::CopyAlone => to.copy_from_slice(from),
-            Way::Stream => pairs()
-                .zip(to.par_chunks_mut(part))
-                .for_each(|(from, to)| stream(from, to)),
-            Way::Read => {
-                black_box(
-                    pairs()
-                        .map(|from| sum(Isa::best(), bytemuck::cast_slice(&from[..from.len() / 64 * 64])))
-                        .max(),
-                );
+            Way::Copy => {
+                let pairs = from.par_chunks(part).zip(to.par_chunks_mut(part));
+                pairs.for_each(|(from, to)| to.copy_from_slice(from));
             }
-            Way::Fill => to.par_chunks_mut(part).for_each(|to| to.fill(3)),
-            Way::StreamFill => to.par_chunks_mut(part).for_each(|to| {
-                for to in to.chunks_mut(run.len()) {
-                    stream(&run[..to.len()], to);
-                }
-            }),
+            Way::CopyAlone => to.copy_from_slice(from),
+            Way::Stream => {
+                let pairs = from.par_chunks(part).zip(to.par_chunks_mut(part));
+                pairs.for_each(|(from, to)| stream(from, to));
+            }
+            Way::Read => {
+                let parts = from.par_chunks(part).chain(to.par_chunks(part));
+                let sums = parts.map(|bytes| sum(Isa::best(), bytemuck::cast_slice(bytes)));
+                black_box(sums.max());
+            }
+            Way::Fill => {
+                let parts = from.par_chunks_mut(part).chain(to.par_chunks_mut(part));
+                parts.for_each(|bytes| bytes.fill(3));
+            }
+            Way::StreamFill => {
+                let parts = from.par_chunks_mut(part).chain(to.par_chunks_mut(part));
+                parts.for_each(|bytes| {
+                    for bytes in bytes.chunks_mut(run.len()) {
+                        stream(&run[..bytes.len()], bytes);
+                    }
+                });
+            }
         }
     }
 }

@@ -74,7 +74,7 @@ impl<'a> Memory<'a> {
         let call = |_| {
             turn = (turn + 1) % self.pairs.len();
             let (from, to) = &self.pairs[turn];
-            Ok(match way {
+            match way {
                 Way::Copy => copy(self.gpu, from, to, to.words())?,
                 Way::Fill => {
                     fill(self.gpu, to, to.words(), 5)?;
@@ -84,7 +84,8 @@ impl<'a> Memory<'a> {
                     read(self.gpu, from, to)?;
                     read(self.gpu, to, from)?;
                 }
-            })
+            }
+            Ok(())
         };
         let rate = best(1, sampling, call, || Ok(self.gpu.sync()?));
         Ok(rate.map(|rate| Point {
@@ -271,7 +272,12 @@ pub(super) fn transfers(gpu: &Gpu, sampling: &Sampling, quick: bool) -> Outcome<
     };
     let mut all = driver(gpu, sampling, bytes);
     let words = vec![1_u32; bytes / 4];
-    let up = best(1, sampling, |_| Ok(drop(gpu.upload(&words)?)), || Ok(gpu.sync()?));
+    let up = best(
+        1,
+        sampling,
+        |_| Ok(gpu.upload(&words).map(drop)?),
+        || Ok(gpu.sync()?),
+    );
     all.push(transfer("host → device, by the runtime", up, bytes));
     let buffer = gpu.upload(&words)?;
     // Three reads on the way, as production has them.

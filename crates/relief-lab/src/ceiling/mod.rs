@@ -105,8 +105,8 @@ pub const STEPS: usize = 2;
 /// Bytes that a call moves.
 fn sizes(class: Class, quick: bool) -> Vec<u64> {
     let exponents: &[u32] = match (class, quick) {
-        (Class::Cpu, true) => &[22, 25, 28],
-        (Class::Cpu, false) => &[16, 18, 20, 22, 24, 26, 28, 30],
+        (Class::Cpu, true) => &[15, 20, 23, 25, 28],
+        (Class::Cpu, false) => &[13, 15, 18, 20, 22, 24, 26, 28, 30],
         (Class::Software, _) => &[20, 23],
         (Class::Gpu, true) => &[23, 27, 31],
         (Class::Gpu, false) => &[16, 18, 20, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32],
@@ -129,8 +129,9 @@ fn best(
         wait()?;
         Ok(start.elapsed())
     });
-    let medians = times
+    // What hinders now and then is no limit of the hardware: the tenth that nothing hindered counts.
+    let fastest = times
         .iter()
-        .filter_map(|times| Some(Summary::of(&times.seconds)?.median));
-    medians.min_by(f64::total_cmp).map(|seconds| 1.0 / seconds)
+        .filter_map(|times| Some(Summary::of(&times.seconds)?.p10));
+    fastest.min_by(f64::total_cmp).map(|seconds| 1.0 / seconds)
 }

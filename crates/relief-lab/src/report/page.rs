@@ -17,7 +17,7 @@ pre{font-size:12.5px;overflow-x:auto;color:var(--soft)}details{margin:.5rem 0}su
 svg{max-width:100%;height:auto;display:block;font:12px system-ui,sans-serif}text{fill:var(--ink)}\
 .note,.tick{fill:var(--soft);font-size:11px}.bad{fill:var(--red)}.value{font-variant-numeric:tabular-nums}\
 .bar{fill:var(--bar)}.production{fill:var(--own)}.spread{stroke:var(--ink);stroke-width:1.5}\
-.ceiling{stroke:var(--roof);stroke-width:1.5;stroke-dasharray:5 3}.grid{stroke:var(--line)}\
+.ceiling{stroke:var(--roof);stroke-width:1.5;stroke-dasharray:5 3}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}\
 .roof{fill:none;stroke:var(--roof);stroke-width:2}.dot{fill:var(--bar);stroke:var(--paper)}\
 .dot.production{fill:var(--own)}.series{fill:none;stroke-width:1.5}\
 .series.s0{stroke:#3b6fb6}.series.s1{stroke:#b6603b}.series.s2{stroke:#3b9a6e}.series.s3{stroke:#8a5bb5}\
@@ -51,14 +51,12 @@ pub fn page(records: &[Record]) -> String {
 
 fn show(section: &Section<'_>, record: &Record) -> String {
     let mut text = format!("<h2>{}</h2>\n", escape(section.ladder));
-    match section.axis.filter(|_| section.cases.len() > 1) {
-        Some(axis) => text.push_str(&plot::sweep(section, axis).unwrap_or_default()),
-        None => {
-            for (case, rows) in &section.cases {
-                text.push_str(&format!("<h3>{}</h3>\n", escape(case)));
-                text.push_str(&plot::bars(case, rows));
-            }
-        }
+    if let Some(axis) = section.axis.filter(|_| section.cases.len() > 1) {
+        return text + &plot::sweep(section, axis).unwrap_or_default();
+    }
+    for (case, rows) in &section.cases {
+        text.push_str(&format!("<h3>{}</h3>\n", escape(case)));
+        text.push_str(&plot::bars(case, rows));
     }
     if let Some(roof) = plot::roof(section, &record.ceilings) {
         text.push_str("<h3>Under the roof</h3>\n");

@@ -99,11 +99,13 @@ fn roofline(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
     );
     let least = points.iter().map(|(_, y, _)| *y).fold(low * top, f64::min) / 2.0;
     let mut plot = Plot::new((low, high), (least, peak * 2.0));
-    plot.axes(|x| format!("{} op/B", digits(x, 2)), |y| show_rate(y, "op"));
+    let (xs, ys) = (decimal(plot.x), decimal(plot.y));
+    plot.axes(
+        (xs, &|x| format!("{} op/B", digits(x, 1))),
+        (ys, &|y| show_rate(y, "op")),
+    );
     plot.path("roof", &[(low, low * top), (ridge, peak), (high, peak)]);
-    for (x, y, row) in points {
-        plot.dot(row, (x, y));
-    }
+    plot.dots(&points);
     Some(plot.svg.finish(&format!("Roofline of {title}")))
 }
 
@@ -134,11 +136,10 @@ fn bandwidths(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String>
         return None;
     }
     let mut plot = Plot::new((low / 1.5, high * 1.5), (least / 1.5, most * 1.5));
-    plot.axes(|x| bytes(x as u64), |y| show_rate(y, "B"));
+    let (xs, ys) = (binary(plot.x), decimal(plot.y));
+    plot.axes((xs, &|x| bytes(x as u64)), (ys, &|y| show_rate(y, "B")));
     plot.path("roof", &roof);
-    for (x, y, row) in points {
-        plot.dot(row, (x, y));
-    }
+    plot.dots(&points);
     Some(plot.svg.finish(&format!("Bandwidth of {title}")))
 }
 
@@ -156,13 +157,20 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str) -> Option<String> {
         return None;
     }
     let mut plot = Plot::new((low, high), (least / 1.5, most * 1.5));
-    plot.axes(|x| digits(x, 2), seconds);
+    let mut places: Vec<f64> = all.iter().map(|(x, _)| positive(*x)).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    // Numbers closer than they are wide would run together.
+    places.dedup_by(|next, previous| *next / *previous < 1.15);
+    let ys = decimal(plot.y);
+    plot.axes((places, &|x| digits(x, 2)), (ys, &seconds));
     let mut variants: Vec<&str> = Vec::new();
     for row in rows() {
         if !variants.contains(&row.variant.as_str()) {
             variants.push(&row.variant);
         }
     }
+    let mut ends: Vec<(String, (f64, f64))> = Vec::new();
     for (number, variant) in variants.iter().enumerate() {
         let class = format!("series s{}", number % 6);
         let own: Vec<&Row> = rows().filter(|row| row.variant == *variant).collect();
@@ -172,19 +180,48 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str) -> Option<String> {
             .map(|(x, y)| (positive(x), y))
             .collect();
         plot.path(&class, &line);
-        let Some(end) = line.last().map(|end| plot.place(*end)) else {
-            continue;
-        };
+        ends.extend(line.last().map(|end| ((*variant).to_owned(), *end)));
         for row in own {
             if let Some((x, y)) = points(row) {
                 plot.dot_as(&format!("dot s{}", number % 6), row, (positive(x), y));
             }
         }
-        plot.svg
-            .text("note", Anchor::Start, (end.0 + 8.0, end.1 + 4.0), variant);
     }
+    plot.names(ends);
     plot.svg.text("note", Anchor::Middle, (360.0, 316.0), axis);
     Some(plot.svg.finish(&format!("{} over {axis}", section.ladder)))
+}
+
+/// Ticks of an axis, and how they are written.
+type Axis<'a> = (Vec<f64>, &'a dyn Fn(f64) -> String);
+
+/// The values 1, 2, 5, 10, … between two, or the powers of ten alone where those are many.
+fn decimal((low, high): (f64, f64)) -> Vec<f64> {
+    let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
+    let all = |steps: &[f64]| {
+        let values = decades
+            .clone()
+            .flat_map(|decade| steps.iter().map(move |step| step * 10_f64.powi(decade)));
+        values
+            .filter(|value| (low..=high).contains(value))
+            .collect::<Vec<f64>>()
+    };
+    let fine = all(&[1.0, 2.0, 5.0]);
+    match fine.len() {
+        0 | 1 => vec![low, high],
+        2..=9 => fine,
+        _ => all(&[1.0]),
+    }
+}
+
+/// Powers of two between two values, some apart where they are many.
+fn binary((low, high): (f64, f64)) -> Vec<f64> {
+    let (first, last) = (low.log2().ceil() as i32, high.log2().floor() as i32);
+    let step = ((last - first) / 8 + 1).max(1) as usize;
+    (first..=last)
+        .step_by(step)
+        .map(|exponent| 2_f64.powi(exponent))
+        .collect()
 }
 
 /// Two logarithmic axes.
@@ -214,21 +251,36 @@ impl Plot {
         )
     }
 
-    fn axes(&mut self, x: impl Fn(f64) -> String, y: impl Fn(f64) -> String) {
-        const TICKS: u32 = 5;
-        let at = |(low, high): (f64, f64), k: u32| low * (high / low).powf(f64::from(k) / f64::from(TICKS));
-        for k in 0..=TICKS {
-            let (across, _) = self.place((at(self.x, k), self.y.0));
+    fn axes(&mut self, (xs, x): Axis<'_>, (ys, y): Axis<'_>) {
+        for value in xs {
+            let (across, _) = self.place((value, self.y.0));
             self.svg.line("grid", (across, Self::TOP), (across, Self::BOTTOM));
-            let label = x(at(self.x, k));
             self.svg
-                .text("tick", Anchor::Middle, (across, Self::BOTTOM + 16.0), &label);
-            let (_, down) = self.place((self.x.0, at(self.y, k)));
+                .text("tick", Anchor::Middle, (across, Self::BOTTOM + 16.0), &x(value));
+        }
+        for value in ys {
+            let (_, down) = self.place((self.x.0, value));
             self.svg
                 .line("grid", (Self::LEFT, down), (WIDTH - Self::RIGHT, down));
-            let label = y(at(self.y, k));
             self.svg
-                .text("tick", Anchor::End, (Self::LEFT - 6.0, down + 4.0), &label);
+                .text("tick", Anchor::End, (Self::LEFT - 6.0, down + 4.0), &y(value));
+        }
+        self.svg.line(
+            "axis",
+            (Self::LEFT, Self::BOTTOM),
+            (WIDTH - Self::RIGHT, Self::BOTTOM),
+        );
+    }
+
+    /// Names beside points, pushed apart where they would overlap.
+    fn names(&mut self, mut names: Vec<(String, (f64, f64))>) {
+        names.sort_by(|a, b| b.1.1.total_cmp(&a.1.1));
+        let mut last = f64::MAX;
+        for (name, point) in names {
+            let (x, y) = self.place(point);
+            let y = y.max(if last == f64::MAX { y } else { last + 12.0 });
+            last = y;
+            self.svg.text("note", Anchor::Start, (x + 9.0, y + 4.0), &name);
         }
     }
 
@@ -237,9 +289,18 @@ impl Plot {
         self.svg.path(class, &points);
     }
 
-    fn dot(&mut self, row: &Row, point: (f64, f64)) {
-        let class = if row.production { "dot production" } else { "dot" };
-        self.dot_as(class, row, point);
+    /// A dot for each row; the fastest and the slowest at the greatest x have their names beside them.
+    fn dots(&mut self, points: &[(f64, f64, &Row)]) {
+        for (x, y, row) in points {
+            let class = if row.production { "dot production" } else { "dot" };
+            self.dot_as(class, row, (*x, *y));
+        }
+        let last = points.iter().map(|(x, ..)| *x).fold(0.0, f64::max);
+        let end = || points.iter().filter(|(x, ..)| *x == last);
+        let fastest = end().max_by(|a, b| a.1.total_cmp(&b.1));
+        let slowest = end().min_by(|a, b| a.1.total_cmp(&b.1));
+        let name = |(x, y, row): &(f64, f64, &Row)| (row.variant.clone(), (*x, *y));
+        self.names(fastest.into_iter().chain(slowest).map(name).collect());
     }
 
     fn dot_as(&mut self, class: &str, row: &Row, point: (f64, f64)) {

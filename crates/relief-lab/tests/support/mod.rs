@@ -1,4 +1,5 @@
 //! The device under test.
+#![allow(clippy::expect_used, clippy::print_stderr)]
 
 use relief_kernels::device::{DeviceChoice, DeviceId, Gpu, devices, select};
 

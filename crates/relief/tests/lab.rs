@@ -1,0 +1,219 @@
+//! `relief lab` by real processes: what is listed, measured, written and compared, and how that ends.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn lab(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relief"));
+    command.arg("lab").args(arguments).env_remove("RELIEF_REVISION");
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// Measures copies of 2^12 words into a record.
+fn record(folder: &Path, name: &str) -> String {
+    let path = folder.join(name).display().to_string();
+    let arguments = [
+        "run",
+        "copy",
+        "--device",
+        "cpu",
+        "--threads",
+        "1",
+        "--quick",
+        "--size",
+        "2^12",
+        "--json",
+        &path,
+    ];
+    let output = lab(&arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    path
+}
+
+#[test]
+fn every_family_and_its_variants_are_listed() {
+    let output = lab(&["list"]);
+    assert!(output.status.success());
+    let all = text(&output.stdout);
+    for part in [
+        "copy: words",
+        "map/gray:",
+        "non-temporal: stores past",
+        "map/table-u16",
+    ] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    let some = lab(&["list", "map/add"]);
+    assert!(!text(&some.stdout).contains("copy:"), "{}", text(&some.stdout));
+}
+
+#[test]
+fn a_run_prints_a_table_and_writes_json_csv_and_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (json, csv, html) = (path("a.json"), path("a.csv"), path("a.html"));
+    let arguments = [
+        "run",
+        "map/add",
+        "--device",
+        "cpu",
+        "--quick",
+        "--size",
+        "2^12",
+        "--revision",
+        "abc123",
+    ];
+    let outputs = ["--json", &json, "--csv", &csv, "--html", &html];
+    let output = lab(&[&arguments[..], &outputs[..]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    assert!(
+        table.contains("revision abc123") && table.contains("map/add, 2^12 f32; "),
+        "{table}"
+    );
+    assert!(table.contains("production *"), "{table}");
+    let lines = std::fs::read_to_string(&json).unwrap();
+    assert!(
+        lines
+            .lines()
+            .all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok())
+    );
+    assert!(
+        std::fs::read_to_string(&csv)
+            .unwrap()
+            .contains(",map/add,2^12 f32,")
+    );
+    assert!(
+        std::fs::read_to_string(&html)
+            .unwrap()
+            .starts_with("<!DOCTYPE html>")
+    );
+}
+
+#[test]
+fn a_check_times_nothing() {
+    let output = lab(&[
+        "run", "copy", "--device", "cpu", "--quick", "--size", "1000", "--check",
+    ]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    assert!(
+        table.contains("memcpy") && table.contains("right") && !table.contains("GB/s"),
+        "{table}"
+    );
+}
+
+#[test]
+fn one_variant_is_measured_beside_the_first() {
+    let arguments = [
+        "run",
+        "copy",
+        "--device",
+        "cpu",
+        "--quick",
+        "--size",
+        "4096",
+        "--variant",
+        "non-temporal",
+    ];
+    let output = lab(&arguments);
+    let table = text(&output.stdout);
+    assert!(
+        table.contains("  scalar") && table.contains("  non-temporal"),
+        "{table}"
+    );
+    assert!(!table.contains("memcpy"), "{table}");
+}
+
+#[test]
+fn a_record_is_the_same_as_itself_and_worse_than_a_faster_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = record(folder.path(), "old.json");
+    // The same run, as if all of it had taken a tenth of the time.
+    let mut faster = String::new();
+    for line in std::fs::read_to_string(&old).unwrap().lines() {
+        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+        if let Some(summary) = line.pointer_mut("/row/summary") {
+            for name in ["median", "p10", "p90"] {
+                summary[name] = (summary[name].as_f64().unwrap() / 100.0).into();
+            }
+        }
+        faster.push_str(&format!("{line}\n"));
+    }
+    let new = folder.path().join("new.json").display().to_string();
+    std::fs::write(&new, faster).unwrap();
+
+    let better = lab(&["compare", &old, &new]);
+    assert!(better.status.success(), "{}", text(&better.stdout));
+    assert!(
+        text(&better.stdout).contains("7 FASTER"),
+        "{}",
+        text(&better.stdout)
+    );
+    let worse = lab(&["compare", &new, &old]);
+    assert_eq!(worse.status.code(), Some(5), "{}", text(&worse.stdout));
+    assert!(
+        text(&worse.stderr).contains("7 rows are slower or broken"),
+        "{}",
+        text(&worse.stderr)
+    );
+    let same = lab(&["compare", &old, &old]);
+    assert!(same.status.success(), "{}", text(&same.stdout));
+}
+
+#[test]
+fn wrong_arguments_say_what_there_is() {
+    for (arguments, code, part) in [
+        (&["run", "copi", "--device", "cpu"][..], 2, "there are copy, map"),
+        (
+            &["run", "copy", "--device", "cpu", "--variant", "fast"],
+            2,
+            "memcpy",
+        ),
+        (&["run", "copy", "--device", "cpu", "--size", "2^99"], 2, "2^32"),
+        (
+            &["run", "copy", "--device", "cpu", "--threads", "0"],
+            2,
+            "at least 1",
+        ),
+        (&["tune", "copy", "--device", "cpu"], 2, "only kernels of devices"),
+        (
+            &["compare", "/nonexistent/a", "/nonexistent/b"],
+            1,
+            "cannot read /nonexistent/a",
+        ),
+    ] {
+        let output = lab(arguments);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}: {}",
+            text(&output.stderr)
+        );
+        assert!(
+            text(&output.stderr).contains(part),
+            "{arguments:?}: {}",
+            text(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_no_record_is_refused_by_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("no.json");
+    std::fs::write(&path, "{\"hello\": 1}\n").unwrap();
+    let path = path.display().to_string();
+    let output = lab(&["compare", &path, &path]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stderr).contains("not a record of the lab: line 1"),
+        "{}",
+        text(&output.stderr)
+    );
+}
