@@ -106,6 +106,9 @@ struct Link {
     /// Seconds that a lost connection is tried again
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     patience: f64,
+    /// Seconds between two writes of the manifest
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    record_every: f64,
     /// Read the words pause, continue and abort from the standard input
     #[arg(long)]
     control: bool,
@@ -264,6 +267,7 @@ fn options(stream: &Stream, address: Address, pin: Option<Pin>, raw: bool) -> Re
         .unwrap_or(options.look_ahead / 4 * 3)
         .min(options.look_ahead);
     options.silence = Duration::from_secs_f64(link.silence.max(0.05));
+    options.record_every = Duration::from_secs_f64(link.record_every);
     options.patience = Duration::from_secs_f64(link.patience);
     if options.secret.is_some() && (raw || matches!(options.address, Address::File(_))) {
         let problem = "nobody answers who could know it".to_owned();
