@@ -1,7 +1,7 @@
-//! Measures bounded distances on a device: tiles of several shapes beside the three steps over rows, each result checked
-//! against a search around thousands of pixels before it is timed.
+//! Measures bounded distances on a device: bits of columns and tiles of several shapes beside the three steps over rows,
+//! each result checked against a search around thousands of pixels before it is timed.
 //!
-//! `gpu_distance_probe [--device cuda|vulkan:N] [--side PIXELS] [--quick] [JSON FILE]`
+//! `gpu_distance_probe [--device cuda|vulkan:N] [--side PIXELS] [--radii R,R,…] [--quick] [JSON FILE]`
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -11,9 +11,8 @@
 
 use std::time::Instant;
 
-use relief_kernels::device::{Buffer, DeviceChoice, Gpu, devices, select};
-use relief_kernels::distance::gpu::tiles::{self, Policy};
-use relief_kernels::distance::gpu::{self as rows, Profile};
+use relief_kernels::device::{Buffer, DeviceChoice, DeviceError, Gpu, devices, select};
+use relief_kernels::distance::gpu::{Profile, bits, rows, tiles};
 use relief_kernels::fused::Plane;
 use relief_raster::Rect;
 
@@ -202,8 +201,11 @@ fn main() {
     println!("{:?}", probe.gpu.report());
     let masks = masks(side);
     println!("masks after {:.1} s", start.elapsed().as_secs_f64());
+    let asked: Option<Vec<u32>> =
+        option("--radii").map(|r| r.split(',').map(|r| r.parse().expect("radii")).collect());
+    let radii = asked.unwrap_or_else(|| RADII.to_vec());
     for (k, mask) in masks.iter().enumerate() {
-        measure(&mut probe, mask, k < 4);
+        measure(&mut probe, mask, &radii, k < 4);
     }
     println!("total {:.1} s", start.elapsed().as_secs_f64());
     if let Some(path) = args.last().filter(|a| a.ends_with(".json")) {
@@ -211,35 +213,137 @@ fn main() {
     }
 }
 
-fn policies(radius: u32) -> Vec<(String, Policy)> {
-    let shapes: &[(u32, u32)] = if radius <= 32 {
-        &[(28, 8), (28, 4), (60, 4), (12, 8)]
-    } else {
-        &[(28, 8), (28, 4), (60, 4), (38, 8)]
-    };
-    let mut policies: Vec<(String, Policy)> = shapes
-        .iter()
-        .map(|&(chunks, blocks)| {
-            let policy = Policy {
-                chunks,
-                blocks,
-                ..Policy::default()
-            };
-            (format!("tiles {} × {}", chunks * 8, blocks * 8), policy)
-        })
-        .collect();
-    if radius <= 32 {
-        let policy = Policy {
-            unrolled: 0,
-            ..Policy::default()
-        };
-        policies.push(("tiles, looped".to_owned(), policy));
-    }
-    policies
+/// Radii where the ways of computing take turns.
+const RADII: [u32; 10] = [15, 10, 16, 20, 24, 32, 40, 48, 64, 100];
+
+/// A way of computing a distance.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Bits(bits::Policy),
+    Tiles(tiles::Policy),
+    Rows,
 }
 
-/// The default shape on every mask, the others on the first few; the steps of the default.
-fn measure(probe: &mut Probe, mask: &Mask, all: bool) {
+impl Way {
+    fn name(self) -> String {
+        match self {
+            Self::Bits(p) => {
+                let exits = if p.exits { "" } else { ", no exits" };
+                format!("bits {} columns × {} units{exits}", p.columns, p.units)
+            }
+            Self::Tiles(p) => {
+                let looped = if p.unrolled == 0 { ", looped" } else { "" };
+                format!("tiles {} × {}{looped}", p.chunks * 8, p.blocks * 8)
+            }
+            Self::Rows => "three steps over rows".to_owned(),
+        }
+    }
+
+    /// Whether a job would take this shape of this way.
+    fn is_default(self) -> bool {
+        match self {
+            Self::Bits(policy) => policy == bits::Policy::default(),
+            Self::Tiles(policy) => policy == tiles::Policy::default(),
+            Self::Rows => true,
+        }
+    }
+
+    /// All ways to measure at a radius: many shapes at 15, which is the target, and fewer elsewhere.
+    fn all(radius: u32) -> Vec<Self> {
+        let with = |columns, units, exits| {
+            Self::Bits(bits::Policy {
+                columns,
+                units,
+                exits,
+            })
+        };
+        let bits = match radius {
+            15 => vec![
+                with(1, 256, true),
+                with(2, 64, true),
+                with(2, 128, true),
+                with(2, 128, false),
+                with(2, 256, true),
+                with(3, 64, true),
+                with(3, 128, true),
+                with(4, 64, true),
+                with(4, 64, false),
+                with(4, 128, true),
+            ],
+            _ if radius <= bits::MAX_RADIUS => vec![with(2, 128, true), with(3, 64, true), with(4, 64, true)],
+            _ => Vec::new(),
+        };
+        let policy = tiles::Policy::default();
+        let mut tiles = vec![policy];
+        if radius == 15 {
+            tiles.push(tiles::Policy { chunks: 12, ..policy });
+        }
+        if radius == 32 {
+            tiles.push(tiles::Policy {
+                unrolled: 0,
+                ..policy
+            });
+        }
+        let tiles = tiles.into_iter().map(Self::Tiles);
+        bits.into_iter().chain(tiles).chain([Self::Rows]).collect()
+    }
+}
+
+/// A mask and what is computed from it on the device.
+struct Job<'a> {
+    gpu: &'a Gpu,
+    mask: Plane,
+    profile: Profile,
+    band: Rect,
+    output: &'a Buffer,
+    pitch: u32,
+}
+
+impl Job<'_> {
+    fn run(&self, way: Way) -> Result<(), DeviceError> {
+        let (gpu, mask, profile, band) = (self.gpu, &self.mask, &self.profile, self.band);
+        match way {
+            Way::Bits(p) => bits::render(gpu, &p, mask, (0, 0), profile, band, self.output, self.pitch),
+            Way::Tiles(p) => tiles::render(gpu, &p, mask, (0, 0), profile, band, self.output, self.pitch),
+            Way::Rows => rows::render(gpu, mask, (0, 0), profile, band, self.output, self.pitch),
+        }
+    }
+
+    /// The steps of a way, each timed alone.
+    fn steps(&self, way: Way, time: impl Fn(&dyn Fn()) -> f64) -> Vec<(&'static str, f64)> {
+        let (gpu, mask, profile, band) = (self.gpu, &self.mask, &self.profile, self.band);
+        match way {
+            Way::Bits(p) => bits::profile_steps(
+                gpu,
+                &p,
+                mask,
+                (0, 0),
+                profile,
+                band,
+                self.output,
+                self.pitch,
+                time,
+            )
+            .unwrap(),
+            Way::Tiles(p) => tiles::profile_steps(
+                gpu,
+                &p,
+                mask,
+                (0, 0),
+                profile,
+                band,
+                self.output,
+                self.pitch,
+                time,
+            )
+            .unwrap(),
+            Way::Rows => rows::profile_steps(gpu, mask, (0, 0), profile, band, self.output, self.pitch, time),
+        }
+    }
+}
+
+/// Every way on the first masks, those of a job on the others; the steps of the latter on all.
+fn measure(probe: &mut Probe, mask: &Mask, radii: &[u32], all: bool) {
     let side = probe.side;
     let words: Vec<u32> = mask
         .samples
@@ -255,41 +359,27 @@ fn measure(probe: &mut Probe, mask: &Mask, all: bool) {
         height: side as u32,
     };
     let output = gpu.buffer(side * side / 4).unwrap();
-    let (band, pitch) = (Rect::sized(side as u64, side as u64), side as u32 / 4);
-    for radius in [15, 100] {
+    for &radius in radii {
         let values: Vec<u8> = (0..=u64::from(radius) * u64::from(radius)).map(value).collect();
-        let profile = Profile::upload(&gpu, radius, &values, 77).unwrap();
-        for (name, policy) in policies(radius) {
-            if !all && policy != Policy::default() {
-                continue;
-            }
-            let run =
-                || tiles::render(&gpu, &policy, &plane, (0, 0), &profile, band, &output, pitch).unwrap();
-            run();
+        let job = Job {
+            gpu: &gpu,
+            mask: plane.clone(),
+            profile: Profile::upload(&gpu, radius, &values, 77).unwrap(),
+            band: Rect::sized(side as u64, side as u64),
+            output: &output,
+            pitch: side as u32 / 4,
+        };
+        for way in Way::all(radius).into_iter().filter(|way| all || way.is_default()) {
+            let name = way.name();
+            job.run(way).unwrap();
             probe.check(mask, radius, &output, &name);
-            let seconds = probe.time(&run);
+            let seconds = probe.time(&|| job.run(way).unwrap());
             probe.record(radius, mask.name, &name, seconds);
+            if way.is_default() {
+                for (step, seconds) in job.steps(way, |launch| probe.time(launch)) {
+                    probe.record(radius, mask.name, &format!("  of which {step}"), seconds);
+                }
+            }
         }
-        let time = |launch: &dyn Fn()| probe.time(launch);
-        let policy = Policy::default();
-        let steps = tiles::profile_steps(
-            &gpu,
-            &policy,
-            &plane,
-            (0, 0),
-            &profile,
-            band,
-            &output,
-            pitch,
-            time,
-        );
-        for (step, seconds) in steps.unwrap() {
-            probe.record(radius, mask.name, &format!("  of which {step}"), seconds);
-        }
-        let run = || rows::render_by_rows(&gpu, &plane, (0, 0), &profile, band, &output, pitch).unwrap();
-        run();
-        probe.check(mask, radius, &output, "rows");
-        let seconds = probe.time(&run);
-        probe.record(radius, mask.name, "three steps over rows", seconds);
     }
 }

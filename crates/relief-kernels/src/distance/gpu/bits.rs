@@ -1,22 +1,26 @@
 //! The distance on a device for radii up to 27, 32 pixels of a column in the bits of a word.
 //!
 //! 1. *Columns*: the mask becomes vertical words, bit r of a word being row r of 32, with a margin around the output.
-//! 2. *Tiles*: a cube computes 32 rows. For every column x of the tile and its margins and every k it puts into shared
-//!    memory Vₖ(x), the rows that have white exactly k rows above or below: two funnel shifts. Pixels with white exactly d
-//!    columns and k rows away are Vₖ(x − d) | Vₖ(x + d). Taken in the order of d² + k² (`bits/levels.rs`) they leave
-//!    fewer and fewer pixels black, and the number of levels that leave a pixel black is its answer. It is counted in
-//!    Gray code, one bit of which changes from level to level: one exclusive or into one of up to eight planes. The
-//!    planes are then transposed to bytes, which index the profile in the order of the codes.
+//! 2. *Tiles*: a cube computes 32 rows. For every column x of the tile and its margins and every k it puts Vₖ(x) into
+//!    shared memory, the rows that have white exactly k rows above or below: two funnel shifts. The pixels with white
+//!    exactly d columns and k rows away are Vₖ(x − d) | Vₖ(x + d). Taken in the order of d² + k² they leave fewer and
+//!    fewer pixels black, and the number of levels that leave a pixel black is its answer. It is counted in Gray code,
+//!    one bit of which changes from level to level (`bits/levels.rs`): one exclusive or into one of up to eight planes.
+//!    The planes are then transposed to bytes, which index the profile in the order of the codes.
 //!
-//! Nothing of it depends on the mask but where a tile ends early: once no pixel of a unit is black, no later level can
-//! count. Where [`tiles`](super::tiles) need 2·radius + 1 additions fused with a minimum for each pixel, here a pair
-//! (d, k) costs one operation of three inputs for 32 pixels. At a radius of 15, that is 193 pairs in 87 levels, a
-//! column of 32 pixels costs about 193 for the pairs, 50 for V, 44 to 87 to count, 48 to transpose and 2 for each
-//! pixel to look it up; besides, 193 words of shared memory where a unit computes two columns, which share what they
-//! read. The limit is then the reading, up to four columns, and the operations after that.
+//! The work hardly depends on the mask: a unit stops where nothing around it is white, and once none of its pixels is
+//! black, because no later level could count.
 //!
-//! Shifting where a pair is met instead (E_d = M(x − d) | M(x + d) by 16 ± k) takes three operations for each pair
-//! instead of one and a word read. Additions of bit-sliced minima, one row after the other, take 40 for each of 31 rows.
+//! **Counts** for a column of 32 pixels at a radius of 15, with two columns to a unit, as NVRTC 13.0 compiles it for
+//! compute capability 9.0. Operations on integers: 193 pairs (d, k) of one operation with three inputs each, 64 to count
+//! 87 levels, 52 for V, 40 to transpose, 51 to look up and pack; 400, or 12.5 for each pixel, where
+//! [`tiles`](super::tiles) take 31 additions fused with a minimum. Words of shared memory: 193 of V read and 18 written,
+//! 16 of codes, 32 samples, whose reads collide in banks. Both pipes have about the same to do, 64 operations and 32
+//! words for each clock of a multiprocessor. More columns to a unit share more of what they read: 104 words of V with
+//! four, for 157 registers instead of 64.
+//!
+//! Counted and not written: shifting for each pair, E_d = M(x − d) | M(x + d) by 16 ± k, takes three operations where a
+//! read and one stand here. Minima of distances in bit planes, row by row, take some 40 operations for each of 31 rows.
 
 mod columns;
 mod levels;
@@ -422,5 +426,99 @@ fn tiles_on<R: Runtime>(
             region.height,
             steps.shape,
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shapes() -> impl Iterator<Item = (Shape, u32)> {
+        let policies = [(8, true), (24, false), (64, true), (128, true), (1_024, false)];
+        (0..=MAX_RADIUS).flat_map(move |radius| {
+            (1..=4).flat_map(move |columns| {
+                policies.into_iter().flat_map(move |(units, exits)| {
+                    let policy = Policy {
+                        columns,
+                        units,
+                        exits,
+                    };
+                    [12 << 10, 16 << 10, 32 << 10, 48 << 10, 227 << 10]
+                        .map(|shared| (Shape::new(&policy, radius, Depth::Eight, shared), shared))
+                })
+            })
+        })
+    }
+
+    #[test]
+    fn every_tile_fits_shared_memory_and_whole_groups_of_eight_columns() {
+        for (shape, shared) in shapes() {
+            assert!(shape.shared_bytes() <= shared, "{shape:?} in {shared} bytes");
+            assert_eq!(shape.width() % 8, 0, "{shape:?}");
+            assert!(
+                shape.margin() <= HALO && shape.margin_of_fours() <= HALO,
+                "{shape:?}"
+            );
+        }
+    }
+
+    /// Software Vulkan hides reads outside of shared memory, which CUDA does not.
+    #[test]
+    fn every_word_of_shared_memory_that_a_unit_touches_is_there() {
+        for (shape, _) in shapes() {
+            let (radius, last) = (shape.radius as i32, shape.units - 1);
+            for k in 0..=shape.radius {
+                let right = shape.columns as i32 - 1 + radius;
+                for ahead in -radius..=right {
+                    let place = shape.place(ahead, k) + last;
+                    assert!(place < shape.dilated_words(), "{ahead}, {k} of {shape:?}");
+                }
+            }
+            let column = last * shape.columns + shape.columns - 1;
+            let code = column + column / 8 + 7 * shape.code_pitch();
+            assert!(code < shape.code_words(), "{shape:?}");
+            if shape.exits {
+                let first = (last * shape.columns + shape.margin_of_fours() - shape.radius) / 4;
+                assert!(first + shape.whites_of_unit() <= shape.white_words(), "{shape:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn places_are_of_the_columns_that_shared_memory_was_filled_with() {
+        for (shape, _) in shapes() {
+            for unit in [0, 1, shape.units - 1] {
+                for ahead in [-(shape.radius as i32), 0, shape.radius as i32] {
+                    let place = shape.place(ahead, 0) + unit;
+                    // As `dilate` computes it, counted from the first column of the tile.
+                    let column = place % shape.across() * shape.columns + place / shape.across();
+                    let want = (unit * shape.columns + shape.margin()).strict_add_signed(ahead);
+                    assert_eq!(column, want, "{shape:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn groups_of_whites_hold_all_columns_within_the_radius_of_a_unit() {
+        for (shape, _) in shapes().filter(|(shape, _)| shape.exits) {
+            for unit in 0..shape.units {
+                let first = unit * shape.columns + shape.margin_of_fours() - shape.radius;
+                let last = first + shape.columns - 1 + 2 * shape.radius;
+                assert!(
+                    last / 4 < first / 4 + shape.whites_of_unit(),
+                    "{unit} of {shape:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn stages_hold_every_level_once() {
+        for (shape, _) in shapes() {
+            let numbers: Vec<usize> = shape.stages().into_iter().flat_map(|(a, b)| a..b).collect();
+            let levels = levels::squares(shape.radius).len();
+            assert!(numbers.into_iter().eq(0..levels), "{shape:?}");
+        }
     }
 }

@@ -1,4 +1,7 @@
 //! One tile of 32 rows: vertical dilations in shared memory, codes of 32 pixels at once, samples.
+//!
+//! Units are numbered by `UNIT_POS_X`, whose bound compilers know, and not by `UNIT_POS`, which might wrap for all they
+//! know: only so do the constants of a place become part of a load. It saves two operations for each word read.
 
 use cubecl::prelude::*;
 
