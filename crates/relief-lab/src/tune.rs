@@ -63,8 +63,8 @@ impl Search {
         losses?.into_iter().max_by(f64::total_cmp)
     }
 
-    /// The times of each case as a map: a row for each width and number of items, a column for each cube; shaded from the
-    /// fastest, █, to those that take twice as long.
+    /// The times of each case as a map: a row for each width and number of items, a column for each cube; shaded from
+    /// those within 3 % of the fastest, █, over 10, 30 and 100 % to slower ones.
     #[must_use]
     pub fn heat_map(&self) -> String {
         let mut text = String::new();
@@ -147,15 +147,27 @@ fn loss(trials: &[Trial], tuning: Tuning) -> Option<f64> {
     Some(trial.summary?.median / best(trials)?)
 }
 
+/// How much longer than the best a layout of each shade takes at most.
+const SHADES: [(f64, &str); 5] = [
+    (0.03, "█"),
+    (0.1, "▓"),
+    (0.3, "▒"),
+    (1.0, "░"),
+    (f64::INFINITY, " "),
+];
+
 fn cell(trials: &[Trial], tuning: Tuning, best: Option<f64>) -> String {
     let Some(trial) = trials.iter().find(|trial| trial.tuning == tuning) else {
         return String::new();
     };
     match (trial.summary, best) {
         (Some(summary), Some(best)) => {
-            let shades = ["█", "▓", "▒", "░", " "];
-            let loss = (summary.median / best - 1.0) * 4.0;
-            format!("{} {}", seconds(summary.median), shades[(loss as usize).min(4)])
+            let loss = summary.median / best - 1.0;
+            let shade = SHADES
+                .iter()
+                .find(|(most, _)| loss < *most)
+                .map_or("", |(_, shade)| shade);
+            format!("{} {shade}", seconds(summary.median))
         }
         _ => trial.verdict.word().to_lowercase(),
     }
@@ -226,7 +238,7 @@ mod tests {
             "{map}"
         );
         assert!(
-            rows[5].contains("3.000 s ▒") && rows[5].contains("1.900 s █"),
+            rows[5].contains("3.000 s ░") && rows[5].contains("2.000 s ▓") && rows[5].contains("1.900 s █"),
             "{map}"
         );
     }

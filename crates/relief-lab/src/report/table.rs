@@ -78,14 +78,20 @@ pub fn ceilings(record: &Record) -> String {
     ] {
         rows.extend(time.map(|time| vec![name.to_owned(), seconds(time)]));
     }
-    for transfer in &ceilings.transfers {
-        let reason = || transfer.reason.clone().unwrap_or_default();
-        let found = transfer
-            .rate
-            .map_or_else(|| format!("unknown: {}", reason()), |rate| show_rate(rate, "B"));
-        rows.push(vec![transfer.name.clone(), found]);
-    }
+    let known = ceilings
+        .transfers
+        .iter()
+        .filter_map(|transfer| Some((&transfer.name, transfer.rate?)));
+    rows.extend(known.map(|(name, rate)| vec![name.clone(), show_rate(rate, "B")]));
     text.push_str(&columns(&rows));
+    for transfer in ceilings
+        .transfers
+        .iter()
+        .filter(|transfer| transfer.rate.is_none())
+    {
+        let reason = transfer.reason.as_deref().unwrap_or("it could not be measured");
+        text.push_str(&format!("  {}: unknown: {reason}\n", transfer.name));
+    }
     text
 }
 

@@ -1,0 +1,194 @@
+//! The variants on the CPU.
+
+use rayon::prelude::*;
+use relief_kernels::transpose::cpu::{self, Matrix, Stores};
+
+use super::Transpose;
+use crate::array::{self, Kind};
+use crate::family::{OnCpu, Outcome, Variant};
+
+/// What is transposed, by the lab and by production.
+trait Element: array::Element + cpu::Element {}
+
+impl Element for u8 {}
+impl Element for u16 {}
+impl Element for u32 {}
+
+/// How columns become rows: the whole matrix, the first column, and the rows to be written.
+trait Turn: Sync {
+    fn turn<T: Element>(&self, from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize);
+}
+
+pub(super) fn variants() -> Vec<Variant<Transpose>> {
+    vec![
+        variant("naive", "rows are read in order, stores lie a row apart", Naive, false),
+        variant("blocked", "blocks of 64 × 64 elements", Blocked, false),
+        variant(
+            "recursive",
+            "halves of the longer side, until a block fits any cache",
+            Recursive,
+            false,
+        ),
+        variant(
+            "tiles",
+            "tiles of whole lines, turned by interleaving; stores by way of the caches",
+            Tiles(Some(Stores::Cached)),
+            false,
+        ),
+        variant(
+            "tiles streamed",
+            "stores past the caches",
+            Tiles(Some(Stores::Streamed)),
+            false,
+        ),
+        variant("threads blocked", "blocks, a part for each thread", Blocked, true),
+        variant(
+            "threads tiles",
+            "tiles, stores by way of the caches, a part for each thread",
+            Tiles(Some(Stores::Cached)),
+            true,
+        ),
+        variant(
+            "threads tiles streamed",
+            "tiles, stores past the caches, a part for each thread",
+            Tiles(Some(Stores::Streamed)),
+            true,
+        ),
+        variant(
+            "threads production",
+            "tiles, stores that suit the size, a part for each thread",
+            Tiles(None),
+            true,
+        )
+        .production(),
+    ]
+}
+
+fn variant(
+    name: &'static str,
+    idea: &'static str,
+    turn: impl Turn + Send + 'static,
+    threads: bool,
+) -> Variant<Transpose> {
+    Variant::cpu(name, idea, move |problem: &Transpose, call| match problem.kind {
+        Kind::U8 => run::<u8>(problem, call, &turn, threads),
+        Kind::U16 => run::<u16>(problem, call, &turn, threads),
+        _ => run::<u32>(problem, call, &turn, threads),
+    })
+}
+
+fn run<T: Element>(problem: &Transpose, call: OnCpu<'_>, turn: &impl Turn, threads: bool) -> Outcome {
+    let pitch = problem.to_pitch();
+    let from = call.inputs[0].slice::<T>();
+    let from = Matrix::new(from, problem.width, problem.height, problem.from_pitch());
+    let to = call.outputs[0].slice_mut::<T>();
+    if to.is_empty() {
+        return Ok(());
+    }
+    // Whole tiles, whatever their side.
+    let parts = if threads { 2 * rayon::current_num_threads() } else { 1 };
+    let rows = problem.width.div_ceil(parts).next_multiple_of(64);
+    let part = |(k, to): (usize, &mut [T])| {
+        turn.turn(from, k * rows, to, pitch);
+        for row in to.chunks_exact_mut(pitch) {
+            row[problem.height..].fill(T::default());
+        }
+    };
+    if threads {
+        to.par_chunks_mut(rows * pitch).enumerate().for_each(part);
+    } else {
+        part((0, to));
+    }
+    Ok(())
+}
+
+struct Naive;
+
+impl Turn for Naive {
+    fn turn<T: Element>(&self, from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
+        let columns = first..first + to.len() / pitch;
+        for y in 0..from.height() {
+            let row = &from.row(y)[columns.clone()];
+            for (x, element) in row.iter().enumerate() {
+                to[x * pitch + y] = *element;
+            }
+        }
+    }
+}
+
+struct Blocked;
+
+impl Turn for Blocked {
+    fn turn<T: Element>(&self, from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
+        const SIDE: usize = 64;
+        let rows = to.len() / pitch;
+        for top in (0..from.height()).step_by(SIDE) {
+            for left in (0..rows).step_by(SIDE) {
+                let across = left..rows.min(left + SIDE);
+                let down = top..from.height().min(top + SIDE);
+                block(from, first, to, pitch, across, down);
+            }
+        }
+    }
+}
+
+struct Recursive;
+
+impl Turn for Recursive {
+    fn turn<T: Element>(&self, from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
+        let rows = to.len() / pitch;
+        halves(from, first, to, pitch, 0..rows, 0..from.height());
+    }
+}
+
+type Range = std::ops::Range<usize>;
+
+fn halves<T: Element>(
+    from: Matrix<'_, T>,
+    first: usize,
+    to: &mut [T],
+    pitch: usize,
+    across: Range,
+    down: Range,
+) {
+    if across.len().max(down.len()) <= 16 {
+        block(from, first, to, pitch, across, down);
+    } else if across.len() > down.len() {
+        let middle = across.start + across.len() / 2;
+        halves(from, first, to, pitch, across.start..middle, down.clone());
+        halves(from, first, to, pitch, middle..across.end, down);
+    } else {
+        let middle = down.start + down.len() / 2;
+        halves(from, first, to, pitch, across.clone(), down.start..middle);
+        halves(from, first, to, pitch, across, middle..down.end);
+    }
+}
+
+/// Element by element, rows of the result in order.
+fn block<T: Element>(
+    from: Matrix<'_, T>,
+    first: usize,
+    to: &mut [T],
+    pitch: usize,
+    across: Range,
+    down: Range,
+) {
+    for x in across {
+        let row = &mut to[x * pitch..][down.clone()];
+        for (to, y) in row.iter_mut().zip(down.clone()) {
+            *to = from.row(y)[first + x];
+        }
+    }
+}
+
+/// Production's tiles, with these stores or those that it chooses.
+struct Tiles(Option<Stores>);
+
+impl Turn for Tiles {
+    fn turn<T: Element>(&self, from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
+        match self.0 {
+            Some(stores) => cpu::transpose_with(stores, from, first, to, pitch),
+            None => cpu::transpose(from, first, to, pitch),
+        }
+    }
+}
