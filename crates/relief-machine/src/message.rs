@@ -9,6 +9,9 @@ use crate::frame::{Kind, MAX_LINES};
 /// The version of the protocol.
 pub const VERSION: u16 = 1;
 
+/// The most bytes of the text of an error.
+const LONGEST_TEXT: usize = 1_024;
+
 /// Why a connection ends; what [`Refusal::code`] says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
@@ -486,19 +489,20 @@ impl Message for Refusal {
     const KIND: Kind = Kind::Error;
 
     fn encode(&self) -> Vec<u8> {
-        let text = &self.text[..self.text.floor_char_boundary(1_024)];
+        let text = &self.text[..self.text.floor_char_boundary(LONGEST_TEXT)];
         [&(self.code as u16).to_le_bytes(), text.as_bytes()].concat()
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields(bytes);
         let code = Code::of(fields.u16()?);
-        let text = &fields.0[..fields.0.len().min(1_024)];
-        // What comes off the wire is shown on terminals.
-        let text = String::from_utf8_lossy(text)
-            .chars()
-            .filter(|c| !c.is_control())
-            .collect();
+        let text = &fields.0[..fields.0.len().min(LONGEST_TEXT)];
+        // What comes off the wire is shown on terminals: no characters that control one or turn a line around.
+        let shown =
+            |c: &char| !c.is_control() && !matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+        let mut text: String = String::from_utf8_lossy(text).chars().filter(shown).collect();
+        // A byte that is no UTF-8 becomes three.
+        text.truncate(text.floor_char_boundary(LONGEST_TEXT));
         Some(Self { code, text })
     }
 }
