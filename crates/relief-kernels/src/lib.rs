@@ -21,6 +21,7 @@ pub mod lattice;
 pub mod map;
 pub mod policy;
 pub mod repeat;
+pub mod stencil;
 pub mod table;
 pub mod transpose;
 pub mod uniform;
