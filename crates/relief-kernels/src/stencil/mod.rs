@@ -23,8 +23,6 @@
 //! pixel and direction whatever the window.
 
 pub mod cpu;
-#[cfg(feature = "gpu")]
-pub mod gpu;
 
 #[cfg(test)]
 mod tests;
