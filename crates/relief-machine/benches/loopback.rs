@@ -66,7 +66,7 @@ fn ceiling() -> f64 {
     let start = Instant::now();
     let mut socket = TcpStream::connect(address).unwrap();
     let block = vec![0; 1 << 20];
-    (0..LONG.width * LONG.height >> 20).for_each(|_| socket.write_all(&block).unwrap());
+    (0..(LONG.width * LONG.height) >> 20).for_each(|_| socket.write_all(&block).unwrap());
     drop(socket);
     reader.join().unwrap();
     start.elapsed().as_secs_f64()
@@ -220,9 +220,12 @@ fn manifest(program: &Program, job: &Job, executed: u64) -> relief_machine::Mani
     }
 }
 
+/// A name, what is timed, and the bytes that it moves.
+type Case = (&'static str, fn() -> f64, f64);
+
 fn main() {
     let bytes = (LONG.width * LONG.height) as f64;
-    let cases: [(&str, fn() -> f64, f64); 5] = [
+    let cases: [Case; 5] = [
         ("loopback, one buffer", ceiling, bytes),
         ("plain lines", raw, bytes),
         ("frames, checked and acknowledged", framed, bytes),

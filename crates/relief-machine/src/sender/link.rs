@@ -40,10 +40,10 @@ impl From<io::Error> for Ended {
 }
 
 /// Holds connections until the job is over. A lost one is tried again for as long as the sender has patience, counted
-/// from the last time that the machine got further.
+/// from the first loss since the machine got further.
 pub(super) fn link(shared: &Shared<'_>) {
     let address = shared.options.address.to_string();
-    let mut since = Instant::now();
+    let mut failing = None;
     let mut pause = PAUSE.0;
     loop {
         let before = shared.lock().executed;
@@ -60,8 +60,9 @@ pub(super) fn link(shared: &Shared<'_>) {
         };
         tracing::info!("the connection to {address} was lost: {source}");
         if state.executed > before {
-            (since, pause) = (Instant::now(), PAUSE.0);
+            (failing, pause) = (None, PAUSE.0);
         }
+        let since: Instant = *failing.get_or_insert_with(Instant::now);
         if state.abort {
             let executed = state.executed;
             drop(state);
