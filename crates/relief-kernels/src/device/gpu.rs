@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cubecl::config::{CubeClRuntimeConfig, RuntimeConfig, cache::CacheConfig};
 use cubecl::prelude::*;
@@ -85,7 +85,7 @@ struct Shared {
     /// Kernels that are known to compile and to write; by hash of everything that shapes them.
     proven: Mutex<HashSet<u64>>,
     /// What kernels get for a buffer that they do not read.
-    nothing: OnceLock<Buffer>,
+    nothing: Mutex<Option<Buffer>>,
     #[cfg(feature = "vulkan")]
     vulkan: Option<super::vulkan::Started>,
 }
@@ -151,7 +151,7 @@ impl Gpu {
                 report,
                 account,
                 proven: Mutex::new(HashSet::new()),
-                nothing: OnceLock::new(),
+                nothing: Mutex::default(),
                 #[cfg(feature = "vulkan")]
                 vulkan,
             }),
@@ -262,11 +262,13 @@ impl Gpu {
 
     /// A few words for kernels that have no use for a buffer.
     pub(crate) fn nothing(&self) -> Result<Buffer, DeviceError> {
-        if let Some(nothing) = self.shared.nothing.get() {
+        // Held while it is made: a second one would be counted as well.
+        let mut known = self.shared.nothing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(nothing) = known.as_ref() {
             return Ok(nothing.clone());
         }
         let nothing = self.upload(&[0; 4])?;
-        Ok(self.shared.nothing.get_or_init(|| nothing).clone())
+        Ok(known.insert(nothing).clone())
     }
 
     fn lease(&self, words: usize) -> Result<super::buffer::Lease, DeviceError> {
