@@ -25,7 +25,7 @@ pub enum Level {
 }
 
 impl Isa {
-    /// The best set of this machine; in tests, the one that [`Isa::each`] has set for this thread.
+    /// The best set of this machine; in tests of this crate, the one under test.
     #[must_use]
     pub fn best() -> Self {
         #[cfg(test)]

@@ -9,7 +9,6 @@ use crate::record::{Conditions, Header};
 /// The header of a run that begins now. `revision` is that of the sources, where it is known.
 #[must_use]
 pub fn header(machine: &Machine, revision: Option<&str>, quick: bool) -> Header {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (device, name, driver, threads) = match machine {
         Machine::Cpu(pool) => {
             let driver = format!("{:?}", relief_kernels::isa::Isa::best().level()).to_lowercase();
@@ -18,6 +17,7 @@ pub fn header(machine: &Machine, revision: Option<&str>, quick: bool) -> Header 
         #[cfg(feature = "gpu")]
         Machine::Gpu(gpu) => {
             let report = gpu.report();
+            let threads = std::thread::available_parallelism().map_or(1, usize::from);
             (
                 report.id.to_string(),
                 report.name.clone(),

@@ -113,6 +113,15 @@ impl Machine {
         }
     }
 
+    /// What the device is called in policy files.
+    pub(crate) fn policy_key(&self) -> Option<String> {
+        match self {
+            Self::Cpu(_) => None,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => Some(policy::device_key(gpu.report())),
+        }
+    }
+
     /// Runs something where variants run: in the pool, where there is one.
     pub(crate) fn within<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match self {

@@ -120,18 +120,10 @@ impl Search {
         )
     }
 
-    /// Notes the winner for a device.
+    /// Notes the winner for a device; the CPU has no layouts.
     pub fn note(&self, machine: &Machine, policies: &mut Policies) {
-        match (machine, self.winner()) {
-            #[cfg(feature = "gpu")]
-            (Machine::Gpu(gpu), Some((tuning, _))) => {
-                policies.set(
-                    &relief_kernels::policy::device_key(gpu.report()),
-                    self.kernel,
-                    tuning,
-                );
-            }
-            _ => {}
+        if let (Some(device), Some((tuning, _))) = (machine.policy_key(), self.winner()) {
+            policies.set(&device, self.kernel, tuning);
         }
     }
 }

@@ -51,10 +51,10 @@ pub fn add(gpu: &Gpu, a: &Buffer, b: &Buffer, out: &Buffer, count: usize) -> Res
     )
 }
 
-/// [`add`] with another layout.
+/// [`add()`] with another layout.
 ///
 /// # Errors
-/// As [`add`], and where the layout is not of [`SPACE`].
+/// As [`add()`], and where the layout is not of [`SPACE`].
 pub fn add_with(
     gpu: &Gpu,
     tuning: Tuning,
@@ -69,7 +69,7 @@ pub fn add_with(
 /// out(i) = factor · values(i) for the first `count` f32 of the buffers.
 ///
 /// # Errors
-/// As [`add`].
+/// As [`add()`].
 pub fn scale(gpu: &Gpu, values: &Buffer, factor: f32, out: &Buffer, count: usize) -> Result<(), DeviceError> {
     let tuning = policy::tuning(gpu.report(), "map scale", &SPACE, DEFAULT);
     scale_with(gpu, tuning, values, factor, out, count)
