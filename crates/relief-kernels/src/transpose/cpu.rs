@@ -65,6 +65,31 @@ impl<'a, T> Matrix<'a, T> {
             pitch,
         }
     }
+
+    /// How many rows it has.
+    #[must_use]
+    pub const fn height(&self) -> usize {
+        self.height
+    }
+
+    /// One of its rows.
+    ///
+    /// # Panics
+    /// Where it has not so many.
+    #[must_use]
+    pub fn row(&self, y: usize) -> &'a [T] {
+        assert!(y < self.height, "a row below the last");
+        &self.elements[y * self.pitch..][..self.width]
+    }
+}
+
+/// How lines are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stores {
+    /// By way of the caches.
+    Cached,
+    /// Past the caches, where the machine can and a line of the target is a line of the caches.
+    Streamed,
 }
 
 /// Writes columns of a matrix as rows: row j of `to`, which begins at element j · `pitch`, becomes column `first` + j of
@@ -75,6 +100,23 @@ impl<'a, T> Matrix<'a, T> {
 /// # Panics
 /// Where `to` is not whole rows, a row does not hold a column, or there are not so many columns.
 pub fn transpose<T: Element>(from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
+    // The same whatever part of the rows is asked for.
+    let large = from.width.saturating_mul(from.height) >= LARGE / size_of::<T>();
+    let stores = if large { Stores::Streamed } else { Stores::Cached };
+    transpose_with(stores, from, first, to, pitch);
+}
+
+/// [`transpose`] with these stores.
+///
+/// # Panics
+/// As [`transpose`].
+pub fn transpose_with<T: Element>(
+    stores: Stores,
+    from: Matrix<'_, T>,
+    first: usize,
+    to: &mut [T],
+    pitch: usize,
+) {
     if from.height == 0 || to.is_empty() {
         return;
     }
@@ -87,13 +129,11 @@ pub fn transpose<T: Element>(from: Matrix<'_, T>, first: usize, to: &mut [T], pi
         first.checked_add(rows).is_some_and(|end| end <= from.width),
         "columns that the matrix does not have"
     );
-    // The same whatever part of the rows is asked for.
-    let large = from.width.saturating_mul(from.height) >= LARGE / size_of::<T>();
     let side = LINE / size_of::<T>();
     if rows < side || from.height < side {
         small(from, first, to, pitch);
     } else {
-        T::turn(Isa::best(), from, first, to, pitch, large);
+        T::turn(Isa::best(), from, first, to, pitch, stores);
         fence();
     }
 }
@@ -137,7 +177,7 @@ fn turn<T: Element, const L: usize>(
     first: usize,
     to: &mut [T],
     pitch: usize,
-    past_caches: bool,
+    stores: Stores,
 ) {
     let side = 4 * L;
     let mut tile = Aligned([[[[T::default(); L]; 4]; L]; 4]);
@@ -154,7 +194,7 @@ fn turn<T: Element, const L: usize>(
             let turned = transpose_squares(squares, &mut spare.0);
             for (row, line) in turned.iter().enumerate() {
                 let start = (x + square * L + row) * pitch + y;
-                store(line.as_flattened(), &mut to[start..start + side], past_caches);
+                store(line.as_flattened(), &mut to[start..start + side], stores);
             }
         }
     });
@@ -193,9 +233,9 @@ fn interleave_rows<T: Copy, const L: usize>(from: &Squares<T, L>, to: &mut Squar
 
 /// Stores a line, past the caches where asked for and the target is aligned.
 #[inline(always)]
-fn store<T: Copy>(line: &[T], to: &mut [T], past_caches: bool) {
+fn store<T: Copy>(line: &[T], to: &mut [T], stores: Stores) {
     #[cfg(target_arch = "x86_64")]
-    if past_caches
+    if stores == Stores::Streamed
         && to.as_ptr().align_offset(LINE) == 0
         && size_of_val(line) == LINE
         && to.len() == line.len()
@@ -221,24 +261,31 @@ fn fence() {
 }
 
 mod private {
-    use super::{Isa, Matrix, turn, versions};
+    use super::{Isa, Matrix, Stores, turn, versions};
 
     /// A type of elements that the tiles are compiled for.
     pub trait Turn: Sized {
         /// Transposes a matrix of at least a tile.
-        fn turn(isa: Isa, from: Matrix<'_, Self>, first: usize, to: &mut [Self], pitch: usize, large: bool);
+        fn turn(
+            isa: Isa,
+            from: Matrix<'_, Self>,
+            first: usize,
+            to: &mut [Self],
+            pitch: usize,
+            stores: Stores,
+        );
     }
 
     macro_rules! turned {
         ($type:ty, $lanes:literal) => {
             impl Turn for $type {
-                fn turn(isa: Isa, from: Matrix<'_, Self>, first: usize, to: &mut [Self], pitch: usize, large: bool) {
+                fn turn(isa: Isa, from: Matrix<'_, Self>, first: usize, to: &mut [Self], pitch: usize, stores: Stores) {
                     versions! {
-                        fn compiled(from: Matrix<'_, $type>, first: usize, to: &mut [$type], pitch: usize, large: bool) {
-                            turn::<$type, $lanes>(from, first, to, pitch, large);
+                        fn compiled(from: Matrix<'_, $type>, first: usize, to: &mut [$type], pitch: usize, stores: Stores) {
+                            turn::<$type, $lanes>(from, first, to, pitch, stores);
                         }
                     }
-                    compiled(isa, from, first, to, pitch, large);
+                    compiled(isa, from, first, to, pitch, stores);
                 }
             }
         };

@@ -5,6 +5,8 @@
 //! whole lines on both sides.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 #[cfg(test)]
 mod tests;

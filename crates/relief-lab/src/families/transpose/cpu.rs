@@ -21,7 +21,12 @@ trait Turn: Sync {
 
 pub(super) fn variants() -> Vec<Variant<Transpose>> {
     vec![
-        variant("naive", "rows are read in order, stores lie a row apart", Naive, false),
+        variant(
+            "naive",
+            "rows are read in order, stores lie a row apart",
+            Naive,
+            false,
+        ),
         variant("blocked", "blocks of 64 × 64 elements", Blocked, false),
         variant(
             "recursive",
@@ -86,7 +91,11 @@ fn run<T: Element>(problem: &Transpose, call: OnCpu<'_>, turn: &impl Turn, threa
         return Ok(());
     }
     // Whole tiles, whatever their side.
-    let parts = if threads { 2 * rayon::current_num_threads() } else { 1 };
+    let parts = if threads {
+        2 * rayon::current_num_threads()
+    } else {
+        1
+    };
     let rows = problem.width.div_ceil(parts).next_multiple_of(64);
     let part = |(k, to): (usize, &mut [T])| {
         turn.turn(from, k * rows, to, pitch);

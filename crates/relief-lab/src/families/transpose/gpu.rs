@@ -1,0 +1,352 @@
+//! The variants on devices.
+#![allow(unsafe_code)]
+
+use cubecl::prelude::*;
+use relief_kernels::device::on_client;
+use relief_kernels::transpose::gpu::block::column;
+use relief_kernels::transpose::gpu::{self as production, Matrix, ORDER, Order};
+
+use super::Transpose;
+use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};
+
+/// The sides of a tile in words, and the rows of a cube that copies it.
+const TILE: u32 = 32;
+const ROWS: u32 = 8;
+
+pub(super) fn variants(name: &'static str) -> Vec<Variant<Transpose>> {
+    let bits = match name {
+        "transpose/u8" => 8,
+        "transpose/u16" => 16,
+        _ => 32,
+    };
+    let of = |name, idea, way| Variant::gpu(name, idea, move |p: &Transpose, call| simple(p, &call, way));
+    let figure = |variant: Variant<Transpose>, figure| match bits {
+        32 => variant.source(figure),
+        _ => variant,
+    };
+    vec![
+        figure(
+            of(
+                "naive",
+                "a unit for each word; loads follow rows, stores lie a row apart",
+                Way::Naive,
+            ),
+            "68.98 GB/s",
+        ),
+        figure(
+            of(
+                "tiled",
+                "tiles by way of shared memory, columns in one bank",
+                Way::Tiled(Place::Plain),
+            ),
+            "116.82 GB/s",
+        ),
+        figure(
+            of(
+                "padded",
+                "tiles with a column more for each row of words",
+                Way::Tiled(Place::Padded),
+            ),
+            "121.83 GB/s",
+        ),
+        of(
+            "swizzled",
+            "place x of row y lies at (x + y) mod 32",
+            Way::Tiled(Place::Swizzled),
+        ),
+        of(
+            "blocks",
+            "blocks of vectors turned in registers, no shared memory",
+            Way::Blocks,
+        ),
+        Variant::gpu(
+            "vectors",
+            "blocks by way of shared memory, place y of column x at y xor x; tiles row by row",
+            move |p: &Transpose, call| tuned(p, &call, Order::Rows),
+        )
+        .tuned(
+            "transpose ladder by rows",
+            production::space(bits),
+            production::default(bits),
+        ),
+        Variant::gpu(
+            "vectors in bands",
+            "tiles in bands of 16 rows",
+            |p: &Transpose, call| tuned(p, &call, ORDER),
+        )
+        .tuned(
+            production::name(bits),
+            production::space(bits),
+            production::default(bits),
+        )
+        .production(),
+    ]
+}
+
+fn bits(problem: &Transpose) -> u32 {
+    8 * problem.kind.bytes() as u32
+}
+
+/// Words from one row to the next of both sides.
+fn pitches(problem: &Transpose) -> (u32, u32) {
+    let words = |elements: usize| (elements * problem.kind.bytes() / 4) as u32;
+    (words(problem.from_pitch()), words(problem.to_pitch()))
+}
+
+fn tuned(problem: &Transpose, call: &OnGpu<'_>, order: Order) -> Outcome {
+    let (from_pitch, to_pitch) = pitches(problem);
+    let from = Matrix {
+        buffer: &call.inputs[0],
+        pitch: from_pitch,
+    };
+    let to = Matrix {
+        buffer: &call.outputs[0],
+        pitch: to_pitch,
+    };
+    let size = (problem.width as u32, problem.height as u32);
+    let bits = bits(problem);
+    production::transpose_with(call.gpu, call.tuning, order, bits, size, from, to)?;
+    Ok(())
+}
+
+/// Where a tile's words lie in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    Plain,
+    Padded,
+    Swizzled,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Way {
+    Naive,
+    Tiled(Place),
+    Blocks,
+}
+
+fn simple(problem: &Transpose, call: &OnGpu<'_>, way: Way) -> Outcome {
+    if problem.elements() == 0 {
+        return Ok(());
+    }
+    let words = call.inputs[0].words().max(call.outputs[0].words()) as u64;
+    if words > u64::from(u32::MAX) {
+        return Err(Failure::Unsupported("more than 2^32 words".to_owned()));
+    }
+    let (from_pitch, to_pitch) = pitches(problem);
+    let (width, height) = (problem.width as u32, problem.height as u32);
+    let bits = bits(problem);
+    let side = TILE * 32 / bits;
+    let (across, down) = match way {
+        Way::Naive => (width.div_ceil(TILE), to_pitch.div_ceil(ROWS)),
+        Way::Tiled(_) => (width.div_ceil(side), height.div_ceil(side)),
+        // 8 × 32 blocks of 16 bytes.
+        Way::Blocks => (width.div_ceil(8 * 128 / bits), height.div_ceil(32 * 128 / bits)),
+    };
+    if across.max(down) > 65_535 {
+        return Err(Failure::Unsupported(format!("{across} × {down} cubes")));
+    }
+    let launch = Launch {
+        way,
+        bits,
+        size: (width, height),
+        pitches: (from_pitch, to_pitch),
+        cubes: (across, down),
+    };
+    call.gpu.launch(
+        "transpose ladder",
+        &(way, bits),
+        &call.outputs[0],
+        || on_client!(call.gpu, client => launch.on(client, call)),
+    )?;
+    Ok(())
+}
+
+struct Launch {
+    way: Way,
+    bits: u32,
+    size: (u32, u32),
+    pitches: (u32, u32),
+    cubes: (u32, u32),
+}
+
+impl Launch {
+    fn on<R: Runtime>(&self, client: &ComputeClient<R>, call: &OnGpu<'_>) {
+        let grid = CubeCount::Static(self.cubes.0, self.cubes.1, 1);
+        let (from, to) = (&call.inputs[0], &call.outputs[0]);
+        let (width, height) = self.size;
+        let (from_pitch, to_pitch) = self.pitches;
+        // SAFETY: rows and columns are compared with the size and the pitches, of which the buffers hold as many;
+        // places in shared memory are below what is allocated: a tile of 32 words in 32 · 32 / bits rows, padded by a
+        // word for each 32 / bits of them.
+        unsafe {
+            let array = |buffer: &relief_kernels::device::Buffer, width: usize| {
+                ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width)
+            };
+            match self.way {
+                Way::Naive => naive::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    CubeDim::new_2d(TILE, ROWS),
+                    array(from, 1),
+                    array(to, 1),
+                    width,
+                    height,
+                    from_pitch,
+                    to_pitch,
+                    self.bits,
+                ),
+                Way::Tiled(place) => tiled::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    CubeDim::new_2d(TILE, ROWS),
+                    array(from, 1),
+                    array(to, 1),
+                    width,
+                    height,
+                    from_pitch,
+                    to_pitch,
+                    self.bits,
+                    place,
+                ),
+                Way::Blocks => blocks::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    CubeDim::new_1d(256),
+                    4,
+                    array(from, 4),
+                    array(to, 4),
+                    width,
+                    height,
+                    from_pitch / 4,
+                    to_pitch / 4,
+                    self.bits,
+                ),
+            }
+        }
+    }
+}
+
+/// Word `ABSOLUTE_POS_Y` of row `ABSOLUTE_POS_X` of the result.
+#[cube(launch_unchecked)]
+fn naive(
+    from: &Array<u32>,
+    to: &mut Array<u32>,
+    width: u32,
+    height: u32,
+    from_pitch: u32,
+    to_pitch: u32,
+    #[comptime] bits: u32,
+) {
+    let per = comptime!(32 / bits);
+    let (x, word) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
+    if x < width && word < to_pitch {
+        let mut result = u32::new(0);
+        #[unroll]
+        for k in 0..per {
+            let y = word * per + k;
+            if y < height {
+                let held = from[(y * from_pitch + x / per) as usize];
+                result |= sample(held, x % per, bits) << comptime!(k * bits);
+            }
+        }
+        to[(x * to_pitch + word) as usize] = result;
+    }
+}
+
+/// Sample `at` of a word.
+#[cube]
+fn sample(word: u32, at: u32, #[comptime] bits: u32) -> u32 {
+    (word >> (at * bits)) & comptime!(u32::MAX >> (32 - bits))
+}
+
+#[cube(launch_unchecked)]
+fn tiled(
+    from: &Array<u32>,
+    to: &mut Array<u32>,
+    width: u32,
+    height: u32,
+    from_pitch: u32,
+    to_pitch: u32,
+    #[comptime] bits: u32,
+    #[comptime] place: Place,
+) {
+    let per = comptime!(32 / bits);
+    let side = comptime!(TILE * 32 / bits);
+    let mut tile = SharedMemory::<u32>::new(comptime!((side * TILE + TILE) as usize));
+    let (lane, line) = (UNIT_POS_X, UNIT_POS_Y);
+
+    let column = CUBE_POS_X * comptime!(TILE) + lane;
+    let mut row = line;
+    while row < side {
+        let y = CUBE_POS_Y * side + row;
+        let mut word = u32::new(0);
+        if y < height && column < from_pitch {
+            word = from[(y * from_pitch + column) as usize];
+        }
+        tile[place_of(lane, row, per, place) as usize] = word;
+        row += comptime!(ROWS);
+    }
+    sync_cube();
+
+    let word = CUBE_POS_Y * comptime!(TILE) + lane;
+    let mut column = line;
+    while column < side {
+        let x = CUBE_POS_X * side + column;
+        if x < width && word < to_pitch {
+            let mut result = u32::new(0);
+            #[unroll]
+            for k in 0..per {
+                let held = tile[place_of(column / per, lane * per + k, per, place) as usize];
+                result |= sample(held, column % per, bits) << comptime!(k * bits);
+            }
+            to[(x * to_pitch + word) as usize] = result;
+        }
+        column += comptime!(ROWS);
+    }
+}
+
+/// Where word `x` of row `y` of a tile lies. A word of the result takes `per` rows, so what has to lie in different banks is every
+/// `per`-th row.
+#[cube]
+fn place_of(x: u32, y: u32, #[comptime] per: u32, #[comptime] place: Place) -> u32 {
+    match place {
+        Place::Plain => y * comptime!(TILE) + x,
+        Place::Padded => y * comptime!(TILE) + y / per + x,
+        Place::Swizzled => y * comptime!(TILE) + (x + y / per) % comptime!(TILE),
+    }
+}
+
+#[cube(launch_unchecked)]
+fn blocks<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    to: &mut Array<Vector<u32, N>>,
+    width: u32,
+    height: u32,
+    from_pitch: u32,
+    to_pitch: u32,
+    #[comptime] bits: u32,
+) {
+    let side = comptime!(128 / bits);
+    // Eight blocks across, so that a plane of 32 stores runs of four vectors.
+    let x = CUBE_POS_X * 8u32 + UNIT_POS % 8u32;
+    let y = CUBE_POS_Y * 32u32 + UNIT_POS / 8u32;
+    let mut block = Array::<Vector<u32, N>>::new(comptime!(side as usize));
+    #[unroll]
+    for row in 0..side {
+        block[row as usize] = Vector::new(0u32);
+        if y * side + row < height {
+            if x * side < width {
+                block[row as usize] = from[((y * side + row) * from_pitch + x) as usize];
+            }
+        }
+    }
+    #[unroll]
+    for row in 0..side {
+        if x * side + row < width {
+            if y * side < height {
+                let turned = column::<N>(&block, row, bits);
+                to[((x * side + row) * to_pitch + y) as usize] = turned;
+            }
+        }
+    }
+}
