@@ -28,7 +28,7 @@ pub fn header(machine: &Machine, revision: Option<&str>, quick: bool) -> Header 
     };
     Header {
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: version(),
         revision: revision.unwrap_or("unknown").to_owned(),
         device,
         name,
@@ -40,6 +40,16 @@ pub fn header(machine: &Machine, revision: Option<&str>, quick: bool) -> Header 
         before: conditions(machine),
         after: Conditions::default(),
     }
+}
+
+/// The version, and whether times of this build mean anything.
+fn version() -> String {
+    let build = if cfg!(debug_assertions) {
+        " (not optimised)"
+    } else {
+        ""
+    };
+    format!("{}{build}", env!("CARGO_PKG_VERSION"))
 }
 
 /// The clock, the temperature and the load of a machine now.
