@@ -1,5 +1,5 @@
-//! Stencils on the CPU: tiles of columns, down their rows, so that what a row needs of the rows above is in the nearest
-//! caches; each row first along the columns, then across, by plain loops compiled for each set of vector instructions.
+//! Stencils on the CPU: tiles of columns, down their rows, so that what a row needs of the rows above is still in a
+//! cache; each row first along the columns, then across, by plain loops compiled for each set of vector instructions.
 //!
 //! - **Box of 8 bits**: sums of columns in 16 bits, updated by the row that enters and the one that leaves; across, sums of
 //!   2, 4, 8, … columns (`mean`).
@@ -23,8 +23,11 @@ use super::{Filter, MAX_RADIUS, Shape};
 use crate::copy::cpu::stream;
 use crate::isa::Isa;
 
-/// The most columns of a tile: its rows of sums stay in the nearest cache.
-const TILE: usize = 2_048;
+/// The most columns of a tile. Rows of it stay in the second cache; narrower tiles jump from page to page of memory.
+const TILE: usize = 8_192;
+
+/// The columns of a tile whose windows across are computed at once, in the nearest cache.
+const CHUNK: usize = 1_024;
 
 /// From so many bytes on, results go past the caches.
 const LARGE: usize = 4 << 20;
@@ -107,9 +110,9 @@ pub fn extreme<T: Ordered>(
     let filter = Filter::Erosion(radius);
     assert!(scratch.len() >= scratch_words(&filter), "too little scratch memory");
     if greatest {
-        sliding::filter::<Greatest<T>>(source, radius as usize, target, scratch, None);
+        sliding::filter::<Greatest<T>>(source, radius as usize, target, scratch, 1.0);
     } else {
-        sliding::filter::<Least<T>>(source, radius as usize, target, scratch, None);
+        sliding::filter::<Least<T>>(source, radius as usize, target, scratch, 1.0);
     }
 }
 
@@ -131,10 +134,10 @@ mod sealed {
                 Filter::Sobel => square::sobel_u8(source, target, scratch),
                 Filter::Convolution(mask) => square::convolve_u8(source, mask, target, scratch),
                 Filter::Erosion(_) => {
-                    sliding::filter::<Least<u8>>(source, reach, target, scratch, None);
+                    sliding::filter::<Least<u8>>(source, reach, target, scratch, 1.0);
                 }
                 Filter::Dilation(_) => {
-                    sliding::filter::<Greatest<u8>>(source, reach, target, scratch, None);
+                    sliding::filter::<Greatest<u8>>(source, reach, target, scratch, 1.0);
                 }
             }
         }
@@ -147,16 +150,16 @@ mod sealed {
             match filter {
                 Filter::Box(_) => {
                     let inverse = 1.0 / ((2 * reach + 1) * (2 * reach + 1)) as f32;
-                    sliding::filter::<Sum>(source, reach, target, scratch, Some(inverse));
+                    sliding::filter::<Sum>(source, reach, target, scratch, inverse);
                 }
                 Filter::Gauss(weights) => weighted::filter_f32(source, weights.real(), target, scratch),
                 Filter::Sobel => square::sobel_f32(source, target, scratch),
                 Filter::Convolution(mask) => square::convolve_f32(source, mask, target, scratch),
                 Filter::Erosion(_) => {
-                    sliding::filter::<Least<f32>>(source, reach, target, scratch, None);
+                    sliding::filter::<Least<f32>>(source, reach, target, scratch, 1.0);
                 }
                 Filter::Dilation(_) => {
-                    sliding::filter::<Greatest<f32>>(source, reach, target, scratch, None);
+                    sliding::filter::<Greatest<f32>>(source, reach, target, scratch, 1.0);
                 }
             }
         }
@@ -265,6 +268,12 @@ impl Tile {
     /// The samples of row `y` of a picture that are looked at and lie inside.
     fn of<'a, T>(&self, source: &Picture<'a, T>, y: isize) -> &'a [T] {
         &source.row(y)[self.first..self.first + self.inside]
+    }
+
+    /// The columns in parts: where each begins, and how many they are.
+    fn chunks(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let columns = self.columns;
+        (0..columns).step_by(CHUNK).map(move |start| (start, CHUNK.min(columns - start)))
     }
 
     /// Fills what lies outside of the picture with the nearest inside.

@@ -4,7 +4,7 @@
 //! 2, 4, 8, … columns stay in 16 bits as long as they fit, because these have twice the lanes; from there on in 32. A square
 //! of radius 7 or less fits in 16 bits as a whole, and its mean is a product's upper half.
 
-use super::{Carver, Picture, Target, Tile};
+use super::{CHUNK, Carver, Picture, Target, Tile};
 use crate::isa::{Isa, versions};
 
 /// The greatest radius whose squares have sums of 16 bits.
@@ -33,7 +33,11 @@ pub(super) fn filter(
                 exchange(isa, tile.of(&source, below), tile.of(&source, above - 1), inside);
             }
             tile.replicate(sums);
-            target.write(y, &tile, held, |out| windows.means(sums, out));
+            target.write(y, &tile, held, |out| {
+                for (start, columns) in tile.chunks() {
+                    windows.means(&sums[start..start + columns + 2 * reach], &mut out[start..start + columns]);
+                }
+            });
         }
     }
 }
@@ -66,13 +70,14 @@ struct Windows<'s> {
 
 impl<'s> Windows<'s> {
     fn new(tile: &Tile, isa: Isa, carver: &mut Carver<'s>) -> Self {
+        let span = CHUNK + 2 * tile.reach;
         Self {
             isa,
             window: 2 * tile.reach + 1,
-            narrow: [carver.take(tile.span()), carver.take(tile.span())],
-            rest: carver.take(tile.columns),
-            wide: [carver.take(tile.span()), carver.take(tile.span())],
-            total: carver.take(tile.columns),
+            narrow: [carver.take(span), carver.take(span)],
+            rest: carver.take(CHUNK),
+            wide: [carver.take(span), carver.take(span)],
+            total: carver.take(CHUNK),
         }
     }
 
@@ -96,9 +101,9 @@ impl<'s> Windows<'s> {
             if window & width != 0 {
                 let part = &row[summed..summed + columns];
                 if summed == 0 {
-                    self.rest.copy_from_slice(part);
+                    self.rest[..columns].copy_from_slice(part);
                 } else {
-                    add_into(self.isa, part, self.rest);
+                    add_into(self.isa, part, &mut self.rest[..columns]);
                 }
                 summed += width;
             }
@@ -124,16 +129,16 @@ impl<'s> Windows<'s> {
         let (mut width, mut summed) = self.narrow(sums, columns, most);
         let [row, _] = &mut self.narrow;
         if summed == 0 {
-            self.rest.fill(0);
+            self.rest[..columns].fill(0);
         }
         let divisor = (window * window) as u32;
         if window / width == 3 {
             let part = |k: usize| &row[summed + k * width..][..columns];
             return means_of_parts(self.isa, part(0), part(1), part(2), self.rest, divisor, out);
         }
-        self.total.fill(0);
+        self.total[..columns].fill(0);
         if window & width != 0 {
-            widen_into(self.isa, &row[summed..], self.total);
+            widen_into(self.isa, &row[summed..][..columns], self.total);
             summed += width;
         }
         let [from, to] = &mut self.wide;
@@ -142,7 +147,7 @@ impl<'s> Windows<'s> {
         width *= 2;
         while 2 * width <= window {
             if window & width != 0 {
-                add_wide_into(self.isa, &from[summed..], self.total);
+                add_wide_into(self.isa, &from[summed..][..columns], self.total);
                 summed += width;
             }
             let count = columns + window - 2 * width;

@@ -9,7 +9,7 @@
 
 use std::marker::PhantomData;
 
-use super::{Carver, Picture, Target, Tile};
+use super::{CHUNK, Carver, Picture, Target, Tile};
 use crate::isa::{Isa, versions};
 
 /// An associative operation on samples.
@@ -120,6 +120,22 @@ versions! {
 }
 
 versions! {
+    /// out = scale(fold(fold(a, b), c), factor)
+    fn fold_three<F: Fold>(
+        _by: PhantomData<F>,
+        a: &[F::Item],
+        b: &[F::Item],
+        c: &[F::Item],
+        factor: f32,
+        out: &mut [F::Item],
+    ) {
+        for (((a, b), c), out) in a.iter().zip(b).zip(c).zip(out) {
+            *out = F::scale(F::fold(F::fold(*a, *b), *c), factor);
+        }
+    }
+}
+
+versions! {
     /// out = scale(fold(a, b), factor)
     fn fold_scaled<F: Fold>(_by: PhantomData<F>, a: &[F::Item], b: &[F::Item], factor: f32, out: &mut [F::Item]) {
         for ((a, b), out) in a.iter().zip(b).zip(out) {
@@ -134,22 +150,23 @@ pub(super) fn filter<F: Fold>(
     reach: usize,
     mut target: Target<'_, F::Item>,
     scratch: &mut [u64],
-    factor: Option<f32>,
+    factor: f32,
 ) {
     let isa = target.isa;
     for tile in target.tiles(reach) {
         let mut carver = Carver(&mut *scratch);
         let rows = target.rows.clone();
         let mut down = Down::<F>::new(&tile, &mut carver, isa);
-        let mut row = carver.take(tile.span());
-        let mut spare = carver.take(tile.span());
-        let sum = carver.take(tile.columns);
+        let row = carver.take(tile.span());
+        let mut across = Across::<F>::new(reach, factor, &mut carver, isa);
         let held = carver.take(tile.columns);
         for y in rows.clone() {
             down.row(&source, y, y == rows.start, &mut row[tile.within()]);
             tile.replicate(row);
             target.write(y, &tile, held, |out| {
-                across::<F>(isa, &mut row, &mut spare, sum, 2 * reach + 1, factor, out);
+                for (start, columns) in tile.chunks() {
+                    across.windows(&row[start..start + columns + 2 * reach], &mut out[start..start + columns]);
+                }
             });
         }
     }
@@ -179,6 +196,10 @@ impl<'s, F: Fold> Down<'s, F> {
     /// The windows around row `y`, which follows the row before or is the first that is asked for.
     fn row(&mut self, source: &Picture<'_, F::Item>, y: usize, is_first: bool, out: &mut [F::Item]) {
         let window = 2 * self.tile.reach + 1;
+        if window == 3 {
+            let row = |k: isize| self.tile.of(source, y as isize + k);
+            return fold_three(self.isa, PhantomData::<F>, row(-1), row(0), row(1), 1.0, out);
+        }
         let (columns, place) = (self.tile.inside, y % window);
         // The row of the picture that is the first of the block in which the window begins.
         let block = (y - place) as isize - self.tile.reach as isize;
@@ -209,40 +230,57 @@ impl<'s, F: Fold> Down<'s, F> {
     }
 }
 
-/// Windows of `window` columns of `row`, each multiplied by `factor`, which spoils `row`, `spare` and `sum`.
-fn across<'a, F: Fold>(
+/// Windows across.
+struct Across<'s, F: Fold> {
     isa: Isa,
-    row: &mut &'a mut [F::Item],
-    spare: &mut &'a mut [F::Item],
-    sum: &mut [F::Item],
     window: usize,
-    factor: Option<f32>,
-    out: &mut [F::Item],
-) {
-    let columns = out.len();
-    let mut width = 1;
-    // What of the window `sum` holds, from its left end on.
-    let mut summed = 0;
-    while 2 * width <= window {
-        if !F::IDEMPOTENT && window & width != 0 {
-            let part = &row[summed..summed + columns];
-            if summed == 0 {
-                sum.copy_from_slice(part);
-            } else {
-                fold_into(isa, PhantomData::<F>, part, sum);
-            }
-            summed += width;
+    factor: f32,
+    /// Windows of a power of two columns, and the next.
+    rows: [&'s mut [F::Item]; 2],
+    /// The beginnings of windows.
+    sum: &'s mut [F::Item],
+}
+
+impl<'s, F: Fold> Across<'s, F> {
+    fn new(reach: usize, factor: f32, carver: &mut Carver<'s>, isa: Isa) -> Self {
+        let span = CHUNK + 2 * reach;
+        Self {
+            isa,
+            window: 2 * reach + 1,
+            factor,
+            rows: [carver.take(span), carver.take(span)],
+            sum: carver.take(CHUNK),
         }
-        let count = columns + window - 2 * width;
-        fold_rows(isa, PhantomData::<F>, &row[..count], &row[width..width + count], &mut spare[..count]);
-        std::mem::swap(row, spare);
-        width *= 2;
     }
-    let rest = &row[window - width..][..columns];
-    match (factor, F::IDEMPOTENT, summed) {
-        (None, true, _) => fold_rows(isa, PhantomData::<F>, &row[..columns], rest, out),
-        (Some(factor), false, 1..) => fold_scaled(isa, PhantomData::<F>, sum, rest, factor, out),
-        // A window of one pixel.
-        _ => out.copy_from_slice(rest),
+
+    /// The windows of `row` that begin at its first elements, each multiplied by the factor.
+    fn windows(&mut self, row: &[F::Item], out: &mut [F::Item]) {
+        let (isa, by) = (self.isa, PhantomData::<F>);
+        let (columns, window, factor) = (out.len(), self.window, self.factor);
+        match window {
+            1 => return out.copy_from_slice(&row[..columns]),
+            3 => return fold_three(isa, by, row, &row[1..], &row[2..], factor, out),
+            _ => {}
+        }
+        let (mut width, mut summed) = (1, 0);
+        while 2 * width <= window {
+            let [from, to] = &mut self.rows;
+            let from: &[F::Item] = if width == 1 { row } else { from };
+            if !F::IDEMPOTENT && window & width != 0 {
+                let (part, sum) = (&from[summed..summed + columns], &mut self.sum[..columns]);
+                if summed == 0 {
+                    sum.copy_from_slice(part);
+                } else {
+                    fold_into(isa, by, part, sum);
+                }
+                summed += width;
+            }
+            let count = columns + window - 2 * width;
+            fold_rows(isa, by, &from[..count], &from[width..width + count], &mut to[..count]);
+            self.rows.swap(0, 1);
+            width *= 2;
+        }
+        let beginning: &[F::Item] = if F::IDEMPOTENT { self.rows[0] } else { self.sum };
+        fold_scaled(isa, by, beginning, &self.rows[0][window - width..], factor, out);
     }
 }
