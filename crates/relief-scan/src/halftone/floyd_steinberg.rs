@@ -45,18 +45,19 @@ impl Diffusion {
     /// Screens the next line in place.
     pub(crate) fn line<S: Sample>(&mut self, samples: &mut [S]) {
         let max = i32::from(S::DEPTH.max());
-        self.below.fill(0);
-        let mut right = 0;
-        for (i, sample) in samples.iter_mut().enumerate() {
-            let wanted = i32::from(sample.to_u16()) + ((self.next[i + 1] + right + 8) >> 4);
+        let (count, mut before, mut last) = (samples.len(), 0, 0);
+        // The pixel below and to the left has all that it will be given once this one is done: errors stay in
+        // registers and every sum is stored once.
+        for ((sample, given), below) in samples.iter_mut().zip(&self.next[1..]).zip(&mut self.below) {
+            let wanted = i32::from(sample.to_u16()) + ((given + 7 * last + 8) >> 4);
             let on = 2 * wanted > max;
             let error = wanted - if on { max } else { 0 };
             *sample = if on { S::MAX } else { S::ZERO };
-            right = 7 * error;
-            self.below[i] += 3 * error;
-            self.below[i + 1] += 5 * error;
-            self.below[i + 2] += error;
+            *below = 3 * error + 5 * last + before;
+            (before, last) = (last, error);
         }
+        self.below[count] = 5 * last + before;
+        self.below[count + 1] = last;
         std::mem::swap(&mut self.next, &mut self.below);
     }
 }
