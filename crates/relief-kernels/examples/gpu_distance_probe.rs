@@ -270,7 +270,9 @@ impl Way {
                 with(4, 64, false),
                 with(4, 128, true),
             ],
-            _ if radius <= bits::MAX_RADIUS => vec![with(2, 128, true), with(3, 64, true), with(4, 64, true)],
+            _ if radius <= 16 => vec![with(2, 128, true), with(3, 64, true), with(4, 64, true)],
+            // More columns take seconds to compile.
+            _ if radius <= bits::MAX_RADIUS => vec![with(2, 128, true), with(3, 64, true)],
             _ => Vec::new(),
         };
         let policy = tiles::Policy::default();

@@ -5,7 +5,8 @@
 
 use cubecl::prelude::*;
 
-use super::{HALO, Shape, levels};
+use super::levels;
+use super::shape::{HALO, Shape};
 
 /// Renders the tile of the cube's position. `bit_pitch` vertical words lie in a row of `bits`, which begins 32 rows and
 /// [`HALO`] columns before the output; `pitch` groups of eight samples lie in a row of the output.
