@@ -3,8 +3,13 @@
 //! Of each row one period is taken from the cell; then the row is its own source, first doubling what it has, then
 //! copying the same run, short enough to stay in the nearest cache, until it is full. A narrow row that has come before
 //! is copied whole instead: one call for each row beats one for each doubling.
+//!
+//! Large rasters are stored past the caches, so that what they overwrite is not read first: whole periods are laid out
+//! in the nearest cache and stored as often as they fit.
 
 use relief_raster::{Period, Sample, View, ViewMut};
+
+use crate::copy::cpu::{LARGE, stream};
 
 /// The bytes of a row that serve as the source of the rest of it: they stay in the nearest cache, and calls that copy
 /// so many cost little themselves.
@@ -21,8 +26,10 @@ pub fn expand<S: Sample>(cell: View<'_, S>, period: Period, x: i64, y: i64, mut 
     if out.width() == 0 {
         return;
     }
-    let narrow = out.width() * size_of::<S>() <= NARROW;
+    let large = out.width().saturating_mul(out.height()) >= LARGE / size_of::<S>();
+    let narrow = !large && out.width() * size_of::<S>() <= NARROW;
     let again = if narrow { rows_until_equal(period) } else { None };
+    let mut run = Run([0; RUN]);
     let (mut column, mut row) = period.reduce(x, y);
     for j in 0..out.height() {
         match again {
@@ -33,7 +40,12 @@ pub fn expand<S: Sample>(cell: View<'_, S>, period: Period, x: i64, y: i64, mut 
             }
             _ => {}
         }
-        expand_row(cell_row(cell, period, row), period.a(), column, out.row_mut(j));
+        let cell = cell_row(cell, period, row);
+        if large {
+            stream_row(cell, period.a(), column, &mut run, out.row_mut(j));
+        } else {
+            expand_row(cell, period.a(), column, out.row_mut(j));
+        }
         row += 1;
         if row == period.c() {
             row = 0;
@@ -94,6 +106,43 @@ fn expand_row<S: Sample>(cell: &[S], a: u64, column: u64, out: &mut [S]) {
     let (run, rest) = out.split_at_mut(done);
     for part in rest.chunks_mut(done) {
         part.copy_from_slice(&run[..part.len()]);
+    }
+}
+
+/// A run of samples, aligned as lines of the caches are.
+#[repr(align(64))]
+struct Run([u8; RUN]);
+
+/// As [`expand_row`], past the caches.
+fn stream_row<S: Sample>(cell: &[S], a: u64, column: u64, run: &mut Run, out: &mut [S]) {
+    let run: &mut [S] = bytemuck::cast_slice_mut(&mut run.0);
+    let periods = usize::try_from(a).map_or(0, |a| run.len() / a * a);
+    if periods > 0 {
+        let run = &mut run[..periods.min(out.len())];
+        expand_row(cell, a, column, run);
+        for part in out.chunks_mut(run.len()) {
+            stream(
+                bytemuck::cast_slice(&run[..part.len()]),
+                bytemuck::cast_slice_mut(part),
+            );
+        }
+        return;
+    }
+    // One period is longer than a run: from the cell itself, up to the end of each period.
+    let (mut column, mut rest) = (column, out);
+    while !rest.is_empty() {
+        let count = usize::try_from(a - column).map_or(rest.len(), |left| left.min(rest.len()));
+        let (part, after) = rest.split_at_mut(count);
+        let source = cell
+            .get(usize::try_from(column).unwrap_or(usize::MAX)..)
+            .unwrap_or_default();
+        let (held, zeros) = part.split_at_mut(source.len().min(count));
+        stream(
+            bytemuck::cast_slice(&source[..held.len()]),
+            bytemuck::cast_slice_mut(held),
+        );
+        zeros.fill(S::ZERO);
+        (column, rest) = (0, after);
     }
 }
 

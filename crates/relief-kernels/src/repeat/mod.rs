@@ -3,6 +3,8 @@
 //! Every sample is one load and one store, so the bound is the speed at which memory is written.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 #[cfg(test)]
 mod tests;

@@ -74,3 +74,20 @@ proptest! {
 fn a_cell_of_one_sample_fills() {
     expands::<u16>((1, 1), Period::ONE, -5, 9, (10_000, 3));
 }
+
+#[test]
+fn large_rasters_that_are_stored_past_the_caches_are_the_same() {
+    for (u, v, cell) in [
+        ((100, 0), (0, 100), (100, 100)),
+        ((7, 0), (3, 5), (7, 5)),
+        ((90, 20), (-15, 85), (3_000, 5)),
+        ((5_003, 0), (0, 3), (4_000, 3)),
+        ((20_011, 0), (17, 3), (20_011, 3)),
+    ] {
+        let period = Period::spanned(u, v).unwrap();
+        crate::isa::Isa::each(|| {
+            expands::<u8>(cell, period, -12_345, 77, (9_001, 470));
+            expands::<u16>(cell, period, 12_345, -7, (9_001, 235));
+        });
+    }
+}

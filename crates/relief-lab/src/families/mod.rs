@@ -4,12 +4,13 @@ use crate::family::Family;
 
 pub mod copy;
 pub mod map;
+pub mod stitch;
 pub mod transpose;
 
 /// All families, in the order of the sources.
 #[must_use]
 pub fn all() -> Vec<Family> {
-    vec![copy::family(), map::family(), transpose::family()]
+    vec![copy::family(), map::family(), stitch::family(), transpose::family()]
 }
 
 /// The length of the parts that a variant on all threads deals out: two for each thread, whole lines of the caches.

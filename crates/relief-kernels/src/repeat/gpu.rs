@@ -1,0 +1,267 @@
+//! Repeat on a device, from a cell that lies there: a unit puts one vector together and stores it in many copies.
+//!
+//! The vector at column v of row j comes again in every row that is a multiple of the cell's height away. So a unit takes
+//! one vector of one row of the cell, however its samples lie in words, and stores it down the raster; what a copy costs is
+//! one store. Neighbouring units store neighbouring vectors.
+//!
+//! Fused kernels repeat cells too, as leaves of trees: they load a vector for each that they store, from a cell that is
+//! stored as often as a vector has samples. That is as fast while all those copies stay near the units; here the cell is
+//! small and as it is.
+
+use cubecl::prelude::*;
+
+use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::policy::{self, Space, Tuning};
+
+/// The layouts of [`expand_with`]: [`Tuning::items`] is in how many copies a unit stores its vector.
+pub const SPACE: Space = Space {
+    units: &[64, 128, 256, 512],
+    items: &[1, 2, 4, 8, 16, 32],
+    vectors: &[4],
+};
+
+/// The layout where no other was found.
+pub const DEFAULT: Tuning = Tuning {
+    units: 256,
+    items: 8,
+    vector: 4,
+};
+
+/// A cell on a device: `height` rows of `width` samples, packed in words, the first of them in the lowest bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell<'a> {
+    /// Where it lies, from the first word on.
+    pub buffer: &'a Buffer,
+    /// Samples of a row, at least 1.
+    pub width: u32,
+    /// Rows, at least 1.
+    pub height: u32,
+    /// Samples from one row to the next; rows may begin inside a word.
+    pub pitch: u32,
+}
+
+/// A raster to be written on a device, packed in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Raster<'a> {
+    /// Where it lies, from the first word on.
+    pub buffer: &'a Buffer,
+    /// Samples of a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Words from one row to the next, a multiple of 4.
+    pub pitch: u32,
+}
+
+/// Repeats a cell of samples of 8, 16 or 32 bits: sample (i, j) of the raster is sample ((x + i) mod width, (y + j) mod
+/// height) of the cell. The pattern goes on to the next multiple of 16 bytes in each row; what follows is left as it is.
+///
+/// # Errors
+/// Where the device fails, a buffer does not hold what it should, or the cell is empty.
+pub fn expand(
+    gpu: &Gpu,
+    bits: u32,
+    cell: Cell<'_>,
+    origin: (u64, u64),
+    to: Raster<'_>,
+) -> Result<(), DeviceError> {
+    let tuning = policy::tuning(gpu.report(), "repeat", &SPACE, DEFAULT);
+    expand_with(gpu, tuning, bits, cell, origin, to)
+}
+
+/// [`expand`] with another layout.
+///
+/// # Errors
+/// As [`expand`], and where the layout is not of [`SPACE`].
+pub fn expand_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    bits: u32,
+    cell: Cell<'_>,
+    (x, y): (u64, u64),
+    to: Raster<'_>,
+) -> Result<(), DeviceError> {
+    check(gpu, tuning, bits, cell, to)?;
+    if to.width == 0 || to.height == 0 {
+        return Ok(());
+    }
+    let side = 128 / bits;
+    let vectors = to.width.div_ceil(side);
+    // Rows of the cell that come up, and parts of their copies.
+    let rows = cell.height.min(to.height);
+    let copies = to.height.div_ceil(cell.height);
+    let parts = copies.div_ceil(tuning.items);
+    let lines = u64::from(rows) * u64::from(parts);
+    let across = vectors.div_ceil(tuning.units);
+    let layers = lines.div_ceil(65_535);
+    if layers > 65_535 || across > 65_535 {
+        return Err(gpu.unsupported(format!("{across} × {lines} cubes")));
+    }
+    let launch = Launch {
+        shape: Shape { bits, tuning },
+        grid: (across, lines.div_ceil(layers) as u32, layers as u32),
+        cell,
+        origin: (
+            (x % u64::from(cell.width)) as u32,
+            (y % u64::from(cell.height)) as u32,
+        ),
+        to,
+        vectors,
+        rows,
+    };
+    gpu.launch(
+        "repeat",
+        &launch.shape,
+        to.buffer,
+        || on_client!(gpu, client => launch.on(client)),
+    )
+}
+
+fn check(gpu: &Gpu, tuning: Tuning, bits: u32, cell: Cell<'_>, to: Raster<'_>) -> Result<(), DeviceError> {
+    let refuse = |reason: String| Err(gpu.unsupported(reason));
+    if !matches!(bits, 8 | 16 | 32) || !SPACE.contains(tuning) {
+        return refuse(format!("samples of {bits} bits, the layout {tuning}"));
+    }
+    let per = u64::from(32 / bits);
+    let last = u64::from(cell.height.saturating_sub(1)) * u64::from(cell.pitch) + u64::from(cell.width);
+    if cell.width == 0 || cell.height == 0 || last.div_ceil(per) > cell.buffer.words() as u64 {
+        return refuse(format!(
+            "a cell of {} × {} samples of {bits} bits in {} words",
+            cell.width,
+            cell.height,
+            cell.buffer.words()
+        ));
+    }
+    // Samples of the cell and columns of the raster are counted in 32 bits, before they wrap; so are rows a few copies
+    // below the raster.
+    if last > 1 << 31 || to.width > 1 << 30 || cell.width > 1 << 30 || to.height > 1 << 26 {
+        return refuse("a cell of 2^31 samples, rows of 2^30 or 2^26 rows, or more".to_owned());
+    }
+    let row = u64::from(to.width.div_ceil(128 / bits)) * 4;
+    let words = u64::from(to.height) * u64::from(to.pitch);
+    let fits = to.pitch.is_multiple_of(4) && row <= u64::from(to.pitch);
+    if !fits || words > to.buffer.words() as u64 || words / 4 > u64::from(u32::MAX) {
+        return refuse(format!(
+            "{} × {} samples of {bits} bits in rows of {} words in a buffer of {}",
+            to.width,
+            to.height,
+            to.pitch,
+            to.buffer.words()
+        ));
+    }
+    Ok(())
+}
+
+/// What is compiled into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    bits: u32,
+    tuning: Tuning,
+}
+
+struct Launch<'a> {
+    shape: Shape,
+    grid: (u32, u32, u32),
+    cell: Cell<'a>,
+    origin: (u32, u32),
+    to: Raster<'a>,
+    vectors: u32,
+    rows: u32,
+}
+
+impl Launch<'_> {
+    #[allow(unsafe_code)]
+    fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let (across, down, deep) = self.grid;
+        let (cell, to) = (self.cell, self.to);
+        // SAFETY: columns and rows of the cell are taken modulo its sides, and its buffer holds all of its samples; rows of
+        // the raster are compared with its height, columns with its vectors, and its buffer holds as many.
+        unsafe {
+            store_copies::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(across, down, deep),
+                CubeDim::new_1d(self.shape.tuning.units),
+                4,
+                ArrayArg::from_raw_parts(cell.buffer.handle(), cell.buffer.words()),
+                ArrayArg::from_raw_parts(to.buffer.handle(), to.buffer.words() / 4),
+                cell.width,
+                cell.height,
+                cell.pitch,
+                self.origin.0,
+                self.origin.1,
+                to.height,
+                to.pitch / 4,
+                self.vectors,
+                self.rows,
+                self.shape,
+            );
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn store_copies<N: Size>(
+    cell: &Array<u32>,
+    to: &mut Array<Vector<u32, N>>,
+    cell_width: u32,
+    cell_height: u32,
+    cell_pitch: u32,
+    x: u32,
+    y: u32,
+    height: u32,
+    pitch: u32,
+    vectors: u32,
+    rows: u32,
+    #[comptime] shape: Shape,
+) {
+    let items = comptime!(shape.tuning.items);
+    let vector = CUBE_POS_X * comptime!(shape.tuning.units) + UNIT_POS;
+    let line = CUBE_POS_Z * CUBE_COUNT_Y + CUBE_POS_Y;
+    // Rows of the cell first: what cubes store at the same time lies near each other.
+    let (row, part) = (line % rows, line / rows);
+    // A quotient, because the row of a copy below the raster may not fit 32 bits.
+    let first_copy = part * items;
+    if vector < vectors && first_copy <= (height - 1u32 - row) / cell_height {
+        let source = (y + row) % cell_height * cell_pitch;
+        let column = (x + vector * comptime!(128 / shape.bits)) % cell_width;
+        let value = vector_at::<N>(cell, source, column, cell_width, comptime!(shape.bits));
+        // Rows have 26 bits, so that all items together stay within 32.
+        let step = min(cell_height, height);
+        let mut j = row + first_copy * step;
+        #[unroll]
+        for _ in 0..items {
+            if j < height {
+                to[(j * pitch + vector) as usize] = value;
+            }
+            j += step;
+        }
+    }
+}
+
+/// The vector of samples `column`… of the cell's row that begins at sample `source`.
+#[cube]
+fn vector_at<N: Size>(
+    cell: &Array<u32>,
+    source: u32,
+    column: u32,
+    width: u32,
+    #[comptime] bits: u32,
+) -> Vector<u32, N> {
+    let per = comptime!(32 / bits);
+    let mut column = column;
+    let mut result = Vector::<u32, N>::empty();
+    #[unroll]
+    for k in 0..4usize {
+        let mut word = u32::new(0);
+        #[unroll]
+        for b in 0..per {
+            let place = source + column;
+            let held = cell[(place / per) as usize] >> (place % per * bits);
+            word |= (held & comptime!(u32::MAX >> (32 - bits))) << comptime!(b * bits);
+            column += 1u32;
+            column = select(column == width, 0u32, column);
+        }
+        result[k] = word;
+    }
+    result
+}

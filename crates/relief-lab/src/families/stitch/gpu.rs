@@ -1,0 +1,478 @@
+//! The variants on devices.
+#![allow(unsafe_code)]
+
+use std::sync::{Mutex, PoisonError};
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Reading, on_client};
+use relief_kernels::fused::{self, CellLayout, Expression};
+use relief_kernels::repeat::gpu::{self as production, Cell, Raster};
+use relief_raster::{Depth, Period, Rect, Sample};
+
+use super::Stitch;
+use crate::array::Kind;
+use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};
+
+/// Units of a cube: 32 wide, so that a row's words are whole lines.
+const WIDE: u32 = 32;
+const HIGH: u32 = 8;
+
+/// Bytes that are read back at once, and how many such reads are on the way.
+const PART: usize = 32 << 20;
+const IN_FLIGHT: usize = 3;
+
+pub(super) fn variants() -> Vec<Variant<Stitch>> {
+    let simple = |name, idea, way| {
+        Variant::gpu(name, idea, move |p: &Stitch, call: OnGpu<'_>| {
+            launch(p, call.gpu, way, &call.inputs[0], &call.outputs[0])
+        })
+    };
+    let cells = Cells::default();
+    vec![
+        Variant::gpu(
+            "modulo and transfers",
+            "the pattern up, a unit for each word, the result down",
+            transfers,
+        )
+        .source("34 000 µs"),
+        simple(
+            "modulo",
+            "a unit for each word of the result, cubes 32 wide",
+            Way::Modulo,
+        )
+        .source("2 030 µs"),
+        simple(
+            "shared, one loads",
+            "the first unit of each cube copies the pattern to shared memory",
+            Way::Shared { together: false },
+        )
+        .source("816 000 µs"),
+        simple(
+            "shared, all load",
+            "all units of a cube copy the pattern to shared memory",
+            Way::Shared { together: true },
+        ),
+        simple(
+            "repeater grid",
+            "a unit for each word of the pattern writes all of its copies",
+            Way::Grid,
+        )
+        .source("3 200 µs"),
+        simple(
+            "vectors",
+            "a unit for each vector, one modulo for each axis",
+            Way::Vectors,
+        ),
+        Variant::gpu(
+            "fused cell",
+            "the engine's kernel for trees, of a cell stored once for each alignment",
+            move |p: &Stitch, call| fused(p, &call, &cells),
+        ),
+        Variant::gpu("copies", "a unit stores one vector down many copies", copies)
+            .tuned("repeat", production::SPACE, production::DEFAULT)
+            .production(),
+    ]
+}
+
+fn bits(problem: &Stitch) -> u32 {
+    8 * problem.kind.bytes() as u32
+}
+
+/// Words of a row of the raster.
+fn pitch(problem: &Stitch) -> u32 {
+    (problem.width * problem.kind.bytes() / 4) as u32
+}
+
+fn copies(problem: &Stitch, call: OnGpu<'_>) -> Outcome {
+    let side = problem.side as u32;
+    let cell = Cell {
+        buffer: &call.inputs[0],
+        width: side,
+        height: side,
+        pitch: side,
+    };
+    let to = Raster {
+        buffer: &call.outputs[0],
+        width: problem.width as u32,
+        height: problem.height as u32,
+        pitch: pitch(problem),
+    };
+    production::expand_with(call.gpu, call.tuning, bits(problem), cell, (0, 0), to)?;
+    Ok(())
+}
+
+/// The pattern comes down first, a few microseconds, because the lab hands it over on the device.
+fn transfers(problem: &Stitch, call: OnGpu<'_>) -> Outcome {
+    let (gpu, out) = (call.gpu, &call.outputs[0]);
+    let pattern = gpu.upload(&words_of(gpu, &call.inputs[0])?)?;
+    launch(problem, gpu, Way::Modulo, &pattern, out)?;
+    let mut flying: std::collections::VecDeque<Reading> = std::collections::VecDeque::new();
+    let words = pitch(problem) as usize * problem.height;
+    for start in (0..words).step_by(PART / 4) {
+        if flying.len() == IN_FLIGHT
+            && let Some(reading) = flying.pop_front()
+        {
+            reading.wait()?;
+        }
+        let count = (PART / 4).min(words - start);
+        let part = out.part(start, count);
+        let part = part.ok_or_else(|| Failure::Failed("a part outside its buffer".to_owned()))?;
+        flying.push_back(gpu.read(&part, count));
+    }
+    for reading in flying {
+        reading.wait()?;
+    }
+    Ok(())
+}
+
+fn words_of(gpu: &Gpu, buffer: &Buffer) -> Result<Vec<u32>, DeviceError> {
+    let bytes = gpu.read(buffer, buffer.words()).wait()?;
+    let words = bytes.as_chunks::<4>().0.iter();
+    Ok(words.map(|word| u32::from_le_bytes(*word)).collect())
+}
+
+/// The cells of patterns that were seen: like a design, a cell is laid out once and rendered often.
+#[derive(Default)]
+struct Cells(Mutex<Vec<(Buffer, usize, fused::Cell)>>);
+
+/// As many as the lab stages sets of memory.
+const KEPT: usize = 64;
+
+impl Cells {
+    fn of(&self, problem: &Stitch, gpu: &Gpu, pattern: &Buffer) -> Outcome<fused::Cell> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known =
+            |(buffer, side, _): &&(Buffer, usize, fused::Cell)| buffer.same(pattern) && *side == problem.side;
+        if let Some((_, _, cell)) = kept.iter().find(known) {
+            return Ok(cell.clone());
+        }
+        let words = words_of(gpu, pattern)?;
+        let cell = match problem.kind {
+            // Floats go as pairs of 16 bits.
+            Kind::F32 => cell::<u16>(gpu, &words, 2 * problem.side, problem.side),
+            _ => cell::<u8>(gpu, &words, problem.side, problem.side),
+        }?;
+        if kept.len() == KEPT {
+            kept.remove(0);
+        }
+        kept.push((pattern.clone(), problem.side, cell.clone()));
+        Ok(cell)
+    }
+}
+
+fn cell<S: Sample>(gpu: &Gpu, words: &[u32], width: usize, height: usize) -> Outcome<fused::Cell> {
+    let samples: &[S] = bytemuck::cast_slice(words);
+    let period = Period::grid(width as u64, height as u64);
+    let period = period.ok_or_else(|| Failure::Failed("a pattern of nothing".to_owned()))?;
+    let layout = CellLayout::fitting((width * height) as u64, 8 * size_of::<S>() as u32);
+    Ok(fused::Cell::upload(
+        gpu,
+        &samples[..width * height],
+        period,
+        layout,
+    )?)
+}
+
+fn fused(problem: &Stitch, call: &OnGpu<'_>, cells: &Cells) -> Outcome {
+    let cell = cells.of(problem, call.gpu, &call.inputs[0])?;
+    let expression = Expression::Cell { cell, x: 0, y: 0 };
+    let (depth, width) = match problem.kind {
+        Kind::F32 => (Depth::Sixteen, 2 * problem.width),
+        _ => (Depth::Eight, problem.width),
+    };
+    let band = Rect::new(0, 0, width as u64, problem.height as u64);
+    let band = band.ok_or_else(|| Failure::Unsupported("a raster of this size".to_owned()))?;
+    let out = &call.outputs[0];
+    fused::render(call.gpu, &expression, depth, band, band, out, pitch(problem))?;
+    Ok(())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Way {
+    Modulo,
+    Shared { together: bool },
+    Grid,
+    Vectors,
+}
+
+/// What is compiled into a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    way: Way,
+    bits: u32,
+    /// Words of the pattern, where it goes to shared memory.
+    shared: u32,
+}
+
+fn launch(problem: &Stitch, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer) -> Outcome {
+    if problem.elements() == 0 {
+        return Ok(());
+    }
+    let (bits, pitch, height) = (bits(problem), pitch(problem), problem.height as u32);
+    let side = problem.side as u32;
+    let words = (side * side).div_ceil(32 / bits);
+    let shape = Shape {
+        way,
+        bits,
+        shared: if matches!(way, Way::Shared { .. }) {
+            words
+        } else {
+            0
+        },
+    };
+    if 4 * shape.shared > gpu.report().shared_memory.min(48 << 10) {
+        return Err(Failure::Unsupported(format!(
+            "a pattern of {} bytes in shared memory",
+            4 * words
+        )));
+    }
+    // A pattern's row may end inside a word: the words of its copies come again after as many rows' lengths as a word has
+    // samples, or fewer.
+    let per = 32 / bits;
+    let period = side * (per >> side.trailing_zeros().min(per.ilog2())) / per;
+    let (across, down) = match way {
+        Way::Modulo | Way::Shared { .. } => (pitch, height),
+        Way::Grid => (period.min(pitch), side.min(height)),
+        Way::Vectors => (pitch / 4, height),
+    };
+    let cubes = match way {
+        // As large as the source's, which makes the most of a copy of the pattern.
+        Way::Shared { .. } => (across.div_ceil(WIDE), down.div_ceil(WIDE)),
+        _ => (across.div_ceil(WIDE), down.div_ceil(HIGH)),
+    };
+    if cubes.0.max(cubes.1) > 65_535 || out.words() as u64 > u64::from(u32::MAX) {
+        return Err(Failure::Unsupported(format!("{} × {} cubes", cubes.0, cubes.1)));
+    }
+    let sizes = Sizes {
+        side,
+        period,
+        pitch,
+        height,
+        cubes,
+    };
+    gpu.launch(
+        "stitch ladder",
+        &shape,
+        out,
+        || on_client!(gpu, client => launch_on(client, shape, sizes, pattern, out)),
+    )?;
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+struct Sizes {
+    side: u32,
+    period: u32,
+    pitch: u32,
+    height: u32,
+    cubes: (u32, u32),
+}
+
+fn launch_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    shape: Shape,
+    sizes: Sizes,
+    pattern: &Buffer,
+    out: &Buffer,
+) {
+    let Sizes {
+        side,
+        period,
+        pitch,
+        height,
+        cubes,
+    } = sizes;
+    let grid = CubeCount::Static(cubes.0, cubes.1, 1);
+    let dim = CubeDim::new_2d(WIDE, if shape.shared > 0 { WIDE } else { HIGH });
+    // SAFETY: columns and rows are compared with the raster's, of which the buffer holds as many words; samples of the
+    // pattern are taken modulo its side.
+    unsafe {
+        let pattern = ArrayArg::from_raw_parts(pattern.handle(), pattern.words());
+        let words = |width| ArrayArg::from_raw_parts(out.handle(), out.words() / width);
+        match shape.way {
+            Way::Modulo => {
+                modulo::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    dim,
+                    pattern,
+                    words(1),
+                    side,
+                    pitch,
+                    height,
+                    shape,
+                );
+            }
+            Way::Shared { .. } => {
+                shared::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    dim,
+                    pattern,
+                    words(1),
+                    side,
+                    pitch,
+                    height,
+                    shape,
+                );
+            }
+            Way::Grid => {
+                repeater_grid::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    dim,
+                    pattern,
+                    words(1),
+                    side,
+                    period,
+                    pitch,
+                    height,
+                    shape,
+                );
+            }
+            Way::Vectors => {
+                vectors::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    dim,
+                    4,
+                    pattern,
+                    words(4),
+                    side,
+                    pitch / 4,
+                    height,
+                    shape,
+                );
+            }
+        }
+    }
+}
+
+/// Sample `place` of packed words.
+#[cube]
+fn sample(words: &Array<u32>, place: u32, #[comptime] bits: u32) -> u32 {
+    let per = comptime!(32 / bits);
+    (words[(place / per) as usize] >> (place % per * bits)) & comptime!(u32::MAX >> (32 - bits))
+}
+
+/// Word `column` of row y, an index from x and y for each of its samples.
+#[cube]
+fn word_at(pattern: &Array<u32>, column: u32, y: u32, side: u32, #[comptime] bits: u32) -> u32 {
+    let per = comptime!(32 / bits);
+    let mut word = u32::new(0);
+    #[unroll]
+    for k in 0..per {
+        let place = y % side * side + (column * per + k) % side;
+        word |= sample(pattern, place, bits) << comptime!(k * bits);
+    }
+    word
+}
+
+#[cube(launch_unchecked)]
+fn modulo(
+    pattern: &Array<u32>,
+    out: &mut Array<u32>,
+    side: u32,
+    pitch: u32,
+    height: u32,
+    #[comptime] shape: Shape,
+) {
+    let (column, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
+    if column < pitch && y < height {
+        out[(y * pitch + column) as usize] = word_at(pattern, column, y, side, comptime!(shape.bits));
+    }
+}
+
+#[cube(launch_unchecked)]
+fn shared(
+    pattern: &Array<u32>,
+    out: &mut Array<u32>,
+    side: u32,
+    pitch: u32,
+    height: u32,
+    #[comptime] shape: Shape,
+) {
+    let bits = comptime!(shape.bits);
+    let per = comptime!(32 / bits);
+    let mut copy = SharedMemory::<u32>::new(comptime!(shape.shared as usize));
+    if comptime!(shape.way == Way::Shared { together: true }) {
+        let mut place = UNIT_POS;
+        while place < comptime!(shape.shared) {
+            copy[place as usize] = pattern[place as usize];
+            place += comptime!(WIDE * WIDE);
+        }
+    } else if UNIT_POS == 0 {
+        for place in 0..comptime!(shape.shared) {
+            copy[place as usize] = pattern[place as usize];
+        }
+    }
+    sync_cube();
+    let (column, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
+    if column < pitch && y < height {
+        let mut word = u32::new(0);
+        #[unroll]
+        for k in 0..per {
+            let place = y % side * side + (column * per + k) % side;
+            let held = copy[(place / per) as usize] >> (place % per * bits);
+            word |= (held & comptime!(u32::MAX >> (32 - bits))) << comptime!(k * bits);
+        }
+        out[(y * pitch + column) as usize] = word;
+    }
+}
+
+/// Unit (x, y) writes word x of the first period, row y of the pattern, wherever it belongs.
+#[cube(launch_unchecked)]
+fn repeater_grid(
+    pattern: &Array<u32>,
+    out: &mut Array<u32>,
+    side: u32,
+    period: u32,
+    pitch: u32,
+    height: u32,
+    #[comptime] shape: Shape,
+) {
+    let (first, top) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
+    if first < min(period, pitch) && top < min(side, height) {
+        let word = word_at(pattern, first, top, side, comptime!(shape.bits));
+        let mut y = top;
+        while y < height {
+            let mut column = first;
+            while column < pitch {
+                out[(y * pitch + column) as usize] = word;
+                column += period;
+            }
+            y += side;
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn vectors<N: Size>(
+    pattern: &Array<u32>,
+    out: &mut Array<Vector<u32, N>>,
+    side: u32,
+    pitch: u32,
+    height: u32,
+    #[comptime] shape: Shape,
+) {
+    let bits = comptime!(shape.bits);
+    let per = comptime!(32 / bits);
+    let (column, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
+    if column < pitch && y < height {
+        let start = y % side * side;
+        let mut x = column * comptime!(4 * per) % side;
+        let mut result = Vector::<u32, N>::empty();
+        #[unroll]
+        for k in 0..4usize {
+            let mut word = u32::new(0);
+            #[unroll]
+            for b in 0..per {
+                word |= sample(pattern, start + x, bits) << comptime!(b * bits);
+                x += 1u32;
+                x = select(x == side, 0u32, x);
+            }
+            result[k] = word;
+        }
+        out[(y * pitch + column) as usize] = result;
+    }
+}

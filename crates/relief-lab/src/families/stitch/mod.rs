@@ -1,0 +1,201 @@
+//! Stitching: out(x, y) = pattern(x mod side, y mod side), of f32 and of u8.
+//!
+//! Least work: every sample is written once, and the pattern is read once; nothing is computed. Stores alone are the
+//! bound; what the ladder shows is what it costs to find the sample.
+//!
+//! The source's eight, a pattern of 100 × 100 f32 over 10 240² (the swept side shows its second table):
+//! - `basic`: the index is computed from x and y for each sample, with two modulos.
+//! - `indexed`: the index of the result runs along; the modulos stay.
+//! - `pointer`: a pointer to the result runs along; the modulos stay.
+//! - `repeater loop`: each sample of the pattern is written wherever it belongs; no modulo, but stores far apart.
+//! - `modulo and transfers`: the device's `modulo`, the pattern sent up before and the result down after.
+//! - `modulo`: a unit for each word of the result, cubes 32 units wide.
+//! - `shared, one loads`: the first unit of each cube copies the whole pattern to shared memory: the instructive mistake.
+//! - `repeater grid`: a unit for each word of the pattern writes all of its copies.
+//!
+//! And beyond:
+//! - `shared, all load`: all units of a cube copy the pattern together, which is still too much of it for one cube.
+//! - `vectors`: a unit for each vector of four words; one modulo for each axis, then steps that wrap.
+//! - `fused cell`: the engine's kernel for trees, whose only leaf is the pattern, stored once for each alignment.
+//! - `copies`: a unit stores one vector down many copies; production, with its layout tuned.
+//! - `rows`: on the CPU, one row of the pattern after the other, by `memcpy`.
+//! - `production`, `threads …`: production's rows, laid out in the nearest cache and stored past all of them.
+//!
+//! A pattern lies row after row, without gaps; rasters are as wide as whole vectors of 16 bytes.
+
+mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
+
+use crate::array::{Array, Element, Fill, Kind, Layout};
+use crate::family::{Class, Family, Ladder, Problem, Scale, Work};
+
+/// The family.
+#[must_use]
+pub fn family() -> Family {
+    Family {
+        name: "stitch",
+        about: "a pattern over and over: what it costs to find a sample",
+        source: "i9-9900K, one thread; RTX 2070; 100 × 100 f32 over 10 240²",
+        ladders: vec![
+            Box::new(ladder(
+                "stitch/f32",
+                "out(x, y) = pattern(x mod side, y mod side), f32",
+                || checks(Kind::F32),
+                |scale| cases(Kind::F32, scale),
+                || huge(Kind::F32),
+            )),
+            Box::new(ladder(
+                "stitch/u8",
+                "out(x, y) = pattern(x mod side, y mod side), 8 bits",
+                || checks(Kind::U8),
+                |scale| cases(Kind::U8, scale),
+                || huge(Kind::U8),
+            )),
+        ],
+    }
+}
+
+fn ladder(
+    name: &'static str,
+    about: &'static str,
+    checks: fn() -> Vec<Stitch>,
+    cases: fn(Scale) -> Vec<Stitch>,
+    huge: fn() -> Vec<Stitch>,
+) -> Ladder<Stitch> {
+    #[allow(unused_mut)]
+    let mut variants = cpu::variants();
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants());
+    Ladder {
+        name,
+        about,
+        axis: Some("side of the pattern"),
+        checks,
+        cases,
+        huge,
+        variants,
+    }
+}
+
+fn checks(kind: Kind) -> Vec<Stitch> {
+    let sizes = [
+        (16, 0, 3),
+        (16, 1, 1),
+        (16, 1, 2),
+        (48, 33, 3),
+        (64, 64, 16),
+        (160, 70, 100),
+        (112, 301, 25),
+        (1_040, 65, 31),
+        (256, 256, 128),
+        (48, 20, 250),
+    ];
+    let of = |(width, height, side)| Stitch {
+        kind,
+        width,
+        height,
+        side,
+    };
+    sizes.into_iter().map(of).collect()
+}
+
+fn cases(kind: Kind, scale: Scale) -> Vec<Stitch> {
+    let full: u64 = match (scale.class, kind) {
+        (Class::Software, _) => 1 << 18,
+        (Class::Cpu, _) if scale.quick => 1 << 22,
+        (Class::Cpu, Kind::F32) => 10_240 * 10_240,
+        (Class::Cpu, _) => 1 << 27,
+        (Class::Gpu, Kind::F32) => 10_240 * 10_240,
+        (Class::Gpu, _) => 32_768 * 32_768,
+    };
+    let sides: &[usize] = match (scale.class, scale.quick) {
+        (Class::Gpu, false) => &[16, 32, 64, 100, 128, 250, 256, 500, 512, 1_000],
+        (Class::Gpu, true) => &[16, 100, 128],
+        (Class::Cpu, false) => &[16, 100, 128, 1_000],
+        (Class::Cpu, true) => &[100],
+        (Class::Software, _) => &[16, 100],
+    };
+    let size = scale.or(full);
+    let width = ((size.isqrt() / 16) as usize * 16).max(16);
+    let of = |side: &usize| Stitch {
+        kind,
+        width,
+        height: (size as usize / width).max(1),
+        side: *side,
+    };
+    sides.iter().map(of).collect()
+}
+
+fn huge(kind: Kind) -> Vec<Stitch> {
+    vec![Stitch {
+        kind,
+        width: 65_552 / kind.bytes(),
+        height: 65_551,
+        side: 100,
+    }]
+}
+
+/// A square pattern over a raster.
+#[derive(Clone, Copy)]
+struct Stitch {
+    kind: Kind,
+    width: usize,
+    height: usize,
+    side: usize,
+}
+
+impl Stitch {
+    fn stitch<T: Element>(&self, pattern: &[T], out: &mut [T]) {
+        for y in 0..self.height {
+            for x in 0..self.width {
+                out[y * self.width + x] = pattern[y % self.side * self.side + x % self.side];
+            }
+        }
+    }
+}
+
+impl Problem for Stitch {
+    fn label(&self) -> String {
+        let kind = match self.kind {
+            Kind::F32 => "f32",
+            _ => "u8",
+        };
+        format!("{}² over {} × {} {kind}", self.side, self.width, self.height)
+    }
+
+    fn elements(&self) -> u64 {
+        self.width as u64 * self.height as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        let layout = Layout {
+            kind: self.kind,
+            len: self.side * self.side,
+        };
+        vec![Array::filled(layout, fill, 1)]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![Layout {
+            kind: self.kind,
+            len: self.width * self.height,
+        }]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        match self.kind {
+            Kind::F32 => self.stitch(inputs[0].slice::<f32>(), outputs[0].slice_mut()),
+            _ => self.stitch(inputs[0].slice::<u8>(), outputs[0].slice_mut()),
+        }
+    }
+
+    fn work(&self) -> Work {
+        let bytes = self.kind.bytes() as u64;
+        Work::bytes((self.side * self.side) as u64 * bytes, self.elements() * bytes)
+    }
+
+    fn place(&self) -> Option<f64> {
+        Some(self.side as f64)
+    }
+}
