@@ -922,7 +922,7 @@ fn a_job_slower_than_its_machine_is_warned_of_and_its_slow_node_is_named() {
             .find(|line| line.contains(text))
             .unwrap_or_else(|| panic!("{said}"))
     };
-    let warning = line("the machine takes 20000.0 MB/s and will run dry").to_owned();
+    let warning = line("the machine takes 20.0 GB/s and will run dry").to_owned();
     let underrun = line("lines were not made in time").to_owned();
     for line in [&warning, &underrun] {
         assert!(

@@ -111,9 +111,9 @@ impl<'a> Report<'a> {
             && made <= demand
         {
             let text = format!(
-                "warning: lines are made at {:.1} MB/s, the machine takes {:.1} MB/s and will run dry; {slow}",
-                made / 1e6,
-                demand / 1e6
+                "warning: lines are made at {}/s, the machine takes {}/s and will run dry; {slow}",
+                size(made),
+                size(demand)
             );
             self.note("warning", &text);
         }
@@ -196,15 +196,24 @@ impl<'a> Report<'a> {
                 format!(" ({})", time(progress.ahead as f64 / demand))
             });
             let text = format!(
-                "\r{} of {} lines  {:.1} MB/s  margin {}  {:.0} MB ahead{ahead}  {} left\x1b[K",
+                "\r{} of {} lines  {}/s  margin {}  {} ahead{ahead}  {} left\x1b[K",
                 progress.executed,
                 progress.lines,
-                taken / 1e6,
-                margin.map_or("-".to_owned(), |margin| format!("{margin:.1}×")),
-                progress.ahead as f64 / 1e6,
+                size(taken),
+                margin.map_or("-".to_owned(), |margin| format!("{:.1}×", margin.min(999.0))),
+                size(progress.ahead as f64),
                 left.map_or("-".to_owned(), time),
             );
             let _ = io::stderr().write_all(text.as_bytes());
         }
+    }
+}
+
+/// Bytes as rates of machines are given.
+fn size(bytes: f64) -> String {
+    match bytes {
+        ..1e6 => format!("{:.1} kB", bytes / 1e3),
+        ..1e9 => format!("{:.1} MB", bytes / 1e6),
+        _ => format!("{:.1} GB", bytes / 1e9),
     }
 }

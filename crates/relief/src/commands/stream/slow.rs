@@ -27,18 +27,24 @@ impl<'a> Slow<'a> {
     /// device.
     pub(super) fn part(&mut self, progress: &Progress) -> String {
         let nodes = self.renderer.node_times();
-        self.nodes.resize(nodes.len(), Duration::ZERO);
-        let since = |(now, before): (&Duration, &Duration)| now.saturating_sub(*before).as_secs_f64();
-        let mut spent: Vec<f64> = nodes.iter().zip(&self.nodes).map(since).collect();
+        if progress.making == self.making {
+            // Nothing was made since then: the times of the whole job tell.
+            (self.making, self.reading) = (Duration::ZERO, Duration::ZERO);
+        }
+        let since = |(node, now): (usize, &Duration)| {
+            let before = self.nodes.get(node).copied().unwrap_or_default();
+            now.saturating_sub(before).as_secs_f64()
+        };
+        let mut spent: Vec<f64> = nodes.iter().enumerate().map(since).collect();
         if spent.iter().all(|time| *time == 0.0) {
-            // No tile was timed since then: the times of the whole job tell.
+            // No tile was timed since then.
             spent = nodes.iter().map(Duration::as_secs_f64).collect();
         }
         let making = progress.making.saturating_sub(self.making).as_secs_f64();
         let reading = progress.reading.saturating_sub(self.reading).as_secs_f64();
         (self.nodes, self.making, self.reading) = (nodes, progress.making, progress.reading);
         if making <= 0.0 {
-            return "nothing was made".to_owned();
+            return "nothing was made yet".to_owned();
         }
         let share = |part: f64| format!("{:.0} % of the time", 100.0 * part);
         let computing = reading / making;
