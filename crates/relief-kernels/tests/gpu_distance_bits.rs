@@ -36,7 +36,7 @@ fn exact_on_speckles(radii: impl Iterator<Item = u32>) {
         for one_in in [2, 60, 900] {
             let case = Case::new(speckled(1, 90 * 70, one_in), 90, radius, rect(0, 0, 90, 70));
             case.holds_for::<u8>(&bits);
-            if radius <= 9 || radius >= 15 {
+            if radius <= 9 || radius == 15 || radius == 20 {
                 case.holds_for::<u16>(&bits);
             }
         }
@@ -45,7 +45,7 @@ fn exact_on_speckles(radii: impl Iterator<Item = u32>) {
 
 #[test]
 fn every_even_radius_is_exact_on_speckles() {
-    exact_on_speckles((0..=16).step_by(2));
+    exact_on_speckles((0..=20).step_by(2));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn an_empty_mask_is_beyond_everywhere_and_a_full_one_nowhere() {
 /// White at every place around the corners of tiles and words of rows.
 #[test]
 fn one_white_pixel_is_seen_at_every_offset() {
-    for radius in [9, 16] {
+    for radius in [9, 20] {
         for place in [
             (0, 0),
             (255, 31),

@@ -2,9 +2,9 @@
 //!
 //! Three ways, by the radius (`docs/gpu.md` has the measurements):
 //!
-//! - [`bits`], up to 16: 32 pixels of a column in a word, white pixels at every offset taken in the order of their
+//! - [`bits`], up to 20: 32 pixels of a column in a word, white pixels at every offset taken in the order of their
 //!   distance. What they cost grows with the square of the radius and hardly depends on the mask.
-//! - [`tiles`], up to 40: distances along columns, then along rows, in shared memory. They win on dense masks at any
+//! - [`tiles`], up to 64: distances along columns, then along rows, in shared memory. They win on dense masks at any
 //!   radius, and lose on thin lines at large ones.
 //! - [`rows`], for every radius: steps over whole rows, which are the better of the worst cases at large radii.
 
@@ -25,11 +25,12 @@ use crate::fused::shape::per_word;
 #[doc(hidden)]
 pub use rows::{profile_steps, render as render_by_rows};
 
-/// Up to this radius [`bits`] compute the distance.
-const BITS: u32 = 16;
+/// Up to this radius [`bits`] compute the distance. They are faster than tiles up to 24 at least; but the kernel grows with the
+/// square of the radius, and compiling it must not hold up the first band.
+const BITS: u32 = 20;
 
-/// Up to this radius [`tiles`] do, beyond it [`rows`].
-const TILED: u32 = 40;
+/// Up to this radius [`tiles`] do, beyond it [`rows`]: where the worst masks of both take as long.
+const TILED: u32 = 64;
 
 /// A function of the distance on a device.
 #[derive(Clone, Debug)]
