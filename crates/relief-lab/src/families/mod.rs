@@ -3,6 +3,7 @@
 use crate::family::Family;
 
 pub mod copy;
+pub mod lattice;
 pub mod map;
 pub mod stitch;
 pub mod transpose;
@@ -10,7 +11,13 @@ pub mod transpose;
 /// All families, in the order of the sources.
 #[must_use]
 pub fn all() -> Vec<Family> {
-    vec![copy::family(), map::family(), stitch::family(), transpose::family()]
+    vec![
+        copy::family(),
+        map::family(),
+        stitch::family(),
+        lattice::family(),
+        transpose::family(),
+    ]
 }
 
 /// The length of the parts that a variant on all threads deals out: two for each thread, whole lines of the caches.

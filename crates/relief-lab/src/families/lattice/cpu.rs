@@ -1,0 +1,323 @@
+//! The variants on the CPU.
+
+use rayon::prelude::*;
+use relief_kernels::lattice::cpu::{self as production, Accumulator};
+use relief_kernels::lattice::{Blend, copies, overlap};
+use relief_kernels::repeat::cpu::expand;
+use relief_raster::{Period, Rect, View, ViewMut};
+
+use super::{Blended, Copies, Mean};
+use crate::array::{Array, Layout};
+use crate::family::{OnCpu, Outcome, Variant};
+
+pub(super) fn floats() -> Vec<Variant<Mean<f32>>> {
+    let cell = |problem: &Mean<f32>, call: OnCpu<'_>, parts| {
+        let OnCpu {
+            inputs,
+            outputs,
+            scratch,
+        } = call;
+        let [cell, counts] = scratch else { return Ok(()) };
+        fold(
+            &problem.copies,
+            inputs[0].slice(),
+            cell.slice_mut(),
+            counts.slice_mut(),
+        );
+        repeat(&problem.copies, 4, cell, &mut outputs[0], parts);
+        Ok(())
+    };
+    let scratch = |problem: &Mean<f32>| {
+        let samples = problem.copies.period().cell() as usize;
+        vec![Layout::of::<f32>(samples), Layout::of::<u32>(samples)]
+    };
+    let mut variants = both();
+    variants.push(
+        Variant::cpu(
+            "cell",
+            "one cell, folded and repeated",
+            move |p: &Mean<f32>, call| cell(p, call, 1),
+        )
+        .scratch(scratch),
+    );
+    variants.push(
+        Variant::cpu(
+            "threads cell",
+            "one cell, folded; repeated in a part for each thread",
+            move |p: &Mean<f32>, call| cell(p, call, 2 * rayon::current_num_threads()),
+        )
+        .scratch(scratch)
+        .production(),
+    );
+    variants
+}
+
+pub(super) fn bytes() -> Vec<Variant<Mean<u8>>> {
+    let cell = |problem: &Mean<u8>, call: OnCpu<'_>, parts| {
+        let copies = &problem.copies;
+        let (size, period) = (copies.size, copies.period());
+        let OnCpu {
+            inputs,
+            outputs,
+            scratch,
+        } = call;
+        let [cell, words] = scratch else { return Ok(()) };
+        let (width, height) = (period.a() as usize, period.c() as usize);
+        production::cell(
+            View::packed(inputs[0].slice::<u8>(), size.0, size.1),
+            copies.offset,
+            Blend::Mean,
+            copies.u,
+            copies.v,
+            ViewMut::packed(cell.slice_mut(), width, height),
+            bytemuck::cast_slice_mut(words.bytes_mut()),
+        );
+        repeat(copies, 1, cell, &mut outputs[0], parts);
+        Ok(())
+    };
+    let scratch = |problem: &Mean<u8>| {
+        let period = problem.copies.period();
+        let words = scratch_words(&problem.copies, period.a() as usize, period.c() as usize);
+        vec![
+            Layout::of::<u8>(period.cell() as usize),
+            Layout::of::<u32>(2 * words),
+        ]
+    };
+    let mut variants = both();
+    variants.push(
+        Variant::cpu(
+            "threads accumulator",
+            "copies added to tiles that stay in a cache, vectorised, tiles for each thread",
+            accumulated,
+        )
+        .scratch(|problem| {
+            let words = scratch_words(&problem.copies, TILE, TILE);
+            vec![Layout::of::<u32>(2 * words * tiles(&problem.copies).len())]
+        }),
+    );
+    variants.push(
+        Variant::cpu(
+            "cell",
+            "one cell, folded and repeated",
+            move |p: &Mean<u8>, call| cell(p, call, 1),
+        )
+        .scratch(scratch),
+    );
+    variants.push(
+        Variant::cpu(
+            "threads cell",
+            "one cell, folded; repeated in a part for each thread",
+            move |p: &Mean<u8>, call| cell(p, call, 2 * rayon::current_num_threads()),
+        )
+        .scratch(scratch)
+        .production(),
+    );
+    variants
+}
+
+fn both<T: Blended>() -> Vec<Variant<Mean<T>>> {
+    vec![
+        Variant::cpu(
+            "target",
+            "for each pixel, the copies in a window of cells around its coordinates",
+            target,
+        ),
+        Variant::cpu(
+            "copies",
+            "each copy added to sums and counts, then divided",
+            added,
+        )
+        .scratch(|problem| {
+            let len = problem.copies.width * problem.copies.height;
+            vec![Layout::of::<T::Sum>(len), Layout::of::<u32>(len)]
+        }),
+    ]
+}
+
+fn target<T: Blended>(problem: &Mean<T>, call: OnCpu<'_>) -> Outcome {
+    let copies = &problem.copies;
+    let (w, h) = (copies.size.0 as i64, copies.size.1 as i64);
+    let pattern = call.inputs[0].slice::<T>();
+    let out = call.outputs[0].slice_mut::<T>();
+    let determinant = copies.determinant();
+    let [(i0, i1), (j0, j1)] = copies.window(0.0);
+    for (at, out) in out.iter_mut().enumerate() {
+        let x = (at % copies.width) as i64 - copies.offset.0;
+        let y = (at / copies.width) as i64 - copies.offset.1;
+        let (i, j) = copies.coordinates((x, y));
+        let sign = determinant.signum();
+        let (i, j) = (
+            (i * sign).div_euclid(determinant.abs()),
+            (j * sign).div_euclid(determinant.abs()),
+        );
+        let (mut sum, mut n) = (T::Sum::default(), 0);
+        for j in j + j0..=j + j1 {
+            for i in i + i0..=i + i1 {
+                let (left, top) = copies.point(i, j);
+                let (qx, qy) = (x - left, y - top);
+                if (0..w).contains(&qx) && (0..h).contains(&qy) {
+                    let sample = pattern[(qy * w + qx) as usize];
+                    if sample != T::default() {
+                        sum += sample.sum();
+                        n += 1;
+                    }
+                }
+            }
+        }
+        *out = T::mean(sum, n);
+    }
+    Ok(())
+}
+
+/// Where a copy's row or column lies inside 0..`whole`, and its first sample there.
+pub(super) fn clipped(start: i64, len: usize, whole: usize) -> (usize, std::ops::Range<usize>) {
+    let from = start.clamp(0, whole as i64);
+    let to = (start + len as i64).clamp(from, whole as i64);
+    (
+        from as usize,
+        (from - start) as usize..(from - start) as usize + (to - from) as usize,
+    )
+}
+
+/// Calls `row` with the place in the raster and the run of the pattern, for every row of every copy.
+pub(super) fn each_run(copies: &Copies, mut row: impl FnMut(usize, std::ops::Range<usize>)) {
+    let [(i0, i1), (j0, j1)] = copies.all();
+    for (i, j) in (j0..=j1).flat_map(|j| (i0..=i1).map(move |i| (i, j))) {
+        let (left, top) = copies.point(i, j);
+        let (x, columns) = clipped(left + copies.offset.0, copies.size.0, copies.width);
+        let (y, rows) = clipped(top + copies.offset.1, copies.size.1, copies.height);
+        if columns.is_empty() {
+            continue;
+        }
+        for (k, py) in rows.enumerate() {
+            let start = py * copies.size.0;
+            row(
+                (y + k) * copies.width + x,
+                start + columns.start..start + columns.end,
+            );
+        }
+    }
+}
+
+fn added<T: Blended>(problem: &Mean<T>, call: OnCpu<'_>) -> Outcome {
+    let OnCpu {
+        inputs,
+        outputs,
+        scratch,
+    } = call;
+    let pattern = inputs[0].slice::<T>();
+    let [sums, counts] = scratch else { return Ok(()) };
+    let (sums, counts) = (sums.slice_mut::<T::Sum>(), counts.slice_mut::<u32>());
+    sums.fill(T::Sum::default());
+    counts.fill(0);
+    each_run(&problem.copies, |start, run| {
+        for (k, sample) in pattern[run].iter().enumerate() {
+            if *sample != T::default() {
+                sums[start + k] += sample.sum();
+                counts[start + k] += 1;
+            }
+        }
+    });
+    let out = outputs[0].slice_mut::<T>();
+    for ((sum, n), out) in sums.iter().zip(counts).zip(out) {
+        *out = T::mean(*sum, *n);
+    }
+    Ok(())
+}
+
+/// One cell of the lattice: every sample of the pattern lies in it once.
+fn fold(copies: &Copies, pattern: &[f32], cell: &mut [f32], counts: &mut [u32]) {
+    let period = copies.period();
+    cell.fill(0.0);
+    counts.fill(0);
+    for (at, sample) in pattern.iter().enumerate().filter(|(_, sample)| **sample != 0.0) {
+        let x = copies.offset.0 + (at % copies.size.0) as i64;
+        let y = copies.offset.1 + (at / copies.size.0) as i64;
+        let (column, row) = period.reduce(x, y);
+        let place = (row * period.a() + column) as usize;
+        cell[place] += sample;
+        counts[place] += 1;
+    }
+    for (sum, n) in cell.iter_mut().zip(counts) {
+        *sum = f32::mean(*sum, *n);
+    }
+}
+
+/// Repeats a cell of samples of so many bytes, as bytes.
+fn repeat(copies: &Copies, bytes: usize, cell: &Array, out: &mut Array, parts: usize) {
+    let period = copies.period();
+    let along = |columns: u64| columns as i64 * bytes as i64;
+    let Some(wide) = Period::spanned((along(period.a()), 0), (along(period.b()), period.c() as i64)) else {
+        return;
+    };
+    let cell = View::packed(cell.bytes(), wide.a() as usize, wide.c() as usize);
+    let width = copies.width * bytes;
+    let rows = copies.height.div_ceil(parts).max(1);
+    let repeat = |(k, out): (usize, &mut [u8])| {
+        let height = out.len() / width;
+        expand(
+            cell,
+            wide,
+            0,
+            (k * rows) as i64,
+            ViewMut::packed(out, width, height),
+        );
+    };
+    if width == 0 || copies.height == 0 {
+        return;
+    }
+    out.bytes_mut()
+        .par_chunks_mut(rows * width)
+        .enumerate()
+        .for_each(repeat);
+}
+
+/// The side of a tile.
+const TILE: usize = 512;
+
+/// The rows of tiles, dealt to the threads: each is swept tile by tile.
+fn tiles(copies: &Copies) -> Vec<std::ops::Range<usize>> {
+    (0..copies.height)
+        .step_by(TILE)
+        .map(|top| top..copies.height.min(top + TILE))
+        .collect()
+}
+
+fn scratch_words(lattice: &Copies, width: usize, height: usize) -> usize {
+    let size = (lattice.size.0 as u64, lattice.size.1 as u64);
+    let overlap = overlap(size, lattice.u, lattice.v);
+    production::scratch_words::<u8>(Blend::Mean, overlap, width, height)
+}
+
+fn accumulated(problem: &Mean<u8>, call: OnCpu<'_>) -> Outcome {
+    let lattice = &problem.copies;
+    let (width, size) = (lattice.width, (lattice.size.0 as u64, lattice.size.1 as u64));
+    if width == 0 || lattice.height == 0 {
+        return Ok(());
+    }
+    let pattern = View::packed(call.inputs[0].slice::<u8>(), lattice.size.0, lattice.size.1);
+    let overlap = overlap(size, lattice.u, lattice.v);
+    let words = scratch_words(lattice, TILE, TILE);
+    let scratch: &mut [u64] = bytemuck::cast_slice_mut(call.scratch[0].bytes_mut());
+    let out = call.outputs[0].slice_mut::<u8>().par_chunks_mut(TILE * width);
+    let rows = tiles(lattice)
+        .into_par_iter()
+        .zip(out)
+        .zip(scratch.par_chunks_mut(words));
+    rows.for_each(|((rows, out), scratch)| {
+        let mut out = ViewMut::packed(out, width, rows.len());
+        for left in (0..width).step_by(TILE) {
+            let columns = TILE.min(width - left);
+            let Some(tile) = Rect::new(left as i64, rows.start as i64, columns as u64, rows.len() as u64)
+            else {
+                continue;
+            };
+            let mut sum = Accumulator::new(Blend::Mean, overlap, columns, rows.len(), scratch);
+            for copy in copies(tile, size, lattice.offset, lattice.u, lattice.v) {
+                sum.add(copy.x - tile.x(), copy.y - tile.y(), pattern);
+            }
+            sum.finish(out.part(left, 0, columns, rows.len()));
+        }
+    });
+    Ok(())
+}

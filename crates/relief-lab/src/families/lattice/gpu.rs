@@ -1,0 +1,152 @@
+//! The variants on devices.
+#![allow(unsafe_code)]
+
+mod cells;
+mod kept;
+mod scatter;
+mod target;
+
+use relief_kernels::copy::gpu::fill;
+use relief_kernels::device::{Buffer, Gpu};
+use relief_kernels::fused::{Expression, render};
+use relief_kernels::lattice::gpu::Lattice;
+use relief_kernels::lattice::{self, Blend};
+use relief_kernels::policy::{Space, Tuning};
+use relief_raster::{Depth, Rect};
+
+use self::kept::Kept;
+use self::scatter::{Dealt, Write};
+use super::stores::Agreeing;
+use super::{Copies, Mean};
+use crate::array::Layout;
+use crate::family::{OnGpu, Outcome, Variant};
+
+/// The layouts of `cell vectors`: the rows that a unit repeats are its items.
+const SPACE: Space = Space {
+    units: &[64, 128, 256, 512],
+    items: &[1, 2, 4, 8, 16, 32],
+    vectors: &[4],
+};
+
+const DEFAULT: Tuning = Tuning {
+    units: 256,
+    items: 8,
+    vector: 4,
+};
+
+pub(super) fn floats() -> Vec<Variant<Mean<f32>>> {
+    let mut variants = vec![
+        target::variant(32),
+        Variant::gpu(
+            "atomic",
+            "each copy added to a sum and a count by atomics, then divided",
+            |p: &Mean<f32>, call: OnGpu<'_>| scatter::added(&p.copies, &call, 32),
+        )
+        .scratch(|p| vec![Layout::of::<u32>(2 * p.copies.width * p.copies.height)]),
+    ];
+    variants.extend(cells::variants(32));
+    variants.push(fused(32));
+    variants
+}
+
+pub(super) fn bytes() -> Vec<Variant<Mean<u8>>> {
+    let mut variants = vec![
+        target::variant(8),
+        Variant::gpu(
+            "atomic",
+            "each copy added to a sum and a count in a word by atomics, then divided",
+            |p: &Mean<u8>, call: OnGpu<'_>| scatter::added(&p.copies, &call, 8),
+        )
+        .scratch(|p| vec![Layout::of::<u32>(p.copies.width * p.copies.height)]),
+        direct(),
+    ];
+    variants.extend(cells::variants(8));
+    variants.push(fused(8));
+    variants
+}
+
+pub(super) fn stores() -> Vec<Variant<Agreeing>> {
+    let of = |name, idea, dealt, write| {
+        Variant::gpu(name, idea, move |p: &Agreeing, call: OnGpu<'_>| {
+            fill(call.gpu, &call.outputs[0], call.outputs[0].words(), 0)?;
+            scatter::written(&p.copies, &call, dealt, write)
+        })
+    };
+    let cube = "a cube for each copy, units next to each other";
+    let unit = "a unit for each copy, stores a vector apart";
+    vec![
+        target::any(),
+        of("cubes store", cube, Dealt::Cubes, Write::Store),
+        of("cubes exchange", cube, Dealt::Cubes, Write::Exchange),
+        of("cubes greatest", cube, Dealt::Cubes, Write::Greatest),
+        of("units store", unit, Dealt::Units, Write::Store).source("9.8 ms"),
+        of("units exchange", unit, Dealt::Units, Write::Exchange).source("6.3 ms"),
+        of("units greatest", unit, Dealt::Units, Write::Greatest),
+    ]
+}
+
+/// Words of a row.
+fn pitch(copies: &Copies, bits: u32) -> u32 {
+    (copies.width / (32 / bits as usize)) as u32
+}
+
+fn direct() -> Variant<Mean<u8>> {
+    let kept = Kept::default();
+    Variant::gpu(
+        "direct",
+        "rows of copies listed, then blended: production where no cell fits",
+        move |problem: &Mean<u8>, call: OnGpu<'_>| {
+            let copies = &problem.copies;
+            let plane = |bytes: &[u8]| kept::plane(call.gpu, copies, bytes);
+            let lattice = Lattice {
+                pattern: kept.of(call.gpu, copies, &call.inputs[0], plane)?,
+                depth: Depth::Eight,
+                blend: Blend::Mean,
+                offset: copies.offset,
+                u: copies.u,
+                v: copies.v,
+            };
+            let band = Rect::sized(copies.width as u64, copies.height as u64);
+            lattice::gpu::render(call.gpu, &lattice, band, &call.outputs[0], pitch(copies, 8))?;
+            Ok(())
+        },
+    )
+}
+
+/// Production's expansion of a cell; samples of 32 bits are two of 16.
+fn fused<T: super::Ladders>(bits: u32) -> Variant<Mean<T>> {
+    let kept = Kept::default();
+    Variant::gpu(
+        "fused",
+        "the leaf of a fused kernel; its cell was folded and stored before",
+        move |problem: &Mean<T>, call: OnGpu<'_>| {
+            let copies = &problem.copies;
+            let fold = |bytes: &[u8]| kept::cell(call.gpu, copies, bytes, bits);
+            let cell = kept.of(call.gpu, copies, &call.inputs[0], fold)?;
+            let (depth, per) = match bits {
+                8 => (Depth::Eight, 1),
+                _ => (Depth::Sixteen, 2),
+            };
+            let band = Rect::sized(per * copies.width as u64, copies.height as u64);
+            let expression = Expression::Cell { cell, x: 0, y: 0 };
+            let (out, pitch) = (&call.outputs[0], pitch(copies, bits));
+            render(call.gpu, &expression, depth, band, band, out, pitch)?;
+            Ok(())
+        },
+    )
+    .production()
+}
+
+/// The bytes of a cell that is stored as often as a vector has samples, as words.
+fn shifted_words(copies: &Copies, bits: u32) -> usize {
+    let (period, samples) = (copies.period(), 128 / u64::from(bits));
+    (samples * period.c() * period.a().div_ceil(samples) * 4) as usize
+}
+
+/// Where 32 bits count all words of a raster.
+fn countable(gpu: &Gpu, buffer: &Buffer) -> Outcome {
+    match buffer.words() >> 31 {
+        0 => Ok(()),
+        _ => Err(gpu.unsupported("2^31 words or more").into()),
+    }
+}

@@ -1,0 +1,259 @@
+//! One cell, folded by a kernel and repeated.
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::policy::Tuning;
+
+use super::super::{Copies, Ladders, Mean};
+use super::target::{blended, numbers, sample};
+use super::{DEFAULT, SPACE, countable, pitch, shifted_words};
+use crate::array::Layout;
+use crate::family::{Failure, OnGpu, Outcome, Variant};
+
+const UNITS: u32 = 256;
+
+pub(super) fn variants<T: Ladders>(bits: u32) -> Vec<Variant<Mean<T>>> {
+    let kernel = match bits {
+        8 => "lattice ladder u8",
+        _ => "lattice ladder f32",
+    };
+    let scratch = |p: &Mean<T>| {
+        vec![Layout::of::<u32>(shifted_words(
+            &p.copies,
+            8 * size_of::<T>() as u32,
+        ))]
+    };
+    vec![
+        Variant::gpu(
+            "cell words",
+            "one cell folded, then a word for each unit, sample by sample",
+            move |p: &Mean<T>, call: OnGpu<'_>| run(&p.copies, &call, bits, false),
+        )
+        .scratch(scratch),
+        Variant::gpu(
+            "cell vectors",
+            "one cell folded, stored with every shift; a vector is one load, several rows for a unit",
+            move |p: &Mean<T>, call: OnGpu<'_>| run(&p.copies, &call, bits, true),
+        )
+        .scratch(scratch)
+        .tuned(kernel, SPACE, DEFAULT),
+    ]
+}
+
+fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, vectors: bool) -> Outcome {
+    if copies.width == 0 || copies.height == 0 {
+        return Ok(());
+    }
+    let (cell, out) = (&call.scratch[0], &call.outputs[0]);
+    countable(call.gpu, out)?;
+    let period = copies.period();
+    let fits = period.a() < 1 << 20 && period.c() < 1 << 20 && copies.width < 1 << 28;
+    if !fits || period.b() * (copies.height as u64 / period.c() + 1) >= 1 << 31 {
+        return Err(Failure::Unsupported("a lattice of too long a period".to_owned()));
+    }
+    let numbers = numbers(copies)?;
+    let shape = (bits, vectors);
+    let words = shifted_words(copies, bits) as u32;
+    let samples = 128 / bits;
+    let (a, b, c) = (period.a() as u32, period.b() as u32, period.c() as u32);
+    let stored = Stored {
+        a,
+        b,
+        c,
+        row: a.div_ceil(samples),
+    };
+    let grid = cubes(call.gpu, words.div_ceil(UNITS));
+    call.gpu.launch("lattice ladder cell", &shape, cell, || {
+        on_client!(call.gpu, client => {
+            let inverse = 1.0 / copies.determinant() as f32;
+            launch_cell(client, grid.clone(), (&call.inputs[0], cell), &numbers, inverse, stored, words, bits);
+        });
+    })?;
+    let tuning = match vectors {
+        true => call.tuning,
+        false => Tuning {
+            units: UNITS,
+            items: 1,
+            vector: 1,
+        },
+    };
+    let columns = pitch(copies, bits) / tuning.vector;
+    let across = columns.div_ceil(tuning.units);
+    let down = (copies.height as u32).div_ceil(tuning.items);
+    // Taller grids have several layers.
+    let layers = down.div_ceil(65_535);
+    let grid = CubeCount::Static(across, down.div_ceil(layers), layers);
+    call.gpu
+        .launch("lattice ladder repeat", &(shape, tuning), out, || {
+            on_client!(call.gpu, client => {
+                let sides = (columns, copies.height as u32);
+                launch_repeat(client, grid.clone(), (cell, out), stored, sides, bits, tuning);
+            });
+        })?;
+    Ok(())
+}
+
+/// How a cell is stored: for each shift below the samples of a vector, c rows of vectors.
+#[derive(Clone, Copy)]
+struct Stored {
+    a: u32,
+    b: u32,
+    c: u32,
+    /// Vectors of a row.
+    row: u32,
+}
+
+#[allow(clippy::too_many_arguments)]
+fn launch_cell<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    (pattern, cell): (&Buffer, &Buffer),
+    numbers: &[i32],
+    inverse: f32,
+    stored: Stored,
+    words: u32,
+    bits: u32,
+) {
+    // SAFETY: words are compared with their number, of which the buffer of the cell holds as many.
+    unsafe {
+        fold_cell::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(UNITS),
+            ArrayArg::from_raw_parts(pattern.handle(), pattern.words()),
+            ArrayArg::from_raw_parts(cell.handle(), cell.words()),
+            numbers.iter().copied().collect(),
+            inverse,
+            stored.a,
+            stored.c,
+            stored.row,
+            words,
+            bits,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn fold_cell(
+    pattern: &Array<u32>,
+    cell: &mut Array<u32>,
+    numbers: &Sequence<i32>,
+    inverse: f32,
+    a: u32,
+    c: u32,
+    row: u32,
+    words: u32,
+    #[comptime] bits: u32,
+) {
+    let place = ABSOLUTE_POS as u32;
+    if place < words {
+        let per = comptime!(32 / bits);
+        let vector = place / 4u32;
+        let line = vector / row;
+        let shift = line / c;
+        let y = i32::cast_from(line % c);
+        let first = vector % row * comptime!(4 * per) + shift + place % 4u32 * per;
+        let mut word = u32::new(0);
+        #[unroll]
+        for k in 0..per {
+            let x = i32::cast_from((first + k) % a);
+            word |= blended(pattern, numbers, inverse, x, y, bits, false) << comptime!(k * bits);
+        }
+        cell[place as usize] = word;
+    }
+}
+
+fn launch_repeat<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    (cell, out): (&Buffer, &Buffer),
+    stored: Stored,
+    (columns, height): (u32, u32),
+    bits: u32,
+    tuning: Tuning,
+) {
+    let width = tuning.vector as usize;
+    let dim = CubeDim::new_1d(tuning.units);
+    // SAFETY: columns and rows are compared with the raster's, of which the output holds as many vectors; columns of
+    // the cell are remainders by a and rows by c, so that every place lies in what was stored.
+    unsafe {
+        let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width);
+        let Stored { a, b, c, row } = stored;
+        repeat_cell::launch_unchecked::<R>(
+            client,
+            grid,
+            dim,
+            width,
+            array(cell),
+            ArrayArg::from_raw_parts(cell.handle(), cell.words()),
+            array(out),
+            a,
+            b,
+            c,
+            row,
+            columns,
+            height,
+            bits,
+            tuning.items,
+            tuning.vector,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn repeat_cell<N: Size>(
+    cell: &Array<Vector<u32, N>>,
+    words: &Array<u32>,
+    out: &mut Array<Vector<u32, N>>,
+    a: u32,
+    b: u32,
+    c: u32,
+    row: u32,
+    columns: u32,
+    height: u32,
+    #[comptime] bits: u32,
+    #[comptime] items: u32,
+    #[comptime] vector: u32,
+) {
+    let samples = comptime!(vector * 32 / bits);
+    let column = ABSOLUTE_POS_X;
+    let mut y = (CUBE_POS_Z * CUBE_COUNT_Y + CUBE_POS_Y) * items;
+    if column < columns && y < height {
+        let turns = y / c;
+        let mut line = y - turns * c;
+        let mut x = (column * samples + a - turns * b % a) % a;
+        #[unroll]
+        for _ in 0..items {
+            if y < height {
+                let place = y * columns + column;
+                if comptime!(vector == 4) {
+                    let shift = x % samples;
+                    out[place as usize] = cell[((shift * c + line) * row + x / samples) as usize];
+                } else {
+                    let mut word = u32::new(0);
+                    let mut from = x;
+                    #[unroll]
+                    for k in 0..samples {
+                        // The copies without a shift hold their samples in order, row by row.
+                        let held = line * row * comptime!(128 / bits) + from;
+                        word |= sample(words, held, bits) << comptime!(k * bits);
+                        from += 1u32;
+                        if from == a {
+                            from = u32::new(0);
+                        }
+                    }
+                    out[place as usize] = Vector::<u32, N>::new(word);
+                }
+                y += 1u32;
+                line += 1u32;
+                if line == c {
+                    line = u32::new(0);
+                    if x < b {
+                        x += a;
+                    }
+                    x -= b;
+                }
+            }
+        }
+    }
+}

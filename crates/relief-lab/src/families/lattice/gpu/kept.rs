@@ -1,0 +1,115 @@
+//! Cells and patterns as production has them: folded on the host and stored before the raster is computed.
+
+use std::sync::{Mutex, PoisonError};
+
+use relief_kernels::device::{Buffer, Gpu};
+use relief_kernels::fused::{Cell, CellLayout, Plane};
+use relief_raster::Period;
+
+use super::super::{Blended, Copies};
+use crate::family::{Failure, Outcome};
+
+/// What was made of patterns last, by the pattern's memory and the lattice.
+pub(super) struct Kept<T>(Mutex<Vec<(Buffer, Lattice, T)>>);
+
+type Lattice = ((i64, i64), (i64, i64), (i64, i64));
+
+/// As many as the lab has inputs in turn.
+const MOST: usize = 64;
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T: Clone> Kept<T> {
+    /// What `make` makes of the bytes of a pattern, now or before.
+    pub(super) fn of(
+        &self,
+        gpu: &Gpu,
+        copies: &Copies,
+        pattern: &Buffer,
+        make: impl FnOnce(&[u8]) -> Outcome<T>,
+    ) -> Outcome<T> {
+        let lattice = (copies.offset, copies.u, copies.v);
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |(buffer, known, _): &&(Buffer, Lattice, T)| buffer.same(pattern) && *known == lattice;
+        if let Some((_, _, made)) = kept.iter().find(same) {
+            return Ok(made.clone());
+        }
+        let made = make(&gpu.read(pattern, pattern.words()).wait()?)?;
+        kept.truncate(MOST - 1);
+        kept.insert(0, (pattern.clone(), lattice, made.clone()));
+        Ok(made)
+    }
+}
+
+/// The cell of a pattern of samples of so many bits, folded on the host.
+pub(super) fn cell(gpu: &Gpu, copies: &Copies, bytes: &[u8], bits: u32) -> Outcome<Cell> {
+    if bits == 8 {
+        return stored(gpu, copies, bytes);
+    }
+    let samples: Vec<f32> = bytes.chunks_exact(4).map(float).collect();
+    stored(gpu, copies, &samples)
+}
+
+/// A pattern of bytes whose rows begin with words.
+pub(super) fn plane(gpu: &Gpu, copies: &Copies, bytes: &[u8]) -> Outcome<Plane> {
+    let (width, height) = copies.size;
+    let pitch = width.div_ceil(4);
+    let mut words = vec![0_u32; pitch * height];
+    for (row, to) in bytes.chunks_exact(width).zip(words.chunks_mut(pitch)) {
+        bytemuck::cast_slice_mut::<u32, u8>(to)[..width].copy_from_slice(row);
+    }
+    Ok(Plane {
+        buffer: gpu.upload(&words)?,
+        offset: 0,
+        pitch: pitch as u32,
+        width: width as u32,
+        height: height as u32,
+    })
+}
+
+fn float(bytes: &[u8]) -> f32 {
+    let mut word = [0; 4];
+    word.copy_from_slice(bytes);
+    f32::from_le_bytes(word)
+}
+
+fn stored<T: Blended>(gpu: &Gpu, copies: &Copies, pattern: &[T]) -> Outcome<Cell> {
+    let period = copies.period();
+    let count = period.cell() as usize;
+    let (mut sums, mut counts) = (vec![T::Sum::default(); count], vec![0; count]);
+    for (at, sample) in pattern.iter().enumerate().take(copies.size.0 * copies.size.1) {
+        if *sample != T::default() {
+            let x = copies.offset.0 + (at % copies.size.0) as i64;
+            let y = copies.offset.1 + (at / copies.size.0) as i64;
+            let (column, row) = period.reduce(x, y);
+            let place = (row * period.a() + column) as usize;
+            sums[place] += sample.sum();
+            counts[place] += 1;
+        }
+    }
+    let means = sums.iter().zip(&counts).map(|(sum, n)| T::mean(*sum, *n));
+    let cell: Vec<T> = means.collect();
+    if size_of::<T>() == 1 {
+        let layout = CellLayout::fitting(count as u64, 8);
+        return Ok(Cell::upload::<u8>(
+            gpu,
+            bytemuck::cast_slice(&cell),
+            period,
+            layout,
+        )?);
+    }
+    let along = |columns: u64| 2 * columns as i64;
+    let halves = Period::spanned((along(period.a()), 0), (along(period.b()), period.c() as i64));
+    let halves = halves.ok_or_else(|| Failure::Unsupported("too large a cell".to_owned()))?;
+    let layout = CellLayout::fitting(2 * count as u64, 16);
+    Ok(Cell::upload::<u16>(
+        gpu,
+        bytemuck::cast_slice(&cell),
+        halves,
+        layout,
+    )?)
+}

@@ -1,0 +1,360 @@
+//! Over the copies: each is written or added to the raster.
+
+use cubecl::ir::{ElemType, FloatKind, StorageType, Type};
+use cubecl::prelude::*;
+use relief_kernels::copy::gpu::fill;
+use relief_kernels::device::{Buffer, cubes, on_client};
+
+use super::super::Copies;
+use super::target::{as_float, mean, sample};
+use super::{countable, pitch};
+use crate::family::{Failure, OnGpu, Outcome};
+
+/// Who writes a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Dealt {
+    Cubes,
+    Units,
+}
+
+/// How a sample is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Write {
+    Store,
+    Exchange,
+    Greatest,
+    /// Sum and count in one word, the count in the top 8 bits.
+    AddPacked,
+    /// A sum of floats, and a count in the second half.
+    AddFloat,
+}
+
+/// Units of a cube.
+const UNITS: u32 = 256;
+
+/// All copies, and those in a row of them.
+struct Range {
+    numbers: [i32; 12],
+    count: u32,
+}
+
+impl Range {
+    fn of(copies: &Copies) -> Outcome<Self> {
+        let [(i0, i1), (j0, j1)] = copies.all();
+        let (across, down) = (i1 - i0 + 1, j1 - j0 + 1);
+        let count = u32::try_from(across.saturating_mul(down)).ok();
+        let count = count.filter(|count| *count < 1 << 31);
+        let count = count.ok_or_else(|| Failure::Unsupported("too many copies".to_owned()))?;
+        let numbers = [
+            copies.u.0,
+            copies.u.1,
+            copies.v.0,
+            copies.v.1,
+            copies.offset.0,
+            copies.offset.1,
+            copies.size.0 as i64,
+            copies.size.1 as i64,
+            copies.width as i64,
+            copies.height as i64,
+            i0,
+            j0,
+        ];
+        Ok(Self {
+            numbers: numbers.map(|number| number as i32),
+            count,
+        })
+    }
+}
+
+/// Every sample of every copy is written to the raster, which holds 0 before.
+pub(super) fn written(copies: &Copies, call: &OnGpu<'_>, dealt: Dealt, write: Write) -> Outcome {
+    scatter(copies, call, &call.outputs[0], 32, dealt, write)
+}
+
+/// Every sample of every copy other than 0 is added and counted; then sums are divided.
+pub(super) fn added(copies: &Copies, call: &OnGpu<'_>, bits: u32) -> Outcome {
+    let (sums, out) = (&call.scratch[0], &call.outputs[0]);
+    let words = u64::from(pitch(copies, bits)) * copies.height as u64;
+    if words == 0 {
+        return Ok(());
+    }
+    countable(call.gpu, sums)?;
+    let write = match bits {
+        // 255 samples of 8 bits fit the 24 bits of a sum.
+        8 if copies.overlap() > 64.0 => {
+            return Err(Failure::Unsupported("too many copies for a word".to_owned()));
+        }
+        8 => Write::AddPacked,
+        _ if !adds_floats(call) => return Err(Failure::Unsupported("no atomic addition of f32".to_owned())),
+        _ => Write::AddFloat,
+    };
+    fill(call.gpu, sums, sums.words(), 0)?;
+    scatter(copies, call, sums, bits, Dealt::Cubes, write)?;
+    let grid = cubes(call.gpu, (words as u32).div_ceil(UNITS));
+    call.gpu.launch(
+        "lattice divide",
+        &bits,
+        out,
+        || on_client!(call.gpu, client => launch_divide(client, grid.clone(), sums, out, words as u32, bits)),
+    )?;
+    Ok(())
+}
+
+fn adds_floats(call: &OnGpu<'_>) -> bool {
+    let atomic = Type::new(StorageType::Atomic(ElemType::Float(FloatKind::F32)));
+    let usage = on_client!(call.gpu, client => client.properties().atomic_type_usage(atomic));
+    usage.contains(cubecl::ir::features::AtomicUsage::Add)
+}
+
+fn scatter(copies: &Copies, call: &OnGpu<'_>, to: &Buffer, bits: u32, dealt: Dealt, write: Write) -> Outcome {
+    if copies.width == 0 || copies.height == 0 {
+        return Ok(());
+    }
+    countable(call.gpu, to)?;
+    let range = Range::of(copies)?;
+    let across = copies.all()[0];
+    let across = (across.1 - across.0 + 1) as u32;
+    let wanted = match dealt {
+        Dealt::Cubes => range.count,
+        Dealt::Units => range.count.div_ceil(UNITS),
+    };
+    let grid = cubes(call.gpu, wanted);
+    let launch = || {
+        on_client!(call.gpu, client => {
+            let counts = (across, range.count);
+            launch_copies(client, grid.clone(), (&call.inputs[0], to), &range.numbers, counts, bits, (dealt, write));
+        });
+    };
+    // Where no copy covers the first pixel, nothing proves that the kernel ran: the comparison does.
+    launch();
+    Ok(())
+}
+
+fn launch_copies<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    (pattern, to): (&Buffer, &Buffer),
+    numbers: &[i32],
+    (across, count): (u32, u32),
+    bits: u32,
+    (dealt, write): (Dealt, Write),
+) {
+    // SAFETY: copies are compared with their number, samples with the pattern's, pixels with the raster's sides, of which
+    // `to` holds as many words, twice for floats that are counted. Stores that race store the same word.
+    unsafe {
+        let pattern = ArrayArg::from_raw_parts(pattern.handle(), pattern.words());
+        let numbers = numbers.iter().copied().collect();
+        let dim = CubeDim::new_1d(UNITS);
+        let words = || ArrayArg::from_raw_parts(to.handle(), to.words());
+        match write {
+            Write::Store => {
+                stores::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    dim,
+                    pattern,
+                    words(),
+                    numbers,
+                    across,
+                    count,
+                    dealt,
+                );
+            }
+            Write::AddFloat => {
+                let half = to.words() / 2;
+                sums::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    dim,
+                    pattern,
+                    words(),
+                    words(),
+                    numbers,
+                    across,
+                    count,
+                    half as u32,
+                    dealt,
+                );
+            }
+            _ => atomics::launch_unchecked::<R>(
+                client,
+                grid,
+                dim,
+                pattern,
+                words(),
+                numbers,
+                across,
+                count,
+                bits,
+                dealt,
+                write,
+            ),
+        }
+    }
+}
+
+/// The word of the raster for sample `at` of a copy, or `u32::MAX` where it lies outside.
+#[cube]
+fn word_of(numbers: &Sequence<i32>, copy: u32, across: u32, at: u32) -> u32 {
+    let i = i32::cast_from(copy % across) + *numbers.index(10usize);
+    let j = i32::cast_from(copy / across) + *numbers.index(11usize);
+    let width = *numbers.index(8usize);
+    let columns = u32::cast_from(*numbers.index(6usize));
+    let x = i * *numbers.index(0usize)
+        + j * *numbers.index(2usize)
+        + *numbers.index(4usize)
+        + i32::cast_from(at % columns);
+    let y = i * *numbers.index(1usize)
+        + j * *numbers.index(3usize)
+        + *numbers.index(5usize)
+        + i32::cast_from(at / columns);
+    let mut word = !u32::new(0);
+    if x >= 0i32 && x < width && y >= 0i32 && y < *numbers.index(9usize) {
+        word = u32::cast_from(y * width + x);
+    }
+    word
+}
+
+/// The copy of a unit, its first sample, and the step to the next: those of its cube's copy in turn, or all of its own.
+#[cube]
+fn share(#[comptime] dealt: Dealt) -> (u32, u32, u32) {
+    let mut copy = CUBE_POS as u32;
+    let mut first = UNIT_POS;
+    let mut step = u32::new(comptime!(UNITS as i64));
+    if comptime!(matches!(dealt, Dealt::Units)) {
+        copy = copy * comptime!(UNITS) + UNIT_POS;
+        first = u32::new(0);
+        step = u32::new(1);
+    }
+    (copy, first, step)
+}
+
+#[cube(launch_unchecked)]
+fn stores(
+    pattern: &Array<u32>,
+    to: &mut Array<u32>,
+    numbers: &Sequence<i32>,
+    across: u32,
+    count: u32,
+    #[comptime] dealt: Dealt,
+) {
+    let (copy, first, step) = share(dealt);
+    let samples = u32::cast_from(*numbers.index(6usize) * *numbers.index(7usize));
+    let mut at = first;
+    if copy < count {
+        while at < samples {
+            let word = word_of(numbers, copy, across, at);
+            if word != 0xffff_ffffu32 {
+                to[word as usize] = pattern[at as usize];
+            }
+            at += step;
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn atomics(
+    pattern: &Array<u32>,
+    to: &mut Array<Atomic<u32>>,
+    numbers: &Sequence<i32>,
+    across: u32,
+    count: u32,
+    #[comptime] bits: u32,
+    #[comptime] dealt: Dealt,
+    #[comptime] write: Write,
+) {
+    let (copy, first, step) = share(dealt);
+    let samples = u32::cast_from(*numbers.index(6usize) * *numbers.index(7usize));
+    let mut at = first;
+    if copy < count {
+        while at < samples {
+            let word = word_of(numbers, copy, across, at);
+            if word != 0xffff_ffffu32 {
+                let sample = sample(pattern, at, bits);
+                if comptime!(matches!(write, Write::Exchange)) {
+                    to[word as usize].swap(sample);
+                } else if comptime!(matches!(write, Write::Greatest)) {
+                    to[word as usize].fetch_max(sample);
+                } else if sample != 0u32 {
+                    to[word as usize].fetch_add(sample | 0x0100_0000u32);
+                }
+            }
+            at += step;
+        }
+    }
+}
+
+/// Sums of floats, and counts from word `half` on of the same memory.
+#[cube(launch_unchecked)]
+fn sums(
+    pattern: &Array<u32>,
+    to: &mut Array<Atomic<f32>>,
+    counts: &mut Array<Atomic<u32>>,
+    numbers: &Sequence<i32>,
+    across: u32,
+    count: u32,
+    half: u32,
+    #[comptime] dealt: Dealt,
+) {
+    let (copy, first, step) = share(dealt);
+    let samples = u32::cast_from(*numbers.index(6usize) * *numbers.index(7usize));
+    let mut at = first;
+    if copy < count {
+        while at < samples {
+            let word = word_of(numbers, copy, across, at);
+            if word != 0xffff_ffffu32 {
+                let sample = pattern[at as usize];
+                if sample != 0u32 {
+                    to[word as usize].fetch_add(f32::reinterpret(sample));
+                    counts[(half + word) as usize].fetch_add(1u32);
+                }
+            }
+            at += step;
+        }
+    }
+}
+
+fn launch_divide<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    sums: &Buffer,
+    out: &Buffer,
+    words: u32,
+    bits: u32,
+) {
+    // SAFETY: words are compared with their number, of which the output holds as many; of sums there is one for each
+    // sample, and for floats as many counts after half of the words.
+    unsafe {
+        divide::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(UNITS),
+            ArrayArg::from_raw_parts(sums.handle(), sums.words()),
+            ArrayArg::from_raw_parts(out.handle(), out.words()),
+            words,
+            (sums.words() / 2) as u32,
+            bits,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn divide(sums: &Array<u32>, out: &mut Array<u32>, words: u32, half: u32, #[comptime] bits: u32) {
+    let place = ABSOLUTE_POS as u32;
+    if place < words {
+        if comptime!(bits == 32) {
+            let sum = as_float(sums[place as usize], bits);
+            out[place as usize] = mean(sum, sums[(half + place) as usize], bits);
+        } else {
+            let per = comptime!(32 / bits);
+            let mut word = u32::new(0);
+            #[unroll]
+            for k in 0..per {
+                let both = sums[(place * per + k) as usize];
+                let sum = f32::cast_from(both & 0x00ff_ffffu32);
+                word |= mean(sum, both >> 24u32, bits) << comptime!(k * bits);
+            }
+            out[place as usize] = word;
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! Lattice: copies of a pattern at every i·u + j·v, blended where they overlap, f32 and u8.
+//!
+//! `lattice/mean-f32`, `lattice/mean-u8`: out(x, y) is the mean of the samples other than 0 of all copies that cover
+//! (x, y), 0 where there is none; the mean of bytes is rounded, (2·sum + n) / (2·n). `lattice/stores` is the question that
+//! the source left open, whether an atomic operation is faster than a store: see [`stores`].
+//!
+//! Least work: the raster is written once; the pattern is read once and stays in the caches. The raster has the period of
+//! the lattice, so that a cell of |det(u, v)| samples holds all of it, and the mean itself is as good as free.
+//!
+//! Rows are whole vectors of 16 bytes.
+//!
+//! On the CPU:
+//! - `target`: for each pixel, the copies in a window of cells around its lattice coordinates (the source's first).
+//! - `copies`: each copy is added to planes of sums and counts, which are divided in the end.
+//! - `threads accumulator`: the same in tiles that stay in a cache, vectorised; production where no cell fits. Bytes only.
+//! - `cell`: one cell is folded and repeated; `threads cell` on all threads is production. Cells of f32 are folded by the lab
+//!   and repeated by production as bytes.
+//!
+//! On devices:
+//! - `target`: a unit for each word, the copies in a window of cells (the source's third).
+//! - `atomic`: each copy is added by atomic additions, then divided: bytes to a sum and a count in one word, f32 to two.
+//! - `direct`: production where no cell fits: rows of copies listed, then blended. Bytes only.
+//! - `cell words`: one cell folded by a kernel, then repeated word by word.
+//! - `cell vectors`: the cell is stored as often as a vector has samples, each copy shifted by one more, so that a vector
+//!   is one load; a unit repeats several rows, with its layout tuned. Both fold the cell anew in every call.
+//! - `fused`: production: the same layout as a leaf of a fused kernel; the cell was folded and stored before.
+//!
+//! The source's figures are of an RTX 2070 and of one thread of an i9-9900K: 6.3 ms for atomics, 9.8 ms for stores.
+
+mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
+mod stores;
+
+use std::ops::AddAssign;
+
+use rayon::prelude::*;
+use relief_raster::Period;
+
+use crate::array::{Array, Element, Fill, Layout};
+use crate::family::{Class, Family, Ladder, Problem, Scale, Tolerance, Work};
+
+/// The family.
+#[must_use]
+pub fn family() -> Family {
+    Family {
+        name: "lattice",
+        about: "copies of a pattern at every i·u + j·v, blended where they overlap",
+        source: "RTX 2070, CUDA 10.2; i9-9900K, one thread",
+        ladders: vec![
+            Box::new(mean::<f32>("lattice/mean-f32")),
+            Box::new(mean::<u8>("lattice/mean-u8")),
+            Box::new(stores::ladder()),
+        ],
+    }
+}
+
+/// A sample that is blended.
+trait Blended: Element + PartialEq + Default {
+    /// What sums are kept in.
+    type Sum: Element + AddAssign + Default;
+
+    /// The sample as a sum.
+    fn sum(self) -> Self::Sum;
+
+    /// The mean of `n` samples, 0 for none.
+    fn mean(sum: Self::Sum, n: u32) -> Self;
+}
+
+impl Blended for f32 {
+    type Sum = Self;
+
+    fn sum(self) -> Self {
+        self
+    }
+
+    fn mean(sum: Self, n: u32) -> Self {
+        if n == 0 { 0.0 } else { sum / n as Self }
+    }
+}
+
+impl Blended for u8 {
+    type Sum = u32;
+
+    fn sum(self) -> u32 {
+        self.into()
+    }
+
+    fn mean(sum: u32, n: u32) -> Self {
+        (2 * sum + n).checked_div(2 * n).unwrap_or(0) as Self
+    }
+}
+
+type Point = (i64, i64);
+
+/// A raster, and the lattice of copies in it: copy (i, j) has its top-left at `offset` + i·`u` + j·`v`.
+#[derive(Clone, Copy, Debug)]
+struct Copies {
+    width: usize,
+    height: usize,
+    /// The size of the pattern.
+    size: (usize, usize),
+    offset: Point,
+    u: Point,
+    v: Point,
+}
+
+/// The source's pattern, on the vectors of the rivals' benchmarks: 1.26 copies over a pixel.
+const PATTERN: (usize, usize) = (100, 100);
+const VECTORS: (Point, Point) = ((90, 20), (-15, 85));
+
+/// The side of the source's raster.
+const SIDE: usize = 10_240;
+
+impl Copies {
+    const fn new(
+        raster: (usize, usize),
+        size: (usize, usize),
+        offset: Point,
+        (u, v): (Point, Point),
+    ) -> Self {
+        let (width, height) = raster;
+        Self {
+            width,
+            height,
+            size,
+            offset,
+            u,
+            v,
+        }
+    }
+
+    const fn determinant(&self) -> i64 {
+        self.u.0 * self.v.1 - self.u.1 * self.v.0
+    }
+
+    /// i·u + j·v.
+    const fn point(&self, i: i64, j: i64) -> Point {
+        (i * self.u.0 + j * self.v.0, i * self.u.1 + j * self.v.1)
+    }
+
+    /// The lattice coordinates of (x, y), times the determinant.
+    const fn coordinates(&self, (x, y): Point) -> Point {
+        (x * self.v.1 - y * self.v.0, self.u.0 * y - self.u.1 * x)
+    }
+
+    fn period(&self) -> Period {
+        Period::spanned(self.u, self.v).unwrap_or(Period::ONE)
+    }
+
+    /// Copies over a pixel, on average.
+    fn overlap(&self) -> f64 {
+        (self.size.0 * self.size.1) as f64 / self.determinant().abs() as f64
+    }
+
+    /// The least and the greatest lattice coordinates of a rectangle's corners.
+    fn extent(&self, corners: [Point; 4]) -> [(f64, f64); 2] {
+        let determinant = self.determinant() as f64;
+        let all = corners.map(|corner| self.coordinates(corner));
+        let range = |values: [i64; 4]| {
+            let values = values.map(|value| value as f64 / determinant);
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+        };
+        [range(all.map(|(i, _)| i)), range(all.map(|(_, j)| j))]
+    }
+
+    /// The cells (i, j) relative to that of a pixel whose copies can cover it, as ranges with both ends. `slack` is by how
+    /// much coordinates may be rounded.
+    fn window(&self, slack: f64) -> [(i64, i64); 2] {
+        let (w, h) = (self.size.0 as i64 - 1, self.size.1 as i64 - 1);
+        // A pixel is (s, t) past the corner of its cell, s and t from 0 to 1, and lies in the pattern of copy (i, j) where
+        // (s − i, t − j) are coordinates of a place in it.
+        self.extent([(0, 0), (w, 0), (0, h), (w, h)])
+            .map(|(least, most)| {
+                (
+                    (-most - slack).ceil() as i64,
+                    (1.0 - least + slack).floor() as i64,
+                )
+            })
+    }
+
+    /// All (i, j) whose copies can meet the raster, as ranges with both ends.
+    fn all(&self) -> [(i64, i64); 2] {
+        let (left, top) = (
+            -(self.size.0 as i64) - self.offset.0,
+            -(self.size.1 as i64) - self.offset.1,
+        );
+        let (right, bottom) = (
+            self.width as i64 - self.offset.0,
+            self.height as i64 - self.offset.1,
+        );
+        self.extent([(left, top), (right, top), (left, bottom), (right, bottom)])
+            .map(|(least, most)| (least.floor() as i64, most.ceil() as i64))
+    }
+
+    /// The places in the pattern that lie over (x, y), by trying all copies that reach it.
+    fn over(&self, x: usize, y: usize) -> impl Iterator<Item = usize> + use<'_> {
+        let (w, h) = (self.size.0 as i64, self.size.1 as i64);
+        let (x, y) = (x as i64 - self.offset.0, y as i64 - self.offset.1);
+        // The copies whose top-left lies up to the pattern's size to the left and above.
+        let [(i0, i1), (j0, j1)] = self.extent([(x, y), (x - w, y), (x, y - h), (x - w, y - h)]);
+        let i = move || i0.floor() as i64..=i1.ceil() as i64;
+        (j0.floor() as i64..=j1.ceil() as i64)
+            .flat_map(move |j| i().map(move |i| (i, j)))
+            .filter_map(move |(i, j)| {
+                let (left, top) = self.point(i, j);
+                let (qx, qy) = (x - left, y - top);
+                let inside = (0..w).contains(&qx) && (0..h).contains(&qy);
+                inside.then_some((qy * w + qx) as usize)
+            })
+    }
+
+    fn label(&self) -> String {
+        let Self {
+            width,
+            height,
+            size,
+            u,
+            v,
+            ..
+        } = self;
+        format!(
+            "{width} × {height}, {} × {} along {u:?} and {v:?}",
+            size.0, size.1
+        )
+    }
+}
+
+/// The mean of copies.
+struct Mean<T> {
+    copies: Copies,
+    sample: std::marker::PhantomData<T>,
+}
+
+impl<T> Mean<T> {
+    const fn new(copies: Copies) -> Self {
+        Self {
+            copies,
+            sample: std::marker::PhantomData,
+        }
+    }
+}
+
+impl<T: Blended> Problem for Mean<T> {
+    fn label(&self) -> String {
+        self.copies.label()
+    }
+
+    fn elements(&self) -> u64 {
+        self.copies.width as u64 * self.copies.height as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        let (w, h) = self.copies.size;
+        vec![Array::filled(Layout::of::<T>(w * h), fill, 1)]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![Layout::of::<T>(self.copies.width * self.copies.height)]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let pattern = inputs[0].slice::<T>();
+        let rows = outputs[0]
+            .slice_mut::<T>()
+            .par_chunks_mut(self.copies.width.max(1));
+        rows.enumerate().for_each(|(y, row)| {
+            for (x, out) in row.iter_mut().enumerate() {
+                let (mut sum, mut n) = (T::Sum::default(), 0);
+                for sample in self.copies.over(x, y).map(|place| pattern[place]) {
+                    if sample != T::default() {
+                        sum += sample.sum();
+                        n += 1;
+                    }
+                }
+                *out = T::mean(sum, n);
+            }
+        });
+    }
+
+    fn work(&self) -> Work {
+        let (w, h) = self.copies.size;
+        let bytes = |elements: u64| elements * size_of::<T>() as u64;
+        Work::bytes(bytes((w * h) as u64), bytes(self.elements()))
+    }
+
+    fn tolerance(&self) -> Tolerance {
+        // Sums of f32 depend on the order of the copies.
+        match size_of::<T>() {
+            1 => Tolerance::Exact,
+            _ => Tolerance::Relative(1e-5),
+        }
+    }
+}
+
+fn mean<T: Blended + Ladders>(name: &'static str) -> Ladder<Mean<T>> {
+    Ladder {
+        name,
+        about: "out(x, y) = the mean of the samples other than 0 of the copies over (x, y)",
+        axis: None,
+        checks: || checks().into_iter().map(Mean::new).collect(),
+        cases: |scale| {
+            rasters(scale)
+                .into_iter()
+                .map(|raster| Mean::new(Copies::new(raster, PATTERN, (0, 0), VECTORS)))
+                .collect()
+        },
+        huge: || {
+            let raster = (T::HUGE, 4 * 16_411);
+            vec![Mean::new(Copies::new(raster, PATTERN, (3, 5), VECTORS))]
+        },
+        variants: T::variants(),
+    }
+}
+
+/// The variants for a kind of samples.
+trait Ladders: Sized + Blended {
+    /// The columns of a raster of more than 2^32 bytes.
+    const HUGE: usize;
+
+    fn variants() -> Vec<crate::family::Variant<Mean<Self>>>;
+}
+
+impl Ladders for f32 {
+    const HUGE: usize = 16_400;
+
+    fn variants() -> Vec<crate::family::Variant<Mean<Self>>> {
+        #[allow(unused_mut)]
+        let mut variants = cpu::floats();
+        #[cfg(feature = "gpu")]
+        variants.extend(gpu::floats());
+        variants
+    }
+}
+
+impl Ladders for u8 {
+    const HUGE: usize = 65_600;
+
+    fn variants() -> Vec<crate::family::Variant<Mean<Self>>> {
+        #[allow(unused_mut)]
+        let mut variants = cpu::bytes();
+        #[cfg(feature = "gpu")]
+        variants.extend(gpu::bytes());
+        variants
+    }
+}
+
+/// Small rasters: empty ones, few and many copies over a pixel, gaps between copies, vectors of every direction.
+fn checks() -> Vec<Copies> {
+    vec![
+        Copies::new((0, 0), (3, 3), (0, 0), ((3, 0), (0, 3))),
+        Copies::new((0, 7), (3, 3), (0, 0), ((3, 0), (0, 3))),
+        Copies::new((16, 0), (3, 3), (0, 0), ((3, 0), (0, 3))),
+        Copies::new((16, 1), (1, 1), (0, 0), ((1, 0), (0, 1))),
+        Copies::new((64, 40), (10, 10), (0, 0), ((9, 2), (-2, 8))),
+        Copies::new((208, 51), (100, 100), (-7, 13), VECTORS),
+        Copies::new((48, 17), (7, 5), (1, 1), ((2, 1), (-1, 2))),
+        Copies::new((80, 31), (3, 3), (-2, 9), ((13, 5), (4, -11))),
+        Copies::new((32, 60), (5, 40), (0, 0), ((0, 7), (6, 1))),
+        Copies::new((48, 20), (20, 20), (1, 2), ((-3, -7), (5, -6))),
+        Copies::new((272, 131), (33, 2), (4, 4), ((17, 0), (5, 3))),
+    ]
+}
+
+/// Sizes of the rasters that are timed, about square.
+fn rasters(scale: Scale) -> Vec<(usize, usize)> {
+    let square = |size: u64| {
+        let width = (size.isqrt() as usize).next_multiple_of(16).max(16);
+        (width, (size as usize).div_ceil(width))
+    };
+    let mut rasters: Vec<_> = scale.sizes().into_iter().map(square).collect();
+    if scale.size.is_none() && scale.class == Class::Gpu && !scale.quick {
+        rasters.push((SIDE, SIDE));
+    }
+    rasters
+}

@@ -1,0 +1,171 @@
+//! An atomic operation against a store: every copy of a pattern is written, and whoever writes last wins.
+//!
+//! The source wrote copies along (u, v) with plain stores (9.8 ms) and with atomics (6.3 ms), and left open why the atomics
+//! were faster. Plain stores of copies that overlap race, so that their result is nothing to check. Here the pattern is
+//! cut out of a raster with the lattice's period: all copies over a pixel agree, whoever wins, and the work is the same.
+//!
+//! out(x, y) is the sample of any copy over (x, y), 0 where there is none. Words of 32 bits; floats that are not negative
+//! are ordered like them, so that the greatest is an atomic operation that every device has.
+//!
+//! Least work: the raster is written once. Scattered stores write it once for each copy, and all of it with 0 before.
+//!
+//! - `target`: a unit for each pixel looks for a copy that covers it.
+//! - `cubes …`: a cube for each copy; neighbouring units write neighbouring pixels. `store`, `exchange` (an atomic that
+//!   returns what was there), `greatest` (an atomic whose result nobody reads, which the caches can take without an answer).
+//! - `units …`: a unit for each copy; neighbouring units write pixels that lie a vector apart, so that every store is a
+//!   transaction of its own. That is the order in which stores can lose to atomics: lines are fetched to
+//!   the cache near the units or not, and partial writes are merged there or in the last cache.
+//!
+//! On the CPU: `target`, and `copies`, the source's loop over (u, v), the last wins.
+
+use rayon::prelude::*;
+
+use super::cpu::each_run;
+use super::{Copies, Point, VECTORS, checks, rasters};
+use crate::array::{Array, Fill, Layout, mix};
+use crate::family::{Class, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
+
+/// Copies that agree where they overlap.
+pub(super) struct Agreeing {
+    pub(super) copies: Copies,
+}
+
+impl Problem for Agreeing {
+    fn label(&self) -> String {
+        format!(
+            "{}, {:.2} over a pixel",
+            self.copies.label(),
+            self.copies.overlap()
+        )
+    }
+
+    fn elements(&self) -> u64 {
+        self.copies.width as u64 * self.copies.height as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        let (w, h) = self.copies.size;
+        let period = self.copies.period();
+        vec![Array::from_fn(w * h, |at| {
+            let (column, row) = period.reduce((at % w) as i64, (at / w) as i64);
+            let place = row * period.a() + column;
+            match fill {
+                Fill::Random => mix(1, place),
+                Fill::Structured => place as u32 * (1 - place as u32 % 2),
+            }
+        })]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![Layout::of::<u32>(self.copies.width * self.copies.height)]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let pattern = inputs[0].slice::<u32>();
+        let rows = outputs[0]
+            .slice_mut::<u32>()
+            .par_chunks_mut(self.copies.width.max(1));
+        rows.enumerate().for_each(|(y, row)| {
+            for (x, out) in row.iter_mut().enumerate() {
+                *out = self.copies.over(x, y).next().map_or(0, |place| pattern[place]);
+            }
+        });
+    }
+
+    fn work(&self) -> Work {
+        let (w, h) = self.copies.size;
+        Work::bytes(4 * (w * h) as u64, 4 * self.elements())
+    }
+
+    fn place(&self) -> Option<f64> {
+        Some(self.copies.overlap())
+    }
+}
+
+/// Vectors from copies that touch to 13 copies over a pixel.
+const STEPS: [(Point, Point); 4] = [
+    ((100, 0), (0, 100)),
+    VECTORS,
+    ((50, 10), (-10, 50)),
+    ((30, 5), (-5, 25)),
+];
+
+pub(super) fn ladder() -> Ladder<Agreeing> {
+    #[allow(unused_mut)]
+    let mut variants = vec![
+        Variant::cpu(
+            "target",
+            "for each pixel, the first copy in a window of cells",
+            target,
+        ),
+        Variant::cpu("copies", "each copy is written, the last wins", written),
+    ];
+    #[cfg(feature = "gpu")]
+    variants.extend(super::gpu::stores());
+    Ladder {
+        name: "lattice/stores",
+        about: "out(x, y) = the sample of any copy over (x, y); copies agree",
+        axis: Some("copies over a pixel"),
+        checks: || checks().into_iter().map(|copies| Agreeing { copies }).collect(),
+        cases,
+        huge: Vec::new,
+        variants,
+    }
+}
+
+/// One raster, the source's where there is a device for it, and every number of copies over a pixel.
+fn cases(scale: Scale) -> Vec<Agreeing> {
+    let wanted = if scale.class == Class::Cpu {
+        1 << 24
+    } else {
+        1 << 22
+    };
+    let rasters = rasters(match (scale.class, scale.quick) {
+        (Class::Gpu, _) => scale,
+        (_, true) => scale,
+        (_, false) => Scale {
+            size: Some(scale.or(wanted)),
+            ..scale
+        },
+    });
+    let Some(raster) = rasters.last() else {
+        return Vec::new();
+    };
+    let of = |vectors| Agreeing {
+        copies: Copies::new(*raster, super::PATTERN, (0, 0), vectors),
+    };
+    STEPS.map(of).into()
+}
+
+fn target(problem: &Agreeing, call: OnCpu<'_>) -> Outcome {
+    let copies = &problem.copies;
+    let (w, h) = (copies.size.0 as i64, copies.size.1 as i64);
+    let pattern = call.inputs[0].slice::<u32>();
+    let [(i0, i1), (j0, j1)] = copies.window(0.0);
+    let (sign, size) = (copies.determinant().signum(), copies.determinant().abs());
+    for (at, out) in call.outputs[0].slice_mut::<u32>().iter_mut().enumerate() {
+        let x = (at % copies.width) as i64 - copies.offset.0;
+        let y = (at / copies.width) as i64 - copies.offset.1;
+        let (i, j) = copies.coordinates((x, y));
+        let (i, j) = ((i * sign).div_euclid(size), (j * sign).div_euclid(size));
+        let mut window = (j + j0..=j + j1).flat_map(|j| (i + i0..=i + i1).map(move |i| (i, j)));
+        let found = window.find_map(|(i, j)| {
+            let (left, top) = copies.point(i, j);
+            let (qx, qy) = (x - left, y - top);
+            let inside = (0..w).contains(&qx) && (0..h).contains(&qy);
+            inside.then(|| pattern[(qy * w + qx) as usize])
+        });
+        *out = found.unwrap_or(0);
+    }
+    Ok(())
+}
+
+fn written(problem: &Agreeing, call: OnCpu<'_>) -> Outcome {
+    let pattern = call.inputs[0].slice::<u32>();
+    let out = call.outputs[0].slice_mut::<u32>();
+    out.fill(0);
+    each_run(&problem.copies, |start, run| {
+        out[start..start + run.len()].copy_from_slice(&pattern[run]);
+    });
+    Ok(())
+}
