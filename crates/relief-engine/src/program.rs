@@ -90,6 +90,7 @@ pub(crate) struct Program {
     /// Levels from the root to the deepest node.
     pub(crate) nesting: usize,
     /// The most buffers that a kernel which computes nodes may name.
+    #[cfg(feature = "gpu")]
     pub(crate) buffers: usize,
 }
 
@@ -178,6 +179,7 @@ impl Program {
             canvas: design.canvas,
             steps,
             cached: (1, 1),
+            #[cfg(feature = "gpu")]
             buffers: usize::MAX,
             nesting: depths.last().copied().unwrap_or(0),
         })

@@ -161,16 +161,29 @@ impl<S: Sample> Gpus<S> {
         let stop = Cancel::new();
         std::thread::scope(|scope| {
             let mut lanes = Vec::new();
+            // Dropped to open them.
+            let mut gates = Vec::new();
             let count = self.devices.len() * plan.lanes;
             for number in 0..count {
                 // Neighbouring bands go to different devices.
                 let device = &self.devices[number % self.devices.len()];
                 let (send, receive) = mpsc::sync_channel(0);
+                // Page-locking memory for bands is slow, and the driver does it for one lane after the other: the first band
+                // does not wait until the second lanes have theirs.
+                let gate = (number >= self.devices.len()).then(|| {
+                    let (open, opened) = mpsc::channel::<()>();
+                    gates.push(open);
+                    opened
+                });
                 let mine = deal.bands_of(number as u128, bands);
                 let stop = &stop;
                 std::thread::Builder::new()
                     .name(format!("relief-{}-{number}", device.gpu.id()))
                     .spawn_scoped(scope, move || {
+                        if let Some(gate) = gate {
+                            // Nothing is ever sent: this returns when the gate is dropped.
+                            let _ = gate.recv();
+                        }
                         let drive = || self.drive(device, mine, deal, plan.depth, &send, stop, cancel);
                         let driven = catch_unwind(AssertUnwindSafe(drive)).unwrap_or_else(|panic| {
                             Err(Error::defect(Rect::EMPTY, &message(panic.as_ref())))
@@ -200,6 +213,7 @@ impl<S: Sample> Gpus<S> {
                     let samples = contiguous::<S>(&samples, rect, &mut packed)?;
                     hand_over(rect, samples)
                 });
+                gates.clear();
                 handed.inspect_err(|_| stop.cancel())?;
             }
             Ok(())
@@ -222,12 +236,14 @@ impl<S: Sample> Gpus<S> {
         tracing::debug!("planes of {} are allocated", device.gpu.id());
         let mut under_way: VecDeque<(Rect, Reading)> = VecDeque::new();
         let mut bands = bands.fuse();
+        // The first band is waited for alone: memory for the next would be page-locked before it is handed on.
+        let mut ahead = 1;
         loop {
             if stop.is_cancelled() {
                 return Ok(());
             }
             cancel.check()?;
-            while under_way.len() < depth
+            while under_way.len() < ahead
                 && let Some(band) = bands.next()
             {
                 let rect = self.plan.band(band);
@@ -241,6 +257,7 @@ impl<S: Sample> Gpus<S> {
             if finished.send(Ok((rect, samples))).is_err() {
                 return Ok(());
             }
+            ahead = depth;
         }
     }
 
