@@ -88,7 +88,10 @@ pub fn apply<T: Pixel>(
 ) {
     let target = Target::new(source.shape, rows, out, pitch);
     assert!(filter.is_supported(), "a radius above {MAX_RADIUS}");
-    assert!(scratch.len() >= scratch_words(filter), "too little scratch memory");
+    assert!(
+        scratch.len() >= scratch_words(filter),
+        "too little scratch memory"
+    );
     T::apply(filter, source, target, scratch);
 }
 
@@ -108,7 +111,10 @@ pub fn extreme<T: Ordered>(
     let target = Target::new(source.shape, rows, out, pitch);
     assert!(radius <= MAX_RADIUS, "a radius above {MAX_RADIUS}");
     let filter = Filter::Erosion(radius);
-    assert!(scratch.len() >= scratch_words(&filter), "too little scratch memory");
+    assert!(
+        scratch.len() >= scratch_words(&filter),
+        "too little scratch memory"
+    );
     if greatest {
         sliding::filter::<Greatest<T>>(source, radius as usize, target, scratch, 1.0);
     } else {
@@ -273,7 +279,9 @@ impl Tile {
     /// The columns in parts: where each begins, and how many they are.
     fn chunks(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let columns = self.columns;
-        (0..columns).step_by(CHUNK).map(move |start| (start, CHUNK.min(columns - start)))
+        (0..columns)
+            .step_by(CHUNK)
+            .map(move |start| (start, CHUNK.min(columns - start)))
     }
 
     /// Fills what lies outside of the picture with the nearest inside.

@@ -20,11 +20,21 @@ fn square<T: Copy + Into<f64>>(samples: &[T], shape: Shape, radius: u32, x: usiz
 }
 
 /// A filter at one pixel by its definition, before it is rounded; and the sum of the sizes of what was summed.
-fn defined<T: Copy + Into<f64>>(filter: &Filter, samples: &[T], shape: Shape, x: usize, y: usize, whole: bool) -> f64 {
+fn defined<T: Copy + Into<f64>>(
+    filter: &Filter,
+    samples: &[T],
+    shape: Shape,
+    x: usize,
+    y: usize,
+    whole: bool,
+) -> f64 {
     let square = square(samples, shape, filter.radius(), x, y);
     let side = 2 * filter.radius() as usize + 1;
     let weigh = |weights: &dyn Fn(usize, usize) -> f64| -> f64 {
-        let weighted = square.iter().enumerate().map(|(k, sample)| sample * weights(k % side, k / side));
+        let weighted = square
+            .iter()
+            .enumerate()
+            .map(|(k, sample)| sample * weights(k % side, k / side));
         weighted.sum()
     };
     match filter {
@@ -72,7 +82,14 @@ fn filtered<T: super::cpu::Pixel>(filter: &Filter, samples: &[T], shape: Shape) 
     let mut out = vec![T::zeroed(); shape.samples().unwrap()];
     let mut scratch = vec![0x5A5A_5A5A_5A5A_5A5A; scratch_words(filter)];
     let source = Picture::new(samples, shape).unwrap();
-    apply(filter, source, 0..shape.height, &mut out, shape.pitch, &mut scratch);
+    apply(
+        filter,
+        source,
+        0..shape.height,
+        &mut out,
+        shape.pitch,
+        &mut scratch,
+    );
     out
 }
 
@@ -87,13 +104,20 @@ fn check(filter: &Filter, shape: Shape, seed: usize) {
         assert_eq!(found[place], right, "{filter:?} of {shape:?} at ({x}, {y})");
         let right = defined(filter, &real, shape, x, y, false);
         let error = (f64::from(found_real[place]) - right).abs();
-        assert!(error < 2e-4, "{filter:?} of {shape:?} at ({x}, {y}): {} for {right}", found_real[place]);
+        assert!(
+            error < 2e-4,
+            "{filter:?} of {shape:?} at ({x}, {y}): {} for {right}",
+            found_real[place]
+        );
     }
 }
 
 fn mask(radius: u32, seed: usize) -> Filter {
     let count = (2 * radius as usize + 1).pow(2);
-    let weights: Vec<i16> = noise(count, seed).iter().map(|byte| i16::from(*byte) - 100).collect();
+    let weights: Vec<i16> = noise(count, seed)
+        .iter()
+        .map(|byte| i16::from(*byte) - 100)
+        .collect();
     Filter::Convolution(Mask::new(radius, &weights, 8).unwrap())
 }
 
@@ -159,12 +183,22 @@ fn a_part_of_the_rows_has_the_bits_that_the_whole_has() {
             let places = rows.start * shape.pitch..(rows.end * shape.pitch).min(bytes.len());
             let mut part = vec![0; places.len()];
             let source = Picture::new(&bytes, shape).unwrap();
-            apply(&filter, source, rows.clone(), &mut part, shape.pitch, &mut scratch);
+            apply(
+                &filter,
+                source,
+                rows.clone(),
+                &mut part,
+                shape.pitch,
+                &mut scratch,
+            );
             let mut part_real = vec![0.0; places.len()];
             let source = Picture::new(&real, shape).unwrap();
             apply(&filter, source, rows, &mut part_real, shape.pitch, &mut scratch);
             assert_eq!(part, whole[places.clone()], "{filter:?}");
-            let same = part_real.iter().zip(&whole_real[places]).all(|(a, b)| a.to_bits() == b.to_bits());
+            let same = part_real
+                .iter()
+                .zip(&whole_real[places])
+                .all(|(a, b)| a.to_bits() == b.to_bits());
             assert!(same, "{filter:?}");
         }
     }
@@ -174,9 +208,20 @@ fn a_part_of_the_rows_has_the_bits_that_the_whole_has() {
 fn large_results_go_past_the_caches_unchanged() {
     let shape = shape(8_300, 600, 1);
     let bytes = noise(shape.samples().unwrap(), 9);
-    for filter in [Filter::Box(1), Filter::Erosion(2), Filter::Gauss(GaussWeights::new(1.0).unwrap())] {
+    for filter in [
+        Filter::Box(1),
+        Filter::Erosion(2),
+        Filter::Gauss(GaussWeights::new(1.0).unwrap()),
+    ] {
         let found = filtered(&filter, &bytes, shape);
-        for (x, y) in [(0, 0), (8_299, 0), (8_191, 299), (8_192, 300), (5, 599), (8_299, 599)] {
+        for (x, y) in [
+            (0, 0),
+            (8_299, 0),
+            (8_191, 299),
+            (8_192, 300),
+            (5, 599),
+            (8_299, 599),
+        ] {
             let right = rounded(defined(&filter, &bytes, shape, x, y, true));
             assert_eq!(found[y * shape.pitch + x], right, "{filter:?} at ({x}, {y})");
         }
@@ -213,9 +258,16 @@ fn a_mask_too_heavy_to_be_exact_is_refused() {
 fn a_picture_needs_its_samples() {
     assert!(Picture::new(&[0_u8; 9], shape(3, 3, 0)).is_some());
     assert!(Picture::new(&[0_u8; 8], shape(3, 3, 0)).is_none());
-    let overlapping = Shape { pitch: 2, ..shape(3, 3, 0) };
+    let overlapping = Shape {
+        pitch: 2,
+        ..shape(3, 3, 0)
+    };
     assert!(Picture::new(&[0_u8; 90], overlapping).is_none());
-    let immense = Shape { width: 1, height: usize::MAX, pitch: usize::MAX };
+    let immense = Shape {
+        width: 1,
+        height: usize::MAX,
+        pitch: usize::MAX,
+    };
     assert!(Picture::new(&[0_u8; 90], immense).is_none());
 }
 

@@ -10,12 +10,7 @@ use crate::isa::{Isa, versions};
 /// The greatest radius whose squares have sums of 16 bits.
 const NARROW: usize = 7;
 
-pub(super) fn filter(
-    source: Picture<'_, u8>,
-    reach: usize,
-    mut target: Target<'_, u8>,
-    scratch: &mut [u64],
-) {
+pub(super) fn filter(source: Picture<'_, u8>, reach: usize, mut target: Target<'_, u8>, scratch: &mut [u64]) {
     let isa = target.isa;
     for tile in target.tiles(reach) {
         let mut carver = Carver(&mut *scratch);
@@ -35,7 +30,10 @@ pub(super) fn filter(
             tile.replicate(sums);
             target.write(y, &tile, held, |out| {
                 for (start, columns) in tile.chunks() {
-                    windows.means(&sums[start..start + columns + 2 * reach], &mut out[start..start + columns]);
+                    windows.means(
+                        &sums[start..start + columns + 2 * reach],
+                        &mut out[start..start + columns],
+                    );
                 }
             });
         }
@@ -108,7 +106,12 @@ impl<'s> Windows<'s> {
                 summed += width;
             }
             let count = columns + window - 2 * width;
-            add(self.isa, &row[..count], &row[width..width + count], &mut to[..count]);
+            add(
+                self.isa,
+                &row[..count],
+                &row[width..width + count],
+                &mut to[..count],
+            );
             self.narrow.swap(0, 1);
             width *= 2;
         }
@@ -143,7 +146,12 @@ impl<'s> Windows<'s> {
         }
         let [from, to] = &mut self.wide;
         let count = columns + window - 2 * width;
-        widen_add(self.isa, &row[..count], &row[width..width + count], &mut from[..count]);
+        widen_add(
+            self.isa,
+            &row[..count],
+            &row[width..width + count],
+            &mut from[..count],
+        );
         width *= 2;
         while 2 * width <= window {
             if window & width != 0 {
@@ -151,7 +159,12 @@ impl<'s> Windows<'s> {
                 summed += width;
             }
             let count = columns + window - 2 * width;
-            add_wide(self.isa, &from[..count], &from[width..width + count], &mut to[..count]);
+            add_wide(
+                self.isa,
+                &from[..count],
+                &from[width..width + count],
+                &mut to[..count],
+            );
             std::mem::swap(from, to);
             width *= 2;
         }
@@ -312,8 +325,15 @@ mod tests {
             let divisor = (2 * radius + 1) * (2 * radius + 1);
             for sum in 0..=255 * divisor {
                 let nearest = ((2 * sum + divisor) / (2 * divisor)) as u8;
-                assert_eq!(mean(sum, divisor, 1.0 / divisor as f32), nearest, "{sum} / {divisor}");
-                assert_eq!(super::super::super::mean(sum, divisor, 1.0 / divisor as f32), nearest);
+                assert_eq!(
+                    mean(sum, divisor, 1.0 / divisor as f32),
+                    nearest,
+                    "{sum} / {divisor}"
+                );
+                assert_eq!(
+                    super::super::super::mean(sum, divisor, 1.0 / divisor as f32),
+                    nearest
+                );
             }
         }
     }

@@ -165,7 +165,10 @@ pub(super) fn filter<F: Fold>(
             tile.replicate(row);
             target.write(y, &tile, held, |out| {
                 for (start, columns) in tile.chunks() {
-                    across.windows(&row[start..start + columns + 2 * reach], &mut out[start..start + columns]);
+                    across.windows(
+                        &row[start..start + columns + 2 * reach],
+                        &mut out[start..start + columns],
+                    );
                 }
             });
         }
@@ -225,7 +228,14 @@ impl<'s, F: Fold> Down<'s, F> {
                 self.beginning.copy_from_slice(row(window));
                 fold_rows(self.isa, PhantomData::<F>, end, self.beginning, out);
             }
-            _ => fold_onto(self.isa, PhantomData::<F>, row(window + place - 1), self.beginning, end, out),
+            _ => fold_onto(
+                self.isa,
+                PhantomData::<F>,
+                row(window + place - 1),
+                self.beginning,
+                end,
+                out,
+            ),
         }
     }
 }
@@ -276,7 +286,13 @@ impl<'s, F: Fold> Across<'s, F> {
                 summed += width;
             }
             let count = columns + window - 2 * width;
-            fold_rows(isa, by, &from[..count], &from[width..width + count], &mut to[..count]);
+            fold_rows(
+                isa,
+                by,
+                &from[..count],
+                &from[width..width + count],
+                &mut to[..count],
+            );
             self.rows.swap(0, 1);
             width *= 2;
         }

@@ -14,7 +14,14 @@ pub(super) fn sobel_u8(source: Picture<'_, u8>, mut target: Target<'_, u8>, scra
         for y in target.rows.clone() {
             let at = |k: isize| tile.of(&source, y as isize + k);
             let within = tile.within();
-            down_u8(isa, at(-1), at(0), at(1), &mut smooth[within.clone()], &mut slope[within]);
+            down_u8(
+                isa,
+                at(-1),
+                at(0),
+                at(1),
+                &mut smooth[within.clone()],
+                &mut slope[within],
+            );
             tile.replicate(smooth);
             tile.replicate(slope);
             target.write(y, &tile, held, |out| across_i16(isa, smooth, slope, out));
@@ -52,7 +59,14 @@ pub(super) fn sobel_f32(source: Picture<'_, f32>, mut target: Target<'_, f32>, s
         for y in target.rows.clone() {
             let at = |k: isize| tile.of(&source, y as isize + k);
             let within = tile.within();
-            down_f32(isa, at(-1), at(0), at(1), &mut smooth[within.clone()], &mut slope[within]);
+            down_f32(
+                isa,
+                at(-1),
+                at(0),
+                at(1),
+                &mut smooth[within.clone()],
+                &mut slope[within],
+            );
             tile.replicate(smooth);
             tile.replicate(slope);
             target.write(y, &tile, held, |out| across_f32(isa, smooth, slope, out));
@@ -79,7 +93,12 @@ versions! {
     }
 }
 
-pub(super) fn convolve_u8(source: Picture<'_, u8>, mask: &Mask, mut target: Target<'_, u8>, scratch: &mut [u64]) {
+pub(super) fn convolve_u8(
+    source: Picture<'_, u8>,
+    mask: &Mask,
+    mut target: Target<'_, u8>,
+    scratch: &mut [u64],
+) {
     let (isa, reach) = (target.isa, mask.radius as usize);
     for tile in target.tiles(reach) {
         let mut carver = Carver(&mut *scratch);
