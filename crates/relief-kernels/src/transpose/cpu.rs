@@ -1,15 +1,18 @@
-//! Transposes on the CPU: tiles of whole lines of the caches, turned by interleaving.
+//! Transposes on the CPU: tiles of 64 × 64 elements, turned by interleaving.
 //!
-//! A tile has rows of 64 bytes and as many rows as fit elements in one: 64 × 64 bytes, 32 × 32 words of 16 bits, 16 × 16
-//! of 32. Each line of a tile is loaded once and stored once. Between, lanes of 16 bytes are turned as squares of L × L elements, four
-//! side by side: to interleave rows i and i + L/2 into rows 2i and 2i + 1, log₂ L times over, transposes a square (the
-//! perfect shuffle; H. S. Stone, "Parallel processing with the perfect shuffle", 1971). An interleave within lanes is
-//! the one instruction that all vector sets have for it, and the compiler finds it in plain loops.
+//! Rows of a tile are whole lines of the caches on both sides, so every line is loaded once and stored once. Between, lanes of
+//! 16 bytes are turned as squares of L × L elements, four side by side: to interleave rows i and i + L/2 into rows 2i and 2i + 1, log₂ L
+//! times over, transposes a square (the perfect shuffle; H. S. Stone, "Parallel processing with the perfect
+//! shuffle", 1971). An interleave within lanes is one instruction that all vector sets have, and the compiler finds it
+//! in plain loops.
 //!
-//! Tiles are taken in blocks of a few tiles each way, so that a block's pages stay known to the processor and neighbouring
-//! lines of memory follow each other. Large matrices are stored past the caches, which saves reading the lines that
-//! are overwritten: half as fast again, and twice as fast where rows are a power of two apart, because such rows share few sets of a
-//! cache.
+//! A turned tile waits in the nearest cache until its rows are whole: then each goes out at once. Stores that visit a row for
+//! every line are slower by a tenth for elements of 32 bits where rows are a power of two apart, because such rows share few sets
+//! of a cache. Tiles are taken in blocks of 256 bytes each way, so that neighbouring lines of memory follow each other.
+//! Fetching the next tile ahead gained nothing.
+//!
+//! Large matrices are stored past the caches, which saves reading the lines that are overwritten: that is half as fast
+//! again, or twice.
 #![allow(unsafe_code)]
 
 use crate::isa::Isa;
@@ -18,8 +21,11 @@ use crate::versions;
 /// Bytes of a line of the caches.
 const LINE: usize = 64;
 
+/// Elements of the sides of a tile.
+const SIDE: usize = 64;
+
 /// Bytes of the sides of a block.
-const BLOCK: usize = 4 * LINE;
+const BLOCK: usize = 256;
 
 /// A matrix of so many bytes is stored past the caches.
 const LARGE: usize = 1 << 20;
@@ -129,35 +135,39 @@ pub fn transpose_with<T: Element>(
         first.checked_add(rows).is_some_and(|end| end <= from.width),
         "columns that the matrix does not have"
     );
-    let side = LINE / size_of::<T>();
-    if rows < side || from.height < side {
-        small(from, first, to, pitch);
+    if rows < SIDE || from.height < SIDE {
+        narrow(from, first, to, pitch);
     } else {
         T::turn(Isa::best(), from, first, to, pitch, stores);
         fence();
     }
 }
 
-/// [`transpose`] of less than a tile.
-fn small<T: Copy>(from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
-    for (x, row) in to.chunks_exact_mut(pitch).enumerate() {
-        let column = from.elements[first + x..].iter().step_by(from.pitch);
-        for (to, from) in row[..from.height].iter_mut().zip(column) {
-            *to = *from;
+/// [`transpose`] of a matrix that is less than a tile wide or high: element by element, some rows of it at a time, so
+/// that their lines are used whole before they leave the nearest cache.
+fn narrow<T: Copy>(from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
+    for top in (0..from.height).step_by(SIDE) {
+        let end = from.height.min(top + SIDE);
+        for (x, row) in to.chunks_exact_mut(pitch).enumerate() {
+            let column = from.elements[top * from.pitch + first + x..]
+                .iter()
+                .step_by(from.pitch);
+            for (to, from) in row[top..end].iter_mut().zip(column) {
+                *to = *from;
+            }
         }
     }
 }
 
-/// Calls `at` for the first element of each tile of `side`, block by block; the last tiles of both directions
-/// overlap those before where the size is no multiple of the side.
+/// Calls `at` for the first element of each tile, block by block of so many elements each way; the last tiles of both
+/// directions overlap those before where the size is no multiple of the side.
 #[inline(always)]
-fn tiles(rows: usize, columns: usize, side: usize, mut at: impl FnMut(usize, usize)) {
-    let block = side * (BLOCK / LINE);
+fn tiles(rows: usize, columns: usize, block: usize, mut at: impl FnMut(usize, usize)) {
     for y in (0..columns).step_by(block) {
         for x in (0..rows).step_by(block) {
-            for x in (x..rows.min(x + block)).step_by(side) {
-                for y in (y..columns.min(y + block)).step_by(side) {
-                    at(x.min(rows - side), y.min(columns - side));
+            for x in (x..rows.min(x + block)).step_by(SIDE) {
+                for y in (y..columns.min(y + block)).step_by(SIDE) {
+                    at(x.min(rows - SIDE), y.min(columns - SIDE));
                 }
             }
         }
@@ -171,6 +181,9 @@ type Squares<T, const L: usize> = [[[T; L]; 4]; L];
 #[repr(align(64))]
 struct Aligned<T>(T);
 
+/// A tile, by its rows.
+type Tile<T> = [[T; SIDE]; SIDE];
+
 #[inline(always)]
 fn turn<T: Element, const L: usize>(
     from: Matrix<'_, T>,
@@ -179,25 +192,43 @@ fn turn<T: Element, const L: usize>(
     pitch: usize,
     stores: Stores,
 ) {
-    let side = 4 * L;
-    let mut tile = Aligned([[[[T::default(); L]; 4]; L]; 4]);
-    let mut spare = Aligned([[[T::default(); L]; 4]; L]);
-    tiles(to.len() / pitch, from.height, side, |x, y| {
-        for row in 0..side {
-            let start = (y + row) * from.pitch + first + x;
-            let (lanes, _) = from.elements[start..start + side].as_chunks::<L>();
-            for (square, lane) in lanes.iter().enumerate() {
-                tile.0[square][row % L][row / L] = *lane;
+    let mut turned = Aligned([[T::default(); SIDE]; SIDE]);
+    tiles(to.len() / pitch, from.height, BLOCK / size_of::<T>(), |x, y| {
+        for down in (0..SIDE).step_by(4 * L) {
+            for across in (0..SIDE).step_by(4 * L) {
+                let start = (y + down) * from.pitch + first + x + across;
+                turn_lines::<T, L>(&from.elements[start..], from.pitch, &mut turned.0, (across, down));
             }
         }
-        for (square, squares) in tile.0.iter_mut().enumerate() {
-            let turned = transpose_squares(squares, &mut spare.0);
-            for (row, line) in turned.iter().enumerate() {
-                let start = (x + square * L + row) * pitch + y;
-                store(line.as_flattened(), &mut to[start..start + side], stores);
-            }
+        for (row, line) in turned.0.iter().enumerate() {
+            let start = (x + row) * pitch + y;
+            store(line, &mut to[start..start + SIDE], stores);
         }
     });
+}
+
+/// Turns as many lines as one has elements, from `from`, `pitch` apart, to row `across`, element `down` of a tile.
+#[inline(always)]
+fn turn_lines<T: Element, const L: usize>(
+    from: &[T],
+    pitch: usize,
+    tile: &mut Tile<T>,
+    (across, down): (usize, usize),
+) {
+    let mut lines = Aligned([[[[T::default(); L]; 4]; L]; 4]);
+    let mut spare = Aligned([[[T::default(); L]; 4]; L]);
+    for row in 0..4 * L {
+        let (lanes, _) = from[row * pitch..][..4 * L].as_chunks::<L>();
+        for (square, lane) in lanes.iter().enumerate() {
+            lines.0[square][row % L][row / L] = *lane;
+        }
+    }
+    for (square, squares) in lines.0.iter_mut().enumerate() {
+        let turned = transpose_squares(squares, &mut spare.0);
+        for (row, line) in turned.iter().enumerate() {
+            tile[across + square * L + row][down..down + 4 * L].copy_from_slice(line.as_flattened());
+        }
+    }
 }
 
 /// Transposes each square; which of the two then holds them depends on the number of rounds.
@@ -231,24 +262,21 @@ fn interleave_rows<T: Copy, const L: usize>(from: &Squares<T, L>, to: &mut Squar
     }
 }
 
-/// Stores a line, past the caches where asked for and the target is aligned.
+/// Stores a row of a tile, past the caches where asked for and the target is aligned.
 #[inline(always)]
-fn store<T: Copy>(line: &[T], to: &mut [T], stores: Stores) {
+fn store<T: Copy>(row: &[T; SIDE], to: &mut [T], stores: Stores) {
     #[cfg(target_arch = "x86_64")]
-    if stores == Stores::Streamed
-        && to.as_ptr().align_offset(LINE) == 0
-        && size_of_val(line) == LINE
-        && to.len() == line.len()
-    {
+    if stores == Stores::Streamed && to.as_ptr().align_offset(LINE) == 0 {
         use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
-        let (from, to): (*const __m128i, *mut __m128i) = (line.as_ptr().cast(), to.as_mut_ptr().cast());
-        for k in 0..LINE / 16 {
-            // SAFETY: both are 64 bytes, and the target is aligned.
+        assert_eq!(to.len(), row.len(), "a row of a tile");
+        let (from, to): (*const __m128i, *mut __m128i) = (row.as_ptr().cast(), to.as_mut_ptr().cast());
+        for k in 0..size_of_val(row) / 16 {
+            // SAFETY: both have as many elements, whole vectors of 16 bytes, and the target is aligned.
             unsafe { _mm_stream_si128(to.add(k), _mm_loadu_si128(from.add(k))) };
         }
         return;
     }
-    to.copy_from_slice(line);
+    to.copy_from_slice(row);
 }
 
 /// Stores past the caches are ordered with what other threads see only by a fence.

@@ -92,6 +92,7 @@ fn every_size_around_a_tile_is_right() {
     for width in 61..=67 {
         for height in 61..=67 {
             is_right::<u8>((width, height), (0, 0, 3), |i| (hash(i) >> 24) as u8);
+            is_right::<u32>((width, height), (2, 0, 1), hash);
         }
     }
 }
