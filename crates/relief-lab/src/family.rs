@@ -447,7 +447,8 @@ impl<P: Problem + 'static> AnyLadder for Ladder<P> {
 }
 
 impl<P: Problem + 'static> Ladder<P> {
-    fn bind(&self, problems: Vec<P>) -> Vec<Box<dyn Case + '_>> {
+    /// The problems, with the variants of this ladder.
+    pub(crate) fn bind(&self, problems: Vec<P>) -> Vec<Box<dyn Case + '_>> {
         let bind = |problem| -> Box<dyn Case + '_> {
             Box::new(Bound {
                 ladder: self,

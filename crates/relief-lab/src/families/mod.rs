@@ -2,6 +2,7 @@
 
 use crate::family::Family;
 
+pub mod banks;
 pub mod copy;
 pub mod lattice;
 pub mod map;
@@ -17,7 +18,17 @@ pub fn all() -> Vec<Family> {
         stitch::family(),
         lattice::family(),
         transpose::family(),
+        banks::family(),
     ]
+}
+
+/// All families, with these access patterns instead of those that `banks` has.
+#[must_use]
+pub fn with_patterns(patterns: Vec<banks::Pattern>) -> Vec<Family> {
+    let mut families = all();
+    families.retain(|family| family.name != "banks");
+    families.push(banks::family_of(patterns));
+    families
 }
 
 /// The length of the parts that a variant on all threads deals out: two for each thread, whole lines of the caches.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use relief_engine::{DeviceChoice, DeviceId};
+use relief_lab::families::banks::Pattern;
 use relief_lab::family::{AnyLadder, Class, Family, Scale};
 use relief_lab::sampling::Sampling;
 use relief_lab::{Ceilings, Machine, Plan, Record, Verdict, Watch, ceiling, compare, families, host, report};
@@ -95,6 +96,10 @@ struct Run {
     /// Check only
     #[arg(long)]
     check: bool,
+    /// For the family 'banks', instead of its own: an access pattern such as 'u8: 8 * t' or 'u32/16: 17 * x + y', the
+    /// type (u8 to u128) and width of a cube's rows, then what a unit at (x, y), the t-th, reads
+    #[arg(long = "pattern", value_name = "PATTERN")]
+    patterns: Vec<Pattern>,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -205,7 +210,10 @@ fn working_set(machine: &Machine, quick: bool) -> u64 {
 }
 
 fn run_ladders(run: &Run) -> Result<(), Failure> {
-    let families: Vec<Family> = families::all();
+    let families: Vec<Family> = match run.patterns.is_empty() {
+        true => families::all(),
+        false => families::with_patterns(run.patterns.clone()),
+    };
     let ladders = selection::ladders(&families, &run.families)?;
     let mut records = Vec::new();
     for machine in machines(&run.means)? {

@@ -1,0 +1,342 @@
+//! The variants on the CPU.
+
+use rayon::prelude::*;
+use relief_kernels::stencil::cpu::{self, Picture, Pixel, scratch_words};
+use relief_kernels::stencil::{Filter, mean};
+
+use super::{Stencil, Subject};
+use crate::array::{Element, Kind, Layout};
+use crate::family::{Failure, OnCpu, Outcome, Variant};
+
+/// A sample, as f32: sums of squares of 8-bit samples are exact there.
+trait Sample: Element + Pixel + PartialOrd + Default {
+    fn number(self) -> f32;
+    /// The sample for a result of a filter before it is divided.
+    fn finished(sum: f32, problem: &Stencil) -> Self;
+}
+
+impl Sample for u8 {
+    fn number(self) -> f32 {
+        f32::from(self)
+    }
+
+    fn finished(sum: f32, problem: &Stencil) -> Self {
+        let divisor = problem.divisor() as f32;
+        match problem.filter {
+            Filter::Box(_) => mean(sum as u32, divisor as u32, 1.0 / divisor),
+            _ => ((sum + (0.5 * divisor).floor()) / divisor).floor().clamp(0.0, 255.0) as Self,
+        }
+    }
+}
+
+impl Sample for f32 {
+    fn number(self) -> f32 {
+        self
+    }
+
+    fn finished(sum: f32, problem: &Stencil) -> Self {
+        sum * (1.0 / problem.divisor()) as Self
+    }
+}
+
+pub(super) fn variants(subject: Subject) -> Vec<Variant<Stencil>> {
+    let mut variants = vec![Variant::cpu("definition", "the square of each pixel", |p: &Stencil, call| {
+        match p.kind {
+            Kind::U8 => definition::<u8>(p, call),
+            _ => definition::<f32>(p, call),
+        }
+    })];
+    if matches!(subject, Subject::Box | Subject::Gauss | Subject::Extreme) {
+        variants.push(Variant::cpu("separable", "columns, then rows", |p: &Stencil, call| match p.kind {
+            Kind::U8 => separable::<u8>(p, call),
+            _ => separable::<f32>(p, call),
+        }));
+    }
+    if subject == Subject::Box {
+        variants.push(Variant::cpu(
+            "running sum",
+            "what enters is added, what leaves is taken away",
+            |p: &Stencil, call| match p.kind {
+                Kind::U8 => running_sum::<u8>(p, call),
+                _ => running_sum::<f32>(p, call),
+            },
+        ));
+        variants.push(
+            Variant::cpu(
+                "integral image",
+                "differences of sums of everything above and to the left",
+                |p: &Stencil, call| match p.kind {
+                    Kind::U8 => integral_image::<u8>(p, call),
+                    _ => integral_image::<f32>(p, call),
+                },
+            )
+            .scratch(|p| vec![Layout::of::<u32>(2 * (p.width + 1) * (p.height + 1))]),
+        );
+    }
+    if subject == Subject::Extreme {
+        variants.push(
+            Variant::cpu(
+                "van Herk",
+                "runs of pixels, backwards and forwards",
+                |p: &Stencil, call| match p.kind {
+                    Kind::U8 => van_herk::<u8>(p, call),
+                    _ => van_herk::<f32>(p, call),
+                },
+            )
+            .scratch(|p| vec![p.layout()]),
+        );
+    }
+    variants.push(
+        Variant::cpu("vectors", "vectors of columns and of rows", |p: &Stencil, call| {
+            production(p, call, 1)
+        })
+        .scratch(|p| vec![scratch(p, 1)]),
+    );
+    variants.push(
+        Variant::cpu(
+            "threads production",
+            "the same, a strip for each thread",
+            |p: &Stencil, call| production(p, call, strips()),
+        )
+        .scratch(|p| vec![scratch(p, strips())])
+        .production(),
+    );
+    variants
+}
+
+/// Strips that a picture is dealt out in: two for each thread.
+fn strips() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(64) * 2
+}
+
+fn scratch(problem: &Stencil, strips: usize) -> Layout {
+    Layout::of::<u32>(2 * strips * scratch_words(&problem.filter))
+}
+
+fn production(problem: &Stencil, call: OnCpu<'_>, strips: usize) -> Outcome {
+    match problem.kind {
+        Kind::U8 => in_strips::<u8>(problem, call, strips),
+        _ => in_strips::<f32>(problem, call, strips),
+    }
+}
+
+fn in_strips<T: Sample>(problem: &Stencil, call: OnCpu<'_>, strips: usize) -> Outcome {
+    let (pitch, rows) = (problem.pitch(), problem.height.div_ceil(strips).max(1));
+    if pitch == 0 {
+        return Ok(());
+    }
+    let words: &mut [u64] = bytemuck::cast_slice_mut(call.scratch[0].bytes_mut());
+    let scratch = words.par_chunks_mut(scratch_words(&problem.filter));
+    let samples = call.inputs[0].slice::<T>();
+    let parts = call.outputs[0].slice_mut::<T>().par_chunks_mut(pitch * rows);
+    parts.zip(scratch).enumerate().try_for_each(|(part, (out, scratch))| {
+        let picture = Picture::new(samples, problem.shape());
+        let picture = picture.ok_or_else(|| Failure::Failed("too few samples".to_owned()))?;
+        let first = part * rows;
+        let here = first..problem.height.min(first + rows);
+        cpu::apply(&problem.filter, picture, here, out, pitch, scratch);
+        out.chunks_exact_mut(pitch).for_each(|row| row[problem.width..].fill(T::default()));
+        Ok(())
+    })
+}
+
+/// The place of the sample nearest to (x + dx − r, y + dy − r).
+fn nearest(problem: &Stencil, (x, y): (usize, usize), (dx, dy): (usize, usize)) -> usize {
+    let radius = problem.radius();
+    let row = (y + dy).saturating_sub(radius).min(problem.height - 1);
+    row * problem.pitch() + (x + dx).saturating_sub(radius).min(problem.width - 1)
+}
+
+/// The greatest radius for which a square is looked at pixel by pixel.
+const MOST: usize = 5;
+
+fn too_far<T>(problem: &Stencil, most: usize) -> Outcome<T> {
+    let side = 2 * problem.radius() + 1;
+    Err(Failure::Unsupported(format!(
+        "{} loads for a pixel take too long: at most those of radius {most}",
+        side * side
+    )))
+}
+
+fn definition<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
+    // Small pictures are checked at every radius.
+    if problem.radius() > MOST && !matches!(problem.filter, Filter::Gauss(_)) && problem.layout().len > 1 << 16 {
+        return too_far(problem, MOST);
+    }
+    let (side, weights) = (2 * problem.radius() + 1, call.inputs[1].slice::<f32>());
+    let samples = call.inputs[0].slice::<T>();
+    let out = call.outputs[0].slice_mut::<T>();
+    out.fill(T::default());
+    let at = |x, y, dx, dy| samples[nearest(problem, (x, y), (dx, dy))].number();
+    for (x, y) in (0..problem.height).flat_map(|y| (0..problem.width).map(move |x| (x, y))) {
+        let square = || (0..side).flat_map(|dy| (0..side).map(move |dx| at(x, y, dx, dy)));
+        let result = match &problem.filter {
+            Filter::Erosion(_) => square().fold(f32::INFINITY, f32::min),
+            Filter::Dilation(_) => square().fold(f32::NEG_INFINITY, f32::max),
+            Filter::Sobel => {
+                let weigh = |weights: [f32; 9]| square().zip(weights).map(|(p, w)| p * w).sum::<f32>();
+                weigh([-1.0, 0.0, 1.0, -2.0, 0.0, 2.0, -1.0, 0.0, 1.0]).abs()
+                    + weigh([-1.0, -2.0, -1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 1.0]).abs()
+            }
+            _ => square().zip(weights).map(|(sample, weight)| sample * weight).sum(),
+        };
+        out[y * problem.pitch() + x] = T::finished(result, problem);
+    }
+    Ok(())
+}
+
+fn separable<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
+    let (side, weights) = (2 * problem.radius() + 1, call.inputs[2].slice::<f32>());
+    let samples = call.inputs[0].slice::<T>();
+    let out = call.outputs[0].slice_mut::<T>();
+    out.fill(T::default());
+    let fold = |a: f32, b: f32| match problem.filter {
+        Filter::Erosion(_) => a.min(b),
+        Filter::Dilation(_) => a.max(b),
+        _ => a + b,
+    };
+    let mut columns = vec![0.0; problem.width];
+    for y in 0..problem.height {
+        for dy in 0..side {
+            for (x, column) in columns.iter_mut().enumerate() {
+                let sample = samples[nearest(problem, (x, y), (problem.radius(), dy))].number() * weights[dy];
+                *column = if dy == 0 { sample } else { fold(*column, sample) };
+            }
+        }
+        for x in 0..problem.width {
+            let column = |dx: usize| columns[(x + dx).saturating_sub(problem.radius()).min(problem.width - 1)];
+            let across = (0..side).map(|dx| column(dx) * weights[dx]);
+            let result = across.reduce(fold).unwrap_or_default();
+            out[y * problem.pitch() + x] = T::finished(result, problem);
+        }
+    }
+    Ok(())
+}
+
+/// In f64, so that what was rounded does not stay.
+fn running_sum<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
+    let side = 2 * problem.radius() + 1;
+    let samples = call.inputs[0].slice::<T>();
+    let out = call.outputs[0].slice_mut::<T>();
+    out.fill(T::default());
+    let number = |x, y, dy| f64::from(samples[nearest(problem, (x, y), (problem.radius(), dy))].number());
+    let mut columns = vec![0.0; problem.width];
+    for y in 0..problem.height {
+        for (x, column) in columns.iter_mut().enumerate() {
+            if y == 0 {
+                *column = (0..side).map(|dy| number(x, 0, dy)).sum::<f64>();
+            } else {
+                *column += number(x, y, side - 1) - number(x, y - 1, 0);
+            }
+        }
+        let column = |x: usize, dx: usize| columns[(x + dx).saturating_sub(problem.radius()).min(problem.width - 1)];
+        let mut sum: f64 = (0..side).map(|dx| column(0, dx)).sum();
+        for x in 0..problem.width {
+            if x > 0 {
+                sum += column(x, side - 1) - column(x - 1, 0);
+            }
+            out[y * problem.pitch() + x] = T::finished(sum as f32, problem);
+        }
+    }
+    Ok(())
+}
+
+/// In f64, where sums of 2^28 samples of 24 bits are exact.
+fn integral_image<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
+    let (width, radius) = (problem.width, problem.radius());
+    let samples = call.inputs[0].slice::<T>();
+    let out = call.outputs[0].slice_mut::<T>();
+    out.fill(T::default());
+    let sums: &mut [f64] = bytemuck::cast_slice_mut(call.scratch[0].bytes_mut());
+    sums[..=width].fill(0.0);
+    for y in 0..problem.height {
+        let (above, row) = sums[y * (width + 1)..(y + 2) * (width + 1)].split_at_mut(width + 1);
+        let mut sum = 0.0;
+        row[0] = 0.0;
+        for x in 0..width {
+            sum += f64::from(samples[y * problem.pitch() + x].number());
+            row[x + 1] = above[x + 1] + sum;
+        }
+    }
+    // The sum of a rectangle, its last row and column not included.
+    let rectangle = |left: usize, top: usize, right: usize, bottom: usize| {
+        let at = |x: usize, y: usize| sums[y * (width + 1) + x];
+        at(right, bottom) - at(left, bottom) - at(right, top) + at(left, top)
+    };
+    for (x, y) in (0..problem.height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+        // Rows and columns of the border count as often as they are repeated.
+        let (left, missing_left) = (x.saturating_sub(radius), radius.saturating_sub(x));
+        let (right, missing_right) = ((x + radius + 1).min(width), (x + radius + 1).saturating_sub(width));
+        let (top, missing_top) = (y.saturating_sub(radius), radius.saturating_sub(y));
+        let bottom = (y + radius + 1).min(problem.height);
+        let missing_bottom = (y + radius + 1).saturating_sub(problem.height);
+        let rows = |left: usize, right: usize| {
+            rectangle(left, top, right, bottom)
+                + missing_top as f64 * rectangle(left, 0, right, 1)
+                + missing_bottom as f64 * rectangle(left, problem.height - 1, right, problem.height)
+        };
+        let mut sum = rows(left, right);
+        if missing_left > 0 {
+            sum += missing_left as f64 * rows(0, 1);
+        }
+        if missing_right > 0 {
+            sum += missing_right as f64 * rows(width - 1, width);
+        }
+        out[y * problem.pitch() + x] = T::finished(sum as f32, problem);
+    }
+    Ok(())
+}
+
+/// Windows of a row (a column), one sample after the other.
+fn windows<T: Sample>(row: &[T], radius: usize, fold: fn(T, T) -> T, memory: &mut [Vec<T>; 2], mut put: impl FnMut(usize, T)) {
+    let side = 2 * radius + 1;
+    let nearest = |place: usize| row[place.saturating_sub(radius).min(row.len() - 1)];
+    let count = row.len() + 2 * radius;
+    let [ends, begins] = memory;
+    begins.clear();
+    for place in 0..count {
+        let begun = match place % side {
+            0 => nearest(place),
+            _ => fold(begins[place - 1], nearest(place)),
+        };
+        begins.push(begun);
+    }
+    ends.clear();
+    ends.resize(count, nearest(count - 1));
+    for place in (0..count - 1).rev() {
+        ends[place] = match place % side == side - 1 {
+            true => nearest(place),
+            false => fold(nearest(place), ends[place + 1]),
+        };
+    }
+    for place in 0..row.len() {
+        put(place, fold(ends[place], begins[place + 2 * radius]));
+    }
+}
+
+fn van_herk<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
+    let (pitch, radius) = (problem.pitch(), problem.radius());
+    let fold: fn(T, T) -> T = match problem.filter {
+        Filter::Dilation(_) => |a, b| if a > b { a } else { b },
+        _ => |a, b| if a < b { a } else { b },
+    };
+    let samples = call.inputs[0].slice::<T>();
+    let between = call.scratch[0].slice_mut::<T>();
+    let out = call.outputs[0].slice_mut::<T>();
+    out.fill(T::default());
+    if problem.width == 0 || problem.height == 0 {
+        return Ok(());
+    }
+    let mut memory = [Vec::new(), Vec::new()];
+    for (row, between) in samples.chunks_exact(pitch).zip(between.chunks_exact_mut(pitch)) {
+        windows(&row[..problem.width], radius, fold, &mut memory, |x, value| between[x] = value);
+    }
+    let mut column = vec![T::default(); problem.height];
+    for x in 0..problem.width {
+        for (y, sample) in column.iter_mut().enumerate() {
+            *sample = between[y * pitch + x];
+        }
+        windows(&column, radius, fold, &mut memory, |y, value| out[y * pitch + x] = value);
+    }
+    Ok(())
+}

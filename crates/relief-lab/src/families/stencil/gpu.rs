@@ -1,0 +1,164 @@
+//! The variants on devices. All but production compute in f32, in which sums of 8-bit samples are exact, and have a unit for
+//! each word of the result.
+#![allow(unsafe_code)]
+
+mod passes;
+mod pixels;
+mod squares;
+
+use relief_kernels::stencil::Filter;
+use relief_kernels::stencil::gpu::{self as production, Samples, Size};
+
+use super::{Stencil, Subject, filter};
+use crate::array::{Kind, Layout};
+use crate::family::{Failure, OnGpu, Outcome, Variant};
+
+/// How samples become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Combine {
+    /// Σ weight · sample, divided.
+    Weighted,
+    Least,
+    Greatest,
+    /// |gx| + |gy|.
+    Edges,
+}
+
+impl Combine {
+    const fn of(filter: &Filter) -> Self {
+        match filter {
+            Filter::Erosion(_) => Self::Least,
+            Filter::Dilation(_) => Self::Greatest,
+            Filter::Sobel => Self::Edges,
+            _ => Self::Weighted,
+        }
+    }
+}
+
+const fn samples(kind: Kind) -> Samples {
+    match kind {
+        Kind::U8 => Samples::Bytes,
+        _ => Samples::Floats,
+    }
+}
+
+impl Stencil {
+    fn size(&self) -> Size {
+        Size {
+            samples: samples(self.kind),
+            width: self.width as u32,
+            height: self.height as u32,
+        }
+    }
+
+    /// Words from one row to the next.
+    fn row_words(&self) -> u32 {
+        production::row_words(samples(self.kind), self.width as u32)
+    }
+
+    /// What is added to a weighted sum, and what it is then multiplied by.
+    fn rounding(&self) -> (f32, f32) {
+        let divisor = self.divisor();
+        let half = match (&self.filter, self.kind) {
+            // A whole number of halves: see `relief_kernels::stencil::mean`.
+            (Filter::Box(_), Kind::U8) => 0.5 * divisor,
+            (_, Kind::U8) => (0.5 * divisor).floor(),
+            _ => 0.0,
+        };
+        (half as f32, 1.0 / divisor as f32)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0
+    }
+}
+
+pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
+    let mut variants = vec![
+        Variant::gpu("naive", "every unit loads the squares of its pixels", |p: &Stencil, call| {
+            squares::naive(p, &call)
+        }),
+        Variant::gpu(
+            "interior and border",
+            "the same in two kernels, only one of which looks where the picture ends",
+            |p: &Stencil, call| squares::apart(p, &call),
+        )
+        .scratch(|_| vec![Layout::of::<u32>(4)]),
+        Variant::gpu(
+            "tiled",
+            "tiles with their border in shared memory; units load several pixels",
+            |p: &Stencil, call| squares::tiled(p, &call, false),
+        ),
+        Variant::gpu(
+            "tiled, padded",
+            "the same from a copy of the picture with its border",
+            |p: &Stencil, call| squares::tiled(p, &call, true),
+        )
+        .scratch(|p| vec![Layout::of::<u32>(squares::padded_words(p))]),
+    ];
+    if subject == Subject::Box {
+        let mut drain = variants.into_iter();
+        let figures = ["163 ms", "", "116 ms", ""];
+        variants = figures.into_iter().zip(&mut drain).map(|(figure, variant)| match figure {
+            "" => variant,
+            figure => variant.source(figure),
+        })
+        .collect();
+    }
+    let between = |p: &Stencil| {
+        let columns = p.row_words() * samples(p.kind).per_word();
+        vec![Layout::of::<f32>(columns as usize * p.height)]
+    };
+    if matches!(subject, Subject::Box | Subject::Gauss | Subject::Extreme) {
+        variants.push(
+            Variant::gpu("separable", "columns, then rows, with a picture between", |p: &Stencil, call| {
+                passes::separable(p, &call)
+            })
+            .scratch(between),
+        );
+    }
+    if subject == Subject::Box {
+        variants.push(
+            Variant::gpu(
+                "running sum",
+                "the same, each sum from the last by what enters and what leaves",
+                |p: &Stencil, call| passes::running_sum(p, &call),
+            )
+            .scratch(between),
+        );
+    }
+    let (filter, samples) = (filter(subject, 1), samples(kind));
+    variants.push(
+        Variant::gpu("one pass", "columns and rows at once, in strips", |p: &Stencil, call| {
+            let OnGpu {
+                gpu,
+                inputs,
+                outputs,
+                tuning,
+                ..
+            } = call;
+            Ok(production::apply_with(gpu, tuning, &p.filter, p.size(), &inputs[0], &outputs[0])?)
+        })
+        .tuned(
+            production::kernel_name(&filter, samples),
+            production::space(&filter),
+            production::default(&filter, samples),
+        )
+        .production(),
+    );
+    variants
+}
+
+/// The greatest radius for which whole squares are loaded of large pictures.
+const MOST: usize = 15;
+
+fn near_enough(problem: &Stencil) -> Outcome {
+    let side = 2 * problem.radius() + 1;
+    if problem.radius() <= MOST {
+        return Ok(());
+    }
+    Err(Failure::Unsupported(format!(
+        "{} loads for a pixel take too long: at most those of radius {MOST}",
+        side * side
+    )))
+}

@@ -1,0 +1,236 @@
+//! Columns, then rows: two kernels, and a picture of f32 between them.
+
+use cubecl::prelude::*;
+use relief_kernels::device::on_client;
+use relief_kernels::stencil::gpu::Samples;
+
+use super::pixels::{nearest, pixel, word};
+use super::{Combine, samples};
+use crate::family::{OnGpu, Outcome};
+use crate::families::stencil::Stencil;
+
+/// Units of a cube, across and down.
+const CUBE: (u32, u32) = (32, 8);
+
+/// Pixels of a column, or words of a row, that a unit takes one after the other for running sums.
+const RUN: u32 = 64;
+
+/// What is compiled into a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    samples: Samples,
+    combine: Combine,
+    running: bool,
+    down: bool,
+}
+
+pub(super) fn separable(problem: &Stencil, call: &OnGpu<'_>) -> Outcome {
+    both(problem, call, false)
+}
+
+pub(super) fn running_sum(problem: &Stencil, call: &OnGpu<'_>) -> Outcome {
+    both(problem, call, true)
+}
+
+fn both(problem: &Stencil, call: &OnGpu<'_>, running: bool) -> Outcome {
+    if problem.is_empty() {
+        return Ok(());
+    }
+    let (words, rows) = (problem.row_words(), problem.height as u32);
+    let columns = words * samples(problem.kind).per_word();
+    let (down, across) = match running {
+        false => ((columns, rows), (words, rows)),
+        true => ((columns, rows.div_ceil(RUN)), (words.div_ceil(RUN), rows)),
+    };
+    for (is_down, (units, rows)) in [(true, down), (false, across)] {
+        let shape = Shape {
+            samples: samples(problem.kind),
+            combine: Combine::of(&problem.filter),
+            running,
+            down: is_down,
+        };
+        let grid = CubeCount::Static(units.div_ceil(CUBE.0), rows.div_ceil(CUBE.1), 1);
+        let first = if is_down { &call.scratch[0] } else { &call.outputs[0] };
+        call.gpu.launch("stencil ladder pass", &shape, first, || {
+            on_client!(call.gpu, client => match shape.samples {
+                Samples::Bytes => pass_on::<u32, _>(client, problem, call, shape, columns, grid.clone()),
+                Samples::Floats => pass_on::<f32, _>(client, problem, call, shape, columns, grid.clone()),
+            });
+        })?;
+    }
+    Ok(())
+}
+
+fn pass_on<W: Numeric, R: Runtime>(
+    client: &ComputeClient<R>,
+    problem: &Stencil,
+    call: &OnGpu<'_>,
+    shape: Shape,
+    columns: u32,
+    grid: CubeCount,
+) {
+    let (picture, weights, out) = (&call.inputs[0], &call.inputs[2], &call.outputs[0]);
+    let between = &call.scratch[0];
+    let (half, inverse) = problem.rounding();
+    let (width, height, radius) = (problem.width as u32, problem.height as u32, problem.radius() as u32);
+    // SAFETY: pixels and words are compared with those of the results, what is between has `columns` pixels a row, and the
+    // nearest pixels are inside; there are 2 · radius + 1 weights.
+    unsafe {
+        if shape.down {
+            columns_pass::launch_unchecked::<W, R>(
+                client,
+                grid,
+                CubeDim::new_2d(CUBE.0, CUBE.1),
+                ArrayArg::from_raw_parts(picture.handle(), picture.words()),
+                ArrayArg::from_raw_parts(weights.handle(), weights.words()),
+                ArrayArg::from_raw_parts(between.handle(), between.words()),
+                width,
+                height,
+                problem.row_words(),
+                columns,
+                radius,
+                shape,
+            );
+        } else {
+            rows_pass::launch_unchecked::<W, R>(
+                client,
+                grid,
+                CubeDim::new_2d(CUBE.0, CUBE.1),
+                ArrayArg::from_raw_parts(between.handle(), between.words()),
+                ArrayArg::from_raw_parts(weights.handle(), weights.words()),
+                ArrayArg::from_raw_parts(out.handle(), out.words()),
+                width,
+                height,
+                problem.row_words(),
+                columns,
+                radius,
+                half,
+                inverse,
+                shape,
+            );
+        }
+    }
+}
+
+/// One more sample.
+#[cube]
+fn fold(value: f32, sample: f32, weight: f32, first: bool, #[comptime] combine: Combine) -> f32 {
+    let mut folded = value + sample * weight;
+    if comptime!(matches!(combine, Combine::Least)) {
+        folded = min(value, sample);
+    }
+    if comptime!(matches!(combine, Combine::Greatest)) {
+        folded = max(value, sample);
+    }
+    if comptime!(!matches!(combine, Combine::Weighted)) {
+        if first {
+            folded = sample;
+        }
+    }
+    folded
+}
+
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+fn columns_pass<W: Numeric>(
+    source: &Array<W>,
+    weights: &Array<f32>,
+    between: &mut Array<f32>,
+    width: u32,
+    height: u32,
+    pitch: u32,
+    columns: u32,
+    radius: u32,
+    #[comptime] shape: Shape,
+) {
+    let samples = comptime!(shape.samples);
+    let x = ABSOLUTE_POS_X;
+    let mut first = ABSOLUTE_POS_Y;
+    let mut count = u32::new(1);
+    if comptime!(shape.running) {
+        first = ABSOLUTE_POS_Y * RUN;
+        count = u32::new(comptime!(RUN as i64));
+    }
+    if x < columns {
+        if first < height {
+            let column = nearest(x as i32, width);
+            let mut value = f32::new(0.0);
+            for d in 0..(2u32 * radius + 1u32) {
+                let row = nearest((first + d) as i32 - radius as i32, height);
+                let sample = pixel::<W>(source, column, row, pitch, samples);
+                value = fold(value, sample, weights[d as usize], d == 0, comptime!(shape.combine));
+            }
+            between[(first * columns + x) as usize] = value;
+            if comptime!(shape.running) {
+                for y in (first + 1u32)..min(first + count, height) {
+                    let enters = nearest((y + radius) as i32, height);
+                    let leaves = nearest(y as i32 - radius as i32 - 1i32, height);
+                    value += pixel::<W>(source, column, enters, pitch, samples)
+                        - pixel::<W>(source, column, leaves, pitch, samples);
+                    between[(y * columns + x) as usize] = value;
+                }
+            }
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+fn rows_pass<W: Numeric>(
+    between: &Array<f32>,
+    weights: &Array<f32>,
+    out: &mut Array<W>,
+    width: u32,
+    height: u32,
+    pitch: u32,
+    columns: u32,
+    radius: u32,
+    half: f32,
+    inverse: f32,
+    #[comptime] shape: Shape,
+) {
+    let samples = comptime!(shape.samples);
+    let per_word = comptime!(samples.per_word());
+    let y = ABSOLUTE_POS_Y;
+    let mut first = ABSOLUTE_POS_X;
+    let mut count = u32::new(1);
+    if comptime!(shape.running) {
+        first = ABSOLUTE_POS_X * RUN;
+        count = u32::new(comptime!(RUN as i64));
+    }
+    if y < height {
+        let mut value = f32::new(0.0);
+        for w in first..min(first + count, pitch) {
+            let mut values = Array::<f32>::new(comptime!(per_word as usize));
+            #[unroll]
+            for b in 0..per_word {
+                let x = w * per_word + b;
+                let mut again = true;
+                if comptime!(shape.running) {
+                    again = w == first && b == 0;
+                }
+                if again {
+                    value = f32::new(0.0);
+                    for d in 0..(2u32 * radius + 1u32) {
+                        let column = nearest((x + d) as i32 - radius as i32, width);
+                        let sample = between[(y * columns + column) as usize];
+                        value = fold(value, sample, weights[d as usize], d == 0, comptime!(shape.combine));
+                    }
+                } else {
+                    let enters = nearest((x + radius) as i32, width);
+                    let leaves = nearest(x as i32 - radius as i32 - 1i32, width);
+                    value += between[(y * columns + enters) as usize] - between[(y * columns + leaves) as usize];
+                }
+                let mut result = value;
+                if comptime!(matches!(shape.combine, Combine::Weighted)) {
+                    result = (value + half) * inverse;
+                }
+                if x >= width {
+                    result = f32::new(0.0);
+                }
+                values[comptime!(b as usize)] = result;
+            }
+            out[(y * pitch + w) as usize] = word::<W>(&values, samples);
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! Stencils: box, Gauss, Sobel, convolution, erosion and dilation, of 8 bits and of f32, as `relief_kernels::stencil` defines
+//! them: pixels outside of the picture are the nearest inside, results of 8 bits are exact.
+//!
+//! Rows begin at multiples of 16 bytes; what follows a row of the result, up to there, is 0.
+//!
+//! Least work: a pixel is read once and written once, whatever the radius. Computing is free as long as a device does it in the
+//! time that takes: an H200 has room for about 80 instructions for each f32 and 20 for each byte. What the ladders show is what
+//! it takes to get there: from (2r + 1)² loads for a pixel to one.
+//!
+//! On devices:
+//! - `naive`: every unit loads the square of each of its pixels from memory, that is from caches.
+//! - `interior and border`: the same in two kernels, so that only the border looks where the picture ends.
+//! - `tiled`: a tile and its border in shared memory; units load several pixels each.
+//! - `tiled, padded`: the picture is copied with its border first, so that tiles need not look where it ends.
+//! - `separable`: columns, then rows, with the picture of the columns' results between.
+//! - `running sum`: the same for a box, each sum from the last by what enters and what leaves.
+//! - `one pass`: columns and rows at once, strip by strip, what is between in shared memory, least and greatest and sum
+//!   by van Herk, Gil and Werman (or weights; or, for small squares, registers); production, with its layout tuned.
+//!
+//! On the CPU:
+//! - `definition`: the square of each pixel.
+//! - `separable`: columns, then rows; what is between is a row.
+//! - `running sum`: sums of columns, and of those along the row, by what enters and what leaves.
+//! - `integral image`: differences of sums of everything above and to the left.
+//! - `van Herk`: least or greatest of runs of pixels, backwards and forwards, for rows; then for columns.
+//! - `vectors`, `threads production`: vectors of columns and of rows; on one thread, and on all, in strips.
+//!
+//! The source's figures are for a box on 24 Mpx: from global memory 163 ms, by tiles with a border in shared memory 116 ms.
+
+mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
+mod reference;
+
+use relief_kernels::stencil::{Filter, GaussWeights, Mask, Shape};
+
+use crate::array::{Array, Fill, Kind, Layout};
+use crate::family::{Class, Family, Ladder, Problem, Scale, Tolerance, Work};
+
+/// The family.
+#[must_use]
+pub fn family() -> Family {
+    let ladders = [
+        (
+            Subject::Box,
+            [("stencil/box-u8", "stencil/box-f32")],
+            "the mean of the square of 2r + 1 pixels",
+        ),
+        (
+            Subject::Gauss,
+            [("stencil/gauss-u8", "stencil/gauss-f32")],
+            "the mean weighted by a bell, sigma 2",
+        ),
+        (
+            Subject::Sobel,
+            [("stencil/sobel-u8", "stencil/sobel-f32")],
+            "|gx| + |gy|",
+        ),
+        (
+            Subject::Convolution,
+            [("stencil/convolution-u8", "stencil/convolution-f32")],
+            "a sum with weights, square by square",
+        ),
+        (
+            Subject::Extreme,
+            [("stencil/erosion-u8", "stencil/erosion-f32")],
+            "the least (greatest) of the square of 2r + 1 pixels",
+        ),
+    ];
+    let both = ladders.into_iter().flat_map(|(subject, [(bytes, floats)], about)| {
+        [
+            Box::new(ladder(subject, Kind::U8, bytes, about)) as _,
+            Box::new(ladder(subject, Kind::F32, floats, about)) as _,
+        ]
+    });
+    Family {
+        name: "stencil",
+        about: "pixels from the pixels around them: each read once, whatever the radius",
+        source: "a box of 24 Mpx; the device is not named",
+        ladders: both.collect(),
+    }
+}
+
+/// What a ladder computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Box,
+    Gauss,
+    Sobel,
+    Convolution,
+    Extreme,
+}
+
+/// The checks and cases of each ladder, which are told apart by plain functions.
+macro_rules! sizes {
+    ($($subject:ident),*) => {
+        fn sizes(subject: Subject, kind: Kind) -> Sizes {
+            match (subject, kind) {
+                $(
+                    (Subject::$subject, Kind::U8) => Sizes {
+                        checks: || checks(Subject::$subject, Kind::U8),
+                        cases: |scale| cases(Subject::$subject, Kind::U8, scale),
+                        huge: || huge(Subject::$subject, Kind::U8),
+                    },
+                    (Subject::$subject, _) => Sizes {
+                        checks: || checks(Subject::$subject, Kind::F32),
+                        cases: |scale| cases(Subject::$subject, Kind::F32, scale),
+                        huge: || huge(Subject::$subject, Kind::F32),
+                    },
+                )*
+            }
+        }
+    };
+}
+
+struct Sizes {
+    checks: fn() -> Vec<Stencil>,
+    cases: fn(Scale) -> Vec<Stencil>,
+    huge: fn() -> Vec<Stencil>,
+}
+
+sizes!(Box, Gauss, Sobel, Convolution, Extreme);
+
+fn ladder(subject: Subject, kind: Kind, name: &'static str, about: &'static str) -> Ladder<Stencil> {
+    #[allow(unused_mut)]
+    let mut variants = cpu::variants(subject);
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants(subject, kind));
+    let Sizes { checks, cases, huge } = sizes(subject, kind);
+    let swept = matches!(subject, Subject::Box | Subject::Extreme | Subject::Convolution);
+    Ladder {
+        name,
+        about,
+        axis: swept.then_some("radius"),
+        checks,
+        cases,
+        huge,
+        variants,
+    }
+}
+
+/// A filter of this subject.
+fn filter(subject: Subject, radius: u32) -> Filter {
+    match subject {
+        Subject::Box => Filter::Box(radius),
+        Subject::Gauss => gauss(),
+        Subject::Sobel => Filter::Sobel,
+        Subject::Convolution => convolution(radius),
+        Subject::Extreme => Filter::Erosion(radius),
+    }
+}
+
+fn gauss() -> Filter {
+    match GaussWeights::new(2.0) {
+        Some(weights) => Filter::Gauss(weights),
+        None => Filter::Box(0),
+    }
+}
+
+/// Small whole weights of both signs, that sum to about 2^6.
+fn convolution(radius: u32) -> Filter {
+    let side = 2 * radius as usize + 1;
+    let weight = |k: usize| match (64 / (side * side)) as i16 {
+        0 => (k % 3) as i16 - 1,
+        even => even + (k % 3) as i16 - 1,
+    };
+    let weights: Vec<i16> = (0..side * side).map(weight).collect();
+    match Mask::new(radius, &weights, 6) {
+        Some(mask) => Filter::Convolution(mask),
+        None => Filter::Box(0),
+    }
+}
+
+/// Squares of a radius that the longest way of computing them can still be waited for.
+const RADII: [u32; 4] = [1, 5, 15, 50];
+
+fn radii(subject: Subject, quick: bool) -> &'static [u32] {
+    match (subject, quick) {
+        (Subject::Box | Subject::Extreme, true) => &[2],
+        (Subject::Box | Subject::Extreme, false) => &RADII,
+        (Subject::Convolution, true) => &[1],
+        (Subject::Convolution, false) => &[1, 2, 3],
+        _ => &[0],
+    }
+}
+
+fn checks(subject: Subject, kind: Kind) -> Vec<Stencil> {
+    let shapes = [
+        (0, 0, 1),
+        (0, 5, 1),
+        (5, 0, 1),
+        (1, 1, 1),
+        (1, 70, 2),
+        (33, 2, 2),
+        (64, 33, 1),
+        (67, 70, 2),
+        (130, 19, 5),
+        (515, 40, 5),
+        (300, 47, 15),
+        (70, 301, 15),
+        (131, 60, 50),
+    ];
+    let of = |(width, height, radius): (usize, usize, u32)| {
+        let radius = match subject {
+            Subject::Convolution => 1.max(radius.min(2)),
+            _ => radius,
+        };
+        Stencil {
+            filter: filter(subject, radius),
+            kind,
+            width,
+            height,
+        }
+    };
+    let mut checks: Vec<Stencil> = shapes.into_iter().map(of).collect();
+    if subject == Subject::Extreme {
+        checks.push(Stencil {
+            filter: Filter::Dilation(2),
+            kind,
+            width: 101,
+            height: 70,
+        });
+    }
+    checks
+}
+
+fn cases(subject: Subject, kind: Kind, scale: Scale) -> Vec<Stencil> {
+    let sizes = scale.sizes();
+    let largest = sizes.iter().copied().max();
+    let mut cases = Vec::new();
+    for size in sizes {
+        let width = match size.is_power_of_two() {
+            true => 1 << size.ilog2().div_ceil(2),
+            false => size.isqrt().max(1),
+        };
+        for radius in radii(subject, scale.quick || scale.class == Class::Software) {
+            // Small pictures say no more about large radii.
+            if Some(size) != largest && *radius > 5 {
+                continue;
+            }
+            cases.push(Stencil {
+                filter: filter(subject, *radius),
+                kind,
+                width: width as usize,
+                height: (size / width) as usize,
+            });
+        }
+    }
+    cases
+}
+
+fn huge(subject: Subject, kind: Kind) -> Vec<Stencil> {
+    let (width, height) = match kind {
+        Kind::U8 => (65_600, 65_551),
+        _ => (32_780, 32_777),
+    };
+    vec![Stencil {
+        filter: filter(subject, 2),
+        kind,
+        width,
+        height,
+    }]
+}
+
+/// A picture to be filtered.
+struct Stencil {
+    filter: Filter,
+    kind: Kind,
+    width: usize,
+    height: usize,
+}
+
+impl Stencil {
+    fn radius(&self) -> usize {
+        self.filter.radius() as usize
+    }
+
+    /// Samples from one row to the next.
+    fn pitch(&self) -> usize {
+        self.width.next_multiple_of(16 / self.kind.bytes())
+    }
+
+    fn shape(&self) -> Shape {
+        Shape {
+            width: self.width,
+            height: self.height,
+            pitch: self.pitch(),
+        }
+    }
+
+    fn layout(&self) -> Layout {
+        Layout {
+            kind: self.kind,
+            len: self.pitch() * self.height,
+        }
+    }
+
+    /// The weights along an axis of filters that are the same along both.
+    fn axis_weights(&self) -> Vec<f32> {
+        let side = 2 * self.radius() + 1;
+        let middle = self.radius();
+        match (&self.filter, self.kind) {
+            (Filter::Gauss(weights), Kind::U8) => {
+                let whole = |k: usize| weights.whole().get(k.abs_diff(middle)).copied().unwrap_or(0);
+                (0..side).map(|k| f32::from(whole(k))).collect()
+            }
+            (Filter::Gauss(weights), _) => (0..side).map(|k| weights.real()[k.abs_diff(middle)]).collect(),
+            _ => vec![1.0; side],
+        }
+    }
+
+    /// The weights of the square, row after row.
+    fn square_weights(&self) -> Vec<f32> {
+        match &self.filter {
+            Filter::Convolution(mask) => mask.weights().iter().map(|weight| f32::from(*weight)).collect(),
+            _ => {
+                let axis = self.axis_weights();
+                axis.iter().flat_map(|down| axis.iter().map(move |across| down * across)).collect()
+            }
+        }
+    }
+
+    /// What weighted sums are divided by.
+    fn divisor(&self) -> f64 {
+        match (&self.filter, self.kind) {
+            (Filter::Box(radius), _) => f64::from(2 * radius + 1).powi(2),
+            (Filter::Gauss(_), Kind::U8) => 65_536.0,
+            (Filter::Convolution(mask), _) => f64::from(1 << mask.shift()),
+            _ => 1.0,
+        }
+    }
+}
+
+impl Problem for Stencil {
+    fn label(&self) -> String {
+        let Self { width, height, .. } = self;
+        let what = match &self.filter {
+            Filter::Box(_) => "r",
+            Filter::Gauss(_) => "sigma 2, r",
+            Filter::Sobel => "r",
+            Filter::Convolution(_) => "r",
+            Filter::Erosion(_) => "least, r",
+            Filter::Dilation(_) => "greatest, r",
+        };
+        let kind = if self.kind == Kind::U8 { "u8" } else { "f32" };
+        format!("{width} × {height} {kind}, {what} = {}", self.radius())
+    }
+
+    fn elements(&self) -> u64 {
+        self.width as u64 * self.height as u64
+    }
+
+    /// The picture, the weights of the square, and those along an axis.
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        let (square, axis) = (self.square_weights(), self.axis_weights());
+        vec![
+            Array::filled(self.layout(), fill, 1),
+            Array::from_fn(square.len(), |k| square[k]),
+            Array::from_fn(axis.len(), |k| axis[k]),
+        ]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![self.layout()]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        reference::compute(self, inputs, &mut outputs[0]);
+    }
+
+    fn work(&self) -> Work {
+        let bytes = self.elements() * self.kind.bytes() as u64;
+        Work::bytes(bytes, bytes)
+    }
+
+    fn tolerance(&self) -> Tolerance {
+        match (&self.filter, self.kind) {
+            (_, Kind::U8) | (Filter::Erosion(_) | Filter::Dilation(_), _) => Tolerance::Exact,
+            // Sums of up to 961 numbers one after the other.
+            _ => Tolerance::Relative(3e-5),
+        }
+    }
+
+    fn place(&self) -> Option<f64> {
+        let swept = !matches!(self.filter, Filter::Gauss(_) | Filter::Sobel);
+        swept.then_some(f64::from(self.filter.radius()))
+    }
+}

@@ -1,0 +1,186 @@
+//! The reference: in f64, columns before rows where the filter allows it, because a whole square for each pixel would take
+//! hours.
+
+use rayon::prelude::*;
+use relief_kernels::stencil::Filter;
+
+use super::Stencil;
+use crate::array::{Array, Element, Kind};
+
+/// A sample that a number becomes.
+trait Sample: Element + Into<f64> {
+    fn of(value: f64) -> Self;
+}
+
+impl Sample for u8 {
+    fn of(value: f64) -> Self {
+        (value + 0.5).floor().clamp(0.0, 255.0) as Self
+    }
+}
+
+impl Sample for f32 {
+    fn of(value: f64) -> Self {
+        value as Self
+    }
+}
+
+pub(super) fn compute(problem: &Stencil, inputs: &[Array], output: &mut Array) {
+    match problem.kind {
+        Kind::U8 => rows::<u8>(problem, inputs, output.slice_mut()),
+        _ => rows::<f32>(problem, inputs, output.slice_mut()),
+    }
+}
+
+fn rows<T: Sample>(problem: &Stencil, inputs: &[Array], out: &mut [T]) {
+    if out.is_empty() {
+        return;
+    }
+    let picture = Picture {
+        samples: inputs[0].slice::<T>(),
+        problem,
+    };
+    let (square, axis) = (inputs[1].slice::<f32>(), inputs[2].slice::<f32>());
+    let rows = out.par_chunks_mut(problem.pitch()).enumerate();
+    rows.for_each(|(y, out)| {
+        let out = &mut out[..problem.width];
+        match &problem.filter {
+            Filter::Erosion(_) => picture.folded(y, f64::min, out),
+            Filter::Dilation(_) => picture.folded(y, f64::max, out),
+            Filter::Box(_) | Filter::Gauss(_) => picture.weighted(y, axis, out),
+            Filter::Sobel => picture.edges(y, out),
+            Filter::Convolution(_) => picture.convolved(y, square, out),
+        }
+    });
+}
+
+struct Picture<'a, T> {
+    samples: &'a [T],
+    problem: &'a Stencil,
+}
+
+impl<T: Sample> Picture<'_, T> {
+    /// The row `dy` − radius below row `y`, as numbers; rows outside are the nearest inside.
+    fn row(&self, y: usize, dy: usize) -> impl Iterator<Item = f64> + '_ {
+        let row = (y + dy).saturating_sub(self.problem.radius()).min(self.problem.height - 1);
+        let start = row * self.problem.pitch();
+        self.samples[start..start + self.problem.width].iter().map(|sample| (*sample).into())
+    }
+
+    /// The column `dx` − radius to the right of column `x`.
+    fn column(&self, x: usize, dx: usize) -> usize {
+        (x + dx).saturating_sub(self.problem.radius()).min(self.problem.width - 1)
+    }
+
+    fn side(&self) -> usize {
+        2 * self.problem.radius() + 1
+    }
+
+    fn folded(&self, y: usize, fold: fn(f64, f64) -> f64, out: &mut [T]) {
+        let mut columns: Vec<f64> = self.row(y, 0).collect();
+        for dy in 1..self.side() {
+            for (column, sample) in columns.iter_mut().zip(self.row(y, dy)) {
+                *column = fold(*column, sample);
+            }
+        }
+        for (x, out) in out.iter_mut().enumerate() {
+            let around = (0..self.side()).map(|dx| columns[self.column(x, dx)]);
+            *out = T::of(around.reduce(fold).unwrap_or_default());
+        }
+    }
+
+    fn weighted(&self, y: usize, weights: &[f32], out: &mut [T]) {
+        let mut columns = vec![0.0; out.len()];
+        for (dy, weight) in weights.iter().enumerate() {
+            for (column, sample) in columns.iter_mut().zip(self.row(y, dy)) {
+                *column += f64::from(*weight) * sample;
+            }
+        }
+        for (x, out) in out.iter_mut().enumerate() {
+            let around = weights.iter().enumerate();
+            let around = around.map(|(dx, weight)| f64::from(*weight) * columns[self.column(x, dx)]);
+            *out = T::of(around.sum::<f64>() / self.problem.divisor());
+        }
+    }
+
+    /// The sum of a square with any weights.
+    fn sums(&self, y: usize, weights: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+        let mut sums = vec![0.0; self.problem.width];
+        for dy in 0..self.side() {
+            let row: Vec<f64> = self.row(y, dy).collect();
+            for (x, sum) in sums.iter_mut().enumerate() {
+                let around = (0..self.side()).map(|dx| weights(dy, dx) * row[self.column(x, dx)]);
+                *sum += around.sum::<f64>();
+            }
+        }
+        sums
+    }
+
+    fn edges(&self, y: usize, out: &mut [T]) {
+        let (smooth, slope) = ([1.0, 2.0, 1.0], [-1.0, 0.0, 1.0]);
+        let across = self.sums(y, |dy, dx| smooth[dy] * slope[dx]);
+        let down = self.sums(y, |dy, dx| slope[dy] * smooth[dx]);
+        for ((across, down), out) in across.iter().zip(&down).zip(out) {
+            *out = T::of(across.abs() + down.abs());
+        }
+    }
+
+    fn convolved(&self, y: usize, weights: &[f32], out: &mut [T]) {
+        let side = self.side();
+        let sums = self.sums(y, |dy, dx| weights[dy * side + dx].into());
+        for (sum, out) in sums.iter().zip(out) {
+            *out = T::of(sum / self.problem.divisor());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Fill;
+    use crate::family::Problem;
+    use crate::families::stencil::{Subject, checks};
+
+    /// The square of pixels around a pixel, by its definition.
+    fn square(samples: &[u8], problem: &Stencil, x: usize, y: usize) -> Vec<f64> {
+        let reach = problem.radius() as isize;
+        let nearest = |place: isize, count: usize| place.clamp(0, count as isize - 1) as usize;
+        let places = (-reach..=reach).flat_map(|dy| (-reach..=reach).map(move |dx| (dx, dy)));
+        places
+            .map(|(dx, dy)| {
+                let row = nearest(y as isize + dy, problem.height);
+                let column = nearest(x as isize + dx, problem.width);
+                samples[row * problem.pitch() + column].into()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn columns_before_rows_are_the_same_as_whole_squares() {
+        for subject in [Subject::Box, Subject::Gauss, Subject::Sobel, Subject::Convolution, Subject::Extreme] {
+            let small = |problem: &Stencil| problem.elements() < 6_000 && problem.radius() <= 15;
+            for problem in checks(subject, Kind::U8).into_iter().filter(small) {
+                let inputs = problem.inputs(Fill::Random);
+                let mut output = Array::new(problem.layout());
+                compute(&problem, &inputs, &mut output);
+                let (samples, weights) = (inputs[0].slice::<u8>(), problem.square_weights());
+                for (x, y) in (0..problem.height).flat_map(|y| (0..problem.width).map(move |x| (x, y))) {
+                    let square = square(samples, &problem, x, y);
+                    let sum = |weights: &[f32]| -> f64 {
+                        square.iter().zip(weights).map(|(sample, weight)| sample * f64::from(*weight)).sum()
+                    };
+                    let right = match problem.filter {
+                        Filter::Erosion(_) => square.iter().copied().fold(255.0, f64::min),
+                        Filter::Dilation(_) => square.iter().copied().fold(0.0, f64::max),
+                        Filter::Sobel => {
+                            sum(&[-1.0, 0.0, 1.0, -2.0, 0.0, 2.0, -1.0, 0.0, 1.0]).abs()
+                                + sum(&[-1.0, -2.0, -1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 1.0]).abs()
+                        }
+                        _ => sum(&weights) / problem.divisor(),
+                    };
+                    let found = output.slice::<u8>()[y * problem.pitch() + x];
+                    assert_eq!(found, u8::of(right), "{} at ({x}, {y})", problem.label());
+                }
+            }
+        }
+    }
+}
