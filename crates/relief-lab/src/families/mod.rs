@@ -4,6 +4,7 @@ use crate::family::Family;
 
 pub mod banks;
 pub mod copy;
+pub mod distance;
 pub mod lattice;
 pub mod map;
 pub mod stitch;
@@ -17,6 +18,7 @@ pub fn all() -> Vec<Family> {
         map::family(),
         stitch::family(),
         lattice::family(),
+        distance::family(),
         transpose::family(),
         banks::family(),
     ]

@@ -1,0 +1,270 @@
+//! The variants on the CPU.
+
+mod exact;
+
+use rayon::prelude::*;
+use relief_kernels::distance::cpu::{Transform, scratch_words};
+use relief_raster::{View, ViewMut};
+
+use super::Distance;
+use crate::array::Layout;
+use crate::family::{OnCpu, Outcome, Variant};
+
+/// Steps that one thread takes in a second or two.
+const PATIENCE: f64 = 2e9;
+
+pub(super) fn variants() -> Vec<Variant<Distance>> {
+    let squares = |problem: &Distance| vec![Layout::of::<u32>(problem.pixels())];
+    vec![
+        Variant::cpu(
+            "white",
+            "each white pixel lowers the minima of its circle",
+            |p: &Distance, call| {
+                p.patience(p.lowered(false), PATIENCE)?;
+                white(p, call, false)
+            },
+        )
+        .scratch(squares),
+        Variant::cpu(
+            "white, neighbours",
+            "a white neighbour spares that half of the circle",
+            |p: &Distance, call| {
+                p.patience(p.lowered(true), PATIENCE)?;
+                white(p, call, true)
+            },
+        )
+        .scratch(squares),
+        Variant::cpu(
+            "black",
+            "each pixel looks outwards for the nearest white one",
+            black,
+        ),
+        Variant::cpu(
+            "separable",
+            "distances along columns, then the least of the whole window along rows",
+            separable,
+        )
+        .scratch(|problem| vec![Layout::of::<u16>(problem.pixels())]),
+        Variant::cpu(
+            "exact",
+            "lower envelopes of parabolas over the whole image, cut off",
+            |p: &Distance, call| exact::transform(p, call, false),
+        )
+        .scratch(squares),
+        Variant::cpu(
+            "threads exact",
+            "the same, columns and rows dealt to the threads",
+            |p: &Distance, call| exact::transform(p, call, true),
+        )
+        .scratch(squares),
+        Variant::cpu(
+            "threads production",
+            "bounded, in tiles: vectorised passes down, up and across, with early ends",
+            tiled,
+        )
+        .scratch(|problem| vec![Layout::of::<u32>(2 * Tiles::of(problem).words() * parts())])
+        .production(),
+    ]
+}
+
+fn white(problem: &Distance, call: OnCpu<'_>, halves: bool) -> Outcome {
+    let OnCpu {
+        inputs,
+        outputs,
+        scratch,
+    } = call;
+    let (mask, profile) = (inputs[0].slice::<u8>(), inputs[1].slice::<u8>());
+    let least = scratch[0].slice_mut::<u32>();
+    least.fill(problem.squared() + 1);
+    let (width, height, radius) = (problem.width, problem.height, problem.radius as usize);
+    for at in (0..mask.len()).filter(|at| mask[*at] != 0) {
+        let (x, y) = (at % width, at / width);
+        let white = |there: bool, neighbour: usize| halves && there && mask[neighbour] != 0;
+        let up = if white(y > 0, at.wrapping_sub(width)) {
+            0
+        } else {
+            radius
+        };
+        let down = if white(y + 1 < height, at + width) {
+            0
+        } else {
+            radius
+        };
+        let left = if white(x > 0, at.wrapping_sub(1)) {
+            0
+        } else {
+            radius
+        };
+        let right = if white(x + 1 < width, at + 1) { 0 } else { radius };
+        for row in y.saturating_sub(up)..=(y + down).min(height - 1) {
+            let dy = row.abs_diff(y) as u32;
+            for column in x.saturating_sub(left)..=(x + right).min(width - 1) {
+                let dx = column.abs_diff(x) as u32;
+                let place = &mut least[row * width + column];
+                *place = (*place).min(dx * dx + dy * dy);
+            }
+        }
+    }
+    for (least, out) in least.iter().zip(outputs[0].slice_mut::<u8>()) {
+        *out = profile[*least as usize];
+    }
+    Ok(())
+}
+
+fn black(problem: &Distance, call: OnCpu<'_>) -> Outcome {
+    problem.patience(problem.looked_at(), PATIENCE)?;
+    let (mask, profile) = (call.inputs[0].slice::<u8>(), call.inputs[1].slice::<u8>());
+    let (width, height) = (problem.width, problem.height);
+    for (at, out) in call.outputs[0].slice_mut::<u8>().iter_mut().enumerate() {
+        let (x, y) = (at % width, at / width);
+        let mut least = problem.squared() as usize + 1;
+        let mut dy = 0;
+        while dy * dy < least {
+            let above = y.checked_sub(dy);
+            let below = Some(y + dy).filter(|y| *y < height);
+            for row in above.into_iter().chain(below) {
+                let row = &mask[row * width..][..width];
+                let mut dx = 0;
+                while dx * dx + dy * dy < least {
+                    let left = x.checked_sub(dx).is_some_and(|x| row[x] != 0);
+                    if left || row.get(x + dx).is_some_and(|white| *white != 0) {
+                        least = dx * dx + dy * dy;
+                    }
+                    dx += 1;
+                }
+            }
+            dy += 1;
+        }
+        *out = profile[least];
+    }
+    Ok(())
+}
+
+fn separable(problem: &Distance, call: OnCpu<'_>) -> Outcome {
+    let reach = 2 * problem.radius as usize + 1;
+    problem.patience((problem.pixels() * reach) as f64, PATIENCE)?;
+    let OnCpu {
+        inputs,
+        outputs,
+        scratch,
+    } = call;
+    let (mask, profile) = (inputs[0].slice::<u8>(), inputs[1].slice::<u8>());
+    let (width, radius) = (problem.width.max(1), problem.radius as usize);
+    let gaps = scratch[0].slice_mut::<u16>();
+    exact::gaps(mask, width, radius as u16 + 1, gaps);
+    for (gaps, out) in gaps
+        .chunks(width)
+        .zip(outputs[0].slice_mut::<u8>().chunks_mut(width))
+    {
+        for (x, out) in out.iter_mut().enumerate() {
+            let window = x.saturating_sub(radius)..(x + radius + 1).min(width);
+            let start = window.start;
+            let squares = gaps[window].iter().enumerate().map(|(k, gap)| {
+                let dx = (start + k).abs_diff(x) as u32;
+                dx * dx + u32::from(*gap) * u32::from(*gap)
+            });
+            let least = squares.min().unwrap_or(u32::MAX);
+            *out = profile[least.min(problem.squared() + 1) as usize];
+        }
+    }
+    Ok(())
+}
+
+/// Parts of rows that production computes at the same time, each with its own memory.
+fn parts() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The tiles of a part.
+struct Tiles {
+    width: usize,
+    height: usize,
+    radius: usize,
+}
+
+impl Tiles {
+    fn of(problem: &Distance) -> Self {
+        Self {
+            width: problem.width.min(1_024),
+            height: problem.height.div_ceil(parts()).clamp(1, 512),
+            radius: problem.radius as usize,
+        }
+    }
+
+    /// Words of the transform.
+    fn transform_words(&self) -> usize {
+        scratch_words(self.width, self.height, self.radius as u32)
+    }
+
+    /// Words of the transform, and of the mask of a tile with its border.
+    fn words(&self) -> usize {
+        let columns = self.width + 2 * self.radius;
+        self.transform_words() + (columns * (self.height + 2 * self.radius)).div_ceil(8)
+    }
+}
+
+fn tiled(problem: &Distance, call: OnCpu<'_>) -> Outcome {
+    if problem.pixels() == 0 {
+        return Ok(());
+    }
+    let (mask, profile) = (call.inputs[0].slice::<u8>(), call.inputs[1].slice::<u8>());
+    let tiles = Tiles::of(problem);
+    let rows = problem.height.div_ceil(parts());
+    let out = call.outputs[0]
+        .slice_mut::<u8>()
+        .par_chunks_mut(rows * problem.width);
+    let scratch: &mut [u64] = bytemuck::cast_slice_mut(call.scratch[0].bytes_mut());
+    let parts = out.zip(scratch.par_chunks_mut(tiles.words()));
+    parts.enumerate().for_each(|(part, (out, scratch))| {
+        let height = out.len() / problem.width;
+        let mut out = ViewMut::packed(out, problem.width, height);
+        for top in (0..height).step_by(tiles.height) {
+            let down = tiles.height.min(height - top);
+            for left in (0..problem.width).step_by(tiles.width) {
+                let across = tiles.width.min(problem.width - left);
+                let out = out.part(left, top, across, down);
+                tile(
+                    problem,
+                    mask,
+                    profile,
+                    (left, part * rows + top),
+                    out,
+                    &tiles,
+                    scratch,
+                );
+            }
+        }
+    });
+    Ok(())
+}
+
+fn tile(
+    problem: &Distance,
+    mask: &[u8],
+    profile: &[u8],
+    (left, top): (usize, usize),
+    out: ViewMut<'_, u8>,
+    tiles: &Tiles,
+    scratch: &mut [u64],
+) {
+    let (width, height, radius) = (out.width(), out.height(), tiles.radius);
+    let (words, border) = scratch.split_at_mut(tiles.transform_words());
+    let columns = width + 2 * radius;
+    let border = &mut bytemuck::cast_slice_mut::<u64, u8>(border)[..columns * (height + 2 * radius)];
+    let mut transform = Transform::new(width, height, problem.radius, words);
+    // Rows and columns of the mask; those outside of it are black.
+    let rows = top.saturating_sub(radius)..(top + height + radius).min(problem.height);
+    let inside = left.saturating_sub(radius)..(left + width + radius).min(problem.width);
+    let before = inside.start + radius - left;
+    transform.push_black(rows.start + radius - top);
+    for (row, to) in rows.clone().zip(border.chunks_exact_mut(columns)) {
+        to[..before].fill(0);
+        to[before..before + inside.len()].copy_from_slice(&mask[row * problem.width..][inside.clone()]);
+        to[before + inside.len()..].fill(0);
+    }
+    transform.push(View::packed(&border[..columns * rows.len()], columns, rows.len()));
+    let (last, entries) = profile
+        .split_last()
+        .map_or((0, profile), |(last, rest)| (*last, rest));
+    transform.finish(entries, last, out);
+}

@@ -1,0 +1,213 @@
+//! The variants on devices.
+// In kernels `&&` computes both sides: what guards a read stands around it.
+#![allow(unsafe_code, clippy::collapsible_if)]
+
+mod banding;
+mod black;
+mod separable;
+mod white;
+
+use std::sync::{Mutex, PoisonError};
+
+use cubecl::prelude::*;
+use relief_kernels::device::{DeviceError, Gpu};
+use relief_kernels::distance::gpu::{Profile, bits, render, render_by_rows, tiles};
+use relief_kernels::fused::Plane;
+use relief_raster::Rect;
+
+use self::white::Way;
+use super::{Distance, Reach, profile};
+use crate::array::Layout;
+use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};
+
+pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
+    let white = |name, idea, way, source| {
+        Variant::gpu(name, idea, move |p: &Distance, call: OnGpu<'_>| {
+            white::run(p, &call, way)
+        })
+        .scratch(squares)
+        .source(source)
+    };
+    let mut variants = vec![
+        white(
+            "white",
+            "each white pixel lowers the minima of its circle by atomics",
+            Way::Plain,
+            "251 ms",
+        ),
+        white(
+            "white, spread",
+            "the units of a cube share the square of each of its white pixels",
+            Way::Spread,
+            "246 ms",
+        ),
+        white(
+            "white, check",
+            "a plain read first, no atomic where the minimum is lower already",
+            Way::Check,
+            "125 ms",
+        ),
+        white(
+            "white, neighbours",
+            "white pixels with four white neighbours are left out",
+            Way::Neighbours,
+            "49 ms",
+        ),
+        white(
+            "white, halves",
+            "a white neighbour spares that half of the square",
+            Way::Halves,
+            "9.8 ms",
+        ),
+        Variant::gpu(
+            "black",
+            "each pixel looks outwards for the nearest white one",
+            |p: &Distance, call: OnGpu<'_>| black::run(p, &call),
+        )
+        .source("90 ms"),
+        Variant::gpu(
+            "separable",
+            "distances along columns, then outwards along rows, four pixels for each unit",
+            |p: &Distance, call: OnGpu<'_>| separable::run(p, &call),
+        )
+        .scratch(|problem| vec![Layout::of::<u8>(problem.pixels())]),
+        Variant::gpu(
+            "banding",
+            "the exact transform of the whole image by parallel banding, cut off",
+            |p: &Distance, call: OnGpu<'_>| banding::run(p, &call),
+        )
+        .scratch(banding::scratch),
+    ];
+    if matches!(reach, Reach::Near) {
+        variants.push(production(
+            "bits",
+            "32 pixels of a column in a word, offset by offset",
+            |job| {
+                let policy = bits::Policy::default();
+                let Job { gpu, mask, band, .. } = job;
+                let output = &job.call.outputs[0];
+                bits::render(gpu, &policy, mask, (0, 0), job.profile, band, output, job.pitch)
+            },
+        ));
+    }
+    variants.extend([
+        production("tiles", "along columns, then rows, in shared memory", |job| {
+            let policy = tiles::Policy::default();
+            let Job { gpu, mask, band, .. } = job;
+            let output = &job.call.outputs[0];
+            tiles::render(gpu, &policy, mask, (0, 0), job.profile, band, output, job.pitch)
+        }),
+        production("rows", "along rows by bits, then columns, row by row", |job| {
+            let Job { gpu, mask, band, .. } = job;
+            let output = &job.call.outputs[0];
+            render_by_rows(gpu, mask, (0, 0), job.profile, band, output, job.pitch)
+        }),
+        production("production", "whichever of the three suits the radius", |job| {
+            let Job { gpu, mask, band, .. } = job;
+            render(
+                gpu,
+                mask,
+                (0, 0),
+                job.profile,
+                band,
+                &job.call.outputs[0],
+                job.pitch,
+            )
+        })
+        .production(),
+    ]);
+    variants
+}
+
+/// A minimum for each pixel.
+fn squares(problem: &Distance) -> Vec<Layout> {
+    vec![Layout::of::<u32>(problem.pixels())]
+}
+
+/// What one of production's ways needs.
+struct Job<'a> {
+    gpu: &'a Gpu,
+    call: &'a OnGpu<'a>,
+    mask: &'a Plane,
+    profile: &'a Profile,
+    band: Rect,
+    pitch: u32,
+}
+
+fn production(
+    name: &'static str,
+    idea: &'static str,
+    render: impl Fn(Job<'_>) -> Result<(), DeviceError> + Send + Sync + 'static,
+) -> Variant<Distance> {
+    // Profiles are uploaded once for a raster, not for each of its bands: what was uploaded last is kept.
+    let kept: Mutex<Vec<(u32, Profile)>> = Mutex::default();
+    Variant::gpu(name, idea, move |problem: &Distance, call: OnGpu<'_>| {
+        if problem.pixels() == 0 {
+            return Ok(());
+        }
+        let (width, height) = (problem.width as u32, problem.height as u32);
+        let pitch = width / 4;
+        let mask = Plane {
+            buffer: call.inputs[0].clone(),
+            offset: 0,
+            pitch,
+            width,
+            height,
+        };
+        let profile = uploaded(&kept, call.gpu, problem.radius)?;
+        render(Job {
+            gpu: call.gpu,
+            call: &call,
+            mask: &mask,
+            profile: &profile,
+            band: Rect::sized(width.into(), height.into()),
+            pitch,
+        })?;
+        Ok(())
+    })
+}
+
+fn uploaded(kept: &Mutex<Vec<(u32, Profile)>>, gpu: &Gpu, radius: u32) -> Outcome<Profile> {
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, profile)) = kept.iter().find(|(known, _)| *known == radius) {
+        return Ok(profile.clone());
+    }
+    let values = profile(radius);
+    let (beyond, entries) = values
+        .split_last()
+        .map_or((0, &values[..]), |(last, rest)| (*last, rest));
+    let profile = Profile::upload(gpu, radius, entries, beyond)?;
+    kept.truncate(8);
+    kept.insert(0, (radius, profile.clone()));
+    Ok(profile)
+}
+
+/// Steps that a device takes in a second or so.
+const PATIENCE: f64 = 2e10;
+
+/// Words of a raster of bytes, where 31 bits count its pixels; 0 for an empty one.
+fn words(problem: &Distance) -> Outcome<u32> {
+    match u32::try_from(problem.elements()) {
+        Ok(pixels) if pixels < 1 << 31 => Ok(pixels / 4),
+        _ => Err(Failure::Unsupported("2^31 pixels or more".to_owned())),
+    }
+}
+
+/// Byte `at` of packed ones.
+#[cube]
+fn byte(words: &Array<u32>, at: u32) -> u32 {
+    (words[(at / 4u32) as usize] >> (at % 4u32 * 8u32)) & 255u32
+}
+
+/// Whether pixel (x, y) is white; outside of the mask none is.
+#[cube]
+fn is_white(mask: &Array<u32>, x: u32, y: u32, width: u32, height: u32) -> bool {
+    let mut white = false;
+    // Coordinates less than 0 wrap to large ones.
+    if x < width {
+        if y < height {
+            white = byte(mask, y * width + x) != 0u32;
+        }
+    }
+    white
+}

@@ -1,0 +1,91 @@
+//! From every pixel: it looks outwards for the nearest white one, and stops where no row or column can be nearer.
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Buffer, cubes, on_client};
+
+use super::super::Distance;
+use super::{PATIENCE, byte, is_white, words};
+use crate::family::{OnGpu, Outcome};
+
+const UNITS: u32 = 256;
+
+pub(super) fn run(problem: &Distance, call: &OnGpu<'_>) -> Outcome {
+    let words = words(problem)?;
+    if words == 0 {
+        return Ok(());
+    }
+    problem.patience(problem.looked_at(), 4.0 * PATIENCE)?;
+    let out = &call.outputs[0];
+    let grid = cubes(call.gpu, words.div_ceil(UNITS));
+    call.gpu.launch("distance black", &0, out, || {
+        on_client!(call.gpu, client => launch(client, grid.clone(), [&call.inputs[0], &call.inputs[1], out], problem));
+    })?;
+    Ok(())
+}
+
+fn launch<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    [mask, profile, out]: [&Buffer; 3],
+    problem: &Distance,
+) {
+    // SAFETY: rows and columns are compared with the height and the width, of which mask and output hold as many; squares
+    // are at most R² + 1, the last place of the profile.
+    unsafe {
+        look_outwards::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(UNITS),
+            ArrayArg::from_raw_parts(mask.handle(), mask.words()),
+            ArrayArg::from_raw_parts(profile.handle(), profile.words()),
+            ArrayArg::from_raw_parts(out.handle(), out.words()),
+            problem.width as u32,
+            problem.height as u32,
+            problem.squared() + 1,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn look_outwards(
+    mask: &Array<u32>,
+    profile: &Array<u32>,
+    out: &mut Array<u32>,
+    width: u32,
+    height: u32,
+    beyond: u32,
+) {
+    let place = ABSOLUTE_POS as u32;
+    if place < width / 4u32 * height {
+        let y = place / (width / 4u32);
+        let mut word = u32::new(0);
+        for k in 0..4u32 {
+            let x = place % (width / 4u32) * 4u32 + k;
+            word |= byte(profile, nearest(mask, x, y, width, height, beyond)) << (8u32 * k);
+        }
+        out[place as usize] = word;
+    }
+}
+
+/// The least square below `beyond` to a white pixel, else `beyond`.
+#[cube]
+fn nearest(mask: &Array<u32>, x: u32, y: u32, width: u32, height: u32, beyond: u32) -> u32 {
+    let mut least = beyond;
+    let mut dy = u32::new(0);
+    while dy * dy < least {
+        let mut dx = u32::new(0);
+        while dx * dx + dy * dy < least {
+            // Coordinates less than 0 wrap to large ones, which are outside.
+            if is_white(mask, x - dx, y - dy, width, height)
+                || is_white(mask, x + dx, y - dy, width, height)
+                || is_white(mask, x - dx, y + dy, width, height)
+                || is_white(mask, x + dx, y + dy, width, height)
+            {
+                least = dx * dx + dy * dy;
+            }
+            dx += 1u32;
+        }
+        dy += 1u32;
+    }
+    least
+}

@@ -1,0 +1,138 @@
+//! Columns, then rows: the plain separable transform within a radius of at most 254.
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Buffer, cubes, on_client};
+
+use super::super::Distance;
+use super::{byte, words};
+use crate::family::{OnGpu, Outcome};
+
+const UNITS: u32 = 256;
+
+pub(super) fn run(problem: &Distance, call: &OnGpu<'_>) -> Outcome {
+    let words = words(problem)?;
+    if words == 0 {
+        return Ok(());
+    }
+    let (gaps, out) = (&call.scratch[0], &call.outputs[0]);
+    let grid = cubes(call.gpu, words.div_ceil(UNITS));
+    call.gpu.launch("distance columns", &0, gaps, || {
+        on_client!(call.gpu, client => launch_columns(client, grid.clone(), (&call.inputs[0], gaps), problem));
+    })?;
+    call.gpu.launch("distance rows", &0, out, || {
+        on_client!(call.gpu, client => launch_rows(client, grid.clone(), [gaps, &call.inputs[1], out], problem));
+    })?;
+    Ok(())
+}
+
+fn launch_columns<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    (mask, gaps): (&Buffer, &Buffer),
+    problem: &Distance,
+) {
+    // SAFETY: rows are compared with the height, and units with the words, of which both buffers hold as many.
+    unsafe {
+        along_columns::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(UNITS),
+            ArrayArg::from_raw_parts(mask.handle(), mask.words()),
+            ArrayArg::from_raw_parts(gaps.handle(), gaps.words()),
+            problem.width as u32 / 4,
+            problem.height as u32,
+            problem.radius,
+        );
+    }
+}
+
+/// How far the nearest white pixel of the column is, at most R + 1, in the bytes of a word.
+#[cube(launch_unchecked)]
+fn along_columns(mask: &Array<u32>, gaps: &mut Array<u32>, pitch: u32, height: u32, radius: u32) {
+    let place = ABSOLUTE_POS as u32;
+    if place < pitch * height {
+        let y = place / pitch;
+        let column = place % pitch;
+        let mut found = u32::new(0);
+        let mut result = (radius + 1u32) * 0x0101_0101u32;
+        let mut dy = u32::new(0);
+        while dy <= radius && found != !u32::new(0) {
+            let mut white = u32::new(0);
+            if dy <= y {
+                white = whites(mask[((y - dy) * pitch + column) as usize]);
+            }
+            if y + dy < height {
+                white |= whites(mask[((y + dy) * pitch + column) as usize]);
+            }
+            let fresh = white & !found;
+            result = (result & !fresh) | ((dy * 0x0101_0101u32) & fresh);
+            found |= white;
+            dy += 1u32;
+        }
+        gaps[place as usize] = result;
+    }
+}
+
+/// 255 for each byte that is not 0.
+#[cube]
+fn whites(word: u32) -> u32 {
+    let top = (((word & 0x7f7f_7f7fu32) + 0x7f7f_7f7fu32) | word) & 0x8080_8080u32;
+    (top >> 7u32) * 255u32
+}
+
+fn launch_rows<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    [gaps, profile, out]: [&Buffer; 3],
+    problem: &Distance,
+) {
+    // SAFETY: columns are compared with the width, and units with the words, of which both buffers hold as many; squares
+    // are at most R² + 1, the last place of the profile.
+    unsafe {
+        along_rows::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(UNITS),
+            ArrayArg::from_raw_parts(gaps.handle(), gaps.words()),
+            ArrayArg::from_raw_parts(profile.handle(), profile.words()),
+            ArrayArg::from_raw_parts(out.handle(), out.words()),
+            problem.width as u32,
+            problem.height as u32,
+            problem.squared() + 1,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn along_rows(
+    gaps: &Array<u32>,
+    profile: &Array<u32>,
+    out: &mut Array<u32>,
+    width: u32,
+    height: u32,
+    beyond: u32,
+) {
+    let place = ABSOLUTE_POS as u32;
+    if place < width / 4u32 * height {
+        let start = place / (width / 4u32) * width;
+        let mut word = u32::new(0);
+        for k in 0..4u32 {
+            let x = place % (width / 4u32) * 4u32 + k;
+            let mut least = beyond;
+            let mut dx = u32::new(0);
+            while dx * dx < least {
+                if dx <= x {
+                    let gap = byte(gaps, start + x - dx);
+                    least = min(least, dx * dx + gap * gap);
+                }
+                if x + dx < width {
+                    let gap = byte(gaps, start + x + dx);
+                    least = min(least, dx * dx + gap * gap);
+                }
+                dx += 1u32;
+            }
+            word |= byte(profile, least) << (8u32 * k);
+        }
+        out[place as usize] = word;
+    }
+}

@@ -1,0 +1,216 @@
+//! From the white pixels: each lowers the minima of the pixels around it.
+
+use cubecl::prelude::*;
+use relief_kernels::copy::gpu::fill;
+use relief_kernels::device::{Buffer, cubes, on_client};
+
+use super::super::Distance;
+use super::{PATIENCE, byte, is_white, words};
+use crate::family::{OnGpu, Outcome};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Way {
+    Plain,
+    Spread,
+    Check,
+    Neighbours,
+    Halves,
+}
+
+const UNITS: u32 = 256;
+
+pub(super) fn run(problem: &Distance, call: &OnGpu<'_>, way: Way) -> Outcome {
+    let words = words(problem)?;
+    if words == 0 {
+        return Ok(());
+    }
+    problem.patience(problem.lowered(way == Way::Halves), PATIENCE)?;
+    let (least, out) = (&call.scratch[0], &call.outputs[0]);
+    let beyond = problem.squared() + 1;
+    fill(call.gpu, least, least.words(), beyond)?;
+    let grid = cubes(call.gpu, (4 * words).div_ceil(UNITS));
+    // An empty mask lowers nothing, so that nothing would prove that the kernel ran: the comparison does.
+    on_client!(call.gpu, client => launch_lower(client, grid, (&call.inputs[0], least), problem, way));
+    let grid = cubes(call.gpu, words.div_ceil(UNITS));
+    call.gpu.launch("distance look-up", &0, out, || {
+        on_client!(call.gpu, client => launch_look_up(client, grid.clone(), [least, &call.inputs[1], out], words, beyond));
+    })?;
+    Ok(())
+}
+
+fn launch_lower<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    (mask, least): (&Buffer, &Buffer),
+    problem: &Distance,
+    way: Way,
+) {
+    // SAFETY: pixels are compared with the width and the height, of which mask and minima hold as many.
+    unsafe {
+        lower::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(UNITS),
+            ArrayArg::from_raw_parts(mask.handle(), mask.words()),
+            ArrayArg::from_raw_parts(least.handle(), least.words()),
+            problem.width as u32,
+            problem.height as u32,
+            problem.radius,
+            way,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn lower(
+    mask: &Array<u32>,
+    least: &mut Array<Atomic<u32>>,
+    width: u32,
+    height: u32,
+    radius: u32,
+    #[comptime] way: Way,
+) {
+    let pixels = width * height;
+    if comptime!(matches!(way, Way::Spread)) {
+        let side = 2u32 * radius + 1u32;
+        for k in 0..UNITS {
+            let place = CUBE_POS as u32 * UNITS + k;
+            let mut white = false;
+            if place < pixels {
+                white = byte(mask, place) != 0u32;
+            }
+            if white {
+                let mut at = UNIT_POS;
+                while at < side * side {
+                    // Left of or above the raster coordinates wrap to large ones.
+                    let x = place % width + at % side - radius;
+                    let y = place / width + at / side - radius;
+                    if x < width && y < height {
+                        lower_one(least, place, x, y, width, radius, way);
+                    }
+                    at += UNITS;
+                }
+            }
+        }
+    } else {
+        let place = ABSOLUTE_POS as u32;
+        let mut white = false;
+        if place < pixels {
+            white = byte(mask, place) != 0u32;
+        }
+        if white {
+            lower_square(mask, least, place, width, height, radius, way);
+        }
+    }
+}
+
+#[cube]
+fn lower_square(
+    mask: &Array<u32>,
+    least: &mut Array<Atomic<u32>>,
+    place: u32,
+    width: u32,
+    height: u32,
+    radius: u32,
+    #[comptime] way: Way,
+) {
+    let x = place % width;
+    let y = place / width;
+    let mut up = min(radius, y);
+    let mut down = min(radius, height - 1u32 - y);
+    let mut left = min(radius, x);
+    let mut right = min(radius, width - 1u32 - x);
+    let mut any = true;
+    if comptime!(matches!(way, Way::Neighbours | Way::Halves)) {
+        let above = is_white(mask, x, y - 1u32, width, height);
+        let below = is_white(mask, x, y + 1u32, width, height);
+        let before = is_white(mask, x - 1u32, y, width, height);
+        let after = is_white(mask, x + 1u32, y, width, height);
+        if comptime!(matches!(way, Way::Halves)) {
+            // What lies beyond a white neighbour is nearer to it.
+            up = select(above, 0u32, up);
+            down = select(below, 0u32, down);
+            left = select(before, 0u32, left);
+            right = select(after, 0u32, right);
+        } else if above && below && before && after {
+            // But for the pixel itself, which is lowered here.
+            least[place as usize].fetch_min(0u32);
+            any = false;
+        }
+    }
+    if any {
+        let mut row = y - up;
+        while row <= y + down {
+            let mut column = x - left;
+            while column <= x + right {
+                lower_one(least, place, column, row, width, radius, way);
+                column += 1u32;
+            }
+            row += 1u32;
+        }
+    }
+}
+
+/// Lowers the minimum of (x, y) to its distance from pixel `place`, where it lies in the circle.
+#[cube]
+fn lower_one(
+    least: &mut Array<Atomic<u32>>,
+    place: u32,
+    x: u32,
+    y: u32,
+    width: u32,
+    radius: u32,
+    #[comptime] way: Way,
+) {
+    let dx = x - place % width;
+    let dy = y - place / width;
+    // Squares of what wrapped are right, modulo 2^32.
+    let squared = dx * dx + dy * dy;
+    if squared <= radius * radius {
+        let at = (y * width + x) as usize;
+        let mut lower = true;
+        if comptime!(!matches!(way, Way::Plain | Way::Spread)) {
+            lower = least[at].load() > squared;
+        }
+        if lower {
+            least[at].fetch_min(squared);
+        }
+    }
+}
+
+fn launch_look_up<R: Runtime>(
+    client: &ComputeClient<R>,
+    grid: CubeCount,
+    [least, profile, out]: [&Buffer; 3],
+    words: u32,
+    beyond: u32,
+) {
+    // SAFETY: words are compared with their number, of which the output holds as many and the minima four times as many;
+    // minima are at most `beyond`, the last place of the profile.
+    unsafe {
+        look_up::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(UNITS),
+            ArrayArg::from_raw_parts(least.handle(), least.words()),
+            ArrayArg::from_raw_parts(profile.handle(), profile.words()),
+            ArrayArg::from_raw_parts(out.handle(), out.words()),
+            words,
+            beyond,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn look_up(least: &Array<u32>, profile: &Array<u32>, out: &mut Array<u32>, words: u32, beyond: u32) {
+    let place = ABSOLUTE_POS as u32;
+    if place < words {
+        let mut word = u32::new(0);
+        #[unroll]
+        for k in 0..4u32 {
+            let squared = min(least[(place * 4u32 + k) as usize], beyond);
+            word |= byte(profile, squared) << comptime!(8 * k);
+        }
+        out[place as usize] = word;
+    }
+}

@@ -1,0 +1,333 @@
+//! Distance: out(x, y) = f(a), where a is the least dx² + dy² to a white pixel with a ≤ R², and f a table that is known
+//! only at run time; f(R² + 1) where there is none. Outside the mask everything is black. Bytes to bytes, radius 15 and 100.
+//!
+//! Masks of four kinds: one pixel in 10 000 is white, one in 100, half of them, and lines every 40 pixels.
+//!
+//! Least work: a byte is read and a byte is written for each pixel. What an exact method has to compute beside depends on
+//! the method, so that no operations are counted here.
+//!
+//! On the CPU, one thread unless the name says so:
+//! - `white`: each white pixel lowers the minimum of all pixels in its circle.
+//! - `white, neighbours`: a white neighbour on one side spares that half of the circle.
+//! - `black`: each pixel looks outwards for the nearest white one, row by row, until a row is too far.
+//! - `separable`: distances along columns, then the least of the whole window along rows.
+//! - `exact`, `threads exact`: the whole-image transform by lower envelopes of parabolas (P. Felzenszwalb, D. Huttenlocher,
+//!   *Distance transforms of sampled functions*, 2004, 2012), cut off at the radius.
+//! - `threads production`: bounded, in tiles; see `relief_kernels::distance::cpu`.
+//!
+//! On devices, the source's six (RTX 2070, R = 15; each adds to the one before):
+//! - `white`, a unit for each pixel; `white, spread`: the units of a cube share a white pixel's square;
+//!   `white, check`: a plain read before the atomic; `white, neighbours`: those with four white neighbours are left
+//!   out; `white, halves`: a white neighbour spares that half of the square; `black`: as above.
+//! - `separable`: as above, four pixels to a unit, ending where dx² alone is too much.
+//! - `banding`: the exact whole-image transform by parallel banding (T.-T. Cao, K. Tang, A. Mohamed, T.-S. Tan, *Parallel
+//!   banding algorithm to compute exact distance transform with the GPU*, 2010); see its file.
+//! - `bits` (R = 15 alone), `tiles`, `rows`: the three ways of production; `production` chooses by the radius.
+//!
+//! A variant that would write or read more than the ladder has patience for says so and is not timed.
+
+mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
+
+use rayon::prelude::*;
+
+use crate::array::{Array, Fill, Layout, mix};
+use crate::family::{Class, Failure, Family, Ladder, Outcome, Problem, Scale, Work};
+
+/// The family.
+#[must_use]
+pub fn family() -> Family {
+    Family {
+        name: "distance",
+        about: "a function of the distance to the nearest white pixel within a radius",
+        source: "RTX 2070, CUDA 10.2, R = 15",
+        ladders: vec![Box::new(ladder(Reach::Near)), Box::new(ladder(Reach::Far))],
+    }
+}
+
+/// What is white.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mask {
+    /// One pixel in so many, at random.
+    OneIn(u32),
+    /// Rows and columns 40 pixels apart.
+    Lines,
+    /// Nothing.
+    Empty,
+    /// Everything.
+    Full,
+}
+
+impl Mask {
+    const KINDS: [Self; 4] = [Self::OneIn(10_000), Self::OneIn(100), Self::OneIn(2), Self::Lines];
+
+    fn is_white(self, seed: u64, x: usize, y: usize, place: usize) -> bool {
+        match self {
+            Self::OneIn(one_in) => mix(seed, place as u64) < u32::MAX / one_in,
+            Self::Lines => x % 40 == seed as usize % 40 || y % 40 == seed as usize % 40,
+            Self::Empty => false,
+            Self::Full => true,
+        }
+    }
+
+    /// How many of all pixels are white.
+    fn part(self) -> f64 {
+        match self {
+            Self::OneIn(one_in) => 1.0 / f64::from(one_in),
+            Self::Lines => 79.0 / 1_600.0,
+            Self::Empty => 0.0,
+            Self::Full => 1.0,
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            Self::OneIn(one_in) => format!("{} % white", 100.0 / f64::from(one_in)),
+            Self::Lines => "lines".to_owned(),
+            Self::Empty => "empty".to_owned(),
+            Self::Full => "all white".to_owned(),
+        }
+    }
+}
+
+/// A mask, and how far to look.
+#[derive(Clone, Copy, Debug)]
+struct Distance {
+    /// A multiple of 16, so that rows are whole vectors.
+    width: usize,
+    height: usize,
+    /// At most 254.
+    radius: u32,
+    mask: Mask,
+}
+
+/// The function of the squared distance: neither smooth nor monotonic.
+fn profile(radius: u32) -> Vec<u8> {
+    (0..=u64::from(radius * radius) + 1)
+        .map(|a| mix(5, a) as u8)
+        .collect()
+}
+
+impl Distance {
+    const fn squared(&self) -> u32 {
+        self.radius * self.radius
+    }
+
+    const fn pixels(&self) -> usize {
+        self.width * self.height
+    }
+
+    /// Refuses what would take more than so many steps.
+    fn patience(&self, steps: f64, most: f64) -> Outcome {
+        if steps <= most {
+            return Ok(());
+        }
+        Err(Failure::Unsupported(format!(
+            "about {steps:.0e} steps, more than this ladder waits for"
+        )))
+    }
+
+    /// Minima that white pixels lower, all of them or those that are left where neighbours spare halves.
+    fn lowered(&self, halves: bool) -> f64 {
+        let reach = f64::from(2 * self.radius + 1);
+        let white = self.pixels() as f64 * self.mask.part();
+        match self.mask {
+            Mask::Lines | Mask::Full if halves => white * reach,
+            _ => white * reach * reach,
+        }
+    }
+
+    /// Pixels that are looked at from black pixels.
+    fn looked_at(&self) -> f64 {
+        let reach = f64::from(2 * self.radius + 1);
+        let near = match self.mask {
+            Mask::Lines => 400.0,
+            Mask::Empty => f64::INFINITY,
+            mask => 2.0 / mask.part(),
+        };
+        self.pixels() as f64 * near.min(reach * reach)
+    }
+}
+
+impl Problem for Distance {
+    fn label(&self) -> String {
+        let Self { width, height, .. } = self;
+        format!("{width} × {height}, R = {}, {}", self.radius, self.mask.name())
+    }
+
+    fn elements(&self) -> u64 {
+        self.pixels() as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        let (seed, white) = match fill {
+            Fill::Random => (1, 255),
+            Fill::Structured => (2, 1),
+        };
+        let width = self.width;
+        let mask = Array::from_fn(self.pixels(), |at| {
+            match self.mask.is_white(seed, at % width, at / width, at) {
+                true => white,
+                false => 0_u8,
+            }
+        });
+        let profile = profile(self.radius);
+        vec![mask, Array::from_fn(profile.len(), |a| profile[a])]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![Layout::of::<u8>(self.pixels())]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let (mask, profile) = (inputs[0].slice::<u8>(), inputs[1].slice::<u8>());
+        let (width, far) = (self.width.max(1), self.radius as usize + 1);
+        // How far the nearest white pixel of the column is, at most `far`.
+        let mut gaps = vec![far as u8; self.pixels()];
+        for at in 0..gaps.len() {
+            let above = at.checked_sub(width).map_or(far, |above| gaps[above].into());
+            gaps[at] = if mask[at] != 0 {
+                0
+            } else {
+                far.min(above + 1) as u8
+            };
+        }
+        for at in (0..gaps.len().saturating_sub(width)).rev() {
+            gaps[at] = gaps[at].min(gaps[at + width].saturating_add(1));
+        }
+        let rows = outputs[0].slice_mut::<u8>().par_chunks_mut(width);
+        rows.zip(gaps.par_chunks(width)).for_each(|(out, gaps)| {
+            for (x, out) in out.iter_mut().enumerate() {
+                let mut least = self.squared() as usize + 1;
+                for dx in 0..far {
+                    if dx * dx >= least {
+                        break;
+                    }
+                    for x in [x.checked_sub(dx), Some(x + dx).filter(|x| *x < gaps.len())]
+                        .into_iter()
+                        .flatten()
+                    {
+                        least = least.min(dx * dx + usize::from(gaps[x]).pow(2));
+                    }
+                }
+                *out = profile[least];
+            }
+        });
+    }
+
+    fn work(&self) -> Work {
+        Work::bytes(self.elements(), self.elements())
+    }
+}
+
+/// How far a ladder looks.
+#[derive(Clone, Copy)]
+enum Reach {
+    Near,
+    Far,
+}
+
+fn ladder(reach: Reach) -> Ladder<Distance> {
+    #[allow(unused_mut)]
+    let mut variants = cpu::variants();
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants(reach));
+    let near = Ladder {
+        name: "distance/15",
+        about: "out = f(least dx² + dy² ≤ R² to a white pixel), bytes, R = 15",
+        axis: None,
+        checks: || {
+            checks(&[
+                (0, Mask::OneIn(3)),
+                (3, Mask::Full),
+                (15, Mask::OneIn(2)),
+                (15, Mask::OneIn(500)),
+            ])
+        },
+        cases: |scale| cases(scale, 15),
+        huge: || {
+            vec![Distance {
+                width: 65_600,
+                height: 65_551,
+                radius: 15,
+                mask: Mask::OneIn(100),
+            }]
+        },
+        variants,
+    };
+    match reach {
+        Reach::Near => near,
+        Reach::Far => Ladder {
+            name: "distance/100",
+            about: "out = f(least dx² + dy² ≤ R² to a white pixel), bytes, R = 100",
+            checks: || {
+                checks(&[
+                    (40, Mask::Full),
+                    (40, Mask::OneIn(3_000)),
+                    (100, Mask::OneIn(9_000)),
+                ])
+            },
+            cases: |scale| cases(scale, 100),
+            huge: Vec::new,
+            ..near
+        },
+    }
+}
+
+/// These on rasters of every kind: empty, one row, smaller than the radius, several tiles and bands; and masks without
+/// a white pixel or of lines alone.
+fn checks(kinds: &[(u32, Mask)]) -> Vec<Distance> {
+    let rasters = [
+        (0, 0),
+        (0, 5),
+        (16, 0),
+        (16, 1),
+        (32, 3),
+        (48, 70),
+        (320, 67),
+        (160, 203),
+    ];
+    let (radius, _) = kinds[kinds.len() - 1];
+    let alone = [(radius, Mask::Empty), (radius, Mask::Lines)];
+    let mut checks = Vec::new();
+    for (k, (width, height)) in rasters.into_iter().enumerate() {
+        let all = kinds.iter().chain(&alone);
+        // Where all is white or nothing is, large ones take long.
+        for (radius, mask) in all.filter(|(_, mask)| k < 6 || !matches!(mask, Mask::Full | Mask::Empty)) {
+            checks.push(Distance {
+                width,
+                height,
+                radius: *radius,
+                mask: *mask,
+            });
+        }
+    }
+    checks
+}
+
+/// One radius on masks of all kinds.
+fn cases(scale: Scale, radius: u32) -> Vec<Distance> {
+    let sizes: &[u64] = match (scale.class, scale.quick) {
+        (Class::Cpu, true) => &[1 << 20],
+        (Class::Cpu, false) => &[1 << 20, 1 << 24],
+        (Class::Software, true) => &[1 << 16],
+        (Class::Software, false) => &[1 << 20],
+        (Class::Gpu, true) => &[1 << 24],
+        (Class::Gpu, false) => &[1 << 20, 10_240 * 10_240],
+    };
+    let asked = scale.size.map(|size| [size]);
+    let sizes = asked.as_ref().map_or(sizes, |size| &size[..]);
+    let mut cases = Vec::new();
+    for size in sizes {
+        let width = (size.isqrt() as usize).next_multiple_of(16).max(16);
+        let height = (*size as usize).div_ceil(width);
+        cases.extend(Mask::KINDS.map(|mask| Distance {
+            width,
+            height,
+            radius,
+            mask,
+        }));
+    }
+    cases
+}
