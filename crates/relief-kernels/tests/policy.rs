@@ -44,7 +44,14 @@ fn a_file_holds_for_its_device_and_its_kernel_within_the_space_and_else_the_defa
     let mut policies = Policies::default();
     let key = device_key(&device("A"));
     policies.set(&key, "copy", found);
-    policies.set(&key, "huge", Tuning { units: 100_000, ..found });
+    policies.set(
+        &key,
+        "huge",
+        Tuning {
+            units: 100_000,
+            ..found
+        },
+    );
     std::fs::write(&path, policies.to_string()).unwrap();
 
     let of = |name: &str, kernel: &str| tuning(&device(name), kernel, &SPACE, DEFAULT);
@@ -55,7 +62,12 @@ fn a_file_holds_for_its_device_and_its_kernel_within_the_space_and_else_the_defa
     assert_eq!(of("A", "table"), DEFAULT, "another kernel");
     assert_eq!(of("A", "huge"), DEFAULT, "a layout outside the space");
 
-    for broken in ["", "relief policies 2\n", "relief policies 1\ngarbage\n", "\u{0}\u{1}"] {
+    for broken in [
+        "",
+        "relief policies 2\n",
+        "relief policies 1\ngarbage\n",
+        "\u{0}\u{1}",
+    ] {
         std::fs::write(&path, broken).unwrap();
         assert!(!load(&path), "{broken:?}");
         assert_eq!(of("A", "copy"), DEFAULT);
