@@ -7,6 +7,7 @@ pub mod copy;
 pub mod distance;
 pub mod lattice;
 pub mod map;
+pub mod stencil;
 pub mod stitch;
 pub mod transpose;
 
@@ -21,6 +22,7 @@ pub fn all() -> Vec<Family> {
         distance::family(),
         transpose::family(),
         banks::family(),
+        stencil::family(),
     ]
 }
 

@@ -24,7 +24,9 @@ impl Sample for u8 {
         let divisor = problem.divisor() as f32;
         match problem.filter {
             Filter::Box(_) => mean(sum as u32, divisor as u32, 1.0 / divisor),
-            _ => ((sum + (0.5 * divisor).floor()) / divisor).floor().clamp(0.0, 255.0) as Self,
+            _ => ((sum + (0.5 * divisor).floor()) / divisor)
+                .floor()
+                .clamp(0.0, 255.0) as Self,
         }
     }
 }
@@ -40,17 +42,23 @@ impl Sample for f32 {
 }
 
 pub(super) fn variants(subject: Subject) -> Vec<Variant<Stencil>> {
-    let mut variants = vec![Variant::cpu("definition", "the square of each pixel", |p: &Stencil, call| {
-        match p.kind {
+    let mut variants = vec![Variant::cpu(
+        "definition",
+        "the square of each pixel",
+        |p: &Stencil, call| match p.kind {
             Kind::U8 => definition::<u8>(p, call),
             _ => definition::<f32>(p, call),
-        }
-    })];
+        },
+    )];
     if matches!(subject, Subject::Box | Subject::Gauss | Subject::Extreme) {
-        variants.push(Variant::cpu("separable", "columns, then rows", |p: &Stencil, call| match p.kind {
-            Kind::U8 => separable::<u8>(p, call),
-            _ => separable::<f32>(p, call),
-        }));
+        variants.push(Variant::cpu(
+            "separable",
+            "columns, then rows",
+            |p: &Stencil, call| match p.kind {
+                Kind::U8 => separable::<u8>(p, call),
+                _ => separable::<f32>(p, call),
+            },
+        ));
     }
     if subject == Subject::Box {
         variants.push(Variant::cpu(
@@ -87,9 +95,11 @@ pub(super) fn variants(subject: Subject) -> Vec<Variant<Stencil>> {
         );
     }
     variants.push(
-        Variant::cpu("vectors", "vectors of columns and of rows", |p: &Stencil, call| {
-            production(p, call, 1)
-        })
+        Variant::cpu(
+            "vectors",
+            "vectors of columns and of rows",
+            |p: &Stencil, call| production(p, call, 1),
+        )
         .scratch(|p| vec![scratch(p, 1)]),
     );
     variants.push(
@@ -106,7 +116,10 @@ pub(super) fn variants(subject: Subject) -> Vec<Variant<Stencil>> {
 
 /// Strips that a picture is dealt out in: two for each thread.
 fn strips() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).min(64) * 2
+    std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(64)
+        * 2
 }
 
 fn scratch(problem: &Stencil, strips: usize) -> Layout {
@@ -129,15 +142,19 @@ fn in_strips<T: Sample>(problem: &Stencil, call: OnCpu<'_>, strips: usize) -> Ou
     let scratch = words.par_chunks_mut(scratch_words(&problem.filter));
     let samples = call.inputs[0].slice::<T>();
     let parts = call.outputs[0].slice_mut::<T>().par_chunks_mut(pitch * rows);
-    parts.zip(scratch).enumerate().try_for_each(|(part, (out, scratch))| {
-        let picture = Picture::new(samples, problem.shape());
-        let picture = picture.ok_or_else(|| Failure::Failed("too few samples".to_owned()))?;
-        let first = part * rows;
-        let here = first..problem.height.min(first + rows);
-        cpu::apply(&problem.filter, picture, here, out, pitch, scratch);
-        out.chunks_exact_mut(pitch).for_each(|row| row[problem.width..].fill(T::default()));
-        Ok(())
-    })
+    parts
+        .zip(scratch)
+        .enumerate()
+        .try_for_each(|(part, (out, scratch))| {
+            let picture = Picture::new(samples, problem.shape());
+            let picture = picture.ok_or_else(|| Failure::Failed("too few samples".to_owned()))?;
+            let first = part * rows;
+            let here = first..problem.height.min(first + rows);
+            cpu::apply(&problem.filter, picture, here, out, pitch, scratch);
+            out.chunks_exact_mut(pitch)
+                .for_each(|row| row[problem.width..].fill(T::default()));
+            Ok(())
+        })
 }
 
 /// The place of the sample nearest to (x + dx − r, y + dy − r).
@@ -160,7 +177,10 @@ fn too_far<T>(problem: &Stencil, most: usize) -> Outcome<T> {
 
 fn definition<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
     // Small pictures are checked at every radius.
-    if problem.radius() > MOST && !matches!(problem.filter, Filter::Gauss(_)) && problem.layout().len > 1 << 16 {
+    if problem.radius() > MOST
+        && !matches!(problem.filter, Filter::Gauss(_))
+        && problem.layout().len > 1 << 16
+    {
         return too_far(problem, MOST);
     }
     let (side, weights) = (2 * problem.radius() + 1, call.inputs[1].slice::<f32>());
@@ -178,7 +198,10 @@ fn definition<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
                 weigh([-1.0, 0.0, 1.0, -2.0, 0.0, 2.0, -1.0, 0.0, 1.0]).abs()
                     + weigh([-1.0, -2.0, -1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 1.0]).abs()
             }
-            _ => square().zip(weights).map(|(sample, weight)| sample * weight).sum(),
+            _ => square()
+                .zip(weights)
+                .map(|(sample, weight)| sample * weight)
+                .sum(),
         };
         out[y * problem.pitch() + x] = T::finished(result, problem);
     }
@@ -204,7 +227,8 @@ fn separable<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
             }
         }
         for x in 0..problem.width {
-            let column = |dx: usize| columns[(x + dx).saturating_sub(problem.radius()).min(problem.width - 1)];
+            let column =
+                |dx: usize| columns[(x + dx).saturating_sub(problem.radius()).min(problem.width - 1)];
             let across = (0..side).map(|dx| column(dx) * weights[dx]);
             let result = across.reduce(fold).unwrap_or_default();
             out[y * problem.pitch() + x] = T::finished(result, problem);
@@ -215,6 +239,9 @@ fn separable<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
 
 /// In f64, so that what was rounded does not stay.
 fn running_sum<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
+    if problem.width == 0 || problem.height == 0 {
+        return Ok(());
+    }
     let side = 2 * problem.radius() + 1;
     let samples = call.inputs[0].slice::<T>();
     let out = call.outputs[0].slice_mut::<T>();
@@ -229,7 +256,8 @@ fn running_sum<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
                 *column += number(x, y, side - 1) - number(x, y - 1, 0);
             }
         }
-        let column = |x: usize, dx: usize| columns[(x + dx).saturating_sub(problem.radius()).min(problem.width - 1)];
+        let column =
+            |x: usize, dx: usize| columns[(x + dx).saturating_sub(problem.radius()).min(problem.width - 1)];
         let mut sum: f64 = (0..side).map(|dx| column(0, dx)).sum();
         for x in 0..problem.width {
             if x > 0 {
@@ -243,6 +271,9 @@ fn running_sum<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
 
 /// In f64, where sums of 2^28 samples of 24 bits are exact.
 fn integral_image<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
+    if problem.width == 0 || problem.height == 0 {
+        return Ok(());
+    }
     let (width, radius) = (problem.width, problem.radius());
     let samples = call.inputs[0].slice::<T>();
     let out = call.outputs[0].slice_mut::<T>();
@@ -266,7 +297,10 @@ fn integral_image<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
     for (x, y) in (0..problem.height).flat_map(|y| (0..width).map(move |x| (x, y))) {
         // Rows and columns of the border count as often as they are repeated.
         let (left, missing_left) = (x.saturating_sub(radius), radius.saturating_sub(x));
-        let (right, missing_right) = ((x + radius + 1).min(width), (x + radius + 1).saturating_sub(width));
+        let (right, missing_right) = (
+            (x + radius + 1).min(width),
+            (x + radius + 1).saturating_sub(width),
+        );
         let (top, missing_top) = (y.saturating_sub(radius), radius.saturating_sub(y));
         let bottom = (y + radius + 1).min(problem.height);
         let missing_bottom = (y + radius + 1).saturating_sub(problem.height);
@@ -288,7 +322,13 @@ fn integral_image<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
 }
 
 /// Windows of a row (a column), one sample after the other.
-fn windows<T: Sample>(row: &[T], radius: usize, fold: fn(T, T) -> T, memory: &mut [Vec<T>; 2], mut put: impl FnMut(usize, T)) {
+fn windows<T: Sample>(
+    row: &[T],
+    radius: usize,
+    fold: fn(T, T) -> T,
+    memory: &mut [Vec<T>; 2],
+    mut put: impl FnMut(usize, T),
+) {
     let side = 2 * radius + 1;
     let nearest = |place: usize| row[place.saturating_sub(radius).min(row.len() - 1)];
     let count = row.len() + 2 * radius;
@@ -329,14 +369,18 @@ fn van_herk<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
     }
     let mut memory = [Vec::new(), Vec::new()];
     for (row, between) in samples.chunks_exact(pitch).zip(between.chunks_exact_mut(pitch)) {
-        windows(&row[..problem.width], radius, fold, &mut memory, |x, value| between[x] = value);
+        windows(&row[..problem.width], radius, fold, &mut memory, |x, value| {
+            between[x] = value
+        });
     }
     let mut column = vec![T::default(); problem.height];
     for x in 0..problem.width {
         for (y, sample) in column.iter_mut().enumerate() {
             *sample = between[y * pitch + x];
         }
-        windows(&column, radius, fold, &mut memory, |y, value| out[y * pitch + x] = value);
+        windows(&column, radius, fold, &mut memory, |y, value| {
+            out[y * pitch + x] = value
+        });
     }
     Ok(())
 }

@@ -75,9 +75,11 @@ impl Stencil {
 
 pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
     let mut variants = vec![
-        Variant::gpu("naive", "every unit loads the squares of its pixels", |p: &Stencil, call| {
-            squares::naive(p, &call)
-        }),
+        Variant::gpu(
+            "naive",
+            "every unit loads the squares of its pixels",
+            |p: &Stencil, call| squares::naive(p, &call),
+        ),
         Variant::gpu(
             "interior and border",
             "the same in two kernels, only one of which looks where the picture ends",
@@ -99,11 +101,14 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
     if subject == Subject::Box {
         let mut drain = variants.into_iter();
         let figures = ["163 ms", "", "116 ms", ""];
-        variants = figures.into_iter().zip(&mut drain).map(|(figure, variant)| match figure {
-            "" => variant,
-            figure => variant.source(figure),
-        })
-        .collect();
+        variants = figures
+            .into_iter()
+            .zip(&mut drain)
+            .map(|(figure, variant)| match figure {
+                "" => variant,
+                figure => variant.source(figure),
+            })
+            .collect();
     }
     let between = |p: &Stencil| {
         let columns = p.row_words() * samples(p.kind).per_word();
@@ -111,9 +116,11 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
     };
     if matches!(subject, Subject::Box | Subject::Gauss | Subject::Extreme) {
         variants.push(
-            Variant::gpu("separable", "columns, then rows, with a picture between", |p: &Stencil, call| {
-                passes::separable(p, &call)
-            })
+            Variant::gpu(
+                "separable",
+                "columns, then rows, with a picture between",
+                |p: &Stencil, call| passes::separable(p, &call),
+            )
             .scratch(between),
         );
     }
@@ -129,16 +136,27 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
     }
     let (filter, samples) = (filter(subject, 1), samples(kind));
     variants.push(
-        Variant::gpu("one pass", "columns and rows at once, in strips", |p: &Stencil, call| {
-            let OnGpu {
-                gpu,
-                inputs,
-                outputs,
-                tuning,
-                ..
-            } = call;
-            Ok(production::apply_with(gpu, tuning, &p.filter, p.size(), &inputs[0], &outputs[0])?)
-        })
+        Variant::gpu(
+            "one pass",
+            "columns and rows at once, in strips",
+            |p: &Stencil, call| {
+                let OnGpu {
+                    gpu,
+                    inputs,
+                    outputs,
+                    tuning,
+                    ..
+                } = call;
+                Ok(production::apply_with(
+                    gpu,
+                    tuning,
+                    &p.filter,
+                    p.size(),
+                    &inputs[0],
+                    &outputs[0],
+                )?)
+            },
+        )
         .tuned(
             production::kernel_name(&filter, samples),
             production::space(&filter),

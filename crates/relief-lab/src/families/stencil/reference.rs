@@ -61,14 +61,20 @@ struct Picture<'a, T> {
 impl<T: Sample> Picture<'_, T> {
     /// The row `dy` − radius below row `y`, as numbers; rows outside are the nearest inside.
     fn row(&self, y: usize, dy: usize) -> impl Iterator<Item = f64> + '_ {
-        let row = (y + dy).saturating_sub(self.problem.radius()).min(self.problem.height - 1);
+        let row = (y + dy)
+            .saturating_sub(self.problem.radius())
+            .min(self.problem.height - 1);
         let start = row * self.problem.pitch();
-        self.samples[start..start + self.problem.width].iter().map(|sample| (*sample).into())
+        self.samples[start..start + self.problem.width]
+            .iter()
+            .map(|sample| (*sample).into())
     }
 
     /// The column `dx` − radius to the right of column `x`.
     fn column(&self, x: usize, dx: usize) -> usize {
-        (x + dx).saturating_sub(self.problem.radius()).min(self.problem.width - 1)
+        (x + dx)
+            .saturating_sub(self.problem.radius())
+            .min(self.problem.width - 1)
     }
 
     fn side(&self) -> usize {
@@ -137,8 +143,8 @@ impl<T: Sample> Picture<'_, T> {
 mod tests {
     use super::*;
     use crate::array::Fill;
-    use crate::family::Problem;
     use crate::families::stencil::{Subject, checks};
+    use crate::family::Problem;
 
     /// The square of pixels around a pixel, by its definition.
     fn square(samples: &[u8], problem: &Stencil, x: usize, y: usize) -> Vec<f64> {
@@ -156,7 +162,13 @@ mod tests {
 
     #[test]
     fn columns_before_rows_are_the_same_as_whole_squares() {
-        for subject in [Subject::Box, Subject::Gauss, Subject::Sobel, Subject::Convolution, Subject::Extreme] {
+        for subject in [
+            Subject::Box,
+            Subject::Gauss,
+            Subject::Sobel,
+            Subject::Convolution,
+            Subject::Extreme,
+        ] {
             let small = |problem: &Stencil| problem.elements() < 6_000 && problem.radius() <= 15;
             for problem in checks(subject, Kind::U8).into_iter().filter(small) {
                 let inputs = problem.inputs(Fill::Random);
@@ -166,7 +178,11 @@ mod tests {
                 for (x, y) in (0..problem.height).flat_map(|y| (0..problem.width).map(move |x| (x, y))) {
                     let square = square(samples, &problem, x, y);
                     let sum = |weights: &[f32]| -> f64 {
-                        square.iter().zip(weights).map(|(sample, weight)| sample * f64::from(*weight)).sum()
+                        square
+                            .iter()
+                            .zip(weights)
+                            .map(|(sample, weight)| sample * f64::from(*weight))
+                            .sum()
                     };
                     let right = match problem.filter {
                         Filter::Erosion(_) => square.iter().copied().fold(255.0, f64::min),

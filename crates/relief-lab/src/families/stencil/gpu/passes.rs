@@ -6,8 +6,8 @@ use relief_kernels::stencil::gpu::Samples;
 
 use super::pixels::{nearest, pixel, word};
 use super::{Combine, samples};
-use crate::family::{OnGpu, Outcome};
 use crate::families::stencil::Stencil;
+use crate::family::{OnGpu, Outcome};
 
 /// Units of a cube, across and down.
 const CUBE: (u32, u32) = (32, 8);
@@ -50,7 +50,11 @@ fn both(problem: &Stencil, call: &OnGpu<'_>, running: bool) -> Outcome {
             down: is_down,
         };
         let grid = CubeCount::Static(units.div_ceil(CUBE.0), rows.div_ceil(CUBE.1), 1);
-        let first = if is_down { &call.scratch[0] } else { &call.outputs[0] };
+        let first = if is_down {
+            &call.scratch[0]
+        } else {
+            &call.outputs[0]
+        };
         call.gpu.launch("stencil ladder pass", &shape, first, || {
             on_client!(call.gpu, client => match shape.samples {
                 Samples::Bytes => pass_on::<u32, _>(client, problem, call, shape, columns, grid.clone()),
@@ -72,7 +76,11 @@ fn pass_on<W: Numeric, R: Runtime>(
     let (picture, weights, out) = (&call.inputs[0], &call.inputs[2], &call.outputs[0]);
     let between = &call.scratch[0];
     let (half, inverse) = problem.rounding();
-    let (width, height, radius) = (problem.width as u32, problem.height as u32, problem.radius() as u32);
+    let (width, height, radius) = (
+        problem.width as u32,
+        problem.height as u32,
+        problem.radius() as u32,
+    );
     // SAFETY: pixels and words are compared with those of the results, what is between has `columns` pixels a row, and the
     // nearest pixels are inside; there are 2 · radius + 1 weights.
     unsafe {
@@ -158,7 +166,13 @@ fn columns_pass<W: Numeric>(
             for d in 0..(2u32 * radius + 1u32) {
                 let row = nearest((first + d) as i32 - radius as i32, height);
                 let sample = pixel::<W>(source, column, row, pitch, samples);
-                value = fold(value, sample, weights[d as usize], d == 0, comptime!(shape.combine));
+                value = fold(
+                    value,
+                    sample,
+                    weights[d as usize],
+                    d == 0,
+                    comptime!(shape.combine),
+                );
             }
             between[(first * columns + x) as usize] = value;
             if comptime!(shape.running) {
@@ -214,12 +228,19 @@ fn rows_pass<W: Numeric>(
                     for d in 0..(2u32 * radius + 1u32) {
                         let column = nearest((x + d) as i32 - radius as i32, width);
                         let sample = between[(y * columns + column) as usize];
-                        value = fold(value, sample, weights[d as usize], d == 0, comptime!(shape.combine));
+                        value = fold(
+                            value,
+                            sample,
+                            weights[d as usize],
+                            d == 0,
+                            comptime!(shape.combine),
+                        );
                     }
                 } else {
                     let enters = nearest((x + radius) as i32, width);
                     let leaves = nearest(x as i32 - radius as i32 - 1i32, width);
-                    value += between[(y * columns + enters) as usize] - between[(y * columns + leaves) as usize];
+                    value +=
+                        between[(y * columns + enters) as usize] - between[(y * columns + leaves) as usize];
                 }
                 let mut result = value;
                 if comptime!(matches!(shape.combine, Combine::Weighted)) {

@@ -5,7 +5,13 @@ use relief_kernels::stencil::gpu::Samples;
 
 /// Pixel (x, y), which lies inside.
 #[cube]
-pub(super) fn pixel<W: Numeric>(source: &Array<W>, x: u32, y: u32, pitch: u32, #[comptime] samples: Samples) -> f32 {
+pub(super) fn pixel<W: Numeric>(
+    source: &Array<W>,
+    x: u32,
+    y: u32,
+    pitch: u32,
+    #[comptime] samples: Samples,
+) -> f32 {
     match samples {
         Samples::Floats => f32::cast_from(source[(y * pitch + x) as usize]),
         Samples::Bytes => {

@@ -6,8 +6,8 @@ use relief_kernels::stencil::gpu::Samples;
 
 use super::pixels::{nearest, pixel, word};
 use super::{Combine, near_enough, samples};
-use crate::family::{Failure, OnGpu, Outcome};
 use crate::families::stencil::Stencil;
+use crate::family::{Failure, OnGpu, Outcome};
 
 /// Units of a cube, across and down.
 const CUBE: (u32, u32) = (32, 8);
@@ -69,7 +69,11 @@ pub(super) fn apart(problem: &Stencil, call: &OnGpu<'_>) -> Outcome {
     if problem.is_empty() {
         return Ok(());
     }
-    let (words, rows, radius) = (problem.row_words(), problem.height as u32, problem.radius() as u32);
+    let (words, rows, radius) = (
+        problem.row_words(),
+        problem.height as u32,
+        problem.radius() as u32,
+    );
     let per_word = samples(problem.kind).per_word();
     let left = radius.div_ceil(per_word);
     // The words whose last pixel has all that it looks at.
@@ -83,7 +87,13 @@ pub(super) fn apart(problem: &Stencil, call: &OnGpu<'_>) -> Outcome {
     if right <= left || rows <= 2 * radius {
         return launch(problem, call, Place::Anywhere, area(0, 0, words, rows), true);
     }
-    launch(problem, call, Place::Inside, area(left, radius, right, rows - radius), true)?;
+    launch(
+        problem,
+        call,
+        Place::Inside,
+        area(left, radius, right, rows - radius),
+        true,
+    )?;
     for border in [
         area(0, 0, words, radius),
         area(0, rows - radius, words, rows),
@@ -105,7 +115,11 @@ fn launch(problem: &Stencil, call: &OnGpu<'_>, place: Place, area: Area, in_part
     };
     let grid = CubeCount::Static(area.words.div_ceil(CUBE.0), area.rows.div_ceil(CUBE.1), 1);
     // A part need not hold the first word of the result, so each leaves a sign that it ran.
-    let sign = if in_parts { &call.scratch[0] } else { &call.outputs[0] };
+    let sign = if in_parts {
+        &call.scratch[0]
+    } else {
+        &call.outputs[0]
+    };
     call.gpu.launch("stencil ladder squares", &(shape, in_parts), sign, || {
         on_client!(call.gpu, client => match shape.samples {
             Samples::Bytes => squares_on::<u32, _>(client, problem, call, shape, area, in_parts, grid.clone()),
@@ -125,7 +139,11 @@ fn squares_on<W: Numeric, R: Runtime>(
     grid: CubeCount,
 ) {
     let (picture, weights, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-    let sign = if in_parts { &call.scratch[0] } else { &call.inputs[2] };
+    let sign = if in_parts {
+        &call.scratch[0]
+    } else {
+        &call.inputs[2]
+    };
     let (half, inverse) = problem.rounding();
     // SAFETY: words and rows are compared with those of the area, which is inside of the result; pixels are inside of the
     // picture, by the choice of the area or because the nearest is taken; there are as many weights as pixels of a square. The
@@ -185,7 +203,20 @@ fn squares<W: Numeric>(
     if w < words {
         if y < rows {
             let result = word_of::<W>(
-                source, weights, &tile, left + w, top + y, 0u32, 0u32, width, height, pitch, radius, half, inverse, shape,
+                source,
+                weights,
+                &tile,
+                left + w,
+                top + y,
+                0u32,
+                0u32,
+                width,
+                height,
+                pitch,
+                radius,
+                half,
+                inverse,
+                shape,
             );
             out[((top + y) * pitch + left + w) as usize] = result;
         }
@@ -218,7 +249,20 @@ fn word_of<W: Numeric>(
         let x = w * per_word + b;
         let mut value = f32::new(0.0);
         if x < width {
-            value = value_of::<W>(source, weights, tile, x, y, x0 + b, y0, width, height, pitch, radius, shape);
+            value = value_of::<W>(
+                source,
+                weights,
+                tile,
+                x,
+                y,
+                x0 + b,
+                y0,
+                width,
+                height,
+                pitch,
+                radius,
+                shape,
+            );
             if comptime!(matches!(shape.combine, Combine::Weighted)) {
                 value = (value + half) * inverse;
                 if comptime!(matches!(shape.samples, Samples::Bytes)) {
@@ -251,7 +295,13 @@ fn around<W: Numeric>(
 ) -> f32 {
     match shape.place {
         Place::Tile(t) => tile[((y0 + dy) * comptime!(t.width) + x0 + dx) as usize],
-        Place::Inside => pixel::<W>(source, x + dx - radius, y + dy - radius, pitch, comptime!(shape.samples)),
+        Place::Inside => pixel::<W>(
+            source,
+            x + dx - radius,
+            y + dy - radius,
+            pitch,
+            comptime!(shape.samples),
+        ),
         Place::Anywhere => {
             let column = nearest((x + dx) as i32 - radius as i32, width);
             let row = nearest((y + dy) as i32 - radius as i32, height);
@@ -281,7 +331,9 @@ fn value_of<W: Numeric>(
     let mut down = f32::new(0.0);
     for dy in 0..side {
         for dx in 0..side {
-            let p = around::<W>(source, tile, x, y, x0, y0, dx, dy, width, height, pitch, radius, shape);
+            let p = around::<W>(
+                source, tile, x, y, x0, y0, dx, dy, width, height, pitch, radius, shape,
+            );
             match comptime!(shape.combine) {
                 Combine::Weighted => {
                     value += p * weights[(dy * side + dx) as usize];
@@ -353,7 +405,9 @@ pub(super) fn tiled(problem: &Stencil, call: &OnGpu<'_>, from_padded: bool) -> O
     };
     if 4 * tile.width * tile.height > call.gpu.report().shared_memory {
         let kib = tile.width * tile.height / 256;
-        return Err(Failure::Unsupported(format!("a tile of {kib} KiB of shared memory")));
+        return Err(Failure::Unsupported(format!(
+            "a tile of {kib} KiB of shared memory"
+        )));
     }
     let shape = Shape {
         samples,
@@ -363,12 +417,13 @@ pub(super) fn tiled(problem: &Stencil, call: &OnGpu<'_>, from_padded: bool) -> O
     if from_padded {
         let padded = padded(problem);
         let grid = CubeCount::Static(padded.pitch.div_ceil(CUBE.0), padded.rows.div_ceil(CUBE.1), 1);
-        call.gpu.launch("stencil ladder pad", &samples, &call.scratch[0], || {
-            on_client!(call.gpu, client => match samples {
-                Samples::Bytes => pad_on::<u32, _>(client, problem, call, grid.clone()),
-                Samples::Floats => pad_on::<f32, _>(client, problem, call, grid.clone()),
-            });
-        })?;
+        call.gpu
+            .launch("stencil ladder pad", &samples, &call.scratch[0], || {
+                on_client!(call.gpu, client => match samples {
+                    Samples::Bytes => pad_on::<u32, _>(client, problem, call, grid.clone()),
+                    Samples::Floats => pad_on::<f32, _>(client, problem, call, grid.clone()),
+                });
+            })?;
     }
     let grid = CubeCount::Static(
         problem.row_words().div_ceil(CUBE.0),
@@ -384,7 +439,12 @@ pub(super) fn tiled(problem: &Stencil, call: &OnGpu<'_>, from_padded: bool) -> O
     Ok(())
 }
 
-fn pad_on<W: Numeric, R: Runtime>(client: &ComputeClient<R>, problem: &Stencil, call: &OnGpu<'_>, grid: CubeCount) {
+fn pad_on<W: Numeric, R: Runtime>(
+    client: &ComputeClient<R>,
+    problem: &Stencil,
+    call: &OnGpu<'_>,
+    grid: CubeCount,
+) {
     let (picture, copy) = (&call.inputs[0], &call.scratch[0]);
     let padded = padded(problem);
     // SAFETY: words and rows are compared with those of the copy, which are as many as it has; the nearest pixels are inside.
@@ -446,7 +506,11 @@ fn tiles_on<W: Numeric, R: Runtime>(
     grid: CubeCount,
 ) {
     let (weights, out) = (&call.inputs[1], &call.outputs[0]);
-    let source = if from_padded { &call.scratch[0] } else { &call.inputs[0] };
+    let source = if from_padded {
+        &call.scratch[0]
+    } else {
+        &call.inputs[0]
+    };
     let padded = padded(problem);
     let (half, inverse) = problem.rounding();
     // SAFETY: words and rows are compared with those of the result; the nearest pixels are inside, and so is everything that
@@ -499,9 +563,18 @@ fn tiles<W: Numeric>(
         while column < across {
             let value = if comptime!(from_padded) {
                 let skip = comptime!(radius.div_ceil(per_word) * per_word - radius);
-                pixel::<W>(source, left * per_word + column + skip, top + row, padded_pitch, samples)
+                pixel::<W>(
+                    source,
+                    left * per_word + column + skip,
+                    top + row,
+                    padded_pitch,
+                    samples,
+                )
             } else {
-                let x = nearest((left * per_word + column) as i32 - comptime!(radius as i32), width);
+                let x = nearest(
+                    (left * per_word + column) as i32 - comptime!(radius as i32),
+                    width,
+                );
                 let y = nearest((top + row) as i32 - comptime!(radius as i32), height);
                 pixel::<W>(source, x, y, pitch, samples)
             };
