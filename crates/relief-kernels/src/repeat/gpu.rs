@@ -27,6 +27,16 @@ pub const DEFAULT: Tuning = Tuning {
     vector: 4,
 };
 
+/// What the kernel for samples of so many bits is called in policy files.
+#[must_use]
+pub const fn name(bits: u32) -> &'static str {
+    match bits {
+        8 => "repeat 8",
+        16 => "repeat 16",
+        _ => "repeat 32",
+    }
+}
+
 /// A cell on a device: `height` rows of `width` samples, packed in words, the first of them in the lowest bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell<'a> {
@@ -65,7 +75,7 @@ pub fn expand(
     origin: (u64, u64),
     to: Raster<'_>,
 ) -> Result<(), DeviceError> {
-    let tuning = policy::tuning(gpu.report(), "repeat", &SPACE, DEFAULT);
+    let tuning = policy::tuning(gpu.report(), name(bits), &SPACE, DEFAULT);
     expand_with(gpu, tuning, bits, cell, origin, to)
 }
 

@@ -21,7 +21,7 @@ const HIGH: u32 = 8;
 const PART: usize = 32 << 20;
 const IN_FLIGHT: usize = 3;
 
-pub(super) fn variants() -> Vec<Variant<Stitch>> {
+pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
     let simple = |name, idea, way| {
         Variant::gpu(name, idea, move |p: &Stitch, call: OnGpu<'_>| {
             launch(p, call.gpu, way, &call.inputs[0], &call.outputs[0])
@@ -69,7 +69,11 @@ pub(super) fn variants() -> Vec<Variant<Stitch>> {
             move |p: &Stitch, call| fused(p, &call, &cells),
         ),
         Variant::gpu("copies", "a unit stores one vector down many copies", copies)
-            .tuned("repeat", production::SPACE, production::DEFAULT)
+            .tuned(
+                production::name(8 * kind.bytes() as u32),
+                production::SPACE,
+                production::DEFAULT,
+            )
             .production(),
     ]
 }

@@ -39,41 +39,53 @@ pub fn family() -> Family {
         source: "i9-9900K, one thread; RTX 2070; 100 × 100 f32 over 10 240²",
         ladders: vec![
             Box::new(ladder(
+                Kind::F32,
                 "stitch/f32",
                 "out(x, y) = pattern(x mod side, y mod side), f32",
-                || checks(Kind::F32),
-                |scale| cases(Kind::F32, scale),
-                || huge(Kind::F32),
+                Sizes {
+                    checks: || checks(Kind::F32),
+                    cases: |scale| cases(Kind::F32, scale),
+                    huge: || huge(Kind::F32),
+                },
             )),
             Box::new(ladder(
+                Kind::U8,
                 "stitch/u8",
                 "out(x, y) = pattern(x mod side, y mod side), 8 bits",
-                || checks(Kind::U8),
-                |scale| cases(Kind::U8, scale),
-                || huge(Kind::U8),
+                Sizes {
+                    checks: || checks(Kind::U8),
+                    cases: |scale| cases(Kind::U8, scale),
+                    huge: || huge(Kind::U8),
+                },
             )),
         ],
     }
 }
 
-fn ladder(
-    name: &'static str,
-    about: &'static str,
+/// The problems of one kind of samples.
+struct Sizes {
     checks: fn() -> Vec<Stitch>,
     cases: fn(Scale) -> Vec<Stitch>,
     huge: fn() -> Vec<Stitch>,
+}
+
+fn ladder(
+    #[allow(unused_variables)] kind: Kind,
+    name: &'static str,
+    about: &'static str,
+    sizes: Sizes,
 ) -> Ladder<Stitch> {
     #[allow(unused_mut)]
     let mut variants = cpu::variants();
     #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
+    variants.extend(gpu::variants(kind));
     Ladder {
         name,
         about,
         axis: Some("side of the pattern"),
-        checks,
-        cases,
-        huge,
+        checks: sizes.checks,
+        cases: sizes.cases,
+        huge: sizes.huge,
         variants,
     }
 }

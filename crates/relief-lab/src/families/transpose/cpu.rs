@@ -83,9 +83,9 @@ fn variant(
 }
 
 fn run<T: Element>(problem: &Transpose, call: OnCpu<'_>, turn: &impl Turn, threads: bool) -> Outcome {
-    let pitch = problem.to_pitch();
+    let pitch = problem.pitch_out();
     let from = call.inputs[0].slice::<T>();
-    let from = Matrix::new(from, problem.width, problem.height, problem.from_pitch());
+    let from = Matrix::new(from, problem.width, problem.height, problem.pitch_in());
     let to = call.outputs[0].slice_mut::<T>();
     if to.is_empty() {
         return Ok(());

@@ -64,11 +64,7 @@ pub(super) fn variants(name: &'static str) -> Vec<Variant<Transpose>> {
             "blocks by way of shared memory, place y of column x at y xor x; tiles row by row",
             move |p: &Transpose, call| tuned(p, &call, Order::Rows),
         )
-        .tuned(
-            "transpose ladder by rows",
-            production::space(bits),
-            production::default(bits),
-        ),
+        .tuned(by_rows(bits), production::space(bits), production::default(bits)),
         Variant::gpu(
             "vectors in bands",
             "tiles in bands of 16 rows",
@@ -83,6 +79,15 @@ pub(super) fn variants(name: &'static str) -> Vec<Variant<Transpose>> {
     ]
 }
 
+/// What the kernel that takes tiles row by row is called in policy files, which production never asks for.
+const fn by_rows(bits: u32) -> &'static str {
+    match bits {
+        8 => "transpose 8 by rows",
+        16 => "transpose 16 by rows",
+        _ => "transpose 32 by rows",
+    }
+}
+
 fn bits(problem: &Transpose) -> u32 {
     8 * problem.kind.bytes() as u32
 }
@@ -90,7 +95,7 @@ fn bits(problem: &Transpose) -> u32 {
 /// Words from one row to the next of both sides.
 fn pitches(problem: &Transpose) -> (u32, u32) {
     let words = |elements: usize| (elements * problem.kind.bytes() / 4) as u32;
-    (words(problem.from_pitch()), words(problem.to_pitch()))
+    (words(problem.pitch_in()), words(problem.pitch_out()))
 }
 
 fn tuned(problem: &Transpose, call: &OnGpu<'_>, order: Order) -> Outcome {
@@ -334,19 +339,15 @@ fn blocks<N: Size>(
     #[unroll]
     for row in 0..side {
         block[row as usize] = Vector::new(0u32);
-        if y * side + row < height {
-            if x * side < width {
-                block[row as usize] = from[((y * side + row) * from_pitch + x) as usize];
-            }
+        if y * side + row < height && x * side < width {
+            block[row as usize] = from[((y * side + row) * from_pitch + x) as usize];
         }
     }
     #[unroll]
     for row in 0..side {
-        if x * side + row < width {
-            if y * side < height {
-                let turned = column::<N>(&block, row, bits);
-                to[((x * side + row) * to_pitch + y) as usize] = turned;
-            }
+        if x * side + row < width && y * side < height {
+            let turned = column::<N>(&block, row, bits);
+            to[((x * side + row) * to_pitch + y) as usize] = turned;
         }
     }
 }

@@ -159,16 +159,16 @@ impl Transpose {
         width.next_multiple_of(16 / self.kind.bytes())
     }
 
-    fn from_pitch(&self) -> usize {
+    fn pitch_in(&self) -> usize {
         self.pitch(self.width)
     }
 
-    fn to_pitch(&self) -> usize {
+    fn pitch_out(&self) -> usize {
         self.pitch(self.height)
     }
 
     fn turn<T: Element>(&self, from: &[T], to: &mut [T]) {
-        let (from_pitch, to_pitch) = (self.from_pitch(), self.to_pitch());
+        let (from_pitch, to_pitch) = (self.pitch_in(), self.pitch_out());
         for y in 0..self.height {
             for x in 0..self.width {
                 to[x * to_pitch + y] = from[y * from_pitch + x];
@@ -190,7 +190,7 @@ impl Problem for Transpose {
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         let layout = Layout {
             kind: self.kind,
-            len: self.from_pitch() * self.height,
+            len: self.pitch_in() * self.height,
         };
         vec![Array::filled(layout, fill, 1)]
     }
@@ -198,7 +198,7 @@ impl Problem for Transpose {
     fn outputs(&self) -> Vec<Layout> {
         vec![Layout {
             kind: self.kind,
-            len: self.to_pitch() * self.width,
+            len: self.pitch_out() * self.width,
         }]
     }
 
