@@ -46,8 +46,9 @@ pub(super) fn column(word: i32, width: u32, #[comptime] samples: Samples) -> Col
 }
 
 /// The words of rows `first`, `first` + 1, … in a column, to `words[at]`, …; rows outside are the nearest inside.
+// One condition is the compiler's, the other the device's.
 #[cube]
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, clippy::collapsible_if)]
 pub(super) fn load_rows<W: Numeric>(
     source: &Array<W>,
     words: &mut Array<W>,
@@ -117,7 +118,9 @@ pub(super) fn store_run<W: Numeric, N: Size>(
 }
 
 /// A word of a row without the samples past `width`.
+// On a device both sides of `&&` are computed.
 #[cube]
+#[allow(clippy::collapsible_if)]
 pub(super) fn within<W: Numeric>(word: W, place: u32, width: u32, #[comptime] samples: Samples) -> W {
     let mut inside = word;
     let first = place * comptime!(samples.per_word());
