@@ -53,7 +53,7 @@ pub(super) fn variants() -> Vec<Variant<Distance>> {
         .scratch(squares),
         Variant::cpu(
             "threads exact",
-            "the same, columns and rows dealt to the threads",
+            "the same, rows dealt to the threads after one went along the columns",
             |p: &Distance, call| exact::transform(p, call, true),
         )
         .scratch(squares),

@@ -293,8 +293,13 @@ fn checks(kinds: &[(u32, Mask)]) -> Vec<Distance> {
     let mut checks = Vec::new();
     for (k, (width, height)) in rasters.into_iter().enumerate() {
         let all = kinds.iter().chain(&alone);
-        // Where all is white or nothing is, large ones take long.
-        for (radius, mask) in all.filter(|(_, mask)| k < 6 || !matches!(mask, Mask::Full | Mask::Empty)) {
+        // Where all is white or nothing is, large ones take long, and lines where they are high.
+        let short = |mask: &Mask| match mask {
+            Mask::Full | Mask::Empty => k < 6,
+            Mask::Lines => k < 7,
+            Mask::OneIn(_) => true,
+        };
+        for (radius, mask) in all.filter(|(_, mask)| short(mask)) {
             checks.push(Distance {
                 width,
                 height,

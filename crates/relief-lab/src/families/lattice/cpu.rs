@@ -44,7 +44,7 @@ pub(super) fn floats() -> Vec<Variant<Mean<f32>>> {
         Variant::cpu(
             "threads cell",
             "one cell, folded; repeated in a part for each thread",
-            move |p: &Mean<f32>, call| cell(p, call, 2 * rayon::current_num_threads()),
+            move |p: &Mean<f32>, call| cell(p, call, parts(p)),
         )
         .scratch(scratch)
         .production(),
@@ -107,7 +107,7 @@ pub(super) fn bytes() -> Vec<Variant<Mean<u8>>> {
         Variant::cpu(
             "threads cell",
             "one cell, folded; repeated in a part for each thread",
-            move |p: &Mean<u8>, call| cell(p, call, 2 * rayon::current_num_threads()),
+            move |p: &Mean<u8>, call| cell(p, call, parts(p)),
         )
         .scratch(scratch)
         .production(),
@@ -240,6 +240,18 @@ fn fold(copies: &Copies, pattern: &[f32], cell: &mut [f32], counts: &mut [u32]) 
     }
     for (sum, n) in cell.iter_mut().zip(counts) {
         *sum = f32::mean(*sum, *n);
+    }
+}
+
+/// Parts for all threads. Of a raster that production would store past the caches, each is large enough that it does.
+fn parts<T: Blended>(problem: &Mean<T>) -> usize {
+    const LARGE: usize = 4 << 20;
+    let bytes = problem.copies.width * problem.copies.height * size_of::<T>();
+    let parts = 2 * rayon::current_num_threads();
+    if bytes < LARGE {
+        parts
+    } else {
+        parts.min(bytes / LARGE)
     }
 }
 
