@@ -153,7 +153,7 @@ impl<'s> Windows<'s> {
             &mut from[..count],
         );
         width *= 2;
-        while 2 * width <= window {
+        while 2 * width <= window && window / width != 3 {
             if window & width != 0 {
                 add_wide_into(self.isa, &from[summed..][..columns], self.total);
                 summed += width;
@@ -168,7 +168,13 @@ impl<'s> Windows<'s> {
             std::mem::swap(from, to);
             width *= 2;
         }
-        means_of_wide(self.isa, &from[summed..], self.total, self.rest, divisor, out);
+        let (total, rest) = (&*self.total, &*self.rest);
+        if window / width == 3 {
+            let part = |k: usize| &from[summed + k * width..][..columns];
+            means_of_wide_parts(self.isa, part(0), part(1), part(2), total, rest, divisor, out);
+        } else {
+            means_of_wide(self.isa, &from[summed..], total, rest, divisor, out);
+        }
     }
 }
 
@@ -242,6 +248,17 @@ versions! {
         let inverse = 1.0 / divisor as f32;
         for (((a, b), rest), out) in a.iter().zip(b).zip(rest).zip(out) {
             *out = mean(a + b + u32::from(*rest), divisor, inverse);
+        }
+    }
+}
+
+versions! {
+    fn means_of_wide_parts(
+        a: &[u32], b: &[u32], c: &[u32], total: &[u32], rest: &[u16], divisor: u32, out: &mut [u8],
+    ) {
+        let inverse = 1.0 / divisor as f32;
+        for (((((a, b), c), total), rest), out) in a.iter().zip(b).zip(c).zip(total).zip(rest).zip(out) {
+            *out = mean(a + b + c + total + u32::from(*rest), divisor, inverse);
         }
     }
 }

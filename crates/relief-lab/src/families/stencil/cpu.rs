@@ -6,7 +6,7 @@ use relief_kernels::stencil::{Filter, mean};
 
 use super::{Stencil, Subject};
 use crate::array::{Element, Kind, Layout};
-use crate::family::{Failure, OnCpu, Outcome, Variant};
+use crate::family::{Failure, OnCpu, Outcome, Problem, Variant};
 
 /// A sample, as f32: sums of squares of 8-bit samples are exact there.
 trait Sample: Element + Pixel + PartialOrd + Default {
@@ -164,26 +164,18 @@ fn nearest(problem: &Stencil, (x, y): (usize, usize), (dx, dy): (usize, usize)) 
     row * problem.pitch() + (x + dx).saturating_sub(radius).min(problem.width - 1)
 }
 
-/// The greatest radius for which a square is looked at pixel by pixel.
-const MOST: usize = 5;
-
-fn too_far<T>(problem: &Stencil, most: usize) -> Outcome<T> {
-    let side = 2 * problem.radius() + 1;
-    Err(Failure::Unsupported(format!(
-        "{} loads for a pixel take too long: at most those of radius {most}",
-        side * side
-    )))
-}
+/// The most samples that are looked at one by one.
+const MOST: u64 = 1 << 28;
 
 fn definition<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
-    // Small pictures are checked at every radius.
-    if problem.radius() > MOST
-        && !matches!(problem.filter, Filter::Gauss(_))
-        && problem.layout().len > 1 << 16
-    {
-        return too_far(problem, MOST);
-    }
     let (side, weights) = (2 * problem.radius() + 1, call.inputs[1].slice::<f32>());
+    if problem.elements() * (side * side) as u64 > MOST {
+        let loads = format!(
+            "{} loads for a pixel take too long for so many pixels",
+            side * side
+        );
+        return Err(Failure::Unsupported(loads));
+    }
     let samples = call.inputs[0].slice::<T>();
     let out = call.outputs[0].slice_mut::<T>();
     out.fill(T::default());

@@ -130,10 +130,8 @@ fn fold(value: f32, sample: f32, weight: f32, first: bool, #[comptime] combine: 
     if comptime!(matches!(combine, Combine::Greatest)) {
         folded = max(value, sample);
     }
-    if comptime!(!matches!(combine, Combine::Weighted)) {
-        if first {
-            folded = sample;
-        }
+    if first && comptime!(!matches!(combine, Combine::Weighted)) {
+        folded = sample;
     }
     folded
 }
@@ -159,30 +157,28 @@ fn columns_pass<W: Numeric>(
         first = ABSOLUTE_POS_Y * RUN;
         count = u32::new(comptime!(RUN as i64));
     }
-    if x < columns {
-        if first < height {
-            let column = nearest(x as i32, width);
-            let mut value = f32::new(0.0);
-            for d in 0..(2u32 * radius + 1u32) {
-                let row = nearest((first + d) as i32 - radius as i32, height);
-                let sample = pixel::<W>(source, column, row, pitch, samples);
-                value = fold(
-                    value,
-                    sample,
-                    weights[d as usize],
-                    d == 0,
-                    comptime!(shape.combine),
-                );
-            }
-            between[(first * columns + x) as usize] = value;
-            if comptime!(shape.running) {
-                for y in (first + 1u32)..min(first + count, height) {
-                    let enters = nearest((y + radius) as i32, height);
-                    let leaves = nearest(y as i32 - radius as i32 - 1i32, height);
-                    value += pixel::<W>(source, column, enters, pitch, samples)
-                        - pixel::<W>(source, column, leaves, pitch, samples);
-                    between[(y * columns + x) as usize] = value;
-                }
+    if x < columns && first < height {
+        let column = nearest(x as i32, width);
+        let mut value = f32::new(0.0);
+        for d in 0..(2u32 * radius + 1u32) {
+            let row = nearest((first + d) as i32 - radius as i32, height);
+            let sample = pixel::<W>(source, column, row, pitch, samples);
+            value = fold(
+                value,
+                sample,
+                weights[d as usize],
+                d == 0,
+                comptime!(shape.combine),
+            );
+        }
+        between[(first * columns + x) as usize] = value;
+        if comptime!(shape.running) {
+            for y in (first + 1u32)..min(first + count, height) {
+                let enters = nearest((y + radius) as i32, height);
+                let leaves = nearest(y as i32 - radius as i32 - 1i32, height);
+                value += pixel::<W>(source, column, enters, pitch, samples)
+                    - pixel::<W>(source, column, leaves, pitch, samples);
+                between[(y * columns + x) as usize] = value;
             }
         }
     }

@@ -195,31 +195,27 @@ fn squares<W: Numeric>(
 ) {
     let tile = SharedMemory::<f32>::new(1usize);
     let (w, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
-    if comptime!(in_parts) {
-        if w + y == 0 {
-            sign[0usize] = 1u32;
-        }
+    if w + y == 0 && comptime!(in_parts) {
+        sign[0usize] = 1u32;
     }
-    if w < words {
-        if y < rows {
-            let result = word_of::<W>(
-                source,
-                weights,
-                &tile,
-                left + w,
-                top + y,
-                0u32,
-                0u32,
-                width,
-                height,
-                pitch,
-                radius,
-                half,
-                inverse,
-                shape,
-            );
-            out[((top + y) * pitch + left + w) as usize] = result;
-        }
+    if w < words && y < rows {
+        let result = word_of::<W>(
+            source,
+            weights,
+            &tile,
+            left + w,
+            top + y,
+            0u32,
+            0u32,
+            width,
+            height,
+            pitch,
+            radius,
+            half,
+            inverse,
+            shape,
+        );
+        out[((top + y) * pitch + left + w) as usize] = result;
     }
 }
 
@@ -483,17 +479,15 @@ fn pad<W: Numeric>(
 ) {
     let per_word = comptime!(samples.per_word());
     let (w, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
-    if w < words {
-        if y < rows {
-            let row = nearest(y as i32 - radius as i32, height);
-            let mut values = Array::<f32>::new(comptime!(per_word as usize));
-            #[unroll]
-            for b in 0..per_word {
-                let column = nearest((w * per_word + b) as i32 - (left * per_word) as i32, width);
-                values[comptime!(b as usize)] = pixel::<W>(source, column, row, pitch, samples);
-            }
-            copy[(y * words + w) as usize] = word::<W>(&values, samples);
+    if w < words && y < rows {
+        let row = nearest(y as i32 - radius as i32, height);
+        let mut values = Array::<f32>::new(comptime!(per_word as usize));
+        #[unroll]
+        for b in 0..per_word {
+            let column = nearest((w * per_word + b) as i32 - (left * per_word) as i32, width);
+            values[comptime!(b as usize)] = pixel::<W>(source, column, row, pitch, samples);
         }
+        copy[(y * words + w) as usize] = word::<W>(&values, samples);
     }
 }
 
@@ -588,26 +582,24 @@ fn tiles<W: Numeric>(
     for k in 0..comptime!(TILE_ROWS / CUBE.1) {
         let y = UNIT_POS_Y + comptime!(k * CUBE.1);
         let w = left + UNIT_POS_X;
-        if w < pitch {
-            if top + y < height {
-                let result = word_of::<W>(
-                    source,
-                    weights,
-                    &tile,
-                    w,
-                    top + y,
-                    UNIT_POS_X * per_word,
-                    y,
-                    width,
-                    height,
-                    pitch,
-                    u32::new(comptime!(radius as i64)),
-                    half,
-                    inverse,
-                    shape,
-                );
-                out[((top + y) * pitch + w) as usize] = result;
-            }
+        if w < pitch && top + y < height {
+            let result = word_of::<W>(
+                source,
+                weights,
+                &tile,
+                w,
+                top + y,
+                UNIT_POS_X * per_word,
+                y,
+                width,
+                height,
+                pitch,
+                u32::new(comptime!(radius as i64)),
+                half,
+                inverse,
+                shape,
+            );
+            out[((top + y) * pitch + w) as usize] = result;
         }
     }
 }
