@@ -275,38 +275,26 @@ fn ladder(reach: Reach) -> Ladder<Distance> {
     }
 }
 
-/// These on rasters of every kind: empty, one row, smaller than the radius, several tiles and bands; and masks without
-/// a white pixel or of lines alone.
+/// These on rasters of several tiles and bands, and with them masks without a white pixel and of lines; the first of
+/// them also where there is nothing to compute, one row, and less than the radius.
 fn checks(kinds: &[(u32, Mask)]) -> Vec<Distance> {
-    let rasters = [
-        (0, 0),
-        (0, 5),
-        (16, 0),
-        (16, 1),
-        (32, 3),
-        (48, 70),
-        (320, 67),
-        (160, 203),
-    ];
+    let of = |(width, height), (radius, mask)| Distance {
+        width,
+        height,
+        radius,
+        mask,
+    };
+    let first = kinds[0];
     let (radius, _) = kinds[kinds.len() - 1];
+    let mut checks = [(0, 0), (0, 5), (16, 0), (16, 1)]
+        .map(|raster| of(raster, first))
+        .to_vec();
     let alone = [(radius, Mask::Empty), (radius, Mask::Lines)];
-    let mut checks = Vec::new();
-    for (k, (width, height)) in rasters.into_iter().enumerate() {
-        let all = kinds.iter().chain(&alone);
-        // Where all is white or nothing is, large ones take long, and lines where they are high.
-        let short = |mask: &Mask| match mask {
-            Mask::Full | Mask::Empty => k < 6,
-            Mask::Lines => k < 7,
-            Mask::OneIn(_) => true,
-        };
-        for (radius, mask) in all.filter(|(_, mask)| short(mask)) {
-            checks.push(Distance {
-                width,
-                height,
-                radius: *radius,
-                mask: *mask,
-            });
-        }
+    checks.extend(kinds.iter().chain(&alone).map(|kind| of((48, 70), *kind)));
+    // Where all is white or nothing is, larger ones take long.
+    let apart = kinds.iter().filter(|(_, mask)| *mask != Mask::Full);
+    for raster in [(320, 67), (160, 203)] {
+        checks.extend(apart.clone().map(|kind| of(raster, *kind)));
     }
     checks
 }

@@ -2,7 +2,7 @@
 //!
 //! `lattice/mean-f32`, `lattice/mean-u8`: out(x, y) is the mean of the samples other than 0 of all copies that cover
 //! (x, y), 0 where there is none; the mean of bytes is rounded, (2·sum + n) / (2·n). `lattice/stores` is the question that
-//! the source left open, whether an atomic operation is faster than a store: see [`stores`].
+//! the source left open, whether an atomic operation is faster than a store: see its file.
 //!
 //! Least work: the raster is written once; the pattern is read once and stays in the caches. The raster has the period of
 //! the lattice, so that a cell of |det(u, v)| samples holds all of it, and the mean itself is as good as free.
