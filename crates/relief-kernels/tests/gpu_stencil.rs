@@ -1,6 +1,6 @@
 //! Stencils on a device against those on the CPU, which are tested against their definitions.
 #![cfg(feature = "gpu")]
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod support;
 
