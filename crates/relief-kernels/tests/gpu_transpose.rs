@@ -6,7 +6,7 @@ mod support;
 
 use relief_kernels::device::Gpu;
 use relief_kernels::policy::Tuning;
-use relief_kernels::transpose::gpu::{Matrix, ORDER, Order, default, space, transpose, transpose_with};
+use relief_kernels::transpose::gpu::{Matrix, Route, default, space, transpose, transpose_with};
 
 use support::{Random, device};
 
@@ -55,13 +55,13 @@ impl Case {
         Some(rows.fold(0, |word, (i, y)| word | self.sample(x, y) << (i * self.bits)))
     }
 
-    fn is_right(&self, gpu: &Gpu, tuning: Tuning, order: Order) {
+    fn is_right(&self, gpu: &Gpu, tuning: Tuning, route: Route) {
         let from = gpu.upload(&self.words).unwrap();
         let words = (self.pitches.1 * self.size.0) as usize;
         let to = gpu.upload(&vec![UNTOUCHED; words + 64]).unwrap();
         let matrix = |buffer, pitch| Matrix { buffer, pitch };
         let (from, matrix_to) = (matrix(&from, self.pitches.0), matrix(&to, self.pitches.1));
-        transpose_with(gpu, tuning, order, self.bits, self.size, from, matrix_to).unwrap();
+        transpose_with(gpu, tuning, route, self.bits, self.size, from, matrix_to).unwrap();
         let bytes = gpu.read(&to, words + 64).wait().unwrap();
         let found = bytes
             .chunks_exact(4)
@@ -72,7 +72,7 @@ impl Case {
             assert_eq!(
                 found,
                 expected.unwrap_or(UNTOUCHED),
-                "word {k} of row {x}, {:?} samples of {} bits, {tuning}, {order:?}",
+                "word {k} of row {x}, {:?} samples of {} bits, {tuning}, {route:?}",
                 self.size,
                 self.bits
             );
@@ -92,8 +92,11 @@ fn matrices_of_all_shapes_are_transposed_and_nothing_else_is_written() {
             ((128, 128), (0, 0)),
             ((130, 257), (0, 0)),
             ((512, 33), (5, 1)),
+            ((150, 1_200), (0, 0)),
         ] {
-            Case::new(bits, size, gap).is_right(&gpu, default(bits), ORDER);
+            let case = Case::new(bits, size, gap);
+            case.is_right(&gpu, default(bits), Route::Shared);
+            case.is_right(&gpu, default(bits), Route::Registers);
         }
     }
 }
@@ -111,28 +114,12 @@ fn every_layout_that_the_device_takes_computes_the_same() {
                 buffer: &from,
                 pitch: 0,
             };
-            if transpose_with(&gpu, tuning, ORDER, bits, (0, 0), nothing, nothing).is_ok() {
-                case.is_right(&gpu, tuning, ORDER);
+            if transpose_with(&gpu, tuning, Route::Shared, bits, (0, 0), nothing, nothing).is_ok() {
+                case.is_right(&gpu, tuning, Route::Shared);
                 ran += 1;
             }
         }
         assert!(ran >= 3, "{ran} layouts for {bits} bits");
-    }
-}
-
-#[test]
-fn tiles_are_taken_once_each_in_every_order() {
-    let Some(gpu) = device() else { return };
-    // Tiles of 64 × 64: 3 × 19 of them, so that the last band is cut.
-    let case = Case::new(32, (150, 1_200), (0, 0));
-    for order in [
-        Order::Rows,
-        Order::Bands(1),
-        Order::Bands(5),
-        Order::Bands(16),
-        Order::Bands(1_000),
-    ] {
-        case.is_right(&gpu, default(32), order);
     }
 }
 
@@ -154,7 +141,7 @@ fn what_does_not_fit_is_refused() {
     is_refused(8, (64, 64), 16, 12);
     is_refused(12, (4, 4), 4, 4);
     is_refused(32, (u32::MAX, u32::MAX), u32::MAX - 3, u32::MAX - 3);
-    let zero = transpose_with(&gpu, default(8), Order::Bands(0), 8, (4, 4), matrix(4), matrix(4));
-    assert!(zero.is_err());
+    let foreign = transpose_with(&gpu, default(32), Route::Shared, 8, (4, 4), matrix(4), matrix(4));
+    assert!(foreign.is_err());
     transpose(&gpu, 8, (64, 64), matrix(16), matrix(16)).unwrap();
 }

@@ -2,9 +2,9 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::on_client;
-use relief_kernels::transpose::gpu::block::column;
-use relief_kernels::transpose::gpu::{self as production, Matrix, ORDER, Order};
+use relief_kernels::device::{Buffer, on_client};
+use relief_kernels::policy::Tuning;
+use relief_kernels::transpose::gpu::{self, Matrix, Route};
 
 use super::Transpose;
 use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};
@@ -54,38 +54,19 @@ pub(super) fn variants(name: &'static str) -> Vec<Variant<Transpose>> {
             "place x of row y lies at (x + y) mod 32",
             Way::Tiled(Place::Swizzled),
         ),
-        of(
+        Variant::gpu(
             "blocks",
             "blocks of vectors turned in registers, no shared memory",
-            Way::Blocks,
+            move |p: &Transpose, call| vectors(p, &call, gpu::default(bits), Route::Registers),
         ),
         Variant::gpu(
             "vectors",
-            "blocks by way of shared memory, place y of column x at y xor x; tiles row by row",
-            move |p: &Transpose, call| tuned(p, &call, Order::Rows),
+            "blocks by way of shared memory, place y of column x at y xor x",
+            |p: &Transpose, call| vectors(p, &call, call.tuning, Route::Shared),
         )
-        .tuned(by_rows(bits), production::space(bits), production::default(bits)),
-        Variant::gpu(
-            "vectors in bands",
-            "tiles in bands of 16 rows",
-            |p: &Transpose, call| tuned(p, &call, ORDER),
-        )
-        .tuned(
-            production::name(bits),
-            production::space(bits),
-            production::default(bits),
-        )
-        .production(),
+        .tuned(gpu::name(bits), gpu::space(bits), gpu::default(bits)),
+        Variant::gpu("production", "the one of both that suits the size", production).production(),
     ]
-}
-
-/// What the kernel that takes tiles row by row is called in policy files, which production never asks for.
-const fn by_rows(bits: u32) -> &'static str {
-    match bits {
-        8 => "transpose 8 by rows",
-        16 => "transpose 16 by rows",
-        _ => "transpose 32 by rows",
-    }
 }
 
 fn bits(problem: &Transpose) -> u32 {
@@ -98,7 +79,8 @@ fn pitches(problem: &Transpose) -> (u32, u32) {
     (words(problem.pitch_in()), words(problem.pitch_out()))
 }
 
-fn tuned(problem: &Transpose, call: &OnGpu<'_>, order: Order) -> Outcome {
+/// The width and height, the matrix and its transpose.
+fn operands<'a>(problem: &Transpose, call: &'a OnGpu<'_>) -> ((u32, u32), Matrix<'a>, Matrix<'a>) {
     let (from_pitch, to_pitch) = pitches(problem);
     let from = Matrix {
         buffer: &call.inputs[0],
@@ -108,9 +90,18 @@ fn tuned(problem: &Transpose, call: &OnGpu<'_>, order: Order) -> Outcome {
         buffer: &call.outputs[0],
         pitch: to_pitch,
     };
-    let size = (problem.width as u32, problem.height as u32);
-    let bits = bits(problem);
-    production::transpose_with(call.gpu, call.tuning, order, bits, size, from, to)?;
+    ((problem.width as u32, problem.height as u32), from, to)
+}
+
+fn vectors(problem: &Transpose, call: &OnGpu<'_>, tuning: Tuning, route: Route) -> Outcome {
+    let (size, from, to) = operands(problem, call);
+    gpu::transpose_with(call.gpu, tuning, route, bits(problem), size, from, to)?;
+    Ok(())
+}
+
+fn production(problem: &Transpose, call: OnGpu<'_>) -> Outcome {
+    let (size, from, to) = operands(problem, &call);
+    gpu::transpose(call.gpu, bits(problem), size, from, to)?;
     Ok(())
 }
 
@@ -126,7 +117,6 @@ enum Place {
 enum Way {
     Naive,
     Tiled(Place),
-    Blocks,
 }
 
 fn simple(problem: &Transpose, call: &OnGpu<'_>, way: Way) -> Outcome {
@@ -144,8 +134,6 @@ fn simple(problem: &Transpose, call: &OnGpu<'_>, way: Way) -> Outcome {
     let (across, down) = match way {
         Way::Naive => (width.div_ceil(TILE), to_pitch.div_ceil(ROWS)),
         Way::Tiled(_) => (width.div_ceil(side), height.div_ceil(side)),
-        // 8 × 32 blocks of 16 bytes.
-        Way::Blocks => (width.div_ceil(8 * 128 / bits), height.div_ceil(32 * 128 / bits)),
     };
     if across.max(down) > 65_535 {
         return Err(Failure::Unsupported(format!("{across} × {down} cubes")));
@@ -184,16 +172,14 @@ impl Launch {
         // places in shared memory are below what is allocated: a tile of 32 words in 32 · 32 / bits rows, padded by a
         // word for each 32 / bits of them.
         unsafe {
-            let array = |buffer: &relief_kernels::device::Buffer, width: usize| {
-                ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width)
-            };
+            let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
             match self.way {
                 Way::Naive => naive::launch_unchecked::<R>(
                     client,
                     grid,
                     CubeDim::new_2d(TILE, ROWS),
-                    array(from, 1),
-                    array(to, 1),
+                    array(from),
+                    array(to),
                     width,
                     height,
                     from_pitch,
@@ -204,27 +190,14 @@ impl Launch {
                     client,
                     grid,
                     CubeDim::new_2d(TILE, ROWS),
-                    array(from, 1),
-                    array(to, 1),
+                    array(from),
+                    array(to),
                     width,
                     height,
                     from_pitch,
                     to_pitch,
                     self.bits,
                     place,
-                ),
-                Way::Blocks => blocks::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_1d(256),
-                    4,
-                    array(from, 4),
-                    array(to, 4),
-                    width,
-                    height,
-                    from_pitch / 4,
-                    to_pitch / 4,
-                    self.bits,
                 ),
             }
         }
@@ -318,36 +291,5 @@ fn place_of(x: u32, y: u32, #[comptime] per: u32, #[comptime] place: Place) -> u
         Place::Plain => y * comptime!(TILE) + x,
         Place::Padded => y * comptime!(TILE) + y / per + x,
         Place::Swizzled => y * comptime!(TILE) + (x + y / per) % comptime!(TILE),
-    }
-}
-
-#[cube(launch_unchecked)]
-fn blocks<N: Size>(
-    from: &Array<Vector<u32, N>>,
-    to: &mut Array<Vector<u32, N>>,
-    width: u32,
-    height: u32,
-    from_pitch: u32,
-    to_pitch: u32,
-    #[comptime] bits: u32,
-) {
-    let side = comptime!(128 / bits);
-    // Eight blocks across, so that a plane of 32 stores runs of four vectors.
-    let x = CUBE_POS_X * 8u32 + UNIT_POS % 8u32;
-    let y = CUBE_POS_Y * 32u32 + UNIT_POS / 8u32;
-    let mut block = Array::<Vector<u32, N>>::new(comptime!(side as usize));
-    #[unroll]
-    for row in 0..side {
-        block[row as usize] = Vector::new(0u32);
-        if y * side + row < height && x * side < width {
-            block[row as usize] = from[((y * side + row) * from_pitch + x) as usize];
-        }
-    }
-    #[unroll]
-    for row in 0..side {
-        if x * side + row < width && y * side < height {
-            let turned = column::<N>(&block, row, bits);
-            to[((x * side + row) * to_pitch + y) as usize] = turned;
-        }
     }
 }

@@ -13,8 +13,8 @@
 //! - `blocks`: blocks of 16 × 16 bytes (8 × 8, 4 × 4 elements) turned in registers, without shared memory; stores of a
 //!   plane are runs of 64 bytes.
 //! - `vectors`: the same blocks by way of shared memory, so that loads and stores are runs of 128 bytes and more; place y of
-//!   column x lies at y xor x. Tiles row by row.
-//! - `vectors in bands`: tiles in bands of 16 rows; production, with its layout tuned.
+//!   column x lies at y xor x. Its layout is tuned.
+//! - `production`: the one of both that suits the size.
 //!
 //! On the CPU:
 //! - `naive`: rows are read in order, and stores lie a row apart.
