@@ -907,7 +907,7 @@ fn a_manifest_is_taken_up_from_any_folder() {
 #[test]
 fn a_job_slower_than_its_machine_is_warned_of_and_its_slow_node_is_named() {
     let bench = Bench::new();
-    // Every line reads a wide halo for the distance, which so takes the time.
+    // Every line reads a wide halo for the distance, which so takes the time, with the mask that it reads.
     let design = "relief version=1\ncanvas width=3000 height=300 pixel=\"10um\"\ncompose {\n    (base)fill value=3\n    (max)distance radius=400 {\n        (mask)threshold level=255 {\n            (source)noise seed=2\n        }\n        profile \"d\" beyond=0\n    }\n}\n";
     fs::write(bench.path("design.kdl"), design).unwrap();
     let machine = bench.receive("tcp://127.0.0.1:0", &["--rate", "2GB"]);
@@ -925,8 +925,9 @@ fn a_job_slower_than_its_machine_is_warned_of_and_its_slow_node_is_named() {
     let warning = line("the machine takes 20.0 GB/s and will run dry").to_owned();
     let underrun = line("lines were not made in time").to_owned();
     for line in [&warning, &underrun] {
+        // The distance or what it reads of its mask: which of them depends on the processor.
         assert!(
-            line.contains("in line 5 takes") || line.contains("in line 7 takes"),
+            (5..=7).any(|node| line.contains(&format!("in line {node} takes"))),
             "{line}"
         );
     }
