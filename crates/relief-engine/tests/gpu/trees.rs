@@ -122,7 +122,7 @@ fn trees_of_more_pictures_than_a_kernel_can_name_are_divided() {
         )
     };
     let picture = |i: usize| format!("image \"p{}\"", i % 4);
-    let flat: String = (0..300).map(|i| layer(i, &picture(i))).collect();
+    let flat: String = (0..140).map(|i| layer(i, &picture(i))).collect();
     both(83, 31, &format!("compose {{ {flat} }}"));
     let mapped = |i: usize| {
         let role = roles[i % 6];
@@ -132,7 +132,7 @@ fn trees_of_more_pictures_than_a_kernel_can_name_are_divided() {
             i % 50
         )
     };
-    let folds: String = (0..20)
+    let folds: String = (0..10)
         .map(|i| {
             let inner: String = (0..15).map(|j| mapped(i * 15 + j)).collect();
             format!("({})compose {{ {inner} }}\n", roles[i % 6])
