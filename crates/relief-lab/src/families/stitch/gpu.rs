@@ -308,7 +308,7 @@ fn launch_on<R: Runtime>(
                 );
             }
             Way::Shared { .. } => {
-                shared::launch_unchecked::<R>(
+                whole_pattern::launch_unchecked::<R>(
                     client,
                     grid,
                     dim,
@@ -387,8 +387,9 @@ fn modulo(
     }
 }
 
+/// By way of a copy of the whole pattern for each cube. (`shared` is a word of WGSL.)
 #[cube(launch_unchecked)]
-fn shared(
+fn whole_pattern(
     pattern: &Array<u32>,
     out: &mut Array<u32>,
     side: u32,
