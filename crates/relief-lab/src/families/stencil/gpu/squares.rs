@@ -524,12 +524,14 @@ fn tiles_on<W: Numeric, R: Runtime>(
             inverse,
             padded.pitch,
             problem.radius() as u32,
+            problem.radius() as u32,
             shape,
             from_padded,
         );
     }
 }
 
+/// `reach` is the radius once more: loops of a length that compilers know are unrolled, for minutes.
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments)]
 fn tiles<W: Numeric>(
@@ -542,6 +544,7 @@ fn tiles<W: Numeric>(
     half: f32,
     inverse: f32,
     padded_pitch: u32,
+    reach: u32,
     #[comptime] radius: u32,
     #[comptime] shape: Shape,
     #[comptime] from_padded: bool,
@@ -594,7 +597,7 @@ fn tiles<W: Numeric>(
                 width,
                 height,
                 pitch,
-                u32::new(comptime!(radius as i64)),
+                reach,
                 half,
                 inverse,
                 shape,
