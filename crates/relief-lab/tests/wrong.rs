@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[cfg(feature = "gpu")]
+mod support;
+
 use relief_lab::array::{Array, Fill, Layout};
 use relief_lab::family::{Failure, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
 use relief_lab::sampling::Sampling;
@@ -54,6 +57,10 @@ fn with(call: OnCpu<'_>, spoil: impl Fn(&mut [Array])) -> Outcome {
 }
 
 fn rows(variants: Vec<Variant<Increment>>) -> Vec<Row> {
+    rows_on(&Machine::cpu(1).unwrap(), variants)
+}
+
+fn rows_on(machine: &Machine, variants: Vec<Variant<Increment>>) -> Vec<Row> {
     let ladder = Ladder {
         name: "increment",
         about: "out(i) = in(i) + 1",
@@ -63,7 +70,6 @@ fn rows(variants: Vec<Variant<Increment>>) -> Vec<Row> {
         huge: Vec::new,
         variants,
     };
-    let machine = Machine::cpu(1).unwrap();
     let plan = Plan {
         scale: Scale {
             class: machine.class(),
@@ -75,7 +81,7 @@ fn rows(variants: Vec<Variant<Increment>>) -> Vec<Row> {
         huge: false,
         working_set: 1 << 16,
     };
-    measure(&machine, &ladder, &plan, &Ceilings::default(), &mut ())
+    measure(machine, &ladder, &plan, &Ceilings::default(), &mut ())
 }
 
 /// What is said of a variant, which must not have been timed.
@@ -173,4 +179,55 @@ fn a_variant_that_panics_or_cannot_run_says_so_and_the_others_go_on() {
     assert!(matches!(&rows[0].verdict, Verdict::Failed(reason) if reason.contains("index out of bounds")));
     assert_eq!(rows[1].verdict, Verdict::Unsupported("no such unit".to_owned()));
     assert_eq!(rows[2].verdict, Verdict::Right);
+}
+
+/// A kernel that no device compiles.
+#[cfg(feature = "gpu")]
+mod oversized {
+    use cubecl::prelude::*;
+    use relief_kernels::device::{Buffer, on_client};
+    use relief_lab::family::{OnGpu, Outcome};
+
+    #[cube(launch_unchecked)]
+    fn kernel(out: &mut Array<u32>) {
+        let mut shared = SharedMemory::<u32>::new(1_048_576usize);
+        shared[UNIT_POS as usize] = UNIT_POS;
+        sync_cube();
+        out[0] = shared[0];
+    }
+
+    #[allow(unsafe_code)]
+    fn launch<R: Runtime>(client: &ComputeClient<R>, out: &Buffer) {
+        // SAFETY: writes the first word; it is not compiled anyway.
+        unsafe {
+            kernel::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(1, 1, 1),
+                CubeDim::new_1d(1),
+                ArrayArg::from_raw_parts(out.handle(), out.words()),
+            );
+        }
+    }
+
+    pub(super) fn run(call: &OnGpu<'_>) -> Outcome {
+        let (gpu, out) = (call.gpu, &call.outputs[0]);
+        Ok(gpu.launch(
+            "oversized",
+            &0,
+            out,
+            || on_client!(gpu, client => launch(client, out)),
+        )?)
+    }
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn a_kernel_that_does_not_compile_has_failed() {
+    let Some(gpu) = support::device() else { return };
+    let variant = Variant::gpu("oversized", "", |_: &Increment, call| oversized::run(&call));
+    let rows = rows_on(&Machine::Gpu(gpu), vec![variant]);
+    assert!(
+        matches!(&rows[0].verdict, Verdict::Failed(reason) if reason.contains("could not compile")),
+        "{rows:?}"
+    );
 }
