@@ -22,6 +22,13 @@ pub const DEFAULT: Tuning = Tuning {
     vector: 4,
 };
 
+/// The layout of [`fill`]: stores wait for nothing, so that cubes of one store are gone before the next ones have begun.
+pub const FILL: Tuning = Tuning {
+    units: 256,
+    items: 8,
+    vector: 4,
+};
+
 /// Copies the first `words` words of a buffer; what follows, up to a multiple of 4 words, may be copied too.
 ///
 /// # Errors
@@ -66,7 +73,20 @@ pub fn copy_with(
 /// # Errors
 /// Where the device fails, and where the buffer does not hold `words` rounded up to a multiple of 4.
 pub fn fill(gpu: &Gpu, to: &Buffer, words: usize, value: u32) -> Result<(), DeviceError> {
-    let tuning = DEFAULT;
+    fill_with(gpu, FILL, to, words, value)
+}
+
+/// [`fill`] with another layout.
+///
+/// # Errors
+/// As [`fill`], and where the layout is not of [`SPACE`].
+pub fn fill_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    to: &Buffer,
+    words: usize,
+    value: u32,
+) -> Result<(), DeviceError> {
     let count = vectors(gpu, tuning, words, &[to])?;
     if count == 0 {
         return Ok(());

@@ -2,8 +2,9 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::copy::gpu::{copy, fill};
+use relief_kernels::copy::gpu::{copy, fill, fill_with};
 use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, cubes, on_client};
+use relief_kernels::policy::Tuning;
 
 use super::best;
 use crate::family::{Operation, Outcome};
@@ -15,12 +16,13 @@ pub(super) fn measure(gpu: &Gpu, sampling: &Sampling, sizes: &[u64], working_set
     let mut ceilings = Ceilings::default();
     for bytes in sizes {
         // A size that the device does not hold is left out.
-        let Ok(memory) = Memory::new(gpu, *bytes, working_set) else {
-            continue;
-        };
-        ceilings.copy.extend(memory.point(sampling, *bytes, Way::Copy)?);
-        ceilings.read.extend(memory.point(sampling, *bytes, Way::Read)?);
-        ceilings.write.extend(memory.point(sampling, *bytes, Way::Fill)?);
+        if let Ok(memory) = Memory::new(gpu, *bytes / 2, working_set) {
+            ceilings.copy.extend(memory.point(sampling, *bytes, Way::Copy)?);
+        }
+        if let Ok(memory) = Memory::new(gpu, *bytes, working_set) {
+            ceilings.read.extend(memory.point(sampling, *bytes, Way::Read)?);
+            ceilings.write.extend(memory.point(sampling, *bytes, Way::Fill)?);
+        }
     }
     let output = gpu.buffer(1 << 10)?;
     let rounds = if gpu.report().software { 16 } else { 2_048 };
@@ -45,49 +47,62 @@ enum Way {
     Fill,
 }
 
-/// Pairs of buffers that calls use in turn.
+/// Layouts that a ceiling of stores tries: few stores a unit start sooner, many need fewer cubes.
+const FILLS: [Tuning; 4] = [
+    fill_layout(128, 1),
+    fill_layout(256, 4),
+    fill_layout(256, 8),
+    fill_layout(1_024, 8),
+];
+
+const fn fill_layout(units: u32, items: u32) -> Tuning {
+    Tuning {
+        units,
+        items,
+        vector: 4,
+    }
+}
+
+/// Buffers that calls use in turn.
 struct Memory<'a> {
     gpu: &'a Gpu,
-    pairs: Vec<(Buffer, Buffer)>,
+    buffers: Vec<Buffer>,
+    words: usize,
 }
 
 impl<'a> Memory<'a> {
-    /// Buffers of half of `bytes` each.
+    /// Buffers of `bytes` each, two at least.
     fn new(gpu: &'a Gpu, bytes: u64, working_set: u64) -> Result<Self, DeviceError> {
-        let words = (bytes / 8) as usize;
-        let pair = || Ok((gpu.buffer(words)?, gpu.buffer(words)?));
-        let mut pairs = vec![pair()?];
-        while pairs.len() < 64 && (pairs.len() as u64 + 1) * bytes <= working_set {
-            let Ok(another) = pair() else { break };
-            pairs.push(another);
+        let words = (bytes / 4) as usize;
+        let mut buffers = vec![gpu.buffer(words)?, gpu.buffer(words)?];
+        while buffers.len() < 128 && (buffers.len() as u64 + 2) * bytes <= working_set {
+            let (Ok(one), Ok(other)) = (gpu.buffer(words), gpu.buffer(words)) else {
+                break;
+            };
+            buffers.extend([one, other]);
         }
-        for (from, to) in &pairs {
-            fill(gpu, from, from.words(), 1)?;
-            fill(gpu, to, to.words(), 2)?;
+        for buffer in &buffers {
+            fill(gpu, buffer, words, 1)?;
         }
         gpu.sync()?;
-        Ok(Self { gpu, pairs })
+        Ok(Self { gpu, buffers, words })
     }
 
+    /// The rate at `bytes` a call: two buffers of a copy, one of a read or a write.
     fn point(&self, sampling: &Sampling, bytes: u64, way: Way) -> Outcome<Option<Point>> {
         let mut turn = 0;
-        let call = |_| {
-            turn = (turn + 1) % self.pairs.len();
-            let (from, to) = &self.pairs[turn];
+        let call = |layout: usize| {
+            turn = (turn + 2) % self.buffers.len();
+            let (from, to) = (&self.buffers[turn], &self.buffers[turn + 1]);
             match way {
-                Way::Copy => copy(self.gpu, from, to, to.words())?,
-                Way::Fill => {
-                    fill(self.gpu, to, to.words(), 5)?;
-                    fill(self.gpu, from, from.words(), 6)?;
-                }
-                Way::Read => {
-                    read(self.gpu, from, to)?;
-                    read(self.gpu, to, from)?;
-                }
+                Way::Copy => copy(self.gpu, from, to, self.words)?,
+                Way::Fill => fill_with(self.gpu, FILLS[layout], to, self.words, 5)?,
+                Way::Read => read(self.gpu, from, to)?,
             }
             Ok(())
         };
-        let rate = best(1, sampling, call, || Ok(self.gpu.sync()?));
+        let ways = if matches!(way, Way::Fill) { FILLS.len() } else { 1 };
+        let rate = best(ways, sampling, call, || Ok(self.gpu.sync()?));
         Ok(rate.map(|rate| Point {
             bytes,
             rate: rate * bytes as f64,
