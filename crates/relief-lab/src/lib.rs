@@ -18,8 +18,10 @@ mod measure;
 mod quantity;
 mod record;
 pub mod report;
+pub mod rivals;
 pub mod sampling;
 pub mod selection;
+pub mod standing;
 pub mod statistics;
 pub mod tune;
 
@@ -27,7 +29,7 @@ pub use machine::Machine;
 pub use relief_kernels::policy;
 
 pub use measure::{Plan, Trial, Watch, measure, steps};
-pub use record::{Bound, Ceilings, Conditions, Header, Point, Record, Row, Transfer, Verdict};
+pub use record::{Bound, Ceilings, Conditions, Header, Point, Record, Rival, Row, Transfer, Verdict};
 
 /// What the lab cannot do.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +51,18 @@ pub enum Error {
     /// A record that cannot be read or written.
     #[error("not a record of the lab: {0}")]
     Record(String),
+    /// A record of rivals that cannot be read.
+    #[error("{file}, line {line}: expected {expected}; found {found}")]
+    Rivals {
+        /// Which file.
+        file: String,
+        /// Which line of it.
+        line: usize,
+        /// What should be there.
+        expected: String,
+        /// What is.
+        found: String,
+    },
     /// Only the CPU is there in this build.
     #[error("{0} cannot be measured: this program was built without devices")]
     NoDevices(relief_kernels::device::DeviceId),

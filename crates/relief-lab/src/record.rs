@@ -1,5 +1,6 @@
-//! What a run leaves: a header, the ceilings, and a row for each variant and case. Written as lines of JSON, one
-//! object each, so that records can be joined and searched with the usual tools.
+//! What a run leaves: a header, the ceilings, a row for each variant and case, other programs on the same cases, and how
+//! production stands. Written as lines of JSON, one object each, so that records can be joined and searched with
+//! the usual tools.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::family::Operation;
+use crate::standing::{Standing, standings};
 use crate::statistics::Summary;
 
 /// One run of the lab on one machine.
@@ -18,6 +20,10 @@ pub struct Record {
     pub ceilings: Ceilings,
     /// What was measured, in the order of the ladders.
     pub rows: Vec<Row>,
+    /// Other programs on the same cases.
+    pub rivals: Vec<Rival>,
+    /// What is to be said of other programs: what was left out, and why.
+    pub notes: Vec<String>,
 }
 
 /// Where and when a run was.
@@ -205,6 +211,29 @@ pub struct Bound {
     pub seconds: f64,
 }
 
+/// Another program on one case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rival {
+    /// Of which ladder.
+    pub ladder: String,
+    /// Of which problem.
+    pub case: String,
+    /// What was called.
+    pub name: String,
+    /// The program, with its version.
+    pub program: String,
+    /// What it ran on.
+    pub device: String,
+    /// When, in UTC.
+    pub date: String,
+    /// What its result was compared with.
+    pub right: Option<String>,
+    /// Why it has no time.
+    pub reason: Option<String>,
+    /// Seconds of a call.
+    pub summary: Option<Summary>,
+}
+
 /// A line of a record.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -212,6 +241,10 @@ enum Line {
     Header(Header),
     Ceilings(Ceilings),
     Row(Box<Row>),
+    Rival(Rival),
+    Note(String),
+    /// For other readers; ours computes it from the rows.
+    Standing(Standing),
 }
 
 impl Record {
@@ -226,7 +259,11 @@ impl Record {
         ];
         let rows = self.rows.iter().map(|row| Line::Row(Box::new(row.clone())));
         let mut text = String::new();
-        for line in head.into_iter().chain(rows) {
+        let rivals = self.rivals.iter().cloned().map(Line::Rival);
+        let notes = self.notes.iter().cloned().map(Line::Note);
+        let standings = standings(self).into_iter().map(Line::Standing);
+        let tail = rivals.chain(notes).chain(standings);
+        for line in head.into_iter().chain(rows).chain(tail) {
             text.push_str(&serde_json::to_string(&line).map_err(|e| Error::Record(e.to_string()))?);
             text.push('\n');
         }
@@ -251,9 +288,14 @@ impl Record {
                     header,
                     ceilings: Ceilings::default(),
                     rows: Vec::new(),
+                    rivals: Vec::new(),
+                    notes: Vec::new(),
                 }),
                 (Line::Ceilings(ceilings), Some(record)) => record.ceilings = ceilings,
                 (Line::Row(row), Some(record)) => record.rows.push(*row),
+                (Line::Rival(rival), Some(record)) => record.rivals.push(rival),
+                (Line::Note(note), Some(record)) => record.notes.push(note),
+                (Line::Standing(_), Some(_)) => {}
                 (_, None) => return Err(refuse("a record begins with a header")),
             }
         }

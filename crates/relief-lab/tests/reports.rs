@@ -83,6 +83,8 @@ fn record() -> Record {
             }],
         },
         rows,
+        rivals: Vec::new(),
+        notes: Vec::new(),
     }
 }
 
@@ -93,7 +95,8 @@ fn a_record_comes_back_from_its_lines() {
         let value: serde_json::Value = serde_json::from_str(line).unwrap();
         assert_eq!(value.as_object().unwrap().len(), 1, "{line}");
     }
-    assert_eq!(text.lines().count(), 2 + record().rows.len());
+    // And the header, the ceilings, and where production stands.
+    assert_eq!(text.lines().count(), 3 + record().rows.len());
     let twice = format!("{text}\n{text}");
     assert_eq!(Record::from_json(&twice).unwrap(), [record(), record()]);
 }

@@ -1,56 +1,78 @@
 //! A record as CSV (RFC 4180): a line for each row, times in seconds.
 
-use crate::record::Record;
+use super::sections;
+use crate::record::{Header, Record, Row};
 
-/// The rows of some records, under a line of names; the device and the date in every line, so that files can be joined.
+/// The rows of some records, under a line of names; the device and the date in every line, so that files can be joined;
+/// other programs have no device, and the name of what they ran on.
 #[must_use]
 pub fn csv(records: &[Record]) -> String {
     let names = "date,revision,device,name,ladder,case,place,variant,production,tuning,verdict,reason,elements,read,\
-                 written,operation,operations,median,p10,p90,samples,batch,working_set,bound,bound_seconds,reached,source";
+                 written,operation,operations,median,p10,p90,samples,batch,working_set,bound,bound_seconds,reached,source,program,times_production";
     let mut text = format!("{names}\r\n");
-    for (header, row) in records
-        .iter()
-        .flat_map(|record| record.rows.iter().map(|row| (&record.header, row)))
-    {
-        let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:e}"));
-        let summary = row.summary;
-        let cells = [
-            header.date.clone(),
-            header.revision.clone(),
-            header.device.clone(),
-            header.name.clone(),
-            row.ladder.clone(),
-            row.case.clone(),
-            row.place.map_or(String::new(), |place| place.to_string()),
-            row.variant.clone(),
-            row.production.to_string(),
-            row.tuning.clone().unwrap_or_default(),
-            row.verdict.word().to_lowercase(),
-            row.verdict.reason().unwrap_or_default().to_owned(),
-            row.elements.to_string(),
-            row.read.to_string(),
-            row.written.to_string(),
-            row.operations
-                .map_or(String::new(), |(which, _)| which.name().to_owned()),
-            row.operations
-                .map_or(String::new(), |(_, count)| count.to_string()),
-            number(summary.map(|summary| summary.median)),
-            number(summary.map(|summary| summary.p10)),
-            number(summary.map(|summary| summary.p90)),
-            row.samples.len().to_string(),
-            row.batch.to_string(),
-            row.working_set.to_string(),
-            row.bound
-                .as_ref()
-                .map_or(String::new(), |bound| bound.ceiling.clone()),
-            number(row.bound.as_ref().map(|bound| bound.seconds)),
-            number(row.reached()),
-            row.source.clone().unwrap_or_default(),
-        ];
-        text.push_str(&cells.map(|cell| quoted(&cell)).join(","));
-        text.push_str("\r\n");
+    for record in records {
+        for row in &record.rows {
+            line(&mut text, &record.header, row, "relief", None);
+        }
+        for case in sections(record).into_iter().flat_map(|section| section.cases) {
+            for other in &case.rivals {
+                let header = Header {
+                    date: other.rival.date.clone(),
+                    name: other.rival.device.clone(),
+                    ..Header::default()
+                };
+                let row = Row {
+                    variant: other.rival.name.clone(),
+                    ..other.row.clone()
+                };
+                line(&mut text, &header, &row, &other.rival.program, other.ratio);
+            }
+        }
     }
     text
+}
+
+/// One row; `program` is whose, `ratio` how many times as fast our production is.
+fn line(text: &mut String, header: &Header, row: &Row, program: &str, ratio: Option<f64>) {
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:e}"));
+    let summary = row.summary;
+    let cells = [
+        header.date.clone(),
+        header.revision.clone(),
+        header.device.clone(),
+        header.name.clone(),
+        row.ladder.clone(),
+        row.case.clone(),
+        row.place.map_or(String::new(), |place| place.to_string()),
+        row.variant.clone(),
+        row.production.to_string(),
+        row.tuning.clone().unwrap_or_default(),
+        row.verdict.word().to_lowercase(),
+        row.verdict.reason().unwrap_or_default().to_owned(),
+        row.elements.to_string(),
+        row.read.to_string(),
+        row.written.to_string(),
+        row.operations
+            .map_or(String::new(), |(which, _)| which.name().to_owned()),
+        row.operations
+            .map_or(String::new(), |(_, count)| count.to_string()),
+        number(summary.map(|summary| summary.median)),
+        number(summary.map(|summary| summary.p10)),
+        number(summary.map(|summary| summary.p90)),
+        row.samples.len().to_string(),
+        row.batch.to_string(),
+        row.working_set.to_string(),
+        row.bound
+            .as_ref()
+            .map_or(String::new(), |bound| bound.ceiling.clone()),
+        number(row.bound.as_ref().map(|bound| bound.seconds)),
+        number(row.reached()),
+        row.source.clone().unwrap_or_default(),
+        program.to_owned(),
+        number(ratio),
+    ];
+    text.push_str(&cells.map(|cell| quoted(&cell)).join(","));
+    text.push_str("\r\n");
 }
 
 fn quoted(cell: &str) -> String {

@@ -1,23 +1,55 @@
-//! What a record looks like: a table for terminals, CSV for spreadsheets, a page for browsers.
+//! What a record looks like: a table for terminals, CSV for spreadsheets, a page for browsers. Other programs stand below our
+//! variants, marked as such.
 
 mod csv;
 mod page;
 mod plot;
+mod summary;
 mod svg;
 mod table;
 
 pub use csv::csv;
 pub use page::page;
+pub use summary::summary;
 pub use table::{ceilings, header, table};
 
-use crate::record::{Record, Row};
+use crate::record::{Record, Rival, Row};
+use crate::standing::{Standing, standing};
 
-/// The rows of one ladder, case by case, each in the order of its variants.
+/// The rows of one ladder, case by case.
 struct Section<'a> {
     ladder: &'a str,
     axis: Option<&'a str>,
-    cases: Vec<(&'a str, Vec<&'a Row>)>,
+    cases: Vec<Case<'a>>,
 }
+
+/// One case: our variants in their order, other programs, and where production stands.
+struct Case<'a> {
+    name: &'a str,
+    rows: Vec<&'a Row>,
+    rivals: Vec<Other<'a>>,
+    standing: Option<Standing>,
+}
+
+/// Another program on a case.
+struct Other<'a> {
+    rival: &'a Rival,
+    /// Its time as if it were a variant of ours, for rates and ceilings.
+    row: Row,
+    /// How many times as fast production is.
+    ratio: Option<f64>,
+}
+
+impl Other<'_> {
+    /// The program and the day it ran.
+    fn origin(&self) -> String {
+        let day = self.rival.date.split('T').next().unwrap_or_default();
+        format!("{}, {day}", self.rival.program)
+    }
+}
+
+/// What marks another program's row.
+const MARK: &str = "†";
 
 fn sections(record: &Record) -> Vec<Section<'_>> {
     let mut sections: Vec<Section<'_>> = Vec::new();
@@ -33,11 +65,49 @@ fn sections(record: &Record) -> Vec<Section<'_>> {
             continue;
         };
         match section.cases.last_mut() {
-            Some((case, rows)) if *case == row.case => rows.push(row),
-            _ => section.cases.push((&row.case, vec![row])),
+            Some(case) if case.name == row.case => case.rows.push(row),
+            _ => section.cases.push(Case {
+                name: &row.case,
+                rows: vec![row],
+                rivals: others(record, row),
+                standing: standing(record, &row.ladder, &row.case),
+            }),
         }
     }
     sections
+}
+
+/// The programs that ran the case of a row.
+fn others<'a>(record: &'a Record, row: &Row) -> Vec<Other<'a>> {
+    let standing = standing(record, &row.ladder, &row.case);
+    let of_case = record
+        .rivals
+        .iter()
+        .filter(|rival| rival.ladder == row.ladder && rival.case == row.case);
+    let other = |rival: &'a Rival| {
+        let against = standing.as_ref().and_then(|standing| {
+            let same = |against: &&crate::standing::Against| against.name == rival.name;
+            standing.rivals.iter().find(same)
+        });
+        Other {
+            rival,
+            row: Row {
+                variant: format!("{} {MARK}", rival.name),
+                production: false,
+                source: None,
+                tuning: None,
+                samples: Vec::new(),
+                summary: rival.summary,
+                verdict: match &rival.reason {
+                    Some(reason) => crate::record::Verdict::Failed(reason.clone()),
+                    None => crate::record::Verdict::Right,
+                },
+                ..row.clone()
+            },
+            ratio: against.map(|against| against.ratio),
+        }
+    };
+    of_case.map(other).collect()
 }
 
 /// What is read off a row: a rate in the unit of what binds it.

@@ -3,7 +3,7 @@
 use crate::record::Record;
 
 use super::svg::escape;
-use super::{Section, plot, sections, table};
+use super::{Section, plot, sections, summary, table};
 
 const STYLE: &str = "\
 :root{color-scheme:light dark;--ink:#1d2433;--soft:#667085;--paper:#fff;--bar:#9db4d6;--own:#1f6f5c;--red:#b42318;\
@@ -16,10 +16,11 @@ padding-top:1rem}h3{font-size:.95rem;font-weight:600;margin-bottom:.2rem}\
 pre{font-size:12.5px;overflow-x:auto;color:var(--soft)}details{margin:.5rem 0}summary{cursor:pointer;color:var(--soft)}\
 svg{max-width:100%;height:auto;display:block;font:12px system-ui,sans-serif}text{fill:var(--ink)}\
 .note,.tick{fill:var(--soft);font-size:11px}.bad{fill:var(--red)}.value{font-variant-numeric:tabular-nums}\
-.bar{fill:var(--bar)}.production{fill:var(--own)}.spread{stroke:var(--ink);stroke-width:1.5}\
+.bar{fill:var(--bar)}.production{fill:var(--own)}.bar.rival{fill:none;stroke:var(--soft);stroke-dasharray:3 2}.spread{stroke:var(--ink);stroke-width:1.5}\
 .ceiling{stroke:var(--roof);stroke-width:1.5;stroke-dasharray:5 3}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}\
 .roof{fill:none;stroke:var(--roof);stroke-width:2}.dot{fill:var(--bar);stroke:var(--paper)}\
 .dot.production{fill:var(--own)}.series{fill:none;stroke-width:1.5}\
+.series.rival{stroke:var(--soft);stroke-dasharray:4 3}.dot.rival{fill:var(--soft)}\
 .series.s0{stroke:#3b6fb6}.series.s1{stroke:#b6603b}.series.s2{stroke:#3b9a6e}.series.s3{stroke:#8a5bb5}\
 .series.s4{stroke:#b09a2b}.series.s5{stroke:#b53b7c}.dot.s0{fill:#3b6fb6}.dot.s1{fill:#b6603b}.dot.s2{fill:#3b9a6e}\
 .dot.s3{fill:#8a5bb5}.dot.s4{fill:#b09a2b}.dot.s5{fill:#b53b7c}";
@@ -38,6 +39,10 @@ pub fn page(records: &[Record]) -> String {
             body.push_str(&show(&section, record));
         }
         body.push_str(&format!(
+            "<h2>Production and the others</h2>\n<pre>{}</pre>\n",
+            escape(&summary::summary(record))
+        ));
+        body.push_str(&format!(
             "<details><summary>Everything as a table</summary><pre>{}</pre></details>\n",
             escape(&table::table(record))
         ));
@@ -52,11 +57,21 @@ pub fn page(records: &[Record]) -> String {
 fn show(section: &Section<'_>, record: &Record) -> String {
     let mut text = format!("<h2>{}</h2>\n", escape(section.ladder));
     if let Some(axis) = section.axis.filter(|_| section.cases.len() > 1) {
-        return text + &plot::sweep(section, axis).unwrap_or_default();
+        text.push_str(&plot::sweep(section, axis).unwrap_or_default());
+        if let Some(sentence) = summary::worst(section) {
+            text.push_str(&format!("<p class=\"note\">{}</p>\n", escape(&sentence)));
+        }
+        return text;
     }
-    for (case, rows) in &section.cases {
-        text.push_str(&format!("<h3>{}</h3>\n", escape(case)));
-        text.push_str(&plot::bars(case, rows));
+    for case in &section.cases {
+        text.push_str(&format!("<h3>{}</h3>\n", escape(case.name)));
+        text.push_str(&plot::bars(case));
+        if let Some(standing) = &case.standing {
+            text.push_str(&format!(
+                "<p class=\"note\">{}</p>\n",
+                escape(&summary::sentence(standing))
+            ));
+        }
     }
     if let Some(roof) = plot::roof(section, &record.ceilings) {
         text.push_str("<h3>Under the roof</h3>\n");

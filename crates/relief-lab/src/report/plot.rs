@@ -4,15 +4,18 @@ use crate::quantity::{bytes, digits, rate as show_rate, seconds};
 use crate::record::{Ceilings, Row};
 
 use super::svg::{Anchor, Svg};
-use super::{Section, rate};
+use super::{Case, MARK, Section, rate};
 
 const WIDTH: f64 = 860.0;
 
 /// One case: a bar for each variant, as long as its rate, with the spread of p10–p90 and the ceiling as a line.
-pub(super) fn bars(title: &str, rows: &[&Row]) -> String {
+/// Other programs follow, in outline.
+pub(super) fn bars(case: &Case<'_>) -> String {
     const STEP: f64 = 24.0;
     const LEFT: f64 = 190.0;
     const RIGHT: f64 = 250.0;
+    let others = case.rivals.iter().map(|other| &other.row);
+    let rows: Vec<&Row> = case.rows.iter().copied().chain(others).collect();
     let height = rows.len() as f64 * STEP + 34.0;
     let mut svg = Svg::new(WIDTH, height);
     let ceiling = rows
@@ -38,7 +41,11 @@ pub(super) fn bars(title: &str, rows: &[&Row]) -> String {
             );
             continue;
         };
-        let class = if row.production { "bar production" } else { "bar" };
+        let class = match (row.production, k >= case.rows.len()) {
+            (true, _) => "bar production",
+            (_, true) => "bar rival",
+            _ => "bar",
+        };
         let tip = format!("{}: {}", row.variant, seconds(summary.median));
         svg.rect(class, (LEFT, y), (scale(rate.value) - LEFT, STEP - 6.0), &tip);
         // The rate of a time: shorter is faster.
@@ -65,13 +72,13 @@ pub(super) fn bars(title: &str, rows: &[&Row]) -> String {
             &format!("{} allows {}", bound.ceiling, seconds(bound.seconds)),
         );
     }
-    svg.finish(title)
+    svg.finish(case.name)
 }
 
 /// Where the variants of a ladder stand under what the hardware allows. With operations: operations a second over
 /// operations a byte, the classic roofline. Without: bytes a second over the bytes of a call, under the copy ceiling.
 pub(super) fn roof(section: &Section<'_>, ceilings: &Ceilings) -> Option<String> {
-    let rows = section.cases.iter().flat_map(|(_, rows)| rows.iter().copied());
+    let rows = section.cases.iter().flat_map(|case| case.rows.iter().copied());
     let rows: Vec<&Row> = rows
         .filter(|row| row.summary.is_some() && row.read + row.written > 0)
         .collect();
@@ -145,7 +152,13 @@ fn bandwidths(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String>
 
 /// A sweep: a line for each variant over the ladder's axis.
 pub(super) fn sweep(section: &Section<'_>, axis: &str) -> Option<String> {
-    let rows = || section.cases.iter().flat_map(|(_, rows)| rows.iter().copied());
+    let rows = || {
+        let cases = section.cases.iter();
+        cases.flat_map(|case| {
+            let others = case.rivals.iter().map(|other| &other.row);
+            case.rows.iter().copied().chain(others)
+        })
+    };
     let points = |row: &Row| Some((row.place?, row.summary?.median));
     let all: Vec<(f64, f64)> = rows().filter_map(points).collect();
     let positive = |x: f64| x.max(0.5);
@@ -172,7 +185,11 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str) -> Option<String> {
     }
     let mut ends: Vec<(String, (f64, f64))> = Vec::new();
     for (number, variant) in variants.iter().enumerate() {
-        let class = format!("series s{}", number % 6);
+        let kind = match variant.ends_with(MARK) {
+            true => "rival".to_owned(),
+            false => format!("s{}", number % 6),
+        };
+        let class = format!("series {kind}");
         let own: Vec<&Row> = rows().filter(|row| row.variant == *variant).collect();
         let line: Vec<(f64, f64)> = own
             .iter()
@@ -183,7 +200,7 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str) -> Option<String> {
         ends.extend(line.last().map(|end| ((*variant).to_owned(), *end)));
         for row in own {
             if let Some((x, y)) = points(row) {
-                plot.dot_as(&format!("dot s{}", number % 6), row, (positive(x), y));
+                plot.dot_as(&format!("dot {kind}"), row, (positive(x), y));
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::quantity::{bytes, digits, rate as show_rate, seconds};
 use crate::record::{Conditions, Point, Record, Row};
 
-use super::{Section, rate, sections};
+use super::{Case, Other, Section, rate, sections, summary};
 
 /// Where and when, in a few lines.
 #[must_use]
@@ -67,7 +67,7 @@ pub fn ceilings(record: &Record) -> String {
         ]);
     }
     let mut text = String::from("Ceilings\n");
-    text.push_str(&columns(&rows));
+    text.push_str(&columns(&rows, &[0]));
     let mut rows: Vec<Vec<String>> = Vec::new();
     for (operation, rate) in &ceilings.rates {
         rows.push(vec![operation.name().to_owned(), show_rate(*rate, "op")]);
@@ -83,7 +83,7 @@ pub fn ceilings(record: &Record) -> String {
         .iter()
         .filter_map(|transfer| Some((&transfer.name, transfer.rate?)));
     rows.extend(known.map(|(name, rate)| vec![name.clone(), show_rate(rate, "B")]));
-    text.push_str(&columns(&rows));
+    text.push_str(&columns(&rows, &[0]));
     for transfer in ceilings
         .transfers
         .iter()
@@ -103,16 +103,17 @@ pub fn table(record: &Record) -> String {
         text.push('\n');
         match section.axis {
             Some(axis) if section.cases.len() > 1 => text.push_str(&sweep(&section, axis)),
-            _ => section.cases.iter().for_each(|(case, rows)| {
-                text.push_str(&ladder(section.ladder, case, rows, record.header.cache));
+            _ => section.cases.iter().for_each(|case| {
+                text.push_str(&ladder(section.ladder, case, record.header.cache));
             }),
         }
     }
     text
 }
 
-fn ladder(name: &str, case: &str, rows: &[&Row], cache: Option<u64>) -> String {
-    let mut text = format!("{name}, {case}");
+fn ladder(name: &str, case: &Case<'_>, cache: Option<u64>) -> String {
+    let rows = &case.rows;
+    let mut text = format!("{name}, {}", case.name);
     if let Some(bound) = rows.first().and_then(|row| row.bound.as_ref()) {
         text.push_str(&format!("; {} allows {}", bound.ceiling, seconds(bound.seconds)));
     }
@@ -130,11 +131,11 @@ fn ladder(name: &str, case: &str, rows: &[&Row], cache: Option<u64>) -> String {
         "ceiling",
         "× first",
         "× previous",
+        if case.rivals.is_empty() { "" } else { "× rival" },
         "source",
     ];
     let mut table = vec![titles.map(str::to_owned).to_vec()];
-    let timed = |row: &&Row| row.summary.map(|summary| summary.median);
-    let first = rows.iter().find_map(timed);
+    let first = rows.iter().find_map(|row| Some(row.summary?.median));
     let mut previous = None;
     for row in rows {
         let name = if row.production {
@@ -142,50 +143,65 @@ fn ladder(name: &str, case: &str, rows: &[&Row], cache: Option<u64>) -> String {
         } else {
             row.variant.clone()
         };
+        let relations = [first, previous].map(|other| relation(row, other));
+        let [of_first, of_previous] = relations;
         let source = row.source.clone().unwrap_or_default();
-        let Some(summary) = row.summary else {
-            let blank = String::new;
-            let reason = row
-                .verdict
-                .reason()
-                .map_or(source, |reason| reason.replace('\n', " "));
-            table.push(vec![
-                name,
-                row.verdict.word().to_owned(),
-                blank(),
-                blank(),
-                blank(),
-                blank(),
-                blank(),
-                blank(),
-                reason,
-            ]);
-            continue;
-        };
-        let times =
-            |other: Option<f64>| other.map_or(String::new(), |other| digits(other / summary.median, 3));
-        table.push(vec![
-            name,
-            row.verdict.word().to_owned(),
-            seconds(summary.median),
-            format!("{}–{}", seconds(summary.p10), seconds(summary.p90)),
-            rate(row).map_or(String::new(), |rate| show_rate(rate.value, rate.unit)),
-            row.reached()
-                .map_or(String::new(), |part| format!("{} %", digits(part * 100.0, 3))),
-            times(first),
-            times(previous),
-            source,
-        ]);
-        previous = Some(summary.median);
+        table.push(cells(row, name, [of_first, of_previous, String::new()], source));
+        previous = row.summary.map(|summary| summary.median).or(previous);
     }
-    text.push_str(&columns(&table));
+    for other in &case.rivals {
+        let ratio = other.ratio.map_or(String::new(), |ratio| digits(ratio, 3));
+        let name = other.row.variant.clone();
+        let relations = [relation(&other.row, first), String::new(), ratio];
+        table.push(cells(&other.row, name, relations, other.origin()));
+    }
+    if case.rivals.is_empty() {
+        table.iter_mut().for_each(|line| drop(line.remove(8)));
+    }
+    text.push_str(&columns(&table, &[0, table[0].len() - 1]));
+    if let Some(standing) = &case.standing {
+        text.push_str(&format!("  {}\n", summary::sentence(standing)));
+    }
     text
+}
+
+/// How many times as fast as another time a row is.
+fn relation(row: &Row, other: Option<f64>) -> String {
+    let ratio = other.and_then(|other| Some(other / row.summary?.median));
+    ratio.map_or(String::new(), |ratio| digits(ratio, 3))
+}
+
+/// A row as cells; where it was not timed, why.
+fn cells(row: &Row, name: String, [first, previous, rival]: [String; 3], source: String) -> Vec<String> {
+    let word = row.verdict.word().to_owned();
+    let Some(summary) = row.summary else {
+        let reason = row
+            .verdict
+            .reason()
+            .map_or(source, |reason| reason.replace('\n', " "));
+        let mut cells = vec![String::new(); 10];
+        (cells[0], cells[1], cells[9]) = (name, word, reason);
+        return cells;
+    };
+    vec![
+        name,
+        word,
+        seconds(summary.median),
+        format!("{}–{}", seconds(summary.p10), seconds(summary.p90)),
+        rate(row).map_or(String::new(), |rate| show_rate(rate.value, rate.unit)),
+        row.reached()
+            .map_or(String::new(), |part| format!("{} %", digits(part * 100.0, 3))),
+        first,
+        previous,
+        rival,
+        source,
+    ]
 }
 
 /// A ladder whose cases differ in one number: a row for each, a column for each variant.
 fn sweep(section: &Section<'_>, axis: &str) -> String {
     let mut variants: Vec<&str> = Vec::new();
-    for row in section.cases.iter().flat_map(|(_, rows)| rows) {
+    for row in section.cases.iter().flat_map(|case| &case.rows) {
         if !variants.contains(&row.variant.as_str()) {
             variants.push(&row.variant);
         }
@@ -196,10 +212,10 @@ fn sweep(section: &Section<'_>, axis: &str) -> String {
             .map(str::to_owned)
             .collect(),
     ];
-    for (case, rows) in &section.cases {
-        let mut line: Vec<String> = vec![(*case).to_owned()];
+    for case in &section.cases {
+        let mut line: Vec<String> = vec![case.name.to_owned()];
         for variant in &variants {
-            let row = rows.iter().find(|row| row.variant == *variant);
+            let row = case.rows.iter().find(|row| row.variant == *variant);
             line.push(row.map_or(String::new(), |row| match (row.summary, rate(row)) {
                 (Some(summary), Some(rate)) => {
                     format!("{} {}", seconds(summary.median), show_rate(rate.value, rate.unit))
@@ -209,11 +225,11 @@ fn sweep(section: &Section<'_>, axis: &str) -> String {
         }
         table.push(line);
     }
-    let mut text = format!("{} over {axis}\n{}", section.ladder, columns(&table));
+    let mut text = format!("{} over {axis}\n{}", section.ladder, columns(&table, &[0]));
     let bad = section
         .cases
         .iter()
-        .flat_map(|(_, rows)| rows)
+        .flat_map(|case| &case.rows)
         .filter(|row| row.verdict.reason().is_some());
     for row in bad {
         let reason = row.verdict.reason().unwrap_or_default().replace('\n', " ");
@@ -224,11 +240,33 @@ fn sweep(section: &Section<'_>, axis: &str) -> String {
             row.verdict.word()
         ));
     }
+    for (case, other) in others(section) {
+        let name = &other.row.variant;
+        let time = other.rival.summary.map(|summary| seconds(summary.median));
+        let what = time.unwrap_or_else(|| other.rival.reason.clone().unwrap_or_default());
+        let ratio = other
+            .ratio
+            .map_or(String::new(), |ratio| format!(", × rival {}", digits(ratio, 3)));
+        text.push_str(&format!(
+            "  {}: {name} {what}{ratio} ({})\n",
+            case.name,
+            other.origin()
+        ));
+    }
+    if let Some(sentence) = summary::worst(section) {
+        text.push_str(&format!("  {sentence}\n"));
+    }
     text
 }
 
-/// Columns two blanks apart; the first is aligned left, those with numbers right, the last is as long as it likes.
-fn columns(rows: &[Vec<String>]) -> String {
+/// All other programs of a ladder, each with its case.
+fn others<'a, 'b>(section: &'b Section<'a>) -> impl Iterator<Item = (&'b Case<'a>, &'b Other<'a>)> {
+    let cases = section.cases.iter();
+    cases.flat_map(|case| case.rivals.iter().map(move |other| (case, other)))
+}
+
+/// Columns two blanks apart, aligned right but for those named.
+pub(super) fn columns(rows: &[Vec<String>], left: &[usize]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -237,14 +275,12 @@ fn columns(rows: &[Vec<String>]) -> String {
     let widths: Vec<usize> = (0..count).map(width).collect();
     let mut text = String::new();
     for row in rows {
-        let mut line = String::from(" ");
+        let mut line = String::new();
         for (column, cell) in row.iter().enumerate() {
             let pad = widths[column];
-            let last = column + 1 == count && count > 2;
-            match column {
-                0 => line.push_str(&format!(" {cell:<pad$}")),
-                _ if last && row.len() == 9 => line.push_str(&format!("  {cell}")),
-                _ => line.push_str(&format!("  {cell:>pad$}")),
+            match left.contains(&column) {
+                true => line.push_str(&format!("  {cell:<pad$}")),
+                false => line.push_str(&format!("  {cell:>pad$}")),
             }
         }
         text.push_str(line.trim_end());

@@ -11,7 +11,7 @@ use relief_lab::families::banks::Pattern;
 use relief_lab::family::{AnyLadder, Class, Family, Scale};
 use relief_lab::sampling::Sampling;
 use relief_lab::{Ceilings, Machine, Plan, Record, Verdict, Watch, ceiling, compare, families, host, report};
-use relief_lab::{measure, selection, steps};
+use relief_lab::{measure, rivals, selection, steps};
 
 use crate::device;
 use crate::failure::Failure;
@@ -100,6 +100,9 @@ struct Run {
     /// type (u8 to u128) and width of a cube's rows, then what a unit at (x, y), the t-th, reads
     #[arg(long = "pattern", value_name = "PATTERN")]
     patterns: Vec<Pattern>,
+    /// Records of other programs on the same problems, of bench/rivals/run, to stand beside our own
+    #[arg(long, value_name = "FILE", value_delimiter = ',')]
+    rivals: Vec<PathBuf>,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -215,6 +218,9 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
         false => families::with_patterns(run.patterns.clone()),
     };
     let ladders = selection::ladders(&families, &run.families)?;
+    // Before anything is measured: a run takes minutes, and a bad file is known at once.
+    let others = run.rivals.iter().map(|path| read_rivals(path));
+    let others = others.collect::<Result<Vec<_>, _>>()?.concat();
     let mut records = Vec::new();
     for machine in machines(&run.means)? {
         let gpu = machine.class() != Class::Cpu;
@@ -246,7 +252,9 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
         }
         record.header.after = host::conditions(&machine);
         watch.end();
+        rivals::join(&mut record, &others);
         let text = report::header(&record) + &report::ceilings(&record) + &report::table(&record);
+        let text = text + "\n" + &report::summary(&record);
         io::stdout().write_all(text.as_bytes())?;
         records.push(record);
     }
@@ -268,6 +276,8 @@ fn begin(machine: &Machine, means: &Means) -> Record {
         header: host::header(machine, revision.or(option_env!("RELIEF_REVISION")), means.quick),
         ceilings: Ceilings::default(),
         rows: Vec::new(),
+        rivals: Vec::new(),
+        notes: Vec::new(),
     }
 }
 
@@ -319,12 +329,19 @@ fn run_compare(arguments: &Compare) -> Result<(), Failure> {
 }
 
 fn read(path: &Path) -> Result<Vec<Record>, Failure> {
-    let text = fs::read_to_string(path).map_err(|source| Failure::File {
+    Ok(Record::from_json(&text_of(path)?)?)
+}
+
+fn read_rivals(path: &Path) -> Result<Vec<rivals::Measured>, Failure> {
+    Ok(rivals::read(&path.display().to_string(), &text_of(path)?)?)
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|source| Failure::File {
         action: "cannot read",
         path: path.display().to_string(),
         source,
-    })?;
-    Ok(Record::from_json(&text)?)
+    })
 }
 
 impl Outputs {

@@ -1,0 +1,88 @@
+//! Where production stands: against the best variant of its own table, and against other programs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Record, Row};
+
+/// Production is as good as the best where it takes at most this part more.
+pub const MARGIN: f64 = 0.05;
+
+/// Production on one case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Of which ladder.
+    pub ladder: String,
+    /// Of which problem.
+    pub case: String,
+    /// The variant that production uses.
+    pub production: String,
+    /// The variant with the least median.
+    pub best: String,
+    /// How fast production is: the median of the best over its own, at most 1.
+    pub ratio: f64,
+    /// Whether it takes at most [`MARGIN`] more than the best.
+    pub within: bool,
+    /// Other programs on the same case.
+    pub rivals: Vec<Against>,
+}
+
+/// Production against another program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Against {
+    /// Which.
+    pub program: String,
+    /// What was called.
+    pub name: String,
+    /// How many times as fast production is: the rival's median over its own.
+    pub ratio: f64,
+}
+
+/// All cases with a production variant that was timed, in the order of the rows.
+#[must_use]
+pub fn standings(record: &Record) -> Vec<Standing> {
+    let mut all: Vec<Standing> = Vec::new();
+    for row in &record.rows {
+        let known = all
+            .iter()
+            .any(|standing| standing.ladder == row.ladder && standing.case == row.case);
+        if !known {
+            all.extend(standing(record, &row.ladder, &row.case));
+        }
+    }
+    all
+}
+
+/// Of one case; nothing where production was not timed.
+#[must_use]
+pub fn standing(record: &Record, ladder: &str, case: &str) -> Option<Standing> {
+    let rows = || {
+        let of_case = record
+            .rows
+            .iter()
+            .filter(|row| row.ladder == ladder && row.case == case);
+        of_case.filter_map(|row| Some((row, row.summary?.median)))
+    };
+    let least = |(a, x): (_, f64), (b, y): (_, f64)| if y < x { (b, y) } else { (a, x) };
+    let (production, own): (&Row, f64) = rows().filter(|(row, _)| row.production).reduce(least)?;
+    let (best, shortest) = rows().reduce(least)?;
+    let of_case = record
+        .rivals
+        .iter()
+        .filter(|rival| rival.ladder == ladder && rival.case == case);
+    let rivals = of_case.filter_map(|rival| {
+        Some(Against {
+            program: rival.program.clone(),
+            name: rival.name.clone(),
+            ratio: rival.summary?.median / own,
+        })
+    });
+    Some(Standing {
+        ladder: ladder.to_owned(),
+        case: case.to_owned(),
+        production: production.variant.clone(),
+        best: best.variant.clone(),
+        ratio: shortest / own,
+        within: own <= shortest * (1.0 + MARGIN),
+        rivals: rivals.collect(),
+    })
+}
