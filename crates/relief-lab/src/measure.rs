@@ -1,7 +1,7 @@
 //! One ladder on one machine: every variant is checked on small problems, then on the case itself, and only those that
 //! are right are timed, in turn.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::array::Fill;
 use crate::ceiling::bound;
@@ -25,6 +25,28 @@ pub struct Plan {
     pub huge: bool,
     /// Bytes that inputs and outputs may take in turn, so that caches do not answer.
     pub working_set: u64,
+    /// When it should be over: the fewer samples are taken the less time is left.
+    pub end: Option<Instant>,
+}
+
+impl Plan {
+    /// The same with an equal part of the time that is left, for the first of `parts` that have to share it.
+    #[must_use]
+    pub fn share(&self, parts: usize) -> Self {
+        let now = Instant::now();
+        let part = |end: Instant| now + end.saturating_duration_since(now) / parts.max(1) as u32;
+        Self {
+            end: self.end.map(part),
+            ..self.clone()
+        }
+    }
+
+    /// How long to measure each of `count` competitors.
+    fn sampling(&self, count: usize) -> Option<Sampling> {
+        let sampling = self.sampling?;
+        let left = self.end.map(|end| end.saturating_duration_since(Instant::now()));
+        Some(left.map_or(sampling, |left| sampling.within(left / count.max(1) as u32)))
+    }
 }
 
 /// Who wants to know how far a run is.
@@ -99,13 +121,15 @@ pub fn measure(
         check_all(machine, &ladder.huge(), &[Fill::Random], &mut competitors);
     }
     let mut rows = Vec::new();
-    for case in ladder.cases(plan.scale) {
+    let cases = ladder.cases(plan.scale);
+    for (done, case) in cases.iter().enumerate() {
         watch.step(&format!("{}: {}", ladder.name(), case.problem().label()));
+        let plan = plan.share(cases.len() - done);
         rows.extend(measure_case(
             machine,
             ladder,
-            &*case,
-            plan,
+            &**case,
+            &plan,
             ceilings,
             &competitors,
         ));
@@ -245,9 +269,9 @@ fn measure_case(
         })
         .collect();
     let staged = check_case(machine, case, &expected, &problem.label(), &mut here);
-    let (times, working_set) = match (staged, &plan.sampling) {
-        (Some(staged), Some(sampling)) => {
-            time_case(machine, case, sampling, plan, staged, &expected, &mut here)
+    let (times, working_set) = match staged {
+        Some(staged) if plan.sampling.is_some() => {
+            time_case(machine, case, plan, staged, &expected, &mut here)
         }
         _ => (vec![Times::default(); here.len()], 0),
     };
@@ -260,7 +284,6 @@ fn measure_case(
 fn time_case(
     machine: &Machine,
     case: &dyn Case,
-    sampling: &Sampling,
     plan: &Plan,
     first: Staged,
     expected: &Expected,
@@ -270,7 +293,10 @@ fn time_case(
     let outputs = case.problem().outputs();
     let inputs = expected.inputs.iter().map(|input| input.layout().bytes());
     let bytes = (inputs.sum::<usize>() + outputs.iter().map(|output| output.bytes()).sum::<usize>()) as u64;
-    while sets.len() < 64 && (sets.len() as u64 + 1) * bytes <= plan.working_set {
+    let fits = |sets: usize| sets < 64 && (sets as u64 + 1) * bytes <= plan.working_set;
+    // A third of the time that is left is for memory.
+    let enough = plan.share(3).end;
+    while fits(sets.len()) && enough.is_none_or(|end| Instant::now() < end) {
         match machine.stage(&expected.inputs, &outputs) {
             Ok(another) => sets.push(another),
             Err(_) => break,
@@ -309,7 +335,10 @@ fn time_case(
             calls,
         )
     };
-    let timed = machine.within(|| sample(ready.len(), sampling, run));
+    let timed = match plan.sampling(ready.len()) {
+        Some(sampling) => machine.within(|| sample(ready.len(), &sampling, run)),
+        None => Vec::new(),
+    };
     let working_set = bytes * sets.len() as u64;
     let mut all = vec![Times::default(); competitors.len()];
     for (k, times) in ready.into_iter().zip(timed) {

@@ -16,7 +16,7 @@ pub struct Sampling {
     pub batch: Duration,
     /// How long the batches of one competitor may take together.
     pub budget: Duration,
-    /// The fewest batches, unless they take eight times the budget.
+    /// The fewest batches, unless they take longer than the budget by far.
     pub least: usize,
     /// Batches end where the median is this sure, as a part of it.
     pub sure: f64,
@@ -38,7 +38,22 @@ impl Sampling {
         least: 21,
         sure: 0.005,
     };
+
+    /// The same where no competitor may take longer than this: fewer and shorter batches.
+    #[must_use]
+    pub fn within(self, time: Duration) -> Self {
+        // Warming up and finding the batch take about as long as a few batches.
+        let budget = self.budget.min(time / 2);
+        Self {
+            batch: self.batch.min(budget / self.least as u32),
+            budget,
+            ..self
+        }
+    }
 }
+
+/// How many times longer than the budget the fewest batches may take.
+const BY_FAR: f64 = 8.0;
 
 /// Times of one competitor.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +64,16 @@ pub struct Times {
     pub batch: u64,
     /// Why it could not go on.
     pub failure: Option<crate::family::Failure>,
+}
+
+impl Times {
+    fn once(time: Duration) -> Self {
+        Self {
+            seconds: vec![time.as_secs_f64()],
+            batch: 1,
+            failure: None,
+        }
+    }
 }
 
 /// The most calls of a batch.
@@ -63,8 +88,10 @@ pub fn sample(
     let mut all: Vec<Times> = Vec::new();
     for competitor in 0..count {
         let mut times = Times::default();
-        match calibrate(sampling, |n| run(competitor, n)) {
-            Ok(batch) => times.batch = batch,
+        let mut run = |n| run(competitor, n);
+        match calibrate(sampling, &mut run) {
+            Ok(Calibration::Batch(batch)) => times.batch = batch,
+            Ok(Calibration::Slow(time)) => times = Times::once(time),
             Err(failure) => times.failure = Some(failure),
         }
         all.push(times);
@@ -87,15 +114,27 @@ pub fn sample(
     }
 }
 
+/// What warming up tells.
+enum Calibration {
+    /// So many calls take as long as a batch should.
+    Batch(u64),
+    /// One call takes longer than all batches may: what it took.
+    Slow(Duration),
+}
+
 /// Warms up, and finds how many calls take as long as a batch should.
-fn calibrate(sampling: &Sampling, mut run: impl FnMut(u64) -> Outcome<Duration>) -> Outcome<u64> {
-    run(1)?;
+fn calibrate(sampling: &Sampling, run: &mut impl FnMut(u64) -> Outcome<Duration>) -> Outcome<Calibration> {
+    let first = run(1)?;
+    if first.as_secs_f64() > BY_FAR * sampling.budget.as_secs_f64() {
+        return Ok(Calibration::Slow(first));
+    }
     let mut batch = 1;
     loop {
         let time = run(batch)?;
         if time >= sampling.batch / 2 || batch >= LONGEST {
             let ratio = sampling.batch.as_secs_f64() / time.as_secs_f64().max(1e-9);
-            return Ok(((batch as f64 * ratio).round() as u64).clamp(1, LONGEST));
+            let batch = (batch as f64 * ratio).round() as u64;
+            return Ok(Calibration::Batch(batch.clamp(1, LONGEST)));
         }
         // A first, short batch says little about a long one: grow by steps.
         batch *= if time < sampling.batch / 64 { 16 } else { 2 };
@@ -106,7 +145,7 @@ fn done(sampling: &Sampling, times: &Times) -> bool {
     let taken = times.seconds.iter().sum::<f64>() * times.batch as f64;
     let budget = sampling.budget.as_secs_f64();
     if times.seconds.len() < sampling.least {
-        return taken > 8.0 * budget;
+        return taken > BY_FAR * budget;
     }
     taken > budget || uncertainty(&times.seconds) < sampling.sure
 }
@@ -151,6 +190,28 @@ mod tests {
     fn one_call_longer_than_the_budget_is_not_repeated_for_ever() {
         let times = sample(1, &settings(), |_, n| Ok(Duration::from_secs(1) * n as u32));
         assert_eq!((times[0].batch, times[0].seconds.len()), (1, 1));
+    }
+
+    #[test]
+    fn what_takes_longer_than_all_batches_may_is_called_once() {
+        let mut calls = 0;
+        let times = sample(1, &settings().within(Duration::from_millis(4)), |_, n| {
+            calls += n;
+            Ok(Duration::from_millis(20) * n as u32)
+        });
+        assert_eq!((calls, times[0].seconds.as_slice()), (1, &[0.02][..]));
+    }
+
+    #[test]
+    fn little_time_makes_batches_short_and_few() {
+        let mut taken = Duration::ZERO;
+        let times = sample(1, &settings().within(Duration::from_millis(4)), |_, n| {
+            let time = Duration::from_micros(1 + taken.as_micros() as u64 % 2) * n as u32;
+            taken += time;
+            Ok(time)
+        });
+        assert!(times[0].seconds.len() >= 5);
+        assert!(taken < Duration::from_millis(4), "{taken:?}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ fn everything_is_right(machine: &Machine) {
         variant: None,
         huge: false,
         working_set: 0,
+        end: None,
     };
     let mut wrong = Vec::new();
     for family in families::all() {

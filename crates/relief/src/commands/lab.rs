@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -96,6 +97,9 @@ struct Run {
     /// Check only
     #[arg(long)]
     check: bool,
+    /// Take so many seconds for each device: fewer samples where they do not suffice [default: 50 with --quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    seconds: Option<u32>,
     /// For the family 'banks', instead of its own: an access pattern such as 'u8: 8 * t' or 'u32/16: 17 * x + y', the
     /// type (u8 to u128) and width of a cube's rows, then what a unit at (x, y), the t-th, reads
     #[arg(long = "pattern", value_name = "PATTERN")]
@@ -202,6 +206,9 @@ const fn sampling(quick: bool) -> Sampling {
     if quick { Sampling::QUICK } else { Sampling::FULL }
 }
 
+/// Seconds of a quick run: less than a minute, with what comes before and after.
+const QUICK: u32 = 50;
+
 /// Bytes that inputs and outputs take in turn: more than the caches hold, as far as time and memory allow.
 fn working_set(machine: &Machine, quick: bool) -> u64 {
     match (machine.class(), quick) {
@@ -227,6 +234,7 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
         if let Some(name) = &run.variant {
             selection::variant(&ladders, gpu, name)?;
         }
+        let seconds = run.seconds.or(run.means.quick.then_some(QUICK));
         let plan = Plan {
             scale: Scale {
                 class: machine.class(),
@@ -237,6 +245,7 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
             variant: run.variant.clone(),
             huge: run.huge,
             working_set: working_set(&machine, run.means.quick),
+            end: seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds.into())),
         };
         let mut watch = Progress::new(run.means.quiet);
         let ahead: usize = ladders.iter().map(|ladder| steps(*ladder, &plan)).sum();
@@ -245,7 +254,8 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
         if !run.check {
             record.ceilings = allowed(&machine, run.means.quick, &mut watch)?;
         }
-        for ladder in &ladders {
+        for (done, ladder) in ladders.iter().enumerate() {
+            let plan = plan.share(ladders.len() - done);
             record
                 .rows
                 .extend(measure(&machine, *ladder, &plan, &record.ceilings, &mut watch));

@@ -302,7 +302,7 @@ fn checks(kinds: &[(u32, Mask)]) -> Vec<Distance> {
 /// One radius on masks of all kinds.
 fn cases(scale: Scale, radius: u32) -> Vec<Distance> {
     let sizes: &[u64] = match (scale.class, scale.quick) {
-        (Class::Cpu, true) => &[1 << 20],
+        (Class::Cpu, true) => &[1 << 18],
         (Class::Cpu, false) => &[1 << 20, 1 << 24],
         (Class::Software, true) => &[1 << 16],
         (Class::Software, false) => &[1 << 20],

@@ -173,16 +173,15 @@ fn convolution(radius: u32) -> Filter {
     }
 }
 
-/// Squares of a radius that the longest way of computing them can still be waited for.
-const RADII: [u32; 4] = [1, 5, 15, 50];
-
+/// The radii of a run, the first of which every size is measured with.
 fn radii(subject: Subject, quick: bool) -> &'static [u32] {
     match (subject, quick) {
         (Subject::Box | Subject::Extreme, true) => &[2],
-        (Subject::Box | Subject::Extreme, false) => &RADII,
+        (Subject::Box, false) => &[1, 5, 15, 50],
+        (Subject::Extreme, false) => &[1, 15, 50],
         (Subject::Convolution, true) => &[1],
-        (Subject::Convolution, false) => &[1, 2, 3],
-        _ => &[0],
+        (Subject::Convolution, false) => &[1, 3],
+        (Subject::Gauss | Subject::Sobel, _) => &[0],
     }
 }
 
@@ -227,26 +226,29 @@ fn checks(subject: Subject, kind: Kind) -> Vec<Stencil> {
 }
 
 fn cases(subject: Subject, kind: Kind, scale: Scale) -> Vec<Stencil> {
-    let sizes = scale.sizes();
-    let largest = sizes.iter().copied().max();
+    let sizes = match (scale.class, scale.quick, scale.size) {
+        (Class::Cpu, true, None) => vec![1 << 20],
+        _ => scale.sizes(),
+    };
+    // Of sizes that caches hold, and those that take long, one radius says enough.
+    let whole = match (scale.class, sizes.len()) {
+        (Class::Gpu, _) | (_, 1) => sizes.last(),
+        _ => sizes.get(1),
+    };
+    let radii = radii(subject, scale.quick || scale.class == Class::Software);
     let mut cases = Vec::new();
-    for size in sizes {
+    for size in &sizes {
         let width = match size.is_power_of_two() {
             true => 1 << size.ilog2().div_ceil(2),
             false => size.isqrt().max(1),
         };
-        for radius in radii(subject, scale.quick || scale.class == Class::Software) {
-            // Small pictures say no more about large radii.
-            if Some(size) != largest && *radius > 5 {
-                continue;
-            }
-            cases.push(Stencil {
-                filter: filter(subject, *radius),
-                kind,
-                width: width as usize,
-                height: (size / width) as usize,
-            });
-        }
+        let radii = if Some(size) == whole { radii } else { &radii[..1] };
+        cases.extend(radii.iter().map(|radius| Stencil {
+            filter: filter(subject, *radius),
+            kind,
+            width: width as usize,
+            height: (size / width) as usize,
+        }));
     }
     cases
 }

@@ -70,27 +70,33 @@ impl<T: Sample> Picture<'_, T> {
             .map(|sample| (*sample).into())
     }
 
-    /// The column `dx` − radius to the right of column `x`.
-    fn column(&self, x: usize, dx: usize) -> usize {
-        (x + dx)
-            .saturating_sub(self.problem.radius())
-            .min(self.problem.width - 1)
-    }
-
     fn side(&self) -> usize {
         2 * self.problem.radius() + 1
     }
 
-    fn folded(&self, y: usize, fold: fn(f64, f64) -> f64, out: &mut [T]) {
+    /// Columns with the nearest of them `radius` times before the first and after the last.
+    fn replicated(&self, columns: &[f64]) -> Vec<f64> {
+        let radius = self.problem.radius();
+        let all = 0..columns.len() + 2 * radius;
+        let nearest = |place: usize| place.saturating_sub(radius).min(columns.len() - 1);
+        all.map(|place| columns[nearest(place)]).collect()
+    }
+
+    fn folded(&self, y: usize, fold: impl Fn(f64, f64) -> f64, out: &mut [T]) {
         let mut columns: Vec<f64> = self.row(y, 0).collect();
         for dy in 1..self.side() {
             for (column, sample) in columns.iter_mut().zip(self.row(y, dy)) {
                 *column = fold(*column, sample);
             }
         }
-        for (x, out) in out.iter_mut().enumerate() {
-            let around = (0..self.side()).map(|dx| columns[self.column(x, dx)]);
-            *out = T::of(around.reduce(fold).unwrap_or_default());
+        let row = self.replicated(&columns);
+        for dx in 0..self.side() {
+            for (window, column) in columns.iter_mut().zip(&row[dx..]) {
+                *window = fold(*window, *column);
+            }
+        }
+        for (out, window) in out.iter_mut().zip(columns) {
+            *out = T::of(window);
         }
     }
 
@@ -101,10 +107,15 @@ impl<T: Sample> Picture<'_, T> {
                 *column += f64::from(*weight) * sample;
             }
         }
-        for (x, out) in out.iter_mut().enumerate() {
-            let around = weights.iter().enumerate();
-            let around = around.map(|(dx, weight)| f64::from(*weight) * columns[self.column(x, dx)]);
-            *out = T::of(around.sum::<f64>() / self.problem.divisor());
+        let row = self.replicated(&columns);
+        let mut sums = vec![0.0; out.len()];
+        for (dx, weight) in weights.iter().enumerate() {
+            for (sum, column) in sums.iter_mut().zip(&row[dx..]) {
+                *sum += f64::from(*weight) * column;
+            }
+        }
+        for (out, sum) in out.iter_mut().zip(sums) {
+            *out = T::of(sum / self.problem.divisor());
         }
     }
 
@@ -112,10 +123,12 @@ impl<T: Sample> Picture<'_, T> {
     fn sums(&self, y: usize, weights: impl Fn(usize, usize) -> f64) -> Vec<f64> {
         let mut sums = vec![0.0; self.problem.width];
         for dy in 0..self.side() {
-            let row: Vec<f64> = self.row(y, dy).collect();
-            for (x, sum) in sums.iter_mut().enumerate() {
-                let around = (0..self.side()).map(|dx| weights(dy, dx) * row[self.column(x, dx)]);
-                *sum += around.sum::<f64>();
+            let row = self.replicated(&self.row(y, dy).collect::<Vec<f64>>());
+            for dx in 0..self.side() {
+                let weight = weights(dy, dx);
+                for (sum, sample) in sums.iter_mut().zip(&row[dx..]) {
+                    *sum += weight * sample;
+                }
             }
         }
         sums

@@ -50,6 +50,7 @@ pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
             variant: None,
             huge: false,
             working_set: working_set(&machine, quick),
+            end: None,
         };
         let mut watch = Progress::new(arguments.means.quiet);
         watch.begin(ladders.iter().map(|ladder| steps(*ladder, &plan)).sum());
