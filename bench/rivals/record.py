@@ -36,22 +36,25 @@ class Record:
         self.file.write(json.dumps(content, ensure_ascii=False) + "\n")
         self.file.flush()
 
-    def rival(self, ladder, case, name, how, run, check, budget=0.4):
-        """Checks `run(0)` by `check()`, which says what differs or nothing, then times `run(i)`."""
-        row = {"ladder": ladder, "case": case, "name": name}
+    def rival(self, ladder, case, name, how, run, check, budget=0.4, also=()):
+        """Checks `run(0)` by `check()`, which says what differs or nothing, then times `run(i)`. `also` are other ladders and cases
+        that this is a rival of."""
         try:
             run(0)
             wrong = check()
             seconds = None if wrong else sorted(self.sample(run, budget))
         except Exception as error:  # Whatever a library throws; the others go on.
             wrong = f"{type(error).__name__}: {error}"[:300]
+        rows = [{"ladder": of, "case": what, "name": name} for of, what in [(ladder, case), *also]]
         if wrong:
-            self.line(failed={**row, "reason": wrong})
+            for row in rows:
+                self.line(failed={**row, "reason": wrong})
             print(f"{ladder}, {case}: {name}: FAILED: {wrong}", flush=True)
             return
         middle, low, high = (quantile(seconds, q) for q in (0.5, 0.1, 0.9))
         times = {"median": middle, "p10": low, "p90": high, "samples": len(seconds)}
-        self.line(rival={**row, **times, "right": how})
+        for row in rows:
+            self.line(rival={**row, **times, "right": how})
         print(f"{ladder}, {case}: {name}: {middle * 1e3:.4g} ms", flush=True)
 
 
@@ -70,7 +73,7 @@ def wall(run, budget):
     about = time.perf_counter() - start
     batch = 1 if about > 1e-3 else 10
     found = []
-    for number in range(max(5, min(30, int(budget / (about * batch))))):
+    for number in range(max(3, min(30, int(budget / (about * batch))))):
         start = time.perf_counter()
         for k in range(batch):
             run(number * batch + k)
@@ -103,9 +106,9 @@ def events(new, elapsed, synchronize):
     return sample
 
 
-def rotation(moved):
-    """How many copies of a working set keep caches from answering."""
-    return 1 if moved >= 480e6 else min(16, 1 + int(480e6 / moved))
+def rotation(moved, most=16):
+    """How many copies of a working set keep caches from answering, or as many as may be."""
+    return 1 if moved >= 480e6 else min(most, 1 + int(480e6 / moved))
 
 
 def processor():

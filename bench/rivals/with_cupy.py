@@ -243,11 +243,11 @@ def distances(record):
                     return f"it differs at ({x0}, {y0})"
             return None
 
-        for radius in (15, 100):
-            record.rival(
-                f"distance/{radius}", f"{side} × {side}, R = {radius}, {name}", "cupyx distance_transform_edt, no limit", "200 pixels with all white ones near",
-                lambda i: kept.update(y=ndimage.distance_transform_edt(black, **options)), check if radius == 15 else lambda: None, 0.3,
-            )
+        case = lambda radius: (f"distance/{radius}", f"{side} × {side}, R = {radius}, {name}")
+        record.rival(
+            *case(15), "cupyx distance_transform_edt, no limit", "200 pixels with all white ones near",
+            lambda i: kept.update(y=ndimage.distance_transform_edt(black, **options)), check, 0.3, [case(100)],
+        )
         del white, black, kept
         free()
 

@@ -1,0 +1,88 @@
+"""NumPy, on the one thread that it has: `with_numpy.py RECORD`."""
+
+import sys
+
+import numpy
+
+from record import Record, power, processor, rotation, wall
+
+generator = numpy.random.default_rng(1)
+
+
+def equal(found, expected):
+    return None if numpy.array_equal(found, expected) else "it differs"
+
+
+def words_of(n):
+    return generator.integers(0, 2**32, n, dtype=numpy.uint32)
+
+
+def stitches(record):
+    for kind, width, height in (("f32", 2048, 2048), ("u8", 2048, 2048), ("f32", 10240, 10240), ("u8", 11584, 11586)):
+        for side in (16, 100, 128, 1000):
+            pattern = generator.integers(0, 256, (side, side)).astype(numpy.float32 if kind == "f32" else numpy.uint8)
+            down, across = -(-height // side), -(-width // side)
+            kept = {}
+            rows = numpy.ix_(numpy.arange(height - 50, height) % side, numpy.arange(width) % side)
+            record.rival(
+                f"stitch/{kind}", f"{side}² over {width} × {height} {kind}", "numpy.tile", "the last 50 rows by index",
+                lambda i: kept.update(y=numpy.tile(pattern, (down, across))[:height, :width]), lambda: equal(kept["y"][-50:], pattern[rows]),
+            )
+
+
+def sums(record):
+    for n in (1 << 20, 1 << 22, 1 << 24, 1 << 27):
+        x = generator.random(n, dtype=numpy.float32)
+        copies = [x] + [x.copy() for _ in range(rotation(4 * n, 32) - 1)]
+        kept = {}
+
+        def near():
+            expected = x.sum(dtype=numpy.float64)
+            return None if abs(float(kept["y"]) / expected - 1) < 1e-5 else f"it is {kept['y']} instead of {expected}"
+
+        record.rival("reduce/sum-f32", f"{power(n)} f32", "numpy.sum", "the sum in f64, by a part in 10^5", lambda i: kept.update(y=copies[i % len(copies)].sum()), near)
+        del copies
+        words = words_of(n)
+        out = numpy.zeros_like(words)
+
+        def steps():
+            return equal(numpy.diff(out, prepend=numpy.uint32(0)), words)
+
+        record.rival(
+            "scan/u32", f"{power(n)} u32", "numpy.cumsum", "every sum less the one before, which is the input",
+            lambda i: numpy.cumsum(words, dtype=numpy.uint32, out=out), steps, 0.3,
+        )
+
+
+def compactions(record):
+    for kind in ("u32", "u8"):
+        for n in (1 << 20, 1 << 22, 1 << 24):
+            for percent in (0, 1, 10, 50, 90, 99, 100):
+                words = (words_of(n) if kind == "u32" else words_of(n // 4).view(numpy.uint8)) | 1
+                words[generator.random(n, dtype=numpy.float32) * 100 >= percent] = 0
+                copies = [words] + [words.copy() for _ in range(rotation(8 * n, 16) - 1)]
+                kept = {}
+                count = int((words != 0).sum())
+
+                def check():
+                    found = kept["y"]
+                    return equal(found, numpy.extract(words, words)) if len(found) == count else f"{len(found)} instead of {count}"
+
+                def run(i):
+                    v = copies[i % len(copies)]
+                    kept["y"] = v[v != 0]
+
+                record.rival(f"compaction/{kind}", f"{power(n)} {kind}, {percent} %", "numpy v[v != 0]", "every sample by numpy.extract", run, check, 0.2)
+
+
+def main():
+    record = Record(sys.argv[1], "NumPy", numpy.__version__, processor(), "1 thread", "bench/rivals/run OUT cpu", wall)
+    for family in (stitches, sums, compactions):
+        try:
+            family(record)
+        except Exception as error:  # A family that fails, for memory say, must not keep the others from being measured.
+            print(f"{family.__name__}: {type(error).__name__}: {error}"[:300], flush=True)
+
+
+if __name__ == "__main__":
+    main()
