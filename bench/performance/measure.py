@@ -48,7 +48,7 @@ def measure(arguments, folder):
     stopwatch = Worker(arguments.stopwatch)
     stopwatch.ask(f"write {folder}")
     opencv = optional(os.environ.get("OPENCV_PYTHON", sys.executable), str(HERE / "opencv.py"))
-    libvips = optional(sys.executable, str(HERE / "libvips.py"), VIPS_CONCURRENCY=str(threads))
+    libvips = optional(sys.executable, str(HOUSE / "bench" / "rivals" / "libvips.py"), VIPS_CONCURRENCY=str(threads))
     record = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "device": device(),

@@ -82,26 +82,30 @@ def wall(run, budget):
 
 
 def events(new, elapsed, synchronize):
-    """Seconds of calls by the clock of a device: `new()` makes an event, `elapsed(a, b)` says milliseconds."""
+    """Seconds of calls by the clock of a device: `new()` makes an event, `elapsed(a, b)` says milliseconds.
 
-    def one(run, first, batch):
-        start, end = new(), new()
-        start.record()
-        for k in range(batch):
-            run(first + k)
-        end.record()
-        end.synchronize()
-        return elapsed(start, end) * 1e-3 / batch
+    All calls are asked for before the first is waited for, so that the device never waits for the host."""
+
+    def timed(run, first, batch, count):
+        pairs = []
+        for number in range(count):
+            start, end = new(), new()
+            start.record()
+            for k in range(batch):
+                run(first + number * batch + k)
+            end.record()
+            pairs.append((start, end))
+        synchronize()
+        return [elapsed(start, end) * 1e-3 / batch for start, end in pairs]
 
     def sample(run, budget):
         run(0)
         synchronize()
-        about = one(run, 1, 1)
+        (about,) = timed(run, 1, 1, 1)
         if about < budget:
-            about = min(about, one(run, 2, 1))
+            about = min([about, *timed(run, 2, 1, 1)])
         batch = 10 if about < 1e-4 else 1
-        count = max(3, min(40, int(budget / (about * batch))))
-        return [one(run, 3 + number * batch, batch) for number in range(count)]
+        return timed(run, 3, batch, max(3, min(40, int(budget / (about * batch)))))
 
     return sample
 

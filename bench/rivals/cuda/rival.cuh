@@ -148,29 +148,34 @@ template <class F> std::string wrong(size_t n, F right) {
 }
 
 // ------------------------------------------------------------ times
-// Seconds of a call, by device events; calls shorter than 0.1 ms in batches.
+// Seconds of a call, by device events; calls shorter than 0.1 ms in batches. All calls are asked for before the first is waited
+// for, so that the device never waits for the host.
 inline std::vector<double> times(const std::function<void(size_t)>& run) {
   const double budget = 0.25;
   size_t calls = 1;
-  auto start_end = [&](size_t batch) {
-    cudaEvent_t start, end;
-    CHECK(cudaEventCreate(&start)); CHECK(cudaEventCreate(&end));
-    CHECK(cudaEventRecord(start));
-    for (size_t k = 0; k < batch; k++) run(calls++);
-    CHECK(cudaEventRecord(end)); CHECK(cudaEventSynchronize(end));
-    float ms = 0;
-    CHECK(cudaEventElapsedTime(&ms, start, end));
-    cudaEventDestroy(start); cudaEventDestroy(end);
-    return ms * 1e-3 / batch;
+  auto timed = [&](size_t batch, size_t count) {
+    std::vector<cudaEvent_t> events(2 * count);
+    for (auto& event : events) CHECK(cudaEventCreate(&event));
+    for (size_t number = 0; number < count; number++) {
+      CHECK(cudaEventRecord(events[2 * number]));
+      for (size_t k = 0; k < batch; k++) run(calls++);
+      CHECK(cudaEventRecord(events[2 * number + 1]));
+    }
+    CHECK(cudaDeviceSynchronize());
+    std::vector<double> found;
+    for (size_t number = 0; number < count; number++) {
+      float ms = 0;
+      CHECK(cudaEventElapsedTime(&ms, events[2 * number], events[2 * number + 1]));
+      found.push_back(ms * 1e-3 / batch);
+    }
+    for (auto& event : events) cudaEventDestroy(event);
+    std::sort(found.begin(), found.end());
+    return found;
   };
-  double about = start_end(1);
-  if (about < budget) about = std::min(about, start_end(1));
+  double about = timed(1, 1)[0];
+  if (about < budget) about = std::min(about, timed(1, 1)[0]);
   size_t batch = about < 1e-4 ? 10 : 1;
-  size_t count = std::min<size_t>(40, std::max<size_t>(3, size_t(budget / (about * batch))));
-  std::vector<double> found;
-  for (size_t k = 0; k < count; k++) found.push_back(start_end(batch));
-  std::sort(found.begin(), found.end());
-  return found;
+  return timed(batch, std::min<size_t>(40, std::max<size_t>(3, size_t(budget / (about * batch)))));
 }
 inline double quantile(const std::vector<double>& sorted, double q) {
   double place = q * (sorted.size() - 1);
