@@ -12,6 +12,7 @@ mod canvas;
 pub mod copy;
 pub mod device;
 pub mod distance;
+pub mod element;
 pub mod fold;
 #[cfg(feature = "gpu")]
 pub mod fused;
@@ -20,7 +21,9 @@ pub mod isa;
 pub mod lattice;
 pub mod map;
 pub mod policy;
+pub mod reduce;
 pub mod repeat;
+pub mod scan;
 pub mod stencil;
 pub mod table;
 pub mod transpose;

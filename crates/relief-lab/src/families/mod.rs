@@ -7,6 +7,8 @@ pub mod copy;
 pub mod distance;
 pub mod lattice;
 pub mod map;
+pub mod reduce;
+pub mod scan;
 pub mod stencil;
 pub mod stitch;
 pub mod transpose;
@@ -23,6 +25,8 @@ pub fn all() -> Vec<Family> {
         transpose::family(),
         banks::family(),
         stencil::family(),
+        reduce::family(),
+        scan::family(),
     ]
 }
 

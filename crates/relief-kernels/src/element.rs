@@ -1,0 +1,148 @@
+//! What the numbers of an array are, for kernels that take several kinds.
+
+/// A kind of number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Element {
+    /// Integers of 8 bits, without a sign.
+    U8,
+    /// Integers of 16 bits, without a sign.
+    U16,
+    /// Integers of 32 bits, without a sign.
+    U32,
+    /// Integers of 32 bits with a sign.
+    I32,
+    /// Floating-point numbers of 32 bits.
+    F32,
+}
+
+impl Element {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::U8, Self::U16, Self::U32, Self::I32, Self::F32];
+
+    /// Bits of a number.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::U8 => 8,
+            Self::U16 => 16,
+            Self::U32 | Self::I32 | Self::F32 => 32,
+        }
+    }
+
+    /// Words that hold `len` numbers on a device, packed, the first in the lowest bits: whole vectors of 4 words.
+    #[must_use]
+    pub const fn words(self, len: u64) -> u64 {
+        len.div_ceil(self.per_vector()) * 4
+    }
+
+    /// Numbers of a vector of 16 bytes.
+    #[must_use]
+    pub const fn per_vector(self) -> u64 {
+        128 / self.bits() as u64
+    }
+}
+
+/// A type of number.
+pub trait Number: bytemuck::Pod + PartialEq + Send + Sync + std::fmt::Debug {
+    /// Which it is.
+    const ELEMENT: Element;
+
+    /// A word in the order of the numbers: [`f32::total_cmp`]'s for floats.
+    fn key(self) -> u32;
+
+    /// The number of a key.
+    fn from_key(key: u32) -> Self;
+}
+
+macro_rules! unsigned {
+    ($type:ty, $element:ident) => {
+        impl Number for $type {
+            const ELEMENT: Element = Element::$element;
+
+            #[inline(always)]
+            fn key(self) -> u32 {
+                u32::from(self)
+            }
+
+            #[inline(always)]
+            fn from_key(key: u32) -> Self {
+                key as Self
+            }
+        }
+    };
+}
+
+unsigned!(u8, U8);
+unsigned!(u16, U16);
+unsigned!(u32, U32);
+
+impl Number for i32 {
+    const ELEMENT: Element = Element::I32;
+
+    #[inline(always)]
+    fn key(self) -> u32 {
+        self.cast_unsigned() ^ (1 << 31)
+    }
+
+    #[inline(always)]
+    fn from_key(key: u32) -> Self {
+        (key ^ (1 << 31)).cast_signed()
+    }
+}
+
+impl Number for f32 {
+    const ELEMENT: Element = Element::F32;
+
+    #[inline(always)]
+    fn key(self) -> u32 {
+        let bits = self.to_bits();
+        // Negative numbers in reverse, and below the others.
+        bits ^ ((bits.cast_signed() >> 31).cast_unsigned() | (1 << 31))
+    }
+
+    #[inline(always)]
+    fn from_key(key: u32) -> Self {
+        let negative = (!key).cast_signed() >> 31;
+        Self::from_bits(key ^ (negative.cast_unsigned() | (1 << 31)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_in_the_order_of_the_numbers_and_give_them_back() {
+        let floats = [
+            f32::NEG_INFINITY,
+            f32::MIN,
+            -1.5,
+            -1e-40,
+            -0.0,
+            0.0,
+            1e-40,
+            2.0,
+            f32::MAX,
+            f32::INFINITY,
+            f32::NAN,
+        ];
+        assert!(floats.windows(2).all(|pair| pair[0].key() < pair[1].key()));
+        assert!(
+            floats
+                .iter()
+                .all(|f| f32::from_key(f.key()).to_bits() == f.to_bits())
+        );
+        let integers = [i32::MIN, -1, 0, 1, i32::MAX];
+        assert!(integers.windows(2).all(|pair| pair[0].key() < pair[1].key()));
+        assert!(integers.iter().all(|i| i32::from_key(i.key()) == *i));
+        assert_eq!(u8::from_key(200_u8.key()), 200);
+    }
+
+    #[test]
+    fn buffers_hold_whole_vectors() {
+        assert_eq!(Element::U8.words(0), 0);
+        assert_eq!(Element::U8.words(16), 4);
+        assert_eq!(Element::U8.words(17), 8);
+        assert_eq!(Element::F32.words(5), 8);
+    }
+}

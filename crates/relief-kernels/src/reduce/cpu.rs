@@ -1,0 +1,214 @@
+//! Reductions on the CPU: plain loops, compiled for each set of vector instructions.
+//!
+//! Blocks are what threads deal out: [`block_sums`] of parts that begin at multiples of [`BLOCK`], and [`total`] of all of
+//! them, is [`sum`], to the bit.
+
+use std::ops::AddAssign;
+
+use super::BLOCK;
+use crate::element::Number;
+use crate::isa::{Isa, versions};
+
+/// Sums that a block of floats is taken into, and blocks' sums after it.
+const SUMS: usize = 1_024;
+
+/// Numbers that can be reduced.
+pub trait Reducible: Number {
+    /// What a sum of them is: 64 bits for integers, an `f32` for floats.
+    type Sum: Copy + Default + AddAssign + PartialEq + Send + Sync + std::fmt::Debug;
+
+    /// The sum of at most [`BLOCK`] numbers.
+    #[doc(hidden)]
+    fn block_sum(isa: Isa, block: &[Self]) -> Self::Sum;
+
+    /// The sum of what [`SUMS`] sums of blocks came to.
+    #[doc(hidden)]
+    fn halved(sums: &mut [Self::Sum; SUMS]) -> Self::Sum;
+
+    /// The least number; of none the greatest there is.
+    #[doc(hidden)]
+    fn least(isa: Isa, values: &[Self]) -> Self;
+
+    /// The greatest number; of none the least there is.
+    #[doc(hidden)]
+    fn greatest(isa: Isa, values: &[Self]) -> Self;
+}
+
+/// The sum of all numbers.
+#[must_use]
+pub fn sum<T: Reducible>(values: &[T]) -> T::Sum {
+    let isa = Isa::best();
+    if values.len() <= BLOCK {
+        return T::block_sum(isa, values);
+    }
+    let mut sums = [T::Sum::default(); SUMS];
+    for (k, block) in values.chunks(BLOCK).enumerate() {
+        sums[k % SUMS] += T::block_sum(isa, block);
+    }
+    T::halved(&mut sums)
+}
+
+/// The sum of each block of [`BLOCK`] numbers, the last of which may be shorter.
+///
+/// # Panics
+/// Where there are not as many sums as blocks.
+pub fn block_sums<T: Reducible>(values: &[T], sums: &mut [T::Sum]) {
+    assert_eq!(values.len().div_ceil(BLOCK), sums.len(), "a sum for each block");
+    let isa = Isa::best();
+    for (block, sum) in values.chunks(BLOCK).zip(sums) {
+        *sum = T::block_sum(isa, block);
+    }
+}
+
+/// The sum of all numbers from those of their blocks.
+#[must_use]
+pub fn total<T: Reducible>(blocks: &[T::Sum]) -> T::Sum {
+    let mut sums = [T::Sum::default(); SUMS];
+    for (k, block) in blocks.iter().enumerate() {
+        sums[k % SUMS] += *block;
+    }
+    T::halved(&mut sums)
+}
+
+/// The least number, if there is one.
+#[must_use]
+pub fn least<T: Reducible>(values: &[T]) -> Option<T> {
+    (!values.is_empty()).then(|| T::least(Isa::best(), values))
+}
+
+/// The greatest number, if there is one.
+#[must_use]
+pub fn greatest<T: Reducible>(values: &[T]) -> Option<T> {
+    (!values.is_empty()).then(|| T::greatest(Isa::best(), values))
+}
+
+/// Where the first least number is, if there is one.
+#[must_use]
+pub fn place_of_least<T: Reducible>(values: &[T]) -> Option<u64> {
+    let isa = Isa::best();
+    // The block is found first, and searched once it is known.
+    let mut best: Option<(u32, usize)> = None;
+    for (k, block) in values.chunks(BLOCK).enumerate() {
+        let key = T::least(isa, block).key();
+        if best.is_none_or(|(least, _)| key < least) {
+            best = Some((key, k));
+        }
+    }
+    let (key, block) = best?;
+    let start = block * BLOCK;
+    let within = values[start..].iter().position(|value| value.key() == key)?;
+    Some((start + within) as u64)
+}
+
+macro_rules! integers {
+    ($($type:ty, $sum:ty, $block:ty;)+) => {$(
+        impl Reducible for $type {
+            type Sum = $sum;
+
+            fn block_sum(isa: Isa, block: &[Self]) -> $sum {
+                versions! {
+                    fn run(block: &[$type]) -> $sum {
+                        <$sum>::from(block.iter().map(|value| <$block>::from(*value)).sum::<$block>())
+                    }
+                }
+                run(isa, block)
+            }
+
+            fn halved(sums: &mut [$sum; SUMS]) -> $sum {
+                sums.iter().fold(0, |sum, part| sum.wrapping_add(*part))
+            }
+
+            fn least(isa: Isa, values: &[Self]) -> Self {
+                versions! {
+                    fn run(values: &[$type]) -> $type {
+                        values.iter().fold(<$type>::MAX, |least, value| least.min(*value))
+                    }
+                }
+                run(isa, values)
+            }
+
+            fn greatest(isa: Isa, values: &[Self]) -> Self {
+                versions! {
+                    fn run(values: &[$type]) -> $type {
+                        values.iter().fold(<$type>::MIN, |greatest, value| greatest.max(*value))
+                    }
+                }
+                run(isa, values)
+            }
+        }
+    )+};
+}
+
+// A block of the shorter ones fits 32 bits.
+integers! {
+    u8, u64, u32;
+    u16, u64, u32;
+    u32, u64, u64;
+    i32, i64, i64;
+}
+
+impl Reducible for f32 {
+    type Sum = Self;
+
+    fn block_sum(isa: Isa, block: &[Self]) -> Self {
+        sum_floats(isa, block)
+    }
+
+    fn halved(sums: &mut [Self; SUMS]) -> Self {
+        halve(sums)
+    }
+
+    fn least(isa: Isa, values: &[Self]) -> Self {
+        versions! {
+            fn run(values: &[f32]) -> u32 {
+                values.iter().fold(u32::MAX, |least, value| least.min(value.key()))
+            }
+        }
+        Self::from_key(run(isa, values))
+    }
+
+    fn greatest(isa: Isa, values: &[Self]) -> Self {
+        versions! {
+            fn run(values: &[f32]) -> u32 {
+                values.iter().fold(0, |greatest, value| greatest.max(value.key()))
+            }
+        }
+        Self::from_key(run(isa, values))
+    }
+}
+
+versions! {
+    fn sum_floats(block: &[f32]) -> f32 {
+        let mut sums = [0.0_f32; SUMS];
+        // Sums that take nothing are 0 and change none that they are added to.
+        let used = block.len().next_power_of_two().clamp(4, SUMS);
+        let mut rows = block.chunks_exact(SUMS);
+        for row in &mut rows {
+            for (sum, value) in sums.iter_mut().zip(row) {
+                *sum += value;
+            }
+        }
+        for (sum, value) in sums.iter_mut().zip(rows.remainder()) {
+            *sum += value;
+        }
+        let mut fours = [0.0_f32; SUMS / 4];
+        for (four, sums) in fours.iter_mut().zip(sums[..used].as_chunks::<4>().0) {
+            *four = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        }
+        halve(&mut fours[..used / 4])
+    }
+}
+
+/// Adds the second half to the first until one is left.
+#[inline(always)]
+fn halve(sums: &mut [f32]) -> f32 {
+    let mut sums = sums;
+    while sums.len() > 1 {
+        let (first, second) = sums.split_at_mut(sums.len() / 2);
+        for (sum, other) in first.iter_mut().zip(second) {
+            *sum += *other;
+        }
+        sums = first;
+    }
+    sums[0]
+}

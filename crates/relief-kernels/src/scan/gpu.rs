@@ -1,0 +1,293 @@
+//! Scans on a device, in one pass where cubes can wait for each other, else in two.
+//!
+//! **One pass** ([`Route::LookBack`]) after Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back"
+//! (2016): a cube takes the next tile, scans it, publishes its sum, and adds up what the tiles before it have published: their
+//! sums, as far back as a tile that knows the sum of all before it too. Numbers are read once.
+//! - A cube that waits needs the cubes of earlier tiles to go on. Tiles are given out by a counter, so those cubes have
+//!   started; that cubes which have started all go on is what hardware does and no standard promises.
+//! - Status and sum have to be read together, and atomics promise no order between two words. With atomics of 64 bits they
+//!   share one; else each half of the sum has its own status, and a reader waits until both have the same, which a tile's
+//!   two words pass through in the same order.
+//! - Sums of floats are added from the last known sum of all before on, tile by tile, so that the result does not depend on
+//!   how far a cube had to look back.
+//!
+//! **Two passes** ([`Route::ReduceThenScan`]): cubes add up their shares; then each adds up the sums of the shares before its
+//! own, and scans its share from there. Numbers are read twice, nobody waits.
+//!
+//! Within a tile a plane owns a run of vectors, an item after the other: units add up their vectors, planes scan these sums, and the
+//! sums of planes are exchanged through shared memory.
+
+use cubecl::prelude::*;
+
+use super::Kind;
+use crate::device::{Buffer, Client, DeviceError, Gpu, cubes, on_client};
+use crate::element::Element;
+use crate::policy::{self, Space, Tuning};
+
+pub(crate) mod look_back;
+mod tiles;
+
+use look_back::zero;
+use tiles::{Plan, scan_shares, scan_tiles, sum_shares};
+
+/// The layouts of [`scan_with`]: vectors have 4 sums, and are loaded before the first is used.
+pub const SPACE: Space = Space {
+    units: &[128, 256, 512, 1024],
+    items: &[1, 2, 4, 6, 8, 12, 16],
+    vectors: &[4],
+};
+
+/// The layout where no other was found.
+#[must_use]
+pub const fn default(element: Element) -> Tuning {
+    Tuning {
+        units: 256,
+        items: match element {
+            Element::U8 => 12,
+            _ => 8,
+        },
+        vector: 4,
+    }
+}
+
+/// What the kernel is called in policy files.
+#[must_use]
+pub const fn name(element: Element) -> &'static str {
+    match element.bits() {
+        8 => "scan 8",
+        16 => "scan 16",
+        _ => "scan 32",
+    }
+}
+
+/// How the sums of tiles reach those after them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// One pass with decoupled look-back.
+    LookBack,
+    /// A pass for sums and one for scans.
+    ReduceThenScan,
+}
+
+impl Route {
+    /// The one pass where a device [can wait](can_wait) and, for floats, has atomics of 64 bits; else the two.
+    #[must_use]
+    pub fn fitting(gpu: &Gpu, element: Element) -> Self {
+        if can_wait(gpu) && (element != Element::F32 || look_back::wide(gpu)) {
+            Self::LookBack
+        } else {
+            Self::ReduceThenScan
+        }
+    }
+}
+
+/// Whether cubes may wait for others that have started: on hardware whose planes all have one size, as those of NVIDIA, AMD and
+/// Apple; not on software, where a cube that waits may keep the processor from the one it waits for.
+pub(crate) fn can_wait(gpu: &Gpu) -> bool {
+    !gpu.report().software && lanes(gpu) > 1
+}
+
+/// Units of a plane where all planes have as many, else 1.
+pub(crate) fn lanes(gpu: &Gpu) -> u32 {
+    match gpu.report().plane {
+        (least, most) if least == most && matches!(most, 4 | 8 | 16 | 32 | 64) => most,
+        _ => 1,
+    }
+}
+
+/// The most shares of the two passes.
+const SHARES: u32 = 2_048;
+
+/// Words of scratch memory that a scan of `len` numbers takes, whatever its layout and route.
+#[must_use]
+pub const fn scratch_words(len: u64) -> usize {
+    // Two for each tile of the shortest, and two for the counter; whole vectors.
+    let tiles = len.div_ceil(128 * 4);
+    let tiles = if tiles < SHARES as u64 {
+        SHARES as u64
+    } else {
+        tiles
+    };
+    ((tiles + 2) * 2).next_multiple_of(4) as usize
+}
+
+/// Scans the first `len` numbers of a buffer; sums are words of `to`, where up to three words more may be written.
+///
+/// # Errors
+/// Where the device fails, where `to` is `from` or a buffer is too short (`to` holds whole vectors of 4, `scratch`
+/// [`scratch_words`]), and for more than 2³² numbers.
+pub fn scan(
+    gpu: &Gpu,
+    kind: Kind,
+    element: Element,
+    len: u64,
+    from: &Buffer,
+    to: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let tuning = policy::tuning(gpu.report(), name(element), &SPACE, default(element));
+    let route = Route::fitting(gpu, element);
+    scan_with(gpu, tuning, route, kind, element, len, from, to, scratch)
+}
+
+/// [`scan`] by this route and with another layout.
+///
+/// # Errors
+/// As [`scan`], and where the layout is not of [`SPACE`].
+#[allow(clippy::too_many_arguments)]
+pub fn scan_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    route: Route,
+    kind: Kind,
+    element: Element,
+    len: u64,
+    from: &Buffer,
+    to: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    if !SPACE.contains(tuning) {
+        return Err(gpu.unsupported(format!("the layout {tuning}")));
+    }
+    let held = element.words(len) <= from.words() as u64
+        && Element::U32.words(len) <= to.words() as u64
+        && scratch_words(len) <= scratch.words();
+    // Vectors are counted in 32 bits, past the last one too.
+    if !held || from.same(to) || len > 0xF000_0000 {
+        return Err(gpu.unsupported(format!(
+            "a scan of {len} numbers of {} bits from {} words to {}, with {} of scratch memory",
+            element.bits(),
+            from.words(),
+            to.words(),
+            scratch.words()
+        )));
+    }
+    let plan = Plan::new(tuning, element, kind, lanes(gpu), look_back::wide(gpu));
+    let vectors = len.div_ceil(4) as u32;
+    let launch = Launch {
+        plan,
+        vectors,
+        tiles: vectors.div_ceil(plan.vectors()),
+        from,
+        to,
+        scratch,
+    };
+    match (vectors, route) {
+        (0, _) => Ok(()),
+        (_, Route::LookBack) if plan.lanes == 1 => {
+            Err(gpu.unsupported("a look-back where planes differ in size"))
+        }
+        (_, Route::LookBack) if element == Element::F32 && !plan.wide => {
+            Err(gpu.unsupported("a look-back over floats without atomics of 64 bits"))
+        }
+        (_, Route::LookBack) => launch.look_back(gpu),
+        (_, Route::ReduceThenScan) => launch.two_passes(gpu),
+    }
+}
+
+struct Launch<'a> {
+    plan: Plan,
+    /// Vectors of four sums, and tiles of them.
+    vectors: u32,
+    tiles: u32,
+    from: &'a Buffer,
+    to: &'a Buffer,
+    scratch: &'a Buffer,
+}
+
+impl Launch<'_> {
+    fn look_back(&self, gpu: &Gpu) -> Result<(), DeviceError> {
+        // The state is cleared for every launch, also for those that prove the kernel.
+        gpu.launch("scan", &self.plan, self.to, || match gpu.client() {
+            #[cfg(feature = "cuda")]
+            Client::Cuda(client) => self.tiles_on::<_, u64>(gpu, client),
+            #[cfg(feature = "vulkan")]
+            Client::Vulkan(client) => self.tiles_on::<_, u32>(gpu, client),
+        })
+    }
+
+    #[allow(unsafe_code)]
+    fn tiles_on<R: Runtime, S: Int>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+        let plan = self.plan;
+        zero(gpu, client, self.scratch, look_back::words(self.tiles));
+        let per_state = if plan.wide { 2 } else { 1 };
+        // SAFETY: vectors are compared with their number, of which both buffers hold as many; states are those of existing tiles,
+        // for each of which scratch memory holds two words, after two for the counter.
+        unsafe {
+            scan_tiles::launch_unchecked::<S, R>(
+                client,
+                cubes(gpu, self.tiles),
+                CubeDim::new_1d(plan.units),
+                plan.words_in(),
+                4,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / plan.words_in()),
+                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
+                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words() / per_state),
+                self.vectors,
+                self.tiles,
+                plan,
+            );
+        }
+    }
+
+    fn two_passes(&self, gpu: &Gpu) -> Result<(), DeviceError> {
+        let most = if gpu.report().software { 16 } else { SHARES };
+        // Tiles of a share, and shares.
+        let each = self.tiles.div_ceil(most);
+        let shares = self.tiles.div_ceil(each);
+        gpu.launch(
+            "scan sums",
+            &self.plan,
+            self.scratch,
+            || on_client!(gpu, client => self.sums_on(gpu, client, each, shares)),
+        )?;
+        gpu.launch(
+            "scan shares",
+            &self.plan,
+            self.to,
+            || on_client!(gpu, client => self.shares_on(gpu, client, each, shares)),
+        )
+    }
+
+    #[allow(unsafe_code)]
+    fn sums_on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, each: u32, shares: u32) {
+        let plan = self.plan;
+        // SAFETY: vectors are compared with their number; a sum is written for each share, of which scratch memory holds as many.
+        unsafe {
+            sum_shares::launch_unchecked::<R>(
+                client,
+                cubes(gpu, shares),
+                CubeDim::new_1d(plan.units),
+                plan.words_in(),
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / plan.words_in()),
+                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
+                self.vectors,
+                each,
+                shares,
+                plan,
+            );
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn shares_on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, each: u32, shares: u32) {
+        let plan = self.plan;
+        // SAFETY: as of `sums_on`; vectors of the result are compared with their number too.
+        unsafe {
+            scan_shares::launch_unchecked::<R>(
+                client,
+                cubes(gpu, shares),
+                CubeDim::new_1d(plan.units),
+                plan.words_in(),
+                4,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / plan.words_in()),
+                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
+                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
+                self.vectors,
+                each,
+                shares,
+                plan,
+            );
+        }
+    }
+}

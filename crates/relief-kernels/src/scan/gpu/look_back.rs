@@ -1,0 +1,238 @@
+//! Decoupled look-back: tiles tell each other their sums.
+//!
+//! A tile's state is its status and a value: nothing yet, the sum of the tile, or the sum up to its end. Atomics are relaxed, so
+//! what is read together has to be one word, or to carry its own status: see the head of the parent.
+
+use cubecl::prelude::*;
+
+use crate::device::{Buffer, Client, Gpu, cubes};
+
+/// Statuses: 0 before anything was published.
+const SUM: u32 = 1;
+const UP_TO_END: u32 = 2;
+
+/// The most tiles whose sums of floats are held to be added in order. More are never on the way on one device.
+const CHAIN: u32 = 1_024;
+
+/// The most tiles that are looked at together: a ballot has as many bits.
+const WINDOW: u32 = 32;
+
+/// Whether atomics have 64 bits.
+pub(crate) const fn wide(gpu: &Gpu) -> bool {
+    match gpu.client() {
+        #[cfg(feature = "cuda")]
+        Client::Cuda(_) => true,
+        #[cfg(feature = "vulkan")]
+        Client::Vulkan(_) => false,
+    }
+}
+
+/// Words of the states of `tiles` tiles and of the counter.
+pub(crate) const fn words(tiles: u32) -> u32 {
+    (tiles + 1) * 2
+}
+
+/// How look-back is compiled into a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Look {
+    /// Units of a plane.
+    pub(crate) lanes: u32,
+    /// Whether values are floats.
+    pub(crate) float: bool,
+    /// Whether a state is one word of 64 bits, else two of 32.
+    pub(crate) wide: bool,
+}
+
+impl Look {
+    fn window(&self) -> u32 {
+        self.lanes.min(WINDOW)
+    }
+
+    /// Words of shared memory that [`look_back`] takes.
+    pub(crate) const fn chain(&self) -> u32 {
+        if self.float { CHAIN } else { 1 }
+    }
+}
+
+/// Clears the first `words` words of a buffer.
+#[allow(unsafe_code)]
+pub(crate) fn zero<R: Runtime>(gpu: &Gpu, client: &ComputeClient<R>, buffer: &Buffer, words: u32) {
+    // SAFETY: places are compared with `words`, and callers have made sure of as many.
+    unsafe {
+        zero_words::launch_unchecked::<R>(
+            client,
+            cubes(gpu, words.div_ceil(256)),
+            CubeDim::new_1d(256),
+            ArrayArg::from_raw_parts(buffer.handle(), buffer.words()),
+            words,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn zero_words(buffer: &mut Array<u32>, words: u32) {
+    let place = CUBE_POS as u32 * 256 + UNIT_POS;
+    if place < words {
+        buffer[place as usize] = 0u32;
+    }
+}
+
+/// Takes the next tile: earlier ones were taken by cubes that run or have run.
+#[cube]
+pub(crate) fn next_tile<S: Int>(state: &mut Array<Atomic<S>>) -> u32 {
+    u32::cast_from(state[0usize].fetch_add(S::cast_from(1u32)))
+}
+
+/// Publishes a tile's status and value.
+#[cube]
+fn publish<S: Int>(
+    state: &mut Array<Atomic<S>>,
+    tile: u32,
+    #[comptime] status: u32,
+    value: u32,
+    #[comptime] look: Look,
+) {
+    if comptime!(look.wide) {
+        let word = u64::new(comptime!(i64::from(status) << 32)) | u64::cast_from(value);
+        state[(tile + 1) as usize].store(S::cast_from(word));
+    } else {
+        let head = comptime!(status << 30);
+        state[(2 * tile + 2) as usize].store(S::cast_from((value & 0xffffu32) | head));
+        state[(2 * tile + 3) as usize].store(S::cast_from((value >> 16u32) | head));
+    }
+}
+
+/// A tile's status and value.
+#[derive(CubeType, Clone, Copy)]
+struct State {
+    status: u32,
+    value: u32,
+}
+
+/// Reads a tile's state.
+#[cube]
+fn read<S: Int>(state: &Array<Atomic<S>>, tile: u32, #[comptime] look: Look) -> State {
+    if comptime!(look.wide) {
+        let word = u64::cast_from(state[(tile + 1) as usize].load());
+        State {
+            status: u32::cast_from(word >> 32u64),
+            value: u32::cast_from(word),
+        }
+    } else {
+        // An addition of nothing: Mesa's software takes a relaxed load for a plain one, and may load the same word twice.
+        let nothing = S::cast_from(0u32);
+        let low = u32::cast_from(state[(2 * tile + 2) as usize].fetch_add(nothing));
+        let high = u32::cast_from(state[(2 * tile + 3) as usize].fetch_add(nothing));
+        State {
+            // Halves of different statuses are of different sums.
+            status: select(low >> 30u32 == high >> 30u32, low >> 30u32, 0u32),
+            value: (low & 0xffffu32) | (high << 16u32),
+        }
+    }
+}
+
+/// The sum of two values.
+#[cube]
+pub(crate) fn add(a: u32, b: u32, #[comptime] float: bool) -> u32 {
+    if comptime!(float) {
+        u32::reinterpret(f32::reinterpret(a) + f32::reinterpret(b))
+    } else {
+        a + b
+    }
+}
+
+/// Publishes the sum of a tile, and returns that of all tiles before it, to the first unit of the plane. One plane of a cube has
+/// to do this, all of it; `chain` is [`Look::chain`] words of its own.
+#[cube]
+pub(crate) fn look_back<S: Int>(
+    state: &mut Array<Atomic<S>>,
+    chain: &mut SharedMemory<u32>,
+    tile: u32,
+    sum: u32,
+    #[comptime] look: Look,
+) -> u32 {
+    let window = comptime!(look.window());
+    let lane = UNIT_POS_PLANE;
+    let mut before = u32::new(0);
+    if tile > 0 {
+        if lane == 0 {
+            publish::<S>(state, tile, SUM, sum, look);
+        }
+        // Sums of the tiles from `end` on are known.
+        let mut end = tile;
+        let mut held = u32::new(0);
+        let mut going = true;
+        while going {
+            let there = lane < min(end, window);
+            let at = select(there, end - 1 - lane, 0u32);
+            // Before the first tile there is nothing, which is known.
+            let mut status = select(lane < window, comptime!(UP_TO_END), comptime!(SUM));
+            let mut value = u32::new(0);
+            if there {
+                status = 0u32;
+            }
+            // Where no more sums can be held, the last of them has to be that of all before.
+            let full = held + window >= comptime!(look.chain());
+            let mut waiting = true;
+            let mut known = u32::new(0);
+            let mut nearer = u32::new(0);
+            while waiting {
+                let mut again = status == 0u32;
+                if comptime!(look.float) {
+                    again = again || (full && status == comptime!(SUM));
+                }
+                if there && again {
+                    let found = read::<S>(state, at, look);
+                    status = found.status;
+                    value = found.value;
+                }
+                known = plane_ballot(status == comptime!(UP_TO_END))[0usize];
+                let unknown = plane_ballot(status == 0u32)[0usize];
+                // Tiles between this one and the nearest that knows all before it; all, if none does.
+                nearer = (known & (!known + 1u32)) - 1u32;
+                waiting = (unknown & nearer) != 0u32;
+                if comptime!(look.float) {
+                    waiting = waiting || (full && known == 0u32);
+                }
+            }
+            let last = nearer.count_ones();
+            if comptime!(look.float) {
+                if lane < window {
+                    chain[(held + lane) as usize] = value;
+                }
+                if known == 0u32 {
+                    held += window;
+                } else {
+                    held += last;
+                }
+            } else {
+                before += plane_sum(select(lane <= last, value, 0u32));
+            }
+            going = known == 0u32;
+            end -= min(end, window);
+        }
+        if comptime!(look.float) {
+            // Only CUDA has a wait for one plane, and only there this is used for floats.
+            sync_plane();
+            if lane == 0 {
+                let mut total = chain[held as usize];
+                let mut left = held;
+                while left > 0 {
+                    left -= 1u32;
+                    total = add(total, chain[left as usize], true);
+                }
+                before = total;
+            }
+        }
+    }
+    if lane == 0 {
+        publish::<S>(
+            state,
+            tile,
+            UP_TO_END,
+            add(before, sum, comptime!(look.float)),
+            look,
+        );
+    }
+    before
+}

@@ -1,0 +1,326 @@
+//! The kernels: tiles of vectors, scanned by planes.
+
+use cubecl::prelude::*;
+
+use super::Kind;
+use super::look_back::{Look, add, look_back, next_tile};
+use crate::element::Element;
+use crate::policy::Tuning;
+
+/// What is compiled into the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Plan {
+    bits: u32,
+    float: bool,
+    kind: Kind,
+    pub(super) units: u32,
+    /// Vectors of a unit.
+    items: u32,
+    /// Units of a plane; 1 where planes differ.
+    pub(super) lanes: u32,
+    /// Whether atomics have 64 bits.
+    pub(super) wide: bool,
+}
+
+impl Plan {
+    pub(super) fn new(tuning: Tuning, element: Element, kind: Kind, lanes: u32, wide: bool) -> Self {
+        Self {
+            bits: element.bits(),
+            float: element == Element::F32,
+            kind,
+            units: tuning.units,
+            items: tuning.items,
+            lanes,
+            wide,
+        }
+    }
+
+    /// Vectors of a tile.
+    pub(super) const fn vectors(&self) -> u32 {
+        self.units * self.items
+    }
+
+    /// Words that four numbers take.
+    pub(super) const fn words_in(&self) -> usize {
+        self.bits as usize / 8
+    }
+
+    const fn planes(&self) -> u32 {
+        self.units / self.lanes
+    }
+
+    const fn look(&self) -> Look {
+        Look {
+            lanes: self.lanes,
+            float: self.float,
+            wide: self.wide,
+        }
+    }
+}
+
+/// Scans the next tile.
+#[cube(launch_unchecked)]
+pub(super) fn scan_tiles<S: Int, N: Size, M: Size>(
+    from: &Array<Vector<u32, N>>,
+    to: &mut Array<Vector<u32, M>>,
+    state: &mut Array<Atomic<S>>,
+    vectors: u32,
+    tiles: u32,
+    #[comptime] plan: Plan,
+) {
+    let mut sums = SharedMemory::<u32>::new(comptime!(plan.planes() as usize));
+    let mut chain = SharedMemory::<u32>::new(comptime!(plan.look().chain() as usize));
+    let mut told = SharedMemory::<u32>::new(2usize);
+    if UNIT_POS == 0 {
+        told[0usize] = next_tile::<S>(state);
+    }
+    sync_cube();
+    let tile = told[0usize];
+    let mut held = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
+    load::<N>(from, &mut held, tile, vectors, plan);
+    let mut before = Array::<u32>::new(comptime!(plan.items as usize));
+    let sum = scan_items::<N>(&held, &mut before, plan);
+    let own = share_sums(&mut sums, sum, plan);
+    let total = all_sums(&sums, comptime!(plan.planes()), plan);
+    // Cubes past the last tile have nothing to publish, and store nothing.
+    if UNIT_POS < comptime!(plan.lanes) {
+        if tile < tiles {
+            let prefix = look_back::<S>(state, &mut chain, tile, total, comptime!(plan.look()));
+            if UNIT_POS == 0 {
+                told[1usize] = prefix;
+            }
+        }
+    }
+    sync_cube();
+    let first = add(told[1usize], own, comptime!(plan.float));
+    store::<N, M>(to, &held, &before, first, tile, vectors, plan);
+}
+
+/// The sum of share CUBE_POS: `each` tiles.
+#[cube(launch_unchecked)]
+pub(super) fn sum_shares<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    totals: &mut Array<u32>,
+    vectors: u32,
+    each: u32,
+    shares: u32,
+    #[comptime] plan: Plan,
+) {
+    let mut sums = SharedMemory::<u32>::new(comptime!(plan.planes() as usize));
+    let share = CUBE_POS as u32;
+    let mut sum = u32::new(0);
+    for k in 0..each {
+        let mut held = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
+        load::<N>(from, &mut held, share * each + k, vectors, plan);
+        #[unroll]
+        for j in 0..comptime!(plan.items as usize) {
+            sum = add(sum, sum_of::<N>(held[j], plan), comptime!(plan.float));
+        }
+    }
+    let (_, plane) = plane_scan(sum, plan);
+    share_sums(&mut sums, plane, plan);
+    let total = all_sums(&sums, comptime!(plan.planes()), plan);
+    if UNIT_POS == 0 {
+        if share < shares {
+            totals[share as usize] = total;
+        }
+    }
+}
+
+/// Scans share CUBE_POS from the sum of the shares before it on.
+#[cube(launch_unchecked)]
+pub(super) fn scan_shares<N: Size, M: Size>(
+    from: &Array<Vector<u32, N>>,
+    to: &mut Array<Vector<u32, M>>,
+    totals: &Array<u32>,
+    vectors: u32,
+    each: u32,
+    shares: u32,
+    #[comptime] plan: Plan,
+) {
+    let mut sums = SharedMemory::<u32>::new(comptime!(plan.planes() as usize));
+    let share = CUBE_POS as u32;
+    let mut sum = u32::new(0);
+    let mut at = UNIT_POS;
+    while at < min(share, shares) {
+        sum = add(sum, totals[at as usize], comptime!(plan.float));
+        at += comptime!(plan.units);
+    }
+    let (_, plane) = plane_scan(sum, plan);
+    share_sums(&mut sums, plane, plan);
+    let mut first = all_sums(&sums, comptime!(plan.planes()), plan);
+    for k in 0..each {
+        // What was shared has been read by all.
+        sync_cube();
+        let tile = share * each + k;
+        let mut held = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
+        load::<N>(from, &mut held, tile, vectors, plan);
+        let mut before = Array::<u32>::new(comptime!(plan.items as usize));
+        let sum = scan_items::<N>(&held, &mut before, plan);
+        let own = share_sums(&mut sums, sum, plan);
+        let total = all_sums(&sums, comptime!(plan.planes()), plan);
+        let here = add(first, own, comptime!(plan.float));
+        store::<N, M>(to, &held, &before, here, tile, vectors, plan);
+        first = add(first, total, comptime!(plan.float));
+    }
+}
+
+/// The place of a unit's vector `j` of a tile: a plane's vectors are a run, item after item.
+#[cube]
+fn place(tile: u32, #[comptime] j: u32, #[comptime] plan: Plan) -> u32 {
+    let (plane, lane) = (UNIT_POS / comptime!(plan.lanes), UNIT_POS % comptime!(plan.lanes));
+    tile * comptime!(plan.units * plan.items)
+        + plane * comptime!(plan.items * plan.lanes)
+        + comptime!(j * plan.lanes)
+        + lane
+}
+
+/// A unit's vectors of a tile; 0 past the end.
+#[cube]
+fn load<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    held: &mut Array<Vector<u32, N>>,
+    tile: u32,
+    vectors: u32,
+    #[comptime] plan: Plan,
+) {
+    // A tile that is whole needs no comparisons between its loads.
+    if (tile + 1) * comptime!(plan.vectors()) <= vectors {
+        #[unroll]
+        for j in 0..comptime!(plan.items) {
+            held[comptime!(j as usize)] = from[place(tile, j, plan) as usize];
+        }
+    } else {
+        #[unroll]
+        for j in 0..comptime!(plan.items) {
+            let at = place(tile, j, plan);
+            held[comptime!(j as usize)] = Vector::new(0u32);
+            if at < vectors {
+                held[comptime!(j as usize)] = from[at as usize];
+            }
+        }
+    }
+}
+
+/// Number `k` of the four of a vector.
+#[cube]
+fn number<N: Size>(vector: Vector<u32, N>, #[comptime] k: u32, #[comptime] plan: Plan) -> u32 {
+    match plan.bits {
+        8 => (vector[0usize] >> comptime!(8 * k)) & 0xffu32,
+        16 => (vector[comptime!((k / 2) as usize)] >> comptime!(16 * (k % 2))) & 0xffffu32,
+        _ => vector[comptime!(k as usize)],
+    }
+}
+
+/// The sum of the four.
+#[cube]
+fn sum_of<N: Size>(vector: Vector<u32, N>, #[comptime] plan: Plan) -> u32 {
+    if comptime!(plan.bits == 8) {
+        let pairs = (vector[0usize] & 0x00ff_00ffu32) + ((vector[0usize] >> 8u32) & 0x00ff_00ffu32);
+        (pairs & 0xffffu32) + (pairs >> 16u32)
+    } else {
+        let low = add(
+            number::<N>(vector, 0u32, plan),
+            number::<N>(vector, 1u32, plan),
+            comptime!(plan.float),
+        );
+        let high = add(
+            number::<N>(vector, 2u32, plan),
+            number::<N>(vector, 3u32, plan),
+            comptime!(plan.float),
+        );
+        add(low, high, comptime!(plan.float))
+    }
+}
+
+/// The sum of what the units of the plane before this one have, and that of what all have.
+#[cube]
+fn plane_scan(value: u32, #[comptime] plan: Plan) -> (u32, u32) {
+    if comptime!(plan.lanes == 1) {
+        (u32::new(0), value)
+    } else if comptime!(plan.float) {
+        let up_to = plane_inclusive_sum(f32::reinterpret(value));
+        let all = plane_broadcast(up_to, comptime!(plan.lanes - 1));
+        // The sum up to the unit before: to take the own value off again would round.
+        let before = plane_shuffle_up(up_to, 1u32);
+        let first = UNIT_POS_PLANE == 0;
+        (
+            select(first, 0u32, u32::reinterpret(before)),
+            u32::reinterpret(all),
+        )
+    } else {
+        let up_to = plane_inclusive_sum(value);
+        (up_to - value, plane_broadcast(up_to, comptime!(plan.lanes - 1)))
+    }
+}
+
+/// What lies before each of a unit's vectors in the run of its plane, and the sum of the run.
+#[cube]
+fn scan_items<N: Size>(held: &Array<Vector<u32, N>>, before: &mut Array<u32>, #[comptime] plan: Plan) -> u32 {
+    let mut run = u32::new(0);
+    #[unroll]
+    for j in 0..comptime!(plan.items as usize) {
+        let (left, all) = plane_scan(sum_of::<N>(held[j], plan), plan);
+        before[j] = add(run, left, comptime!(plan.float));
+        run = add(run, all, comptime!(plan.float));
+    }
+    run
+}
+
+/// Tells all units of the cube the sum of a plane; returns the sum of the planes before this one.
+#[cube]
+fn share_sums(sums: &mut SharedMemory<u32>, sum: u32, #[comptime] plan: Plan) -> u32 {
+    let plane = UNIT_POS / comptime!(plan.lanes);
+    if UNIT_POS % comptime!(plan.lanes) == 0 {
+        sums[plane as usize] = sum;
+    }
+    sync_cube();
+    let mut before = u32::new(0);
+    for k in 0..plane {
+        before = add(before, sums[k as usize], comptime!(plan.float));
+    }
+    before
+}
+
+/// The sum of all planes.
+#[cube]
+fn all_sums(sums: &SharedMemory<u32>, #[comptime] planes: u32, #[comptime] plan: Plan) -> u32 {
+    let mut all = u32::new(0);
+    for k in 0..planes {
+        all = add(all, sums[k as usize], comptime!(plan.float));
+    }
+    all
+}
+
+/// Stores the sums of a unit's vectors, which begin `first` after those of its plane.
+#[cube]
+fn store<N: Size, M: Size>(
+    to: &mut Array<Vector<u32, M>>,
+    held: &Array<Vector<u32, N>>,
+    before: &Array<u32>,
+    first: u32,
+    tile: u32,
+    vectors: u32,
+    #[comptime] plan: Plan,
+) {
+    #[unroll]
+    for j in 0..comptime!(plan.items) {
+        let vector = held[comptime!(j as usize)];
+        let mut sum = add(first, before[comptime!(j as usize)], comptime!(plan.float));
+        let mut sums = Vector::<u32, M>::empty();
+        #[unroll]
+        for k in 0..4u32 {
+            if comptime!(plan.kind == Kind::Exclusive) {
+                sums[comptime!(k as usize)] = sum;
+            }
+            sum = add(sum, number::<N>(vector, k, plan), comptime!(plan.float));
+            if comptime!(plan.kind == Kind::Inclusive) {
+                sums[comptime!(k as usize)] = sum;
+            }
+        }
+        let at = place(tile, j, plan);
+        if at < vectors {
+            to[at as usize] = sums;
+        }
+    }
+}

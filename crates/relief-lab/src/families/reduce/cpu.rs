@@ -1,0 +1,277 @@
+//! The variants on the CPU.
+
+use std::ops::{Add, AddAssign};
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+use relief_kernels::element::Element;
+use relief_kernels::reduce::cpu::{self, Reducible};
+use relief_kernels::reduce::{BLOCK, Operation};
+
+use super::Reduce;
+use crate::array::{Array, Layout};
+use crate::family::{OnCpu, Outcome, Variant};
+
+pub(super) fn variants() -> Vec<Variant<Reduce>> {
+    vec![
+        Variant::cpu("naive", "one number after the other, one result", |p, call| {
+            all(p, call, &Naive)
+        }),
+        Variant::cpu(
+            "eight sums",
+            "eight results on the way at once, put together at the end",
+            |p, call| all(p, call, &Several),
+        ),
+        Variant::cpu("vectors", "the production kernel on one thread", |p, call| {
+            all(p, call, &Vectors)
+        }),
+        Variant::cpu("threads", "blocks dealt to all threads", |p, call| {
+            all(p, call, &Threads)
+        })
+        .scratch(|p| vec![Layout::of::<u32>(2 * p.width.div_ceil(BLOCK))])
+        .production(),
+    ]
+}
+
+/// Numbers that the variants reduce.
+trait Value: Reducible<Sum: Pod> {
+    /// Where sums of them neither overflow nor stand still.
+    type Wide: Copy + Default + AddAssign + Add<Output = Self::Wide>;
+    fn wide(self) -> Self::Wide;
+    /// The words of a result.
+    fn words(sum: Self::Wide) -> [u32; 2];
+    /// The words of a result of production.
+    fn sum_words(sum: Self::Sum) -> [u32; 2];
+}
+
+const fn halves(long: u64) -> [u32; 2] {
+    [long as u32, (long >> 32) as u32]
+}
+
+macro_rules! integers {
+    ($($type:ty, $wide:ty;)+) => {$(
+        impl Value for $type {
+            type Wide = $wide;
+
+            fn wide(self) -> $wide {
+                self.into()
+            }
+
+            fn words(sum: $wide) -> [u32; 2] {
+                halves(sum as u64)
+            }
+
+            fn sum_words(sum: $wide) -> [u32; 2] {
+                halves(sum as u64)
+            }
+        }
+    )+};
+}
+
+integers! { u8, u64; u16, u64; u32, u64; i32, i64; }
+
+impl Value for f32 {
+    type Wide = f64;
+
+    fn wide(self) -> f64 {
+        self.into()
+    }
+
+    fn words(sum: f64) -> [u32; 2] {
+        [(sum as Self).to_bits(), 0]
+    }
+
+    fn sum_words(sum: Self) -> [u32; 2] {
+        [sum.to_bits(), 0]
+    }
+}
+
+/// The words of the number of a key.
+fn number<T: Value>(key: u32) -> [u32; 2] {
+    let number = T::from_key(key);
+    let mut word = [0; 4];
+    word[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&number));
+    [u32::from_le_bytes(word), 0]
+}
+
+/// A way of reducing a row.
+trait Way: Sync {
+    fn reduce<T: Value>(&self, operation: Operation, row: &[T], scratch: &mut [Array]) -> [u32; 2];
+
+    /// Whether rows are dealt to threads where there are many.
+    fn deals_rows(&self) -> bool {
+        false
+    }
+}
+
+/// Reduces all rows.
+fn all(problem: &Reduce, call: OnCpu<'_>, way: &impl Way) -> Outcome {
+    match problem.element {
+        Element::U8 => rows::<u8>(problem, call, way),
+        Element::U16 => rows::<u16>(problem, call, way),
+        Element::U32 => rows::<u32>(problem, call, way),
+        Element::I32 => rows::<i32>(problem, call, way),
+        Element::F32 => rows::<f32>(problem, call, way),
+    }
+    Ok(())
+}
+
+fn rows<T: Value>(problem: &Reduce, call: OnCpu<'_>, way: &impl Way) {
+    let words: &mut [u32] = bytemuck::cast_slice_mut(call.outputs[0].bytes_mut());
+    let each = problem.result_words();
+    let rows = problem.rows::<T>(&call.inputs[0]).zip(words.chunks_mut(each));
+    if way.deals_rows() && problem.height >= 2 * rayon::current_num_threads() {
+        let rows: Vec<_> = rows.collect();
+        let part = rows.len().div_ceil(2 * rayon::current_num_threads());
+        rows.into_par_iter().with_min_len(part).for_each(|(row, to)| {
+            to.copy_from_slice(&Vectors.reduce(problem.operation, row, &mut [])[..each]);
+        });
+        return;
+    }
+    for (row, to) in rows {
+        to.copy_from_slice(&way.reduce(problem.operation, row, call.scratch)[..each]);
+    }
+}
+
+struct Naive;
+
+impl Way for Naive {
+    fn reduce<T: Value>(&self, operation: Operation, row: &[T], _: &mut [Array]) -> [u32; 2] {
+        match operation {
+            Operation::Sum => {
+                let mut sum = T::Wide::default();
+                for value in row {
+                    sum += value.wide();
+                }
+                T::words(sum)
+            }
+            Operation::Least => number::<T>(row.iter().fold(u32::MAX, |least, value| least.min(value.key()))),
+            Operation::Greatest => number::<T>(row.iter().fold(0, |most, value| most.max(value.key()))),
+            Operation::PlaceOfLeast => {
+                let (mut least, mut place) = (u32::MAX, u64::MAX);
+                for (i, value) in row.iter().enumerate() {
+                    if value.key() < least || place == u64::MAX {
+                        (least, place) = (value.key(), i as u64);
+                    }
+                }
+                halves(place)
+            }
+        }
+    }
+}
+
+struct Several;
+
+impl Way for Several {
+    fn reduce<T: Value>(&self, operation: Operation, row: &[T], scratch: &mut [Array]) -> [u32; 2] {
+        let (eights, rest) = row.as_chunks::<8>();
+        match operation {
+            Operation::Sum => {
+                let mut sums = [T::Wide::default(); 8];
+                for eight in eights {
+                    for (sum, value) in sums.iter_mut().zip(eight) {
+                        *sum += value.wide();
+                    }
+                }
+                for (sum, value) in sums.iter_mut().zip(rest) {
+                    *sum += value.wide();
+                }
+                let [a, b, c, d, e, f, g, h] = sums;
+                T::words(((a + b) + (c + d)) + ((e + f) + (g + h)))
+            }
+            Operation::Least | Operation::Greatest => {
+                // The greatest is the least of the keys turned over.
+                let turn = if operation == Operation::Greatest {
+                    u32::MAX
+                } else {
+                    0
+                };
+                let mut keys = [u32::MAX; 8];
+                for eight in eights {
+                    for (key, value) in keys.iter_mut().zip(eight) {
+                        *key = (*key).min(value.key() ^ turn);
+                    }
+                }
+                let rest = rest.iter().map(|value| value.key() ^ turn);
+                let least = keys.into_iter().chain(rest).fold(u32::MAX, u32::min);
+                number::<T>(least ^ turn)
+            }
+            Operation::PlaceOfLeast => {
+                let mut best = [(u64::MAX, u64::MAX); 8];
+                for (at, values) in eights.iter().enumerate() {
+                    for (k, value) in values.iter().enumerate() {
+                        let key = u64::from(value.key());
+                        if key < best[k].0 {
+                            best[k] = (key, (8 * at + k) as u64);
+                        }
+                    }
+                }
+                let first = (8 * eights.len()) as u64;
+                let rest = rest.iter().zip(first..);
+                let rest = rest.map(|(value, at)| (u64::from(value.key()), at));
+                let least = best.into_iter().chain(rest).min();
+                let _ = scratch;
+                halves(least.map_or(u64::MAX, |(_, place)| place))
+            }
+        }
+    }
+}
+
+struct Vectors;
+
+impl Way for Vectors {
+    fn reduce<T: Value>(&self, operation: Operation, row: &[T], _: &mut [Array]) -> [u32; 2] {
+        match operation {
+            Operation::Sum => T::sum_words(cpu::sum(row)),
+            Operation::Least => number::<T>(cpu::least(row).map_or(u32::MAX, T::key)),
+            Operation::Greatest => number::<T>(cpu::greatest(row).map_or(0, T::key)),
+            Operation::PlaceOfLeast => halves(cpu::place_of_least(row).unwrap_or(u64::MAX)),
+        }
+    }
+}
+
+struct Threads;
+
+impl Way for Threads {
+    fn reduce<T: Value>(&self, operation: Operation, row: &[T], scratch: &mut [Array]) -> [u32; 2] {
+        // Small rows are done before a thread has woken up.
+        if size_of_val(row) < 1 << 16 {
+            return Vectors.reduce(operation, row, scratch);
+        }
+        let part = row
+            .len()
+            .div_ceil(2 * rayon::current_num_threads())
+            .next_multiple_of(BLOCK);
+        let parts = row.par_chunks(part);
+        match operation {
+            Operation::Sum => {
+                let sums: &mut [T::Sum] = bytemuck::cast_slice_mut(scratch[0].bytes_mut());
+                let sums = &mut sums[..row.len().div_ceil(BLOCK)];
+                let targets = sums.par_chunks_mut(part / BLOCK);
+                parts
+                    .zip(targets)
+                    .for_each(|(part, sums)| cpu::block_sums(part, sums));
+                T::sum_words(cpu::total::<T>(sums))
+            }
+            Operation::Least => {
+                let least = parts.filter_map(cpu::least).map(T::key).min();
+                number::<T>(least.unwrap_or(u32::MAX))
+            }
+            Operation::Greatest => {
+                let greatest = parts.filter_map(cpu::greatest).map(T::key).max();
+                number::<T>(greatest.unwrap_or(0))
+            }
+            Operation::PlaceOfLeast => {
+                let least = parts.enumerate().filter_map(|(k, values)| {
+                    let place = cpu::place_of_least(values)?;
+                    Some((values[place as usize].key(), (k * part) as u64 + place))
+                });
+                halves(least.min().map_or(u64::MAX, |(_, place)| place))
+            }
+        }
+    }
+
+    fn deals_rows(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,483 @@
+//! The variants on devices.
+#![allow(unsafe_code)]
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Buffer, Gpu, cubes, on_client};
+use relief_kernels::element::Element;
+use relief_kernels::reduce::Operation;
+use relief_kernels::reduce::gpu::{self as production, Rows};
+
+use super::Reduce;
+use crate::array::Layout;
+use crate::family::{Failure, OnGpu, Outcome, Variant};
+
+/// Units of a cube of the ladder.
+const UNITS: u32 = 256;
+
+/// Cubes that step over all numbers.
+const CUBES: u32 = 2_112;
+
+/// A step of the ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Step {
+    Divergent,
+    Strided,
+    Sequential,
+    FirstAdd,
+    LastPlane,
+    Unrolled,
+    Many,
+    Planes,
+    Vectors,
+    OnePass,
+}
+
+pub(super) fn variants(like: &Reduce) -> Vec<Variant<Reduce>> {
+    let mut variants = Vec::new();
+    let one_sum = like.operation == Operation::Sum && like.element == Element::F32 && like.height == 1;
+    if one_sum {
+        let of = |name, idea, step| {
+            Variant::gpu(name, idea, move |p: &Reduce, call| sum(p, &call, step)).scratch(scratch)
+        };
+        variants.extend([
+            of(
+                "interleaved, divergent",
+                "neighbours first; units that take part are scattered",
+                Step::Divergent,
+            ),
+            of(
+                "interleaved, strided",
+                "neighbours first; the first units take part, and banks collide",
+                Step::Strided,
+            ),
+            of(
+                "sequential",
+                "the second half is added to the first",
+                Step::Sequential,
+            ),
+            of(
+                "first add on load",
+                "a unit loads two numbers and adds them",
+                Step::FirstAdd,
+            ),
+            of(
+                "last plane unrolled",
+                "no loop and no barrier once a plane is left",
+                Step::LastPlane,
+            ),
+            of("fully unrolled", "no loop at all", Step::Unrolled),
+            of("many per unit", "cubes step over all numbers", Step::Many),
+            of("planes", "lanes exchange registers all the way", Step::Planes),
+            of("vectors", "four numbers at a load", Step::Vectors),
+            of(
+                "one pass",
+                "the last cube, told by a counter, reduces what all have left",
+                Step::OnePass,
+            ),
+        ]);
+    }
+    variants.push(
+        Variant::gpu(
+            "blocks",
+            "blocks in a fixed order, a cube for each; planes for short rows",
+            |p: &Reduce, call: OnGpu<'_>| {
+                let rows = Rows {
+                    buffer: &call.inputs[0],
+                    element: p.element,
+                    width: p.width as u64,
+                    height: p.height as u32,
+                    pitch: (p.pitch() as u64 * u64::from(p.element.bits())) / 32,
+                };
+                let [scratch] = call.scratch else {
+                    return Err(Failure::Failed("no scratch memory".to_owned()));
+                };
+                production::reduce_with(
+                    call.gpu,
+                    call.tuning,
+                    p.operation,
+                    rows,
+                    &call.outputs[0],
+                    scratch,
+                )?;
+                Ok(())
+            },
+        )
+        .tuned(production::NAME, production::SPACE, production::DEFAULT)
+        .scratch(|p| {
+            let words = production::scratch_words(p.element, p.width as u64, p.height as u32);
+            vec![Layout::of::<u32>(words)]
+        })
+        .production(),
+    );
+    variants
+}
+
+/// Results of the levels, in turn in two buffers; and what cubes of one pass tell each other, after a counter.
+fn scratch(problem: &Reduce) -> Vec<Layout> {
+    let first = problem
+        .width
+        .div_ceil(UNITS as usize)
+        .max(2 * (CUBES as usize + 1));
+    vec![
+        Layout::of::<f32>(first),
+        Layout::of::<f32>(first.div_ceil(UNITS as usize).max(CUBES as usize)),
+    ]
+}
+
+/// Units of a plane, where it is known.
+fn lanes(gpu: &Gpu) -> Outcome<u32> {
+    match gpu.report().plane {
+        (least, most) if least == most && most > 1 => Ok(most),
+        (least, most) => Err(Failure::Unsupported(format!("planes of {least} to {most} units"))),
+    }
+}
+
+/// Sums all numbers, by a launch for each level.
+fn sum(problem: &Reduce, call: &OnGpu<'_>, step: Step) -> Outcome {
+    if problem.width >= 1 << 31 {
+        return Err(Failure::Unsupported("more than 2^31 numbers".to_owned()));
+    }
+    let lanes = match step {
+        Step::Divergent | Step::Strided | Step::Sequential | Step::FirstAdd => 1,
+        _ => lanes(call.gpu)?,
+    };
+    let (mut from, mut count) = (call.inputs[0].clone(), problem.width as u32);
+    let mut turn = 0;
+    loop {
+        let each = match step {
+            Step::Divergent | Step::Strided | Step::Sequential => UNITS,
+            Step::FirstAdd | Step::LastPlane | Step::Unrolled => 2 * UNITS,
+            _ => 8 * UNITS,
+        };
+        let mut wanted = count.div_ceil(each).max(1);
+        if step >= Step::Many {
+            wanted = wanted.min(CUBES);
+        }
+        let last = wanted == 1 || step == Step::OnePass;
+        let to = if last {
+            &call.outputs[0]
+        } else {
+            &call.scratch[turn]
+        };
+        let level = Level {
+            shape: Shape { step, lanes },
+            count,
+            cubes: wanted,
+        };
+        call.gpu.launch(
+            "reduce ladder",
+            &level.shape,
+            to,
+            || on_client!(call.gpu, client => level.on(client, call.gpu, &from, to, &call.scratch[0])),
+        )?;
+        if last {
+            return Ok(());
+        }
+        (from, count, turn) = (to.clone(), wanted, 1 - turn);
+    }
+}
+
+/// What is compiled into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    step: Step,
+    lanes: u32,
+}
+
+struct Level {
+    shape: Shape,
+    count: u32,
+    cubes: u32,
+}
+
+impl Level {
+    fn on<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        gpu: &Gpu,
+        from: &Buffer,
+        to: &Buffer,
+        told: &Buffer,
+    ) {
+        let grid = cubes(gpu, self.cubes);
+        let dim = CubeDim::new_1d(UNITS);
+        // SAFETY: numbers are compared with their count, which the source holds; each of so many cubes writes one result, which the
+        // target holds, or two words for others after two for the counter.
+        unsafe {
+            let array =
+                |buffer: &Buffer, width| ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width);
+            match self.shape.step {
+                Step::Vectors => sum_vectors::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    dim,
+                    4,
+                    array(from, 4),
+                    array(to, 1),
+                    self.count,
+                    self.cubes,
+                    self.shape.lanes,
+                ),
+                Step::OnePass => {
+                    clear::launch_unchecked::<R>(
+                        client,
+                        cubes(gpu, (2 * self.cubes + 2).div_ceil(UNITS)),
+                        dim,
+                        array(told, 1),
+                        2 * self.cubes + 2,
+                    );
+                    sum_at_once::launch_unchecked::<R>(
+                        client,
+                        grid,
+                        dim,
+                        4,
+                        array(from, 4),
+                        array(to, 1),
+                        array(told, 1),
+                        self.count,
+                        self.cubes,
+                        self.shape.lanes,
+                    );
+                }
+                _ => sum_level::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    dim,
+                    array(from, 1),
+                    array(to, 1),
+                    self.count,
+                    self.cubes,
+                    self.shape,
+                ),
+            }
+        }
+    }
+}
+
+/// One level of the tree: cube k sums its numbers to result k.
+#[cube(launch_unchecked)]
+fn sum_level(from: &Array<f32>, to: &mut Array<f32>, count: u32, cubes: u32, #[comptime] shape: Shape) {
+    let unit = UNIT_POS;
+    let cube = CUBE_POS as u32;
+    let step = comptime!(shape.step);
+    let mut sum = f32::new(0.0);
+    if comptime!(step < Step::FirstAdd) {
+        let at = cube * UNITS + unit;
+        if at < count {
+            sum = from[at as usize];
+        }
+    } else if comptime!(step < Step::Many) {
+        let at = cube * comptime!(2 * UNITS) + unit;
+        if at < count {
+            sum = from[at as usize];
+        }
+        if at + UNITS < count {
+            sum += from[(at + UNITS) as usize];
+        }
+    } else {
+        let mut at = cube * UNITS + unit;
+        while at < count {
+            sum += from[at as usize];
+            at += cubes * UNITS;
+        }
+    }
+    if comptime!(step >= Step::Planes) {
+        sum = sum_planes(sum, comptime!(shape.lanes));
+    } else {
+        sum = sum_shared(sum, shape);
+    }
+    if unit == 0 {
+        if cube < cubes {
+            to[cube as usize] = sum;
+        }
+    }
+}
+
+/// The sum of a cube by way of shared memory, to its first unit.
+#[cube]
+fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
+    let unit = UNIT_POS;
+    let step = comptime!(shape.step);
+    let mut shared = SharedMemory::<f32>::new(comptime!(UNITS as usize));
+    shared[unit as usize] = value;
+    sync_cube();
+    if comptime!(step == Step::Divergent) {
+        let mut stride = u32::new(1);
+        while stride < UNITS {
+            if unit % (2 * stride) == 0 {
+                shared[unit as usize] = shared[unit as usize] + shared[(unit + stride) as usize];
+            }
+            sync_cube();
+            stride *= 2u32;
+        }
+    } else if comptime!(step == Step::Strided) {
+        let mut stride = u32::new(1);
+        while stride < UNITS {
+            let at = 2 * stride * unit;
+            if at < UNITS {
+                shared[at as usize] = shared[at as usize] + shared[(at + stride) as usize];
+            }
+            sync_cube();
+            stride *= 2u32;
+        }
+    } else if comptime!(step < Step::LastPlane) {
+        let mut half = u32::new(comptime!(i64::from(UNITS / 2)));
+        while half > 0 {
+            if unit < half {
+                shared[unit as usize] = shared[unit as usize] + shared[(unit + half) as usize];
+            }
+            sync_cube();
+            half /= 2u32;
+        }
+    } else {
+        if comptime!(step == Step::LastPlane) {
+            let mut half = u32::new(comptime!(i64::from(UNITS / 2)));
+            while half >= comptime!(shape.lanes) {
+                if unit < half {
+                    shared[unit as usize] = shared[unit as usize] + shared[(unit + half) as usize];
+                }
+                sync_cube();
+                half /= 2u32;
+            }
+        } else {
+            #[unroll]
+            for k in 0..comptime!((UNITS / shape.lanes).ilog2()) {
+                let half = comptime!(UNITS >> (k + 1));
+                if unit < half {
+                    shared[unit as usize] = shared[unit as usize] + shared[(unit + half) as usize];
+                }
+                sync_cube();
+            }
+        }
+        if unit < comptime!(shape.lanes) {
+            let sum = plane_sum(shared[unit as usize]);
+            if unit == 0 {
+                shared[0usize] = sum;
+            }
+        }
+    }
+    shared[0usize]
+}
+
+/// The sum of a cube by exchanges within planes, to its first unit.
+#[cube]
+fn sum_planes(value: f32, #[comptime] lanes: u32) -> f32 {
+    let planes = comptime!(UNITS / lanes);
+    let mut shared = SharedMemory::<f32>::new(comptime!(planes as usize));
+    let sum = plane_sum(value);
+    if UNIT_POS % lanes == 0 {
+        shared[(UNIT_POS / lanes) as usize] = sum;
+    }
+    sync_cube();
+    let mut all = f32::new(0.0);
+    if UNIT_POS == 0 {
+        for k in 0..planes {
+            all += shared[k as usize];
+        }
+    }
+    all
+}
+
+/// What a unit gets when cubes step over all numbers by vectors.
+#[cube]
+fn sum_own<N: Size>(from: &Array<Vector<f32, N>>, count: u32, cubes: u32) -> f32 {
+    let mut sums = Vector::<f32, N>::new(0.0);
+    let whole = count / 4;
+    let mut at = CUBE_POS as u32 * UNITS + UNIT_POS;
+    while at < whole {
+        sums += from[at as usize];
+        at += cubes * UNITS;
+    }
+    let mut sum = (sums[0usize] + sums[1usize]) + (sums[2usize] + sums[3usize]);
+    // The last vector is the next unit's.
+    if at == whole {
+        let rest = from[min(whole, (count + 3) / 4 - u32::cast_from(count > 0)) as usize];
+        #[unroll]
+        for k in 0..3u32 {
+            if k < count % 4 {
+                sum += rest[comptime!(k as usize)];
+            }
+        }
+    }
+    sum
+}
+
+#[cube(launch_unchecked)]
+fn sum_vectors<N: Size>(
+    from: &Array<Vector<f32, N>>,
+    to: &mut Array<f32>,
+    count: u32,
+    cubes: u32,
+    #[comptime] lanes: u32,
+) {
+    let cube = CUBE_POS as u32;
+    // Cubes past the last step over nothing.
+    let counted = select(cube < cubes, count, 0u32);
+    let sum = sum_planes(sum_own::<N>(from, counted, cubes), lanes);
+    if UNIT_POS == 0 {
+        if cube < cubes {
+            to[cube as usize] = sum;
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn clear(words: &mut Array<u32>, count: u32) {
+    let at = CUBE_POS as u32 * UNITS + UNIT_POS;
+    if at < count {
+        words[at as usize] = 0u32;
+    }
+}
+
+/// The sum of all: cubes leave theirs, and the last of them adds these up.
+///
+/// Atomics promise no order, so a sum is told in halves that carry a mark, and the last cube waits for marks, which are on the
+/// way.
+#[cube(launch_unchecked)]
+fn sum_at_once<N: Size>(
+    from: &Array<Vector<f32, N>>,
+    to: &mut Array<f32>,
+    told: &mut Array<Atomic<u32>>,
+    count: u32,
+    cubes: u32,
+    #[comptime] lanes: u32,
+) {
+    let cube = CUBE_POS as u32;
+    let mut turn = SharedMemory::<u32>::new(1usize);
+    let counted = select(cube < cubes, count, 0u32);
+    let sum = sum_planes(sum_own::<N>(from, counted, cubes), lanes);
+    if UNIT_POS == 0 {
+        let bits = u32::reinterpret(sum);
+        let mut place = u32::new(0);
+        if cube < cubes {
+            told[(2 * cube + 2) as usize].store((bits & 0xffffu32) | 0x8000_0000u32);
+            told[(2 * cube + 3) as usize].store((bits >> 16u32) | 0x8000_0000u32);
+            place = told[0usize].fetch_add(1u32) + 1;
+        }
+        turn[0usize] = place;
+    }
+    sync_cube();
+    let last = turn[0usize] == cubes;
+    let mut own = f32::new(0.0);
+    if last {
+        let mut at = UNIT_POS;
+        while at < cubes {
+            let mut low = u32::new(0);
+            let mut high = u32::new(0);
+            while (low & high) >> 31u32 == 0u32 {
+                low = told[(2 * at + 2) as usize].load();
+                high = told[(2 * at + 3) as usize].load();
+            }
+            own += f32::reinterpret((low & 0xffffu32) | (high << 16u32));
+            at += UNITS;
+        }
+    }
+    // All cubes pass the barriers of this sum; only the last has something to add.
+    sync_cube();
+    let all = sum_planes(own, lanes);
+    if UNIT_POS == 0 {
+        if last {
+            to[0usize] = all;
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Reduction: the sum, the least, the greatest number, and where the least is, of all numbers or of each row.
+//!
+//! Least work: every number is read once and taken into account once. So the bound is how fast memory is read, on the CPU as
+//! on a device, and what the ladder shows is how many ways there are to read more slowly.
+//!
+//! On devices, the ladder of Mark Harris ("Optimizing parallel reduction in CUDA", 2007), which the source announces, step by
+//! step, a launch for each level of the tree:
+//! - `interleaved, divergent`: neighbours are added first; which units take part is scattered over all planes.
+//! - `interleaved, strided`: the first units take part, their numbers lie apart: banks collide.
+//! - `sequential`: the second half is added to the first: neither.
+//! - `first add on load`: a unit loads two numbers, so that half the units do not idle from the start.
+//! - `last plane unrolled`: no loop and no barrier of the cube once one plane is left. (Harris's had no barrier at all; today
+//!   lanes exchange registers.)
+//! - `fully unrolled`: no loop at all.
+//! - `many per unit`: as many cubes as the device holds; a unit steps over all numbers.
+//! - `planes`: lanes exchange registers all the way, one word of shared memory for each plane.
+//! - `vectors`: the same, four numbers at a load.
+//! - `one pass`: the same, and the last cube to end, told by a counter, reduces what all have left: one launch but for the
+//!   counter that has to be cleared.
+//! - `blocks`: production: blocks of fixed length in a fixed order, so that the bits of a sum of floats are the same everywhere; its
+//!   layout is tuned.
+//!
+//! On the CPU:
+//! - `naive`: one number after the other into one sum (of 64 bits, or a sum of floats would stand still).
+//! - `eight sums`: as many additions on the way at once as a processor can.
+//! - `vectors`: the production kernel on one thread.
+//! - `threads`: production: blocks dealt to all threads.
+//!
+//! Sums of integers are exact, in two words; so are places. The source has no figures.
+
+mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
+
+use relief_kernels::element::{Element, Number};
+use relief_kernels::reduce::Operation;
+
+use crate::array::{Array, Fill, Kind, Layout};
+use crate::family::{Class, Family, LENGTHS, Ladder, Problem, Scale, Tolerance, Variant, Work};
+
+/// The ladder of an operation on one row of numbers.
+macro_rules! ladder {
+    ($name:literal, $about:literal, $operation:ident, $element:ident) => {{
+        let one = |len| Reduce::new(Operation::$operation, Element::$element, len, 1);
+        Box::new(Ladder {
+            name: $name,
+            about: $about,
+            axis: None,
+            checks: || {
+                let one = |len| Reduce::new(Operation::$operation, Element::$element, len, 1);
+                LENGTHS.into_iter().chain([200_003]).map(one).collect()
+            },
+            cases: |scale: Scale| {
+                let one = |len| Reduce::new(Operation::$operation, Element::$element, len as usize, 1);
+                scale.sizes().into_iter().map(one).collect()
+            },
+            huge: || {
+                let bytes = Element::$element.bits() as usize / 8;
+                vec![Reduce::new(
+                    Operation::$operation,
+                    Element::$element,
+                    (1 << 32) / bytes + 77,
+                    1,
+                )]
+            },
+            variants: variants(&one(1)),
+        })
+    }};
+}
+
+/// The family.
+#[must_use]
+pub fn family() -> Family {
+    Family {
+        name: "reduce",
+        about: "many numbers become one: how fast memory can be read",
+        source: "none: the ladder is announced",
+        ladders: vec![
+            ladder!("reduce/sum-f32", "Σ in(i), f32", Sum, F32),
+            ladder!("reduce/sum-u32", "Σ in(i), u32, exact", Sum, U32),
+            ladder!("reduce/sum-i32", "Σ in(i), i32, exact", Sum, I32),
+            ladder!("reduce/sum-u16", "Σ in(i), u16, exact", Sum, U16),
+            ladder!("reduce/sum-u8", "Σ in(i), u8, exact", Sum, U8),
+            ladder!("reduce/least-f32", "min in(i), f32", Least, F32),
+            ladder!("reduce/least-u8", "min in(i), u8", Least, U8),
+            ladder!("reduce/greatest-u16", "max in(i), u16", Greatest, U16),
+            ladder!("reduce/greatest-i32", "max in(i), i32", Greatest, I32),
+            ladder!(
+                "reduce/place-f32",
+                "the first i of min in(i), f32",
+                PlaceOfLeast,
+                F32
+            ),
+            ladder!(
+                "reduce/place-u8",
+                "the first i of min in(i), u8",
+                PlaceOfLeast,
+                U8
+            ),
+            Box::new(rows()),
+        ],
+    }
+}
+
+/// Sums of rows, from many short ones to a few long ones.
+fn rows() -> Ladder<Reduce> {
+    Ladder {
+        name: "reduce/rows-f32",
+        about: "out(y) = Σ in(y, x), f32",
+        axis: Some("numbers of a row"),
+        checks: || {
+            let sizes = [
+                (0, 3),
+                (5, 0),
+                (1, 1),
+                (1, 100),
+                (3, 7),
+                (31, 5),
+                (100, 9),
+                (255, 33),
+                (1_025, 3),
+                (20_000, 3),
+                (50_001, 2),
+            ];
+            let of = |(width, height)| Reduce::new(Operation::Sum, Element::F32, width, height);
+            sizes.into_iter().map(of).collect()
+        },
+        cases: |scale| {
+            let size = scale.or(match (scale.class, scale.quick) {
+                (Class::Gpu, false) => 1 << 28,
+                (Class::Software, _) => 1 << 18,
+                _ => 1 << 24,
+            });
+            let of = |width: u64| {
+                let height = (size / width).max(1);
+                Reduce::new(Operation::Sum, Element::F32, width as usize, height as usize)
+            };
+            [16, 64, 256, 1_024, 4_096, 65_536].into_iter().map(of).collect()
+        },
+        huge: || vec![Reduce::new(Operation::Sum, Element::F32, 32_777, 32_800)],
+        variants: {
+            let one = Reduce::new(Operation::Sum, Element::F32, 1, 2);
+            variants(&one)
+        },
+    }
+}
+
+/// The variants for problems like this one.
+fn variants(like: &Reduce) -> Vec<Variant<Reduce>> {
+    #[allow(unused_mut)]
+    let mut variants = cpu::variants();
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants(like));
+    #[cfg(not(feature = "gpu"))]
+    let _ = like;
+    variants
+}
+
+/// Rows of numbers, each of which becomes one.
+#[derive(Clone, Copy)]
+struct Reduce {
+    operation: Operation,
+    element: Element,
+    width: usize,
+    height: usize,
+}
+
+impl Reduce {
+    const fn new(operation: Operation, element: Element, width: usize, height: usize) -> Self {
+        Self {
+            operation,
+            element,
+            width,
+            height,
+        }
+    }
+
+    /// Numbers from one row to the next.
+    fn pitch(&self) -> usize {
+        self.width.next_multiple_of(self.element.per_vector() as usize)
+    }
+
+    /// Words of a row's result.
+    fn result_words(&self) -> usize {
+        match (self.operation, self.element) {
+            (Operation::Sum, Element::F32) | (Operation::Least | Operation::Greatest, _) => 1,
+            _ => 2,
+        }
+    }
+
+    /// The first `width` numbers of each row.
+    fn rows<'a, T: Number>(&self, array: &'a Array) -> impl Iterator<Item = &'a [T]> + use<'a, T> {
+        let all: &[T] = bytemuck::cast_slice(array.bytes());
+        let (width, height, pitch) = (self.width, self.height, self.pitch());
+        (0..height).map(move |y| &all[y * pitch..][..width])
+    }
+
+    /// What a row becomes: plainly.
+    fn result<T: Number>(&self, row: &[T], value: impl Fn(T) -> i128) -> [u32; 2] {
+        let least = row.iter().map(|number| number.key()).min().unwrap_or(u32::MAX);
+        let greatest = row.iter().map(|number| number.key()).max().unwrap_or(0);
+        let bits = |key| {
+            let number = T::from_key(key);
+            let mut word = [0; 4];
+            word[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&number));
+            [u32::from_le_bytes(word), 0]
+        };
+        let halves = |long: u64| [long as u32, (long >> 32) as u32];
+        match self.operation {
+            Operation::Sum if self.element == Element::F32 => {
+                let sum: f64 = row.iter().map(|n| f64::from(f32::from_key(n.key()))).sum();
+                [(sum as f32).to_bits(), 0]
+            }
+            Operation::Sum => halves(row.iter().map(|number| value(*number)).sum::<i128>() as u64),
+            Operation::Least => bits(least),
+            Operation::Greatest => bits(greatest),
+            Operation::PlaceOfLeast => {
+                let place = row.iter().position(|number| number.key() == least);
+                halves(place.map_or(u64::MAX, |place| place as u64))
+            }
+        }
+    }
+
+    fn results<T: Number>(&self, input: &Array, output: &mut Array, value: impl Fn(T) -> i128 + Copy) {
+        let words: &mut [u32] = bytemuck::cast_slice_mut(output.bytes_mut());
+        let results = words.chunks_mut(self.result_words());
+        for (row, result) in self.rows::<T>(input).zip(results) {
+            result.copy_from_slice(&self.result(row, value)[..result.len()]);
+        }
+    }
+}
+
+impl Problem for Reduce {
+    fn label(&self) -> String {
+        let element = format!("{:?}", self.element).to_lowercase();
+        let count = |n: usize| crate::quantity::count(n as u64);
+        match self.height {
+            1 => format!("{} {element}", count(self.width)),
+            _ => format!("{} rows of {} {element}", count(self.height), count(self.width)),
+        }
+    }
+
+    fn elements(&self) -> u64 {
+        self.width as u64 * self.height as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        let kind = match self.element {
+            Element::U8 => Kind::U8,
+            Element::U16 => Kind::U16,
+            Element::U32 | Element::I32 => Kind::U32,
+            Element::F32 => Kind::F32,
+        };
+        let len = self.pitch() * self.height;
+        vec![Array::filled(Layout { kind, len }, fill, 1)]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        let len = self.result_words() * self.height;
+        vec![match (self.operation, self.element) {
+            (Operation::PlaceOfLeast, _) | (_, Element::U8 | Element::U16 | Element::U32 | Element::I32) => {
+                Layout::of::<u32>(len)
+            }
+            _ => Layout::of::<f32>(len),
+        }]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let (from, to) = (&inputs[0], &mut outputs[0]);
+        match self.element {
+            Element::U8 => self.results::<u8>(from, to, i128::from),
+            Element::U16 => self.results::<u16>(from, to, i128::from),
+            Element::U32 => self.results::<u32>(from, to, i128::from),
+            Element::I32 => self.results::<i32>(from, to, i128::from),
+            Element::F32 => self.results::<f32>(from, to, |_| 0),
+        }
+    }
+
+    fn work(&self) -> Work {
+        let bytes = u64::from(self.element.bits()) / 8;
+        let written = 4 * (self.result_words() * self.height) as u64;
+        Work::bytes(self.elements() * bytes, written)
+    }
+
+    fn tolerance(&self) -> Tolerance {
+        match (self.operation, self.element) {
+            // Sums of as many floats differ by their order; a tree's by a few of the last bits.
+            (Operation::Sum, Element::F32) => Tolerance::Relative(1e-5),
+            _ => Tolerance::Exact,
+        }
+    }
+
+    fn place(&self) -> Option<f64> {
+        (self.height > 1).then_some(self.width as f64)
+    }
+}

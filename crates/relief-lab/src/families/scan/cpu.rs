@@ -1,0 +1,120 @@
+//! The variants on the CPU.
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+use relief_kernels::element::Element;
+use relief_kernels::scan::Kind;
+use relief_kernels::scan::cpu::{self, BLOCK, Scannable};
+
+use super::Scan;
+use crate::array::{Array, Layout};
+use crate::family::{OnCpu, Outcome, Variant};
+
+pub(super) fn variants() -> Vec<Variant<Scan>> {
+    vec![
+        Variant::cpu("serial", "one addition after the other", |p, call| {
+            each(p, call, &Serial)
+        }),
+        Variant::cpu(
+            "vectors",
+            "sixteen at a time, by shifted additions; one thread",
+            |p, call| each(p, call, &Vectors),
+        ),
+        Variant::cpu(
+            "threads, two passes",
+            "parts are added up, then scanned: numbers are read twice",
+            |p, call| each(p, call, &Threads { piece: usize::MAX }),
+        )
+        .scratch(sums),
+        Variant::cpu(
+            "threads, in turns",
+            "the same for pieces that the caches hold, one after the other",
+            |p, call| each(p, call, &Threads { piece: PIECE }),
+        )
+        .scratch(sums)
+        .production(),
+    ]
+}
+
+/// Numbers of a piece: caches hold as many for the while.
+const PIECE: usize = 1 << 18;
+
+/// The sums of blocks.
+fn sums(problem: &Scan) -> Vec<Layout> {
+    vec![Layout::of::<u32>(problem.len.div_ceil(BLOCK))]
+}
+
+/// A way of scanning.
+trait Way {
+    fn scan<T: Scannable>(&self, kind: Kind, values: &[T], out: &mut [T::Sum], scratch: &mut [T::Sum]);
+}
+
+fn each(problem: &Scan, call: OnCpu<'_>, way: &impl Way) -> Outcome {
+    match problem.element {
+        Element::U8 => run::<u8>(problem, call, way),
+        Element::U16 => run::<u16>(problem, call, way),
+        Element::U32 => run::<u32>(problem, call, way),
+        Element::I32 => run::<i32>(problem, call, way),
+        Element::F32 => run::<f32>(problem, call, way),
+    }
+    Ok(())
+}
+
+fn run<T: Scannable>(problem: &Scan, call: OnCpu<'_>, way: &impl Way) {
+    fn numbers<S: Pod>(array: &mut Array) -> &mut [S] {
+        bytemuck::cast_slice_mut(array.bytes_mut())
+    }
+    let values: &[T] = bytemuck::cast_slice(call.inputs[0].bytes());
+    let out = numbers(&mut call.outputs[0]);
+    let scratch = call.scratch.first_mut().map(numbers);
+    way.scan(problem.kind, values, out, scratch.unwrap_or_default());
+}
+
+struct Serial;
+
+impl Way for Serial {
+    fn scan<T: Scannable>(&self, kind: Kind, values: &[T], out: &mut [T::Sum], _: &mut [T::Sum]) {
+        let mut sum = T::Sum::default();
+        for (value, out) in values.iter().zip(out) {
+            let after = T::plus(sum, value.one());
+            *out = if kind == Kind::Inclusive { after } else { sum };
+            sum = after;
+        }
+    }
+}
+
+struct Vectors;
+
+impl Way for Vectors {
+    fn scan<T: Scannable>(&self, kind: Kind, values: &[T], out: &mut [T::Sum], _: &mut [T::Sum]) {
+        cpu::scan(kind, values, out);
+    }
+}
+
+struct Threads {
+    piece: usize,
+}
+
+impl Way for Threads {
+    fn scan<T: Scannable>(&self, kind: Kind, values: &[T], out: &mut [T::Sum], sums: &mut [T::Sum]) {
+        let piece = self.piece.min(values.len().next_multiple_of(BLOCK)).max(BLOCK);
+        let part = piece
+            .div_ceil(rayon::current_num_threads())
+            .next_multiple_of(BLOCK);
+        let pieces = values.chunks(piece).zip(out.chunks_mut(piece));
+        let mut before = T::Sum::default();
+        for ((values, out), sums) in pieces.zip(sums.chunks_mut(piece / BLOCK)) {
+            let parts = values.par_chunks(part);
+            let targets = sums.par_chunks_mut(part / BLOCK);
+            parts
+                .clone()
+                .zip(targets)
+                .for_each(|(part, sums)| cpu::block_sums(part, sums));
+            before = cpu::sums_before::<T>(before, sums);
+            let sums = sums.par_chunks(part / BLOCK);
+            let targets = out.par_chunks_mut(part);
+            let parts = parts.zip(sums).zip(targets);
+            parts.for_each(|((part, before), out)| cpu::scan_blocks(kind, part, before, out));
+        }
+    }
+}

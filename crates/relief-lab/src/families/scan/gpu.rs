@@ -1,0 +1,433 @@
+//! The variants on devices.
+#![allow(unsafe_code)]
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Buffer, Gpu, cubes, on_client};
+use relief_kernels::element::Element;
+use relief_kernels::policy::Tuning;
+use relief_kernels::scan::Kind;
+use relief_kernels::scan::gpu::{self as production, Route};
+
+use super::Scan;
+use crate::array::Layout;
+use crate::family::{Failure, OnGpu, Outcome, Variant};
+
+/// Units of a cube of the ladder.
+const UNITS: u32 = 256;
+
+/// How a block is scanned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Way {
+    HillisSteele,
+    Blelloch { padded: bool },
+    Planes,
+}
+
+impl Way {
+    /// Numbers of a block.
+    const fn block(self) -> u32 {
+        match self {
+            Self::Blelloch { .. } => 2 * UNITS,
+            _ => UNITS,
+        }
+    }
+}
+
+pub(super) fn variants(like: &Scan) -> Vec<Variant<Scan>> {
+    let mut variants = Vec::new();
+    if like.element == Element::U32 {
+        let of = |name, idea, way| {
+            Variant::gpu(name, idea, move |p: &Scan, call| blocks(p, &call, way)).scratch(levels)
+        };
+        if like.kind == Kind::Inclusive {
+            variants.push(
+                Variant::gpu(
+                    "Hillis–Steele",
+                    "every number to the one 1, 2, 4, … places on: a pass for each",
+                    |p: &Scan, call| everywhere(p, &call),
+                )
+                .scratch(|p| vec![Layout::of::<u32>(p.len)]),
+            );
+        }
+        variants.extend([
+            of(
+                "Hillis–Steele in blocks",
+                "the same in shared memory; blocks' sums are scanned and added",
+                Way::HillisSteele,
+            ),
+            of(
+                "Blelloch",
+                "up the tree of a block and down again",
+                Way::Blelloch { padded: false },
+            ),
+            of(
+                "Blelloch, padded",
+                "a word left out after each 32, so that banks do not collide",
+                Way::Blelloch { padded: true },
+            ),
+            of("planes", "lanes exchange registers", Way::Planes),
+        ]);
+    }
+    let (kernel, space, default) = layout(like.element);
+    variants.extend([
+        Variant::gpu(
+            "reduce, then scan",
+            "shares are added up, then scanned from there: numbers are read twice",
+            |p: &Scan, call: OnGpu<'_>| {
+                let (.., default) = layout(p.element);
+                by_route(p, &call, default, Some(Route::ReduceThenScan))
+            },
+        )
+        .scratch(states),
+        Variant::gpu(
+            "look-back",
+            "one pass; tiles tell each other their sums",
+            |p: &Scan, call| by_route(p, &call, call.tuning, Some(Route::LookBack)),
+        )
+        .tuned(kernel, space, default)
+        .scratch(states),
+        Variant::gpu(
+            "production",
+            "the one of both that suits the device",
+            |p: &Scan, call| by_route(p, &call, call.tuning, None),
+        )
+        .scratch(states)
+        .production(),
+    ]);
+    variants
+}
+
+fn layout(element: Element) -> (&'static str, relief_kernels::policy::Space, Tuning) {
+    (
+        production::name(element),
+        production::SPACE,
+        production::default(element),
+    )
+}
+
+fn states(problem: &Scan) -> Vec<Layout> {
+    vec![Layout::of::<u32>(production::scratch_words(problem.len as u64))]
+}
+
+/// By production, or by its parts.
+fn by_route(problem: &Scan, call: &OnGpu<'_>, tuning: Tuning, route: Option<Route>) -> Outcome {
+    let Scan { kind, element, len } = *problem;
+    let (from, to, scratch) = (&call.inputs[0], &call.outputs[0], &call.scratch[0]);
+    let len = len as u64;
+    match route {
+        Some(route) => production::scan_with(call.gpu, tuning, route, kind, element, len, from, to, scratch)?,
+        None => production::scan(call.gpu, kind, element, len, from, to, scratch)?,
+    }
+    Ok(())
+}
+
+/// Numbers that a launch of the ladder counts.
+fn count(problem: &Scan) -> Outcome<u32> {
+    match u32::try_from(problem.len) {
+        Ok(count) if count < 1 << 31 => Ok(count),
+        _ => Err(Failure::Unsupported("more than 2^31 numbers".to_owned())),
+    }
+}
+
+/// Passes over all numbers.
+fn everywhere(problem: &Scan, call: &OnGpu<'_>) -> Outcome {
+    let count = count(problem)?;
+    if count == 0 {
+        return Ok(());
+    }
+    // One pass more for one number, which has to get there.
+    let passes = count.next_power_of_two().ilog2().max(1);
+    call.gpu.launch("scan everywhere", &0, &call.outputs[0], || {
+        let mut from = &call.inputs[0];
+        for pass in 0..passes {
+            let last = (passes - pass) % 2 == 1;
+            let to = if last { &call.outputs[0] } else { &call.scratch[0] };
+            on_client!(call.gpu, client => add_shifted_on(client, call.gpu, from, to, count, 1 << pass));
+            from = to;
+        }
+    })?;
+    Ok(())
+}
+
+fn add_shifted_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    gpu: &Gpu,
+    from: &Buffer,
+    to: &Buffer,
+    count: u32,
+    shift: u32,
+) {
+    // SAFETY: places are compared with the count, of which both buffers hold as many.
+    unsafe {
+        add_shifted::launch_unchecked::<R>(
+            client,
+            cubes(gpu, count.div_ceil(UNITS)),
+            CubeDim::new_1d(UNITS),
+            ArrayArg::from_raw_parts(from.handle(), from.words()),
+            ArrayArg::from_raw_parts(to.handle(), to.words()),
+            count,
+            shift,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn add_shifted(from: &Array<u32>, to: &mut Array<u32>, count: u32, shift: u32) {
+    let at = CUBE_POS as u32 * UNITS + UNIT_POS;
+    if at < count {
+        let mut sum = from[at as usize];
+        if at >= shift {
+            sum += from[(at - shift) as usize];
+        }
+        to[at as usize] = sum;
+    }
+}
+
+/// Blocks' sums and what lies before blocks, for each level.
+fn levels(problem: &Scan) -> Vec<Layout> {
+    let mut layouts = Vec::new();
+    let mut count = problem.len;
+    while count > 1 || layouts.is_empty() {
+        count = count.div_ceil(UNITS as usize);
+        layouts.extend([Layout::of::<u32>(count); 2]);
+    }
+    layouts
+}
+
+/// By blocks, whose sums are scanned in the same way.
+fn blocks(problem: &Scan, call: &OnGpu<'_>, way: Way) -> Outcome {
+    let count = count(problem)?;
+    if count == 0 {
+        return Ok(());
+    }
+    let lanes = match (way, call.gpu.report().plane) {
+        (Way::Planes, (least, most)) if least == most && most > 1 => most,
+        (Way::Planes, (least, most)) => {
+            return Err(Failure::Unsupported(format!("planes of {least} to {most} units")));
+        }
+        _ => 1,
+    };
+    let level = Level {
+        way,
+        lanes,
+        kind: problem.kind,
+    };
+    call.gpu.launch("scan blocks", &level, &call.outputs[0], || {
+        on_client!(call.gpu, client => {
+            level.scan(client, call, (&call.inputs[0], &call.outputs[0]), count, 0);
+        });
+    })?;
+    Ok(())
+}
+
+/// What is compiled into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Level {
+    way: Way,
+    lanes: u32,
+    kind: Kind,
+}
+
+impl Level {
+    /// Scans `count` words from one buffer to another, with the scratch memory from `depth` on.
+    fn scan<R: Runtime>(
+        self,
+        client: &ComputeClient<R>,
+        call: &OnGpu<'_>,
+        (from, to): (&Buffer, &Buffer),
+        count: u32,
+        depth: usize,
+    ) {
+        let blocks = count.div_ceil(self.way.block());
+        let (sums, before) = (&call.scratch[depth], &call.scratch[depth + 1]);
+        let grid = cubes(call.gpu, blocks);
+        // SAFETY: places are compared with the count, of which both buffers hold as many; a sum is written for each block, and
+        // there is room for as many.
+        unsafe {
+            let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
+            scan_level::launch_unchecked::<R>(
+                client,
+                grid.clone(),
+                CubeDim::new_1d(UNITS),
+                array(from),
+                array(to),
+                array(sums),
+                count,
+                blocks,
+                self,
+            );
+        }
+        if blocks == 1 {
+            return;
+        }
+        let above = Self {
+            kind: Kind::Exclusive,
+            ..self
+        };
+        above.scan(client, call, (sums, before), blocks, depth + 2);
+        // SAFETY: as above.
+        unsafe {
+            let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
+            add_before::launch_unchecked::<R>(
+                client,
+                grid,
+                CubeDim::new_1d(UNITS),
+                array(to),
+                array(before),
+                count,
+                blocks,
+                self.way.block(),
+            );
+        }
+    }
+}
+
+/// Adds to the numbers of each block what lies before it.
+#[cube(launch_unchecked)]
+fn add_before(to: &mut Array<u32>, before: &Array<u32>, count: u32, blocks: u32, #[comptime] block: u32) {
+    let cube = CUBE_POS as u32;
+    if cube < blocks {
+        let more = before[cube as usize];
+        #[unroll]
+        for k in 0..comptime!(block / UNITS) {
+            let at = cube * block + comptime!(k * UNITS) + UNIT_POS;
+            if at < count {
+                to[at as usize] += more;
+            }
+        }
+    }
+}
+
+/// Scans block CUBE_POS, and leaves its sum.
+#[cube(launch_unchecked)]
+fn scan_level(
+    from: &Array<u32>,
+    to: &mut Array<u32>,
+    sums: &mut Array<u32>,
+    count: u32,
+    blocks: u32,
+    #[comptime] level: Level,
+) {
+    let cube = CUBE_POS as u32;
+    let per = comptime!(level.way.block() / UNITS);
+    // Neighbours for Blelloch's tree.
+    let first = cube * comptime!(level.way.block()) + UNIT_POS * per;
+    let mut values = Array::<u32>::new(comptime!(per as usize));
+    #[unroll]
+    for k in 0..per {
+        values[comptime!(k as usize)] = 0u32;
+        if cube < blocks {
+            if first + k < count {
+                values[comptime!(k as usize)] = from[(first + k) as usize];
+            }
+        }
+    }
+    // What lies before the unit's numbers in the block.
+    let before = match level.way {
+        Way::HillisSteele => hillis_steele(values[0usize]),
+        Way::Blelloch { padded } => blelloch(&values, padded),
+        Way::Planes => planes(values[0usize], comptime!(level.lanes)),
+    };
+    let mut sum = before;
+    #[unroll]
+    for k in 0..per {
+        let with = sum + values[comptime!(k as usize)];
+        if cube < blocks {
+            if first + k < count {
+                if comptime!(level.kind == Kind::Inclusive) {
+                    to[(first + k) as usize] = with;
+                } else {
+                    to[(first + k) as usize] = sum;
+                }
+            }
+        }
+        sum = with;
+    }
+    if UNIT_POS == comptime!(UNITS - 1) {
+        if cube < blocks {
+            sums[cube as usize] = sum;
+        }
+    }
+}
+
+/// The sum of the values of all units before.
+#[cube]
+fn hillis_steele(value: u32) -> u32 {
+    // Two rows in turn, so that nobody writes what others still read.
+    let mut rows = SharedMemory::<u32>::new(comptime!(2 * UNITS as usize));
+    let mut sum = value;
+    rows[UNIT_POS as usize] = sum;
+    sync_cube();
+    #[unroll]
+    for step in 0..comptime!(UNITS.ilog2()) {
+        let shift = comptime!(1 << step);
+        let (here, next) = comptime!(((step % 2) * UNITS, ((step + 1) % 2) * UNITS));
+        if UNIT_POS >= shift {
+            sum += rows[(here + UNIT_POS - shift) as usize];
+        }
+        rows[(next + UNIT_POS) as usize] = sum;
+        sync_cube();
+    }
+    sum - value
+}
+
+/// The sum of the values of all units before, of two numbers each.
+#[cube]
+fn blelloch(values: &Array<u32>, #[comptime] padded: bool) -> u32 {
+    let count = comptime!(2 * UNITS);
+    let mut tree = SharedMemory::<u32>::new(comptime!((count + count / 32) as usize));
+    tree[leaf(2 * UNIT_POS, padded) as usize] = values[0usize];
+    tree[leaf(2 * UNIT_POS + 1, padded) as usize] = values[1usize];
+    #[unroll]
+    for step in 0..comptime!(count.ilog2()) {
+        sync_cube();
+        let stride = comptime!(1u32 << step);
+        if UNIT_POS < comptime!(count >> (step + 1)) {
+            let left = leaf((2 * UNIT_POS + 1) * stride - 1, padded);
+            let right = leaf((2 * UNIT_POS + 2) * stride - 1, padded);
+            tree[right as usize] = tree[right as usize] + tree[left as usize];
+        }
+    }
+    sync_cube();
+    if UNIT_POS == 0 {
+        tree[leaf(u32::new(comptime!(i64::from(count - 1))), padded) as usize] = 0u32;
+    }
+    #[unroll]
+    for step in 0..comptime!(count.ilog2()) {
+        sync_cube();
+        let stride = comptime!(count >> (step + 1));
+        if UNIT_POS < comptime!(1u32 << step) {
+            let left = leaf((2 * UNIT_POS + 1) * stride - 1, padded);
+            let right = leaf((2 * UNIT_POS + 2) * stride - 1, padded);
+            let sum = tree[left as usize];
+            tree[left as usize] = tree[right as usize];
+            tree[right as usize] = tree[right as usize] + sum;
+        }
+    }
+    sync_cube();
+    tree[leaf(2 * UNIT_POS, padded) as usize]
+}
+
+/// Where number `at` of a tree lies.
+#[cube]
+fn leaf(at: u32, #[comptime] padded: bool) -> u32 {
+    if comptime!(padded) { at + at / 32 } else { at + 0 }
+}
+
+/// The sum of the values of all units before.
+#[cube]
+fn planes(value: u32, #[comptime] lanes: u32) -> u32 {
+    let count = comptime!(UNITS / lanes);
+    let mut sums = SharedMemory::<u32>::new(comptime!(count as usize));
+    let up_to = plane_inclusive_sum(value);
+    let plane = UNIT_POS / lanes;
+    if UNIT_POS % lanes == lanes - 1 {
+        sums[plane as usize] = up_to;
+    }
+    sync_cube();
+    let mut before = up_to - value;
+    for k in 0..plane {
+        before += sums[k as usize];
+    }
+    before
+}
