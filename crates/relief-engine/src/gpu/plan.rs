@@ -172,7 +172,8 @@ impl Target {
         memory: Option<u64>,
     ) -> Result<u64, Error> {
         let rows = strip_rows(shape, strip, self.count() as u64);
-        let (bytes, largest) = device_bytes(program, shape, rows, lanes);
+        let readable = |words| readable(self.reports.iter(), words);
+        let (bytes, largest) = device_bytes(program, shape, rows, lanes, readable);
         for report in &self.reports {
             // A driver and its runtime keep a part for themselves.
             let limit = report.memory.map_or(u64::MAX, |memory| memory / 10 * 9);
@@ -227,8 +228,21 @@ pub(super) struct Buffers {
     pub(super) spans: u64,
 }
 
+/// The words of a buffer that all of some devices read well.
+pub(super) fn readable<'a>(reports: impl Iterator<Item = &'a DeviceReport>, words: u64) -> u64 {
+    let bytes = words.saturating_mul(4);
+    let most = reports.map(|report| report.readable_bytes(bytes)).max();
+    most.map_or(words, |most| most.div_ceil(4).max(words))
+}
+
 /// What one lane allocates for bands of this shape, with planes for `rows` rows of the raster.
-pub(super) fn buffers(program: &Program, shape: Shape, rows: u64, materialised: &[bool]) -> Buffers {
+pub(super) fn buffers(
+    program: &Program,
+    shape: Shape,
+    rows: u64,
+    materialised: &[bool],
+    readable: impl Fn(u64) -> u64,
+) -> Buffers {
     let bytes = program.canvas.depth.bytes();
     let words = |(width, height): (u64, u64)| u64::from(pitch(width, bytes)).saturating_mul(height);
     let sizes = stages::most(program, shape.band_width, rows);
@@ -254,16 +268,22 @@ pub(super) fn buffers(program: &Program, shape: Shape, rows: u64, materialised: 
     });
     Buffers {
         spans: spans.max().unwrap_or(0),
-        output: words((shape.band_width, shape.band_height)),
+        output: readable(words((shape.band_width, shape.band_height))),
         scratch: scratch.max().unwrap_or(0),
         planes: sizes.iter().copied().enumerate().map(plane).collect(),
     }
 }
 
 /// The bytes that a job takes of a device, and the largest buffer among them.
-fn device_bytes(program: &Program, shape: Shape, rows: u64, lanes: usize) -> (u64, u64) {
+fn device_bytes(
+    program: &Program,
+    shape: Shape,
+    rows: u64,
+    lanes: usize,
+    readable: impl Fn(u64) -> u64,
+) -> (u64, u64) {
     let materialised = stages::materialised(program);
-    let lane = buffers(program, shape, rows, &materialised);
+    let lane = buffers(program, shape, rows, &materialised, readable);
     let of_lane = lane
         .planes
         .iter()

@@ -11,9 +11,15 @@ use super::{DeviceId, DeviceReport};
 /// All CUDA devices, or what is missing: the driver, NVRTC, the headers, or devices.
 pub(super) fn devices() -> Result<Vec<DeviceReport>, String> {
     driver()?;
-    compiler()?;
+    // Both take their time, and neither needs the other.
+    let (compiler, started) = std::thread::scope(|scope| {
+        let compiler = scope.spawn(compiler);
+        let started = result::init();
+        (compiler.join(), started)
+    });
+    compiler.unwrap_or_else(|_| Err("NVRTC cannot be loaded".to_owned()))?;
     headers()?;
-    result::init().map_err(|e| format!("the CUDA driver does not start: {e}"))?;
+    started.map_err(|e| format!("the CUDA driver does not start: {e}"))?;
     let count = result::device::get_count().map_err(|e| format!("the CUDA driver lists no devices: {e}"))?;
     let ordinals = u16::try_from(count).unwrap_or(0);
     if ordinals == 0 {
@@ -34,6 +40,8 @@ fn driver() -> Result<(), String> {
 fn compiler() -> Result<(), String> {
     // SAFETY: as in `driver`.
     if unsafe { cudarc::nvrtc::sys::is_culib_present() } {
+        // SAFETY: as above. It stays loaded, so that the runtime does not load its 100 MB again.
+        let _ = unsafe { cudarc::nvrtc::sys::culib() };
         Ok(())
     } else {
         Err("no NVRTC: libnvrtc.so, which compiles kernels, cannot be loaded".to_owned())

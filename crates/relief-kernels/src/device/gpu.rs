@@ -327,7 +327,9 @@ impl Gpu {
             let copy = catch_unwind(AssertUnwindSafe(copy)).unwrap_or_else(|_| Err(ENDED.to_owned()));
             return Reading::submitted(self.clone(), words * 4, copy);
         }
-        let unread = (buffer.words() - words) as u64 * 4;
+        // What fills a page of page-locked memory better, where the buffer has it.
+        let readable = self.report().readable_bytes(words as u64 * 4).div_ceil(4);
+        let unread = (buffer.words() as u64).saturating_sub(readable) * 4;
         let handle = buffer.handle().offset_end(unread);
         let answer: super::reading::Answer = on_client!(self, client => {
             let client = client.clone();
