@@ -4,6 +4,8 @@
 //! `{"rival": …}` and `{"failed": …}` that follow are its cases, named by the lab's own ladders and labels. Several records
 //! may follow one another in a file. Only what ran on the same device as a run joins it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Deserialize;
 
 use crate::Error;
@@ -165,32 +167,38 @@ fn of_failed(failed: Failed) -> Rival {
 /// Adds what ran on the device of a run, on cases that the run has; of what ran twice, the later. What is left out
 /// is noted.
 pub fn join(record: &mut Record, all: &[Measured]) {
-    let device = record.header.name.clone();
+    let own = record.header.name.clone();
+    let mut abroad: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut absent: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for Measured { tool, rivals } in all {
-        if tool.device != device {
-            record.notes.push(format!(
-                "{} {}, {}: left out, it ran on {}, not on {device}",
-                tool.tool, tool.version, tool.date, tool.device
-            ));
+        let program = format!("{} {}", tool.tool, tool.version);
+        if tool.device != own {
+            abroad.entry(&tool.device).or_default().insert(program);
             continue;
         }
-        let mut elsewhere = Vec::new();
         for rival in rivals {
             let of_ladder = || record.rows.iter().filter(|row| row.ladder == rival.ladder);
             if of_ladder().any(|row| row.case == rival.case) {
                 add(&mut record.rivals, rival);
             } else if of_ladder().next().is_some() {
-                elsewhere.push(format!("{}, {}", rival.ladder, rival.case));
+                let cases = absent.entry(program.clone()).or_default();
+                cases.insert(format!("{}, {}", rival.ladder, rival.case));
             }
         }
-        elsewhere.dedup();
-        if !elsewhere.is_empty() {
-            let what = elsewhere.join("; ");
-            let program = format!("{} {}", tool.tool, tool.version);
-            record
-                .notes
-                .push(format!("{program}: cases that this run does not have: {what}"));
-        }
+    }
+    for (device, programs) in abroad {
+        let programs: Vec<String> = programs.into_iter().collect();
+        let programs = programs.join("; ");
+        record
+            .notes
+            .push(format!("left out, of {device}, not of {own}: {programs}"));
+    }
+    for (program, cases) in absent {
+        let some: Vec<&str> = cases.iter().map(String::as_str).take(3).collect();
+        let (count, some) = (cases.len(), some.join("; "));
+        record.notes.push(format!(
+            "{program}: {count} cases that this run does not have, such as {some}"
+        ));
     }
 }
 

@@ -152,7 +152,7 @@ fn what_ran_on_another_device_is_left_out_and_said() {
     assert_eq!(record.rivals, []);
     let summary = report::summary(&record);
     assert!(
-        summary.contains("it ran on Another, not on A device"),
+        summary.contains("left out, of Another, not of A device: CUB 3.0.1"),
         "{summary}"
     );
 }
@@ -164,7 +164,7 @@ fn cases_that_a_run_lacks_are_named_and_ladders_that_it_lacks_are_not() {
     assert_eq!(record.rivals, []);
     assert_eq!(
         record.notes,
-        ["CUB 3.0.1: cases that this run does not have: copy, 2^28 u32"]
+        ["CUB 3.0.1: 1 cases that this run does not have, such as copy, 2^28 u32"]
     );
 }
 

@@ -35,6 +35,8 @@ enum Command {
     Ceilings(Box<Ceiling>),
     /// Search the layouts of a device's kernels; the best becomes what production uses
     Tune(Box<tune::Tune>),
+    /// Show records again, as tables and as a page, beside other programs
+    Show(Show),
     /// Compare two records: SAME, FASTER, SLOWER or UNSURE. Exits with 5 where something is slower or broken
     Compare(Compare),
 }
@@ -120,6 +122,18 @@ struct Ceiling {
 }
 
 #[derive(Debug, Args)]
+struct Show {
+    /// What 'run' wrote with --json
+    #[arg(required = true)]
+    records: Vec<PathBuf>,
+    /// Records of other programs on the same problems, of bench/rivals/run
+    #[arg(long, value_name = "FILE", value_delimiter = ',')]
+    rivals: Vec<PathBuf>,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+#[derive(Debug, Args)]
 struct Compare {
     /// The earlier record
     old: PathBuf,
@@ -136,6 +150,7 @@ pub(crate) fn run(lab: &Lab) -> Result<(), Failure> {
         Command::Run(run) => run_ladders(run),
         Command::Ceilings(ceiling) => run_ceilings(ceiling),
         Command::Tune(tune) => tune::run(tune),
+        Command::Show(show) => run_show(show),
         Command::Compare(compare) => run_compare(compare),
     }
 }
@@ -226,8 +241,7 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
     };
     let ladders = selection::ladders(&families, &run.families)?;
     // Before anything is measured: a run takes minutes, and a bad file is known at once.
-    let others = run.rivals.iter().map(|path| read_rivals(path));
-    let others = others.collect::<Result<Vec<_>, _>>()?.concat();
+    let others = read_rivals(&run.rivals)?;
     let mut records = Vec::new();
     for machine in machines(&run.means)? {
         let gpu = machine.class() != Class::Cpu;
@@ -263,9 +277,7 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
         record.header.after = host::conditions(&machine);
         watch.end();
         rivals::join(&mut record, &others);
-        let text = report::header(&record) + &report::ceilings(&record) + &report::table(&record);
-        let text = text + "\n" + &report::summary(&record);
-        io::stdout().write_all(text.as_bytes())?;
+        io::stdout().write_all(shown(&record).as_bytes())?;
         records.push(record);
     }
     run.outputs.write(&records)?;
@@ -318,6 +330,25 @@ fn run_ceilings(ceiling: &Ceiling) -> Result<(), Failure> {
     ceiling.outputs.write(&records)
 }
 
+/// A record as text.
+fn shown(record: &Record) -> String {
+    let text = report::header(record) + &report::ceilings(record) + &report::table(record);
+    text + "\n" + &report::summary(record)
+}
+
+fn run_show(show: &Show) -> Result<(), Failure> {
+    let others = read_rivals(&show.rivals)?;
+    let mut records = Vec::new();
+    for path in &show.records {
+        records.extend(read(path)?);
+    }
+    for record in &mut records {
+        rivals::join(record, &others);
+        io::stdout().write_all(shown(record).as_bytes())?;
+    }
+    show.outputs.write(&records)
+}
+
 fn run_compare(arguments: &Compare) -> Result<(), Failure> {
     if !(0.0..1.0).contains(&arguments.margin) {
         return Err(Failure::Usage(
@@ -342,8 +373,12 @@ fn read(path: &Path) -> Result<Vec<Record>, Failure> {
     Ok(Record::from_json(&text_of(path)?)?)
 }
 
-fn read_rivals(path: &Path) -> Result<Vec<rivals::Measured>, Failure> {
-    Ok(rivals::read(&path.display().to_string(), &text_of(path)?)?)
+fn read_rivals(paths: &[PathBuf]) -> Result<Vec<rivals::Measured>, Failure> {
+    let mut all = Vec::new();
+    for path in paths {
+        all.extend(rivals::read(&path.display().to_string(), &text_of(path)?)?);
+    }
+    Ok(all)
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {
