@@ -92,7 +92,8 @@ pub const fn kernel_name(filter: &Filter, samples: Samples) -> &'static str {
 }
 
 /// The layouts of a filter. [`Tuning::items`] is how many rows a unit computes: of a strip in sixteens, but single rows of
-/// Sobel's filter and of convolutions.
+/// Sobel's filter and of convolutions. [`Tuning::vector`] is the words of a row that a unit computes at once, in vectors of
+/// four; of a strip that is also how many rows a step has.
 #[must_use]
 pub const fn space(filter: &Filter) -> Space {
     match kernel(filter) {
@@ -103,8 +104,8 @@ pub const fn space(filter: &Filter) -> Space {
         },
         _ => Space {
             units: &[64, 128, 256, 512],
-            items: &[4, 8, 16, 32, 64],
-            vectors: &[4],
+            items: &[8, 16, 32],
+            vectors: &[4, 8],
         },
     }
 }
@@ -112,16 +113,15 @@ pub const fn space(filter: &Filter) -> Space {
 /// The layout where no other was found.
 #[must_use]
 pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
-    let (units, items) = match (kernel(filter), samples) {
-        (Kernel::Square, _) => (128, 4),
-        (_, Samples::Bytes) => (128, 16),
-        (_, Samples::Floats) => (256, 16),
+    let (units, items, vector) = match (kernel(filter), samples) {
+        (Kernel::Square, _) => (128, 4, 4),
+        (Kernel::Slide, Samples::Bytes) => (128, 16, 4),
+        (Kernel::Slide, Samples::Floats) => (256, 16, 4),
+        // Weights of many words at once are loaded, and words taken apart, fewer times.
+        (Kernel::Weigh, Samples::Bytes) => (128, 16, 8),
+        (Kernel::Weigh, Samples::Floats) => (256, 16, 8),
     };
-    Tuning {
-        units,
-        items,
-        vector: 4,
-    }
+    Tuning { units, items, vector }
 }
 
 /// Filters a picture, whose rows are [`row_words`] apart in `from` and `to`.
@@ -236,15 +236,17 @@ impl<'a> Call<'a> {
         Ok(CubeCount::Static(across, down, 1))
     }
 
-    /// The strips of at most `most` rows that the height makes, and the steps of `rows` rows that each takes.
-    fn strips(&self, most: u32, rows: u32) -> (u32, u32) {
+    /// The strips of at most so many rows in sixteens that the height makes, and the steps of `rows` rows that each takes.
+    fn strips(&self, sixteens: u32, radius: u32, rows: u32) -> (u32, u32) {
+        // A strip reads 2 · radius rows more than it computes: a fifth at most.
+        let most = (16 * sixteens).max(10 * radius);
         let strips = self.size.height.div_ceil(most);
         (strips, self.size.height.div_ceil(strips).div_ceil(rows))
     }
 
     fn slide(&self, tuning: Tuning, fold: Fold, radius: u32) -> Result<(), DeviceError> {
         // More rows a step mean fewer blocks in registers and fewer runs to add, but more rows of registers.
-        let rows = if radius <= 16 { 4 } else { 8 };
+        let rows = if radius <= 16 { tuning.vector } else { 8 };
         let left = radius.div_ceil(self.size.samples.per_word());
         let plan = |(units, double)| slide::Plan {
             samples: self.size.samples,
@@ -260,14 +262,14 @@ impl<'a> Call<'a> {
             |plan: &slide::Plan| plan.shared_bytes() <= self.gpu.report().shared_memory && plan.columns() > 0;
         let plan = layouts(wide).into_iter().map(plan).find(fits);
         let plan = plan.ok_or_else(|| self.gpu.unsupported(format!("a window of radius {radius}")))?;
-        let (strips, steps) = self.strips(16 * tuning.items, rows);
+        let (strips, steps) = self.strips(tuning.items, radius, rows);
         let grid = self.grid(self.pitch.div_ceil(plan.columns()), strips)?;
         let count = f64::from(2 * radius + 1).powi(2);
-        let (half, inverse) = ((0.5 * count) as f32, 1.0 / count as f32);
+        let inverse = 1.0 / count as f32;
         self.gpu.launch("stencil slide", &plan, self.to, || {
             on_client!(self.gpu, client => match plan.samples {
-                Samples::Bytes => self.slide_on::<u32, _>(client, grid.clone(), steps, half, inverse, plan),
-                Samples::Floats => self.slide_on::<f32, _>(client, grid.clone(), steps, half, inverse, plan),
+                Samples::Bytes => self.slide_on::<u32, _>(client, grid.clone(), steps, inverse, plan),
+                Samples::Floats => self.slide_on::<f32, _>(client, grid.clone(), steps, inverse, plan),
             });
         })
     }
@@ -278,7 +280,6 @@ impl<'a> Call<'a> {
         client: &ComputeClient<R>,
         grid: CubeCount,
         steps: u32,
-        half: f32,
         inverse: f32,
         plan: slide::Plan,
     ) {
@@ -296,7 +297,6 @@ impl<'a> Call<'a> {
                 self.size.height,
                 self.pitch,
                 steps,
-                half,
                 inverse,
                 plan,
             );
@@ -304,20 +304,21 @@ impl<'a> Call<'a> {
     }
 
     fn weigh(&self, tuning: Tuning, weights: Vec<u32>) -> Result<(), DeviceError> {
-        let left = (weights.len() as u32 - 1).div_ceil(self.size.samples.per_word());
+        let radius = weights.len() as u32 - 1;
+        let left = radius.div_ceil(self.size.samples.per_word());
         let wide = tuning.units.max((8 * left).next_power_of_two()).min(512);
         let plan = |(units, double)| weigh::Plan {
             samples: self.size.samples,
             weights: weights.clone(),
             units,
-            rows: 4,
+            rows: tuning.vector,
             double,
         };
         let fits =
             |plan: &weigh::Plan| plan.shared_bytes() <= self.gpu.report().shared_memory && plan.columns() > 0;
         let plan = layouts(wide).into_iter().map(plan).find(fits);
         let plan = plan.ok_or_else(|| self.gpu.unsupported(format!("the layout {tuning}")))?;
-        let (strips, steps) = self.strips(16 * tuning.items, plan.rows);
+        let (strips, steps) = self.strips(tuning.items, radius, plan.rows);
         let grid = self.grid(self.pitch.div_ceil(plan.columns()), strips)?;
         self.gpu.launch("stencil weigh", &plan, self.to, || {
             on_client!(self.gpu, client => match plan.samples {

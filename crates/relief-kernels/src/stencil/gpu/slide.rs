@@ -117,7 +117,7 @@ impl Plan {
 }
 
 /// Folds the squares of a strip of `steps` · K rows; CUBE_POS_X counts strips across, CUBE_POS_Y down. Sums become
-/// (sum + `half`) · `inverse`.
+/// sum · `inverse`.
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn slide<W: Numeric, N: Size>(
@@ -127,7 +127,6 @@ pub(super) fn slide<W: Numeric, N: Size>(
     height: u32,
     pitch: u32,
     steps: u32,
-    half: f32,
     inverse: f32,
     #[comptime] plan: Plan,
 ) {
@@ -277,7 +276,6 @@ pub(super) fn slide<W: Numeric, N: Size>(
             width,
             height,
             pitch,
-            half,
             inverse,
             plan,
         );
@@ -359,11 +357,13 @@ fn put<W: Numeric>(
         + UNIT_POS
         + UNIT_POS / comptime!(plan.rows);
     if comptime!(plan.lanes() == 4) {
-        let a = u32::cast_from(values[0usize]) >> 24u32;
-        let b = (u32::cast_from(values[1usize]) >> 16u32) & 0x0000_ff00u32;
-        let c = (u32::cast_from(values[2usize]) >> 8u32) & 0x00ff_0000u32;
-        let d = u32::cast_from(values[3usize]) & 0xff00_0000u32;
-        shared[place as usize] = W::cast_from(a | b | c | d);
+        let word = highest(
+            u32::cast_from(values[0usize]),
+            u32::cast_from(values[1usize]),
+            u32::cast_from(values[2usize]),
+            u32::cast_from(values[3usize]),
+        );
+        shared[place as usize] = W::cast_from(word);
     } else {
         #[unroll]
         for l in 0..comptime!(plan.lanes()) {
@@ -512,7 +512,6 @@ fn across<W: Numeric, N: Size>(
     width: u32,
     height: u32,
     pitch: u32,
-    half: f32,
     inverse: f32,
     #[comptime] plan: Plan,
 ) {
@@ -586,7 +585,7 @@ fn across<W: Numeric, N: Size>(
         let mut words = Array::<W>::new(comptime!(plan.rows as usize));
         #[unroll]
         for w in 0..comptime!(plan.rows) {
-            words[comptime!(w as usize)] = finished::<W>(&windows, half, inverse, w, plan);
+            words[comptime!(w as usize)] = finished::<W>(&windows, inverse, w, plan);
         }
         store_run::<W, N>(
             out,
@@ -648,7 +647,6 @@ fn near<W: Numeric>(shared: &SharedMemory<W>, windows: &mut Array<W>, place: u32
 #[cube]
 fn finished<W: Numeric>(
     windows: &Array<W>,
-    half: f32,
     inverse: f32,
     #[comptime] word: u32,
     #[comptime] plan: Plan,
@@ -659,22 +657,31 @@ fn finished<W: Numeric>(
         }
         (Samples::Floats, _) => windows[comptime!(word as usize)],
         (Samples::Bytes, Fold::Sum) => {
+            // Beside 2²³ nothing below 1 has room: a mean is rounded to the nearest, which then are the lowest bits of the
+            // number. It is never half-way, and off by less than what it lies from there: see `stencil::mean`. The bits of 2²³
+            // itself, 0x4b00_0000, are shifted out of all but the first.
             let mut bytes = u32::new(0);
             #[unroll]
             for b in 0..4u32 {
                 let sum = f32::cast_from(windows[comptime!((4 * word + b) as usize)]);
-                bytes |= u32::cast_from((sum + half) * inverse) << comptime!(8 * b);
+                let mean = u32::reinterpret(sum * inverse + f32::new(8_388_608.0));
+                bytes += mean << comptime!(8 * b);
             }
-            W::cast_from(bytes)
+            W::cast_from(bytes - 0x4b00_0000u32)
         }
         (Samples::Bytes, _) => {
-            let mut bytes = u32::new(0);
-            #[unroll]
-            for b in 0..4u32 {
-                let value = u32::cast_from(windows[comptime!((4 * word + b) as usize)]);
-                bytes |= (value >> 24u32) << comptime!(8 * b);
-            }
-            W::cast_from(bytes)
+            let a = u32::cast_from(windows[comptime!((4 * word) as usize)]);
+            let b = u32::cast_from(windows[comptime!((4 * word + 1) as usize)]);
+            let c = u32::cast_from(windows[comptime!((4 * word + 2) as usize)]);
+            let d = u32::cast_from(windows[comptime!((4 * word + 3) as usize)]);
+            W::cast_from(highest(a, b, c, d))
         }
     }
+}
+
+/// The highest byte of each, as a word.
+#[cube]
+fn highest(a: u32, b: u32, c: u32, d: u32) -> u32 {
+    let low = (a >> 24u32) | ((b >> 16u32) & 0x0000_ff00u32);
+    low | ((c >> 8u32) & 0x00ff_0000u32) | (d & 0xff00_0000u32)
 }

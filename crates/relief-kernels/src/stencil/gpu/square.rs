@@ -62,15 +62,23 @@ impl Plan {
         }
     }
 
-    /// What is added to sums of bytes, and what they are then multiplied by.
+    /// What sums of bytes are multiplied by, and what is then added, before they are rounded down.
     fn rounding(&self) -> (f32, f32) {
         match &self.square {
-            Square::Sobel => (0.0, 1.0),
+            Square::Sobel => (1.0, 0.0),
             Square::Weights { shift, .. } => {
                 let divisor = (1_u32 << shift) as f32;
-                // A half, which for a divisor of 1 is lost again.
-                ((0.5 * divisor).floor(), 1.0 / divisor)
+                // Both are exact, a power of two and a half (or nothing, where there is nothing to round).
+                (1.0 / divisor, if *shift > 0 { 0.5 } else { 0.0 })
             }
+        }
+    }
+
+    /// Whether sums may be negative.
+    fn is_signed(&self) -> bool {
+        match &self.square {
+            Square::Sobel => false,
+            Square::Weights { weights, .. } => weights.iter().any(|weight| *weight < 0),
         }
     }
 }
@@ -146,7 +154,7 @@ fn row_pixels<W: Numeric>(
 /// The words of a row of results.
 #[cube]
 fn words_of<W: Numeric>(pixels: &Array<f32>, words: &mut Array<W>, #[comptime] plan: Plan) {
-    let (half, inverse) = comptime!(plan.rounding());
+    let (factor, half) = comptime!(plan.rounding());
     #[unroll]
     for w in 0..comptime!(plan.words) {
         if comptime!(matches!(plan.samples, Samples::Floats)) {
@@ -155,10 +163,15 @@ fn words_of<W: Numeric>(pixels: &Array<f32>, words: &mut Array<W>, #[comptime] p
             let mut bytes = u32::new(0);
             #[unroll]
             for b in 0..4u32 {
-                let sum = pixels[comptime!((4 * w + b) as usize)] + f32::new(half);
+                let mut value = pixels[comptime!((4 * w + b) as usize)];
+                if comptime!(half > 0.0) {
+                    value = value * f32::new(factor) + f32::new(half);
+                }
+                if comptime!(plan.is_signed()) {
+                    value = max(value, f32::new(0.0));
+                }
                 // Not negative, so rounding towards 0 is rounding down.
-                let mean = max(min(sum * f32::new(inverse), f32::new(255.0)), f32::new(0.0));
-                bytes |= u32::cast_from(mean) << comptime!(8 * b);
+                bytes += u32::cast_from(min(value, f32::new(255.0))) << comptime!(8 * b);
             }
             words[comptime!(w as usize)] = W::cast_from(bytes);
         }

@@ -274,24 +274,37 @@ fn across<W: Numeric, N: Size>(
 #[cube]
 fn weighted<W: Numeric>(pixels: &Array<W>, #[comptime] word: u32, #[comptime] plan: Plan) -> W {
     match plan.samples {
-        Samples::Floats => sum::<W>(pixels, word, comptime!(plan.clone())),
+        Samples::Floats => sum::<W>(pixels, word, 0u32, comptime!(plan.clone())),
         Samples::Bytes => {
-            let mut bytes = u32::new(0);
-            #[unroll]
-            for b in 0..4u32 {
-                let sum = u32::cast_from(sum::<W>(pixels, comptime!(4 * word + b), comptime!(plan.clone())));
-                bytes |= ((sum + 32_768u32) >> 16u32) << comptime!(8 * b);
-            }
-            W::cast_from(bytes)
+            // Rounded sums of 24 bits, of which the highest 8 are the result.
+            let a = rounded::<W>(pixels, comptime!(4 * word), comptime!(plan.clone()));
+            let b = rounded::<W>(pixels, comptime!(4 * word + 1), comptime!(plan.clone()));
+            let c = rounded::<W>(pixels, comptime!(4 * word + 2), comptime!(plan.clone()));
+            let d = rounded::<W>(pixels, comptime!(4 * word + 3), comptime!(plan.clone()));
+            let low = (a >> 16u32) | ((b >> 8u32) & 0xff00u32);
+            W::cast_from(low | (c & 0x00ff_0000u32) | ((d << 8u32) & 0xff00_0000u32))
         }
     }
 }
 
-/// The weighted sum around pixel `pixel` of a run.
 #[cube]
-fn sum<W: Numeric>(pixels: &Array<W>, #[comptime] pixel: u32, #[comptime] plan: Plan) -> W {
+fn rounded<W: Numeric>(pixels: &Array<W>, #[comptime] pixel: u32, #[comptime] plan: Plan) -> u32 {
+    u32::cast_from(sum::<W>(pixels, pixel, 32_768u32, plan))
+}
+
+/// The weighted sum around pixel `pixel` of a run, and `more`.
+#[cube]
+fn sum<W: Numeric>(
+    pixels: &Array<W>,
+    #[comptime] pixel: u32,
+    #[comptime] more: u32,
+    #[comptime] plan: Plan,
+) -> W {
     let middle = comptime!(pixel + plan.radius());
     let mut sum = pixels[comptime!(middle as usize)] * weight::<W>(0u32, comptime!(plan.clone()));
+    if comptime!(more > 0) {
+        sum += W::from_int(comptime!(more as i64));
+    }
     #[unroll]
     for j in 1..comptime!(plan.radius() + 1) {
         let pair = pixels[comptime!((middle - j) as usize)] + pixels[comptime!((middle + j) as usize)];
