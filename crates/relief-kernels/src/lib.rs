@@ -17,6 +17,8 @@ pub mod fold;
 #[cfg(feature = "gpu")]
 pub mod fused;
 pub mod generate;
+pub mod histogram;
+pub mod integral;
 pub mod isa;
 pub mod lattice;
 pub mod map;
@@ -24,6 +26,7 @@ pub mod policy;
 pub mod reduce;
 pub mod repeat;
 pub mod scan;
+pub mod select;
 pub mod stencil;
 pub mod table;
 pub mod transpose;

@@ -3,8 +3,10 @@
 use crate::family::Family;
 
 pub mod banks;
+pub mod compaction;
 pub mod copy;
 pub mod distance;
+pub mod histogram;
 pub mod lattice;
 pub mod map;
 pub mod reduce;
@@ -27,6 +29,8 @@ pub fn all() -> Vec<Family> {
         stencil::family(),
         reduce::family(),
         scan::family(),
+        compaction::family(),
+        histogram::family(),
     ]
 }
 

@@ -1,0 +1,250 @@
+//! Histograms on a device.
+//!
+//! Bytes: a cube keeps a counter for each value and each lane in shared memory, counter v of lane l at 32·v + l. So the lanes of
+//! a plane always add in different banks, whatever the samples are, and planes share their counters by atomic additions. A
+//! vector of 16 equal bytes is one addition. Cubes stay for the whole input, then add up their lanes' counters and
+//! write them out; a second launch adds up the cubes'.
+//!
+//! Words of 16 bits: 65 536 counters exceed shared memory. A cube counts only an eighth of the values, and eight cubes that
+//! run side by side read the same samples, seven of them from the cache.
+
+use cubecl::prelude::*;
+
+use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
+use crate::policy::{self, Space, Tuning};
+
+mod kernel;
+
+/// Samples on a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Samples<'a> {
+    /// Where they lie, packed from the first word on.
+    pub buffer: &'a Buffer,
+    /// Bits of a sample: 8 or 16.
+    pub bits: u32,
+    /// How many there are.
+    pub len: u64,
+}
+
+/// The layouts of [`histogram_with`]: items are vectors that a unit loads before it counts.
+pub const SPACE: Space = Space {
+    units: &[256, 512, 1024],
+    items: &[1, 2, 4, 8],
+    vectors: &[4],
+};
+
+/// The layout where no other was found.
+pub const DEFAULT: Tuning = Tuning {
+    units: 512,
+    items: 4,
+    vector: 4,
+};
+
+/// What the kernel for samples of so many bits is called in policy files.
+#[must_use]
+pub const fn name(bits: u32) -> &'static str {
+    match bits {
+        8 => "histogram 8",
+        _ => "histogram 16",
+    }
+}
+
+/// Words of the counts of samples of so many bits: two for each value, the lower first.
+#[must_use]
+pub const fn count_words(bits: u32) -> usize {
+    2 << bits
+}
+
+/// The most cubes that count the same values.
+const CUBES: u64 = 1_024;
+
+/// Words of scratch for so many samples.
+#[must_use]
+pub const fn scratch_words(bits: u32, len: u64) -> u64 {
+    (rows(bits, len) << bits).next_multiple_of(4)
+}
+
+/// How many cubes may count the same values of so many samples.
+const fn rows(bits: u32, len: u64) -> u64 {
+    // More than this many samples for each row of counters that is written and read again.
+    let rows = len.div_ceil(if bits == 8 { 1 << 12 } else { 1 << 17 });
+    let most = if bits == 8 { CUBES } else { CUBES / 8 };
+    if rows == 0 {
+        1
+    } else if rows < most {
+        rows
+    } else {
+        most
+    }
+}
+
+/// Bytes of samples of one launch.
+const PART: u64 = 1 << 31;
+
+/// Counts how often each value occurs.
+///
+/// # Errors
+/// Where the device fails; where samples have other than 8 or 16 bits, or the buffers do not hold them, [`count_words`] or
+/// [`scratch_words`]; and where the samples are of 2^32 words or more.
+pub fn histogram(
+    gpu: &Gpu,
+    samples: Samples<'_>,
+    counts: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let tuning = policy::tuning(gpu.report(), name(samples.bits), &SPACE, DEFAULT);
+    histogram_with(gpu, tuning, samples, counts, scratch)
+}
+
+/// [`histogram`] with another layout.
+///
+/// # Errors
+/// As [`histogram`], and where the layout is not of [`SPACE`].
+pub fn histogram_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    samples: Samples<'_>,
+    counts: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let Samples { buffer, bits, len } = samples;
+    if !SPACE.contains(tuning) {
+        return Err(gpu.unsupported(format!("the layout {tuning}")));
+    }
+    if !matches!(bits, 8 | 16) {
+        return Err(gpu.unsupported(format!("a histogram of {bits} bits")));
+    }
+    let words = len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
+    if words >= 0xF000_0000 {
+        return Err(gpu.unsupported(format!("{len} samples at once")));
+    }
+    if (buffer.words() as u64) < words {
+        return Err(gpu.unsupported(format!("{len} samples in {} words", buffer.words())));
+    }
+    if counts.words() < count_words(bits) || (scratch.words() as u64) < scratch_words(bits, len) {
+        return Err(gpu.unsupported("counts or scratch of too few words"));
+    }
+    let part_samples = PART * 8 / u64::from(bits);
+    for part in 0..len.div_ceil(part_samples).max(1) {
+        let first = (part * PART / 4) as usize;
+        let of = buffer.part(first, buffer.words() - first);
+        let launch = Launch {
+            shape: Shape::of(gpu, tuning, bits)?,
+            from: of.ok_or_else(|| gpu.unsupported("a part of a buffer"))?,
+            len: (len - part * part_samples).min(part_samples),
+            first: part == 0,
+            counts,
+            scratch,
+        };
+        gpu.launch(
+            "histogram",
+            &launch.shape,
+            counts,
+            || on_client!(gpu, client => launch.on(gpu, client)),
+        )?;
+    }
+    Ok(())
+}
+
+/// What is compiled into the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    bits: u32,
+    units: u32,
+    items: u32,
+    /// Values that a cube counts.
+    values: u32,
+    /// Counters for each of them; a power of two.
+    copies: u32,
+}
+
+impl Shape {
+    fn of(gpu: &Gpu, tuning: Tuning, bits: u32) -> Result<Self, DeviceError> {
+        // A cube for each eighth of 65 536 values, or a counter for each bank of memory.
+        let (values, most) = if bits == 8 { (256, 32) } else { (8_192, 1) };
+        let words = gpu.report().shared_memory / 4;
+        let fitting = [32, 16, 8, 4, 2, 1]
+            .into_iter()
+            .find(|copies| values * copies <= words);
+        let Some(fitting) = fitting else {
+            return Err(gpu.unsupported("counters in so little shared memory"));
+        };
+        Ok(Self {
+            bits,
+            units: tuning.units,
+            items: tuning.items,
+            values,
+            copies: fitting.min(most),
+        })
+    }
+
+    /// Cubes that share the values among them.
+    const fn slices(&self) -> u32 {
+        (1 << self.bits) / self.values
+    }
+}
+
+struct Launch<'a> {
+    shape: Shape,
+    from: Buffer,
+    len: u64,
+    first: bool,
+    counts: &'a Buffer,
+    scratch: &'a Buffer,
+}
+
+/// Units of a cube that adds up, and bins that it adds up at a time.
+const UNITS: u32 = 256;
+const BINS: u32 = 8;
+
+impl Launch<'_> {
+    #[allow(unsafe_code)]
+    fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+        let Shape {
+            bits, units, items, ..
+        } = self.shape;
+        let vectors = self.len * u64::from(bits) / 128;
+        let rows = self.rows(client, vectors);
+        // SAFETY: places of vectors are compared with `vectors`, which are whole; the one after them is read where samples
+        // are left, which it holds. A row has a counter for each value, and scratch was checked to hold `rows` of them at least.
+        unsafe {
+            kernel::count::launch_unchecked::<R>(
+                client,
+                cubes(gpu, rows * self.shape.slices()),
+                CubeDim::new_1d(units),
+                4,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / 4),
+                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
+                vectors as u32,
+                (self.len % u64::from(128 / bits)) as u32,
+                rows,
+                self.shape,
+            );
+            kernel::add_up::launch_unchecked::<R>(
+                client,
+                CubeCount::Static((1 << bits) / BINS, 1, 1),
+                CubeDim::new_1d(UNITS),
+                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
+                ArrayArg::from_raw_parts(self.counts.handle(), self.counts.words()),
+                rows,
+                u32::from(self.first),
+                1 << bits,
+                UNITS,
+                BINS,
+            );
+        }
+        let _ = items;
+    }
+
+    /// Cubes that count the same values: as many as the device runs at once, but no more than pay.
+    fn rows<R: Runtime>(&self, client: &ComputeClient<R>, vectors: u64) -> u32 {
+        /// Shared memory that the cubes of a multiprocessor have together, at most.
+        const SHARED: u32 = 220 << 10;
+        let processors = client.properties().hardware.num_streaming_multiprocessors;
+        let bytes = self.shape.values * self.shape.copies * 4 + (1 << 10);
+        let together = (2_048 / self.shape.units).min(SHARED / bytes).max(1);
+        let wanted = u64::from(processors.unwrap_or(16) * together / self.shape.slices()).max(1);
+        let chunks = vectors.div_ceil(u64::from(self.shape.units * self.shape.items));
+        wanted.min(chunks).min(rows(self.shape.bits, self.len)).max(1) as u32
+    }
+}

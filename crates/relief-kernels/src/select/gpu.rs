@@ -1,0 +1,604 @@
+//! Selection on a device.
+//!
+//! A cube takes a tile: it loads all of it at once, counts what it keeps, stages that without gaps in shared memory, and
+//! writes it as whole lines once it knows where. Counts of several vectors are added up across a plane at once, side by side in
+//! a word. Where to write comes by one of two ways, a [`Route`]:
+//!
+//! - look-back: a tile publishes its own count, then adds up those of its predecessors until one tells the sum of all
+//!   before it. Status and count share a word, because atomic operations of devices are relaxed. A tile waits for tiles
+//!   that began before it: their numbers come from a ticket in the order in which cubes begin.
+//! - phases: one launch counts, one adds up, one moves. That reads the input twice, and waits for nobody.
+//!
+//! Look-back needs that a cube that has begun goes on while others wait for it. CUDA promises that, Vulkan does not.
+
+use cubecl::prelude::*;
+
+use crate::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, cubes, on_client};
+use crate::element::Element;
+use crate::policy::{self, Space, Tuning};
+
+mod kernel;
+
+/// What is selected from.
+#[derive(Clone, Copy, Debug)]
+pub struct Elements<'a> {
+    /// Where they lie, packed from the first word on.
+    pub buffer: &'a Buffer,
+    /// What they are.
+    pub kind: Element,
+    /// How many there are.
+    pub len: u64,
+}
+
+/// What is kept.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// Elements that are not 0; of floating-point numbers, −0 is 0, and what is not a number is kept.
+    NonZero,
+    /// Elements whose flag, a byte each, is not 0.
+    Flagged(&'a Buffer),
+}
+
+/// What is written, without gaps and in the order of the input.
+#[derive(Clone, Copy, Debug)]
+pub enum Output<'a> {
+    /// The elements that are kept.
+    Values(&'a Buffer),
+    /// Where they lay, as numbers of 32 bits.
+    Indices(&'a Buffer),
+    /// The elements that are kept, and those that are left.
+    Halves(&'a Buffer, &'a Buffer),
+}
+
+/// One selection.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection<'a> {
+    /// What is selected from.
+    pub from: Elements<'a>,
+    /// What is kept.
+    pub wanted: Wanted<'a>,
+    /// What is written; what a buffer holds beyond that is left as it is.
+    pub output: Output<'a>,
+    /// Where the number of elements that are kept is written: two words, the lower first.
+    pub count: &'a Buffer,
+    /// At least [`scratch_words`] words.
+    pub scratch: &'a Buffer,
+}
+
+/// How a tile learns where to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// From its predecessors.
+    LookBack {
+        /// States that a lane reads at a time: 1 to 8.
+        reads: u32,
+        /// Whether tiles are numbered as cubes begin, not as they are named; without, a device that begins cubes in another
+        /// order waits for ever.
+        ticket: bool,
+    },
+    /// From launches before.
+    Phases,
+}
+
+impl Route {
+    /// The route for a device: look-back where cubes that have begun go on whatever others do, as on CUDA.
+    #[must_use]
+    pub fn fitting(report: &DeviceReport) -> Self {
+        match report.backend() {
+            Some(Backend::Cuda) => Self::LookBack {
+                reads: 4,
+                ticket: true,
+            },
+            _ => Self::Phases,
+        }
+    }
+}
+
+/// The layouts of [`select_with`]: items are vectors of a unit. Where a tile would not
+/// fit into shared memory, it has fewer items, then fewer units.
+pub const SPACE: Space = Space {
+    units: &[128, 256, 512],
+    items: &[4, 8, 16],
+    vectors: &[1, 4],
+};
+
+/// The fewest words of a tile among all layouts.
+const LEAST: u64 = 512;
+
+/// The layout where no other was found.
+#[must_use]
+pub const fn default(bits: u32) -> Tuning {
+    match bits {
+        8 | 16 => Tuning {
+            units: 256,
+            items: 16,
+            vector: 1,
+        },
+        _ => Tuning {
+            units: 512,
+            items: 4,
+            vector: 4,
+        },
+    }
+}
+
+/// What the kernel for elements of so many bits is called in policy files.
+#[must_use]
+pub const fn name(bits: u32) -> &'static str {
+    match bits {
+        8 => "select 8",
+        16 => "select 16",
+        _ => "select 32",
+    }
+}
+
+/// Elements of one launch, whose counts fit a state; longer inputs take several.
+const PART: u32 = 1 << 29;
+
+/// Words of [`Selection::scratch`] for so many elements.
+#[must_use]
+pub const fn scratch_words(bits: u32, len: u64) -> u64 {
+    let part = if len < PART as u64 { len } else { PART as u64 };
+    // A grid has a few cubes more than tiles, at most one for each of its rows.
+    base_words(len) + 1 + (part * bits as u64).div_ceil(32 * LEAST) + 64
+}
+
+/// Words for how many elements are kept before each part, a number of two words each.
+const fn base_words(len: u64) -> u64 {
+    (2 * (parts(len) + 1)).next_multiple_of(64)
+}
+
+const fn parts(len: u64) -> u64 {
+    if len == 0 { 1 } else { len.div_ceil(PART as u64) }
+}
+
+/// Selects.
+///
+/// # Errors
+/// Where the device fails; where the buffers do not hold the elements, the result where all of them are kept, or the scratch;
+/// where any of these are of nearly 2^32 words or more.
+pub fn select(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
+    let bits = selection.from.kind.bits();
+    let tuning = policy::tuning(gpu.report(), name(bits), &SPACE, default(bits));
+    select_with(gpu, tuning, Route::fitting(gpu.report()), selection)
+}
+
+/// [`select`] by this route and with another layout.
+///
+/// # Errors
+/// As [`select`], and where the layout is not of [`SPACE`] or a lane is to read other than 1 to 8 states.
+pub fn select_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    route: Route,
+    selection: &Selection<'_>,
+) -> Result<(), DeviceError> {
+    check(gpu, selection)?;
+    let shape = Shape::of(gpu, tuning, route, selection)?;
+    for part in 0..parts(selection.from.len) {
+        let launch = Launch::of(gpu, shape, selection, part)?;
+        gpu.launch(
+            "select",
+            &shape,
+            selection.count,
+            || on_client!(gpu, client => launch.on(client)),
+        )?;
+    }
+    Ok(())
+}
+
+/// One of the phases of [`Route::Phases`] alone, to be timed; the others must have run before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Count what each tile keeps.
+    Count,
+    /// Add up the counts.
+    Prefix,
+    /// Move what is kept.
+    Move,
+}
+
+/// Runs one phase of a selection of at most 2^29 elements.
+///
+/// # Errors
+/// As [`select_with`].
+pub fn phase(gpu: &Gpu, tuning: Tuning, phase: Phase, selection: &Selection<'_>) -> Result<(), DeviceError> {
+    check(gpu, selection)?;
+    if selection.from.len > u64::from(PART) {
+        return Err(gpu.unsupported("phases of several launches"));
+    }
+    let shape = Shape::of(gpu, tuning, Route::Phases, selection)?;
+    let launch = Launch::of(gpu, shape, selection, 0)?;
+    let proof = match phase {
+        Phase::Count | Phase::Prefix => &launch.state,
+        Phase::Move => selection.count,
+    };
+    gpu.launch(
+        "select phase",
+        &(shape, phase),
+        proof,
+        || on_client!(gpu, client => launch.phase(client, phase)),
+    )
+}
+
+fn check(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
+    let Elements { buffer, kind, len } = selection.from;
+    let bits = kind.bits();
+    let words = |bits: u32| len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
+    let holds = |buffer: &Buffer, bits, what: &str| {
+        if words(bits) >= 0xF000_0000 {
+            return Err(gpu.unsupported(format!("{len} {what} of {bits} bits at once")));
+        }
+        if (buffer.words() as u64) < words(bits) {
+            let held = buffer.words();
+            return Err(gpu.unsupported(format!("{len} {what} of {bits} bits in {held} words")));
+        }
+        Ok(())
+    };
+    holds(buffer, bits, "elements")?;
+    if let Wanted::Flagged(flags) = selection.wanted {
+        holds(flags, 8, "flags")?;
+    }
+    match selection.output {
+        Output::Values(out) => holds(out, bits, "results")?,
+        Output::Indices(out) => holds(out, 32, "indices")?,
+        Output::Halves(kept, left) => {
+            holds(kept, bits, "results")?;
+            holds(left, bits, "results")?;
+        }
+    }
+    if selection.count.words() < 2 {
+        return Err(gpu.unsupported("a count in less than two words"));
+    }
+    if (selection.scratch.words() as u64) < scratch_words(bits, len) {
+        return Err(gpu.unsupported("scratch of too few words"));
+    }
+    Ok(())
+}
+
+/// [`Wanted`], as kernels know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Keep {
+    NonZero,
+    NonZeroFloat,
+    Flags,
+}
+
+/// [`Output`], as kernels know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum What {
+    Values,
+    Indices,
+    Halves,
+}
+
+/// Where a kernel finds what the tiles before keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Prefix {
+    LookBack { reads: u32 },
+    Given,
+}
+
+/// Which tile a cube takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Order {
+    Ticket,
+    Position,
+}
+
+/// What is compiled into the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    bits: u32,
+    units: u32,
+    /// Units of a plane; 1 where a device has planes of several sizes, and planes are not used.
+    lanes: u32,
+    /// Vectors of a unit, a plane's width from one to the next.
+    items: u32,
+    /// Words of a vector.
+    width: u32,
+    keep: Keep,
+    what: What,
+    prefix: Prefix,
+    order: Order,
+    /// Whether elements are staged in memory of their own size, not in words: CUDA has bytes, WGSL has not.
+    narrow: bool,
+}
+
+impl Shape {
+    fn of(gpu: &Gpu, tuning: Tuning, route: Route, selection: &Selection<'_>) -> Result<Self, DeviceError> {
+        if !SPACE.contains(tuning) {
+            return Err(gpu.unsupported(format!("the layout {tuning}")));
+        }
+        let (prefix, order) = match route {
+            Route::LookBack { reads, .. } if !(1..=8).contains(&reads) => {
+                return Err(gpu.unsupported(format!("{reads} states at a time")));
+            }
+            Route::LookBack { reads, ticket: true } => (Prefix::LookBack { reads }, Order::Ticket),
+            Route::LookBack { reads, ticket: false } => (Prefix::LookBack { reads }, Order::Position),
+            Route::Phases => (Prefix::Given, Order::Position),
+        };
+        let (least, most) = gpu.report().plane;
+        let lanes = if least == most && matches!(most, 1..=64) && tuning.units.is_multiple_of(most) {
+            most
+        } else {
+            1
+        };
+        let mut shape = Self {
+            bits: selection.from.kind.bits(),
+            units: tuning.units,
+            lanes,
+            items: tuning.items,
+            width: tuning.vector,
+            keep: match selection.wanted {
+                Wanted::NonZero if selection.from.kind == Element::F32 => Keep::NonZeroFloat,
+                Wanted::NonZero => Keep::NonZero,
+                Wanted::Flagged(_) => Keep::Flags,
+            },
+            what: match selection.output {
+                Output::Values(_) => What::Values,
+                Output::Indices(_) => What::Indices,
+                Output::Halves(..) => What::Halves,
+            },
+            prefix,
+            order,
+            narrow: gpu.report().backend() == Some(Backend::Cuda),
+        };
+        while shape.shared_bytes() > gpu.report().shared_memory.min(48 << 10) {
+            match shape.items {
+                1 => shape.units /= 2,
+                _ => shape.items /= 2,
+            }
+            if shape.units < shape.lanes || shape.tile() * shape.bits < 32 * LEAST as u32 {
+                return Err(gpu.unsupported("tiles of so little shared memory"));
+            }
+        }
+        Ok(shape)
+    }
+
+    /// Elements of a word of the input.
+    const fn per(&self) -> u32 {
+        32 / self.bits
+    }
+
+    /// Elements of a vector of the input.
+    const fn elements(&self) -> u32 {
+        self.width * self.per()
+    }
+
+    /// Elements of a tile.
+    const fn tile(&self) -> u32 {
+        self.units * self.items * self.elements()
+    }
+
+    /// Words of flags for a vector.
+    const fn marks(&self) -> u32 {
+        self.elements().div_ceil(4)
+    }
+
+    /// Bits in which what a plane keeps of a vector for each unit can be counted.
+    const fn field(&self) -> u32 {
+        if self.lanes * self.elements() < 256 { 8 } else { 16 }
+    }
+
+    const fn reads(&self) -> u32 {
+        match self.prefix {
+            Prefix::LookBack { reads } => reads,
+            Prefix::Given => 1,
+        }
+    }
+
+    /// Bits of an element of the result.
+    const fn bits_out(&self) -> u32 {
+        match self.what {
+            What::Indices => 32,
+            What::Values | What::Halves => self.bits,
+        }
+    }
+
+    /// Elements of a word of the result.
+    const fn per_out(&self) -> u32 {
+        32 / self.bits_out()
+    }
+
+    const fn shared_bytes(&self) -> u32 {
+        let staged = if self.narrow { self.bits_out() / 8 } else { 4 };
+        self.tile() * staged + (self.units / self.lanes + 2) * 4
+    }
+}
+
+/// The launches for one part of a selection.
+struct Launch {
+    shape: Shape,
+    part: u32,
+    /// Elements of this part.
+    len: u32,
+    tiles: u32,
+    grid: CubeCount,
+    reset_grid: CubeCount,
+    from: Buffer,
+    flags: Buffer,
+    out: Buffer,
+    rest: Buffer,
+    count: Buffer,
+    bases: Buffer,
+    state: Buffer,
+    nothing: Buffer,
+}
+
+/// Units of a cube of the kernels that reset and add up.
+const UNITS: u32 = 256;
+
+impl Launch {
+    fn of(gpu: &Gpu, shape: Shape, selection: &Selection<'_>, part: u64) -> Result<Self, DeviceError> {
+        let nothing = gpu.nothing()?;
+        let first = part * u64::from(PART);
+        let len = (selection.from.len - first).min(u64::from(PART)) as u32;
+        let after = |buffer: &Buffer, bits: u64| {
+            let words = (first * bits / 32) as usize;
+            let part = buffer.part(words, buffer.words() - words);
+            part.ok_or_else(|| gpu.unsupported("a part of a buffer"))
+        };
+        let flags = match selection.wanted {
+            Wanted::Flagged(flags) => after(flags, 8)?,
+            _ => nothing.clone(),
+        };
+        let (out, rest) = match selection.output {
+            Output::Values(out) | Output::Indices(out) => (out.clone(), nothing.clone()),
+            Output::Halves(kept, left) => (kept.clone(), left.clone()),
+        };
+        let bases = base_words(selection.from.len) as usize;
+        let scratch = selection.scratch;
+        let split = |start, words| {
+            scratch
+                .part(start, words)
+                .ok_or_else(|| gpu.unsupported("scratch"))
+        };
+        let tiles = len.div_ceil(shape.tile()).max(1);
+        let grid = cubes(gpu, tiles);
+        let CubeCount::Static(x, y, _) = grid else {
+            return Err(gpu.unsupported("a grid of no fixed size"));
+        };
+        let state = split(bases, scratch.words() - bases)?;
+        let words = x * y + 1;
+        if (state.words() as u64) < u64::from(words) {
+            return Err(gpu.unsupported(format!("{words} states in {} words", state.words())));
+        }
+        Ok(Self {
+            shape,
+            part: part as u32,
+            len,
+            tiles,
+            grid,
+            reset_grid: cubes(gpu, words.div_ceil(UNITS)),
+            from: after(selection.from.buffer, u64::from(shape.bits))?,
+            flags,
+            out,
+            rest,
+            count: selection.count.clone(),
+            bases: split(0, bases)?,
+            state,
+            nothing,
+        })
+    }
+
+    fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
+        match self.shape.prefix {
+            Prefix::LookBack { .. } => {
+                self.reset(client);
+                self.compact(client);
+            }
+            Prefix::Given => {
+                self.phase(client, Phase::Count);
+                self.phase(client, Phase::Prefix);
+                self.phase(client, Phase::Move);
+            }
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn phase<R: Runtime>(&self, client: &ComputeClient<R>, phase: Phase) {
+        let array = |buffer: &Buffer, width: usize| (buffer.handle(), buffer.words() / width);
+        let width = self.shape.width as usize;
+        // SAFETY: as in `compact`; counts are as many as cubes, which `state` was checked to hold.
+        unsafe {
+            let ((from, vectors), (flags, marks)) = (array(&self.from, width), array(&self.flags, 1));
+            let counts = || ArrayArg::from_raw_parts(self.state.handle(), self.state.words());
+            match phase {
+                Phase::Count => kernel::count_tiles::launch_unchecked::<R>(
+                    client,
+                    self.grid.clone(),
+                    CubeDim::new_1d(self.shape.units),
+                    width,
+                    ArrayArg::from_raw_parts(from, vectors),
+                    ArrayArg::from_raw_parts(flags, marks),
+                    counts(),
+                    self.len,
+                    self.shape,
+                ),
+                Phase::Prefix => kernel::add_up::launch_unchecked::<R>(
+                    client,
+                    CubeCount::Static(1, 1, 1),
+                    CubeDim::new_1d(UNITS),
+                    counts(),
+                    self.tiles,
+                    UNITS,
+                ),
+                Phase::Move => {
+                    // Later parts begin where the one before has ended, which its last tile has noted.
+                    if self.part == 0 {
+                        self.reset_words(client, 0);
+                    }
+                    self.compact(client);
+                }
+            }
+        }
+    }
+
+    /// Makes all states those of tiles of which nothing is known, and the first base 0.
+    fn reset<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let CubeCount::Static(x, y, _) = self.grid else {
+            return;
+        };
+        self.reset_words(client, x * y + 1);
+    }
+
+    #[allow(unsafe_code)]
+    fn reset_words<R: Runtime>(&self, client: &ComputeClient<R>, words: u32) {
+        // SAFETY: `state` was checked to hold a word for each cube and one more; bases are at least two words.
+        unsafe {
+            kernel::reset::launch_unchecked::<R>(
+                client,
+                self.reset_grid.clone(),
+                CubeDim::new_1d(UNITS),
+                ArrayArg::from_raw_parts(self.state.handle(), self.state.words()),
+                ArrayArg::from_raw_parts(self.bases.handle(), self.bases.words()),
+                words,
+                if self.part == 0 { 2 } else { 0 },
+            );
+        }
+    }
+
+    fn compact<R: Runtime>(&self, client: &ComputeClient<R>) {
+        match (self.shape.narrow, self.shape.bits_out()) {
+            (true, 8) => self.compact_staged::<u8, R>(client),
+            (true, 16) => self.compact_staged::<u16, R>(client),
+            _ => self.compact_staged::<u32, R>(client),
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn compact_staged<S: Int, R: Runtime>(&self, client: &ComputeClient<R>) {
+        let width = self.shape.width as usize;
+        let (state, prefixes) = match self.shape.prefix {
+            Prefix::LookBack { .. } => (&self.state, &self.nothing),
+            Prefix::Given => (&self.nothing, &self.state),
+        };
+        // SAFETY: `check` has made sure that all buffers hold `len` elements, rounded up to whole vectors of four words, and
+        // the scratch its states. Vectors are loaded only where their first element is below `len`. A tile stages at most its
+        // own elements. It writes `kept` or `valid - kept` elements after those of the tiles before, so none past `len`.
+        unsafe {
+            let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
+            kernel::compact::launch_unchecked::<S, R>(
+                client,
+                self.grid.clone(),
+                CubeDim::new_1d(self.shape.units),
+                width,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / width),
+                array(&self.flags),
+                array(&self.out),
+                ArrayArg::from_raw_parts(self.out.handle(), self.out.words()),
+                array(&self.rest),
+                ArrayArg::from_raw_parts(self.rest.handle(), self.rest.words()),
+                ArrayArg::from_raw_parts(state.handle(), state.words()),
+                array(prefixes),
+                array(&self.bases),
+                array(&self.count),
+                self.len,
+                self.tiles,
+                self.part,
+                self.shape,
+            );
+        }
+    }
+}

@@ -1,0 +1,618 @@
+//! The kernels: one that counts and moves, one that counts alone, and one that adds counts up.
+
+use cubecl::prelude::*;
+
+use super::{Keep, Order, PART, Prefix, Shape, What};
+
+/// Bits of a state that hold a number; the two above tell what it is.
+const NUMBER: u32 = 0x3fff_ffff;
+
+/// A state that holds how many elements one tile keeps.
+const OWN: u32 = 1 << 30;
+
+/// A state that holds how many elements all tiles up to this one keep.
+const ALL: i64 = 1 << 31;
+
+/// Moves what is kept of `len` elements, after what the parts before have kept.
+///
+/// `edges` is the same memory as `out`, and `rest_edges` as `rest`: words that two tiles share are written by atomic
+/// operations, a mask and a value, each tile its own bits.
+#[allow(clippy::too_many_arguments)]
+#[cube(launch_unchecked)]
+pub(super) fn compact<S: Int, N: Size>(
+    from: &Array<Vector<u32, N>>,
+    flags: &Array<u32>,
+    out: &mut Array<u32>,
+    edges: &mut Array<Atomic<u32>>,
+    rest: &mut Array<u32>,
+    rest_edges: &mut Array<Atomic<u32>>,
+    state: &mut Array<Atomic<u32>>,
+    prefixes: &Array<u32>,
+    bases: &mut Array<u32>,
+    count: &mut Array<u32>,
+    len: u32,
+    tiles: u32,
+    part: u32,
+    #[comptime] shape: Shape,
+) {
+    let mut stage = SharedMemory::<S>::new(comptime!(shape.tile() as usize));
+    let mut totals = SharedMemory::<u32>::new(comptime!((shape.units / shape.lanes) as usize));
+    let mut shared = SharedMemory::<u32>::new(2usize);
+    let lane = UNIT_POS % comptime!(shape.lanes);
+    let plane = UNIT_POS / comptime!(shape.lanes);
+
+    let mut tile = CUBE_POS as u32;
+    if comptime!(shape.order == Order::Ticket) {
+        if UNIT_POS == 0 {
+            shared[0] = state[0].fetch_add(1u32);
+        }
+        sync_cube();
+        tile = shared[0];
+    }
+    let start = tile * comptime!(shape.tile());
+    let valid = min(max(len, start) - start, comptime!(shape.tile()));
+
+    let mut items = Array::<Vector<u32, N>>::new(comptime!(shape.items as usize));
+    let mut marks = Array::<u32>::new(comptime!((shape.items * shape.marks()) as usize));
+    load::<N>(
+        from, flags, &mut items, &mut marks, start, valid, plane, lane, shape,
+    );
+
+    // How many elements of this plane are kept before each item of this unit.
+    let mut before = Array::<u32>::new(comptime!(shape.items as usize));
+    let kept = scan::<N>(&items, &marks, &mut before, shape);
+    if lane == 0 {
+        totals[plane as usize] = kept;
+    }
+    sync_cube();
+    let mut earlier = u32::new(0);
+    let mut total = u32::new(0);
+    #[unroll(comptime!(shape.units / shape.lanes <= 32))]
+    for p in 0..comptime!(shape.units / shape.lanes) {
+        let of = totals[p as usize];
+        if p < plane {
+            earlier += of;
+        }
+        total += of;
+    }
+
+    if comptime!(matches!(shape.prefix, Prefix::LookBack { .. })) {
+        if UNIT_POS < comptime!(shape.lanes) {
+            let prefix = look_back(state, tile, total, lane, shape);
+            if lane == 0 {
+                shared[1] = prefix;
+            }
+        }
+    }
+
+    #[unroll]
+    for j in 0..comptime!(shape.items) {
+        let mut at = earlier + before[j as usize];
+        let item = items[j as usize];
+        let place = ((plane * comptime!(shape.items) + j) * comptime!(shape.lanes) + lane)
+            * comptime!(shape.elements());
+        #[unroll]
+        for e in 0..comptime!(shape.elements()) {
+            let local = place + e;
+            let value = match shape.what {
+                What::Indices => part * comptime!(PART) + start + local,
+                _ => element::<N>(item, e, shape.bits),
+            };
+            if kept_element::<N>(item, &marks, j, e, shape) {
+                stage[at as usize] = S::cast_from(value);
+                at += 1u32;
+            } else {
+                if comptime!(shape.what == What::Halves) {
+                    if local < valid {
+                        stage[(total + local - at) as usize] = S::cast_from(value);
+                    }
+                }
+            }
+        }
+    }
+    sync_cube();
+    let prefix = match shape.prefix {
+        Prefix::LookBack { .. } => shared[1],
+        Prefix::Given => prefixes[tile as usize],
+    };
+
+    let (low, high) = (
+        bases[(part * 2u32) as usize],
+        bases[(part * 2u32 + 1u32) as usize],
+    );
+    let per = comptime!(shape.per_out());
+    flush::<S>(
+        &stage,
+        0u32,
+        total,
+        out,
+        edges,
+        low,
+        high,
+        prefix,
+        per,
+        shape.units,
+    );
+    if comptime!(shape.what == What::Halves) {
+        // Before this part lie `part` whole ones, of which `base` elements are kept.
+        let before = part * comptime!(PART);
+        let before_high = part / comptime!(u32::MAX / PART + 1);
+        let borrow = u32::cast_from(before < low);
+        let high = before_high - high - borrow;
+        flush::<S>(
+            &stage,
+            total,
+            valid - total,
+            rest,
+            rest_edges,
+            before - low,
+            high,
+            start - prefix,
+            per,
+            shape.units,
+        );
+    }
+    if UNIT_POS == 0 {
+        if tile + 1u32 == tiles {
+            let sum = low + prefix + total;
+            let sum_high = high + u32::cast_from(sum < low);
+            bases[(part * 2u32 + 2u32) as usize] = sum;
+            bases[(part * 2u32 + 3u32) as usize] = sum_high;
+            count[0] = sum;
+            count[1] = sum_high;
+        }
+    }
+}
+
+/// Counts what each tile keeps.
+#[cube(launch_unchecked)]
+pub(super) fn count_tiles<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    flags: &Array<u32>,
+    counts: &mut Array<u32>,
+    len: u32,
+    #[comptime] shape: Shape,
+) {
+    let mut totals = SharedMemory::<u32>::new(comptime!((shape.units / shape.lanes) as usize));
+    let lane = UNIT_POS % comptime!(shape.lanes);
+    let plane = UNIT_POS / comptime!(shape.lanes);
+    let tile = CUBE_POS as u32;
+    let start = tile * comptime!(shape.tile());
+    let valid = min(max(len, start) - start, comptime!(shape.tile()));
+    let mut items = Array::<Vector<u32, N>>::new(comptime!(shape.items as usize));
+    let mut marks = Array::<u32>::new(comptime!((shape.items * shape.marks()) as usize));
+    load::<N>(
+        from, flags, &mut items, &mut marks, start, valid, plane, lane, shape,
+    );
+    let mut kept = u32::new(0);
+    #[unroll]
+    for j in 0..comptime!(shape.items) {
+        kept += count_item::<N>(items[j as usize], &marks, j, shape);
+    }
+    if comptime!(shape.lanes > 1) {
+        kept = plane_sum(kept);
+    }
+    if lane == 0 {
+        totals[plane as usize] = kept;
+    }
+    sync_cube();
+    if UNIT_POS == 0 {
+        let mut total = u32::new(0);
+        for p in 0..comptime!(shape.units / shape.lanes) {
+            total += totals[p as usize];
+        }
+        counts[tile as usize] = total;
+    }
+}
+
+/// Counts that one unit of [`add_up`] adds at a time.
+const RUN: u32 = 16;
+
+/// Replaces each of `tiles` counts by the sum of those before; one cube.
+#[cube(launch_unchecked)]
+pub(super) fn add_up(counts: &mut Array<u32>, tiles: u32, #[comptime] units: u32) {
+    let mut sums = SharedMemory::<u32>::new(comptime!((2 * units) as usize));
+    let mut carry = u32::new(0);
+    let mut chunk = u32::new(0);
+    while chunk < tiles {
+        let first = chunk + UNIT_POS * comptime!(RUN);
+        let mut held = Array::<u32>::new(comptime!(RUN as usize));
+        let mut own = u32::new(0);
+        #[unroll]
+        for k in 0..RUN {
+            held[k as usize] = own;
+            if first + k < tiles {
+                own += counts[(first + k) as usize];
+            }
+        }
+        // Hillis and Steele, from one half of the memory to the other in turn.
+        sums[UNIT_POS as usize] = own;
+        sync_cube();
+        let mut now = u32::new(0);
+        let mut step = u32::new(1);
+        while step < comptime!(units) {
+            let mut sum = sums[(now + UNIT_POS) as usize];
+            if UNIT_POS >= step {
+                sum += sums[(now + UNIT_POS - step) as usize];
+            }
+            now = comptime!(units) - now;
+            sums[(now + UNIT_POS) as usize] = sum;
+            sync_cube();
+            step *= 2u32;
+        }
+        let before = carry + sums[(now + UNIT_POS) as usize] - own;
+        carry += sums[(now + comptime!(units - 1)) as usize];
+        #[unroll]
+        for k in 0..RUN {
+            if first + k < tiles {
+                counts[(first + k) as usize] = before + held[k as usize];
+            }
+        }
+        sync_cube();
+        chunk += comptime!(units * RUN);
+    }
+}
+
+/// Makes states those of tiles of which nothing is known, and the first base 0.
+#[cube(launch_unchecked)]
+pub(super) fn reset(state: &mut Array<u32>, bases: &mut Array<u32>, words: u32, first: u32) {
+    let place = ABSOLUTE_POS as u32;
+    if place < words {
+        state[place as usize] = 0u32;
+    }
+    if place < first {
+        bases[place as usize] = 0u32;
+    }
+}
+
+/// Loads the items of a unit, and the flags of their elements. Elements outside of the input are zeros without flags.
+#[allow(clippy::too_many_arguments)]
+#[cube]
+fn load<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    flags: &Array<u32>,
+    items: &mut Array<Vector<u32, N>>,
+    marks: &mut Array<u32>,
+    start: u32,
+    valid: u32,
+    plane: u32,
+    lane: u32,
+    #[comptime] shape: Shape,
+) {
+    let elements = comptime!(shape.elements());
+    let first = (plane * comptime!(shape.items)) * comptime!(shape.lanes) + lane;
+    let vectors = start / elements;
+    if valid == comptime!(shape.tile()) {
+        #[unroll]
+        for j in 0..comptime!(shape.items) {
+            let place = first + comptime!(j * shape.lanes);
+            items[j as usize] = from[(vectors + place) as usize];
+            load_marks(flags, marks, j, start + place * elements, elements, shape);
+        }
+    } else {
+        #[unroll]
+        for j in 0..comptime!(shape.items) {
+            let place = first + comptime!(j * shape.lanes);
+            items[j as usize] = Vector::new(0u32);
+            #[unroll]
+            for m in 0..comptime!(shape.marks()) {
+                marks[comptime!(j * shape.marks() + m) as usize] = 0u32;
+            }
+            let here = place * elements;
+            if here < valid {
+                let have = valid - here;
+                items[j as usize] = inside::<N>(from[(vectors + place) as usize], have, shape);
+                load_marks(flags, marks, j, start + here, have, shape);
+            }
+        }
+    }
+}
+
+/// The first `have` elements of a vector, and zeros.
+#[cube]
+fn inside<N: Size>(vector: Vector<u32, N>, have: u32, #[comptime] shape: Shape) -> Vector<u32, N> {
+    let mut result = Vector::<u32, N>::empty();
+    #[unroll]
+    for n in 0..comptime!(shape.width) {
+        let first = comptime!(n * shape.per());
+        let left = max(have, first) - first;
+        let mut word = vector[n as usize];
+        if left < comptime!(shape.per()) {
+            word &= (u32::new(1) << (left * comptime!(shape.bits % 32))) - 1u32;
+        }
+        result[n as usize] = word;
+    }
+    result
+}
+
+/// The flags of the elements of item `j`, a byte each, from element `first` on; those from `have` on are zeros.
+#[cube]
+fn load_marks(
+    flags: &Array<u32>,
+    marks: &mut Array<u32>,
+    #[comptime] j: u32,
+    first: u32,
+    have: u32,
+    #[comptime] shape: Shape,
+) {
+    if comptime!(shape.keep == Keep::Flags) {
+        #[unroll]
+        for m in 0..comptime!(shape.marks()) {
+            let at = comptime!(4 * m);
+            let left = max(have, at) - at;
+            let mut word = u32::new(0);
+            if left > 0 {
+                word = flags[(first / 4u32 + m) as usize] >> ((first % 4u32) * 8u32);
+                if left < 4u32 {
+                    word &= (u32::new(1) << (left * 8u32)) - 1u32;
+                }
+            }
+            marks[comptime!(j * shape.marks() + m) as usize] = word;
+        }
+    }
+}
+
+/// Element `e` of a vector.
+#[cube]
+fn element<N: Size>(vector: Vector<u32, N>, #[comptime] e: u32, #[comptime] bits: u32) -> u32 {
+    let word = vector[comptime!((e * bits / 32) as usize)];
+    (word >> comptime!(e * bits % 32)) & comptime!(u32::MAX >> (32 - bits))
+}
+
+/// Whether element `e` of item `j` is kept.
+#[cube]
+fn kept_element<N: Size>(
+    item: Vector<u32, N>,
+    marks: &Array<u32>,
+    #[comptime] j: u32,
+    #[comptime] e: u32,
+    #[comptime] shape: Shape,
+) -> bool {
+    match shape.keep {
+        Keep::NonZero => element::<N>(item, e, shape.bits) != 0u32,
+        // Both zeros of a float: the sign does not count.
+        Keep::NonZeroFloat => (element::<N>(item, e, shape.bits) << 1u32) != 0u32,
+        Keep::Flags => {
+            let word = marks[comptime!((j * shape.marks() + e / 4) as usize)];
+            ((word >> comptime!(e % 4 * 8)) & 255u32) != 0u32
+        }
+    }
+}
+
+/// How many elements of item `j` are kept.
+#[cube]
+fn count_item<N: Size>(
+    item: Vector<u32, N>,
+    marks: &Array<u32>,
+    #[comptime] j: u32,
+    #[comptime] shape: Shape,
+) -> u32 {
+    let mut count = u32::new(0);
+    if comptime!(shape.bits == 8 && shape.keep == Keep::NonZero) {
+        #[unroll]
+        for n in 0..comptime!(shape.width) {
+            count += bytes_set(item[n as usize]);
+        }
+    } else if comptime!(shape.keep == Keep::Flags && shape.elements() >= 4) {
+        #[unroll]
+        for m in 0..comptime!(shape.marks()) {
+            count += bytes_set(marks[comptime!((j * shape.marks() + m) as usize)]);
+        }
+    } else {
+        #[unroll]
+        for e in 0..comptime!(shape.elements()) {
+            count += u32::cast_from(kept_element::<N>(item, marks, j, e, shape));
+        }
+    }
+    count
+}
+
+/// How many bytes of a word are not zero. The sum carries into the top bit of a byte where one of the lower seven is set.
+#[cube]
+fn bytes_set(word: u32) -> u32 {
+    let low = (word & 0x7f7f_7f7fu32) + 0x7f7f_7f7fu32;
+    ((low | word) & 0x8080_8080u32).count_ones()
+}
+
+/// Writes how many elements of the plane are kept before each item of the unit; returns how many the plane keeps.
+///
+/// Counts of several items are added up at once, side by side in a word.
+#[cube]
+fn scan<N: Size>(
+    items: &Array<Vector<u32, N>>,
+    marks: &Array<u32>,
+    before: &mut Array<u32>,
+    #[comptime] shape: Shape,
+) -> u32 {
+    let fields = comptime!(32 / shape.field());
+    let mask = comptime!((1 << shape.field()) - 1);
+    let mut run = u32::new(0);
+    #[unroll]
+    for g in 0..comptime!(shape.items.div_ceil(32 / shape.field())) {
+        let mut packed = u32::new(0);
+        #[unroll]
+        for f in 0..fields {
+            let j = comptime!(g * fields + f);
+            if comptime!(j < shape.items) {
+                packed |= count_item::<N>(items[j as usize], marks, j, shape) << comptime!(f * shape.field());
+            }
+        }
+        let mut inclusive = packed;
+        let mut all = packed;
+        if comptime!(shape.lanes > 1) {
+            inclusive = plane_inclusive_sum(packed);
+            all = plane_broadcast(inclusive, comptime!(shape.lanes - 1));
+        }
+        let exclusive = inclusive - packed;
+        #[unroll]
+        for f in 0..fields {
+            let j = comptime!(g * fields + f);
+            if comptime!(j < shape.items) {
+                before[j as usize] = run + ((exclusive >> comptime!(f * shape.field())) & mask);
+                run += (all >> comptime!(f * shape.field())) & mask;
+            }
+        }
+    }
+    run
+}
+
+/// Publishes what a tile keeps, finds out what all tiles before keep, and publishes the sum; for one plane.
+///
+/// A lane reads several states at once, each a plane's width from the next, so that as many tiles as that are passed in the time
+/// of one access.
+#[cube]
+fn look_back(
+    state: &mut Array<Atomic<u32>>,
+    tile: u32,
+    total: u32,
+    lane: u32,
+    #[comptime] shape: Shape,
+) -> u32 {
+    let lanes = comptime!(shape.lanes);
+    let reads = comptime!(shape.reads());
+    let mut prefix = u32::new(0);
+    if tile == 0 {
+        if lane == 0 {
+            state[1].store(u32::new(ALL) | total);
+        }
+    } else {
+        if lane == 0 {
+            state[(tile + 1u32) as usize].store(u32::new(comptime!(OWN as i64)) | total);
+        }
+        // The state of tile t is word t + 1: `near` is that of the nearest tile of the next window.
+        let mut near = tile;
+        let mut found = false;
+        while !found {
+            let mut states = Array::<u32>::new(comptime!(reads as usize));
+            #[unroll]
+            for r in 0..reads {
+                let back = comptime!(r * lanes) + lane;
+                states[r as usize] = u32::new(ALL);
+                if near > back {
+                    states[r as usize] = state[(near - back) as usize].fetch_add(0u32);
+                }
+            }
+            #[unroll]
+            for r in 0..reads {
+                if !found {
+                    let back = comptime!(r * lanes) + lane;
+                    let mut seen = states[r as usize];
+                    while any_lane((seen >> 30u32) == 0u32, lanes) {
+                        if near > back {
+                            seen = state[(near - back) as usize].fetch_add(0u32);
+                        }
+                    }
+                    let whole = first_lane((seen >> 31u32) == 1u32, lanes);
+                    let mut number = seen & NUMBER;
+                    if lane > whole {
+                        number = 0u32;
+                    }
+                    if comptime!(lanes > 1) {
+                        number = plane_sum(number);
+                    }
+                    prefix += number;
+                    found = whole < lanes;
+                }
+            }
+            near = max(near, comptime!(reads * lanes)) - comptime!(reads * lanes);
+        }
+        if lane == 0 {
+            state[(tile + 1u32) as usize].store(u32::new(ALL) | (prefix + total));
+        }
+    }
+    prefix
+}
+
+/// Whether it holds on any lane.
+#[cube]
+fn any_lane(holds: bool, #[comptime] lanes: u32) -> bool {
+    first_lane(holds, lanes) < lanes
+}
+
+/// The first lane where it holds, or at least `lanes` where there is none.
+#[cube]
+fn first_lane(holds: bool, #[comptime] lanes: u32) -> u32 {
+    let mut first = u32::new(0);
+    if comptime!(lanes == 1) {
+        if !holds {
+            first = 1u32;
+        }
+    } else {
+        let ballot = plane_ballot(holds);
+        // Zeros below the lowest one; 32 where there is none.
+        first = (!ballot[0] & (ballot[0] - 1u32)).count_ones();
+        if comptime!(lanes > 32) {
+            if first == 32u32 {
+                first += (!ballot[1] & (ballot[1] - 1u32)).count_ones();
+            }
+        }
+    }
+    first
+}
+
+/// Writes `kept` staged elements, from `stage[at]` on, as elements base + prefix … of `out`.
+///
+/// Units take words in turn, from the first word of a line of 128 bytes on, so that a plane stores whole lines.
+#[allow(clippy::too_many_arguments)]
+#[cube]
+fn flush<S: Int>(
+    stage: &SharedMemory<S>,
+    at: u32,
+    kept: u32,
+    out: &mut Array<u32>,
+    edges: &mut Array<Atomic<u32>>,
+    low: u32,
+    high: u32,
+    prefix: u32,
+    #[comptime] per: u32,
+    #[comptime] units: u32,
+) {
+    if comptime!(per == 1) {
+        let first = low + prefix;
+        let lead = first % 32u32;
+        let mut place = UNIT_POS;
+        while place < kept + lead {
+            if place >= lead {
+                let i = place - lead;
+                out[(first + i) as usize] = u32::cast_from(stage[(at + i) as usize]);
+            }
+            place += units;
+        }
+    } else {
+        let log = comptime!(per.ilog2());
+        let bits = comptime!(32 / per);
+        let element = low % per + prefix;
+        let first = (low >> log) + (high << comptime!(32 - log)) + element / per;
+        // Elements of the first word that belong to whoever comes before.
+        let skip = element % per;
+        let words = (skip + kept + comptime!(per - 1)) / per;
+        let lead = first % 32u32;
+        let mut place = UNIT_POS;
+        while place < words + lead {
+            if place >= lead {
+                let i = place - lead;
+                let mut word = u32::new(0);
+                let mut mine = u32::new(0);
+                #[unroll]
+                for k in 0..per {
+                    let from = i * per + k;
+                    if from >= skip {
+                        if from < skip + kept {
+                            word |= u32::cast_from(stage[(at + from - skip) as usize]) << comptime!(k * bits);
+                            mine |= comptime!((u32::MAX >> (32 - bits)) << (k * bits));
+                        }
+                    }
+                }
+                if mine == u32::new(comptime!(u32::MAX as i64)) {
+                    out[(first + i) as usize] = word;
+                } else {
+                    if mine != 0u32 {
+                        edges[(first + i) as usize].fetch_and(!mine);
+                        edges[(first + i) as usize].fetch_or(word);
+                    }
+                }
+            }
+            place += units;
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Histograms on a device against counting one by one.
+#![cfg(feature = "gpu")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+
+mod support;
+
+use relief_kernels::device::Gpu;
+use relief_kernels::histogram::gpu::{
+    DEFAULT, SPACE, Samples, count_words, histogram, histogram_with, scratch_words,
+};
+use relief_kernels::policy::Tuning;
+
+use support::{Random, device};
+
+/// Which values there are.
+#[derive(Clone, Copy, Debug)]
+enum Values {
+    Any,
+    One(u32),
+    /// Runs of 40 equal samples.
+    Runs,
+}
+
+fn is_right(gpu: &Gpu, tuning: Tuning, bits: u32, len: usize, values: Values) {
+    let mut random = Random::new(len as u64 + u64::from(bits));
+    let mut held = 0;
+    let samples: Vec<u32> = (0..len)
+        .map(|i| match values {
+            Values::Any => random.next() & ((1 << bits) - 1),
+            Values::One(value) => value,
+            Values::Runs => {
+                if i % 40 == 0 {
+                    held = random.next() & ((1 << bits) - 1);
+                }
+                held
+            }
+        })
+        .collect();
+    let mut expected = vec![0_u32; count_words(bits)];
+    samples
+        .iter()
+        .for_each(|sample| expected[*sample as usize * 2] += 1);
+    // What follows the samples is not 0, which would be counted for a sample.
+    let mut words = vec![0x7777_7777_u32; (len * bits as usize).div_ceil(128) * 4 + 4];
+    for (i, sample) in samples.iter().enumerate() {
+        let (word, shift) = (i * bits as usize / 32, i * bits as usize % 32);
+        words[word] = words[word] & !((u32::MAX >> (32 - bits)) << shift) | sample << shift;
+    }
+    let from = gpu.upload(&words).unwrap();
+    let counts = gpu.upload(&vec![0xA5A5_A5A5; count_words(bits)]).unwrap();
+    let scratch = gpu.buffer(scratch_words(bits, len as u64) as usize).unwrap();
+    let samples = Samples {
+        buffer: &from,
+        bits,
+        len: len as u64,
+    };
+    histogram_with(gpu, tuning, samples, &counts, &scratch).unwrap();
+    let bytes = gpu.read(&counts, count_words(bits)).wait().unwrap();
+    let found: Vec<u32> = bytes
+        .chunks_exact(4)
+        .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+        .collect();
+    let first = found
+        .iter()
+        .zip(&expected)
+        .position(|(found, right)| found != right);
+    assert_eq!(first, None, "{len} samples of {bits} bits, {values:?}, {tuning}");
+}
+
+#[test]
+fn samples_of_any_number_and_distribution_are_counted() {
+    let Some(gpu) = device() else { return };
+    for bits in [8, 16] {
+        for len in [0, 1, 15, 16, 17, 4_099, 300_001] {
+            for values in [Values::Any, Values::One(0), Values::One(255), Values::Runs] {
+                is_right(&gpu, DEFAULT, bits, len, values);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_layout_counts_the_same() {
+    let Some(gpu) = device() else { return };
+    for bits in [8, 16] {
+        for tuning in SPACE.all() {
+            is_right(&gpu, tuning, bits, 100_003, Values::Any);
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let Some(gpu) = device() else { return };
+    let buffer = gpu.buffer(1_024).unwrap();
+    let refused = |bits, len| {
+        let samples = Samples {
+            buffer: &buffer,
+            bits,
+            len,
+        };
+        histogram(&gpu, samples, &buffer, &buffer).is_err()
+    };
+    assert!(refused(8, 4_097));
+    assert!(refused(12, 10));
+    assert!(refused(16, 10), "the counts are too short");
+    assert!(refused(8, u64::MAX));
+}

@@ -1,0 +1,275 @@
+//! Selections on a device against the definition, element by element.
+#![cfg(feature = "gpu")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+
+mod support;
+
+use relief_kernels::device::{Buffer, Gpu};
+use relief_kernels::element::Element;
+use relief_kernels::policy::Tuning;
+use relief_kernels::select::gpu::{
+    Elements, Output, Route, SPACE, Selection, Wanted, default, scratch_words, select, select_with,
+};
+
+use support::{Random, device};
+
+const UNTOUCHED: u32 = 0xA5A5_A5A5;
+
+/// What is kept.
+#[derive(Clone, Copy, Debug)]
+enum By {
+    NonZero,
+    Float,
+    Flags,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug)]
+enum Into {
+    Values,
+    Indices,
+    Halves,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    bits: u32,
+    len: usize,
+    /// Of a hundred elements, so many are not zero, and as many are flagged.
+    percent: u32,
+    by: By,
+    into: Into,
+}
+
+fn kind(bits: u32) -> Element {
+    match bits {
+        8 => Element::U8,
+        16 => Element::U16,
+        _ => Element::U32,
+    }
+}
+
+fn pack(elements: &[u32], bits: u32) -> Vec<u32> {
+    let mut words = vec![0; (elements.len() * bits as usize).div_ceil(128) * 4 + 4];
+    for (i, element) in elements.iter().enumerate() {
+        let bit = i * bits as usize;
+        words[bit / 32] |= element << (bit % 32);
+    }
+    words
+}
+
+fn words_of(gpu: &Gpu, buffer: &Buffer) -> Vec<u32> {
+    let bytes = gpu.read(buffer, buffer.words()).wait().unwrap();
+    bytes
+        .chunks_exact(4)
+        .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+        .collect()
+}
+
+fn element(words: &[u32], i: usize, bits: u32) -> u32 {
+    let bit = i * bits as usize;
+    words[bit / 32] >> (bit % 32) & (u32::MAX >> (32 - bits))
+}
+
+impl Case {
+    fn is_right(self, gpu: &Gpu, tuning: Tuning, route: Option<Route>) {
+        let Self {
+            bits, len, percent, ..
+        } = self;
+        let mut random = Random::new(len as u64 * 7 + u64::from(bits + percent));
+        let mask = u32::MAX >> (32 - bits);
+        let elements: Vec<u32> = (0..len)
+            .map(|_| match random.below(100) < percent {
+                true => (random.next().wrapping_mul(5) & mask).max(1),
+                false if matches!(self.by, By::Float) && random.below(2) == 0 => 1 << 31,
+                false => 0,
+            })
+            .collect();
+        let flags: Vec<u32> = (0..len)
+            .map(|_| u32::from(random.below(100) < percent) * (1 + random.below(255)))
+            .collect();
+        let kept = |i: &usize| match self.by {
+            By::NonZero => elements[*i] != 0,
+            By::Float => f32::from_bits(elements[*i]) != 0.0,
+            By::Flags => flags[*i] != 0,
+        };
+        let (inside, outside): (Vec<usize>, Vec<usize>) = (0..len).partition(kept);
+        // What follows the input is not zero and flagged.
+        let padded = |values: &[u32], bits| {
+            let mut words = pack(values, bits);
+            let used = values.len() * bits as usize;
+            for (k, word) in words.iter_mut().enumerate() {
+                let valid = used.saturating_sub(k * 32).min(32) as u32;
+                *word |= u32::MAX.checked_shl(valid).unwrap_or(0);
+            }
+            gpu.upload(&words).unwrap()
+        };
+        let (from, flagged) = (padded(&elements, bits), padded(&flags, 8));
+        let poisoned = || {
+            gpu.upload(&vec![UNTOUCHED; pack(&elements, 32).len() + 64])
+                .unwrap()
+        };
+        let (out, rest, count) = (poisoned(), poisoned(), poisoned());
+        let words = scratch_words(bits, len as u64) as usize;
+        let scratch = gpu.upload(&vec![UNTOUCHED; words]).unwrap();
+        let selection = Selection {
+            from: Elements {
+                buffer: &from,
+                kind: match self.by {
+                    By::Float => Element::F32,
+                    _ => kind(bits),
+                },
+                len: len as u64,
+            },
+            wanted: match self.by {
+                By::NonZero | By::Float => Wanted::NonZero,
+                By::Flags => Wanted::Flagged(&flagged),
+            },
+            output: match self.into {
+                Into::Values => Output::Values(&out),
+                Into::Indices => Output::Indices(&out),
+                Into::Halves => Output::Halves(&out, &rest),
+            },
+            count: &count,
+            scratch: &scratch,
+        };
+        match route {
+            Some(route) => select_with(gpu, tuning, route, &selection).unwrap(),
+            None => select(gpu, &selection).unwrap(),
+        }
+        let label = format!("{self:?}, {tuning}, {route:?}");
+        let counted = words_of(gpu, &count);
+        assert_eq!(counted[..2], [inside.len() as u32, 0], "the count of {label}");
+        assert_eq!(
+            counted[2..],
+            poison(counted.len() - 2),
+            "past the count of {label}"
+        );
+        let holds = |buffer, places: &[usize]| {
+            let found = words_of(gpu, buffer);
+            let bits = if matches!(self.into, Into::Indices) {
+                32
+            } else {
+                bits
+            };
+            for (k, place) in places.iter().enumerate() {
+                let expected = match self.into {
+                    Into::Indices => *place as u32,
+                    _ => elements[*place],
+                };
+                assert_eq!(element(&found, k, bits), expected, "element {k} of {label}");
+            }
+            let after = places.len()..found.len() * 32 / bits as usize;
+            for k in after {
+                let untouched = element(&[UNTOUCHED], k % (32 / bits as usize), bits);
+                assert_eq!(element(&found, k, bits), untouched, "element {k} past {label}");
+            }
+        };
+        holds(&out, &inside);
+        match self.into {
+            Into::Halves => holds(&rest, &outside),
+            _ => holds(&rest, &[]),
+        }
+    }
+}
+
+fn poison(words: usize) -> Vec<u32> {
+    vec![UNTOUCHED; words]
+}
+
+const ROUTES: [Route; 3] = [
+    Route::Phases,
+    Route::LookBack {
+        reads: 1,
+        ticket: true,
+    },
+    Route::LookBack {
+        reads: 4,
+        ticket: true,
+    },
+];
+
+/// Those that the device can be relied on to finish.
+fn routes(gpu: &Gpu) -> &'static [Route] {
+    match Route::fitting(gpu.report()) {
+        Route::Phases => &ROUTES[..1],
+        Route::LookBack { .. } => &ROUTES,
+    }
+}
+
+#[test]
+fn every_route_keeps_what_is_wanted_in_order_and_writes_nothing_else() {
+    let Some(gpu) = device() else { return };
+    for bits in [8, 16, 32] {
+        for by in [By::NonZero, By::Float, By::Flags] {
+            if matches!(by, By::Float) && bits < 32 {
+                continue;
+            }
+            for into in [Into::Values, Into::Indices, Into::Halves] {
+                for (len, percent) in [
+                    (0, 50),
+                    (1, 100),
+                    (5, 50),
+                    (70_001, 1),
+                    (70_001, 50),
+                    (40_000, 100),
+                ] {
+                    let case = Case {
+                        bits,
+                        len,
+                        percent,
+                        by,
+                        into,
+                    };
+                    for route in routes(&gpu) {
+                        case.is_right(&gpu, default(bits), Some(*route));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_layout_computes_the_same() {
+    let Some(gpu) = device() else { return };
+    for bits in [8, 16, 32] {
+        for tuning in SPACE.all() {
+            let case = Case {
+                bits,
+                len: 50_003,
+                percent: 40,
+                by: By::NonZero,
+                into: Into::Values,
+            };
+            for route in routes(&gpu) {
+                case.is_right(&gpu, tuning, Some(*route));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let Some(gpu) = device() else { return };
+    let buffer = gpu.buffer(1_024).unwrap();
+    let refused = |len, words: usize| {
+        let scratch = gpu.buffer(words).unwrap();
+        let selection = Selection {
+            from: Elements {
+                buffer: &buffer,
+                kind: Element::U32,
+                len,
+            },
+            wanted: Wanted::NonZero,
+            output: Output::Values(&buffer),
+            count: &buffer,
+            scratch: &scratch,
+        };
+        select(&gpu, &selection).is_err()
+    };
+    let enough = scratch_words(32, 1_025) as usize;
+    assert!(refused(1_025, enough));
+    assert!(refused(u64::MAX, enough));
+    assert!(refused(1_000, 100));
+}

@@ -1,0 +1,82 @@
+//! The variants on devices.
+
+use relief_kernels::policy::Tuning;
+use relief_kernels::select::gpu::{
+    Elements, Output, Route, SPACE, Selection, Wanted, default, name, scratch_words, select_with,
+};
+
+use super::Compaction;
+use crate::array::{Kind, Layout};
+use crate::family::{Failure, OnGpu, Outcome, Variant};
+
+pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
+    let bits = 8 * kind.bytes() as u32;
+    let of = |name, idea, route| {
+        Variant::gpu(name, idea, move |p: &Compaction, call: OnGpu<'_>| {
+            by_route(p, &call, default(bits), route)
+        })
+        .scratch(scratch)
+    };
+    let look_back = |reads, ticket| Route::LookBack { reads, ticket };
+    vec![
+        of(
+            "three phases",
+            "one launch counts, one adds up, one moves",
+            Route::Phases,
+        ),
+        of(
+            "look-back",
+            "one pass; tiles learn from their predecessors where to write",
+            look_back(1, true),
+        ),
+        of(
+            "look-back wide",
+            "four states for each lane at a time",
+            look_back(4, true),
+        ),
+        of(
+            "look-back by position",
+            "tiles by the names of cubes, without a ticket",
+            look_back(4, false),
+        ),
+        Variant::gpu(
+            "production",
+            "look-back where cubes go on whatever others do, else three phases",
+            |p: &Compaction, call: OnGpu<'_>| {
+                by_route(p, &call, call.tuning, Route::fitting(call.gpu.report()))
+            },
+        )
+        .scratch(scratch)
+        .tuned(name(bits), SPACE, default(bits))
+        .production(),
+    ]
+}
+
+fn scratch(problem: &Compaction) -> Vec<Layout> {
+    let bits = problem.number().bits();
+    vec![Layout::of::<u32>(scratch_words(bits, problem.len as u64) as usize)]
+}
+
+fn selection<'a>(problem: &Compaction, call: &'a OnGpu<'_>) -> Selection<'a> {
+    Selection {
+        from: Elements {
+            buffer: &call.inputs[0],
+            kind: problem.number(),
+            len: problem.len as u64,
+        },
+        wanted: Wanted::NonZero,
+        output: Output::Values(&call.outputs[0]),
+        count: &call.outputs[1],
+        scratch: &call.scratch[0],
+    }
+}
+
+fn by_route(problem: &Compaction, call: &OnGpu<'_>, tuning: Tuning, route: Route) -> Outcome {
+    let look_back = matches!(route, Route::LookBack { .. });
+    if look_back && Route::fitting(call.gpu.report()) == Route::Phases {
+        let reason = "nothing promises that cubes go on while others wait for them";
+        return Err(Failure::Unsupported(reason.to_owned()));
+    }
+    select_with(call.gpu, tuning, route, &selection(problem, call))?;
+    Ok(())
+}

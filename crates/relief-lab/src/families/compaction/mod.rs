@@ -1,0 +1,227 @@
+//! Compaction: the elements that are not zero, in their order, without gaps; and how many they are.
+//!
+//! Least work: every element is read once, and each that is kept is written once. Where it goes depends on all before, and
+//! that is what the variants differ in.
+//!
+//! On devices:
+//! - `three phases`: one launch counts what tiles keep, one adds up, one moves: the input is read twice.
+//! - `look-back`: one pass; a tile learns from its predecessors where to write, one state for each lane at a time.
+//! - `look-back wide`: four states for each lane at a time: with tiles of 32 KiB, a chain of windows of 32 states is what
+//!   limits the rate where little is kept.
+//! - `look-back by position`: tiles by the names of cubes, without a ticket; only where devices begin cubes in order.
+//! - `production`: look-back where a device promises that cubes that have begun go on, else three phases.
+//!
+//! On the CPU:
+//! - `loop`: a branch for each element.
+//! - `branch-free`: every element is stored, and the place moves on where it is kept.
+//!
+//! The source's times are of a GTX 690, 2^24 words of which half are kept; on the CPU 7.4 ms structured (1, 0, 3, 0, …) and
+//! 55.1 ms random.
+
+mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
+
+use relief_kernels::element::Element as Number;
+
+use crate::array::{Array, Element, Fill, Kind, Layout, mix};
+use crate::family::{Class, Family, Ladder, Problem, Scale, Work};
+
+/// The family.
+#[must_use]
+pub fn family() -> Family {
+    Family {
+        name: "compaction",
+        about: "what is not zero, without gaps: a place that depends on all before",
+        source: "GTX 690, 2^24 u32, half of them kept",
+        ladders: vec![
+            Box::new(ladder("compaction/u32", Kind::U32, None, |scale| {
+                sizes(Kind::U32, scale)
+            })),
+            Box::new(ladder(
+                "compaction/u32-density",
+                Kind::U32,
+                Some("per cent kept"),
+                |scale| densities(Kind::U32, scale),
+            )),
+            Box::new(ladder("compaction/u8", Kind::U8, None, |scale| {
+                sizes(Kind::U8, scale)
+            })),
+            Box::new(ladder(
+                "compaction/u8-density",
+                Kind::U8,
+                Some("per cent kept"),
+                |scale| densities(Kind::U8, scale),
+            )),
+        ],
+    }
+}
+
+fn ladder(
+    name: &'static str,
+    kind: Kind,
+    axis: Option<&'static str>,
+    cases: fn(Scale) -> Vec<Compaction>,
+) -> Ladder<Compaction> {
+    #[allow(unused_mut)]
+    let mut variants = cpu::variants();
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants(kind));
+    Ladder {
+        name,
+        about: "the elements that are not zero, in their order",
+        axis,
+        checks: match kind {
+            Kind::U8 => || checks(Kind::U8),
+            _ => || checks(Kind::U32),
+        },
+        cases,
+        huge: match kind {
+            Kind::U8 => || vec![Compaction::new(Kind::U8, (1 << 32) + 77, 50)],
+            _ => || vec![Compaction::new(Kind::U32, (1 << 30) + 77, 50)],
+        },
+        variants,
+    }
+}
+
+fn checks(kind: Kind) -> Vec<Compaction> {
+    let of = |len| Compaction::new(kind, len, 50);
+    let mut checks: Vec<Compaction> = crate::family::LENGTHS.map(of).into();
+    checks.extend([0, 1, 99, 100].map(|percent| Compaction::new(kind, 30_011, percent)));
+    checks
+}
+
+fn sizes(kind: Kind, scale: Scale) -> Vec<Compaction> {
+    let of = |len: u64| Compaction::new(kind, len as usize, 50);
+    scale.sizes().into_iter().map(of).collect()
+}
+
+fn densities(kind: Kind, scale: Scale) -> Vec<Compaction> {
+    let size = match (scale.class, scale.quick) {
+        (Class::Gpu, false) => 1 << 28,
+        (Class::Gpu, true) | (Class::Cpu, false) => 1 << 24,
+        (Class::Cpu, true) => 1 << 20,
+        (Class::Software, _) => 1 << 18,
+    };
+    let of = |percent| Compaction {
+        place: Some(f64::from(percent)),
+        ..Compaction::new(kind, scale.or(size) as usize, percent)
+    };
+    [0, 1, 10, 50, 90, 99, 100].map(of).into()
+}
+
+/// So many elements, of which about so many of a hundred are not zero.
+#[derive(Clone, Copy)]
+struct Compaction {
+    kind: Kind,
+    len: usize,
+    percent: u32,
+    place: Option<f64>,
+}
+
+impl Compaction {
+    const fn new(kind: Kind, len: usize, percent: u32) -> Self {
+        Self {
+            kind,
+            len,
+            percent,
+            place: None,
+        }
+    }
+
+    fn number(&self) -> Number {
+        match self.kind {
+            Kind::U8 => Number::U8,
+            _ => Number::U32,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.len as u64 * self.kind.bytes() as u64
+    }
+
+    /// Whether element `i` is kept, where they are random.
+    fn kept(&self, i: usize) -> bool {
+        mix(9, i as u64) < threshold(self.percent)
+    }
+}
+
+/// Below this lie so many of a hundred numbers.
+fn threshold(percent: u32) -> u32 {
+    (u64::from(percent) * u64::from(u32::MAX) / 100) as u32
+}
+
+/// What is written: the elements, and how many.
+fn keep<T: Element + PartialEq>(from: &[T], outputs: &mut [Array]) {
+    let mut count = 0;
+    let (values, rest) = outputs.split_at_mut(1);
+    let values = values[0].slice_mut::<T>();
+    for value in from {
+        if *value != T::zeroed() {
+            values[count] = *value;
+            count += 1;
+        }
+    }
+    let counts = rest[0].slice_mut::<u32>();
+    counts[0] = count as u32;
+    counts[1] = ((count as u64) >> 32) as u32;
+}
+
+impl Problem for Compaction {
+    fn label(&self) -> String {
+        let (bits, percent) = (8 * self.kind.bytes(), self.percent);
+        format!(
+            "{} u{bits}, {percent} % kept",
+            crate::quantity::count(self.len as u64)
+        )
+    }
+
+    fn elements(&self) -> u64 {
+        self.len as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        let layout = Layout {
+            kind: self.kind,
+            len: self.len,
+        };
+        if fill == Fill::Structured {
+            return vec![Array::filled(layout, fill, 1)];
+        }
+        let at = |i| if self.kept(i) { mix(1, i as u64) | 1 } else { 0 };
+        vec![match self.kind {
+            Kind::U8 => Array::from_fn(self.len, |i| at(i) as u8),
+            _ => Array::from_fn(self.len, at),
+        }]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        let values = Layout {
+            kind: self.kind,
+            len: self.len,
+        };
+        vec![values, Layout::of::<u32>(2)]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        match self.kind {
+            Kind::U8 => keep(inputs[0].slice::<u8>(), outputs),
+            _ => keep(inputs[0].slice::<u32>(), outputs),
+        }
+    }
+
+    fn work(&self) -> Work {
+        let kept = (self.bytes() as f64 * f64::from(self.percent) / 100.0) as u64;
+        Work::bytes(self.bytes(), kept)
+    }
+
+    fn defined(&self, expected: &[Array]) -> Vec<usize> {
+        let counts = expected[1].slice::<u32>();
+        let count = u64::from(counts[0]) | u64::from(counts[1]) << 32;
+        vec![count as usize, 2]
+    }
+
+    fn place(&self) -> Option<f64> {
+        self.place
+    }
+}

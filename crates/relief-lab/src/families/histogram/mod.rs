@@ -1,0 +1,227 @@
+//! Histogram: how often each value occurs, as numbers of 64 bits; of bytes and of words of 16 bits.
+//!
+//! Least work: a sample read, an addition. What makes it hard is that units add to the same counters: where all samples are
+//! equal, all of them want one.
+//!
+//! On devices (bytes):
+//! - `global atomics`: a unit adds to counters in memory.
+//! - `shared atomics`: a cube has counters in shared memory, and adds them to those in memory at its end.
+//! - `private per plane`: each plane of a cube has counters of its own.
+//! - `production`: a counter for each value and each lane, so that lanes never wait for each other; a vector of equal bytes
+//!   is one addition.
+//!
+//! On the CPU:
+//! - `one table`: a counter for each value; equal neighbours wait for each other's addition.
+//!
+//! Distributions: uniform, bell (the sum of four uniform numbers), constant, and a picture whose frequencies fall as 1/f, as
+//! those of photographs do: neighbours are alike, and some values are common. No photograph with a clear licence comes with what
+//! this is built from, so none is used.
+
+mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
+
+use crate::array::{Array, Fill, Kind, Layout, mix};
+use crate::family::{Class, Family, Ladder, Problem, Scale, Work};
+
+/// The family.
+#[must_use]
+pub fn family() -> Family {
+    Family {
+        name: "histogram",
+        about: "how often each value occurs: additions that meet",
+        source: "no figures",
+        ladders: vec![
+            Box::new(ladder("histogram/u8", Kind::U8, |scale| sizes(Kind::U8, scale))),
+            Box::new(ladder("histogram/u8-values", Kind::U8, |scale| {
+                distributions(Kind::U8, scale)
+            })),
+            Box::new(ladder("histogram/u16", Kind::U16, |scale| {
+                sizes(Kind::U16, scale)
+            })),
+            Box::new(ladder("histogram/u16-values", Kind::U16, |scale| {
+                distributions(Kind::U16, scale)
+            })),
+        ],
+    }
+}
+
+fn ladder(name: &'static str, kind: Kind, cases: fn(Scale) -> Vec<Histogram>) -> Ladder<Histogram> {
+    #[allow(unused_mut)]
+    let mut variants = cpu::variants();
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants(kind));
+    Ladder {
+        name,
+        about: "out(v) = how many samples are v",
+        axis: None,
+        checks: match kind {
+            Kind::U8 => || checks(Kind::U8),
+            _ => || checks(Kind::U16),
+        },
+        cases,
+        huge: match kind {
+            Kind::U8 => || vec![Histogram::new(Kind::U8, (1 << 32) + 77, Values::Uniform)],
+            _ => || vec![Histogram::new(Kind::U16, (1 << 31) + 77, Values::Uniform)],
+        },
+        variants,
+    }
+}
+
+fn checks(kind: Kind) -> Vec<Histogram> {
+    let of = |len| Histogram::new(kind, len, Values::Uniform);
+    let mut checks: Vec<Histogram> = crate::family::LENGTHS.map(of).into();
+    checks.extend(Values::ALL.map(|values| Histogram::new(kind, 30_011, values)));
+    checks
+}
+
+fn sizes(kind: Kind, scale: Scale) -> Vec<Histogram> {
+    let of = |len: u64| Histogram::new(kind, len as usize, Values::Uniform);
+    scale.sizes().into_iter().map(of).collect()
+}
+
+fn distributions(kind: Kind, scale: Scale) -> Vec<Histogram> {
+    let size = match (scale.class, scale.quick) {
+        (Class::Gpu, false) => 1 << 30,
+        (Class::Gpu, true) | (Class::Cpu, false) => 1 << 24,
+        (Class::Cpu, true) => 1 << 22,
+        (Class::Software, _) => 1 << 18,
+    };
+    let size = size / kind.bytes() as u64;
+    Values::ALL
+        .map(|values| Histogram::new(kind, scale.or(size) as usize, values))
+        .into()
+}
+
+/// Which values samples have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    Uniform,
+    Bell,
+    Constant,
+    Picture,
+}
+
+impl Values {
+    const ALL: [Self; 4] = [Self::Uniform, Self::Bell, Self::Constant, Self::Picture];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Bell => "bell",
+            Self::Constant => "constant",
+            Self::Picture => "1/f picture",
+        }
+    }
+
+    /// Sample `i`, from 0 to just below 1.
+    fn at(self, i: usize) -> f64 {
+        let uniform = |seed: u64, i: usize| f64::from(mix(seed, i as u64)) / 4_294_967_296.0;
+        match self {
+            Self::Uniform => uniform(1, i),
+            Self::Bell => (1..5).map(|seed| uniform(seed, i)).sum::<f64>() / 4.0,
+            Self::Constant => 0.5,
+            Self::Picture => picture(i % SIDE, i / SIDE),
+        }
+    }
+}
+
+/// The side of the picture, in samples.
+const SIDE: usize = 4_096;
+
+/// A sample of noise whose amplitude halves with each octave (value noise, interpolated linearly): its spectrum falls as
+/// 1/f. From 0 to just below 1.
+fn picture(x: usize, y: usize) -> f64 {
+    let lattice = |octave: u32, x: usize, y: usize| {
+        f64::from(mix(u64::from(octave) + 100, (x as u64) << 32 | y as u64)) / 4_294_967_296.0
+    };
+    let (mut sum, mut most) = (0.0, 0.0);
+    for octave in 0..10_u32 {
+        let step = 1_usize << octave;
+        let (left, top) = (x / step, y / step);
+        let (across, down) = ((x % step) as f64 / step as f64, (y % step) as f64 / step as f64);
+        let row = |y| lattice(octave, left, y) * (1.0 - across) + lattice(octave, left + 1, y) * across;
+        let weight = f64::from(1_u32 << octave);
+        sum += weight * (row(top) * (1.0 - down) + row(top + 1) * down);
+        most += weight;
+    }
+    sum / most
+}
+
+/// So many samples.
+#[derive(Clone, Copy)]
+struct Histogram {
+    kind: Kind,
+    len: usize,
+    values: Values,
+}
+
+impl Histogram {
+    const fn new(kind: Kind, len: usize, values: Values) -> Self {
+        Self { kind, len, values }
+    }
+
+    const fn bits(&self) -> u32 {
+        8 * self.kind.bytes() as u32
+    }
+}
+
+impl Problem for Histogram {
+    fn label(&self) -> String {
+        let (bits, values) = (self.bits(), self.values.name());
+        format!("{} u{bits}, {values}", crate::quantity::count(self.len as u64))
+    }
+
+    fn elements(&self) -> u64 {
+        self.len as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        let layout = Layout {
+            kind: self.kind,
+            len: self.len,
+        };
+        if fill == Fill::Structured || self.values == Values::Uniform {
+            return vec![Array::filled(layout, fill, 1)];
+        }
+        // Values that take time to make repeat after a while.
+        const PERIOD: usize = 1 << 22;
+        let values = self.values;
+        vec![match self.kind {
+            Kind::U8 => {
+                let once = Array::from_fn(self.len.min(PERIOD), |i| (values.at(i) * 256.0) as u8);
+                Array::from_fn(self.len, |i| once.slice::<u8>()[i % PERIOD])
+            }
+            _ => {
+                let once = Array::from_fn(self.len.min(PERIOD), |i| (values.at(i) * 65_536.0) as u16);
+                Array::from_fn(self.len, |i| once.slice::<u16>()[i % PERIOD])
+            }
+        }]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![Layout::of::<u32>(2 << self.bits())]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let counts = outputs[0].slice_mut::<u32>();
+        let mut count = |value: usize| {
+            counts[2 * value] = counts[2 * value].wrapping_add(1);
+            counts[2 * value + 1] += u32::from(counts[2 * value] == 0);
+        };
+        match self.kind {
+            Kind::U8 => inputs[0]
+                .slice::<u8>()
+                .iter()
+                .for_each(|v| count(usize::from(*v))),
+            _ => inputs[0]
+                .slice::<u16>()
+                .iter()
+                .for_each(|v| count(usize::from(*v))),
+        }
+    }
+
+    fn work(&self) -> Work {
+        Work::bytes((self.len * self.kind.bytes()) as u64, 8 << self.bits())
+    }
+}
