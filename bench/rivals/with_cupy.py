@@ -290,7 +290,7 @@ def histograms(record):
         kept = {}
         counted = lambda: numpy.array([int((x == v).sum()) for v in range(256)])
         record.rival(
-            "histogram/u8", f"{power(n)} u8, {kind}", "cupy.bincount", "every bin, counted alone",
+            f"histogram/u8{'' if kind == 'uniform' else '-values'}", f"{power(n)} u8, {kind}", "cupy.bincount", "every bin, counted alone",
             lambda i: kept.update(y=cupy.bincount(x, minlength=256)), lambda: same(host(kept["y"]), counted()), 0.3,
         )
         del x, kept
@@ -308,9 +308,11 @@ def compactions(record):
             values = host(random)
             return same(host(kept["y"]), values[values != 0])
 
+        case = f"{power(n)} u32, {percent} % kept"
+        also = [("compaction/u32", case)] if percent == 50 else []
         record.rival(
-            "compaction/u32", f"{power(n)} u32, {percent} %", "cupy a[a != 0]", "every sample with NumPy; the count goes to the host",
-            lambda i: kept.update(y=random[random != 0]), check, 0.2,
+            "compaction/u32-density", case, "cupy a[a != 0]", "every sample with NumPy; the count goes to the host",
+            lambda i: kept.update(y=random[random != 0]), check, 0.2, also,
         )
         del random, kept
         free()

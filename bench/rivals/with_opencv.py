@@ -170,18 +170,30 @@ def sums(drivers):
                 lambda i: cv2.integral(x[i % k], out[i % k], depth), check,
             )
         uniform = bytes_of(height, width)
-        for name, picture in (
+        for name, values in (
             ("uniform", uniform),
-            ("gaussian", numpy.clip(generator.normal(128, 37, (height, width)), 0, 255).astype(numpy.uint8)),
+            ("bell", (sum(bytes_of(height, width).astype(numpy.uint16) for _ in range(4)) >> 2).astype(numpy.uint8)),
             ("constant", numpy.full((height, width), 77, numpy.uint8)),
+            ("1/f picture", picture(width, height)),
         ):
             kept = {}
-            x = copies(picture, n)
+            x = copies(values, n)
             drivers.rival(
-                "histogram/u8", f"{power(n)} u8, {name}", "cv2.calcHist", "every bin with NumPy",
+                "histogram/u8-values", f"{power(n)} u8, {name}", "cv2.calcHist", "every bin with NumPy",
                 lambda i: kept.update(y=cv2.calcHist([x[i % len(x)]], [0], None, [256], [0, 256])),
-                lambda: equal(kept["y"].ravel().astype(numpy.int64), numpy.bincount(picture.ravel(), minlength=256)),
+                lambda: equal(kept["y"].ravel().astype(numpy.int64), numpy.bincount(values.ravel(), minlength=256)),
+                also=[("histogram/u8", f"{power(n)} u8, {name}")] if name == "uniform" else [],
             )
+
+
+def picture(width, height):
+    """Noise whose amplitude halves with each octave."""
+    total = numpy.zeros((height, width), numpy.float32)
+    for octave in range(10):
+        coarse = floats_of((height >> octave) + 2, (width >> octave) + 2)
+        fine = cv2.resize(coarse, None, fx=1 << octave, fy=1 << octave, interpolation=cv2.INTER_LINEAR)
+        total += (1 << octave) * fine[:height, :width]
+    return (256 * total / (1 << 10)).astype(numpy.uint8)
 
 
 def bilaterals(drivers):

@@ -2,6 +2,8 @@
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 
+#include <cuda/std/functional>
+
 #include "cub.cuh"
 
 static void scan() {
@@ -20,7 +22,7 @@ static void scan() {
                   return wrong(n, [=] __device__(size_t i) { return b[i] - (i ? b[i - 1] : 0) == a[i]; });
                 });
       out.poison();
-      cub_rival("scan/u32", power + " u32", "cub::DeviceScan::ExclusiveSum", how,
+      cub_rival("scan/exclusive-u32", power + " u32", "cub::DeviceScan::ExclusiveSum", how,
                 [&](void* memory, size_t& bytes, size_t i) { return cub::DeviceScan::ExclusiveSum(memory, bytes, in[i], out[i], (int)n); }, [&] {
                   const u32 *a = in[0], *b = out[0];
                   return wrong(n, [=] __device__(size_t i) { return i ? b[i] - b[i - 1] == a[i - 1] : b[i] == 0; });
@@ -36,6 +38,17 @@ static void scan() {
                   const u8* a = in[0];
                   const u32* b = out[0];
                   return wrong(n, [=] __device__(size_t i) { return b[i] - (i ? b[i - 1] : 0) == a[i]; });
+                });
+      out.poison();
+      // With a sum of 32 bits: ExclusiveSum would take the input's own type for it.
+      cub_rival("scan/exclusive-u8", power + " u8", "cub::DeviceScan::ExclusiveScan", "every sum less the one before, which is the input",
+                [&](void* memory, size_t& bytes, size_t i) {
+                  return cub::DeviceScan::ExclusiveScan(memory, bytes, in[i], out[i], ::cuda::std::plus<>{}, (u32)0, (int)n);
+                },
+                [&] {
+                  const u8* a = in[0];
+                  const u32* b = out[0];
+                  return wrong(n, [=] __device__(size_t i) { return i ? b[i] - b[i - 1] == a[i - 1] : b[i] == 0; });
                 });
     }
   }

@@ -20,8 +20,11 @@ template <class T> static void select_of(const char* kind) {
           p[i] = percent == 100 || mixed((u32)i, 300 + copy) < below ? v : (T)0;
         });
       }
-      std::string label = "2^" + std::to_string(exponent) + " " + kind + ", " + std::to_string(percent) + " %";
-      cub_rival(std::string("compaction/") + kind, label, "cub::DeviceSelect::If", "every sample and the count, with a loop",
+      std::string label = "2^" + std::to_string(exponent) + " " + kind + ", " + std::to_string(percent) + " % kept";
+      std::string ladder = std::string("compaction/") + kind;
+      if (exponent == 24 || percent == 50) ladder += " " + ladder + "-density";
+      else ladder += "-density";
+      cub_rival(ladder, label, "cub::DeviceSelect::If", "every sample and the count, with a loop",
                 [&](void* memory, size_t& bytes, size_t i) { return cub::DeviceSelect::If(memory, bytes, in[i], out[i], count[0], (int)n, Kept<T>{}); },
                 [&]() -> std::string {
                   std::vector<T> expected(n + 1), input = in.host(n);

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <functional>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -183,13 +184,18 @@ inline double quantile(const std::vector<double>& sorted, double q) {
   return sorted[low] + (sorted[high] - sorted[low]) * (place - low);
 }
 
-// Checks a rival and times it. `ladder` and `label` are the lab's; `how` says what the result was compared with.
-inline void rival(const std::string& ladder, const std::string& label, const std::string& name, const std::string& how,
+// Checks a rival and times it. `ladder` and `label` are the lab's, several ladders with blanks between; `how` says what the
+// result was compared with.
+inline void rival(const std::string& ladders, const std::string& label, const std::string& name, const std::string& how,
                   const std::function<void(size_t)>& run, const std::function<std::string()>& check) {
-  std::string head = "{\"ladder\":" + quoted(ladder) + ",\"case\":" + quoted(label) + ",\"name\":" + quoted(name);
+  auto write = [&](const char* what, const std::string& rest) {
+    std::istringstream each(ladders);
+    for (std::string ladder; each >> ladder;)
+      line("{\"" + std::string(what) + "\":{\"ladder\":" + quoted(ladder) + ",\"case\":" + quoted(label) + ",\"name\":" + quoted(name) + rest + "}}");
+  };
   auto failed = [&](const std::string& reason) {
-    line("{\"failed\":" + head + ",\"reason\":" + quoted(reason) + "}}");
-    printf("%s, %s: %s: FAILED: %s\n", ladder.c_str(), label.c_str(), name.c_str(), reason.c_str());
+    write("failed", ",\"reason\":" + quoted(reason));
+    printf("%s, %s: %s: FAILED: %s\n", ladders.c_str(), label.c_str(), name.c_str(), reason.c_str());
   };
   try {
     run(0);
@@ -202,8 +208,8 @@ inline void rival(const std::string& ladder, const std::string& label, const std
     char numbers[160];
     snprintf(numbers, sizeof numbers, ",\"median\":%.6g,\"p10\":%.6g,\"p90\":%.6g,\"samples\":%zu", quantile(found, 0.5),
              quantile(found, 0.1), quantile(found, 0.9), found.size());
-    line("{\"rival\":" + head + numbers + ",\"right\":" + quoted(how) + "}}");
-    printf("%s, %s: %s: %.4g ms\n", ladder.c_str(), label.c_str(), name.c_str(), quantile(found, 0.5) * 1e3);
+    write("rival", numbers + (",\"right\":" + quoted(how)));
+    printf("%s, %s: %s: %.4g ms\n", ladders.c_str(), label.c_str(), name.c_str(), quantile(found, 0.5) * 1e3);
   } catch (const std::exception& error) {
     failed(error.what());
     // A broken context cannot be mended; the process ends, and other parts have their own.
