@@ -12,10 +12,12 @@ const WIDTH: f64 = 860.0;
 /// Other programs follow, in outline.
 pub(super) fn bars(case: &Case<'_>) -> String {
     const STEP: f64 = 24.0;
-    const LEFT: f64 = 190.0;
     const RIGHT: f64 = 250.0;
     let others = case.rivals.iter().map(|other| &other.row);
     let rows: Vec<&Row> = case.rows.iter().copied().chain(others).collect();
+    // As wide as the longest name in the page's font.
+    let longest = rows.iter().map(|row| row.variant.chars().count()).max();
+    let left = (6.6 * longest.unwrap_or(0) as f64 + 16.0).clamp(190.0, WIDTH - RIGHT - 160.0);
     let height = rows.len() as f64 * STEP + 34.0;
     let mut svg = Svg::new(WIDTH, height);
     let ceiling = rows
@@ -26,17 +28,17 @@ pub(super) fn bars(case: &Case<'_>) -> String {
         .filter_map(|row| Some(rate(row)?.value))
         .fold(0.0, f64::max);
     let most = ceiling.unwrap_or(0.0).max(fastest).max(f64::MIN_POSITIVE);
-    let scale = |value: f64| LEFT + value / most * (WIDTH - LEFT - RIGHT);
+    let scale = |value: f64| left + value / most * (WIDTH - left - RIGHT);
     for (k, row) in rows.iter().enumerate() {
         let y = 24.0 + k as f64 * STEP;
-        svg.text("label", Anchor::End, (LEFT - 8.0, y + 14.0), &row.variant);
+        svg.text("label", Anchor::End, (left - 8.0, y + 14.0), &row.variant);
         let (Some(rate), Some(summary)) = (rate(row), row.summary) else {
             let reason = row.verdict.reason().unwrap_or_default();
             let short: String = reason.chars().take(80).collect();
             svg.text(
                 "bad",
                 Anchor::Start,
-                (LEFT, y + 14.0),
+                (left, y + 14.0),
                 &format!("{} {short}", row.verdict.word()),
             );
             continue;
@@ -47,7 +49,7 @@ pub(super) fn bars(case: &Case<'_>) -> String {
             _ => "bar",
         };
         let tip = format!("{}: {}", row.variant, seconds(summary.median));
-        svg.rect(class, (LEFT, y), (scale(rate.value) - LEFT, STEP - 6.0), &tip);
+        svg.rect(class, (left, y), (scale(rate.value) - left, STEP - 6.0), &tip);
         // The rate of a time: shorter is faster.
         let at = |time: f64| scale(rate.value * summary.median / time).min(WIDTH - RIGHT + 12.0);
         let middle = y + (STEP - 6.0) / 2.0;
@@ -55,8 +57,11 @@ pub(super) fn bars(case: &Case<'_>) -> String {
         let reached = row
             .reached()
             .map_or(String::new(), |part| format!(" · {} %", digits(part * 100.0, 3)));
+        let other = k.checked_sub(case.rows.len()).map(|k| &case.rivals[k]);
+        let ratio = other.and_then(|other| other.ratio);
+        let ratio = ratio.map_or(String::new(), |ratio| format!(" · × {}", digits(ratio, 3)));
         let text = format!(
-            "{} · {}{reached}",
+            "{} · {}{reached}{ratio}",
             seconds(summary.median),
             show_rate(rate.value, rate.unit)
         );
