@@ -12,7 +12,7 @@ const WIDTH: f64 = 860.0;
 /// Other programs follow, in outline.
 pub(super) fn bars(case: &Case<'_>) -> String {
     const STEP: f64 = 24.0;
-    const RIGHT: f64 = 250.0;
+    const RIGHT: f64 = 300.0;
     let others = case.rivals.iter().map(|other| &other.row);
     let rows: Vec<&Row> = case.rows.iter().copied().chain(others).collect();
     // As wide as the longest name in the page's font.
