@@ -9,5 +9,9 @@
 //! Decoupled Look-back*, 2016). Where cubes cannot rely on each other's progress, three launches count, add up and
 //! write.
 
+pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+
+#[cfg(test)]
+mod tests;

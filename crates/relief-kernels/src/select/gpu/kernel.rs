@@ -616,3 +616,71 @@ fn flush<S: Int>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{Buffer, Gpu, devices, on_client};
+
+    #[cube(launch_unchecked)]
+    fn look_back_alone(
+        state: &mut Array<Atomic<u32>>,
+        out: &mut Array<u32>,
+        tile: u32,
+        #[comptime] shape: Shape,
+    ) {
+        let prefix = look_back(state, tile, 5u32, UNIT_POS, shape);
+        out[UNIT_POS as usize] = prefix;
+    }
+
+    #[allow(unsafe_code)]
+    fn launch<R: Runtime>(client: &ComputeClient<R>, state: &Buffer, out: &Buffer, tile: u32, shape: Shape) {
+        // SAFETY: both buffers have more words than the shape has lanes, and than the tile's number.
+        unsafe {
+            look_back_alone::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(1, 1, 1),
+                CubeDim::new_1d(shape.lanes),
+                ArrayArg::from_raw_parts(state.handle(), state.words()),
+                ArrayArg::from_raw_parts(out.handle(), out.words()),
+                tile,
+                shape,
+            );
+        }
+    }
+
+    #[test]
+    fn counts_are_added_up_as_far_back_as_the_nearest_sum() {
+        let any = devices().devices.iter().find_map(|d| Gpu::open(d.id).ok());
+        let Some(gpu) = any else { return };
+        for reads in [1, 4] {
+            for back in [1, 2, 3, 7, 8, 9, 20, 39] {
+                let shape = Shape {
+                    bits: 32,
+                    units: 64,
+                    lanes: gpu.report().plane.1,
+                    items: 4,
+                    width: 4,
+                    keep: Keep::NonZero,
+                    what: What::Values,
+                    prefix: Prefix::LookBack { reads },
+                    order: Order::Ticket,
+                    narrow: false,
+                };
+                // Tile 39 looks back: those before, 38 to 0, are words 39 to 1; `back` of them before, the sum is known.
+                let states: Vec<u32> = (0..64)
+                    .map(|k| match 40 - k {
+                        tile if tile == back => 1 << 31 | 1_000,
+                        tile if tile < back => 1 << 30 | k as u32,
+                        _ => 1 << 30 | 99,
+                    })
+                    .collect();
+                let sum = 1_000 + (1..back).map(|b| 40 - b as u32).sum::<u32>();
+                let (state, out) = (gpu.upload(&states).unwrap(), gpu.buffer(64).unwrap());
+                on_client!(gpu, client => launch(client, &state, &out, 39, shape));
+                let found = gpu.read(&out, 1).wait().unwrap();
+                assert_eq!(found[..4], sum.to_le_bytes(), "{back} back by {reads}");
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Selection on the CPU.
+//!
+//! With AVX-512 a vector is compressed in a register and stored whole: the next store begins where what was kept ends, and
+//! overwrites the rest. (To compress into memory at once takes many cycles on some processors.) Numbers of 32 bits have
+//! that instruction since AVX-512F, smaller ones with VBMI2. Without it, each element is stored alone, and the place
+//! moves on where it is kept, so that no branch is mispredicted.
+//!
+//! For several threads there is [`Shared`]: one pass over memory, in blocks that stay in the nearest cache.
+
+use crate::element::{Element, Number};
+use crate::isa::{Isa, versions};
+
+mod shared;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub use shared::{BLOCK, Shared};
+
+/// Which elements are kept.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// Those that are not 0; of floating-point numbers, −0 is 0, and what is not a number is kept.
+    NonZero,
+    /// Those whose flag is not 0.
+    Flagged(&'a [u8]),
+}
+
+impl<'a> Wanted<'a> {
+    /// The same for the elements of a part of the input.
+    fn part(self, range: std::ops::Range<usize>) -> Wanted<'a> {
+        match self {
+            Self::NonZero => self,
+            Self::Flagged(flags) => Wanted::Flagged(&flags[range]),
+        }
+    }
+
+    fn assert_fits(self, len: usize) {
+        if let Self::Flagged(flags) = self {
+            assert_eq!(flags.len(), len, "a flag for each element");
+        }
+    }
+}
+
+/// Writes those of `from` that are wanted, in their order, to the start of `to`, and returns how many they are. What `to` holds
+/// after them, up to the length of `from`, is undefined.
+///
+/// # Panics
+/// Where `to` is shorter than `from`, or there are other flags than elements.
+pub fn select<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [T]) -> usize {
+    assert!(to.len() >= from.len(), "all of the elements may be kept");
+    wanted.assert_fits(from.len());
+    let isa = Isa::best();
+    match T::ELEMENT {
+        Element::U8 => bytes(
+            isa,
+            bytemuck::cast_slice(from),
+            wanted,
+            bytemuck::cast_slice_mut(to),
+        ),
+        Element::U16 => halves(
+            isa,
+            bytemuck::cast_slice(from),
+            wanted,
+            bytemuck::cast_slice_mut(to),
+        ),
+        Element::U32 | Element::I32 => words::<false>(
+            isa,
+            bytemuck::cast_slice(from),
+            wanted,
+            bytemuck::cast_slice_mut(to),
+        ),
+        Element::F32 => words::<true>(
+            isa,
+            bytemuck::cast_slice(from),
+            wanted,
+            bytemuck::cast_slice_mut(to),
+        ),
+    }
+}
+
+/// Writes where those of `from` lie that are wanted to the start of `to`, and returns how many they are. What `to` holds after
+/// them, up to the length of `from`, is undefined.
+///
+/// # Panics
+/// As [`select`], and where there are more than 2^32 elements.
+pub fn indices<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [u32]) -> usize {
+    assert!(to.len() >= from.len(), "all of the elements may be kept");
+    assert!(from.len() as u64 <= 1 << 32, "indices are numbers of 32 bits");
+    wanted.assert_fits(from.len());
+    let mut count = 0;
+    let mut put = |i: usize, kept: bool| {
+        to[count] = i as u32;
+        count += usize::from(kept);
+    };
+    match wanted {
+        Wanted::NonZero => from
+            .iter()
+            .enumerate()
+            .for_each(|(i, value)| put(i, is_set(*value))),
+        Wanted::Flagged(flags) => flags.iter().enumerate().for_each(|(i, flag)| put(i, *flag != 0)),
+    }
+    count
+}
+
+/// Writes those of `from` that are wanted to the start of `kept` and the others to the start of `left`, both in their order, and
+/// returns how many are kept. What both hold after that, up to the length of `from`, is undefined.
+///
+/// # Panics
+/// As [`select`].
+pub fn partition<T: Number>(from: &[T], wanted: Wanted<'_>, kept: &mut [T], left: &mut [T]) -> usize {
+    assert!(
+        kept.len().min(left.len()) >= from.len(),
+        "all of the elements may be on either side"
+    );
+    wanted.assert_fits(from.len());
+    let mut count = 0;
+    for (i, value) in from.iter().enumerate() {
+        let keep = match wanted {
+            Wanted::NonZero => is_set(*value),
+            Wanted::Flagged(flags) => flags[i] != 0,
+        };
+        kept[count] = *value;
+        left[i - count] = *value;
+        count += usize::from(keep);
+    }
+    count
+}
+
+/// How many elements are wanted.
+///
+/// # Panics
+/// Where there are other flags than elements.
+#[must_use]
+pub fn count<T: Number>(from: &[T], wanted: Wanted<'_>) -> u64 {
+    wanted.assert_fits(from.len());
+    let isa = Isa::best();
+    match wanted {
+        Wanted::Flagged(flags) => count_bytes(isa, flags),
+        Wanted::NonZero => match T::ELEMENT {
+            Element::U8 => count_bytes(isa, bytemuck::cast_slice(from)),
+            Element::U16 => count_halves(isa, bytemuck::cast_slice(from)),
+            Element::U32 | Element::I32 => count_words(isa, bytemuck::cast_slice(from), 0),
+            Element::F32 => count_words(isa, bytemuck::cast_slice(from), 1),
+        },
+    }
+}
+
+/// Splits bytes into runs of equal ones: writes where each begins and what it holds, and returns how many there are. A run
+/// ends where the next begins, the last with the bytes. What is held after that, up to the length of `from`, is undefined.
+///
+/// # Panics
+/// Where `starts` or `values` is shorter than `from`, and where there are more than 2^32 bytes.
+pub fn runs(from: &[u8], starts: &mut [u32], values: &mut [u8]) -> usize {
+    assert!(
+        starts.len().min(values.len()) >= from.len(),
+        "every byte may be a run"
+    );
+    assert!(from.len() as u64 <= 1 << 32, "places are numbers of 32 bits");
+    let mut count = 0;
+    let mut last = None;
+    for (i, value) in from.iter().enumerate() {
+        starts[count] = i as u32;
+        values[count] = *value;
+        // What begins no run is overwritten by the next.
+        count += usize::from(last != Some(*value));
+        last = Some(*value);
+    }
+    count
+}
+
+/// Whether a number is not 0.
+fn is_set<T: Number>(value: T) -> bool {
+    match T::ELEMENT {
+        Element::F32 => bytemuck::cast_slice::<T, u32>(&[value])[0] << 1 != 0,
+        _ => bytemuck::bytes_of(&value).iter().any(|byte| *byte != 0),
+    }
+}
+
+versions! {
+    fn count_bytes(from: &[u8]) -> u64 {
+        // Short enough for sums of bytes.
+        let sums = from.chunks(128).map(|chunk| chunk.iter().map(|v| u8::from(*v != 0)).sum::<u8>());
+        sums.map(u64::from).sum()
+    }
+}
+
+versions! {
+    fn count_halves(from: &[u16]) -> u64 {
+        let sums = from.chunks(1 << 14).map(|chunk| chunk.iter().map(|v| u16::from(*v != 0)).sum::<u16>());
+        sums.map(u64::from).sum()
+    }
+}
+
+versions! {
+    /// The uppermost `shift` bits do not count.
+    fn count_words(from: &[u32], shift: u32) -> u64 {
+        let sums = from.chunks(1 << 16).map(|chunk| chunk.iter().map(|v| u32::from(*v << shift != 0)).sum::<u32>());
+        sums.map(u64::from).sum()
+    }
+}
+
+/// One element after the other, without a branch.
+#[inline(always)]
+fn portable<U: Copy>(from: &[U], wanted: Wanted<'_>, to: &mut [U], is_set: impl Fn(U) -> bool) -> usize {
+    let mut count = 0;
+    match wanted {
+        Wanted::NonZero => {
+            for value in from {
+                to[count] = *value;
+                count += usize::from(is_set(*value));
+            }
+        }
+        Wanted::Flagged(flags) => {
+            for (value, flag) in from.iter().zip(flags) {
+                to[count] = *value;
+                count += usize::from(*flag != 0);
+            }
+        }
+    }
+    count
+}
+
+fn words<const FLOAT: bool>(isa: Isa, from: &[u32], wanted: Wanted<'_>, to: &mut [u32]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(count) = x86::words::<FLOAT>(isa, from, wanted, to) {
+        return count;
+    }
+    let _ = isa;
+    portable(from, wanted, to, |v| if FLOAT { v << 1 != 0 } else { v != 0 })
+}
+
+fn halves(isa: Isa, from: &[u16], wanted: Wanted<'_>, to: &mut [u16]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(count) = x86::halves(isa, from, wanted, to) {
+        return count;
+    }
+    let _ = isa;
+    portable(from, wanted, to, |v| v != 0)
+}
+
+fn bytes(isa: Isa, from: &[u8], wanted: Wanted<'_>, to: &mut [u8]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(count) = x86::bytes(isa, from, wanted, to) {
+        return count;
+    }
+    let _ = isa;
+    portable(from, wanted, to, |v| v != 0)
+}

@@ -1,0 +1,120 @@
+use proptest::prelude::*;
+
+use super::cpu::{BLOCK, Shared, Wanted, count, indices, partition, runs, select};
+use crate::element::Number;
+use crate::isa::Isa;
+
+/// Elements of which about so many of 100 are not 0.
+fn elements<T: Number>(len: usize, percent: u64, of: impl Fn(u64) -> T, zero: T) -> Vec<T> {
+    let mut state = len as u64 + percent;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    (0..len)
+        .map(|_| if next() % 100 < percent { of(next()) } else { zero })
+        .collect()
+}
+
+/// Everything that is selected from these elements is what the definition says.
+fn selections_hold<T: Number + Default>(from: &[T], is_set: impl Fn(&T) -> bool) {
+    let flags: Vec<u8> = (0..from.len())
+        .map(|i| if i * 7 % 5 < 2 { (i | 1) as u8 } else { 0 })
+        .collect();
+    for wanted in [Wanted::NonZero, Wanted::Flagged(&flags)] {
+        let keep = |i: &usize| match wanted {
+            Wanted::NonZero => is_set(&from[*i]),
+            Wanted::Flagged(flags) => flags[*i] != 0,
+        };
+        let (inside, outside): (Vec<usize>, Vec<usize>) = (0..from.len()).partition(keep);
+        let at = |places: &[usize]| places.iter().map(|i| from[*i]).collect::<Vec<T>>();
+        let same =
+            |found: &[T], right: &[T]| bytemuck::cast_slice::<T, u8>(found) == bytemuck::cast_slice::<T, u8>(right);
+        Isa::each(|| {
+            let mut to = vec![T::default(); from.len() + 3];
+            let kept = select(from, wanted, &mut to);
+            assert!(same(&to[..kept], &at(&inside)), "{wanted:?} of {}", from.len());
+            assert_eq!(count(from, wanted), inside.len() as u64);
+
+            let mut places = vec![0; from.len()];
+            let kept = indices(from, wanted, &mut places);
+            assert!(
+                places[..kept]
+                    .iter()
+                    .map(|i| *i as usize)
+                    .eq(inside.iter().copied())
+            );
+
+            let mut left = vec![T::default(); from.len()];
+            let kept = partition(from, wanted, &mut to, &mut left);
+            assert!(same(&to[..kept], &at(&inside)) && same(&left[..from.len() - kept], &at(&outside)));
+        });
+        let mut to = vec![T::default(); from.len()];
+        let shared = Shared::new(from, wanted, &mut to);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| shared.work(&mut vec![T::default(); BLOCK]));
+            }
+        });
+        let kept = shared.kept();
+        assert!(
+            same(&to[..kept], &at(&inside)),
+            "{wanted:?} of {} shared",
+            from.len()
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn what_is_wanted_is_kept_in_order(len in 0..400_usize, percent in 0..=100_u64) {
+        selections_hold(&elements(len, percent, |v| v as u8 | 1, 0), |v| *v != 0);
+        selections_hold(&elements(len, percent, |v| (v as u16).max(1), 0), |v| *v != 0);
+        selections_hold(&elements(len, percent, |v| v as u32 | 1, 0), |v| *v != 0);
+        selections_hold(&elements(len, percent, |v| v as i32 | 1, 0), |v| *v != 0);
+        selections_hold(&elements(len, percent, |v| v as f32 - 4.5, 0.0), |v| *v != 0.0);
+    }
+
+    #[test]
+    fn runs_begin_where_bytes_change(bytes in prop::collection::vec(0..3_u8, 0..200)) {
+        let (mut starts, mut values) = (vec![0; bytes.len()], vec![0; bytes.len()]);
+        let count = runs(&bytes, &mut starts, &mut values);
+        let mut again = Vec::new();
+        for k in 0..count {
+            let end = if k + 1 < count { starts[k + 1] as usize } else { bytes.len() };
+            assert!(k == 0 || values[k] != values[k - 1]);
+            again.extend(std::iter::repeat_n(values[k], end - starts[k] as usize));
+        }
+        prop_assert_eq!(again, bytes);
+    }
+}
+
+#[test]
+fn many_blocks_are_kept_in_order_by_threads() {
+    for percent in [1, 50, 100] {
+        selections_hold(&elements(20 * BLOCK + 77, percent, |v| v as u32 | 1, 0), |v| {
+            *v != 0
+        });
+    }
+    // Enough that results are stored past the caches.
+    let from = elements((4 << 20) + 3, 60, |v| v as u8 | 1, 0);
+    selections_hold(&from, |v| *v != 0);
+}
+
+#[test]
+fn negative_zero_is_zero_and_what_is_no_number_is_not() {
+    let from = [0.0, -0.0, f32::NAN, 1.0, f32::MIN_POSITIVE / 2.0];
+    let mut to = [0.0; 5];
+    assert_eq!(select(&from, Wanted::NonZero, &mut to), 3);
+    assert!(to[0].is_nan() && to[1] == 1.0 && to[2] > 0.0);
+}
+
+#[test]
+#[should_panic(expected = "all of the elements may be kept")]
+fn a_result_shorter_than_the_input_is_refused() {
+    select(&[1_u8, 2], Wanted::NonZero, &mut [0]);
+}
