@@ -217,3 +217,45 @@ fn a_file_that_is_no_record_is_refused_by_its_line() {
         text(&output.stderr)
     );
 }
+
+#[test]
+fn other_programs_stand_beside_a_record_of_the_same_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = record(folder.path(), "a.json");
+    let lines = std::fs::read_to_string(&path).unwrap();
+    let header: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    let device = &header["header"]["name"];
+    let tool = format!(
+        r#"{{"tool":{{"tool":"Other","version":"1","device":{device},"driver":"","date":"2026-11-21T08:00:00Z","command":""}}}}"#
+    );
+    let rival = r#"{"rival":{"ladder":"copy","case":"2^12 u32","name":"theirs","median":1,"p10":1,"p90":1,"samples":9,"right":"all"}}"#;
+    let rivals = folder.path().join("rivals.json").display().to_string();
+    std::fs::write(&rivals, format!("{tool}\n{rival}\n")).unwrap();
+    let json = folder.path().join("b.json").display().to_string();
+    let output = lab(&["show", &path, "--rivals", &rivals, "--json", &json]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("theirs †") && shown.contains("Other 1, 2026-11-21"),
+        "{shown}"
+    );
+    assert!(shown.contains("× rivals"), "{shown}");
+    // The joined record shows them by itself.
+    let again = lab(&["show", &json]);
+    assert_eq!(text(&again.stdout), shown);
+}
+
+#[test]
+fn a_file_that_is_no_record_of_rivals_is_refused_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rivals.json").display().to_string();
+    std::fs::write(&path, "{\"tool\": 1}\n").unwrap();
+    let output = lab(&["run", "copy", "--device", "cpu", "--rivals", &path]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("rivals.json, line 1: expected") && said.contains("found {\"tool\": 1}"),
+        "{said}"
+    );
+    assert!(output.stdout.is_empty());
+}
