@@ -23,12 +23,13 @@ use super::Kind;
 use crate::device::{Buffer, Client, DeviceError, Gpu, cubes, on_client};
 use crate::element::Element;
 use crate::policy::{self, Space, Tuning};
+use crate::transpose::gpu::Matrix;
 
 pub(crate) mod look_back;
-mod tiles;
+pub(crate) mod tiles;
 
 use look_back::zero;
-use tiles::{Plan, scan_shares, scan_tiles, sum_shares};
+use tiles::{Plan, scan_rows, scan_shares, scan_tiles, sum_shares};
 
 /// The layouts of [`scan_with`]: vectors have 4 sums, and are loaded before the first is used.
 pub const SPACE: Space = Space {
@@ -82,7 +83,8 @@ impl Route {
 }
 
 /// Whether cubes may wait for others that have started: on hardware whose planes all have one size, as those of NVIDIA, AMD and
-/// Apple; not on software, where a cube that waits may keep the processor from the one it waits for.
+/// Apple; not on software. Mesa's ends every loop after 65 535 rounds, whatever it waits for, and a cube that waits may
+/// keep the processor from the one it waits for that long: sums were missing when the machine was busy.
 pub(crate) fn can_wait(gpu: &Gpu) -> bool {
     !gpu.report().software && lanes(gpu) > 1
 }
@@ -174,14 +176,100 @@ pub fn scan_with(
     };
     match (vectors, route) {
         (0, _) => Ok(()),
-        (_, Route::LookBack) if plan.lanes == 1 => {
-            Err(gpu.unsupported("a look-back where planes differ in size"))
-        }
+        (_, Route::LookBack) if !can_wait(gpu) => Err(gpu.unsupported(
+            "a look-back on software, which ends loops that wait, or with planes of several sizes",
+        )),
         (_, Route::LookBack) if element == Element::F32 && !plan.wide => {
             Err(gpu.unsupported("a look-back over floats without atomics of 64 bits"))
         }
         (_, Route::LookBack) => launch.look_back(gpu),
         (_, Route::ReduceThenScan) => launch.two_passes(gpu),
+    }
+}
+
+/// Scans each row of a matrix, the rows of both packed and from multiples of 4 words on. Words of the result up to a multiple of 4
+/// may be written too.
+///
+/// A cube scans a row, so this is for matrices of many rows.
+///
+/// # Errors
+/// Where the device fails, and where a buffer does not hold its rows or is the other one.
+pub fn scan_each_row(
+    gpu: &Gpu,
+    kind: Kind,
+    element: Element,
+    (width, height): (u32, u32),
+    from: Matrix<'_>,
+    to: Matrix<'_>,
+) -> Result<(), DeviceError> {
+    let rows = |matrix: Matrix<'_>, element: Element| {
+        let row = element.words(u64::from(width));
+        let words = u64::from(matrix.pitch) * u64::from(height);
+        matrix.pitch.is_multiple_of(4)
+            && row <= u64::from(matrix.pitch)
+            && words <= matrix.buffer.words() as u64
+    };
+    if !rows(from, element) || !rows(to, Element::U32) || from.buffer.same(to.buffer) {
+        return Err(gpu.unsupported(format!("scans of {height} rows of {width} numbers")));
+    }
+    if width == 0 || height == 0 {
+        return Ok(());
+    }
+    // A short row leaves units of a large cube idle.
+    let tuning = Tuning {
+        units: if width <= 2_048 { 128 } else { 256 },
+        items: match width {
+            0..=1_024 => 2,
+            1_025..=4_096 => 4,
+            _ => 8,
+        },
+        vector: 4,
+    };
+    let plan = Plan::new(tuning, element, kind, lanes(gpu), false);
+    let rows = ScanRows {
+        plan,
+        size: (width, height),
+        from,
+        to,
+    };
+    gpu.launch(
+        "scan rows",
+        &plan,
+        to.buffer,
+        || on_client!(gpu, client => rows.on(gpu, client)),
+    )
+}
+
+struct ScanRows<'a> {
+    plan: Plan,
+    size: (u32, u32),
+    from: Matrix<'a>,
+    to: Matrix<'a>,
+}
+
+impl ScanRows<'_> {
+    #[allow(unsafe_code)]
+    fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+        let (width, height) = self.size;
+        let words = self.plan.words_in();
+        let (from, to) = (self.from, self.to);
+        // SAFETY: vectors are compared with those of a row, and rows with their number; both buffers hold as many.
+        unsafe {
+            scan_rows::launch_unchecked::<R>(
+                client,
+                cubes(gpu, height),
+                CubeDim::new_1d(self.plan.units),
+                words,
+                4,
+                ArrayArg::from_raw_parts(from.buffer.handle(), from.buffer.words() / words),
+                ArrayArg::from_raw_parts(to.buffer.handle(), to.buffer.words() / 4),
+                width.div_ceil(4),
+                height,
+                from.pitch / words as u32,
+                to.pitch / 4,
+                self.plan,
+            );
+        }
     }
 }
 

@@ -7,6 +7,7 @@ pub mod compaction;
 pub mod copy;
 pub mod distance;
 pub mod histogram;
+pub mod integral;
 pub mod lattice;
 pub mod map;
 pub mod reduce;
@@ -29,6 +30,7 @@ pub fn all() -> Vec<Family> {
         stencil::family(),
         reduce::family(),
         scan::family(),
+        integral::family(),
         compaction::family(),
         histogram::family(),
     ]

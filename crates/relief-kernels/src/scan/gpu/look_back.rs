@@ -119,10 +119,8 @@ fn read<S: Int>(state: &Array<Atomic<S>>, tile: u32, #[comptime] look: Look) -> 
             value: u32::cast_from(word),
         }
     } else {
-        // An addition of nothing: Mesa's software takes a relaxed load for a plain one, and may load the same word twice.
-        let nothing = S::cast_from(0u32);
-        let low = u32::cast_from(state[(2 * tile + 2) as usize].fetch_add(nothing));
-        let high = u32::cast_from(state[(2 * tile + 3) as usize].fetch_add(nothing));
+        let low = u32::cast_from(state[(2 * tile + 2) as usize].load());
+        let high = u32::cast_from(state[(2 * tile + 3) as usize].load());
         State {
             // Halves of different statuses are of different sums.
             status: select(low >> 30u32 == high >> 30u32, low >> 30u32, 0u32),

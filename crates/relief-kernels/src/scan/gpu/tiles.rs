@@ -9,13 +9,13 @@ use crate::policy::Tuning;
 
 /// What is compiled into the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     bits: u32,
     float: bool,
     kind: Kind,
-    pub(super) units: u32,
+    pub(crate) units: u32,
     /// Vectors of a unit.
-    items: u32,
+    pub(crate) items: u32,
     /// Units of a plane; 1 where planes differ.
     pub(super) lanes: u32,
     /// Whether atomics have 64 bits.
@@ -23,7 +23,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(tuning: Tuning, element: Element, kind: Kind, lanes: u32, wide: bool) -> Self {
+    pub(crate) fn new(tuning: Tuning, element: Element, kind: Kind, lanes: u32, wide: bool) -> Self {
         Self {
             bits: element.bits(),
             float: element == Element::F32,
@@ -36,7 +36,7 @@ impl Plan {
     }
 
     /// Vectors of a tile.
-    pub(super) const fn vectors(&self) -> u32 {
+    pub(crate) const fn vectors(&self) -> u32 {
         self.units * self.items
     }
 
@@ -45,7 +45,11 @@ impl Plan {
         self.bits as usize / 8
     }
 
-    const fn planes(&self) -> u32 {
+    pub(crate) const fn float(&self) -> bool {
+        self.float
+    }
+
+    pub(crate) const fn planes(&self) -> u32 {
         self.units / self.lanes
     }
 
@@ -77,11 +81,11 @@ pub(super) fn scan_tiles<S: Int, N: Size, M: Size>(
     sync_cube();
     let tile = told[0usize];
     let mut held = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
-    load::<N>(from, &mut held, tile, vectors, plan);
+    load::<N>(from, &mut held, 0u32, tile, vectors, plan);
     let mut before = Array::<u32>::new(comptime!(plan.items as usize));
     let sum = scan_items::<N>(&held, &mut before, plan);
     let own = share_sums(&mut sums, sum, plan);
-    let total = all_sums(&sums, comptime!(plan.planes()), plan);
+    let total = all_sums(&sums, plan);
     // Cubes past the last tile have nothing to publish, and store nothing.
     if UNIT_POS < comptime!(plan.lanes) {
         if tile < tiles {
@@ -93,7 +97,7 @@ pub(super) fn scan_tiles<S: Int, N: Size, M: Size>(
     }
     sync_cube();
     let first = add(told[1usize], own, comptime!(plan.float));
-    store::<N, M>(to, &held, &before, first, tile, vectors, plan);
+    store::<N, M>(to, &held, &before, first, 0u32, tile, vectors, plan);
 }
 
 /// The sum of share CUBE_POS: `each` tiles.
@@ -111,7 +115,7 @@ pub(super) fn sum_shares<N: Size>(
     let mut sum = u32::new(0);
     for k in 0..each {
         let mut held = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
-        load::<N>(from, &mut held, share * each + k, vectors, plan);
+        load::<N>(from, &mut held, 0u32, share * each + k, vectors, plan);
         #[unroll]
         for j in 0..comptime!(plan.items as usize) {
             sum = add(sum, sum_of::<N>(held[j], plan), comptime!(plan.float));
@@ -119,7 +123,7 @@ pub(super) fn sum_shares<N: Size>(
     }
     let (_, plane) = plane_scan(sum, plan);
     share_sums(&mut sums, plane, plan);
-    let total = all_sums(&sums, comptime!(plan.planes()), plan);
+    let total = all_sums(&sums, plan);
     if UNIT_POS == 0 {
         if share < shares {
             totals[share as usize] = total;
@@ -148,26 +152,60 @@ pub(super) fn scan_shares<N: Size, M: Size>(
     }
     let (_, plane) = plane_scan(sum, plan);
     share_sums(&mut sums, plane, plan);
-    let mut first = all_sums(&sums, comptime!(plan.planes()), plan);
+    let mut first = all_sums(&sums, plan);
     for k in 0..each {
         // What was shared has been read by all.
         sync_cube();
         let tile = share * each + k;
         let mut held = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
-        load::<N>(from, &mut held, tile, vectors, plan);
+        load::<N>(from, &mut held, 0u32, tile, vectors, plan);
         let mut before = Array::<u32>::new(comptime!(plan.items as usize));
         let sum = scan_items::<N>(&held, &mut before, plan);
         let own = share_sums(&mut sums, sum, plan);
-        let total = all_sums(&sums, comptime!(plan.planes()), plan);
+        let total = all_sums(&sums, plan);
         let here = add(first, own, comptime!(plan.float));
-        store::<N, M>(to, &held, &before, here, tile, vectors, plan);
+        store::<N, M>(to, &held, &before, here, 0u32, tile, vectors, plan);
         first = add(first, total, comptime!(plan.float));
+    }
+}
+
+/// Scans row CUBE_POS, tile after tile; pitches are in vectors of either side.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn scan_rows<N: Size, M: Size>(
+    from: &Array<Vector<u32, N>>,
+    to: &mut Array<Vector<u32, M>>,
+    vectors: u32,
+    rows: u32,
+    from_pitch: u32,
+    to_pitch: u32,
+    #[comptime] plan: Plan,
+) {
+    let mut sums = SharedMemory::<u32>::new(comptime!(plan.planes() as usize));
+    let row = CUBE_POS as u32;
+    // Cubes past the last row have nothing to scan.
+    let vectors = select(row < rows, vectors, 0u32);
+    let mut first = u32::new(0);
+    let mut tile = u32::new(0);
+    while tile * comptime!(plan.vectors()) < vectors {
+        let mut held = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
+        load::<N>(from, &mut held, row * from_pitch, tile, vectors, plan);
+        let mut before = Array::<u32>::new(comptime!(plan.items as usize));
+        let sum = scan_items::<N>(&held, &mut before, plan);
+        let own = share_sums(&mut sums, sum, plan);
+        let total = all_sums(&sums, plan);
+        let here = add(first, own, comptime!(plan.float));
+        store::<N, M>(to, &held, &before, here, row * to_pitch, tile, vectors, plan);
+        first = add(first, total, comptime!(plan.float));
+        tile += 1u32;
+        // What was shared has been read by all.
+        sync_cube();
     }
 }
 
 /// The place of a unit's vector `j` of a tile: a plane's vectors are a run, item after item.
 #[cube]
-fn place(tile: u32, #[comptime] j: u32, #[comptime] plan: Plan) -> u32 {
+pub(crate) fn place(tile: u32, #[comptime] j: u32, #[comptime] plan: Plan) -> u32 {
     let (plane, lane) = (UNIT_POS / comptime!(plan.lanes), UNIT_POS % comptime!(plan.lanes));
     tile * comptime!(plan.units * plan.items)
         + plane * comptime!(plan.items * plan.lanes)
@@ -175,11 +213,12 @@ fn place(tile: u32, #[comptime] j: u32, #[comptime] plan: Plan) -> u32 {
         + lane
 }
 
-/// A unit's vectors of a tile; 0 past the end.
+/// A unit's vectors of a tile of a row of `vectors` that begins at `base`; 0 past its end.
 #[cube]
-fn load<N: Size>(
+pub(crate) fn load<N: Size>(
     from: &Array<Vector<u32, N>>,
     held: &mut Array<Vector<u32, N>>,
+    base: u32,
     tile: u32,
     vectors: u32,
     #[comptime] plan: Plan,
@@ -188,7 +227,7 @@ fn load<N: Size>(
     if (tile + 1) * comptime!(plan.vectors()) <= vectors {
         #[unroll]
         for j in 0..comptime!(plan.items) {
-            held[comptime!(j as usize)] = from[place(tile, j, plan) as usize];
+            held[comptime!(j as usize)] = from[(base + place(tile, j, plan)) as usize];
         }
     } else {
         #[unroll]
@@ -196,7 +235,7 @@ fn load<N: Size>(
             let at = place(tile, j, plan);
             held[comptime!(j as usize)] = Vector::new(0u32);
             if at < vectors {
-                held[comptime!(j as usize)] = from[at as usize];
+                held[comptime!(j as usize)] = from[(base + at) as usize];
             }
         }
     }
@@ -256,7 +295,11 @@ fn plane_scan(value: u32, #[comptime] plan: Plan) -> (u32, u32) {
 
 /// What lies before each of a unit's vectors in the run of its plane, and the sum of the run.
 #[cube]
-fn scan_items<N: Size>(held: &Array<Vector<u32, N>>, before: &mut Array<u32>, #[comptime] plan: Plan) -> u32 {
+pub(crate) fn scan_items<N: Size>(
+    held: &Array<Vector<u32, N>>,
+    before: &mut Array<u32>,
+    #[comptime] plan: Plan,
+) -> u32 {
     let mut run = u32::new(0);
     #[unroll]
     for j in 0..comptime!(plan.items as usize) {
@@ -269,7 +312,7 @@ fn scan_items<N: Size>(held: &Array<Vector<u32, N>>, before: &mut Array<u32>, #[
 
 /// Tells all units of the cube the sum of a plane; returns the sum of the planes before this one.
 #[cube]
-fn share_sums(sums: &mut SharedMemory<u32>, sum: u32, #[comptime] plan: Plan) -> u32 {
+pub(crate) fn share_sums(sums: &mut SharedMemory<u32>, sum: u32, #[comptime] plan: Plan) -> u32 {
     let plane = UNIT_POS / comptime!(plan.lanes);
     if UNIT_POS % comptime!(plan.lanes) == 0 {
         sums[plane as usize] = sum;
@@ -284,9 +327,9 @@ fn share_sums(sums: &mut SharedMemory<u32>, sum: u32, #[comptime] plan: Plan) ->
 
 /// The sum of all planes.
 #[cube]
-fn all_sums(sums: &SharedMemory<u32>, #[comptime] planes: u32, #[comptime] plan: Plan) -> u32 {
+pub(crate) fn all_sums(sums: &SharedMemory<u32>, #[comptime] plan: Plan) -> u32 {
     let mut all = u32::new(0);
-    for k in 0..planes {
+    for k in 0..comptime!(plan.planes()) {
         all = add(all, sums[k as usize], comptime!(plan.float));
     }
     all
@@ -294,11 +337,12 @@ fn all_sums(sums: &SharedMemory<u32>, #[comptime] planes: u32, #[comptime] plan:
 
 /// Stores the sums of a unit's vectors, which begin `first` after those of its plane.
 #[cube]
-fn store<N: Size, M: Size>(
+pub(crate) fn store<N: Size, M: Size>(
     to: &mut Array<Vector<u32, M>>,
     held: &Array<Vector<u32, N>>,
     before: &Array<u32>,
     first: u32,
+    base: u32,
     tile: u32,
     vectors: u32,
     #[comptime] plan: Plan,
@@ -320,7 +364,7 @@ fn store<N: Size, M: Size>(
         }
         let at = place(tile, j, plan);
         if at < vectors {
-            to[at as usize] = sums;
+            to[(base + at) as usize] = sums;
         }
     }
 }

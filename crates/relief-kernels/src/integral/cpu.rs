@@ -1,0 +1,293 @@
+//! Integral images on the CPU, by bands of rows, each from what enters it.
+//!
+//! A band needs the integral image in the row above it. Bands are dealt to threads, so these rows are made first:
+//! [`column_sums`] of each band, and [`last_rows`] from those. So the picture is read twice, which costs a fifth of what is
+//! written. Then [`band`] goes down strips of columns that stay in the nearest cache: sixteen samples of a row at a time are
+//! scanned by four additions of the vector to itself, shifted, added to the sum of the row so far, and to what the columns
+//! have. Large results go past the caches.
+//!
+//! **The order of sums of floats**: along a row, a sample's sum within its sixteen is added to that of the sixteens before, one
+//! after the other; down a column, rows of a band are added one after the other to what is above the band; and what is
+//! above is the sum of columns of bands, one after the other, scanned as a row.
+
+use bytemuck::Pod;
+
+use crate::copy::cpu::{LARGE, stream};
+use crate::isa::{Isa, versions};
+
+/// Rows of a band.
+pub const BAND: usize = 256;
+
+/// Samples of a strip: what its columns have stays in the nearest cache.
+const STRIP: usize = 2_048;
+
+/// Samples that are scanned at a time.
+const GROUP: usize = 16;
+
+/// Sums: `u32` (modulo 2³²) and `u64` of bytes, `f32` of floats.
+pub trait Sum: Pod + Default + Send + Sync + PartialEq + std::fmt::Debug {
+    /// What is summed.
+    type Sample: Pod + Send + Sync;
+
+    /// The sample as a sum.
+    #[doc(hidden)]
+    fn one(sample: Self::Sample) -> Self;
+
+    /// a + b.
+    #[doc(hidden)]
+    fn plus(a: Self, b: Self) -> Self;
+
+    /// Adds a row to columns, and returns the sum up to its end; `before` is that of what is left of it.
+    #[doc(hidden)]
+    fn add_row(isa: Isa, row: &[Self::Sample], before: Self, columns: &mut [Self]) -> Self;
+
+    /// Sums columns of at most [`BAND`] rows.
+    #[doc(hidden)]
+    fn sum_columns(isa: Isa, rows: Picture<'_, Self::Sample>, sums: &mut [Self]);
+}
+
+/// Rows of samples.
+#[derive(Debug)]
+pub struct Picture<'a, T> {
+    /// The samples.
+    pub samples: &'a [T],
+    /// Samples of a row.
+    pub width: usize,
+    /// How many rows.
+    pub height: usize,
+    /// Samples from one row to the next.
+    pub pitch: usize,
+}
+
+impl<T> Clone for Picture<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Picture<'_, T> {}
+
+impl<'a, T> Picture<'a, T> {
+    pub(super) fn row(&self, y: usize) -> &'a [T] {
+        &self.samples[y * self.pitch..][..self.width]
+    }
+
+    /// How many bands of [`BAND`] rows it has.
+    #[must_use]
+    pub const fn bands(&self) -> usize {
+        self.height.div_ceil(BAND)
+    }
+
+    fn band(&self, band: usize) -> Self {
+        let first = band * BAND;
+        Self {
+            samples: &self.samples[first * self.pitch..],
+            height: (self.height - first).min(BAND),
+            ..*self
+        }
+    }
+}
+
+/// Sums that [`integral`] takes as scratch memory: a row for each band.
+#[must_use]
+pub const fn scratch_sums<T>(picture: &Picture<'_, T>) -> usize {
+    picture.bands() * picture.width
+}
+
+/// Computes an integral image, whose rows are `pitch` sums apart.
+///
+/// # Panics
+/// Where a slice does not hold its rows, or `scratch` [`scratch_sums`].
+pub fn integral<S: Sum>(picture: Picture<'_, S::Sample>, scratch: &mut [S], out: &mut [S], pitch: usize) {
+    let width = picture.width;
+    if width == 0 {
+        return;
+    }
+    let scratch = &mut scratch[..scratch_sums(&picture)];
+    for (k, sums) in scratch.chunks_mut(width).enumerate() {
+        column_sums(picture, k, sums);
+    }
+    last_rows(width, scratch);
+    for (k, out) in out.chunks_mut(BAND * pitch).take(picture.bands()).enumerate() {
+        let above = k.checked_sub(1).map(|k| &scratch[k * width..][..width]);
+        band(picture, k, above, out, pitch);
+    }
+}
+
+/// Sums each column of a band.
+///
+/// # Panics
+/// Where there is no such band, and where there are fewer sums than columns.
+pub fn column_sums<S: Sum>(picture: Picture<'_, S::Sample>, band: usize, sums: &mut [S]) {
+    let sums = &mut sums[..picture.width];
+    S::sum_columns(Isa::best(), picture.band(band), sums);
+}
+
+/// Makes of the sums of the columns of bands, `width` for each, the integral image in the last row of each.
+pub fn last_rows<S: Sum>(width: usize, bands: &mut [S]) {
+    if width == 0 {
+        return;
+    }
+    for band in width..bands.len() / width * width {
+        bands[band] = S::plus(bands[band - width], bands[band]);
+    }
+    for row in bands.chunks_exact_mut(width) {
+        let mut sum = S::default();
+        for value in row {
+            sum = S::plus(sum, *value);
+            *value = sum;
+        }
+    }
+}
+
+/// Computes a band of an integral image, whose rows are `pitch` sums apart, from the row above it.
+///
+/// # Panics
+/// Where there is no such band, and where a slice does not hold its rows.
+pub fn band<S: Sum>(
+    picture: Picture<'_, S::Sample>,
+    band: usize,
+    above: Option<&[S]>,
+    out: &mut [S],
+    pitch: usize,
+) {
+    let isa = Isa::best();
+    let picture = picture.band(band);
+    let large = size_of::<S>() * picture.width * picture.height >= LARGE;
+    // What lies to the left of a strip in each row, and what its columns have.
+    let mut left = [S::default(); BAND];
+    let mut columns = Columns([S::default(); STRIP]);
+    for start in (0..picture.width).step_by(STRIP) {
+        let len = (picture.width - start).min(STRIP);
+        let columns = &mut columns.0[..len];
+        match above {
+            Some(above) => columns.copy_from_slice(&above[start..][..len]),
+            None => columns.fill(S::default()),
+        }
+        for (y, left) in left[..picture.height].iter_mut().enumerate() {
+            let row = &picture.row(y)[start..][..len];
+            *left = S::add_row(isa, row, *left, columns);
+            let out = &mut out[y * pitch + start..][..len];
+            if large {
+                stream(bytemuck::cast_slice(columns), bytemuck::cast_slice_mut(out));
+            } else {
+                out.copy_from_slice(columns);
+            }
+        }
+    }
+}
+
+/// What columns have, aligned as vectors are.
+#[repr(align(64))]
+struct Columns<S>([S; STRIP]);
+
+/// The sums of sixteen samples.
+#[inline(always)]
+fn scan_group<S: Sum>(mut sums: [S; GROUP]) -> [S; GROUP] {
+    #[inline(always)]
+    fn step<S: Sum>(sums: [S; GROUP], shift: usize) -> [S; GROUP] {
+        std::array::from_fn(|i| match i.checked_sub(shift) {
+            Some(other) => S::plus(sums[i], sums[other]),
+            None => sums[i],
+        })
+    }
+    sums = step(sums, 1);
+    sums = step(sums, 2);
+    sums = step(sums, 4);
+    step(sums, 8)
+}
+
+#[inline(always)]
+fn add_row<S: Sum>(row: &[S::Sample], before: S, columns: &mut [S]) -> S {
+    let mut before = before;
+    let (groups, rest) = row.as_chunks::<GROUP>();
+    let (targets, last) = columns.as_chunks_mut::<GROUP>();
+    for (samples, columns) in groups.iter().zip(targets) {
+        let sums = scan_group(samples.map(S::one));
+        for (column, sum) in columns.iter_mut().zip(sums) {
+            *column = S::plus(*column, S::plus(before, sum));
+        }
+        before = S::plus(before, sums[GROUP - 1]);
+    }
+    let mut sums = [S::default(); GROUP];
+    for (sum, sample) in sums.iter_mut().zip(rest) {
+        *sum = S::one(*sample);
+    }
+    let sums = scan_group(sums);
+    for (column, sum) in last.iter_mut().zip(sums) {
+        *column = S::plus(*column, S::plus(before, sum));
+    }
+    S::plus(before, sums[GROUP - 1])
+}
+
+/// Columns of bytes in 16 bits, which [`BAND`] rows do not overflow.
+#[inline(always)]
+fn sum_bytes<S: Sum<Sample = u8> + From<u16>>(rows: Picture<'_, u8>, sums: &mut [S]) {
+    const SHORT: usize = 4_096;
+    let mut short = [0_u16; SHORT];
+    for (k, sums) in sums.chunks_mut(SHORT).enumerate() {
+        let short = &mut short[..sums.len()];
+        short.fill(0);
+        for y in 0..rows.height {
+            let row = &rows.row(y)[k * SHORT..][..sums.len()];
+            for (sum, sample) in short.iter_mut().zip(row) {
+                *sum += u16::from(*sample);
+            }
+        }
+        for (sum, short) in sums.iter_mut().zip(short) {
+            *sum = S::from(*short);
+        }
+    }
+}
+
+#[inline(always)]
+fn sum_floats(rows: Picture<'_, f32>, sums: &mut [f32]) {
+    sums.fill(0.0);
+    for y in 0..rows.height {
+        for (sum, sample) in sums.iter_mut().zip(rows.row(y)) {
+            *sum += *sample;
+        }
+    }
+}
+
+macro_rules! sums {
+    ($($type:ty, $sample:ty, $plus:expr, $columns:ident;)+) => {$(
+        impl Sum for $type {
+            type Sample = $sample;
+
+            #[inline(always)]
+            fn one(sample: $sample) -> Self {
+                sample.into()
+            }
+
+            #[inline(always)]
+            fn plus(a: Self, b: Self) -> Self {
+                $plus(a, b)
+            }
+
+            fn add_row(isa: Isa, row: &[$sample], before: Self, columns: &mut [Self]) -> Self {
+                versions! {
+                    fn run(row: &[$sample], before: $type, columns: &mut [$type]) -> $type {
+                        add_row(row, before, columns)
+                    }
+                }
+                run(isa, row, before, columns)
+            }
+
+            fn sum_columns(isa: Isa, rows: Picture<'_, $sample>, sums: &mut [Self]) {
+                versions! {
+                    fn run(rows: Picture<'_, $sample>, sums: &mut [$type]) {
+                        $columns(rows, sums);
+                    }
+                }
+                run(isa, rows, sums);
+            }
+        }
+    )+};
+}
+
+sums! {
+    u32, u8, u32::wrapping_add, sum_bytes;
+    u64, u8, u64::wrapping_add, sum_bytes;
+    f32, f32, |a: f32, b: f32| a + b, sum_floats;
+}

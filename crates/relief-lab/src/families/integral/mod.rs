@@ -1,0 +1,229 @@
+//! Integral image: out(x, y) = Σ in(i, j) over i ≤ x, j ≤ y; of bytes in 32 bits (modulo 2^32) or in 64, of floats in floats.
+//!
+//! Rows begin at multiples of 16 bytes. What follows a row of the picture, up to there, is 0, and the result goes on over it.
+//!
+//! Least work: every sample is read once and every sum written once: 5, 9 or 8 bytes a sample. An addition or two for each
+//! is less. So a copy of as many bytes is the bound.
+//!
+//! On devices:
+//! - `two scans, transposes`: rows are scanned, the result is transposed, rows are scanned, and it is transposed back: the source's
+//!   way, which needs one kernel of each kind only.
+//! - `two scans`: rows are scanned, then columns, a unit for four columns.
+//! - `carries first`: production: the sums of the rows and columns of tiles first, then what enters each tile, then everything in
+//!   one pass; its layout is tuned.
+//!
+//! On the CPU:
+//! - `naive`: a sample and three sums for each sum: in + left + above − above left.
+//! - `row sums`: the sum of the row so far, added to the sum above.
+//! - `two passes`: all rows, then all columns.
+//! - `vectors`: production on one thread: strips of columns that stay in the nearest cache; what enters a strip is known first.
+//! - `threads`: production: bands of rows dealt to all threads, each from what enters it.
+//!
+//! The source names it as what scans are for, and has no figures.
+
+mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
+
+use relief_kernels::integral::Sums;
+
+use crate::array::{Array, Fill, Layout};
+use crate::family::{Class, Family, Ladder, Problem, Scale, Tolerance, Variant, Work};
+
+macro_rules! ladder {
+    ($name:literal, $about:literal, $sums:ident, $huge:expr) => {
+        Box::new(Ladder {
+            name: $name,
+            about: $about,
+            axis: None,
+            checks: || checks(Sums::$sums),
+            cases: |scale| cases(Sums::$sums, scale),
+            huge: || vec![Integral::new(Sums::$sums, $huge)],
+            variants: variants(Sums::$sums),
+        })
+    };
+}
+
+/// The family.
+#[must_use]
+pub fn family() -> Family {
+    Family {
+        name: "integral",
+        about: "the sum of all samples left of and above each: scans along both axes",
+        source: "none: named as what scans are for",
+        ladders: vec![
+            ladder!(
+                "integral/u8",
+                "out(x, y) = Σ in, u8 → u32",
+                Short,
+                (36_003, 36_001)
+            ),
+            ladder!(
+                "integral/u8-u64",
+                "out(x, y) = Σ in, u8 → u64",
+                Long,
+                (25_003, 25_001)
+            ),
+            ladder!("integral/f32", "out(x, y) = Σ in, f32", Floats, (36_003, 36_001)),
+        ],
+    }
+}
+
+fn variants(sums: Sums) -> Vec<Variant<Integral>> {
+    #[allow(unused_mut)]
+    let mut variants = cpu::variants();
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants(sums));
+    #[cfg(not(feature = "gpu"))]
+    let _ = sums;
+    variants
+}
+
+fn checks(sums: Sums) -> Vec<Integral> {
+    let sizes = [
+        (0, 0),
+        (0, 3),
+        (5, 0),
+        (1, 1),
+        (1, 70),
+        (70, 1),
+        (2, 3),
+        (4, 4),
+        (127, 5),
+        (128, 64),
+        (129, 65),
+        (300, 33),
+        (33, 300),
+        (1_030, 130),
+        (257, 517),
+    ];
+    sizes.into_iter().map(|size| Integral::new(sums, size)).collect()
+}
+
+fn cases(sums: Sums, scale: Scale) -> Vec<Integral> {
+    let of = |size: u64| {
+        let width = match size.is_power_of_two() {
+            true => 1 << size.ilog2().div_ceil(2),
+            false => size.isqrt().max(1),
+        };
+        Integral::new(sums, (width as usize, (size / width) as usize))
+    };
+    let mut cases: Vec<Integral> = scale.sizes().into_iter().map(of).collect();
+    if scale.class != Class::Software && !scale.quick && scale.size.is_none() {
+        cases.push(Integral::new(sums, (6_001, 4_001)));
+    }
+    cases
+}
+
+/// An integral image of so many columns and rows.
+#[derive(Clone, Copy)]
+struct Integral {
+    sums: Sums,
+    width: usize,
+    height: usize,
+}
+
+impl Integral {
+    const fn new(sums: Sums, (width, height): (usize, usize)) -> Self {
+        Self { sums, width, height }
+    }
+
+    /// Samples from one row to the next.
+    fn pitch_in(&self) -> usize {
+        self.width.next_multiple_of(128 / self.sums.bits() as usize)
+    }
+
+    /// Sums from one row to the next.
+    fn pitch_out(&self) -> usize {
+        self.width.next_multiple_of(4)
+    }
+}
+
+impl Problem for Integral {
+    fn label(&self) -> String {
+        let element = if self.sums == Sums::Floats { "f32" } else { "u8" };
+        format!("{} × {} {element}", self.width, self.height)
+    }
+
+    fn elements(&self) -> u64 {
+        self.width as u64 * self.height as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        let len = self.pitch_in() * self.height;
+        let layout = match self.sums {
+            Sums::Floats => Layout::of::<f32>(len),
+            _ => Layout::of::<u8>(len),
+        };
+        let mut array = Array::filled(layout, fill, 1);
+        let width = self.width * self.sums.bits() as usize / 8;
+        let pitch = self.pitch_in() * self.sums.bits() as usize / 8;
+        for row in array.bytes_mut().chunks_mut(pitch.max(1)) {
+            row[width..].fill(0);
+        }
+        vec![array]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        let len = self.pitch_out() * self.height * self.sums.words() as usize;
+        vec![match self.sums {
+            Sums::Floats => Layout::of::<f32>(len),
+            _ => Layout::of::<u32>(len),
+        }]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let (pitch, from) = (self.pitch_out(), &inputs[0]);
+        // Columns so far: integers and floats are exact enough in these.
+        let mut columns = vec![0.0_f64; pitch];
+        let mut whole = vec![0_u64; pitch];
+        for y in 0..self.height {
+            let (mut sum, mut exact) = (0.0, 0);
+            for x in 0..pitch {
+                let at = y * self.pitch_in() + x;
+                let place = y * pitch + x;
+                match self.sums {
+                    Sums::Floats => {
+                        sum += if x < self.width {
+                            f64::from(from.slice::<f32>()[at])
+                        } else {
+                            0.0
+                        };
+                        columns[x] += sum;
+                        outputs[0].slice_mut::<f32>()[place] = columns[x] as f32;
+                    }
+                    Sums::Short | Sums::Long => {
+                        exact += if x < self.width {
+                            u64::from(from.slice::<u8>()[at])
+                        } else {
+                            0
+                        };
+                        whole[x] += exact;
+                        let to = outputs[0].slice_mut::<u32>();
+                        if self.sums == Sums::Short {
+                            to[place] = whole[x] as u32;
+                        } else {
+                            to[2 * place] = whole[x] as u32;
+                            to[2 * place + 1] = (whole[x] >> 32) as u32;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn work(&self) -> Work {
+        let samples = self.elements();
+        Work::bytes(
+            samples * u64::from(self.sums.bits()) / 8,
+            4 * samples * u64::from(self.sums.words()),
+        )
+    }
+
+    fn tolerance(&self) -> Tolerance {
+        match self.sums {
+            Sums::Floats => Tolerance::Relative(1e-4),
+            _ => Tolerance::Exact,
+        }
+    }
+}
