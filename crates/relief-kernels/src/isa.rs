@@ -107,22 +107,22 @@ macro_rules! versions {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
             fn avx2 $(<$($parameter: $bound),+>)? ($($argument: $type),*) $(-> $result)? {
-                plain($($argument),*)
+                plain $(::<$($parameter),+>)? ($($argument),*)
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
             #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
             fn avx512 $(<$($parameter: $bound),+>)? ($($argument: $type),*) $(-> $result)? {
-                plain($($argument),*)
+                plain $(::<$($parameter),+>)? ($($argument),*)
             }
             match isa.level() {
-                $crate::isa::Level::Portable => plain($($argument),*),
+                $crate::isa::Level::Portable => plain $(::<$($parameter),+>)? ($($argument),*),
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-                $crate::isa::Level::Avx2 => unsafe { avx2($($argument),*) },
+                $crate::isa::Level::Avx2 => unsafe { avx2 $(::<$($parameter),+>)? ($($argument),*) },
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: as above; the level above holds these instructions too.
-                $crate::isa::Level::Avx512 | $crate::isa::Level::Avx512Vbmi => unsafe { avx512($($argument),*) },
+                $crate::isa::Level::Avx512 | $crate::isa::Level::Avx512Vbmi => unsafe { avx512 $(::<$($parameter),+>)? ($($argument),*) },
             }
         }
     };

@@ -11,6 +11,7 @@
 //! Results of large pictures go past the caches.
 
 mod mean;
+mod product;
 mod sliding;
 mod square;
 mod weighted;

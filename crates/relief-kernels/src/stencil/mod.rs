@@ -12,8 +12,8 @@
 //! Pixels outside of the picture are the nearest ones inside (replicated), so a pixel lies outside by columns and rows
 //! apart.
 //!
-//! **Exactness.** Results of 8 bits are exact. Those of f32 are sums in some order: on the CPU one that depends on the
-//! place of a pixel alone, so not on threads and parts; on devices another, so that they agree to about 10⁻⁵ of the greatest
+//! **Exactness.** Results of 8 bits are exact. Those of f32 are sums in some order: on a CPU one that depends on the
+//! place of a pixel alone, so not on threads and parts; on one without a fused multiply-add and on devices another, so that they agree to about 10⁻⁵ of the greatest
 //! number summed. A sum never goes by adding what enters and taking away what leaves: what was rounded off would stay.
 //! Erosion and dilation of f32 are exact but for NaN, for which nothing is promised.
 //!

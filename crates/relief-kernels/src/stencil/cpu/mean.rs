@@ -2,7 +2,11 @@
 //!
 //! Sums of columns follow the rows: one row enters, one leaves; in 16 bits they are exact up to radius 128. Across, sums of
 //! 2, 4, 8, … columns stay in 16 bits as long as they fit, because these have twice the lanes; from there on in 32. A square
-//! of radius 7 or less fits in 16 bits as a whole, and its mean is a product's upper half.
+//! of radius 7 or less fits in 16 bits as a whole, and its mean is a product's upper half. Wider ones are prefix sums where the machine
+//! has AVX-512 (`prefix`).
+
+#[cfg(target_arch = "x86_64")]
+mod prefix;
 
 use super::{CHUNK, Carver, Picture, Target, Tile};
 use crate::isa::{Isa, versions};
@@ -126,6 +130,10 @@ impl<'s> Windows<'s> {
     }
 
     fn wide_means(&mut self, sums: &[u16], out: &mut [u8]) {
+        #[cfg(target_arch = "x86_64")]
+        if prefix::means(self.isa, sums, self.window, out).is_some() {
+            return;
+        }
         let (columns, window) = (out.len(), self.window);
         // The widest windows that fit in 16 bits; 255 · 127 · 2 does, so there are some.
         let most = (65_535 / (255 * window)).min(window);

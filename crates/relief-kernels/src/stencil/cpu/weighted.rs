@@ -4,6 +4,7 @@
 //! once; a row's sum of those is below 2^24, exact in f32, where a multiply-add is one operation (32-bit integers would
 //! take three).
 
+use super::product::{Product, with_products};
 use super::{Carver, Picture, Target};
 use crate::isa::versions;
 
@@ -22,7 +23,9 @@ pub(super) fn filter_u8(
             let at = |k: isize| tile.of(&source, y as isize + k);
             columns_u8(isa, &at, weights, &mut row[tile.within()]);
             tile.replicate(row);
-            target.write(y, &tile, held, |out| rows_u8(isa, row, weights, out));
+            target.write(y, &tile, held, |out| {
+                with_products!(rows_u8(isa, row, weights, out))
+            });
         }
     }
 }
@@ -42,7 +45,9 @@ pub(super) fn filter_f32(
             let at = |k: isize| tile.of(&source, y as isize + k);
             columns_f32(isa, &at, weights, &mut row[tile.within()]);
             tile.replicate(row);
-            target.write(y, &tile, held, |out| rows_f32(isa, row, weights, out));
+            target.write(y, &tile, held, |out| {
+                with_products!(rows_f32(isa, row, weights, out))
+            });
         }
     }
 }
@@ -93,7 +98,7 @@ versions! {
 
 versions! {
     #[allow(clippy::needless_range_loop)]
-    fn rows_u8(row: &[f32], weights: &[u16], out: &mut [u8]) {
+    fn rows_u8<M: Product>(row: &[f32], weights: &[u16], out: &mut [u8]) {
         let reach = weights.len() - 1;
         let mut real = [0.0_f32; 33];
         for (real, weight) in real.iter_mut().zip(weights) {
@@ -102,35 +107,35 @@ versions! {
         let (groups, rest) = out.as_chunks_mut::<GROUP>();
         for (group, out) in groups.iter_mut().enumerate() {
             let start = group * GROUP;
-            let sums = weighted::<GROUP>(&row[start..], &real[..=reach]);
+            let sums = weighted::<M, GROUP>(&row[start..], &real[..=reach]);
             for (out, sum) in out.iter_mut().zip(&sums) {
                 *out = rounded(*sum);
             }
         }
         let start = groups.len() * GROUP;
         for (x, out) in rest.iter_mut().enumerate() {
-            let [sum] = weighted::<1>(&row[start + x..], &real[..=reach]);
+            let [sum] = weighted::<M, 1>(&row[start + x..], &real[..=reach]);
             *out = rounded(sum);
         }
     }
 }
 
 versions! {
-    fn rows_f32(row: &[f32], weights: &[f32], out: &mut [f32]) {
+    fn rows_f32<M: Product>(row: &[f32], weights: &[f32], out: &mut [f32]) {
         let (groups, rest) = out.as_chunks_mut::<GROUP>();
         for (group, out) in groups.iter_mut().enumerate() {
-            *out = weighted::<GROUP>(&row[group * GROUP..], weights);
+            *out = weighted::<M, GROUP>(&row[group * GROUP..], weights);
         }
         let start = groups.len() * GROUP;
         for (x, out) in rest.iter_mut().enumerate() {
-            [*out] = weighted::<1>(&row[start + x..], weights);
+            [*out] = weighted::<M, 1>(&row[start + x..], weights);
         }
     }
 }
 
 /// Σ w(|k|) · row(i + reach + k), for i < N.
 #[inline(always)]
-fn weighted<const N: usize>(row: &[f32], weights: &[f32]) -> [f32; N] {
+fn weighted<M: Product, const N: usize>(row: &[f32], weights: &[f32]) -> [f32; N] {
     let reach = weights.len() - 1;
     let mut sums = [0.0; N];
     for (sum, sample) in sums.iter_mut().zip(&row[reach..reach + N]) {
@@ -139,7 +144,7 @@ fn weighted<const N: usize>(row: &[f32], weights: &[f32]) -> [f32; N] {
     for (k, weight) in weights.iter().enumerate().skip(1) {
         let (left, right) = (&row[reach - k..reach - k + N], &row[reach + k..reach + k + N]);
         for ((sum, left), right) in sums.iter_mut().zip(left).zip(right) {
-            *sum += (left + right) * weight;
+            *sum = M::plus(left + right, *weight, *sum);
         }
     }
     sums
@@ -160,11 +165,11 @@ fn columns_f32<'a>(isa: crate::isa::Isa, at: &impl Rows<'a, f32>, weights: &[f32
     for (k, pair) in rows.iter_mut().enumerate() {
         *pair = (at(-(k as isize)), at(k as isize));
     }
-    pairs_f32(isa, rows, weights, out);
+    with_products!(pairs_f32(isa, rows, weights, out));
 }
 
 versions! {
-    fn pairs_f32(rows: &[(&[f32], &[f32])], weights: &[f32], out: &mut [f32]) {
+    fn pairs_f32<M: Product>(rows: &[(&[f32], &[f32])], weights: &[f32], out: &mut [f32]) {
         let middle = rows[0].0;
         let groups = out.len() / GROUP;
         for group in 0..groups {
@@ -176,7 +181,7 @@ versions! {
             for ((above, below), weight) in rows.iter().zip(weights).skip(1) {
                 let (above, below) = (&above[start..start + GROUP], &below[start..start + GROUP]);
                 for ((sum, above), below) in sums.iter_mut().zip(above).zip(below) {
-                    *sum += (above + below) * weight;
+                    *sum = M::plus(above + below, *weight, *sum);
                 }
             }
             out[start..start + GROUP].copy_from_slice(&sums);
@@ -184,7 +189,7 @@ versions! {
         for x in groups * GROUP..out.len() {
             let mut sum = middle[x] * weights[0];
             for ((above, below), weight) in rows.iter().zip(weights).skip(1) {
-                sum += (above[x] + below[x]) * weight;
+                sum = M::plus(above[x] + below[x], *weight, sum);
             }
             out[x] = sum;
         }
