@@ -3,5 +3,10 @@
 //! Samples are read once, so the bound is the bandwidth of memory. What takes care is that many samples are counted at
 //! once: two of one value must not lose a count, and must not wait for each other when all samples are the same.
 
+pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod levels;
+
+#[cfg(test)]
+mod tests;

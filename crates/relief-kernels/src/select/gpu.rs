@@ -9,7 +9,8 @@
 //!   that began before it: their numbers come from a ticket in the order in which cubes begin.
 //! - phases: one launch counts, one adds up, one moves. That reads the input twice, and waits for nobody.
 //!
-//! Look-back needs that a cube that has begun goes on while others wait for it. CUDA promises that, Vulkan does not.
+//! Look-back needs that a cube that has begun goes on while others wait for it. CUDA promises that, Vulkan does not; and software
+//! adapters (llvmpipe) end every loop after 65 535 rounds, whatever it waits for.
 
 use cubecl::prelude::*;
 
@@ -166,7 +167,8 @@ pub fn select(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
 /// [`select`] by this route and with another layout.
 ///
 /// # Errors
-/// As [`select`], and where the layout is not of [`SPACE`] or a lane is to read other than 1 to 8 states.
+/// As [`select`], where the layout is not of [`SPACE`], where a lane is to read other than 1 to 8 states, and where a software
+/// adapter is to look back.
 pub fn select_with(
     gpu: &Gpu,
     tuning: Tuning,
@@ -174,6 +176,9 @@ pub fn select_with(
     selection: &Selection<'_>,
 ) -> Result<(), DeviceError> {
     check(gpu, selection)?;
+    if matches!(route, Route::LookBack { .. }) && gpu.report().software {
+        return Err(gpu.unsupported("loops that wait end there after 65 535 rounds"));
+    }
     let shape = Shape::of(gpu, tuning, route, selection)?;
     for part in 0..parts(selection.from.len) {
         let launch = Launch::of(gpu, shape, selection, part)?;

@@ -30,8 +30,9 @@ fn selections_hold<T: Number + Default>(from: &[T], is_set: impl Fn(&T) -> bool)
         };
         let (inside, outside): (Vec<usize>, Vec<usize>) = (0..from.len()).partition(keep);
         let at = |places: &[usize]| places.iter().map(|i| from[*i]).collect::<Vec<T>>();
-        let same =
-            |found: &[T], right: &[T]| bytemuck::cast_slice::<T, u8>(found) == bytemuck::cast_slice::<T, u8>(right);
+        let same = |found: &[T], right: &[T]| {
+            bytemuck::cast_slice::<T, u8>(found) == bytemuck::cast_slice::<T, u8>(right)
+        };
         Isa::each(|| {
             let mut to = vec![T::default(); from.len() + 3];
             let kept = select(from, wanted, &mut to);

@@ -7,7 +7,7 @@ use relief_kernels::select::gpu::{
 
 use super::Compaction;
 use crate::array::{Kind, Layout};
-use crate::family::{Failure, OnGpu, Outcome, Variant};
+use crate::family::{OnGpu, Outcome, Variant};
 
 pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
     let bits = 8 * kind.bytes() as u32;
@@ -72,11 +72,6 @@ fn selection<'a>(problem: &Compaction, call: &'a OnGpu<'_>) -> Selection<'a> {
 }
 
 fn by_route(problem: &Compaction, call: &OnGpu<'_>, tuning: Tuning, route: Route) -> Outcome {
-    let look_back = matches!(route, Route::LookBack { .. });
-    if look_back && Route::fitting(call.gpu.report()) == Route::Phases {
-        let reason = "nothing promises that cubes go on while others wait for them";
-        return Err(Failure::Unsupported(reason.to_owned()));
-    }
     select_with(call.gpu, tuning, route, &selection(problem, call))?;
     Ok(())
 }

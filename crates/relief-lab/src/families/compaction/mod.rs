@@ -14,6 +14,10 @@
 //! On the CPU:
 //! - `loop`: a branch for each element.
 //! - `branch-free`: every element is stored, and the place moves on where it is kept.
+//! - `vectors`: vectors compressed in registers.
+//! - `threads two passes`: parts are counted, then moved.
+//! - `threads production`: one pass in blocks that stay in the nearest cache; a thread waits for its turn to learn where to
+//!   write, gives it on, and stores past the caches.
 //!
 //! The source's times are of a GTX 690, 2^24 words of which half are kept; on the CPU 7.4 ms structured (1, 0, 3, 0, …) and
 //! 55.1 ms random.
@@ -36,23 +40,18 @@ pub fn family() -> Family {
         source: "GTX 690, 2^24 u32, half of them kept",
         ladders: vec![
             Box::new(ladder("compaction/u32", Kind::U32, None, |scale| {
-                sizes(Kind::U32, scale)
+                all(Kind::U32, scale)
+            })),
+            Box::new(ladder("compaction/u8", Kind::U8, None, |scale| {
+                all(Kind::U8, scale)
             })),
             Box::new(ladder(
-                "compaction/u32-density",
+                "compaction/densities",
                 Kind::U32,
                 Some("per cent kept"),
-                |scale| densities(Kind::U32, scale),
+                densities,
             )),
-            Box::new(ladder("compaction/u8", Kind::U8, None, |scale| {
-                sizes(Kind::U8, scale)
-            })),
-            Box::new(ladder(
-                "compaction/u8-density",
-                Kind::U8,
-                Some("per cent kept"),
-                |scale| densities(Kind::U8, scale),
-            )),
+            Box::new(ladder("compaction/sizes", Kind::U32, Some("log2 n"), sizes)),
         ],
     }
 }
@@ -91,23 +90,45 @@ fn checks(kind: Kind) -> Vec<Compaction> {
     checks
 }
 
-fn sizes(kind: Kind, scale: Scale) -> Vec<Compaction> {
-    let of = |len: u64| Compaction::new(kind, len as usize, 50);
-    scale.sizes().into_iter().map(of).collect()
+/// The usual sizes with half kept, and all densities of the largest.
+fn all(kind: Kind, scale: Scale) -> Vec<Compaction> {
+    let sizes = scale.sizes();
+    let of = |len: &u64| Compaction::new(kind, *len as usize, 50);
+    let mut all: Vec<Compaction> = sizes.iter().map(of).collect();
+    if let (Some(largest), false) = (sizes.last(), scale.quick) {
+        let of = |percent| Compaction::new(kind, *largest as usize, percent);
+        all.extend([0, 1, 10, 90, 99, 100].map(of));
+    }
+    all
 }
 
-fn densities(kind: Kind, scale: Scale) -> Vec<Compaction> {
-    let size = match (scale.class, scale.quick) {
-        (Class::Gpu, false) => 1 << 28,
-        (Class::Gpu, true) | (Class::Cpu, false) => 1 << 24,
+/// The size of a problem of a sweep.
+fn swept(scale: Scale) -> u64 {
+    scale.or(match (scale.class, scale.quick) {
+        (Class::Gpu, _) | (Class::Cpu, false) => 1 << 24,
         (Class::Cpu, true) => 1 << 20,
         (Class::Software, _) => 1 << 18,
-    };
+    })
+}
+
+fn densities(scale: Scale) -> Vec<Compaction> {
     let of = |percent| Compaction {
         place: Some(f64::from(percent)),
-        ..Compaction::new(kind, scale.or(size) as usize, percent)
+        ..Compaction::new(Kind::U32, swept(scale) as usize, percent)
     };
     [0, 1, 10, 50, 90, 99, 100].map(of).into()
+}
+
+fn sizes(scale: Scale) -> Vec<Compaction> {
+    let of = |log: u32| Compaction {
+        place: Some(f64::from(log)),
+        ..Compaction::new(Kind::U32, 1 << log, 50)
+    };
+    let most = match (scale.class, scale.quick) {
+        (Class::Gpu, false) => 28,
+        _ => swept(scale).max(1).ilog2(),
+    };
+    (10..=most.max(10)).step_by(2).map(of).collect()
 }
 
 /// So many elements, of which about so many of a hundred are not zero.
@@ -170,10 +191,7 @@ fn keep<T: Element + PartialEq>(from: &[T], outputs: &mut [Array]) {
 impl Problem for Compaction {
     fn label(&self) -> String {
         let (bits, percent) = (8 * self.kind.bytes(), self.percent);
-        format!(
-            "{} u{bits}, {percent} % kept",
-            crate::quantity::count(self.len as u64)
-        )
+        format!("{} u{bits}, {percent} %", crate::quantity::count(self.len as u64))
     }
 
     fn elements(&self) -> u64 {

@@ -12,8 +12,10 @@
 //!
 //! On the CPU:
 //! - `one table`: a counter for each value; equal neighbours wait for each other's addition.
+//! - `several tables`: neighbours add to tables of their own: eight for bytes, two for words of 16 bits.
+//! - `threads production`: the same, a part for each thread.
 //!
-//! Distributions: uniform, bell (the sum of four uniform numbers), constant, and a picture whose frequencies fall as 1/f, as
+//! Distributions: uniform, Gaussian (nearly: the sum of four uniform numbers), constant, and a picture whose frequencies fall as 1/f, as
 //! those of photographs do: neighbours are alike, and some values are common. No photograph with a clear licence comes with what
 //! this is built from, so none is used.
 
@@ -32,16 +34,8 @@ pub fn family() -> Family {
         about: "how often each value occurs: additions that meet",
         source: "no figures",
         ladders: vec![
-            Box::new(ladder("histogram/u8", Kind::U8, |scale| sizes(Kind::U8, scale))),
-            Box::new(ladder("histogram/u8-values", Kind::U8, |scale| {
-                distributions(Kind::U8, scale)
-            })),
-            Box::new(ladder("histogram/u16", Kind::U16, |scale| {
-                sizes(Kind::U16, scale)
-            })),
-            Box::new(ladder("histogram/u16-values", Kind::U16, |scale| {
-                distributions(Kind::U16, scale)
-            })),
+            Box::new(ladder("histogram/u8", Kind::U8, |scale| all(Kind::U8, scale))),
+            Box::new(ladder("histogram/u16", Kind::U16, |scale| all(Kind::U16, scale))),
         ],
     }
 }
@@ -75,40 +69,41 @@ fn checks(kind: Kind) -> Vec<Histogram> {
     checks
 }
 
-fn sizes(kind: Kind, scale: Scale) -> Vec<Histogram> {
-    let of = |len: u64| Histogram::new(kind, len as usize, Values::Uniform);
-    scale.sizes().into_iter().map(of).collect()
-}
-
-fn distributions(kind: Kind, scale: Scale) -> Vec<Histogram> {
-    let size = match (scale.class, scale.quick) {
-        (Class::Gpu, false) => 1 << 30,
-        (Class::Gpu, true) | (Class::Cpu, false) => 1 << 24,
-        (Class::Cpu, true) => 1 << 22,
-        (Class::Software, _) => 1 << 18,
-    };
-    let size = size / kind.bytes() as u64;
-    Values::ALL
-        .map(|values| Histogram::new(kind, scale.or(size) as usize, values))
-        .into()
+/// The usual sizes with any values, and all distributions of the largest.
+fn all(kind: Kind, scale: Scale) -> Vec<Histogram> {
+    let mut sizes = scale.sizes();
+    if let (Class::Gpu, false, None, Some(largest)) = (scale.class, scale.quick, scale.size, sizes.last_mut())
+    {
+        // 1 GiB.
+        *largest = (1 << 30) / kind.bytes() as u64;
+    }
+    let of = |len: &u64| Histogram::new(kind, *len as usize, Values::Uniform);
+    let mut all: Vec<Histogram> = sizes.iter().map(of).collect();
+    let largest = sizes.last().copied().unwrap_or(0) as usize;
+    all.extend(
+        Values::ALL[1..]
+            .iter()
+            .map(|values| Histogram::new(kind, largest, *values)),
+    );
+    all
 }
 
 /// Which values samples have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
     Uniform,
-    Bell,
+    Gaussian,
     Constant,
     Picture,
 }
 
 impl Values {
-    const ALL: [Self; 4] = [Self::Uniform, Self::Bell, Self::Constant, Self::Picture];
+    const ALL: [Self; 4] = [Self::Uniform, Self::Gaussian, Self::Constant, Self::Picture];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
-            Self::Bell => "bell",
+            Self::Gaussian => "gaussian",
             Self::Constant => "constant",
             Self::Picture => "1/f picture",
         }
@@ -119,7 +114,7 @@ impl Values {
         let uniform = |seed: u64, i: usize| f64::from(mix(seed, i as u64)) / 4_294_967_296.0;
         match self {
             Self::Uniform => uniform(1, i),
-            Self::Bell => (1..5).map(|seed| uniform(seed, i)).sum::<f64>() / 4.0,
+            Self::Gaussian => (1..5).map(|seed| uniform(seed, i)).sum::<f64>() / 4.0,
             Self::Constant => 0.5,
             Self::Picture => picture(i % SIDE, i / SIDE),
         }

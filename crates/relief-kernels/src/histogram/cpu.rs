@@ -1,0 +1,67 @@
+//! Histograms on the CPU.
+//!
+//! An addition to a counter in memory takes some cycles until the next may read it. So neighbours add to tables of their own, eight
+//! for bytes and two for words of 16 bits, which are added up in the end. Counters have 32 bits; they are added up before
+//! they could overflow.
+
+/// Samples after which counters of 32 bits are added up.
+const RUN: usize = 1 << 31;
+
+/// Tables for bytes.
+const TABLES: usize = 8;
+
+/// Words of scratch that [`sixteen`] takes.
+pub const SCRATCH_WORDS: usize = 2 << 16;
+
+/// Adds to `counts[v]` how many of the samples are v.
+pub fn eight(samples: &[u8], counts: &mut [u64; 256]) {
+    for samples in samples.chunks(RUN) {
+        let mut tables = [[0_u32; 256]; TABLES];
+        let (words, rest) = samples.as_chunks::<16>();
+        for bytes in words {
+            let halves: [u64; 2] = bytemuck::cast(*bytes);
+            for half in halves {
+                // Bytes are taken out of a register: a load for each would compete with those of the counters.
+                for (k, table) in tables.iter_mut().enumerate() {
+                    table[usize::from((half >> (8 * k)) as u8)] += 1;
+                }
+            }
+        }
+        for sample in rest {
+            tables[0][usize::from(*sample)] += 1;
+        }
+        for table in tables {
+            for (count, part) in counts.iter_mut().zip(table) {
+                *count += u64::from(part);
+            }
+        }
+    }
+}
+
+/// Adds to `counts[v]` how many of the samples are v.
+///
+/// # Panics
+/// Where `scratch` has fewer than [`SCRATCH_WORDS`] words.
+pub fn sixteen(samples: &[u16], counts: &mut [u64; 65_536], scratch: &mut [u32]) {
+    let Some((first, rest)) = scratch.split_first_chunk_mut::<65_536>() else {
+        panic!("scratch of {} words", scratch.len());
+    };
+    let Some((second, _)) = rest.split_first_chunk_mut::<65_536>() else {
+        panic!("scratch of too few words");
+    };
+    for samples in samples.chunks(RUN) {
+        first.fill(0);
+        second.fill(0);
+        let (pairs, rest) = samples.as_chunks::<2>();
+        for pair in pairs {
+            first[usize::from(pair[0])] += 1;
+            second[usize::from(pair[1])] += 1;
+        }
+        for sample in rest {
+            first[usize::from(*sample)] += 1;
+        }
+        for (count, (first, second)) in counts.iter_mut().zip(first.iter().zip(second.iter())) {
+            *count += u64::from(*first) + u64::from(*second);
+        }
+    }
+}
