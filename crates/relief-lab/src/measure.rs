@@ -41,11 +41,13 @@ impl Plan {
         }
     }
 
-    /// How long to measure each of `count` competitors.
+    /// How long to measure each of `count` competitors: where no time is left, as long as it takes to know what is fast.
     fn sampling(&self, count: usize) -> Option<Sampling> {
+        const LEAST: Duration = Duration::from_millis(4);
         let sampling = self.sampling?;
         let left = self.end.map(|end| end.saturating_duration_since(Instant::now()));
-        Some(left.map_or(sampling, |left| sampling.within(left / count.max(1) as u32)))
+        let each = left.map(|left| LEAST.max(left / count.max(1) as u32));
+        Some(each.map_or(sampling, |each| sampling.within(each)))
     }
 }
 

@@ -266,7 +266,12 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
         watch.begin(ahead + if run.check { 0 } else { ceiling::STEPS });
         let mut record = begin(&machine, &run.means);
         if !run.check {
-            record.ceilings = allowed(&machine, run.means.quick, &mut watch)?;
+            let sampling = sampling(run.means.quick);
+            // About a hundred ceilings take an eighth of the time.
+            let sampling = seconds.map_or(sampling, |seconds| {
+                sampling.within(Duration::from_secs(seconds.into()) / 800)
+            });
+            record.ceilings = allowed(&machine, &sampling, run.means.quick, &mut watch)?;
         }
         for (done, ladder) in ladders.iter().enumerate() {
             let plan = plan.share(ladders.len() - done);
@@ -303,15 +308,14 @@ fn begin(machine: &Machine, means: &Means) -> Record {
     }
 }
 
-fn allowed(machine: &Machine, quick: bool, watch: &mut Progress) -> Result<Ceilings, Failure> {
+fn allowed(
+    machine: &Machine,
+    sampling: &Sampling,
+    quick: bool,
+    watch: &mut Progress,
+) -> Result<Ceilings, Failure> {
     let working_set = working_set(machine, quick);
-    Ok(ceiling::measure(
-        machine,
-        &sampling(quick),
-        quick,
-        working_set,
-        watch,
-    )?)
+    Ok(ceiling::measure(machine, sampling, quick, working_set, watch)?)
 }
 
 fn run_ceilings(ceiling: &Ceiling) -> Result<(), Failure> {
@@ -320,7 +324,8 @@ fn run_ceilings(ceiling: &Ceiling) -> Result<(), Failure> {
         let mut watch = Progress::new(ceiling.means.quiet);
         watch.begin(ceiling::STEPS);
         let mut record = begin(&machine, &ceiling.means);
-        record.ceilings = allowed(&machine, ceiling.means.quick, &mut watch)?;
+        let quick = ceiling.means.quick;
+        record.ceilings = allowed(&machine, &sampling(quick), quick, &mut watch)?;
         record.header.after = host::conditions(&machine);
         watch.end();
         let text = report::header(&record) + &report::ceilings(&record);
