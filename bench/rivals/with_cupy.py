@@ -284,13 +284,13 @@ def sums(record):
 
 
 def histograms(record):
-    n = sized(1 << 28, 1 << 12)
+    n = sized(1 << 30, 1 << 12)
     for kind in ("uniform", "constant"):
         x = bytes_of(n, 1) if kind == "uniform" else cupy.full(n, 77, cupy.uint8)
         kept = {}
         counted = lambda: numpy.array([int((x == v).sum()) for v in range(256)])
         record.rival(
-            f"histogram/u8{'' if kind == 'uniform' else '-values'}", f"{power(n)} u8, {kind}", "cupy.bincount", "every bin, counted alone",
+            "histogram/u8", f"{power(n)} u8, {kind}", "cupy.bincount", "every bin, counted alone",
             lambda i: kept.update(y=cupy.bincount(x, minlength=256)), lambda: same(host(kept["y"]), counted()), 0.3,
         )
         del x, kept
@@ -308,10 +308,10 @@ def compactions(record):
             values = host(random)
             return same(host(kept["y"]), values[values != 0])
 
-        case = f"{power(n)} u32, {percent} % kept"
-        also = [("compaction/u32", case)] if percent == 50 else []
+        case = f"{power(n)} u32, {percent} %"
+        also = [("compaction/sizes", case)] if percent == 50 else []
         record.rival(
-            "compaction/u32-density", case, "cupy a[a != 0]", "every sample with NumPy; the count goes to the host",
+            "compaction/u32", case, "cupy a[a != 0]", "every sample with NumPy; the count goes to the host",
             lambda i: kept.update(y=random[random != 0]), check, 0.2, also,
         )
         del random, kept

@@ -60,9 +60,11 @@ def sums(record):
 
 
 def compactions(record):
+    all_of = (0, 1, 10, 50, 90, 99, 100)
+    densities = {1 << 20: all_of, 1 << 22: (50,), 1 << 24: all_of, 1 << 27: (1, 50, 99)}
     for kind in ("u32", "u8"):
         for n in (1 << 20, 1 << 22, 1 << 24, 1 << 27):
-            for percent in (0, 1, 10, 50, 90, 99, 100) if n in (1 << 20, 1 << 24) else (50,):
+            for percent in densities[n] if kind == "u32" or n == 1 << 27 else (50,):
                 words = (words_of(n) if kind == "u32" else words_of(n // 4).view(numpy.uint8)) | 1
                 words[generator.random(n, dtype=numpy.float32) * 100 >= percent] = 0
                 copies = [words] + [words.copy() for _ in range(rotation(8 * n, 16) - 1)]
@@ -77,9 +79,10 @@ def compactions(record):
                     v = copies[i % len(copies)]
                     kept["y"] = v[v != 0]
 
-                case = f"{power(n)} {kind}, {percent} % kept"
-                also = [(f"compaction/{kind}", case)] if percent == 50 else []
-                record.rival(f"compaction/{kind}-density", case, "numpy v[v != 0]", "every sample by numpy.extract", run, check, 0.2, also)
+                case = f"{power(n)} {kind}, {percent} %"
+                also = ["compaction/densities", "compaction/sizes"] if kind == "u32" else []
+                also = [(ladder, case) for ladder in also]
+                record.rival(f"compaction/{kind}", case, "numpy v[v != 0]", "every sample by numpy.extract", run, check, 0.2, also)
 
 
 def main():

@@ -8,7 +8,7 @@ template <class T> struct Kept { __host__ __device__ bool operator()(const T& v)
 template <class T> static void select_of(const char* kind) {
   for (int exponent : {24, 28})
     for (int percent : {0, 1, 10, 50, 90, 99, 100}) {
-      if (exponent == 24 && percent != 50) continue;
+      if (exponent == 24 && percent != 50 && sizeof(T) == 1) continue;
       size_t n = (size_t)1 << exponent, k = rotation(sizeof(T) * n * (1 + percent / 100.0));
       Ring<T> in(k, n), out(k, n);
       Ring<int> count(1, 1);
@@ -20,10 +20,10 @@ template <class T> static void select_of(const char* kind) {
           p[i] = percent == 100 || mixed((u32)i, 300 + copy) < below ? v : (T)0;
         });
       }
-      std::string label = "2^" + std::to_string(exponent) + " " + kind + ", " + std::to_string(percent) + " % kept";
+      std::string label = "2^" + std::to_string(exponent) + " " + kind + ", " + std::to_string(percent) + " %";
       std::string ladder = std::string("compaction/") + kind;
-      if (exponent == 24 || percent == 50) ladder += " " + ladder + "-density";
-      else ladder += "-density";
+      if (sizeof(T) == 4 && exponent == 24) ladder = percent == 50 ? ladder + " compaction/densities" : "compaction/densities";
+      if (sizeof(T) == 4 && percent == 50) ladder += " compaction/sizes";
       cub_rival(ladder, label, "cub::DeviceSelect::If", "every sample and the count, with a loop",
                 [&](void* memory, size_t& bytes, size_t i) { return cub::DeviceSelect::If(memory, bytes, in[i], out[i], count[0], (int)n, Kept<T>{}); },
                 [&]() -> std::string {
