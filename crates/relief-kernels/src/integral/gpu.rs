@@ -26,6 +26,7 @@ use crate::transpose::gpu::Matrix;
 
 mod carries;
 mod tiles;
+pub mod windows;
 
 use carries::{add_across, add_down};
 use tiles::{Plan, STRIP, finish_tiles, sum_tiles};

@@ -1,9 +1,11 @@
 //! The variants on the CPU.
 
-use bytemuck::Pod;
+use rayon::prelude::*;
 use relief_kernels::integral::Sums;
+use relief_kernels::integral::cpu::{self, BAND, Picture, Sum};
 
 use super::Integral;
+use crate::array::Layout;
 use crate::family::{OnCpu, Outcome, Variant};
 
 pub(super) fn variants() -> Vec<Variant<Integral>> {
@@ -16,41 +18,29 @@ pub(super) fn variants() -> Vec<Variant<Integral>> {
         Variant::cpu("two passes", "all rows, then all columns", |p, call| {
             each(p, call, &TwoPasses)
         }),
+        Variant::cpu(
+            "vectors",
+            "strips of columns that stay in the nearest cache; what enters bands is known first",
+            |p, call| each(p, call, &Bands { threads: false }),
+        )
+        .scratch(bands),
+        Variant::cpu("threads", "bands dealt to all threads", |p, call| {
+            each(p, call, &Bands { threads: true })
+        })
+        .scratch(bands)
+        .production(),
     ]
 }
 
-/// Sums and what they are of.
-trait Sum: Pod {
-    type Sample: Pod;
-    fn one(sample: Self::Sample) -> Self;
-    fn plus(self, other: Self) -> Self;
-}
-
-macro_rules! sums {
-    ($($type:ty, $sample:ty, $plus:expr;)+) => {$(
-        impl Sum for $type {
-            type Sample = $sample;
-
-            fn one(sample: $sample) -> Self {
-                sample.into()
-            }
-
-            fn plus(self, other: Self) -> Self {
-                $plus(self, other)
-            }
-        }
-    )+};
-}
-
-sums! {
-    u32, u8, u32::wrapping_add;
-    u64, u8, u64::wrapping_add;
-    f32, f32, |a: f32, b: f32| a + b;
+/// A row for each band.
+fn bands(problem: &Integral) -> Vec<Layout> {
+    let sums = problem.height.div_ceil(BAND) * problem.width;
+    vec![Layout::of::<u32>(sums * problem.sums.words() as usize)]
 }
 
 /// A way of summing.
 trait Way {
-    fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S]);
+    fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S], scratch: &mut [S]);
 }
 
 fn each(problem: &Integral, call: OnCpu<'_>, way: &impl Way) -> Outcome {
@@ -68,7 +58,9 @@ fn run<S: Sum>(problem: &Integral, call: OnCpu<'_>, way: &impl Way) {
     if problem.width == 0 {
         return;
     }
-    way.sum(problem, from, to);
+    let scratch = call.scratch.first_mut();
+    let scratch = scratch.map(|scratch| bytemuck::cast_slice_mut(scratch.bytes_mut()));
+    way.sum(problem, from, to, scratch.unwrap_or_default());
     // What follows in a row is as if there were zeros.
     for row in to.chunks_mut(problem.pitch_out()) {
         let last = row[problem.width - 1];
@@ -79,15 +71,15 @@ fn run<S: Sum>(problem: &Integral, call: OnCpu<'_>, way: &impl Way) {
 struct Naive;
 
 impl Way for Naive {
-    fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S]) {
+    fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S], _: &mut [S]) {
         let (width, pitch) = (problem.width, problem.pitch_out());
         for (y, row) in from.chunks(problem.pitch_in()).enumerate() {
             let (above, here) = to[..(y + 1) * pitch].split_at_mut(y * pitch);
             let above = above.chunks(pitch).next_back();
-            let mut sum = S::zeroed();
+            let mut sum = S::default();
             for x in 0..width {
-                sum = sum.plus(S::one(row[x]));
-                here[x] = above.map_or(sum, |above| sum.plus(above[x]));
+                sum = S::plus(sum, S::one(row[x]));
+                here[x] = above.map_or(sum, |above| S::plus(sum, above[x]));
             }
         }
     }
@@ -96,12 +88,12 @@ impl Way for Naive {
 struct TwoPasses;
 
 impl Way for TwoPasses {
-    fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S]) {
+    fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S], _: &mut [S]) {
         let (width, pitch) = (problem.width, problem.pitch_out());
         for (row, to) in from.chunks(problem.pitch_in()).zip(to.chunks_mut(pitch)) {
-            let mut sum = S::zeroed();
+            let mut sum = S::default();
             for (sample, to) in row[..width].iter().zip(to) {
-                sum = sum.plus(S::one(*sample));
+                sum = S::plus(sum, S::one(*sample));
                 *to = sum;
             }
         }
@@ -109,8 +101,39 @@ impl Way for TwoPasses {
             let (above, here) = to.split_at_mut(y * pitch);
             let above = &above[(y - 1) * pitch..];
             for (sum, above) in here.iter_mut().zip(above) {
-                *sum = sum.plus(*above);
+                *sum = S::plus(*sum, *above);
             }
         }
+    }
+}
+
+struct Bands {
+    threads: bool,
+}
+
+impl Way for Bands {
+    fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S], scratch: &mut [S]) {
+        let (width, pitch) = (problem.width, problem.pitch_out());
+        let picture = Picture {
+            samples: from,
+            width,
+            height: problem.height,
+            pitch: problem.pitch_in(),
+        };
+        if !self.threads {
+            cpu::integral(picture, scratch, to, pitch);
+            return;
+        }
+        let sums = scratch.par_chunks_mut(width).enumerate();
+        sums.for_each(|(band, sums)| cpu::column_sums(picture, band, sums));
+        cpu::last_rows(width, scratch);
+        let scratch = &*scratch;
+        let bands = to.par_chunks_mut(BAND * pitch).enumerate();
+        bands.for_each(|(band, out)| {
+            let above = band
+                .checked_sub(1)
+                .map(|above| &scratch[above * width..][..width]);
+            cpu::band(picture, band, above, out, pitch);
+        });
     }
 }

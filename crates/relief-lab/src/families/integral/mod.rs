@@ -24,6 +24,7 @@
 mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod windows;
 
 use relief_kernels::integral::Sums;
 
@@ -65,6 +66,8 @@ pub fn family() -> Family {
                 (25_003, 25_001)
             ),
             ladder!("integral/f32", "out(x, y) = Σ in, f32", Floats, (36_003, 36_001)),
+            Box::new(windows::means()),
+            Box::new(windows::thresholds()),
         ],
     }
 }
