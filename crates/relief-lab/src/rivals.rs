@@ -197,7 +197,7 @@ pub fn join(record: &mut Record, all: &[Measured]) {
         let some: Vec<&str> = cases.iter().map(String::as_str).take(3).collect();
         let (count, some) = (cases.len(), some.join("; "));
         record.notes.push(format!(
-            "{program}: {count} cases that this run does not have, such as {some}"
+            "{program}: cases that this run does not have: {count}, such as {some}"
         ));
     }
 }

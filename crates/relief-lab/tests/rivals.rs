@@ -164,7 +164,7 @@ fn cases_that_a_run_lacks_are_named_and_ladders_that_it_lacks_are_not() {
     assert_eq!(record.rivals, []);
     assert_eq!(
         record.notes,
-        ["CUB 3.0.1: 1 cases that this run does not have, such as copy, 2^28 u32"]
+        ["CUB 3.0.1: cases that this run does not have: 1, such as copy, 2^28 u32"]
     );
 }
 
