@@ -13,16 +13,17 @@
 use bytemuck::Pod;
 
 use crate::copy::cpu::{LARGE, stream};
-use crate::isa::{Isa, versions};
+use crate::isa::{Isa, Level, versions};
+use crate::scan::cpu::{GROUP, scan_group};
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 
 /// Rows of a band.
 pub const BAND: usize = 256;
 
 /// Samples of a strip: what its columns have stays in the nearest cache.
 const STRIP: usize = 2_048;
-
-/// Samples that are scanned at a time.
-const GROUP: usize = 16;
 
 /// Sums: `u32` (modulo 2³²) and `u64` of bytes, `f32` of floats.
 pub trait Sum: Pod + Default + Send + Sync + PartialEq + std::fmt::Debug {
@@ -181,43 +182,29 @@ pub fn band<S: Sum>(
 #[repr(align(64))]
 struct Columns<S>([S; STRIP]);
 
-/// The sums of sixteen samples.
-#[inline(always)]
-fn scan_group<S: Sum>(mut sums: [S; GROUP]) -> [S; GROUP] {
-    #[inline(always)]
-    fn step<S: Sum>(sums: [S; GROUP], shift: usize) -> [S; GROUP] {
-        std::array::from_fn(|i| match i.checked_sub(shift) {
-            Some(other) => S::plus(sums[i], sums[other]),
-            None => sums[i],
-        })
+/// Adds the sums of a row of integers, one after the other, to columns.
+fn add_integers<S: Sum>(row: &[S::Sample], before: S, columns: &mut [S]) -> S {
+    let mut run = before;
+    for (sample, column) in row.iter().zip(columns) {
+        run = S::plus(run, S::one(*sample));
+        *column = S::plus(*column, run);
     }
-    sums = step(sums, 1);
-    sums = step(sums, 2);
-    sums = step(sums, 4);
-    step(sums, 8)
+    run
 }
 
-#[inline(always)]
-fn add_row<S: Sum>(row: &[S::Sample], before: S, columns: &mut [S]) -> S {
-    let mut before = before;
-    let (groups, rest) = row.as_chunks::<GROUP>();
-    let (targets, last) = columns.as_chunks_mut::<GROUP>();
-    for (samples, columns) in groups.iter().zip(targets) {
-        let sums = scan_group(samples.map(S::one));
+/// Adds the sums of a row of floats, by sixteens, to columns.
+fn add_floats(row: &[f32], before: f32, columns: &mut [f32]) -> f32 {
+    let mut run = before;
+    for (samples, columns) in row.chunks(GROUP).zip(columns.chunks_mut(GROUP)) {
+        let mut sums = [0.0; GROUP];
+        sums[..samples.len()].copy_from_slice(samples);
+        let sums = scan_group::<f32>(sums);
         for (column, sum) in columns.iter_mut().zip(sums) {
-            *column = S::plus(*column, S::plus(before, sum));
+            *column += run + sum;
         }
-        before = S::plus(before, sums[GROUP - 1]);
+        run += sums[GROUP - 1];
     }
-    let mut sums = [S::default(); GROUP];
-    for (sum, sample) in sums.iter_mut().zip(rest) {
-        *sum = S::one(*sample);
-    }
-    let sums = scan_group(sums);
-    for (column, sum) in last.iter_mut().zip(sums) {
-        *column = S::plus(*column, S::plus(before, sum));
-    }
-    S::plus(before, sums[GROUP - 1])
+    run
 }
 
 /// Columns of bytes in 16 bits, which [`BAND`] rows do not overflow.
@@ -251,7 +238,7 @@ fn sum_floats(rows: Picture<'_, f32>, sums: &mut [f32]) {
 }
 
 macro_rules! sums {
-    ($($type:ty, $sample:ty, $plus:expr, $columns:ident;)+) => {$(
+    ($($type:ty, $sample:ty, $plus:expr, $columns:ident, $row:ident, $wide:ident;)+) => {$(
         impl Sum for $type {
             type Sample = $sample;
 
@@ -265,13 +252,14 @@ macro_rules! sums {
                 $plus(a, b)
             }
 
+            #[allow(unsafe_code)]
             fn add_row(isa: Isa, row: &[$sample], before: Self, columns: &mut [Self]) -> Self {
-                versions! {
-                    fn run(row: &[$sample], before: $type, columns: &mut [$type]) -> $type {
-                        add_row(row, before, columns)
-                    }
+                match isa.level() {
+                    #[cfg(target_arch = "x86_64")]
+                    // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
+                    Level::Avx512 | Level::Avx512Vbmi => unsafe { avx512::$wide(row, before, columns) },
+                    _ => $row(row, before, columns),
                 }
-                run(isa, row, before, columns)
             }
 
             fn sum_columns(isa: Isa, rows: Picture<'_, $sample>, sums: &mut [Self]) {
@@ -287,7 +275,7 @@ macro_rules! sums {
 }
 
 sums! {
-    u32, u8, u32::wrapping_add, sum_bytes;
-    u64, u8, u64::wrapping_add, sum_bytes;
-    f32, f32, |a: f32, b: f32| a + b, sum_floats;
+    u32, u8, u32::wrapping_add, sum_bytes, add_integers, add_short;
+    u64, u8, u64::wrapping_add, sum_bytes, add_integers, add_long;
+    f32, f32, |a: f32, b: f32| a + b, sum_floats, add_floats, add_floats;
 }

@@ -1,5 +1,5 @@
 //! Scans on the CPU: sixteen numbers at a time by four additions of the vector to itself, shifted by 1, 2, 4 and 8 (Hillis and
-//! Steele), compiled for each set of vector instructions.
+//! Steele), where vectors have 64 bytes; elsewhere one integer after the other, and floats in the same order.
 //!
 //! Blocks of [`BLOCK`] numbers are what threads deal out: [`block_sums`] of all blocks, [`sums_before`] of these, and
 //! [`scan_blocks`] of parts are [`scan`], to the bit. Large results go past the caches, so that what they overwrite is not
@@ -15,13 +15,16 @@ use bytemuck::Pod;
 use super::Kind;
 use crate::copy::cpu::past_caches;
 use crate::element::Number;
-use crate::isa::{Isa, versions};
+use crate::isa::{Isa, Level, versions};
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx512;
 
 /// Numbers of a block.
 pub const BLOCK: usize = 2_048;
 
 /// Numbers that are scanned at a time.
-const GROUP: usize = 16;
+pub(crate) const GROUP: usize = 16;
 
 /// Numbers that can be scanned.
 pub trait Scannable: Number {
@@ -103,7 +106,7 @@ pub fn scan_blocks<T: Scannable>(kind: Kind, values: &[T], before: &[T::Sum], ou
 
 /// The sums of sixteen numbers.
 #[inline(always)]
-fn scan_group<T: Scannable>(mut sums: [T::Sum; GROUP]) -> [T::Sum; GROUP] {
+pub(crate) fn scan_group<T: Scannable>(mut sums: [T::Sum; GROUP]) -> [T::Sum; GROUP] {
     #[inline(always)]
     fn step<T: Scannable>(sums: [T::Sum; GROUP], shift: usize) -> [T::Sum; GROUP] {
         std::array::from_fn(|i| match i.checked_sub(shift) {
@@ -117,68 +120,48 @@ fn scan_group<T: Scannable>(mut sums: [T::Sum; GROUP]) -> [T::Sum; GROUP] {
     step::<T>(sums, 8)
 }
 
-#[inline(always)]
-fn scan_block<T: Scannable>(kind: Kind, values: &[T], before: T::Sum, out: &mut [T::Sum]) -> T::Sum {
-    let mut run = T::Sum::default();
-    let (groups, rest) = values.as_chunks::<GROUP>();
-    let (targets, last) = out.as_chunks_mut::<GROUP>();
-    let mut group = |values: [T::Sum; GROUP], target: &mut [T::Sum]| {
-        let sums = scan_group::<T>(values);
-        let first = T::plus(before, run);
-        match kind {
-            Kind::Inclusive => {
-                for (target, sum) in target.iter_mut().zip(sums) {
-                    *target = T::plus(before, T::plus(run, sum));
-                }
-            }
-            Kind::Exclusive => {
-                for (i, target) in target.iter_mut().enumerate() {
-                    *target = match i.checked_sub(1) {
-                        Some(other) => T::plus(before, T::plus(run, sums[other])),
-                        None => first,
-                    };
-                }
-            }
-        }
-        run = T::plus(run, sums[GROUP - 1]);
-    };
-    for (values, target) in groups.iter().zip(targets) {
-        group(values.map(T::one), target);
+/// Scans a block of integers, one after the other; returns its sum.
+fn scan_integers<T: Scannable>(kind: Kind, values: &[T], before: T::Sum, out: &mut [T::Sum]) -> T::Sum {
+    let (mut run, mut sum) = (before, T::Sum::default());
+    for (value, out) in values.iter().zip(out) {
+        let after = T::plus(run, value.one());
+        *out = if kind == Kind::Inclusive { after } else { run };
+        run = after;
+        sum = T::plus(sum, value.one());
     }
-    if !rest.is_empty() {
-        let mut values = [T::Sum::default(); GROUP];
-        for (value, number) in values.iter_mut().zip(rest) {
-            *value = number.one();
+    sum
+}
+
+/// Scans a block of floats by sixteens; returns its sum.
+fn scan_floats(kind: Kind, values: &[f32], before: f32, out: &mut [f32]) -> f32 {
+    let mut run = 0.0;
+    for (values, out) in values.chunks(GROUP).zip(out.chunks_mut(GROUP)) {
+        let mut sums = [0.0; GROUP];
+        sums[..values.len()].copy_from_slice(values);
+        let sums = scan_group::<f32>(sums);
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = match (kind, i.checked_sub(1)) {
+                (Kind::Inclusive, _) => before + (run + sums[i]),
+                (Kind::Exclusive, Some(other)) => before + (run + sums[other]),
+                (Kind::Exclusive, None) => before + run,
+            };
         }
-        group(values, last);
+        run += sums[GROUP - 1];
     }
     run
 }
 
-#[inline(always)]
-fn sum_block<T: Scannable>(values: &[T]) -> T::Sum {
-    let (groups, rest) = values.as_chunks::<GROUP>();
-    let sum = |values: [T::Sum; GROUP]| {
-        let twos: [T::Sum; 8] = std::array::from_fn(|i| T::plus(values[2 * i], values[2 * i + 1]));
-        let fours: [T::Sum; 4] = std::array::from_fn(|i| T::plus(twos[2 * i], twos[2 * i + 1]));
-        T::plus(T::plus(fours[0], fours[1]), T::plus(fours[2], fours[3]))
-    };
-    let mut run = T::Sum::default();
-    for values in groups {
-        run = T::plus(run, sum(values.map(T::one)));
-    }
-    if !rest.is_empty() {
-        let mut values = [T::Sum::default(); GROUP];
-        for (value, number) in values.iter_mut().zip(rest) {
-            *value = number.one();
-        }
-        run = T::plus(run, sum(values));
-    }
-    run
+/// The sum of a block of floats, in the order of [`scan_floats`].
+fn sum_floats(values: &[f32]) -> f32 {
+    values.chunks(GROUP).fold(0.0, |run, values| {
+        let mut sums = [0.0; GROUP];
+        sums[..values.len()].copy_from_slice(values);
+        run + scan_group::<f32>(sums)[GROUP - 1]
+    })
 }
 
-macro_rules! scannable {
-    ($($type:ty, $sum:ty, $plus:expr;)+) => {$(
+macro_rules! integers {
+    ($($type:ty, $sum:ty;)+) => {$(
         impl Scannable for $type {
             type Sum = $sum;
 
@@ -189,26 +172,26 @@ macro_rules! scannable {
 
             #[inline(always)]
             fn plus(a: $sum, b: $sum) -> $sum {
-                $plus(a, b)
+                a.wrapping_add(b)
             }
 
+            #[allow(unsafe_code)]
             fn block(isa: Isa, kind: Kind, values: &[Self], before: $sum, out: &mut [$sum]) -> $sum {
-                versions! {
-                    fn run(kind: Kind, values: &[$type], before: $sum, out: &mut [$sum]) -> $sum {
-                        // The kind is known in each of the loops.
-                        match kind {
-                            Kind::Inclusive => scan_block(Kind::Inclusive, values, before, out),
-                            Kind::Exclusive => scan_block(Kind::Exclusive, values, before, out),
-                        }
+                match isa.level() {
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx512 | Level::Avx512Vbmi => {
+                        let out = bytemuck::cast_slice_mut(out);
+                        // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
+                        unsafe { avx512::block(kind, values, before as u32, out) as $sum }
                     }
+                    _ => scan_integers(kind, values, before, out),
                 }
-                run(isa, kind, values, before, out)
             }
 
             fn block_sum(isa: Isa, values: &[Self]) -> $sum {
                 versions! {
                     fn run(values: &[$type]) -> $sum {
-                        sum_block(values)
+                        values.iter().fold(0, |sum, value| sum.wrapping_add(value.one()))
                     }
                 }
                 run(isa, values)
@@ -217,10 +200,43 @@ macro_rules! scannable {
     )+};
 }
 
-scannable! {
-    u8, u32, u32::wrapping_add;
-    u16, u32, u32::wrapping_add;
-    u32, u32, u32::wrapping_add;
-    i32, i32, i32::wrapping_add;
-    f32, f32, |a: f32, b: f32| a + b;
+integers! {
+    u8, u32;
+    u16, u32;
+    u32, u32;
+    i32, i32;
+}
+
+impl Scannable for f32 {
+    type Sum = Self;
+
+    #[inline(always)]
+    fn one(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn plus(a: Self, b: Self) -> Self {
+        a + b
+    }
+
+    #[allow(unsafe_code)]
+    fn block(isa: Isa, kind: Kind, values: &[Self], before: Self, out: &mut [Self]) -> Self {
+        match isa.level() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
+            Level::Avx512 | Level::Avx512Vbmi => unsafe { avx512::block_floats(kind, values, before, out) },
+            _ => scan_floats(kind, values, before, out),
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn block_sum(isa: Isa, values: &[Self]) -> Self {
+        match isa.level() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::Avx512 | Level::Avx512Vbmi => unsafe { avx512::sum_floats(values) },
+            _ => sum_floats(values),
+        }
+    }
 }

@@ -42,9 +42,10 @@ pub const SPACE: Space = Space {
 #[must_use]
 pub const fn default(element: Element) -> Tuning {
     Tuning {
-        units: 256,
+        units: 512,
         items: match element {
-            Element::U8 => 12,
+            Element::U8 => 16,
+            Element::U16 => 12,
             _ => 8,
         },
         vector: 4,

@@ -9,6 +9,9 @@ use super::{Operation, RESULTS, ROUNDS, SPAN};
 use crate::element::Element;
 use crate::policy::Tuning;
 
+/// Rounds of results whose loads are asked for together.
+const AHEAD: u32 = 8;
+
 /// What is compiled into the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Plan {
@@ -40,7 +43,9 @@ impl Plan {
         vectors: u32,
     ) -> Self {
         let short = lanes > 1 && vectors <= SPAN;
-        let team = if short { lanes } else { tuning.units };
+        let span = if short { vectors.next_power_of_two() } else { SPAN };
+        // A part of a plane is team enough for rows of fewer vectors than a plane has units.
+        let team = if short { span.min(lanes) } else { tuning.units };
         let pair = match operation {
             Operation::Sum => matches!(element, Element::U32 | Element::I32),
             Operation::PlaceOfLeast => true,
@@ -50,12 +55,8 @@ impl Plan {
             operation,
             element,
             team,
-            teams: if short { (SPAN / lanes).min(8) } else { 1 },
-            span: if short {
-                vectors.next_power_of_two().clamp(lanes, SPAN)
-            } else {
-                SPAN
-            },
+            teams: if short { SPAN / team } else { 1 },
+            span,
             rounds: if short { 1 } else { ROUNDS },
             items: if short { 1 } else { tuning.items },
             lanes,
@@ -177,18 +178,34 @@ pub(super) fn reduce_blocks<N: Size>(
             }
         }
     } else {
-        if row < rows {
-            for round in 0..comptime!(plan.rounds) {
+        // The end of a row: the same, as far as it goes.
+        let end = select(row < rows, vectors, 0u32);
+        let mut held = Array::<Vector<u32, N>>::new(comptime!((plan.items * plays) as usize));
+        let mut round = u32::new(0);
+        while round < comptime!(plan.rounds) && block * comptime!(span * plan.rounds) + round * span < end {
+            #[unroll]
+            for k in 0..comptime!(plan.items) {
                 #[unroll]
                 for m in 0..plays {
-                    let at = first + round * span + comptime!(m * team);
-                    if at < vectors {
-                        let vector = from[(row * pitch + at) as usize];
-                        let numbers = select(at < whole, comptime!(plan.per_vector()), rest);
-                        take::<N>(&mut kept, vector, m, round, numbers, false, plan);
+                    let at = first + (round + k) * span + comptime!(m * team);
+                    if at < end {
+                        held[comptime!((k * plays + m) as usize)] = from[(row * pitch + at) as usize];
                     }
                 }
             }
+            #[unroll]
+            for k in 0..comptime!(plan.items) {
+                #[unroll]
+                for m in 0..plays {
+                    let at = first + (round + k) * span + comptime!(m * team);
+                    if at < end {
+                        let vector = held[comptime!((k * plays + m) as usize)];
+                        let numbers = select(at < whole, comptime!(plan.per_vector()), rest);
+                        take::<N>(&mut kept, vector, m, round + k, numbers, false, plan);
+                    }
+                }
+            }
+            round += comptime!(plan.items);
         }
     }
 
@@ -232,21 +249,31 @@ pub(super) fn reduce_results<N: Size>(
         b[comptime!(m as usize)] = u32::new(comptime!(i64::from(plan.neutral())));
     }
     if row < rows {
+        // As few waits for memory as can be: nothing else is on the way.
+        let count = comptime!(AHEAD * plays);
+        let mut held = Array::<Vector<u32, N>>::new(comptime!(count as usize));
         let mut round = u32::new(0);
         while round < blocks {
             #[unroll]
-            for m in 0..plays {
-                let at = round + UNIT_POS + comptime!(m * plan.team);
+            for k in 0..count {
+                let at = round + UNIT_POS + comptime!(k * plan.team);
                 if at < blocks {
-                    let pair = from[(base + at) as usize];
+                    held[comptime!(k as usize)] = from[(base + at) as usize];
+                }
+            }
+            #[unroll]
+            for k in 0..count {
+                let at = round + UNIT_POS + comptime!(k * plan.team);
+                if at < blocks {
+                    let pair = held[comptime!(k as usize)];
                     let mut second = pair[1usize];
                     if comptime!(plan.operation == Operation::PlaceOfLeast) {
                         second = at;
                     }
-                    fold_pair(&mut a, &mut b, m, pair[0usize], second, plan);
+                    fold_pair(&mut a, &mut b, comptime!(k % plays), pair[0usize], second, plan);
                 }
             }
-            round += comptime!(plan.span);
+            round += comptime!(AHEAD * plan.span);
         }
     }
     fold(&mut a, &mut b, plan);
@@ -547,8 +574,8 @@ fn halve(a: &mut Array<u32>, b: &mut Array<u32>, #[comptime] count: u32, #[compt
 #[cube]
 fn exchange(a: &mut Array<u32>, b: &mut Array<u32>, #[comptime] plan: Plan) {
     #[unroll]
-    for step in 0..comptime!(plan.lanes.ilog2()) {
-        let half = comptime!(plan.lanes >> (step + 1));
+    for step in 0..comptime!(plan.lanes.min(plan.team).ilog2()) {
+        let half = comptime!(plan.lanes.min(plan.team) >> (step + 1));
         let c = plane_shuffle_xor(a[0usize], half);
         let mut d = u32::new(0);
         if comptime!(plan.pair) {

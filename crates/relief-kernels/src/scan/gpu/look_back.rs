@@ -17,6 +17,9 @@ const CHAIN: u32 = 1_024;
 /// The most tiles that are looked at together: a ballot has as many bits.
 const WINDOW: u32 = 32;
 
+/// Windows whose states are asked for at once.
+const WINDOWS: u32 = 4;
+
 /// Whether atomics have 64 bits.
 pub(crate) const fn wide(gpu: &Gpu) -> bool {
     match gpu.client() {
@@ -141,6 +144,9 @@ pub(crate) fn add(a: u32, b: u32, #[comptime] float: bool) -> u32 {
 
 /// Publishes the sum of a tile, and returns that of all tiles before it, to the first unit of the plane. One plane of a cube has
 /// to do this, all of it; `chain` is [`Look::chain`] words of its own.
+///
+/// Every look takes as long as memory takes to answer, so how many tiles it reaches bounds how many tiles there can be in that
+/// time: a unit asks for [`WINDOWS`] at once.
 #[cube]
 pub(crate) fn look_back<S: Int>(
     state: &mut Array<Atomic<S>>,
@@ -161,53 +167,66 @@ pub(crate) fn look_back<S: Int>(
         let mut held = u32::new(0);
         let mut going = true;
         while going {
-            let there = lane < min(end, window);
-            let at = select(there, end - 1 - lane, 0u32);
-            // Before the first tile there is nothing, which is known.
-            let mut status = select(lane < window, comptime!(UP_TO_END), comptime!(SUM));
-            let mut value = u32::new(0);
-            if there {
-                status = 0u32;
-            }
-            // Where no more sums can be held, the last of them has to be that of all before.
-            let full = held + window >= comptime!(look.chain());
-            let mut waiting = true;
-            let mut known = u32::new(0);
-            let mut nearer = u32::new(0);
-            while waiting {
-                let mut again = status == 0u32;
-                if comptime!(look.float) {
-                    again = again || (full && status == comptime!(SUM));
-                }
-                if there && again {
-                    let found = read::<S>(state, at, look);
-                    status = found.status;
-                    value = found.value;
-                }
-                known = plane_ballot(status == comptime!(UP_TO_END))[0usize];
-                let unknown = plane_ballot(status == 0u32)[0usize];
-                // Tiles between this one and the nearest that knows all before it; all, if none does.
-                nearer = (known & (!known + 1u32)) - 1u32;
-                waiting = (unknown & nearer) != 0u32;
-                if comptime!(look.float) {
-                    waiting = waiting || (full && known == 0u32);
+            let mut statuses = Array::<u32>::new(comptime!(WINDOWS as usize));
+            let mut values = Array::<u32>::new(comptime!(WINDOWS as usize));
+            #[unroll]
+            for k in 0..WINDOWS {
+                let back = comptime!(k * window) + lane;
+                // Before the first tile there is nothing, which is known; units past the window add nothing.
+                statuses[comptime!(k as usize)] = select(lane < window, comptime!(UP_TO_END), comptime!(SUM));
+                values[comptime!(k as usize)] = u32::new(0);
+                if lane < window && back < end {
+                    let found = read::<S>(state, end - 1 - back, look);
+                    statuses[comptime!(k as usize)] = found.status;
+                    values[comptime!(k as usize)] = found.value;
                 }
             }
-            let last = nearer.count_ones();
-            if comptime!(look.float) {
-                if lane < window {
-                    chain[(held + lane) as usize] = value;
+            #[unroll]
+            for k in 0..WINDOWS {
+                if going {
+                    let back = comptime!(k * window) + lane;
+                    let there = lane < window && back < end;
+                    let mut status = statuses[comptime!(k as usize)];
+                    let mut value = values[comptime!(k as usize)];
+                    // Where no more sums can be held, the last of them has to be that of all before.
+                    let full = held + window >= comptime!(look.chain());
+                    let mut known = u32::new(0);
+                    let mut nearer = u32::new(0);
+                    let mut waiting = true;
+                    while waiting {
+                        known = plane_ballot(status == comptime!(UP_TO_END))[0usize];
+                        let unknown = plane_ballot(status == 0u32)[0usize];
+                        // Tiles between this one and the nearest that knows all before it; all, if none does.
+                        nearer = (known & (!known + 1u32)) - 1u32;
+                        waiting = (unknown & nearer) != 0u32;
+                        let mut again = status == 0u32;
+                        if comptime!(look.float) {
+                            waiting = waiting || (full && known == 0u32);
+                            again = again || (full && status == comptime!(SUM));
+                        }
+                        if waiting && there && again {
+                            let found = read::<S>(state, end - 1 - back, look);
+                            status = found.status;
+                            value = found.value;
+                        }
+                    }
+                    let last = nearer.count_ones();
+                    if comptime!(look.float) {
+                        if lane < window {
+                            chain[(held + lane) as usize] = value;
+                        }
+                        if known == 0u32 {
+                            held += window;
+                        } else {
+                            held += last;
+                        }
+                    } else {
+                        before += plane_sum(select(lane <= last, value, 0u32));
+                    }
+                    going = known == 0u32;
                 }
-                if known == 0u32 {
-                    held += window;
-                } else {
-                    held += last;
-                }
-            } else {
-                before += plane_sum(select(lane <= last, value, 0u32));
             }
-            going = known == 0u32;
-            end -= min(end, window);
+            end -= min(end, comptime!(WINDOWS * window));
         }
         if comptime!(look.float) {
             // Only CUDA has a wait for one plane, and only there this is used for floats.

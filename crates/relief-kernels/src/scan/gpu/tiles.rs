@@ -85,10 +85,10 @@ pub(super) fn scan_tiles<S: Int, N: Size, M: Size>(
     let mut before = Array::<u32>::new(comptime!(plan.items as usize));
     let sum = scan_items::<N>(&held, &mut before, plan);
     let own = share_sums(&mut sums, sum, plan);
-    let total = all_sums(&sums, plan);
     // Cubes past the last tile have nothing to publish, and store nothing.
     if UNIT_POS < comptime!(plan.lanes) {
         if tile < tiles {
+            let total = all_sums(&sums, plan);
             let prefix = look_back::<S>(state, &mut chain, tile, total, comptime!(plan.look()));
             if UNIT_POS == 0 {
                 told[1usize] = prefix;
@@ -318,21 +318,37 @@ pub(crate) fn share_sums(sums: &mut SharedMemory<u32>, sum: u32, #[comptime] pla
         sums[plane as usize] = sum;
     }
     sync_cube();
-    let mut before = u32::new(0);
-    for k in 0..plane {
-        before = add(before, sums[k as usize], comptime!(plan.float));
-    }
-    before
+    sums_below(sums, plane, plan)
 }
 
 /// The sum of all planes.
 #[cube]
 pub(crate) fn all_sums(sums: &SharedMemory<u32>, #[comptime] plan: Plan) -> u32 {
-    let mut all = u32::new(0);
-    for k in 0..comptime!(plan.planes()) {
-        all = add(all, sums[k as usize], comptime!(plan.float));
+    sums_below(sums, u32::new(comptime!(i64::from(plan.planes()))), plan)
+}
+
+/// The sum of the first `count` planes, which are as many for all units of a plane.
+#[cube]
+fn sums_below(sums: &SharedMemory<u32>, count: u32, #[comptime] plan: Plan) -> u32 {
+    if comptime!(plan.planes() <= plan.lanes) {
+        // A unit for each plane.
+        let lane = UNIT_POS % comptime!(plan.lanes);
+        let mut own = u32::new(0);
+        if lane < count {
+            own = sums[lane as usize];
+        }
+        if comptime!(plan.float) {
+            u32::reinterpret(plane_sum(f32::reinterpret(own)))
+        } else {
+            plane_sum(own)
+        }
+    } else {
+        let mut all = u32::new(0);
+        for k in 0..count {
+            all = add(all, sums[k as usize], comptime!(plan.float));
+        }
+        all
     }
-    all
 }
 
 /// Stores the sums of a unit's vectors, which begin `first` after those of its plane.

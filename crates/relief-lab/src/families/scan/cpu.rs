@@ -37,7 +37,7 @@ pub(super) fn variants() -> Vec<Variant<Scan>> {
 }
 
 /// Numbers of a piece: caches hold as many for the while.
-const PIECE: usize = 1 << 18;
+const PIECE: usize = 1 << 19;
 
 /// The sums of blocks.
 fn sums(problem: &Scan) -> Vec<Layout> {
