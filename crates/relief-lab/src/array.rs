@@ -194,8 +194,11 @@ impl Array {
     /// The elements as the words of a device buffer, padded with 0 to whole vectors of four.
     #[must_use]
     pub fn to_words(&self) -> Vec<u32> {
+        const CHUNK: usize = 1 << 20;
         let mut words = vec![0_u32; self.layout.words()];
-        bytemuck::cast_slice_mut(&mut words)[..self.layout.bytes()].copy_from_slice(self.bytes());
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        let parts = bytes.par_chunks_mut(CHUNK).zip(self.bytes().par_chunks(CHUNK));
+        parts.for_each(|(to, from)| to[..from.len()].copy_from_slice(from));
         words
     }
 

@@ -99,6 +99,9 @@ pub fn compare(
             elements.filter(|pair| differs(*pair)).count()
         })
         .sum();
+    if count == 0 {
+        return None;
+    }
     let elements = || expected.chunks_exact(width).zip(found.chunks_exact(width));
     let index = elements().position(differs)?;
     let (expected, found) = elements().nth(index)?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::array::Fill;
 use crate::ceiling::bound;
-use crate::family::{About, AnyLadder, Case, Failure, Outcome, Scale};
+use crate::family::{About, AnyLadder, Case, Class, Failure, Outcome, Scale};
 use crate::machine::{Expected, Machine, Scratch, Staged};
 use crate::record::{Ceilings, Row, Verdict};
 use crate::sampling::{Sampling, Times, sample};
@@ -41,12 +41,17 @@ impl Plan {
         }
     }
 
-    /// How long to measure each of `count` competitors: where no time is left, as long as it takes to know what is fast.
+    /// How long to measure each of `count` competitors: as the time that is left allows, but at least a few batches, on
+    /// devices longer ones, beside which waiting for them is short.
     fn sampling(&self, count: usize) -> Option<Sampling> {
-        const LEAST: Duration = Duration::from_millis(4);
         let sampling = self.sampling?;
+        let (batch, least) = match self.scale.class {
+            Class::Cpu => (sampling.batch, 4),
+            Class::Software | Class::Gpu => (sampling.batch.max(Duration::from_millis(4)), 40),
+        };
+        let sampling = Sampling { batch, ..sampling };
         let left = self.end.map(|end| end.saturating_duration_since(Instant::now()));
-        let each = left.map(|left| LEAST.max(left / count.max(1) as u32));
+        let each = left.map(|left| Duration::from_millis(least).max(left / count.max(1) as u32));
         Some(each.map_or(sampling, |each| sampling.within(each)))
     }
 }
@@ -119,7 +124,7 @@ pub fn measure(
         &[Fill::Random, Fill::Structured],
         &mut competitors,
     );
-    if plan.huge && machine.class() != crate::family::Class::Cpu {
+    if plan.huge && machine.class() != Class::Cpu {
         check_all(machine, &ladder.huge(), &[Fill::Random], &mut competitors);
     }
     let mut rows = Vec::new();
@@ -189,7 +194,7 @@ pub(crate) fn search(
 }
 
 fn competitors<'a>(machine: &Machine, ladder: &'a dyn AnyLadder, plan: &Plan) -> Vec<Competitor<'a>> {
-    let gpu = machine.class() != crate::family::Class::Cpu;
+    let gpu = machine.class() != Class::Cpu;
     let here = |(_, about): &(usize, &About)| about.gpu == gpu;
     let variants = ladder.variants().into_iter().enumerate().filter(here);
     let asked = |place: usize, about: &About| match &plan.variant {

@@ -11,7 +11,7 @@ use relief_kernels::stencil::gpu::{self as production, Samples, Size};
 
 use super::{Stencil, Subject, filter};
 use crate::array::{Kind, Layout};
-use crate::family::{Failure, OnGpu, Outcome, Variant};
+use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};
 
 /// How samples become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -167,16 +167,16 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
     variants
 }
 
-/// The greatest radius for which whole squares are loaded of large pictures.
-const MOST: usize = 15;
+/// The most pixels that are looked at of a picture: a device does that in a tenth of a second.
+const MOST: u64 = 1 << 35;
 
 fn near_enough(problem: &Stencil) -> Outcome {
-    let side = 2 * problem.radius() + 1;
-    if problem.radius() <= MOST {
+    let side = 2 * problem.radius() as u64 + 1;
+    if problem.elements().saturating_mul(side * side) <= MOST {
         return Ok(());
     }
     Err(Failure::Unsupported(format!(
-        "{} loads for a pixel take too long: at most those of radius {MOST}",
+        "{} loads for a pixel take too long for so many pixels",
         side * side
     )))
 }

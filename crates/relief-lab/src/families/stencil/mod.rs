@@ -176,10 +176,9 @@ fn convolution(radius: u32) -> Filter {
 /// The radii of a run, the first of which every size is measured with.
 fn radii(subject: Subject, quick: bool) -> &'static [u32] {
     match (subject, quick) {
-        (Subject::Box | Subject::Extreme, true) => &[2],
+        (Subject::Box | Subject::Extreme | Subject::Convolution, true) => &[1],
         (Subject::Box, false) => &[1, 5, 15, 50],
         (Subject::Extreme, false) => &[1, 15, 50],
-        (Subject::Convolution, true) => &[1],
         (Subject::Convolution, false) => &[1, 3],
         (Subject::Gauss | Subject::Sobel, _) => &[0],
     }
@@ -192,10 +191,10 @@ fn checks(subject: Subject, kind: Kind) -> Vec<Stencil> {
         (0, 5, 1),
         (5, 0, 1),
         (1, 1, 1),
-        (1, 70, 2),
-        (33, 2, 2),
+        (1, 70, 1),
+        (33, 2, 5),
         (64, 33, 1),
-        (67, 70, 2),
+        (67, 70, 5),
         (130, 19, 5),
         (515, 40, 5),
         (150, 47, 15),
@@ -216,7 +215,7 @@ fn checks(subject: Subject, kind: Kind) -> Vec<Stencil> {
     let mut checks: Vec<Stencil> = shapes.into_iter().map(of).collect();
     if subject == Subject::Extreme {
         checks.push(Stencil {
-            filter: Filter::Dilation(2),
+            filter: Filter::Dilation(5),
             kind,
             width: 101,
             height: 70,

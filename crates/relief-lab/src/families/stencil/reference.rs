@@ -1,8 +1,10 @@
 //! The reference: in f64, columns before rows where the filter allows it, because a whole square for each pixel would take
-//! hours.
+//! hours; by plain loops compiled for the vectors of the machine.
 
 use rayon::prelude::*;
+use relief_kernels::isa::Isa;
 use relief_kernels::stencil::Filter;
+use relief_kernels::versions;
 
 use super::Stencil;
 use crate::array::{Array, Element, Kind};
@@ -44,13 +46,54 @@ fn rows<T: Sample>(problem: &Stencil, inputs: &[Array], out: &mut [T]) {
     rows.for_each(|(y, out)| {
         let out = &mut out[..problem.width];
         match &problem.filter {
-            Filter::Erosion(_) => picture.folded(y, f64::min, out),
-            Filter::Dilation(_) => picture.folded(y, f64::max, out),
+            Filter::Erosion(_) => picture.folded(y, Fold::Least, out),
+            Filter::Dilation(_) => picture.folded(y, Fold::Greatest, out),
             Filter::Box(_) | Filter::Gauss(_) => picture.weighted(y, axis, out),
             Filter::Sobel => picture.edges(y, out),
             Filter::Convolution(_) => picture.convolved(y, square, out),
         }
     });
+}
+
+#[derive(Clone, Copy)]
+enum Fold {
+    Least,
+    Greatest,
+}
+
+fn fold_into(fold: Fold, row: &[f64], onto: &mut [f64]) {
+    match fold {
+        Fold::Least => least(Isa::best(), row, onto),
+        Fold::Greatest => greatest(Isa::best(), row, onto),
+    }
+}
+
+versions! {
+    fn least(row: &[f64], onto: &mut [f64]) {
+        for (onto, sample) in onto.iter_mut().zip(row) {
+            *onto = if *sample < *onto { *sample } else { *onto };
+        }
+    }
+}
+
+versions! {
+    fn greatest(row: &[f64], onto: &mut [f64]) {
+        for (onto, sample) in onto.iter_mut().zip(row) {
+            *onto = if *sample > *onto { *sample } else { *onto };
+        }
+    }
+}
+
+fn add(weight: f64, row: &[f64], onto: &mut [f64]) {
+    add_weighted(Isa::best(), weight, row, onto);
+}
+
+versions! {
+    fn add_weighted(weight: f64, row: &[f64], onto: &mut [f64]) {
+        for (onto, sample) in onto.iter_mut().zip(row) {
+            *onto += weight * sample;
+        }
+    }
 }
 
 struct Picture<'a, T> {
@@ -82,18 +125,15 @@ impl<T: Sample> Picture<'_, T> {
         all.map(|place| columns[nearest(place)]).collect()
     }
 
-    fn folded(&self, y: usize, fold: impl Fn(f64, f64) -> f64, out: &mut [T]) {
+    fn folded(&self, y: usize, fold: Fold, out: &mut [T]) {
         let mut columns: Vec<f64> = self.row(y, 0).collect();
         for dy in 1..self.side() {
-            for (column, sample) in columns.iter_mut().zip(self.row(y, dy)) {
-                *column = fold(*column, sample);
-            }
+            let row: Vec<f64> = self.row(y, dy).collect();
+            fold_into(fold, &row, &mut columns);
         }
         let row = self.replicated(&columns);
         for dx in 0..self.side() {
-            for (window, column) in columns.iter_mut().zip(&row[dx..]) {
-                *window = fold(*window, *column);
-            }
+            fold_into(fold, &row[dx..], &mut columns);
         }
         for (out, window) in out.iter_mut().zip(columns) {
             *out = T::of(window);
@@ -103,16 +143,13 @@ impl<T: Sample> Picture<'_, T> {
     fn weighted(&self, y: usize, weights: &[f32], out: &mut [T]) {
         let mut columns = vec![0.0; out.len()];
         for (dy, weight) in weights.iter().enumerate() {
-            for (column, sample) in columns.iter_mut().zip(self.row(y, dy)) {
-                *column += f64::from(*weight) * sample;
-            }
+            let row: Vec<f64> = self.row(y, dy).collect();
+            add(f64::from(*weight), &row, &mut columns);
         }
         let row = self.replicated(&columns);
         let mut sums = vec![0.0; out.len()];
         for (dx, weight) in weights.iter().enumerate() {
-            for (sum, column) in sums.iter_mut().zip(&row[dx..]) {
-                *sum += f64::from(*weight) * column;
-            }
+            add(f64::from(*weight), &row[dx..], &mut sums);
         }
         for (out, sum) in out.iter_mut().zip(sums) {
             *out = T::of(sum / self.problem.divisor());
@@ -125,10 +162,7 @@ impl<T: Sample> Picture<'_, T> {
         for dy in 0..self.side() {
             let row = self.replicated(&self.row(y, dy).collect::<Vec<f64>>());
             for dx in 0..self.side() {
-                let weight = weights(dy, dx);
-                for (sum, sample) in sums.iter_mut().zip(&row[dx..]) {
-                    *sum += weight * sample;
-                }
+                add(weights(dy, dx), &row[dx..], &mut sums);
             }
         }
         sums
