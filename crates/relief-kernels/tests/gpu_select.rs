@@ -8,7 +8,7 @@ use relief_kernels::device::{Buffer, Gpu};
 use relief_kernels::element::Element;
 use relief_kernels::policy::Tuning;
 use relief_kernels::select::gpu::{
-    Elements, Output, Route, SPACE, Selection, Wanted, default, scratch_words, select, select_with,
+    Elements, Order, Output, Route, SPACE, Selection, Wanted, default, scratch_words, select, select_with,
 };
 
 use support::{Random, device};
@@ -177,15 +177,19 @@ fn poison(words: usize) -> Vec<u32> {
     vec![UNTOUCHED; words]
 }
 
-const ROUTES: [Route; 3] = [
+const ROUTES: [Route; 4] = [
     Route::Phases,
     Route::LookBack {
         reads: 1,
-        ticket: true,
+        order: Order::Ticket,
     },
     Route::LookBack {
         reads: 4,
-        ticket: true,
+        order: Order::Ticket,
+    },
+    Route::LookBack {
+        reads: 4,
+        order: Order::Ahead,
     },
 ];
 

@@ -73,12 +73,22 @@ pub enum Route {
     LookBack {
         /// States that a lane reads at a time: 1 to 8.
         reads: u32,
-        /// Whether tiles are numbered as cubes begin, not as they are named; without, a device that begins cubes in another
-        /// order waits for ever.
-        ticket: bool,
+        /// Which tiles a cube takes.
+        order: Order,
     },
     /// From launches before.
     Phases,
+}
+
+/// Which tiles a cube takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The one of its own number: a device that begins cubes in another order waits for ever.
+    Position,
+    /// One, by a ticket.
+    Ticket,
+    /// One after the other, by tickets; the next is loaded while the one before waits and is written.
+    Ahead,
 }
 
 impl Route {
@@ -88,7 +98,7 @@ impl Route {
         match report.backend() {
             Some(Backend::Cuda) => Self::LookBack {
                 reads: 4,
-                ticket: true,
+                order: Order::Ahead,
             },
             _ => Self::Phases,
         }
@@ -96,10 +106,10 @@ impl Route {
 }
 
 /// The layouts of [`select_with`]: items are vectors of a unit. Where a tile would not
-/// fit into shared memory, it has fewer items, then fewer units.
+/// fit into shared memory or registers, it has fewer items, then fewer units.
 pub const SPACE: Space = Space {
     units: &[128, 256, 512],
-    items: &[4, 8, 16],
+    items: &[4, 8, 16, 32],
     vectors: &[1, 4],
 };
 
@@ -112,12 +122,12 @@ pub const fn default(bits: u32) -> Tuning {
     match bits {
         8 | 16 => Tuning {
             units: 256,
-            items: 16,
+            items: 32,
             vector: 1,
         },
         _ => Tuning {
             units: 512,
-            items: 4,
+            items: 8,
             vector: 4,
         },
     }
@@ -284,13 +294,6 @@ enum Prefix {
     Given,
 }
 
-/// Which tile a cube takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Order {
-    Ticket,
-    Position,
-}
-
 /// What is compiled into the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Shape {
@@ -319,8 +322,7 @@ impl Shape {
             Route::LookBack { reads, .. } if !(1..=8).contains(&reads) => {
                 return Err(gpu.unsupported(format!("{reads} states at a time")));
             }
-            Route::LookBack { reads, ticket: true } => (Prefix::LookBack { reads }, Order::Ticket),
-            Route::LookBack { reads, ticket: false } => (Prefix::LookBack { reads }, Order::Position),
+            Route::LookBack { reads, order } => (Prefix::LookBack { reads }, order),
             Route::Phases => (Prefix::Given, Order::Position),
         };
         let (least, most) = gpu.report().plane;
@@ -349,7 +351,11 @@ impl Shape {
             order,
             narrow: gpu.report().backend() == Some(Backend::Cuda),
         };
-        while shape.shared_bytes() > gpu.report().shared_memory.min(48 << 10) {
+        // More than a kernel has by default: two such cubes fit a multiprocessor of an H200.
+        let shared = on_client!(gpu, client => client.properties().hardware.max_shared_memory_size);
+        let shared = shared.min(100 << 10) as u32;
+        // What a unit holds are registers.
+        while shape.shared_bytes() > shared || shape.items * shape.width > 64 {
             match shape.items {
                 1 => shape.units /= 2,
                 _ => shape.items /= 2,
@@ -384,6 +390,11 @@ impl Shape {
     /// Bits in which what a plane keeps of a vector for each unit can be counted.
     const fn field(&self) -> u32 {
         if self.lanes * self.elements() < 256 { 8 } else { 16 }
+    }
+
+    /// Groups of items that are counted together.
+    const fn groups(&self) -> u32 {
+        self.items.div_ceil(32 / self.field())
     }
 
     const fn reads(&self) -> u32 {
@@ -421,6 +432,8 @@ struct Launch {
     tiles: u32,
     grid: CubeCount,
     reset_grid: CubeCount,
+    /// Words of the state that kernels use.
+    states: u32,
     from: Buffer,
     flags: Buffer,
     out: Buffer,
@@ -429,6 +442,11 @@ struct Launch {
     bases: Buffer,
     state: Buffer,
     nothing: Buffer,
+}
+
+/// How many multiprocessors a device has, or a guess where it does not tell.
+fn processors(gpu: &Gpu) -> u32 {
+    on_client!(gpu, client => client.properties().hardware.num_streaming_multiprocessors.unwrap_or(32))
 }
 
 /// Units of a cube of the kernels that reset and add up.
@@ -460,12 +478,16 @@ impl Launch {
                 .ok_or_else(|| gpu.unsupported("scratch"))
         };
         let tiles = len.div_ceil(shape.tile()).max(1);
-        let grid = cubes(gpu, tiles);
+        let grid = match shape.order {
+            // More than run at once: those that begin late find no ticket.
+            Order::Ahead => cubes(gpu, tiles.min(8 * processors(gpu))),
+            Order::Position | Order::Ticket => cubes(gpu, tiles),
+        };
         let CubeCount::Static(x, y, _) = grid else {
             return Err(gpu.unsupported("a grid of no fixed size"));
         };
         let state = split(bases, scratch.words() - bases)?;
-        let words = x * y + 1;
+        let words = (x * y).max(tiles) + 1;
         if (state.words() as u64) < u64::from(words) {
             return Err(gpu.unsupported(format!("{words} states in {} words", state.words())));
         }
@@ -476,6 +498,7 @@ impl Launch {
             tiles,
             grid,
             reset_grid: cubes(gpu, words.div_ceil(UNITS)),
+            states: words,
             from: after(selection.from.buffer, u64::from(shape.bits))?,
             flags,
             out,
@@ -490,7 +513,7 @@ impl Launch {
     fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
         match self.shape.prefix {
             Prefix::LookBack { .. } => {
-                self.reset(client);
+                self.reset_words(client, self.states);
                 self.compact(client);
             }
             Prefix::Given => {
@@ -540,14 +563,7 @@ impl Launch {
         }
     }
 
-    /// Makes all states those of tiles of which nothing is known, and the first base 0.
-    fn reset<R: Runtime>(&self, client: &ComputeClient<R>) {
-        let CubeCount::Static(x, y, _) = self.grid else {
-            return;
-        };
-        self.reset_words(client, x * y + 1);
-    }
-
+    /// Makes the first states those of tiles of which nothing is known, and the first base 0.
     #[allow(unsafe_code)]
     fn reset_words<R: Runtime>(&self, client: &ComputeClient<R>, words: u32) {
         // SAFETY: `state` was checked to hold a word for each cube and one more; bases are at least two words.

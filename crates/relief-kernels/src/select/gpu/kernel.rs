@@ -40,54 +40,166 @@ pub(super) fn compact<S: Int, N: Size>(
     let mut shared = SharedMemory::<u32>::new(2usize);
     let lane = UNIT_POS % comptime!(shape.lanes);
     let plane = UNIT_POS / comptime!(shape.lanes);
+    let looks_back = comptime!(matches!(shape.prefix, Prefix::LookBack { .. }));
+    let (low, high) = (
+        bases[(part * 2u32) as usize],
+        bases[(part * 2u32 + 1u32) as usize],
+    );
 
     let mut tile = CUBE_POS as u32;
-    if comptime!(shape.order == Order::Ticket) {
+    if comptime!(shape.order != Order::Position) {
         if UNIT_POS == 0 {
             shared[0] = state[0].fetch_add(1u32);
         }
         sync_cube();
         tile = shared[0];
     }
-    let start = tile * comptime!(shape.tile());
-    let valid = min(max(len, start) - start, comptime!(shape.tile()));
-
     let mut items = Array::<Vector<u32, N>>::new(comptime!(shape.items as usize));
     let mut marks = Array::<u32>::new(comptime!((shape.items * shape.marks()) as usize));
-    load::<N>(
-        from, flags, &mut items, &mut marks, start, valid, plane, lane, shape,
-    );
+    load::<N>(from, flags, &mut items, &mut marks, tile, len, plane, lane, shape);
 
-    // How many elements of this plane are kept before each item of this unit.
-    let mut before = Array::<u32>::new(comptime!(shape.items as usize));
-    let kept = scan::<N>(&items, &marks, &mut before, shape);
-    if lane == 0 {
-        totals[plane as usize] = kept;
-    }
-    sync_cube();
-    let mut earlier = u32::new(0);
-    let mut total = u32::new(0);
-    #[unroll(comptime!(shape.units / shape.lanes <= 32))]
-    for p in 0..comptime!(shape.units / shape.lanes) {
-        let of = totals[p as usize];
-        if p < plane {
-            earlier += of;
-        }
-        total += of;
-    }
-
-    if comptime!(matches!(shape.prefix, Prefix::LookBack { .. })) {
-        if UNIT_POS < comptime!(shape.lanes) {
-            let prefix = look_back(state, tile, total, lane, shape);
-            if lane == 0 {
-                shared[1] = prefix;
+    while tile < tiles {
+        let start = tile * comptime!(shape.tile());
+        let valid = min(max(len, start) - start, comptime!(shape.tile()));
+        // Asked for now, needed when this tile is staged.
+        let mut ticket = tiles;
+        if comptime!(shape.order == Order::Ahead) {
+            if UNIT_POS == 0 {
+                ticket = state[0].fetch_add(1u32);
             }
         }
-    }
 
+        let mut packed = Array::<u32>::new(comptime!((2 * shape.groups()) as usize));
+        let kept = scan::<N>(&items, &marks, &mut packed, shape);
+        if lane == 0 {
+            totals[plane as usize] = kept;
+        }
+        sync_cube();
+        let mut at = u32::new(0);
+        let mut total = u32::new(0);
+        #[unroll(comptime!(shape.units / shape.lanes <= 32))]
+        for p in 0..comptime!(shape.units / shape.lanes) {
+            let of = totals[p as usize];
+            if p < plane {
+                at += of;
+            }
+            total += of;
+        }
+        if comptime!(looks_back) {
+            if UNIT_POS == 0 {
+                publish(state, tile, total);
+            }
+        }
+        put::<S, N>(
+            &mut stage,
+            &items,
+            &marks,
+            &packed,
+            at,
+            total,
+            valid,
+            part * comptime!(PART) + start,
+            plane,
+            lane,
+            shape,
+        );
+        if comptime!(shape.order == Order::Ahead) {
+            if UNIT_POS == 0 {
+                shared[0] = ticket;
+            }
+        }
+        sync_cube();
+
+        let mut next = tiles;
+        let mut prefix = u32::new(0);
+        if comptime!(looks_back) {
+            if comptime!(shape.order == Order::Ahead) {
+                // The next tile is on the way while this one waits and is written.
+                next = shared[0];
+                load::<N>(from, flags, &mut items, &mut marks, next, len, plane, lane, shape);
+            }
+            if UNIT_POS < comptime!(shape.lanes) {
+                let found = look_back(state, tile, total, lane, shape);
+                if lane == 0 {
+                    shared[1] = found;
+                }
+            }
+            sync_cube();
+            prefix += shared[1];
+        } else {
+            prefix += prefixes[tile as usize];
+        }
+
+        let per = comptime!(shape.per_out());
+        flush::<S>(
+            &stage,
+            0u32,
+            total,
+            out,
+            edges,
+            low,
+            high,
+            prefix,
+            per,
+            shape.units,
+        );
+        if comptime!(shape.what == What::Halves) {
+            // Before this part lie `part` whole ones, of which `low` and `high` elements are kept.
+            let before = part * comptime!(PART);
+            let before_high = part / comptime!(u32::MAX / PART + 1);
+            let borrow = u32::cast_from(before < low);
+            flush::<S>(
+                &stage,
+                total,
+                valid - total,
+                rest,
+                rest_edges,
+                before - low,
+                before_high - high - borrow,
+                start - prefix,
+                per,
+                shape.units,
+            );
+        }
+        if UNIT_POS == 0 {
+            if tile + 1u32 == tiles {
+                let sum = low + prefix + total;
+                let sum_high = high + u32::cast_from(sum < low);
+                bases[(part * 2u32 + 2u32) as usize] = sum;
+                bases[(part * 2u32 + 3u32) as usize] = sum_high;
+                count[0] = sum;
+                count[1] = sum_high;
+            }
+        }
+        tile = next;
+    }
+}
+
+/// Stages what is kept of a unit's items from `at` on, and what is left of the tile after its `total` kept elements.
+#[allow(clippy::too_many_arguments)]
+#[cube]
+fn put<S: Int, N: Size>(
+    stage: &mut SharedMemory<S>,
+    items: &Array<Vector<u32, N>>,
+    marks: &Array<u32>,
+    packed: &Array<u32>,
+    at: u32,
+    total: u32,
+    valid: u32,
+    first: u32,
+    plane: u32,
+    lane: u32,
+    #[comptime] shape: Shape,
+) {
+    let fields = comptime!(32 / shape.field());
+    let mask = comptime!((1 << shape.field()) - 1);
+    let mut run = at;
     #[unroll]
     for j in 0..comptime!(shape.items) {
-        let mut at = earlier + before[j as usize];
+        let group = comptime!((j / fields * 2) as usize);
+        let shift = comptime!(j % fields * shape.field());
+        let mut at = run + ((packed[group] >> shift) & mask);
+        run += (packed[comptime!(group + 1)] >> shift) & mask;
         let item = items[j as usize];
         let place = ((plane * comptime!(shape.items) + j) * comptime!(shape.lanes) + lane)
             * comptime!(shape.elements());
@@ -95,10 +207,10 @@ pub(super) fn compact<S: Int, N: Size>(
         for e in 0..comptime!(shape.elements()) {
             let local = place + e;
             let value = match shape.what {
-                What::Indices => part * comptime!(PART) + start + local,
+                What::Indices => first + local,
                 _ => element::<N>(item, e, shape.bits),
             };
-            if kept_element::<N>(item, &marks, j, e, shape) {
+            if kept_element::<N>(item, marks, j, e, shape) {
                 stage[at as usize] = S::cast_from(value);
                 at += 1u32;
             } else {
@@ -108,58 +220,6 @@ pub(super) fn compact<S: Int, N: Size>(
                     }
                 }
             }
-        }
-    }
-    sync_cube();
-    let prefix = match shape.prefix {
-        Prefix::LookBack { .. } => shared[1],
-        Prefix::Given => prefixes[tile as usize],
-    };
-
-    let (low, high) = (
-        bases[(part * 2u32) as usize],
-        bases[(part * 2u32 + 1u32) as usize],
-    );
-    let per = comptime!(shape.per_out());
-    flush::<S>(
-        &stage,
-        0u32,
-        total,
-        out,
-        edges,
-        low,
-        high,
-        prefix,
-        per,
-        shape.units,
-    );
-    if comptime!(shape.what == What::Halves) {
-        // Before this part lie `part` whole ones, of which `base` elements are kept.
-        let before = part * comptime!(PART);
-        let before_high = part / comptime!(u32::MAX / PART + 1);
-        let borrow = u32::cast_from(before < low);
-        let high = before_high - high - borrow;
-        flush::<S>(
-            &stage,
-            total,
-            valid - total,
-            rest,
-            rest_edges,
-            before - low,
-            high,
-            start - prefix,
-            per,
-            shape.units,
-        );
-    }
-    if UNIT_POS == 0 {
-        if tile + 1u32 == tiles {
-            let sum = low + prefix + total;
-            let sum_high = high + u32::cast_from(sum < low);
-            bases[(part * 2u32 + 2u32) as usize] = sum;
-            bases[(part * 2u32 + 3u32) as usize] = sum_high;
-            count[0] = sum;
-            count[1] = sum_high;
         }
     }
 }
@@ -177,13 +237,9 @@ pub(super) fn count_tiles<N: Size>(
     let lane = UNIT_POS % comptime!(shape.lanes);
     let plane = UNIT_POS / comptime!(shape.lanes);
     let tile = CUBE_POS as u32;
-    let start = tile * comptime!(shape.tile());
-    let valid = min(max(len, start) - start, comptime!(shape.tile()));
     let mut items = Array::<Vector<u32, N>>::new(comptime!(shape.items as usize));
     let mut marks = Array::<u32>::new(comptime!((shape.items * shape.marks()) as usize));
-    load::<N>(
-        from, flags, &mut items, &mut marks, start, valid, plane, lane, shape,
-    );
+    load::<N>(from, flags, &mut items, &mut marks, tile, len, plane, lane, shape);
     let mut kept = u32::new(0);
     #[unroll]
     for j in 0..comptime!(shape.items) {
@@ -265,7 +321,7 @@ pub(super) fn reset(state: &mut Array<u32>, bases: &mut Array<u32>, words: u32, 
     }
 }
 
-/// Loads the items of a unit, and the flags of their elements. Elements outside of the input are zeros without flags.
+/// Loads the items of a unit of a tile, and the flags of their elements. Elements outside of the input are zeros without flags.
 #[allow(clippy::too_many_arguments)]
 #[cube]
 fn load<N: Size>(
@@ -273,12 +329,14 @@ fn load<N: Size>(
     flags: &Array<u32>,
     items: &mut Array<Vector<u32, N>>,
     marks: &mut Array<u32>,
-    start: u32,
-    valid: u32,
+    tile: u32,
+    len: u32,
     plane: u32,
     lane: u32,
     #[comptime] shape: Shape,
 ) {
+    let start = tile * comptime!(shape.tile());
+    let valid = min(max(len, start) - start, comptime!(shape.tile()));
     let elements = comptime!(shape.elements());
     let first = (plane * comptime!(shape.items)) * comptime!(shape.lanes) + lane;
     let vectors = start / elements;
@@ -414,52 +472,60 @@ fn bytes_set(word: u32) -> u32 {
     ((low | word) & 0x8080_8080u32).count_ones()
 }
 
-/// Writes how many elements of the plane are kept before each item of the unit; returns how many the plane keeps.
+/// Writes how many elements of the plane are kept before those of each item of this unit, counted from the item's first lane on, and
+/// how many all lanes keep of the item; returns how many the plane keeps in all.
 ///
-/// Counts of several items are added up at once, side by side in a word.
+/// Counts of several items are added up at once, side by side in a word: words 2g and 2g + 1 are those of group g.
 #[cube]
 fn scan<N: Size>(
     items: &Array<Vector<u32, N>>,
     marks: &Array<u32>,
-    before: &mut Array<u32>,
+    packed: &mut Array<u32>,
     #[comptime] shape: Shape,
 ) -> u32 {
     let fields = comptime!(32 / shape.field());
     let mask = comptime!((1 << shape.field()) - 1);
-    let mut run = u32::new(0);
+    let mut sum = u32::new(0);
     #[unroll]
-    for g in 0..comptime!(shape.items.div_ceil(32 / shape.field())) {
-        let mut packed = u32::new(0);
+    for g in 0..comptime!(shape.groups()) {
+        let mut own = u32::new(0);
         #[unroll]
         for f in 0..fields {
             let j = comptime!(g * fields + f);
             if comptime!(j < shape.items) {
-                packed |= count_item::<N>(items[j as usize], marks, j, shape) << comptime!(f * shape.field());
+                own |= count_item::<N>(items[j as usize], marks, j, shape) << comptime!(f * shape.field());
             }
         }
-        let mut inclusive = packed;
-        let mut all = packed;
+        let mut inclusive = own;
+        let mut all = own;
         if comptime!(shape.lanes > 1) {
-            inclusive = plane_inclusive_sum(packed);
+            inclusive = plane_inclusive_sum(own);
             all = plane_broadcast(inclusive, comptime!(shape.lanes - 1));
         }
-        let exclusive = inclusive - packed;
+        packed[comptime!((2 * g) as usize)] = inclusive - own;
+        packed[comptime!((2 * g + 1) as usize)] = all;
         #[unroll]
         for f in 0..fields {
-            let j = comptime!(g * fields + f);
-            if comptime!(j < shape.items) {
-                before[j as usize] = run + ((exclusive >> comptime!(f * shape.field())) & mask);
-                run += (all >> comptime!(f * shape.field())) & mask;
-            }
+            sum += (all >> comptime!(f * shape.field())) & mask;
         }
     }
-    run
+    sum
 }
 
-/// Publishes what a tile keeps, finds out what all tiles before keep, and publishes the sum; for one plane.
+/// Publishes what a tile keeps.
+#[cube]
+fn publish(state: &mut Array<Atomic<u32>>, tile: u32, total: u32) {
+    if tile == 0 {
+        state[1].store(u32::new(ALL) | total);
+    } else {
+        state[(tile + 1u32) as usize].store(u32::new(comptime!(OWN as i64)) | total);
+    }
+}
+
+/// Finds out what all tiles before keep, and publishes the sum; for one plane.
 ///
-/// A lane reads several states at once, each a plane's width from the next, so that as many tiles as that are passed in the time
-/// of one access.
+/// A lane reads several neighbouring states at once, so that as many tiles as that are passed in the time of one access. An
+/// atomic access takes long, and many to one line wait for each other: only states that were not there are read again.
 #[cube]
 fn look_back(
     state: &mut Array<Atomic<u32>>,
@@ -471,49 +537,52 @@ fn look_back(
     let lanes = comptime!(shape.lanes);
     let reads = comptime!(shape.reads());
     let mut prefix = u32::new(0);
-    if tile == 0 {
-        if lane == 0 {
-            state[1].store(u32::new(ALL) | total);
-        }
-    } else {
-        if lane == 0 {
-            state[(tile + 1u32) as usize].store(u32::new(comptime!(OWN as i64)) | total);
-        }
+    if tile > 0 {
         // The state of tile t is word t + 1: `near` is that of the nearest tile of the next window.
         let mut near = tile;
         let mut found = false;
         while !found {
             let mut states = Array::<u32>::new(comptime!(reads as usize));
+            let mut missing = u32::new(0);
             #[unroll]
             for r in 0..reads {
-                let back = comptime!(r * lanes) + lane;
+                let back = lane * reads + r;
+                // Before the first tile, nothing is kept.
                 states[r as usize] = u32::new(ALL);
                 if near > back {
-                    states[r as usize] = state[(near - back) as usize].fetch_add(0u32);
+                    states[r as usize] = state[(near - back) as usize].load();
+                }
+                missing += u32::cast_from((states[r as usize] >> 30u32) == 0u32);
+            }
+            while any_lane(missing > 0u32, lanes) {
+                missing = u32::new(0);
+                #[unroll]
+                for r in 0..reads {
+                    if (states[r as usize] >> 30u32) == 0u32 {
+                        states[r as usize] = state[(near - lane * reads - r) as usize].load();
+                    }
+                    missing += u32::cast_from((states[r as usize] >> 30u32) == 0u32);
                 }
             }
+            // What this lane's tiles keep, back to the first that tells of all before.
+            let mut number = u32::new(0);
+            let mut whole = false;
             #[unroll]
             for r in 0..reads {
-                if !found {
-                    let back = comptime!(r * lanes) + lane;
-                    let mut seen = states[r as usize];
-                    while any_lane((seen >> 30u32) == 0u32, lanes) {
-                        if near > back {
-                            seen = state[(near - back) as usize].fetch_add(0u32);
-                        }
-                    }
-                    let whole = first_lane((seen >> 31u32) == 1u32, lanes);
-                    let mut number = seen & NUMBER;
-                    if lane > whole {
-                        number = 0u32;
-                    }
-                    if comptime!(lanes > 1) {
-                        number = plane_sum(number);
-                    }
-                    prefix += number;
-                    found = whole < lanes;
+                if !whole {
+                    number += states[r as usize] & NUMBER;
+                    whole = (states[r as usize] >> 31u32) == 1u32;
                 }
             }
+            let last = first_lane(whole, lanes);
+            if lane > last {
+                number = 0u32;
+            }
+            if comptime!(lanes > 1) {
+                number = plane_sum(number);
+            }
+            prefix += number;
+            found = last < lanes;
             near = max(near, comptime!(reads * lanes)) - comptime!(reads * lanes);
         }
         if lane == 0 {

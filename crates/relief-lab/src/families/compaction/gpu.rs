@@ -2,7 +2,7 @@
 
 use relief_kernels::policy::Tuning;
 use relief_kernels::select::gpu::{
-    Elements, Output, Route, SPACE, Selection, Wanted, default, name, scratch_words, select_with,
+    Elements, Order, Output, Route, SPACE, Selection, Wanted, default, name, scratch_words, select_with,
 };
 
 use super::Compaction;
@@ -17,7 +17,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
         })
         .scratch(scratch)
     };
-    let look_back = |reads, ticket| Route::LookBack { reads, ticket };
+    let look_back = |reads, order| Route::LookBack { reads, order };
     vec![
         of(
             "three phases",
@@ -27,21 +27,26 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
         of(
             "look-back",
             "one pass; tiles learn from their predecessors where to write",
-            look_back(1, true),
+            look_back(1, Order::Ticket),
         ),
         of(
             "look-back wide",
             "four states for each lane at a time",
-            look_back(4, true),
+            look_back(4, Order::Ticket),
+        ),
+        of(
+            "look-back ahead",
+            "the next tile is loaded while one waits and is written",
+            look_back(1, Order::Ahead),
         ),
         of(
             "look-back by position",
             "tiles by the names of cubes, without a ticket",
-            look_back(4, false),
+            look_back(4, Order::Position),
         ),
         Variant::gpu(
             "production",
-            "look-back where cubes go on whatever others do, else three phases",
+            "look-back wide and ahead; three phases where waiting is not safe",
             |p: &Compaction, call: OnGpu<'_>| {
                 by_route(p, &call, call.tuning, Route::fitting(call.gpu.report()))
             },
