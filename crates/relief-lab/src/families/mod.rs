@@ -3,8 +3,10 @@
 use crate::family::Family;
 
 pub mod banks;
+pub mod bilateral;
 pub mod compaction;
 pub mod copy;
+pub mod count;
 pub mod distance;
 pub mod histogram;
 pub mod integral;
@@ -32,7 +34,9 @@ pub fn all() -> Vec<Family> {
         scan::family(),
         integral::family(),
         compaction::family(),
+        count::family(),
         histogram::family(),
+        bilateral::family(),
     ]
 }
 

@@ -1,0 +1,277 @@
+//! The variants on the CPU.
+
+use rayon::prelude::*;
+use relief_kernels::bilateral::Level;
+use relief_kernels::bilateral::cpu::{Filter, bilateral, grid_len};
+
+use super::{FRAMES, Picture, Temporal, Way};
+use crate::array::{Array, Element, Kind};
+use crate::families::part;
+use crate::family::{Failure, OnCpu, Outcome, Variant};
+
+/// Types that pictures hold.
+pub trait Sample: Level + Element + PartialEq {}
+
+impl<T: Level + Element + PartialEq> Sample for T {}
+
+/// A step that is written once for all types of samples.
+trait Step {
+    fn run<T: Sample>(&self, picture: &Picture, image: &[T], output: &mut [T]) -> Outcome;
+}
+
+fn variant(
+    name: &'static str,
+    idea: &'static str,
+    step: impl Step + Send + Sync + 'static,
+) -> Variant<Picture> {
+    Variant::cpu(name, idea, move |p: &Picture, call: OnCpu<'_>| {
+        run(&step, p, &call.inputs[0], &mut call.outputs[0])
+    })
+}
+
+fn run(step: &impl Step, picture: &Picture, image: &Array, output: &mut Array) -> Outcome {
+    match picture.kind {
+        Kind::U8 => rows(step, picture, image.slice::<u8>(), output.slice_mut()),
+        Kind::U16 => rows(step, picture, image.slice::<u16>(), output.slice_mut()),
+        _ => rows(step, picture, image.slice::<f32>(), output.slice_mut()),
+    }
+}
+
+/// The lab's pictures end in zeros from a row's last pixel to the next row.
+fn rows<T: Sample>(step: &impl Step, picture: &Picture, image: &[T], output: &mut [T]) -> Outcome {
+    step.run(picture, image, output)?;
+    for row in output.chunks_mut(picture.pitch().max(1)) {
+        row[picture.width..].fill(T::zeroed());
+    }
+    Ok(())
+}
+
+pub(super) fn variants(way: Way, kind: Kind) -> Vec<Variant<Picture>> {
+    match way {
+        Way::Disc | Way::Separable => {
+            let naive = Sums {
+                tables: false,
+                threads: false,
+            };
+            let tables = Sums {
+                tables: true,
+                ..naive
+            };
+            let values = match kind {
+                Kind::U8 => "weights of places and of differences in tables",
+                _ => "weights of places in a table",
+            };
+            vec![
+                variant("naive", "an exponential for each neighbour", naive),
+                variant("tables", values, tables),
+                variant(
+                    "threads tables",
+                    "the same, rows shared by all threads",
+                    Sums {
+                        threads: true,
+                        ..tables
+                    },
+                ),
+            ]
+        }
+        Way::Grid => vec![
+            variant(
+                "one thread",
+                "splat, blur and slice on one thread",
+                Grid { threads: false },
+            )
+            .source("32 ms (CPU)"),
+            variant(
+                "threads production",
+                "rows of cells and of pixels shared by all threads",
+                Grid { threads: true },
+            )
+            .production(),
+        ],
+    }
+}
+
+/// Sums over neighbours.
+#[derive(Clone, Copy)]
+struct Sums {
+    tables: bool,
+    threads: bool,
+}
+
+/// Weights of differences in value, where there are few.
+const VALUES: u32 = 256;
+
+impl Step for Sums {
+    fn run<T: Sample>(&self, picture: &Picture, image: &[T], output: &mut [T]) -> Outcome {
+        if picture.width == 0 || picture.height == 0 {
+            return Ok(());
+        }
+        let radius = picture.radius();
+        let space = -0.5 / (picture.sigma as f32).powi(2);
+        let range = -0.5 / (picture.range() as f32).powi(2);
+        let places: Vec<f32> = (0..=2 * radius * radius)
+            .map(|square| (square as f32 * space).exp())
+            .collect();
+        let values: Vec<f32> = (0..VALUES).map(|d| ((d * d) as f32 * range).exp()).collect();
+        let weight = |square: i64, difference: f32| {
+            if !self.tables {
+                (square as f32 * space + difference * difference * range).exp()
+            } else if T::GREATEST < VALUES && difference.fract() == 0.0 {
+                places[square as usize] * values[difference.abs() as usize]
+            } else {
+                places[square as usize] * (difference * difference * range).exp()
+            }
+        };
+        let mean = |middle: f32, near: &mut dyn Iterator<Item = (i64, f32)>| {
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for (square, value) in near {
+                let weight = weight(square, value - middle);
+                sum += weight * value;
+                weights += weight;
+            }
+            sum / weights
+        };
+        let (pitch, width, last) = (picture.pitch(), picture.width, picture.height as i64 - 1);
+        let level = |x: i64, y: i64| {
+            let x = x.clamp(0, width as i64 - 1) as usize;
+            image[y.clamp(0, last) as usize * pitch + x].level() as f32
+        };
+        let square = || (-radius..=radius).flat_map(|dy| (-radius..=radius).map(move |dx| (dx, dy)));
+        let disc: Vec<(i64, i64)> = square()
+            .filter(|(dx, dy)| dx * dx + dy * dy <= radius * radius)
+            .collect();
+        match picture.way {
+            Way::Separable => {
+                let mut rows = vec![0.0_f32; width * picture.height];
+                self.rows(&mut rows, width, |y, row| {
+                    for (x, sample) in (0..).zip(row) {
+                        let mut near = (-radius..=radius).map(|d| (d * d, level(x + d, y)));
+                        *sample = mean(level(x, y), &mut near);
+                    }
+                });
+                let at = |x: usize, y: i64| rows[y.clamp(0, last) as usize * width + x];
+                self.rows(output, pitch, |y, row| {
+                    for (x, sample) in row[..width].iter_mut().enumerate() {
+                        let mut near = (-radius..=radius).map(|d| (d * d, at(x, y + d)));
+                        *sample = T::from_level(mean(at(x, y), &mut near));
+                    }
+                });
+            }
+            _ => self.rows(output, pitch, |y, row| {
+                for (x, sample) in (0..).zip(&mut row[..width]) {
+                    let mut near = disc
+                        .iter()
+                        .map(|(dx, dy)| (dx * dx + dy * dy, level(x + dx, y + dy)));
+                    *sample = T::from_level(mean(level(x, y), &mut near));
+                }
+            }),
+        }
+        Ok(())
+    }
+}
+
+impl Sums {
+    fn rows<T: Send>(&self, output: &mut [T], pitch: usize, row: impl Fn(i64, &mut [T]) + Sync) {
+        if self.threads {
+            let rows = output.par_chunks_mut(pitch).enumerate();
+            rows.for_each(|(y, samples)| row(y as i64, samples));
+        } else {
+            for (y, samples) in output.chunks_mut(pitch).enumerate() {
+                row(y as i64, samples);
+            }
+        }
+    }
+}
+
+/// The bilateral grid.
+struct Grid {
+    threads: bool,
+}
+
+impl Step for Grid {
+    fn run<T: Sample>(&self, picture: &Picture, image: &[T], output: &mut [T]) -> Outcome {
+        let refused =
+            |error: relief_kernels::bilateral::BilateralError| Failure::Unsupported(error.to_string());
+        let filter = Filter::new::<T>(picture.job()).map_err(refused)?;
+        let (len, row_len, pitch) = (grid_len(filter.cells()), filter.row_len(), picture.pitch());
+        if !self.threads {
+            let mut scratch = vec![0.0; 2 * len + row_len];
+            let mut counts = vec![0; row_len];
+            return bilateral(picture.job(), image, output, pitch, &mut scratch, &mut counts)
+                .map_err(refused);
+        }
+        if picture.width == 0 || picture.height == 0 {
+            return Ok(());
+        }
+        let mut first = vec![0.0_f32; len];
+        let rows = first.par_chunks_mut(row_len).enumerate();
+        rows.for_each_init(
+            || vec![0; row_len],
+            |counts, (down, row)| filter.splat(image, pitch, down as u32, row, counts),
+        );
+        let mut second = vec![0.0_f32; len];
+        let rows = second.par_chunks_mut(row_len).enumerate();
+        rows.for_each_init(
+            || vec![0.0; row_len],
+            |scratch, (down, row)| filter.blur(&first, down as u32, row, scratch),
+        );
+        let rows = output.par_chunks_mut(pitch).enumerate();
+        rows.for_each_init(
+            || vec![0.0; row_len],
+            |scratch, (y, row)| {
+                let samples = &image[y * pitch..][..picture.width];
+                filter.slice(&second, y as u32, samples, &mut row[..picture.width], scratch);
+            },
+        );
+        Ok(())
+    }
+}
+
+pub(super) fn temporal() -> Vec<Variant<Temporal>> {
+    vec![
+        Variant::cpu(
+            "naive",
+            "all frames of a pixel, then the next",
+            |p: &Temporal, call| {
+                let output = call.outputs[0].slice_mut::<u8>();
+                for (i, mean) in output.iter_mut().enumerate().take(p.pixels) {
+                    let sum: u32 = call
+                        .inputs
+                        .iter()
+                        .map(|frame| u32::from(frame.slice::<u8>()[i]))
+                        .sum();
+                    *mean = ((sum + FRAMES as u32 / 2) / FRAMES as u32) as u8;
+                }
+                Ok(())
+            },
+        ),
+        Variant::cpu(
+            "threads vectors",
+            "sums of 16 bits in vectors, a part for each thread",
+            |_: &Temporal, call| {
+                let frames: Vec<&[u8]> = call.inputs.iter().map(|frame| frame.slice::<u8>()).collect();
+                let output = call.outputs[0].slice_mut::<u8>();
+                let len = part(output.len());
+                output.par_chunks_mut(len).enumerate().for_each(|(k, means)| {
+                    for (block, means) in means.chunks_mut(BLOCK).enumerate() {
+                        let mut sums = [FRAMES as u16 / 2; BLOCK];
+                        for frame in &frames {
+                            let samples = &frame[k * len + block * BLOCK..][..means.len()];
+                            for (sum, sample) in sums.iter_mut().zip(samples) {
+                                *sum += u16::from(*sample);
+                            }
+                        }
+                        for (mean, sum) in means.iter_mut().zip(sums) {
+                            *mean = (sum / FRAMES as u16) as u8;
+                        }
+                    }
+                });
+                Ok(())
+            },
+        )
+        .production(),
+    ]
+}
+
+/// Sums that stay in the nearest cache.
+const BLOCK: usize = 1 << 10;
