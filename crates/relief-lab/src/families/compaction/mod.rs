@@ -28,6 +28,7 @@ mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
 
+#[cfg(feature = "gpu")]
 use relief_kernels::element::Element as Number;
 
 use crate::array::{Array, Element, Fill, Kind, Layout, mix};
@@ -152,6 +153,7 @@ impl Compaction {
         }
     }
 
+    #[cfg(feature = "gpu")]
     fn number(&self) -> Number {
         match self.kind {
             Kind::U8 => Number::U8,
