@@ -2,7 +2,7 @@
 
 use relief_kernels::policy::{Policies, Tuning};
 
-use crate::family::AnyLadder;
+use crate::family::{AnyLadder, Class};
 use crate::machine::Machine;
 use crate::measure::{Plan, Trial, Watch, search};
 use crate::quantity::{digits, seconds};
@@ -10,33 +10,45 @@ use crate::quantity::{digits, seconds};
 /// What a search found for one kernel.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// The ladder.
-    pub ladder: String,
-    /// The variant.
-    pub variant: String,
-    /// What its kernel is called in policy files.
+    /// What it is called in policy files.
     pub kernel: &'static str,
     /// The layout where no other is found.
     pub default: Tuning,
-    /// For each case, what each layout came to.
+    /// For each ladder, variant and case that runs it, what each layout came to.
     pub cases: Vec<(String, Vec<Trial>)>,
 }
 
-/// Searches the space of every variant of a ladder that has one and runs on this machine.
-pub fn tune(machine: &Machine, ladder: &dyn AnyLadder, plan: &Plan, watch: &mut dyn Watch) -> Vec<Search> {
-    let gpu = machine.class() != crate::family::Class::Cpu;
-    let variants = ladder.variants().into_iter().enumerate();
-    let spaces = variants.filter_map(|(number, about)| Some((number, about, about.tuning?)));
-    spaces
-        .filter(|(_, about, _)| about.gpu == gpu)
-        .map(|(number, about, (kernel, _, default))| Search {
-            ladder: ladder.name().to_owned(),
-            variant: about.name.clone(),
-            kernel,
-            default,
-            cases: search(machine, ladder, number, plan, watch),
-        })
-        .collect()
+/// Searches the space of every kernel of some ladders that has one and runs on this machine. A kernel of several ladders
+/// is one search: it has one layout for all of them.
+pub fn tune(
+    machine: &Machine,
+    ladders: &[&dyn AnyLadder],
+    plan: &Plan,
+    watch: &mut dyn Watch,
+) -> Vec<Search> {
+    let gpu = machine.class() != Class::Cpu;
+    let mut searches: Vec<Search> = Vec::new();
+    for ladder in ladders {
+        for (number, about) in ladder.variants().into_iter().enumerate() {
+            let Some((kernel, _, default)) = about.tuning.filter(|_| about.gpu == gpu) else {
+                continue;
+            };
+            let cases = search(machine, *ladder, number, plan, watch);
+            let place = format!("{} {}", ladder.name(), about.name);
+            let cases = cases
+                .into_iter()
+                .map(|(case, trials)| (format!("{place}, {case}"), trials));
+            match searches.iter_mut().find(|search| search.kernel == kernel) {
+                Some(search) => search.cases.extend(cases),
+                None => searches.push(Search {
+                    kernel,
+                    default,
+                    cases: cases.collect(),
+                }),
+            }
+        }
+    }
+    searches
 }
 
 impl Search {
@@ -70,7 +82,7 @@ impl Search {
         let mut text = String::new();
         for (case, trials) in &self.cases {
             let best = best(trials);
-            text.push_str(&format!("{} {}, {case}\n", self.ladder, self.variant));
+            text.push_str(&format!("{case}\n"));
             let mut columns: Vec<u32> = trials.iter().map(|trial| trial.tuning.units).collect();
             columns.dedup();
             columns.sort_unstable();
@@ -191,8 +203,6 @@ mod tests {
 
     fn search() -> Search {
         Search {
-            ladder: "copy".to_owned(),
-            variant: "several quads".to_owned(),
             kernel: "copy",
             default: trial(64, None).tuning,
             cases: vec![

@@ -15,8 +15,9 @@ use crate::failure::Failure;
 
 #[derive(Debug, Args)]
 pub(crate) struct Tune {
-    /// The family or ladder
-    family: String,
+    /// Families or ladders, or 'all'
+    #[arg(required = true)]
+    families: Vec<String>,
     #[command(flatten)]
     means: Means,
     /// Problems of this many elements, such as 2^24
@@ -32,7 +33,11 @@ pub(crate) struct Tune {
 
 pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
     let families = families::all();
-    let ladders = selection::ladders(&families, std::slice::from_ref(&arguments.family))?;
+    let asked = match arguments.families.as_slice() {
+        [all] if all == "all" => &[],
+        asked => asked,
+    };
+    let ladders = selection::ladders(&families, asked)?;
     let path = arguments.policies.clone().or_else(device::policy_file);
     let quick = arguments.means.quick;
     for machine in machines(&arguments.means)? {
@@ -55,13 +60,13 @@ pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
         let mut watch = Progress::new(arguments.means.quiet);
         watch.begin(ladders.iter().map(|ladder| steps(*ladder, &plan)).sum());
         let mut policies = path.as_deref().and_then(known).unwrap_or_default();
-        let searches: Vec<_> = ladders
-            .iter()
-            .flat_map(|ladder| tune(&machine, *ladder, &plan, &mut watch))
-            .collect();
+        let searches = tune(&machine, &ladders, &plan, &mut watch);
         watch.end();
         if searches.is_empty() {
-            let problem = format!("no kernel of {} has layouts to search", arguments.family);
+            let problem = format!(
+                "no kernel of {} has layouts to search",
+                arguments.families.join(", ")
+            );
             return Err(Failure::Usage(problem));
         }
         for search in &searches {
