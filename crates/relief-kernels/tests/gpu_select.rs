@@ -8,7 +8,7 @@ use relief_kernels::device::{Buffer, Gpu};
 use relief_kernels::element::Element;
 use relief_kernels::policy::Tuning;
 use relief_kernels::select::gpu::{
-    Elements, Order, Output, Route, SPACE, Selection, Wanted, default, scratch_words, select, select_with,
+    Elements, Order, Output, Route, Selection, Wanted, default, scratch_words, select, select_with, space,
 };
 
 use support::{Random, device};
@@ -239,7 +239,7 @@ fn every_route_keeps_what_is_wanted_in_order_and_writes_nothing_else() {
 fn every_layout_computes_the_same() {
     let Some(gpu) = device() else { return };
     for bits in [8, 16, 32] {
-        for tuning in SPACE.all() {
+        for tuning in space(bits).all() {
             let case = Case {
                 bits,
                 len: 50_003,

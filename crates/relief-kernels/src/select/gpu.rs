@@ -105,13 +105,23 @@ impl Route {
     }
 }
 
-/// The layouts of [`select_with`]: items are vectors of a unit. Where a tile would not
-/// fit into shared memory or registers, it has fewer items, then fewer units.
-pub const SPACE: Space = Space {
-    units: &[128, 256, 512],
-    items: &[4, 8, 16, 32],
-    vectors: &[1, 4],
-};
+/// The layouts of [`select_with`] for elements of so many bits: items are vectors of a unit. Where a tile would not fit into shared
+/// memory or registers, it has fewer items, then fewer units.
+#[must_use]
+pub const fn space(bits: u32) -> Space {
+    match bits {
+        8 | 16 => Space {
+            units: &[256, 512],
+            items: &[8, 32],
+            vectors: &[1, 4],
+        },
+        _ => Space {
+            units: &[256, 512],
+            items: &[4, 8, 16],
+            vectors: &[4],
+        },
+    }
+}
 
 /// The fewest words of a tile among all layouts.
 const LEAST: u64 = 512;
@@ -170,14 +180,14 @@ const fn parts(len: u64) -> u64 {
 /// where any of these are of nearly 2^32 words or more.
 pub fn select(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
     let bits = selection.from.kind.bits();
-    let tuning = policy::tuning(gpu.report(), name(bits), &SPACE, default(bits));
+    let tuning = policy::tuning(gpu.report(), name(bits), &space(bits), default(bits));
     select_with(gpu, tuning, Route::fitting(gpu.report()), selection)
 }
 
 /// [`select`] by this route and with another layout.
 ///
 /// # Errors
-/// As [`select`], where the layout is not of [`SPACE`], where a lane is to read other than 1 to 8 states, and where a software
+/// As [`select`], where the layout is not of [`space`], where a lane is to read other than 1 to 8 states, and where a software
 /// adapter is to look back.
 pub fn select_with(
     gpu: &Gpu,
@@ -315,7 +325,7 @@ struct Shape {
 
 impl Shape {
     fn of(gpu: &Gpu, tuning: Tuning, route: Route, selection: &Selection<'_>) -> Result<Self, DeviceError> {
-        if !SPACE.contains(tuning) {
+        if !space(selection.from.kind.bits()).contains(tuning) {
             return Err(gpu.unsupported(format!("the layout {tuning}")));
         }
         let (prefix, order) = match route {

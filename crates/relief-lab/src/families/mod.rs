@@ -17,6 +17,7 @@ pub mod scan;
 pub mod stencil;
 pub mod stitch;
 pub mod transpose;
+pub mod votes;
 
 /// All families, in the order of the sources.
 #[must_use]
@@ -36,6 +37,7 @@ pub fn all() -> Vec<Family> {
         compaction::family(),
         count::family(),
         histogram::family(),
+        votes::family(),
         bilateral::family(),
     ]
 }

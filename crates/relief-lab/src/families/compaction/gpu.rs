@@ -2,7 +2,7 @@
 
 use relief_kernels::policy::Tuning;
 use relief_kernels::select::gpu::{
-    Elements, Order, Output, Route, SPACE, Selection, Wanted, default, name, scratch_words, select_with,
+    Elements, Order, Output, Route, Selection, Wanted, default, name, scratch_words, select_with, space,
 };
 
 use super::Compaction;
@@ -39,11 +39,6 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
             "the next tile is loaded while one waits and is written",
             look_back(1, Order::Ahead),
         ),
-        of(
-            "look-back by position",
-            "tiles by the names of cubes, without a ticket",
-            look_back(4, Order::Position),
-        ),
         Variant::gpu(
             "production",
             "look-back wide and ahead; three phases where waiting is not safe",
@@ -52,7 +47,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
             },
         )
         .scratch(scratch)
-        .tuned(name(bits), SPACE, default(bits))
+        .tuned(name(bits), space(bits), default(bits))
         .production(),
     ]
 }

@@ -10,7 +10,6 @@
 //! - `look-back wide`: four states for each lane at a time. An atomic access takes about 0.4 µs, and the chain of windows
 //!   bounds the rate: with 32 tiles of 32 KiB a window, to little more than 2.5 TB/s.
 //! - `look-back ahead`: cubes stay and load the next tile while one waits and is written, so that memory is always busy.
-//! - `look-back by position`: tiles by the names of cubes, without a ticket; only where devices begin cubes in order.
 //! - `production`: wide and ahead, its layout tuned, where a device promises that cubes that have begun go on; else three phases.
 //!
 //! On the CPU:
@@ -28,6 +27,7 @@ mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
 
+use rayon::prelude::*;
 #[cfg(feature = "gpu")]
 use relief_kernels::element::Element as Number;
 
@@ -100,7 +100,11 @@ fn all(kind: Kind, scale: Scale) -> Vec<Compaction> {
     let mut all: Vec<Compaction> = sizes.iter().map(of).collect();
     if let (Some(largest), false) = (sizes.last(), scale.quick) {
         let of = |percent| Compaction::new(kind, *largest as usize, percent);
-        all.extend([0, 1, 10, 90, 99, 100].map(of));
+        let percents: &[u32] = match kind {
+            Kind::U8 => &[1, 99],
+            _ => &[0, 1, 10, 90, 99, 100],
+        };
+        all.extend(percents.iter().copied().map(of));
     }
     all
 }
@@ -176,16 +180,26 @@ fn threshold(percent: u32) -> u32 {
     (u64::from(percent) * u64::from(u32::MAX) / 100) as u32
 }
 
-/// What is written: the elements, and how many.
+/// What is written: the elements, and how many. By chunks, because there may be many.
 fn keep<T: Element + PartialEq>(from: &[T], outputs: &mut [Array]) {
-    let mut count = 0;
+    let chunks = from.par_chunks(1 << 20);
+    let kept: Vec<Vec<T>> = chunks
+        .map(|chunk| {
+            let mut kept = Vec::new();
+            for value in chunk {
+                if *value != T::zeroed() {
+                    kept.push(*value);
+                }
+            }
+            kept
+        })
+        .collect();
     let (values, rest) = outputs.split_at_mut(1);
     let values = values[0].slice_mut::<T>();
-    for value in from {
-        if *value != T::zeroed() {
-            values[count] = *value;
-            count += 1;
-        }
+    let mut count = 0;
+    for kept in kept {
+        values[count..count + kept.len()].copy_from_slice(&kept);
+        count += kept.len();
     }
     let counts = rest[0].slice_mut::<u32>();
     counts[0] = count as u32;
