@@ -11,7 +11,7 @@ mod table;
 pub use csv::csv;
 pub use page::page;
 pub use summary::summary;
-pub use table::{ceilings, header, table};
+pub use table::{ceilings, conditions, header, table};
 
 use crate::record::{Record, Rival, Row};
 use crate::standing::{Standing, standing};

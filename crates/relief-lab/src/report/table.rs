@@ -14,7 +14,7 @@ pub fn header(record: &Record) -> String {
         .map_or(String::new(), |size| format!(", caches up to {}", bytes(size)));
     let quick = if header.quick { ", quick" } else { "" };
     format!(
-        "{} {} ({}), {} threads{cache}\n{}\nrelief {}, revision {}, {}{quick}\nbefore: {}; after: {}\n",
+        "{} {} ({}), {} threads{cache}\n{}\nrelief {}, revision {}, {}{quick}\n",
         header.device,
         header.name,
         header.driver,
@@ -23,12 +23,17 @@ pub fn header(record: &Record) -> String {
         header.version,
         header.revision,
         header.date,
-        conditions(&header.before),
-        conditions(&header.after)
     )
 }
 
-fn conditions(conditions: &Conditions) -> String {
+/// Clock, temperature and load before and after, where they are told.
+#[must_use]
+pub fn conditions(record: &Record) -> String {
+    let (before, after) = (condition(&record.header.before), condition(&record.header.after));
+    format!("before: {before}; after: {after}\n")
+}
+
+fn condition(conditions: &Conditions) -> String {
     let show = |value: Option<f64>, unit: &str, what: &str| {
         value.map_or(format!("{what} unknown"), |value| {
             format!("{}{unit}", digits(value, 3))

@@ -273,16 +273,27 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
             });
             record.ceilings = allowed(&machine, &sampling, run.means.quick, &mut watch)?;
         }
+        watch.print(&(report::header(&record) + &report::ceilings(&record)))?;
         for (done, ladder) in ladders.iter().enumerate() {
             let plan = plan.share(ladders.len() - done);
-            record
-                .rows
-                .extend(measure(&machine, *ladder, &plan, &record.ceilings, &mut watch));
+            // Shown at once: a run takes minutes, and who ends it early keeps what was measured.
+            let mut part = Record {
+                rows: measure(&machine, *ladder, &plan, &record.ceilings, &mut watch),
+                header: record.header.clone(),
+                ceilings: record.ceilings.clone(),
+                rivals: Vec::new(),
+                notes: Vec::new(),
+            };
+            rivals::join(&mut part, &others);
+            watch.print(&report::table(&part))?;
+            record.rows.extend(part.rows);
         }
         record.header.after = host::conditions(&machine);
         watch.end();
         rivals::join(&mut record, &others);
-        io::stdout().write_all(shown(&record).as_bytes())?;
+        let conditions = report::conditions(&record);
+        let end = format!("\n{conditions}{}", report::summary(&record));
+        io::stdout().write_all(end.as_bytes())?;
         records.push(record);
     }
     run.outputs.write(&records)?;
@@ -337,8 +348,8 @@ fn run_ceilings(ceiling: &Ceiling) -> Result<(), Failure> {
 
 /// A record as text.
 fn shown(record: &Record) -> String {
-    let text = report::header(record) + &report::ceilings(record) + &report::table(record);
-    text + "\n" + &report::summary(record)
+    let text = report::header(record) + &report::conditions(record) + &report::ceilings(record);
+    text + &report::table(record) + "\n" + &report::summary(record)
 }
 
 fn run_show(show: &Show) -> Result<(), Failure> {
@@ -433,6 +444,15 @@ impl Progress {
             bar.set_style(style);
         }
         Self(bar)
+    }
+
+    /// Writes results without the bar in between.
+    fn print(&self, text: &str) -> io::Result<()> {
+        self.0.suspend(|| {
+            let mut out = io::stdout().lock();
+            out.write_all(text.as_bytes())?;
+            out.flush()
+        })
     }
 
     fn end(&self) {

@@ -122,15 +122,6 @@ impl Step for Sums {
                 places[square as usize] * (difference * difference * range).exp()
             }
         };
-        let mean = |middle: f32, near: &mut dyn Iterator<Item = (i64, f32)>| {
-            let (mut sum, mut weights) = (0.0, 0.0);
-            for (square, value) in near {
-                let weight = weight(square, value - middle);
-                sum += weight * value;
-                weights += weight;
-            }
-            sum / weights
-        };
         let (pitch, width, last) = (picture.pitch(), picture.width, picture.height as i64 - 1);
         let level = |x: i64, y: i64| {
             let x = x.clamp(0, width as i64 - 1) as usize;
@@ -145,29 +136,41 @@ impl Step for Sums {
                 let mut rows = vec![0.0_f32; width * picture.height];
                 self.rows(&mut rows, width, |y, row| {
                     for (x, sample) in (0..).zip(row) {
-                        let mut near = (-radius..=radius).map(|d| (d * d, level(x + d, y)));
-                        *sample = mean(level(x, y), &mut near);
+                        let near = (-radius..=radius).map(|d| (d * d, level(x + d, y)));
+                        *sample = mean(&weight, level(x, y), near);
                     }
                 });
                 let at = |x: usize, y: i64| rows[y.clamp(0, last) as usize * width + x];
                 self.rows(output, pitch, |y, row| {
                     for (x, sample) in row[..width].iter_mut().enumerate() {
-                        let mut near = (-radius..=radius).map(|d| (d * d, at(x, y + d)));
-                        *sample = T::from_level(mean(at(x, y), &mut near));
+                        let near = (-radius..=radius).map(|d| (d * d, at(x, y + d)));
+                        *sample = T::from_level(mean(&weight, at(x, y), near));
                     }
                 });
             }
             _ => self.rows(output, pitch, |y, row| {
                 for (x, sample) in (0..).zip(&mut row[..width]) {
-                    let mut near = disc
+                    let near = disc
                         .iter()
                         .map(|(dx, dy)| (dx * dx + dy * dy, level(x + dx, y + dy)));
-                    *sample = T::from_level(mean(level(x, y), &mut near));
+                    *sample = T::from_level(mean(&weight, level(x, y), near));
                 }
             }),
         }
         Ok(())
     }
+}
+
+/// The mean of values at squared distances, seen from a pixel of value `middle`.
+#[inline(always)]
+fn mean(weight: &impl Fn(i64, f32) -> f32, middle: f32, near: impl Iterator<Item = (i64, f32)>) -> f32 {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (square, value) in near {
+        let weight = weight(square, value - middle);
+        sum += weight * value;
+        weights += weight;
+    }
+    sum / weights
 }
 
 impl Sums {
