@@ -99,7 +99,7 @@ struct Run {
     /// Check only
     #[arg(long)]
     check: bool,
-    /// Take so many seconds for each device: fewer samples where they do not suffice [default: 50 with --quick]
+    /// Take so many seconds for each device: fewer samples where they do not suffice [default: 40 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     seconds: Option<u32>,
     /// For the family 'banks', instead of its own: an access pattern such as 'u8: 8 * t' or 'u32/16: 17 * x + y', the
@@ -222,7 +222,7 @@ const fn sampling(quick: bool) -> Sampling {
 }
 
 /// Seconds of a quick run: less than a minute, with what comes before and after.
-const QUICK: u32 = 50;
+const QUICK: u32 = 40;
 
 /// Bytes that inputs and outputs take in turn: more than the caches hold, as far as time and memory allow.
 fn working_set(machine: &Machine, quick: bool) -> u64 {
