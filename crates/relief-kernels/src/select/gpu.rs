@@ -136,7 +136,7 @@ pub const fn default(bits: u32) -> Tuning {
             vector: 1,
         },
         _ => Tuning {
-            units: 512,
+            units: 256,
             items: 8,
             vector: 4,
         },

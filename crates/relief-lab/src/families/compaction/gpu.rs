@@ -5,9 +5,13 @@ use relief_kernels::select::gpu::{
     Elements, Order, Output, Route, Selection, Wanted, default, name, scratch_words, select_with, space,
 };
 
+mod classic;
+
+use classic::Owners;
+
 use super::Compaction;
 use crate::array::{Kind, Layout};
-use crate::family::{OnGpu, Outcome, Variant};
+use crate::family::{Failure, OnGpu, Outcome, Variant};
 
 pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
     let bits = 8 * kind.bytes() as u32;
@@ -74,4 +78,72 @@ fn selection<'a>(problem: &Compaction, call: &'a OnGpu<'_>) -> Selection<'a> {
 fn by_route(problem: &Compaction, call: &OnGpu<'_>, tuning: Tuning, route: Route) -> Outcome {
     select_with(call.gpu, tuning, route, &selection(problem, call))?;
     Ok(())
+}
+
+/// The article's implementations, beside the best of this crate.
+pub(super) fn classics() -> Vec<Variant<Compaction>> {
+    let of = |name, idea, owners, layouts: fn(&Compaction) -> Vec<Layout>| {
+        Variant::gpu(name, idea, move |p: &Compaction, call: OnGpu<'_>| {
+            let outputs = [&call.outputs[0], &call.outputs[1]];
+            let scratch = [&call.scratch[0], &call.scratch[1], &call.scratch[2]];
+            let Ok(words) = u32::try_from(p.len) else {
+                return Err(Failure::Unsupported(format!("{} words", p.len)));
+            };
+            classic::compact(call.gpu, owners, &call.inputs[0], words, outputs, scratch)
+        })
+        .scratch(layouts)
+    };
+    vec![
+        of(
+            "InK-Compact",
+            "cubes; every unit counts the bits before its own",
+            Owners::CubesBits,
+            |p| layouts(Owners::CubesBits, p),
+        )
+        .source("112.3 ms structured, 112.8 random"),
+        of(
+            "Spataro",
+            "cubes; every unit adds up the planes before its own",
+            Owners::CubesEveryUnit,
+            |p| layouts(Owners::CubesEveryUnit, p),
+        )
+        .source("3.6 ms"),
+        of(
+            "Orange Owls",
+            "cubes; one unit adds up the planes",
+            Owners::CubesOneUnit,
+            |p| layouts(Owners::CubesOneUnit, p),
+        )
+        .source("2.6 ms"),
+        of(
+            "Billeter, Olsson, Assarsson",
+            "480 planes, a sequence of pairs for each",
+            BILLETER,
+            |p| layouts(BILLETER, p),
+        )
+        .source("1.3 ms structured, 1.4 random"),
+        of(
+            "modernised",
+            "512 planes, a sequence of quads for each",
+            MODERN,
+            |p| layouts(MODERN, p),
+        )
+        .source("1.29 ms random"),
+        of(
+            "modernised 8192",
+            "8 192 planes, a sequence of quads for each",
+            LARGE,
+            |p| layouts(LARGE, p),
+        ),
+    ]
+}
+
+const BILLETER: Owners = Owners::Planes(480, 2);
+const MODERN: Owners = Owners::Planes(512, 4);
+const LARGE: Owners = Owners::Planes(8_192, 4);
+
+fn layouts(owners: Owners, problem: &Compaction) -> Vec<Layout> {
+    classic::scratch(owners, problem.len)
+        .map(Layout::of::<u32>)
+        .into()
 }

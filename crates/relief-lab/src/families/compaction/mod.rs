@@ -4,6 +4,9 @@
 //! that is what the variants differ in.
 //!
 //! On devices:
+//! - The article's, in *compaction/implementations*: `InK-Compact`, `Spataro`, `Orange Owls`: cubes own their words, and differ in
+//!   how a unit learns what the units before it keep; `Billeter, Olsson, Assarsson`, `modernised`: planes own sequences. Counts
+//!   become places by this crate's scan, which reads as many numbers as there are owners.
 //! - `three phases`: one launch counts what tiles keep, one adds up, one moves: the input is read twice.
 //! - `look-back`: one pass; a tile learns from its predecessors where to write, by the states of as many as a plane has lanes at a
 //!   time.
@@ -54,6 +57,7 @@ pub fn family() -> Family {
                 Some("per cent kept"),
                 densities,
             )),
+            Box::new(classics()),
             Box::new(ladder("compaction/sizes", Kind::U32, Some("log2 n"), sizes)),
         ],
     }
@@ -84,6 +88,27 @@ fn ladder(
         },
         variants,
     }
+}
+
+/// The article's implementations, and this crate's.
+fn classics() -> Ladder<Compaction> {
+    #[allow(unused_mut)]
+    let mut ladder = ladder("compaction/implementations", Kind::U32, None, |scale| {
+        let random = Compaction::new(Kind::U32, swept(scale) as usize, 50);
+        let structured = Compaction {
+            structured: true,
+            ..random
+        };
+        vec![structured, random]
+    });
+    #[cfg(feature = "gpu")]
+    {
+        let mut variants = cpu::variants();
+        variants.extend(gpu::classics());
+        variants.extend(gpu::variants(Kind::U32));
+        ladder.variants = variants;
+    }
+    ladder
 }
 
 fn checks(kind: Kind) -> Vec<Compaction> {
@@ -145,6 +170,8 @@ struct Compaction {
     len: usize,
     percent: u32,
     place: Option<f64>,
+    /// 1, 0, 3, 0, … whatever is asked for.
+    structured: bool,
 }
 
 impl Compaction {
@@ -154,6 +181,7 @@ impl Compaction {
             len,
             percent,
             place: None,
+            structured: false,
         }
     }
 
@@ -221,8 +249,8 @@ impl Problem for Compaction {
             kind: self.kind,
             len: self.len,
         };
-        if fill == Fill::Structured {
-            return vec![Array::filled(layout, fill, 1)];
+        if fill == Fill::Structured || self.structured {
+            return vec![Array::filled(layout, Fill::Structured, 1)];
         }
         let at = |i| if self.kept(i) { mix(1, i as u64) | 1 } else { 0 };
         vec![match self.kind {
