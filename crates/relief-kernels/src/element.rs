@@ -32,7 +32,7 @@ impl Element {
     /// Words that hold `len` numbers on a device, packed, the first in the lowest bits: whole vectors of 4 words.
     #[must_use]
     pub const fn words(self, len: u64) -> u64 {
-        len.div_ceil(self.per_vector()) * 4
+        len.div_ceil(self.per_vector()).saturating_mul(4)
     }
 
     /// Numbers of a vector of 16 bytes.

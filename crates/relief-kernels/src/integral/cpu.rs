@@ -1,14 +1,14 @@
 //! Integral images on the CPU, by bands of rows, each from what enters it.
 //!
 //! A band needs the integral image in the row above it. Bands are dealt to threads, so these rows are made first:
-//! [`column_sums`] of each band, and [`last_rows`] from those. So the picture is read twice, which costs a fifth of what is
-//! written. Then [`band`] goes down strips of columns that stay in the nearest cache: sixteen samples of a row at a time are
+//! [`column_sums`] of each band, and [`last_rows`] from those. So the picture is read twice, the second time from a cache if
+//! the bands of one turn fit it. Then [`band`] goes down strips of columns that stay in the nearest cache: sixteen samples of a row at a time are
 //! scanned by four additions of the vector to itself, shifted, added to the sum of the row so far, and to what the columns
 //! have. Large results go past the caches.
 //!
 //! **The order of sums of floats**: along a row, a sample's sum within its sixteen is added to that of the sixteens before, one
-//! after the other; down a column, rows of a band are added one after the other to what is above the band; and what is
-//! above is the sum of columns of bands, one after the other, scanned as a row.
+//! after the other; down a column, rows of a band are added one after the other to what is above the band. That is made of
+//! sums of columns, added one after the other along each band's last row, and of what is above the band before.
 
 use bytemuck::Pod;
 
@@ -20,7 +20,7 @@ use crate::scan::cpu::{GROUP, scan_group};
 mod avx512;
 
 /// Rows of a band.
-pub const BAND: usize = 256;
+pub const BAND: usize = 128;
 
 /// Samples of a strip: what its columns have stays in the nearest cache.
 const STRIP: usize = 2_048;
@@ -105,13 +105,12 @@ pub fn integral<S: Sum>(picture: Picture<'_, S::Sample>, scratch: &mut [S], out:
         return;
     }
     let scratch = &mut scratch[..scratch_sums(&picture)];
-    for (k, sums) in scratch.chunks_mut(width).enumerate() {
-        column_sums(picture, k, sums);
-    }
-    last_rows(width, scratch);
     for (k, out) in out.chunks_mut(BAND * pitch).take(picture.bands()).enumerate() {
-        let above = k.checked_sub(1).map(|k| &scratch[k * width..][..width]);
-        band(picture, k, above, out, pitch);
+        let (before, own) = scratch.split_at_mut(k * width);
+        let before = before.chunks_exact(width).next_back();
+        column_sums(picture, k, &mut own[..width]);
+        last_rows(before, &mut own[..width], width);
+        band(picture, k, before, out, pitch);
     }
 }
 
@@ -124,20 +123,25 @@ pub fn column_sums<S: Sum>(picture: Picture<'_, S::Sample>, band: usize, sums: &
     S::sum_columns(Isa::best(), picture.band(band), sums);
 }
 
-/// Makes of the sums of the columns of bands, `width` for each, the integral image in the last row of each.
-pub fn last_rows<S: Sum>(width: usize, bands: &mut [S]) {
+/// Makes of the sums of the columns of bands that follow one another, `width` for each, the integral image in the last row of
+/// each; `before` is that of the band before them, if there is one.
+pub fn last_rows<S: Sum>(before: Option<&[S]>, bands: &mut [S], width: usize) {
     if width == 0 {
         return;
     }
-    for band in width..bands.len() / width * width {
-        bands[band] = S::plus(bands[band - width], bands[band]);
-    }
+    let mut before = before;
     for row in bands.chunks_exact_mut(width) {
         let mut sum = S::default();
-        for value in row {
+        for value in row.iter_mut() {
             sum = S::plus(sum, *value);
             *value = sum;
         }
+        if let Some(before) = before {
+            for (value, before) in row.iter_mut().zip(before) {
+                *value = S::plus(*before, *value);
+            }
+        }
+        before = Some(row);
     }
 }
 

@@ -4,6 +4,8 @@
 //! samples is a product in f64: (n + ½) · (1 / count) is nowhere as near to an integer as its rounding errors are large, so the
 //! integer below it is exact.
 
+#![allow(unsafe_code)]
+
 use super::Window;
 use super::cpu::{Picture, Sum};
 use crate::isa::{Isa, versions};
@@ -46,7 +48,9 @@ macro_rules! differences {
 
             #[inline(always)]
             fn mean(self, half: f64, inverse: f64) -> u8 {
-                ((self as f64 + half) * inverse) as u8
+                let mean = ((self as f64 + half) * inverse).min(255.0);
+                // SAFETY: it is neither negative nor more than 255, and no number here is infinite.
+                unsafe { mean.to_int_unchecked::<i32>() as u8 }
             }
 
             fn middle(isa: Isa, corners: Corners<'_, Self>, half: f64, inverse: f64, out: &mut [u8]) {

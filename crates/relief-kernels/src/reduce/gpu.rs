@@ -81,7 +81,7 @@ pub const fn result_words(operation: Operation, element: Element) -> usize {
 pub const fn scratch_words(element: Element, width: u64, height: u32) -> usize {
     let blocks = blocks_of(element.words(width) / 4);
     if blocks > 1 {
-        (blocks * height as u64 * 2) as usize
+        blocks.saturating_mul(height as u64 * 2) as usize
     } else {
         0
     }
@@ -202,7 +202,8 @@ impl Counts {
         let held = held && words.is_some_and(|words| height == 0 || words <= buffer.words() as u64);
         let blocks = blocks_of(row / 4).max(1);
         // Places of vectors and of blocks are counted in 32 bits, past the last one too.
-        let counted = buffer.words() as u64 / 4 <= 0xF000_0000 && blocks * u64::from(height) < 1 << 31;
+        let counted =
+            buffer.words() as u64 / 4 <= 0xF000_0000 && blocks.saturating_mul(u64::from(height)) < 1 << 31;
         if !held || !pitch.is_multiple_of(4) || !counted {
             return Err(gpu.unsupported(format!(
                 "{height} rows of {width} numbers of {} bits, {pitch} words apart, in a buffer of {}",

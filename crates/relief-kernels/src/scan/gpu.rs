@@ -11,6 +11,9 @@
 //! - Sums of floats are added from the last known sum of all before on, tile by tile, so that the result does not depend on
 //!   how far a cube had to look back.
 //!
+//! What a cube waits for takes as long as loading its tile. So ([`Route::LookBackAhead`]) cubes go on: they take their next tile and load
+//! it before they wait for this one. A tile that was taken is that of a cube which goes on, as before.
+//!
 //! **Two passes** ([`Route::ReduceThenScan`]): cubes add up their shares; then each adds up the sums of the shares before its
 //! own, and scans its share from there. Numbers are read twice, nobody waits.
 //!
@@ -29,7 +32,7 @@ pub(crate) mod look_back;
 pub(crate) mod tiles;
 
 use look_back::zero;
-use tiles::{Plan, scan_rows, scan_shares, scan_tiles, sum_shares};
+use tiles::{Plan, scan_rows, scan_shares, scan_tiles, scan_tiles_ahead, sum_shares};
 
 /// The layouts of [`scan_with`]: vectors have 4 sums, and are loaded before the first is used.
 pub const SPACE: Space = Space {
@@ -42,7 +45,7 @@ pub const SPACE: Space = Space {
 #[must_use]
 pub const fn default(element: Element) -> Tuning {
     Tuning {
-        units: 512,
+        units: 256,
         items: match element {
             Element::U8 => 16,
             Element::U16 => 12,
@@ -54,10 +57,13 @@ pub const fn default(element: Element) -> Tuning {
 
 /// What the kernel is called in policy files.
 #[must_use]
-pub const fn name(element: Element) -> &'static str {
-    match element.bits() {
-        8 => "scan 8",
-        16 => "scan 16",
+pub const fn name(element: Element, route: Route) -> &'static str {
+    match (element.bits(), route) {
+        (8, Route::LookBackAhead) => "scan 8 ahead",
+        (16, Route::LookBackAhead) => "scan 16 ahead",
+        (_, Route::LookBackAhead) => "scan 32 ahead",
+        (8, _) => "scan 8",
+        (16, _) => "scan 16",
         _ => "scan 32",
     }
 }
@@ -65,8 +71,10 @@ pub const fn name(element: Element) -> &'static str {
 /// How the sums of tiles reach those after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Route {
-    /// One pass with decoupled look-back.
+    /// One pass with decoupled look-back, a cube for each tile.
     LookBack,
+    /// The same by as many cubes as the device holds, each of which loads its next tile while one waits.
+    LookBackAhead,
     /// A pass for sums and one for scans.
     ReduceThenScan,
 }
@@ -76,7 +84,7 @@ impl Route {
     #[must_use]
     pub fn fitting(gpu: &Gpu, element: Element) -> Self {
         if can_wait(gpu) && (element != Element::F32 || look_back::wide(gpu)) {
-            Self::LookBack
+            Self::LookBackAhead
         } else {
             Self::ReduceThenScan
         }
@@ -97,6 +105,9 @@ pub(crate) fn lanes(gpu: &Gpu) -> u32 {
         _ => 1,
     }
 }
+
+/// Units of the cubes that a multiprocessor holds, with as many registers as these kernels take.
+const CUBES: u32 = 768;
 
 /// The most shares of the two passes.
 const SHARES: u32 = 2_048;
@@ -128,8 +139,8 @@ pub fn scan(
     to: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    let tuning = policy::tuning(gpu.report(), name(element), &SPACE, default(element));
     let route = Route::fitting(gpu, element);
+    let tuning = policy::tuning(gpu.report(), name(element, route), &SPACE, default(element));
     scan_with(gpu, tuning, route, kind, element, len, from, to, scratch)
 }
 
@@ -177,13 +188,14 @@ pub fn scan_with(
     };
     match (vectors, route) {
         (0, _) => Ok(()),
-        (_, Route::LookBack) if !can_wait(gpu) => Err(gpu.unsupported(
+        (_, Route::LookBack | Route::LookBackAhead) if !can_wait(gpu) => Err(gpu.unsupported(
             "a look-back on software, which ends loops that wait, or with planes of several sizes",
         )),
-        (_, Route::LookBack) if element == Element::F32 && !plan.wide => {
+        (_, Route::LookBack | Route::LookBackAhead) if element == Element::F32 && !plan.wide => {
             Err(gpu.unsupported("a look-back over floats without atomics of 64 bits"))
         }
-        (_, Route::LookBack) => launch.look_back(gpu),
+        (_, Route::LookBack) => launch.look_back(gpu, false),
+        (_, Route::LookBackAhead) => launch.look_back(gpu, true),
         (_, Route::ReduceThenScan) => launch.two_passes(gpu),
     }
 }
@@ -285,27 +297,36 @@ struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    fn look_back(&self, gpu: &Gpu) -> Result<(), DeviceError> {
+    fn look_back(&self, gpu: &Gpu, ahead: bool) -> Result<(), DeviceError> {
         // The state is cleared for every launch, also for those that prove the kernel.
-        gpu.launch("scan", &self.plan, self.to, || match gpu.client() {
+        let kernel = if ahead { "scan ahead" } else { "scan" };
+        gpu.launch(kernel, &self.plan, self.to, || match gpu.client() {
             #[cfg(feature = "cuda")]
-            Client::Cuda(client) => self.tiles_on::<_, u64>(gpu, client),
+            Client::Cuda(client) => self.tiles_on::<_, u64>(gpu, client, ahead),
             #[cfg(feature = "vulkan")]
-            Client::Vulkan(client) => self.tiles_on::<_, u32>(gpu, client),
+            Client::Vulkan(client) => self.tiles_on::<_, u32>(gpu, client, ahead),
         })
     }
 
     #[allow(unsafe_code)]
-    fn tiles_on<R: Runtime, S: Int>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+    fn tiles_on<R: Runtime, S: Int>(&self, gpu: &Gpu, client: &ComputeClient<R>, ahead: bool) {
         let plan = self.plan;
         zero(gpu, client, self.scratch, look_back::words(self.tiles));
         let per_state = if plan.wide { 2 } else { 1 };
+        let kernel = match ahead {
+            true => scan_tiles_ahead::launch_unchecked::<S, R>,
+            false => scan_tiles::launch_unchecked::<S, R>,
+        };
+        // Cubes that do not fit the device begin when others end, and find nothing left to do.
+        let processors = client.properties().hardware.num_streaming_multiprocessors;
+        let held = processors.unwrap_or(64) * (CUBES / plan.units).max(1);
+        let count = if ahead { self.tiles.min(held) } else { self.tiles };
         // SAFETY: vectors are compared with their number, of which both buffers hold as many; states are those of existing tiles,
         // for each of which scratch memory holds two words, after two for the counter.
         unsafe {
-            scan_tiles::launch_unchecked::<S, R>(
+            kernel(
                 client,
-                cubes(gpu, self.tiles),
+                cubes(gpu, count),
                 CubeDim::new_1d(plan.units),
                 plan.words_in(),
                 4,

@@ -62,6 +62,60 @@ impl Plan {
     }
 }
 
+/// Scans tile after tile, as long as there are some; the next one is on its way while this one waits.
+#[cube(launch_unchecked)]
+pub(super) fn scan_tiles_ahead<S: Int, N: Size, M: Size>(
+    from: &Array<Vector<u32, N>>,
+    to: &mut Array<Vector<u32, M>>,
+    state: &mut Array<Atomic<S>>,
+    vectors: u32,
+    tiles: u32,
+    #[comptime] plan: Plan,
+) {
+    let mut sums = SharedMemory::<u32>::new(comptime!(plan.planes() as usize));
+    let mut chain = SharedMemory::<u32>::new(comptime!(plan.look().chain() as usize));
+    // The next tile, the sum before this one, and the first tile, which some read when the next one is told already.
+    let mut told = SharedMemory::<u32>::new(3usize);
+    if UNIT_POS == 0 {
+        told[2usize] = next_tile::<S>(state);
+    }
+    sync_cube();
+    let mut tile = told[2usize];
+    let mut held = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
+    load::<N>(from, &mut held, 0u32, min(tile, tiles), vectors, plan);
+    while tile < tiles {
+        // The counter answers while the tile is scanned.
+        let mut taken = u32::new(0);
+        if UNIT_POS == 0 {
+            taken = next_tile::<S>(state);
+        }
+        let mut before = Array::<u32>::new(comptime!(plan.items as usize));
+        let sum = scan_items::<N>(&held, &mut before, plan);
+        if UNIT_POS == 0 {
+            told[0usize] = taken;
+        }
+        let own = share_sums(&mut sums, sum, plan);
+        let next = told[0usize];
+        let mut ahead = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
+        load::<N>(from, &mut ahead, 0u32, min(next, tiles), vectors, plan);
+        if UNIT_POS < comptime!(plan.lanes) {
+            let total = all_sums(&sums, plan);
+            let prefix = look_back::<S>(state, &mut chain, tile, total, comptime!(plan.look()));
+            if UNIT_POS == 0 {
+                told[1usize] = prefix;
+            }
+        }
+        sync_cube();
+        let first = add(told[1usize], own, comptime!(plan.float));
+        store::<N, M>(to, &held, &before, first, 0u32, tile, vectors, plan);
+        #[unroll]
+        for j in 0..comptime!(plan.items as usize) {
+            held[j] = ahead[j];
+        }
+        tile = next;
+    }
+}
+
 /// Scans the next tile.
 #[cube(launch_unchecked)]
 pub(super) fn scan_tiles<S: Int, N: Size, M: Size>(

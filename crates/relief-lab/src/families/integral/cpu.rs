@@ -24,9 +24,11 @@ pub(super) fn variants() -> Vec<Variant<Integral>> {
             |p, call| each(p, call, &Bands { threads: false }),
         )
         .scratch(bands),
-        Variant::cpu("threads", "bands dealt to all threads", |p, call| {
-            each(p, call, &Bands { threads: true })
-        })
+        Variant::cpu(
+            "threads",
+            "as many bands at a time as there are threads",
+            |p, call| each(p, call, &Bands { threads: true }),
+        )
         .scratch(bands)
         .production(),
     ]
@@ -120,20 +122,36 @@ impl Way for Bands {
             height: problem.height,
             pitch: problem.pitch_in(),
         };
-        if !self.threads {
+        if self.threads {
+            by_threads(picture, scratch, to, pitch);
+        } else {
             cpu::integral(picture, scratch, to, pitch);
-            return;
         }
-        let sums = scratch.par_chunks_mut(width).enumerate();
-        sums.for_each(|(band, sums)| cpu::column_sums(picture, band, sums));
-        cpu::last_rows(width, scratch);
-        let scratch = &*scratch;
-        let bands = to.par_chunks_mut(BAND * pitch).enumerate();
-        bands.for_each(|(band, out)| {
-            let above = band
-                .checked_sub(1)
-                .map(|above| &scratch[above * width..][..width]);
-            cpu::band(picture, band, above, out, pitch);
+    }
+}
+
+/// Computes an integral image by as many bands at a time as there are threads: what they have summed they find in their caches
+/// again.
+pub(super) fn by_threads<S: Sum>(
+    picture: Picture<'_, S::Sample>,
+    scratch: &mut [S],
+    to: &mut [S],
+    pitch: usize,
+) {
+    let (width, turn) = (picture.width, rayon::current_num_threads());
+    for (k, out) in to.chunks_mut(turn * BAND * pitch).enumerate() {
+        let first = k * turn;
+        let (before, own) = scratch.split_at_mut(first * width);
+        let before = before.chunks_exact(width).next_back();
+        let own = &mut own[..out.len().div_ceil(BAND * pitch) * width];
+        let sums = own.par_chunks_mut(width).enumerate();
+        sums.for_each(|(band, sums)| cpu::column_sums(picture, first + band, sums));
+        cpu::last_rows(before, own, width);
+        let own = &*own;
+        let targets = out.par_chunks_mut(BAND * pitch).enumerate();
+        targets.for_each(|(band, out)| {
+            let above = band.checked_sub(1).map(|above| &own[above * width..][..width]);
+            cpu::band(picture, first + band, above.or(before), out, pitch);
         });
     }
 }

@@ -17,7 +17,9 @@
 //! - `row sums`: the sum of the row so far, added to the sum above.
 //! - `two passes`: all rows, then all columns.
 //! - `vectors`: production on one thread: strips of columns that stay in the nearest cache; what enters a strip is known first.
-//! - `threads`: production: bands of rows dealt to all threads, each from what enters it.
+//! - `threads`: production: as many bands of rows at a time as there are threads, each from what enters it.
+//!
+//! `integral/box` and `integral/threshold` are what it is for: means over windows of any size, and thresholds by those.
 //!
 //! The source names it as what scans are for, and has no figures.
 

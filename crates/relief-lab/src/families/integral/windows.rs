@@ -220,15 +220,7 @@ fn on_cpu(problem: &Windows, call: OnCpu<'_>, threads: bool) -> Outcome {
         pitch: problem.pitch_in(),
     };
     if threads {
-        let columns = bands.par_chunks_mut(width).enumerate();
-        columns.for_each(|(band, sums)| cpu::column_sums(picture, band, sums));
-        cpu::last_rows(width, bands);
-        let bands = &*bands;
-        let targets = sums.par_chunks_mut(BAND * width).enumerate();
-        targets.for_each(|(band, out)| {
-            let above = band.checked_sub(1).map(|above| &bands[above * width..][..width]);
-            cpu::band(picture, band, above, out, width);
-        });
+        super::cpu::by_threads(picture, bands, sums, width);
     } else {
         cpu::integral(picture, bands, sums, width);
     }

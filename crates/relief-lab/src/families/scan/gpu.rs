@@ -4,7 +4,7 @@
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Gpu, cubes, on_client};
 use relief_kernels::element::Element;
-use relief_kernels::policy::Tuning;
+use relief_kernels::policy::{Space, Tuning};
 use relief_kernels::scan::Kind;
 use relief_kernels::scan::gpu::{self as production, Route};
 
@@ -68,13 +68,14 @@ pub(super) fn variants(like: &Scan) -> Vec<Variant<Scan>> {
             of("planes", "lanes exchange registers", Way::Planes),
         ]);
     }
-    let (kernel, space, default) = layout(like.element);
+    let (kernel, space, default) = layout(like.element, Route::LookBack);
+    let (kernel_ahead, ..) = layout(like.element, Route::LookBackAhead);
     variants.extend([
         Variant::gpu(
             "reduce, then scan",
             "shares are added up, then scanned from there: numbers are read twice",
             |p: &Scan, call: OnGpu<'_>| {
-                let (.., default) = layout(p.element);
+                let default = production::default(p.element);
                 by_route(p, &call, default, Some(Route::ReduceThenScan))
             },
         )
@@ -87,8 +88,15 @@ pub(super) fn variants(like: &Scan) -> Vec<Variant<Scan>> {
         .tuned(kernel, space, default)
         .scratch(states),
         Variant::gpu(
+            "look-back, ahead",
+            "the same; cubes load their next tile while one waits",
+            |p: &Scan, call| by_route(p, &call, call.tuning, Some(Route::LookBackAhead)),
+        )
+        .tuned(kernel_ahead, space, default)
+        .scratch(states),
+        Variant::gpu(
             "production",
-            "the one of both that suits the device",
+            "the one of these that suits the device",
             |p: &Scan, call| by_route(p, &call, call.tuning, None),
         )
         .scratch(states)
@@ -97,9 +105,9 @@ pub(super) fn variants(like: &Scan) -> Vec<Variant<Scan>> {
     variants
 }
 
-fn layout(element: Element) -> (&'static str, relief_kernels::policy::Space, Tuning) {
+fn layout(element: Element, route: Route) -> (&'static str, Space, Tuning) {
     (
-        production::name(element),
+        production::name(element, route),
         production::SPACE,
         production::default(element),
     )

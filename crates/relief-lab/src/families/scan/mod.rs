@@ -13,7 +13,8 @@
 //! - `reduce, then scan`: shares are added up; each cube adds up the shares before its own, and scans its own from there:
 //!   numbers are read twice. What production uses where cubes cannot wait for each other.
 //! - `look-back`: one pass; tiles tell each other their sums (Merrill and Garland, 2016). Its layout is tuned.
-//! - `production`: the one of both that suits the device.
+//! - `look-back, ahead`: the same by as many cubes as the device holds, which load their next tile while one waits.
+//! - `production`: the one of these that suits the device.
 //!
 //! On the CPU:
 //! - `serial`: one addition after the other.
