@@ -7,6 +7,7 @@ mod support;
 use relief_kernels::device::{Buffer, Gpu};
 use relief_kernels::element::Element;
 use relief_kernels::policy::Tuning;
+use relief_kernels::select::gpu::runs::{Rows, Runs, encode, encode_scratch_words};
 use relief_kernels::select::gpu::{
     Elements, Order, Output, Route, Selection, Wanted, default, scratch_words, select, select_with, space,
 };
@@ -277,4 +278,51 @@ fn what_does_not_fit_is_refused() {
     assert!(refused(1_025, enough));
     assert!(refused(u64::MAX, enough));
     assert!(refused(1_000, 100));
+}
+
+#[test]
+fn runs_of_rows_begin_where_bytes_change_and_with_each_row() {
+    let Some(gpu) = device() else { return };
+    let mut random = Random::new(3);
+    for (width, len) in [(1, 0), (1, 5), (7, 1), (100, 100), (64, 6_400), (333, 20_001)] {
+        let bytes: Vec<u8> = (0..len).map(|_| u8::from(random.below(8) == 0)).collect();
+        let mut padded = bytes.clone();
+        padded.resize(bytes.len().next_multiple_of(16) + 16, 9);
+        let words: Vec<u32> = padded
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+            .collect();
+        let from = gpu.upload(&words).unwrap();
+        let starts = gpu.buffer(words.len() * 4).unwrap();
+        let values = gpu.buffer(words.len()).unwrap();
+        let count = gpu.buffer(4).unwrap();
+        let scratch = gpu.buffer(encode_scratch_words(len) as usize).unwrap();
+        let rows = Rows {
+            buffer: &from,
+            width,
+            len,
+        };
+        let runs = Runs {
+            starts: &starts,
+            values: &values,
+            count: &count,
+        };
+        encode(&gpu, rows, runs, &scratch).unwrap();
+        let heads = |i: &usize| i % width as usize == 0 || bytes[*i] != bytes[*i - 1];
+        let right: Vec<usize> = (0..bytes.len()).filter(heads).collect();
+        assert_eq!(
+            words_of(&gpu, &count)[..2],
+            [right.len() as u32, 0],
+            "{width}, {len}"
+        );
+        let (starts, values) = (words_of(&gpu, &starts), words_of(&gpu, &values));
+        for (k, start) in right.iter().enumerate() {
+            assert_eq!(starts[k], *start as u32, "run {k} of rows of {width}");
+            assert_eq!(
+                element(&values, k, 8),
+                u32::from(bytes[*start]),
+                "run {k} of rows of {width}"
+            );
+        }
+    }
 }

@@ -19,6 +19,7 @@ use crate::element::Element;
 use crate::policy::{self, Space, Tuning};
 
 mod kernel;
+pub mod runs;
 
 /// What is selected from.
 #[derive(Clone, Copy, Debug)]

@@ -56,7 +56,7 @@ fn selections_hold<T: Number + Default>(from: &[T], is_set: impl Fn(&T) -> bool)
         let shared = Shared::new(from, wanted, &mut to);
         std::thread::scope(|scope| {
             for _ in 0..3 {
-                scope.spawn(|| shared.work(&mut vec![T::default(); BLOCK]));
+                scope.spawn(|| shared.work(&mut [T::default(); BLOCK]));
             }
         });
         let kept = shared.kept();
