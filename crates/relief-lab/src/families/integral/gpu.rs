@@ -35,6 +35,9 @@ pub(super) fn variants(sums: Sums) -> Vec<Variant<Integral>> {
             .scratch(|p| vec![Layout::of::<u32>(p.pitch_out() * p.height)]),
         ]);
     }
+    if sums == Sums::Short {
+        variants.push(super::look_back::variant());
+    }
     variants.push(
         Variant::gpu(
             "carries first",

@@ -9,6 +9,8 @@
 //! - `two scans, transposes`: rows are scanned, the result is transposed, rows are scanned, and it is transposed back: the source's
 //!   way, which needs one kernel of each kind only.
 //! - `two scans`: rows are scanned, then columns, a unit for four columns.
+//! - `look-back along both axes`: one pass, in which tiles tell each other the sums of their columns and then of their rows; for
+//!   bytes in 32 bits, on hardware.
 //! - `carries first`: production: the sums of the rows and columns of tiles first, then what enters each tile, then everything in
 //!   one pass; its layout is tuned.
 //!
@@ -26,6 +28,8 @@
 mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
+#[cfg(feature = "gpu")]
+mod look_back;
 mod windows;
 
 use relief_kernels::integral::Sums;
