@@ -150,7 +150,7 @@ fn windows(
     offset: i32,
     #[comptime] thresholds: bool,
 ) {
-    let words = (width + 3) / 4;
+    let words = (width - 1) / 4 + 1;
     let place = CUBE_POS as u32 * UNITS + UNIT_POS;
     let (y, word) = (place / words, place % words);
     if y < height {

@@ -368,7 +368,8 @@ pub(crate) fn scan_items<N: Size>(
 #[cube]
 pub(crate) fn share_sums(sums: &mut SharedMemory<u32>, sum: u32, #[comptime] plan: Plan) -> u32 {
     let plane = UNIT_POS / comptime!(plan.lanes);
-    if UNIT_POS % comptime!(plan.lanes) == 0 {
+    let lane = UNIT_POS % comptime!(plan.lanes);
+    if lane == 0 {
         sums[plane as usize] = sum;
     }
     sync_cube();

@@ -304,7 +304,8 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
     if comptime!(step == Step::Divergent) {
         let mut stride = u32::new(1);
         while stride < UNITS {
-            if unit % (2 * stride) == 0 {
+            let place = unit % (2 * stride);
+            if place == 0 {
                 shared[unit as usize] = shared[unit as usize] + shared[(unit + stride) as usize];
             }
             sync_cube();
@@ -365,7 +366,8 @@ fn sum_planes(value: f32, #[comptime] lanes: u32) -> f32 {
     let planes = comptime!(UNITS / lanes);
     let mut shared = SharedMemory::<f32>::new(comptime!(planes as usize));
     let sum = plane_sum(value);
-    if UNIT_POS % lanes == 0 {
+    let lane = UNIT_POS % lanes;
+    if lane == 0 {
         shared[(UNIT_POS / lanes) as usize] = sum;
     }
     sync_cube();
@@ -391,7 +393,8 @@ fn sum_own<N: Size>(from: &Array<Vector<f32, N>>, count: u32, cubes: u32) -> f32
     let mut sum = (sums[0usize] + sums[1usize]) + (sums[2usize] + sums[3usize]);
     // The last vector is the next unit's.
     if at == whole {
-        let rest = from[min(whole, (count + 3) / 4 - u32::cast_from(count > 0)) as usize];
+        // Where there is none, any vector does: nothing of it counts.
+        let rest = from[min(whole, (max(count, 1u32) - 1) / 4) as usize];
         #[unroll]
         for k in 0..3u32 {
             if k < count % 4 {
