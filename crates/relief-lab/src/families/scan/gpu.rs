@@ -419,7 +419,11 @@ fn blelloch(values: &Array<u32>, #[comptime] padded: bool) -> u32 {
 /// Where number `at` of a tree lies.
 #[cube]
 fn leaf(at: u32, #[comptime] padded: bool) -> u32 {
-    if comptime!(padded) { at + at / 32 } else { at + 0 }
+    let mut place = at;
+    if padded {
+        place += at / 32;
+    }
+    place
 }
 
 /// The sum of the values of all units before.
