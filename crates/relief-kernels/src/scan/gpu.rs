@@ -80,7 +80,8 @@ pub enum Route {
 }
 
 impl Route {
-    /// The one pass where a device [can wait](can_wait) and, for floats, has atomics of 64 bits; else the two.
+    /// The one pass where cubes of a device can wait for each other (hardware whose planes have one size) and, for floats,
+    /// where it has atomics of 64 bits; else the two passes.
     #[must_use]
     pub fn fitting(gpu: &Gpu, element: Element) -> Self {
         if can_wait(gpu) && (element != Element::F32 || look_back::wide(gpu)) {
