@@ -1,6 +1,6 @@
 //! Integral images on a device: of pictures that lie in larger ones, in every layout.
 #![cfg(feature = "gpu")]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! Reductions on a device have the bits of those on the CPU.
 #![cfg(feature = "gpu")]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod support;
 

@@ -1,6 +1,8 @@
 //! How near the approximations of the bilateral filter come to its definition, in dB: ten times the logarithm of the squared greatest value
 //! over the mean squared difference.
 
+#![allow(clippy::print_stdout)]
+
 use relief_lab::array::{Array, Fill, Kind};
 use relief_lab::families::bilateral::{Picture, Way};
 use relief_lab::family::Problem;

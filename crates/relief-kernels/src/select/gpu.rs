@@ -93,14 +93,14 @@ pub enum Order {
 }
 
 impl Route {
-    /// The route for a device: look-back where cubes that have begun go on whatever others do, as on CUDA.
+    /// The route for elements of so many bits: look-back where cubes that have begun go on whatever others do, as on CUDA.
+    /// On an H200 words gained from loading ahead and bytes lost by it; to read four states for each lane lost
+    /// everywhere (`relief lab run compaction --device cuda --size 2^28`, 2026-11-21).
     #[must_use]
-    pub fn fitting(report: &DeviceReport) -> Self {
+    pub fn fitting(report: &DeviceReport, bits: u32) -> Self {
+        let order = if bits == 32 { Order::Ahead } else { Order::Ticket };
         match report.backend() {
-            Some(Backend::Cuda) => Self::LookBack {
-                reads: 4,
-                order: Order::Ahead,
-            },
+            Some(Backend::Cuda) => Self::LookBack { reads: 1, order },
             _ => Self::Phases,
         }
     }
@@ -182,13 +182,13 @@ const fn parts(len: u64) -> u64 {
 pub fn select(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
     let bits = selection.from.kind.bits();
     let tuning = policy::tuning(gpu.report(), name(bits), &space(bits), default(bits));
-    select_with(gpu, tuning, Route::fitting(gpu.report()), selection)
+    select_with(gpu, tuning, Route::fitting(gpu.report(), bits), selection)
 }
 
-/// [`select`] by this route and with another layout.
+/// [`select()`] by this route and with another layout.
 ///
 /// # Errors
-/// As [`select`], where the layout is not of [`space`], where a lane is to read other than 1 to 8 states, and where a software
+/// As [`select()`], where the layout is not of [`space`], where a lane is to read other than 1 to 8 states, and where a software
 /// adapter is to look back.
 pub fn select_with(
     gpu: &Gpu,

@@ -45,9 +45,9 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
         ),
         Variant::gpu(
             "production",
-            "look-back wide and ahead; three phases where waiting is not safe",
-            |p: &Compaction, call: OnGpu<'_>| {
-                by_route(p, &call, call.tuning, Route::fitting(call.gpu.report()))
+            "look-back, ahead for words; three phases where waiting is not safe",
+            move |p: &Compaction, call: OnGpu<'_>| {
+                by_route(p, &call, call.tuning, Route::fitting(call.gpu.report(), bits))
             },
         )
         .scratch(scratch)

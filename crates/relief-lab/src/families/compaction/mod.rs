@@ -10,10 +10,10 @@
 //! - `three phases`: one launch counts what tiles keep, one adds up, one moves: the input is read twice.
 //! - `look-back`: one pass; a tile learns from its predecessors where to write, by the states of as many as a plane has lanes at a
 //!   time.
-//! - `look-back wide`: four states for each lane at a time. An atomic access takes about 0.4 µs, and the chain of windows
-//!   bounds the rate: with 32 tiles of 32 KiB a window, to little more than 2.5 TB/s.
+//! - `look-back wide`: four states for each lane at a time, so that a window reaches four times as far. It lost everywhere.
 //! - `look-back ahead`: cubes stay and load the next tile while one waits and is written, so that memory is always busy.
-//! - `production`: wide and ahead, its layout tuned, where a device promises that cubes that have begun go on; else three phases.
+//! - `production`: look-back, ahead for words, its layout tuned, where a device promises that cubes that have begun go on; else three
+//!   phases.
 //!
 //! On the CPU:
 //! - `loop`: a branch for each element.

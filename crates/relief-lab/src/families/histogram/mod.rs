@@ -16,8 +16,8 @@
 //! - `threads production`: the same, a part for each thread.
 //!
 //! Distributions: uniform, Gaussian (nearly: the sum of four uniform numbers), constant, and a picture whose frequencies fall as 1/f, as
-//! those of photographs do: neighbours are alike, and some values are common. No photograph with a clear licence comes with what
-//! this is built from, so none is used.
+//! those of photographs do: neighbours are alike, and some values are common. No photograph is used: none comes with what
+//! this is built from under a licence that we looked through.
 
 mod cpu;
 #[cfg(feature = "gpu")]
