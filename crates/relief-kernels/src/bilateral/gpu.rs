@@ -14,10 +14,7 @@ use crate::transpose::gpu::Matrix;
 
 mod kernel;
 
-/// The greatest value of samples of a kind.
-///
-/// # Errors
-/// For kinds that are no samples: integers of 32 bits.
+/// The greatest value of samples of a kind; nothing for integers of 32 bits, which are no samples.
 const fn greatest(element: Element) -> Option<u32> {
     match element {
         Element::U8 => Some(255),

@@ -200,9 +200,7 @@ const BINS: u32 = 8;
 impl Launch<'_> {
     #[allow(unsafe_code)]
     fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
-        let Shape {
-            bits, units, items, ..
-        } = self.shape;
+        let Shape { bits, units, .. } = self.shape;
         let vectors = self.len * u64::from(bits) / 128;
         let rows = self.rows(client, vectors);
         // SAFETY: places of vectors are compared with `vectors`, which are whole; the one after them is read where samples
@@ -233,7 +231,6 @@ impl Launch<'_> {
                 BINS,
             );
         }
-        let _ = items;
     }
 
     /// Cubes that count the same values: as many as the device runs at once, but no more than pay.

@@ -11,8 +11,8 @@
 //! - Sums of floats are added from the last known sum of all before on, tile by tile, so that the result does not depend on
 //!   how far a cube had to look back.
 //!
-//! What a cube waits for takes as long as loading its tile. So ([`Route::LookBackAhead`]) cubes go on: they take their next tile and load
-//! it before they wait for this one. A tile that was taken is that of a cube which goes on, as before.
+//! In [`Route::LookBackAhead`] cubes go on: they take their next tile and load it before they wait for this one. A tile that was
+//! taken is that of a cube which goes on, as before. It was meant to hide the wait, and lost (see [`Route::fitting`]).
 //!
 //! **Two passes** ([`Route::ReduceThenScan`]): cubes add up their shares; then each adds up the sums of the shares before its
 //! own, and scans its share from there. Numbers are read twice, nobody waits.
