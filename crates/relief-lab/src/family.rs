@@ -221,6 +221,8 @@ enum Run<P> {
 pub struct Variant<P> {
     about: About,
     run: Run<P>,
+    /// What it is a part of.
+    whole: Option<Run<P>>,
     scratch: fn(&P) -> Vec<Layout>,
 }
 
@@ -273,8 +275,18 @@ impl<P> Variant<P> {
         Self {
             about,
             run,
+            whole: None,
             scratch: |_| Vec::new(),
         }
+    }
+
+    /// As a part of another variant, one of its phases: the lab calls that one first, in the same memory (the other's scratch) and
+    /// before the clock starts, and this alone after it. It is right where it leaves what the other has computed.
+    #[must_use]
+    pub fn part_of(mut self, whole: Self) -> Self {
+        self.scratch = whole.scratch;
+        self.whole = Some(whole.run);
+        self
     }
 
     /// With what the source measured for it.
@@ -296,6 +308,13 @@ impl<P> Variant<P> {
     pub const fn tuned(mut self, kernel: &'static str, space: Space, default: Tuning) -> Self {
         self.about.tuning = Some((kernel, space, default));
         self
+    }
+
+    const fn step(&self, step: Step) -> Option<&Run<P>> {
+        match step {
+            Step::Before => self.whole.as_ref(),
+            Step::Itself => Some(&self.run),
+        }
     }
 
     /// With memory of its own, which is there before the clock starts.
@@ -392,6 +411,15 @@ pub trait AnyLadder: Send + Sync {
     fn huge(&self) -> Vec<Box<dyn Case + '_>>;
 }
 
+/// What is called of a variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// What has to come before, and is not timed: for a part, the variant that it is a part of; else nothing.
+    Before,
+    /// What is timed.
+    Itself,
+}
+
 /// A problem of a ladder, together with the ladder's variants, which are named by their numbers.
 pub trait Case: Send + Sync {
     /// The problem.
@@ -402,13 +430,13 @@ pub trait Case: Send + Sync {
     ///
     /// # Errors
     /// Where it cannot run, or fails.
-    fn on_cpu(&self, variant: usize, call: OnCpu<'_>) -> Outcome;
+    fn on_cpu(&self, variant: usize, step: Step, call: OnCpu<'_>) -> Outcome;
     /// Calls a variant on a device.
     ///
     /// # Errors
     /// Where it cannot run, or fails.
     #[cfg(feature = "gpu")]
-    fn on_gpu(&self, variant: usize, call: OnGpu<'_>) -> Outcome;
+    fn on_gpu(&self, variant: usize, step: Step, call: OnGpu<'_>) -> Outcome;
 }
 
 struct Bound<'a, P> {
@@ -468,19 +496,21 @@ impl<P: Problem> Case for Bound<'_, P> {
         (self.ladder.variants[variant].scratch)(&self.problem)
     }
 
-    fn on_cpu(&self, variant: usize, call: OnCpu<'_>) -> Outcome {
-        match &self.ladder.variants[variant].run {
-            Run::Cpu(run) => run(&self.problem, call),
+    fn on_cpu(&self, variant: usize, step: Step, call: OnCpu<'_>) -> Outcome {
+        match self.ladder.variants[variant].step(step) {
+            None => Ok(()),
+            Some(Run::Cpu(run)) => run(&self.problem, call),
             #[cfg(feature = "gpu")]
-            Run::Gpu(_) => Err(Failure::Unsupported("it runs on devices".to_owned())),
+            Some(Run::Gpu(_)) => Err(Failure::Unsupported("it runs on devices".to_owned())),
         }
     }
 
     #[cfg(feature = "gpu")]
-    fn on_gpu(&self, variant: usize, call: OnGpu<'_>) -> Outcome {
-        match &self.ladder.variants[variant].run {
-            Run::Gpu(run) => run(&self.problem, call),
-            Run::Cpu(_) => Err(Failure::Unsupported("it runs on the CPU".to_owned())),
+    fn on_gpu(&self, variant: usize, step: Step, call: OnGpu<'_>) -> Outcome {
+        match self.ladder.variants[variant].step(step) {
+            None => Ok(()),
+            Some(Run::Gpu(run)) => run(&self.problem, call),
+            Some(Run::Cpu(_)) => Err(Failure::Unsupported("it runs on the CPU".to_owned())),
         }
     }
 }

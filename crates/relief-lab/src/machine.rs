@@ -17,7 +17,7 @@ use crate::array::{Array, Layout};
 use crate::check::{Difference, compare};
 #[cfg(feature = "gpu")]
 use crate::family::OnGpu;
-use crate::family::{About, Case, Class, Failure, OnCpu, Outcome, Problem};
+use crate::family::{About, Case, Class, Failure, OnCpu, Outcome, Problem, Step};
 
 /// Where variants run.
 pub enum Machine {
@@ -205,11 +205,11 @@ impl Machine {
         Ok(())
     }
 
-    /// Calls a variant once. On a device, it may still run on the return.
+    /// Calls a variant once, or what comes before it. On a device, it may still run on the return.
     pub(crate) fn call(
         &self,
         case: &dyn Case,
-        variant: usize,
+        (variant, step): (usize, Step),
         #[allow(unused_variables)] tuning: Tuning,
         staged: &mut Staged,
         scratch: &mut Scratch,
@@ -217,6 +217,7 @@ impl Machine {
         match (self, staged, scratch) {
             (_, Staged::Cpu { inputs, outputs }, Scratch::Cpu(scratch)) => case.on_cpu(
                 variant,
+                step,
                 OnCpu {
                     inputs,
                     outputs,
@@ -228,6 +229,7 @@ impl Machine {
                 let outputs: Vec<Buffer> = outputs.iter().map(|output| output.inside.clone()).collect();
                 case.on_gpu(
                     variant,
+                    step,
                     OnGpu {
                         gpu,
                         inputs,
@@ -262,7 +264,10 @@ impl Machine {
     ) -> Outcome<Option<Difference>> {
         let mut scratch = self.scratch(&case.scratch(variant))?;
         self.poison(staged, variant as u8)?;
-        let call = || self.call(case, variant, tuning, staged, &mut scratch);
+        let call = || {
+            self.call(case, (variant, Step::Before), tuning, staged, &mut scratch)?;
+            self.call(case, (variant, Step::Itself), tuning, staged, &mut scratch)
+        };
         match catch_unwind(AssertUnwindSafe(call)) {
             Ok(outcome) => outcome?,
             Err(panic) => return Err(Failure::Failed(format!("it panicked: {}", message(&*panic)))),
@@ -330,7 +335,7 @@ impl Machine {
         let start = Instant::now();
         for _ in 0..calls {
             *turn = (*turn + 1) % sets.len();
-            self.call(case, variant, tuning, &mut sets[*turn], scratch)?;
+            self.call(case, (variant, Step::Itself), tuning, &mut sets[*turn], scratch)?;
         }
         self.wait()?;
         Ok(start.elapsed())

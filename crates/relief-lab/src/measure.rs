@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::array::Fill;
 use crate::ceiling::bound;
-use crate::family::{About, AnyLadder, Case, Class, Failure, Outcome, Scale};
+use crate::family::{About, AnyLadder, Case, Class, Failure, Outcome, Scale, Step};
 use crate::machine::{Expected, Machine, Scratch, Staged};
 use crate::record::{Ceilings, Row, Verdict};
 use crate::sampling::{Sampling, Times, sample};
@@ -311,9 +311,13 @@ fn time_case(
     }
     let mut scratches: Vec<Option<Scratch>> = Vec::new();
     for competitor in competitors.iter_mut() {
-        let wanted = competitor
-            .is_right()
-            .then(|| machine.scratch(&case.scratch(competitor.number)));
+        let (variant, tuning) = (competitor.number, competitor.tuning);
+        let mut prepare = || {
+            let mut scratch = machine.scratch(&case.scratch(variant))?;
+            machine.call(case, (variant, Step::Before), tuning, &mut sets[0], &mut scratch)?;
+            Ok(scratch)
+        };
+        let wanted = competitor.is_right().then(|| machine.within(&mut prepare));
         scratches.push(match wanted {
             Some(Ok(scratch)) => Some(scratch),
             Some(Err(failure)) => {

@@ -139,8 +139,8 @@ fn the_page_is_well_formed_and_shows_every_variant() {
     };
     let document = roxmltree::Document::parse_with_options(&page, options).unwrap();
     let pictures = document.descendants().filter(|node| node.has_tag_name("svg"));
-    // Bars of copy and distance, a sweep, and what is under each roof.
-    assert_eq!(pictures.count(), 5);
+    // Bars of copy and distance, times and throughput of a sweep, and what is under each roof.
+    assert_eq!(pictures.count(), 6);
     let texts: Vec<&str> = document.descendants().filter_map(|node| node.text()).collect();
     for row in record().rows {
         assert!(

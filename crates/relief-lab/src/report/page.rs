@@ -57,7 +57,9 @@ pub fn page(records: &[Record]) -> String {
 fn show(section: &Section<'_>, record: &Record) -> String {
     let mut text = format!("<h2>{}</h2>\n", escape(section.ladder));
     if let Some(axis) = section.axis.filter(|_| section.cases.len() > 1) {
-        text.push_str(&plot::sweep(section, axis).unwrap_or_default());
+        for shown in [plot::Shown::Time, plot::Shown::Throughput] {
+            text.push_str(&plot::sweep(section, axis, shown).unwrap_or_default());
+        }
         if let Some(sentence) = summary::worst(section) {
             text.push_str(&format!("<p class=\"note\">{}</p>\n", escape(&sentence)));
         }

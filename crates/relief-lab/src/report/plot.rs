@@ -155,8 +155,27 @@ fn bandwidths(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String>
     Some(plot.svg.finish(&format!("Bandwidth of {title}")))
 }
 
+/// What a sweep shows of a row.
+#[derive(Clone, Copy)]
+pub(super) enum Shown {
+    /// Seconds of a call.
+    Time,
+    /// Elements of the problem a second.
+    Throughput,
+}
+
+impl Shown {
+    fn of(self, row: &Row) -> Option<f64> {
+        let median = row.summary?.median;
+        Some(match self {
+            Self::Time => median,
+            Self::Throughput => row.elements as f64 / median,
+        })
+    }
+}
+
 /// A sweep: a line for each variant over the ladder's axis.
-pub(super) fn sweep(section: &Section<'_>, axis: &str) -> Option<String> {
+pub(super) fn sweep(section: &Section<'_>, axis: &str, shown: Shown) -> Option<String> {
     let rows = || {
         let cases = section.cases.iter();
         cases.flat_map(|case| {
@@ -164,7 +183,7 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str) -> Option<String> {
             case.rows.iter().copied().chain(others)
         })
     };
-    let points = |row: &Row| Some((row.place?, row.summary?.median));
+    let points = |row: &Row| Some((row.place?, shown.of(row)?)).filter(|(_, y)| *y > 0.0);
     let all: Vec<(f64, f64)> = rows().filter_map(points).collect();
     let positive = |x: f64| x.max(0.5);
     let low = all.iter().map(|(x, _)| positive(*x)).fold(f64::MAX, f64::min);
@@ -181,7 +200,11 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str) -> Option<String> {
     // Numbers closer than they are wide would run together.
     places.dedup_by(|next, previous| *next / *previous < 1.15);
     let ys = decimal(plot.y);
-    plot.axes((places, &|x| digits(x, 2)), (ys, &seconds));
+    let written = |y: f64| match shown {
+        Shown::Time => seconds(y),
+        Shown::Throughput => show_rate(y, ""),
+    };
+    plot.axes((places, &|x| digits(x, 2)), (ys, &written));
     let mut variants: Vec<&str> = Vec::new();
     for row in rows() {
         if !variants.contains(&row.variant.as_str()) {
@@ -211,7 +234,11 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str) -> Option<String> {
     }
     plot.names(ends);
     plot.svg.text("note", Anchor::Middle, (360.0, 316.0), axis);
-    Some(plot.svg.finish(&format!("{} over {axis}", section.ladder)))
+    let what = match shown {
+        Shown::Time => "",
+        Shown::Throughput => ", elements a second,",
+    };
+    Some(plot.svg.finish(&format!("{}{what} over {axis}", section.ladder)))
 }
 
 /// Ticks of an axis, and how they are written.

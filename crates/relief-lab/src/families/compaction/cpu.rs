@@ -5,7 +5,7 @@ use relief_kernels::element::Number;
 use relief_kernels::select::cpu::{BLOCK, Shared, Wanted, count, select};
 
 use super::Compaction;
-use crate::array::{self, Kind};
+use crate::array::{self, Kind, Layout};
 use crate::families::part;
 use crate::family::{OnCpu, Outcome, Variant};
 
@@ -31,11 +31,7 @@ pub(super) fn variants() -> Vec<Variant<Compaction>> {
             "vectors compressed in registers",
             |p: &Compaction, call| by_kind(p, call, Vectors),
         ),
-        Variant::cpu(
-            "threads two passes",
-            "parts are counted, then moved: memory is read twice",
-            |p: &Compaction, call| by_kind(p, call, TwoPasses),
-        ),
+        two_passes_whole(),
         Variant::cpu(
             "threads production",
             "one pass in blocks; turns say where to write",
@@ -109,34 +105,110 @@ impl Keep for Vectors {
     }
 }
 
-struct TwoPasses;
+/// How many parts there may be.
+const PARTS: usize = 4_096;
 
-impl Keep for TwoPasses {
-    fn keep<T: Element>(&self, from: &[T], to: &mut [T]) -> usize {
-        let parts: Vec<&[T]> = from.chunks(part(from.len())).collect();
-        let counts: Vec<usize> = parts
-            .par_iter()
-            .map(|part| count(part, Wanted::NonZero) as usize)
-            .collect();
+/// How many elements each part keeps, and those before it.
+fn counts_and_places(_: &Compaction) -> Vec<Layout> {
+    vec![Layout::of::<u32>(2 * PARTS); 2]
+}
+
+/// Which of the phases of [`two_passes`] to run; nothing for all of them.
+fn two_passes<T: Element>(call: OnCpu<'_>, phase: Option<Phase>) -> Outcome {
+    let from = call.inputs[0].slice::<T>();
+    let each = part(from.len()).max(from.len().div_ceil(PARTS));
+    let parts = || from.par_chunks(each);
+    let (counts, places) = call.scratch.split_at_mut(1);
+    let counts: &mut [u64] = &mut bytemuck::cast_slice_mut(counts[0].bytes_mut())[..parts().len()];
+    let places: &mut [u64] = &mut bytemuck::cast_slice_mut(places[0].bytes_mut())[..parts().len()];
+    let wanted = |which| phase.is_none_or(|phase| phase == which);
+    if wanted(Phase::Count) {
+        let counted = parts().zip(counts.par_iter_mut());
+        counted.for_each(|(part, kept)| *kept = count(part, Wanted::NonZero));
+    }
+    if wanted(Phase::Prefix) {
+        let mut sum = 0;
+        for (place, count) in places.iter_mut().zip(&*counts) {
+            *place = sum;
+            sum += count;
+        }
+    }
+    if wanted(Phase::Move) {
+        let (values, told) = call.outputs.split_at_mut(1);
         let mut pieces = Vec::new();
-        let mut rest = &mut *to;
-        for count in &counts {
-            let (piece, after) = rest.split_at_mut(*count);
+        let mut rest = values[0].slice_mut::<T>();
+        for count in &*counts {
+            let (piece, after) = rest.split_at_mut(*count as usize);
             pieces.push(piece);
             rest = after;
         }
-        // A block at a time, because a piece has no room for what is not kept.
-        parts.par_iter().zip(pieces).for_each(|(from, mut piece)| {
-            let mut block = [T::zeroed(); BLOCK];
-            for from in from.chunks(BLOCK) {
-                let kept = select(from, Wanted::NonZero, &mut block);
-                let (here, after) = std::mem::take(&mut piece).split_at_mut(kept);
-                here.copy_from_slice(&block[..kept]);
-                piece = after;
-            }
-        });
-        counts.iter().sum()
+        parts()
+            .zip(pieces)
+            .for_each(|(from, piece)| keep_in_blocks(from, piece));
+        let last = places.last().zip(counts.last());
+        tell(
+            told[0].slice_mut(),
+            last.map_or(0, |(place, count)| place + count) as usize,
+        );
     }
+    Ok(())
+}
+
+/// A block at a time, because a piece has no room for what is not kept.
+fn keep_in_blocks<T: Element>(from: &[T], mut piece: &mut [T]) {
+    let mut block = [T::zeroed(); BLOCK];
+    for from in from.chunks(BLOCK) {
+        let kept = select(from, Wanted::NonZero, &mut block);
+        let (here, after) = std::mem::take(&mut piece).split_at_mut(kept);
+        here.copy_from_slice(&block[..kept]);
+        piece = after;
+    }
+}
+
+/// What a part of the work does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Count,
+    Prefix,
+    Move,
+}
+
+/// What has phases, followed by them.
+pub(super) fn phases() -> Vec<Variant<Compaction>> {
+    let phases = [
+        (
+            "threads two passes: count",
+            "how many each part keeps",
+            Phase::Count,
+        ),
+        (
+            "threads two passes: prefix",
+            "how many those before it keep",
+            Phase::Prefix,
+        ),
+        ("threads two passes: move", "to its place", Phase::Move),
+    ];
+    let part = |(name, idea, phase)| {
+        Variant::cpu(name, idea, move |_: &Compaction, call| {
+            two_passes::<u32>(call, Some(phase))
+        })
+        .part_of(two_passes_whole())
+    };
+    std::iter::once(two_passes_whole())
+        .chain(phases.map(part))
+        .collect()
+}
+
+fn two_passes_whole() -> Variant<Compaction> {
+    Variant::cpu(
+        "threads two passes",
+        "parts are counted, then moved: memory is read twice",
+        |p: &Compaction, call| match p.kind {
+            Kind::U8 => two_passes::<u8>(call, None),
+            _ => two_passes::<u32>(call, None),
+        },
+    )
+    .scratch(counts_and_places)
 }
 
 struct InTurns;

@@ -2,7 +2,8 @@
 
 use relief_kernels::policy::Tuning;
 use relief_kernels::select::gpu::{
-    Elements, Order, Output, Route, Selection, Wanted, default, name, scratch_words, select_with, space,
+    Elements, Order, Output, Phase, Route, Selection, Wanted, default, name, phase, scratch_words,
+    select_with, space,
 };
 
 mod classic;
@@ -15,12 +16,7 @@ use crate::family::{Failure, OnGpu, Outcome, Variant};
 
 pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
     let bits = 8 * kind.bytes() as u32;
-    let of = |name, idea, route| {
-        Variant::gpu(name, idea, move |p: &Compaction, call: OnGpu<'_>| {
-            by_route(p, &call, default(bits), route)
-        })
-        .scratch(scratch)
-    };
+    let of = |name, idea, route| of(name, idea, bits, route);
     let look_back = |reads, order| Route::LookBack { reads, order };
     vec![
         of(
@@ -56,6 +52,14 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
     ]
 }
 
+/// A variant by this route, with the usual layout.
+fn of(name: &str, idea: &'static str, bits: u32, route: Route) -> Variant<Compaction> {
+    Variant::gpu(name, idea, move |p: &Compaction, call: OnGpu<'_>| {
+        by_route(p, &call, default(bits), route)
+    })
+    .scratch(scratch)
+}
+
 fn scratch(problem: &Compaction) -> Vec<Layout> {
     let bits = problem.number().bits();
     vec![Layout::of::<u32>(scratch_words(bits, problem.len as u64) as usize)]
@@ -80,63 +84,124 @@ fn by_route(problem: &Compaction, call: &OnGpu<'_>, tuning: Tuning, route: Route
     Ok(())
 }
 
-/// The article's implementations, beside the best of this crate.
-pub(super) fn classics() -> Vec<Variant<Compaction>> {
-    let of = |name, idea, owners, layouts: fn(&Compaction) -> Vec<Layout>| {
-        Variant::gpu(name, idea, move |p: &Compaction, call: OnGpu<'_>| {
+/// An implementation of the article.
+struct Classic {
+    name: &'static str,
+    idea: &'static str,
+    owners: Owners,
+    scratch: fn(&Compaction) -> Vec<Layout>,
+    source: Option<&'static str>,
+}
+
+const CLASSICS: [Classic; 6] = [
+    Classic {
+        name: "InK-Compact",
+        idea: "cubes; every unit counts the bits before its own",
+        owners: Owners::CubesBits,
+        scratch: |p| layouts(Owners::CubesBits, p),
+        source: Some("112.3 ms structured, 112.8 random"),
+    },
+    Classic {
+        name: "Spataro",
+        idea: "cubes; every unit adds up the planes before its own",
+        owners: Owners::CubesEveryUnit,
+        scratch: |p| layouts(Owners::CubesEveryUnit, p),
+        source: Some("3.6 ms"),
+    },
+    Classic {
+        name: "Orange Owls",
+        idea: "cubes; one unit adds up the planes",
+        owners: Owners::CubesOneUnit,
+        scratch: |p| layouts(Owners::CubesOneUnit, p),
+        source: Some("2.6 ms"),
+    },
+    Classic {
+        name: "Billeter, Olsson, Assarsson",
+        idea: "480 planes, a sequence of pairs for each",
+        owners: BILLETER,
+        scratch: |p| layouts(BILLETER, p),
+        source: Some("1.3 ms structured, 1.4 random"),
+    },
+    Classic {
+        name: "modernised",
+        idea: "512 planes, a sequence of quads for each",
+        owners: MODERN,
+        scratch: |p| layouts(MODERN, p),
+        source: Some("1.29 ms random"),
+    },
+    Classic {
+        name: "modernised 8192",
+        idea: "8 192 planes, a sequence of quads for each",
+        owners: LARGE,
+        scratch: |p| layouts(LARGE, p),
+        source: None,
+    },
+];
+
+impl Classic {
+    /// All of it, or one phase.
+    fn variant(&self, name: String, idea: &'static str, phase: Option<Phase>) -> Variant<Compaction> {
+        let owners = self.owners;
+        let run = move |p: &Compaction, call: OnGpu<'_>| {
             let outputs = [&call.outputs[0], &call.outputs[1]];
             let scratch = [&call.scratch[0], &call.scratch[1], &call.scratch[2]];
             let Ok(words) = u32::try_from(p.len) else {
                 return Err(Failure::Unsupported(format!("{} words", p.len)));
             };
-            classic::compact(call.gpu, owners, &call.inputs[0], words, outputs, scratch)
-        })
-        .scratch(layouts)
-    };
-    vec![
-        of(
-            "InK-Compact",
-            "cubes; every unit counts the bits before its own",
-            Owners::CubesBits,
-            |p| layouts(Owners::CubesBits, p),
-        )
-        .source("112.3 ms structured, 112.8 random"),
-        of(
-            "Spataro",
-            "cubes; every unit adds up the planes before its own",
-            Owners::CubesEveryUnit,
-            |p| layouts(Owners::CubesEveryUnit, p),
-        )
-        .source("3.6 ms"),
-        of(
-            "Orange Owls",
-            "cubes; one unit adds up the planes",
-            Owners::CubesOneUnit,
-            |p| layouts(Owners::CubesOneUnit, p),
-        )
-        .source("2.6 ms"),
-        of(
-            "Billeter, Olsson, Assarsson",
-            "480 planes, a sequence of pairs for each",
-            BILLETER,
-            |p| layouts(BILLETER, p),
-        )
-        .source("1.3 ms structured, 1.4 random"),
-        of(
-            "modernised",
-            "512 planes, a sequence of quads for each",
-            MODERN,
-            |p| layouts(MODERN, p),
-        )
-        .source("1.29 ms random"),
-        of(
-            "modernised 8192",
-            "8 192 planes, a sequence of quads for each",
-            LARGE,
-            |p| layouts(LARGE, p),
-        ),
-    ]
+            classic::compact(call.gpu, owners, phase, &call.inputs[0], words, outputs, scratch)
+        };
+        Variant::gpu(name, idea, run).scratch(self.scratch)
+    }
+
+    fn whole(&self) -> Variant<Compaction> {
+        let whole = self.variant(self.name.to_owned(), self.idea, None);
+        match self.source {
+            Some(figure) => whole.source(figure),
+            None => whole,
+        }
+    }
 }
+
+/// The article's implementations.
+pub(super) fn classics() -> Vec<Variant<Compaction>> {
+    CLASSICS.iter().map(Classic::whole).collect()
+}
+
+/// What has phases, each followed by its phases.
+pub(super) fn phases() -> Vec<Variant<Compaction>> {
+    let mut all = Vec::new();
+    for classic in &CLASSICS {
+        all.push(classic.whole());
+        all.extend(PHASES.map(|(phase, name, idea)| {
+            let part = classic.variant(format!("{}: {name}", classic.name), idea, Some(phase));
+            part.part_of(classic.whole())
+        }));
+    }
+    let whole = || {
+        of(
+            "three phases",
+            "one launch counts, one adds up, one moves",
+            32,
+            Route::Phases,
+        )
+    };
+    all.push(whole());
+    all.extend(PHASES.map(|(which, name, idea)| {
+        let run = move |p: &Compaction, call: OnGpu<'_>| {
+            phase(call.gpu, default(32), which, &selection(p, &call))?;
+            Ok(())
+        };
+        Variant::gpu(format!("three phases: {name}"), idea, run).part_of(whole())
+    }));
+    all
+}
+
+/// Phases, what their rows are called, and what they do.
+const PHASES: [(Phase, &str, &str); 3] = [
+    (Phase::Count, "count", "how many each owner keeps"),
+    (Phase::Prefix, "prefix", "how many those before it keep"),
+    (Phase::Move, "move", "to its place"),
+];
 
 const BILLETER: Owners = Owners::Planes(480, 2);
 const MODERN: Owners = Owners::Planes(512, 4);

@@ -15,6 +15,9 @@
 //! - `production`: look-back, ahead for words, its layout tuned, where a device promises that cubes that have begun go on; else three
 //!   phases.
 //!
+//! Phases are rows of their own in `compaction/phases`: `count`, `prefix`, `move`, each alone in the memory that all of them
+//! have left.
+//!
 //! On the CPU:
 //! - `loop`: a branch for each element.
 //! - `branch-free`: every element is stored, and the place moves on where it is kept.
@@ -51,14 +54,21 @@ pub fn family() -> Family {
             Box::new(ladder("compaction/u8", Kind::U8, None, |scale| {
                 all(Kind::U8, scale)
             })),
-            Box::new(ladder(
-                "compaction/densities",
-                Kind::U32,
-                Some("per cent kept"),
-                densities,
-            )),
-            Box::new(classics()),
-            Box::new(ladder("compaction/sizes", Kind::U32, Some("log2 n"), sizes)),
+            Box::new(everyone("compaction/densities", Some(DENSITY), |scale| {
+                densities(scale, false)
+            })),
+            Box::new(everyone("compaction/structured", Some(DENSITY), |scale| {
+                densities(scale, true)
+            })),
+            Box::new(everyone("compaction/sizes", Some(SIZE), sizes)),
+            Box::new(everyone("compaction/implementations", None, |scale| {
+                let random = Compaction::new(Kind::U32, swept(scale) as usize, 50);
+                vec![random.structured(), random]
+            })),
+            Box::new(phases("compaction/phases", DENSITY, |scale| {
+                densities(scale, false)
+            })),
+            Box::new(phases("compaction/phases-sizes", SIZE, sizes)),
         ],
     }
 }
@@ -90,17 +100,17 @@ fn ladder(
     }
 }
 
+const DENSITY: &str = "per cent kept";
+const SIZE: &str = "log2 n";
+
 /// The article's implementations, and this crate's.
-fn classics() -> Ladder<Compaction> {
+fn everyone(
+    name: &'static str,
+    axis: Option<&'static str>,
+    cases: fn(Scale) -> Vec<Compaction>,
+) -> Ladder<Compaction> {
     #[allow(unused_mut)]
-    let mut ladder = ladder("compaction/implementations", Kind::U32, None, |scale| {
-        let random = Compaction::new(Kind::U32, swept(scale) as usize, 50);
-        let structured = Compaction {
-            structured: true,
-            ..random
-        };
-        vec![structured, random]
-    });
+    let mut ladder = ladder(name, Kind::U32, axis, cases);
     #[cfg(feature = "gpu")]
     {
         let mut variants = cpu::variants();
@@ -109,6 +119,18 @@ fn classics() -> Ladder<Compaction> {
         ladder.variants = variants;
     }
     ladder
+}
+
+/// All that has phases, and its phases.
+fn phases(name: &'static str, axis: &'static str, cases: fn(Scale) -> Vec<Compaction>) -> Ladder<Compaction> {
+    let mut variants = cpu::phases();
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::phases());
+    Ladder {
+        about: "the elements that are not zero, in their order; and each phase alone, after the others",
+        variants,
+        ..ladder(name, Kind::U32, Some(axis), cases)
+    }
 }
 
 fn checks(kind: Kind) -> Vec<Compaction> {
@@ -143,9 +165,10 @@ fn swept(scale: Scale) -> u64 {
     })
 }
 
-fn densities(scale: Scale) -> Vec<Compaction> {
+fn densities(scale: Scale, structured: bool) -> Vec<Compaction> {
     let of = |percent| Compaction {
         place: Some(f64::from(percent)),
+        structured,
         ..Compaction::new(Kind::U32, swept(scale) as usize, percent)
     };
     [0, 1, 10, 50, 90, 99, 100].map(of).into()
@@ -170,7 +193,7 @@ struct Compaction {
     len: usize,
     percent: u32,
     place: Option<f64>,
-    /// 1, 0, 3, 0, … whatever is asked for.
+    /// Whether those that are kept lie as evenly as can be: with 50 of a hundred 1, 0, 3, 0, …
     structured: bool,
 }
 
@@ -185,6 +208,11 @@ impl Compaction {
         }
     }
 
+    const fn structured(mut self) -> Self {
+        self.structured = true;
+        self
+    }
+
     #[cfg(feature = "gpu")]
     fn number(&self) -> Number {
         match self.kind {
@@ -197,9 +225,15 @@ impl Compaction {
         self.len as u64 * self.kind.bytes() as u64
     }
 
-    /// Whether element `i` is kept, where they are random.
+    /// Whether element `i` is kept.
     fn kept(&self, i: usize) -> bool {
-        mix(9, i as u64) < threshold(self.percent)
+        let percent = u64::from(self.percent);
+        if self.structured {
+            // Of the first i elements, percent · i / 100 are kept, rounded up.
+            let kept = |i: u64| (i * percent).div_ceil(100);
+            return kept(i as u64 + 1) > kept(i as u64);
+        }
+        self.percent == 100 || mix(9, i as u64) < threshold(self.percent)
     }
 }
 
@@ -237,7 +271,11 @@ fn keep<T: Element + PartialEq>(from: &[T], outputs: &mut [Array]) {
 impl Problem for Compaction {
     fn label(&self) -> String {
         let (bits, percent) = (8 * self.kind.bytes(), self.percent);
-        format!("{} u{bits}, {percent} %", crate::quantity::count(self.len as u64))
+        let structured = if self.structured { ", structured" } else { "" };
+        format!(
+            "{} u{bits}, {percent} %{structured}",
+            crate::quantity::count(self.len as u64)
+        )
     }
 
     fn elements(&self) -> u64 {
@@ -249,10 +287,14 @@ impl Problem for Compaction {
             kind: self.kind,
             len: self.len,
         };
-        if fill == Fill::Structured || self.structured {
+        if fill == Fill::Structured {
             return vec![Array::filled(layout, Fill::Structured, 1)];
         }
-        let at = |i| if self.kept(i) { mix(1, i as u64) | 1 } else { 0 };
+        let value = |i| match self.structured {
+            true => i as u32 | 1,
+            false => mix(1, i as u64) | 1,
+        };
+        let at = |i| if self.kept(i) { value(i) } else { 0 };
         vec![match self.kind {
             Kind::U8 => Array::from_fn(self.len, |i| at(i) as u8),
             _ => Array::from_fn(self.len, at),

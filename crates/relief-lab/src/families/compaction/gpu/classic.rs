@@ -7,6 +7,7 @@ use relief_kernels::device::{Buffer, Gpu, cubes, on_client};
 use relief_kernels::element::Element;
 use relief_kernels::scan::Kind;
 use relief_kernels::scan::gpu::{scan, scratch_words};
+use relief_kernels::select::gpu::Phase;
 
 use crate::family::{Failure, Outcome};
 
@@ -60,38 +61,39 @@ pub(super) fn scratch(owners: Owners, words: usize) -> [usize; 3] {
     [owners + 4, owners + 4, scratch_words(owners as u64)]
 }
 
-/// All three phases.
+/// All three phases, or one of them after the others have run once.
 pub(super) fn compact(
     gpu: &Gpu,
     owners: Owners,
+    phase: Option<Phase>,
     from: &Buffer,
     words: u32,
     [out, count]: [&Buffer; 2],
     [counts, places, scanned]: [&Buffer; 3],
 ) -> Outcome {
     let launch = Launch::of(gpu, owners, from, words)?;
-    gpu.launch(
-        "compaction count",
-        &launch.shape,
-        counts,
-        || on_client!(gpu, client => launch.count(client, counts)),
-    )?;
-    let number = owners.count(words);
-    scan(
-        gpu,
-        Kind::Exclusive,
-        Element::U32,
-        u64::from(number),
-        counts,
-        places,
-        scanned,
-    )?;
-    gpu.launch(
-        "compaction move",
-        &launch.shape,
-        count,
-        || on_client!(gpu, client => launch.move_words(client, counts, places, out, count)),
-    )?;
+    let wanted = |which| phase.is_none_or(|phase| phase == which);
+    if wanted(Phase::Count) {
+        gpu.launch(
+            "compaction count",
+            &launch.shape,
+            counts,
+            || on_client!(gpu, client => launch.count(client, counts)),
+        )?;
+    }
+    if wanted(Phase::Prefix) {
+        let number = u64::from(owners.count(words));
+        let (kind, element) = (Kind::Exclusive, Element::U32);
+        scan(gpu, kind, element, number, counts, places, scanned)?;
+    }
+    if wanted(Phase::Move) {
+        gpu.launch(
+            "compaction move",
+            &launch.shape,
+            count,
+            || on_client!(gpu, client => launch.move_words(client, counts, places, out, count)),
+        )?;
+    }
     Ok(())
 }
 
