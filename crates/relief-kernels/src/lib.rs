@@ -23,6 +23,7 @@ pub mod integral;
 pub mod isa;
 pub mod lattice;
 pub mod map;
+pub mod nbody;
 pub mod policy;
 pub mod reduce;
 pub mod repeat;

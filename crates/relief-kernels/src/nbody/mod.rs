@@ -1,0 +1,140 @@
+//! N bodies: each is pulled by all of them, by gravity or, where the strength is negative, by electrostatic repulsion.
+//!
+//! With d the way from a body to another one of mass m, ε the softening and s the strength, the acceleration is a sum over all
+//! others (the body itself adds nothing, because d is 0):
+//! - [`Space::Free`], three dimensions: s · Σ m d / (d² + ε²)^(3/2), Plummer's softening (H. C. Plummer, 1911);
+//! - [`Space::Plane`], two dimensions, where a field falls with the distance and not with its square: s · Σ m d / (d² + ε²);
+//! - [`Space::Torus`], the same in a square that repeats: d leads to the nearest copy. As an even background pulls evenly, repelled
+//!   dots spread over the square: with little power at low frequencies, which is blue noise.
+//!
+//! A mass is what a body pulls with; what it weighs itself has no influence on how it moves. With charges of both signs,
+//! [`accelerations`](cpu::accelerations) of some bodies by others are dots pulled by an image (Schmaltz, Gwosdek, Bruhn and
+//! Weickert, "Electrostatic halftoning", 2010).
+//!
+//! All pairs are computed, so operations bind, not memory. A pair takes 12 of them (3 subtractions, 3 multiply-adds for d² + ε², 3
+//! multiplications for m / (d² + ε²)^(3/2), 3 multiply-adds for the sums) beside an inverse square root. The literature
+//! counts 20 a pair, whatever they are (Nyland, Harris and Prins, "Fast N-body simulation with CUDA", GPU Gems 3, 2007).
+//!
+//! **What results are.** Sums of floats whose order depends on nothing but the number of bodies, so that the bits are the same
+//! for every layout and number of threads. Between machines they differ by a few of the last bits, because inverse square
+//! roots do.
+//!
+//! Time goes on by leapfrog, kick, drift, kick: [`kick`](cpu::kick) by half a step, [`drift`](cpu::drift) by a whole one, new
+//! accelerations, and the same kick again. It is of second order, and because it is symplectic the energy swings and does
+//! not wander off (Hairer, Lubich and Wanner, "Geometric numerical integration illustrated by the Störmer–Verlet method", 2003).
+
+use bytemuck::{Pod, Zeroable};
+
+pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
+
+#[cfg(test)]
+mod tests;
+
+/// A body: where it is, and what it pulls with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Body {
+    /// Across, down, and in depth; in a plane the depth has no influence.
+    pub place: [f32; 3],
+    /// The mass or charge.
+    pub mass: f32,
+}
+
+/// How much faster a body moves after a unit of time, across, down and in depth; the fourth number is 0. Velocities have
+/// the same form.
+pub type Motion = [f32; 4];
+
+/// What bodies move in, and so how a field falls with the distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Space {
+    /// Three dimensions: with the square of the distance.
+    Free,
+    /// Two: with the distance.
+    Plane,
+    /// As in a plane, but everything repeats with this period across and down, and the nearest copy pulls.
+    Torus(f32),
+}
+
+/// How bodies pull each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interaction {
+    space: Space,
+    strength: f32,
+    softening: f32,
+}
+
+/// Numbers that no interaction has.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InteractionError {
+    /// The strength is not finite.
+    #[error("a strength of {0}; a finite number is expected")]
+    Strength(f32),
+    /// The softening is too small or too great to be raised to the third power.
+    #[error("a softening of {0}; 10⁻⁹ to 10⁹ is expected")]
+    Softening(f32),
+    /// The period is not positive, or too great to be squared.
+    #[error("a period of {0}; more than 0 and at most 10⁹ is expected")]
+    Period(f32),
+}
+
+impl Interaction {
+    /// An interaction of this strength: positive for what attracts, negative for what repels.
+    ///
+    /// # Errors
+    /// Where a number lies outside what the errors say.
+    pub fn new(space: Space, strength: f32, softening: f32) -> Result<Self, InteractionError> {
+        if !strength.is_finite() {
+            return Err(InteractionError::Strength(strength));
+        }
+        if !(1e-9..=1e9).contains(&softening) {
+            return Err(InteractionError::Softening(softening));
+        }
+        if let Space::Torus(period) = space
+            && !(period > 0.0 && period <= 1e9)
+        {
+            return Err(InteractionError::Period(period));
+        }
+        Ok(Self {
+            space,
+            strength,
+            softening,
+        })
+    }
+
+    /// What bodies move in.
+    #[must_use]
+    pub const fn space(&self) -> Space {
+        self.space
+    }
+
+    /// The strength.
+    #[must_use]
+    pub const fn strength(&self) -> f32 {
+        self.strength
+    }
+
+    /// The distance ε at which a field has become clearly weaker than without.
+    #[must_use]
+    pub const fn softening(&self) -> f32 {
+        self.softening
+    }
+
+    /// ε².
+    const fn softening_squared(&self) -> f32 {
+        self.softening * self.softening
+    }
+
+    /// The period, 1 where there is none.
+    const fn period(&self) -> f32 {
+        match self.space {
+            Space::Torus(period) => period,
+            Space::Free | Space::Plane => 1.0,
+        }
+    }
+}
+
+/// Bodies whose pull is summed on its own before it is added to that of others: sums of many floats lose bits.
+const RUN: usize = 512;
