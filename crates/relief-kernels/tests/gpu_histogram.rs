@@ -6,7 +6,7 @@ mod support;
 
 use relief_kernels::device::Gpu;
 use relief_kernels::histogram::gpu::{
-    DEFAULT, SPACE, Samples, count_words, histogram, histogram_with, scratch_words,
+    DEFAULT, Route, SPACE, Samples, count_words, histogram, histogram_with, scratch_words,
 };
 use relief_kernels::policy::Tuning;
 
@@ -17,17 +17,24 @@ use support::{Random, device};
 enum Values {
     Any,
     One(u32),
+    /// The first, and as often the one so far from it.
+    Two(u32, u32),
     /// Runs of 40 equal samples.
     Runs,
 }
 
 fn is_right(gpu: &Gpu, tuning: Tuning, bits: u32, len: usize, values: Values) {
+    is_right_by(gpu, tuning, Route::fitting(gpu, bits), bits, len, values);
+}
+
+fn is_right_by(gpu: &Gpu, tuning: Tuning, route: Route, bits: u32, len: usize, values: Values) {
     let mut random = Random::new(len as u64 + u64::from(bits));
     let mut held = 0;
     let samples: Vec<u32> = (0..len)
         .map(|i| match values {
             Values::Any => random.next() & ((1 << bits) - 1),
             Values::One(value) => value,
+            Values::Two(value, distance) => value + (i as u32 % 2) * distance,
             Values::Runs => {
                 if i % 40 == 0 {
                     held = random.next() & ((1 << bits) - 1);
@@ -54,7 +61,7 @@ fn is_right(gpu: &Gpu, tuning: Tuning, bits: u32, len: usize, values: Values) {
         bits,
         len: len as u64,
     };
-    histogram_with(gpu, tuning, samples, &counts, &scratch).unwrap();
+    histogram_with(gpu, tuning, route, samples, &counts, &scratch).unwrap();
     let bytes = gpu.read(&counts, count_words(bits)).wait().unwrap();
     let found: Vec<u32> = bytes
         .chunks_exact(4)
@@ -64,7 +71,10 @@ fn is_right(gpu: &Gpu, tuning: Tuning, bits: u32, len: usize, values: Values) {
         .iter()
         .zip(&expected)
         .position(|(found, right)| found != right);
-    assert_eq!(first, None, "{len} samples of {bits} bits, {values:?}, {tuning}");
+    assert_eq!(
+        first, None,
+        "{len} samples of {bits} bits, {values:?}, {tuning}, {route:?}"
+    );
 }
 
 #[test]
@@ -86,6 +96,38 @@ fn every_layout_counts_the_same() {
         for tuning in SPACE.all() {
             is_right(&gpu, tuning, bits, 100_003, Values::Any);
         }
+    }
+}
+
+#[test]
+fn counters_that_wrap_around_lose_nothing() {
+    let Some(gpu) = device() else { return };
+    for bits in [8, 16] {
+        for of in [8, 16, 32] {
+            // A cube for all values, or several that share them.
+            for bytes in [4 << 10, 32 << 10] {
+                let route = Route::Values { bits: of, bytes };
+                let fits = bits == 8 || bytes > 4 << 10;
+                for values in [
+                    Values::One(255),
+                    Values::One(1 << (bits - 1)),
+                    Values::Runs,
+                    Values::Any,
+                ] {
+                    // More than a counter of 16 bits holds; planes that agree, and the rest.
+                    let len = if fits { 400_013 } else { 5_003 };
+                    is_right_by(&gpu, DEFAULT, route, bits, len, values);
+                }
+            }
+        }
+    }
+    // Neighbours of a word wrap around, the lower into the upper.
+    for distance in [64, 128, 1 << 13, 1 << 14] {
+        let route = Route::Values {
+            bits: 8,
+            bytes: 32 << 10,
+        };
+        is_right_by(&gpu, DEFAULT, route, 16, 400_009, Values::Two(7, distance));
     }
 }
 

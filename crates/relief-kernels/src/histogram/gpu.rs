@@ -5,13 +5,16 @@
 //! vector of 16 equal bytes is one addition. Cubes stay for the whole input, then add up their lanes' counters and
 //! write them out; a second launch adds up the cubes'.
 //!
-//! Words of 16 bits: 65 536 counters exceed shared memory. A cube counts only an eighth of the values, and eight cubes that
-//! run side by side read the same samples, seven of them from the cache.
+//! Words of 16 bits: 65 536 counters of 32 bits exceed shared memory. Of 16 bits they do not where a cube may have 128 KiB of it, as on
+//! CUDA: two counters share a word, and who sees his counter wrap around notes that in memory, which happens once in 65 536
+//! additions to it. Where there is less shared memory a cube counts only some of the values, and cubes that run side by side read
+//! the same samples, all but one of them from the cache.
 
 use cubecl::prelude::*;
 
 use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
+use crate::scan::gpu::look_back::zero;
 
 mod kernel;
 
@@ -55,20 +58,60 @@ pub const fn count_words(bits: u32) -> usize {
     2 << bits
 }
 
+/// What a cube counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// A counter of 32 bits for each value and each lane; for bytes.
+    Lanes,
+    /// A counter of 8, 16 or 32 bits for each of as many values as fit so many bytes of shared memory. Cubes share the values among
+    /// them where these are not all.
+    Values {
+        /// Bits of a counter.
+        bits: u32,
+        /// Bytes of shared memory, a power of two.
+        bytes: u32,
+    },
+}
+
+impl Route {
+    /// The route for samples of so many bits.
+    #[must_use]
+    pub fn fitting(gpu: &Gpu, bits: u32) -> Self {
+        let whole = 2 << 16;
+        match bits {
+            8 => Self::Lanes,
+            _ if shared_memory(gpu) >= whole => Self::Values {
+                bits: 16,
+                bytes: whole,
+            },
+            _ => Self::Values {
+                bits: 32,
+                bytes: 32 << 10,
+            },
+        }
+    }
+}
+
+/// Bytes of shared memory that a cube may have: on CUDA more than a kernel has without asking.
+fn shared_memory(gpu: &Gpu) -> u32 {
+    on_client!(gpu, client => client.properties().hardware.max_shared_memory_size) as u32
+}
+
 /// The most cubes that count the same values.
 const CUBES: u64 = 1_024;
 
 /// Words of scratch for so many samples.
 #[must_use]
 pub const fn scratch_words(bits: u32, len: u64) -> u64 {
-    (rows(bits, len) << bits).next_multiple_of(4)
+    // A row more for what counters of fewer bits could not hold.
+    ((rows(bits, len) + 1) << bits).next_multiple_of(4)
 }
 
 /// How many cubes may count the same values of so many samples.
 const fn rows(bits: u32, len: u64) -> u64 {
     // More than this many samples for each row of counters that is written and read again.
     let rows = len.div_ceil(if bits == 8 { 1 << 12 } else { 1 << 17 });
-    let most = if bits == 8 { CUBES } else { CUBES / 8 };
+    let most = if bits == 8 { CUBES } else { CUBES / 4 };
     if rows == 0 {
         1
     } else if rows < most {
@@ -93,16 +136,18 @@ pub fn histogram(
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
     let tuning = policy::tuning(gpu.report(), name(samples.bits), &SPACE, DEFAULT);
-    histogram_with(gpu, tuning, samples, counts, scratch)
+    let route = Route::fitting(gpu, samples.bits);
+    histogram_with(gpu, tuning, route, samples, counts, scratch)
 }
 
-/// [`histogram`] with another layout.
+/// [`histogram`] by this route and with another layout.
 ///
 /// # Errors
-/// As [`histogram`], and where the layout is not of [`SPACE`].
+/// As [`histogram`], where the layout is not of [`SPACE`], and where a cube has not as much shared memory as the route takes.
 pub fn histogram_with(
     gpu: &Gpu,
     tuning: Tuning,
+    route: Route,
     samples: Samples<'_>,
     counts: &Buffer,
     scratch: &Buffer,
@@ -129,7 +174,7 @@ pub fn histogram_with(
         let first = (part * PART / 4) as usize;
         let of = buffer.part(first, buffer.words() - first);
         let launch = Launch {
-            shape: Shape::of(gpu, tuning, bits)?,
+            shape: Shape::of(gpu, tuning, route, bits)?,
             from: of.ok_or_else(|| gpu.unsupported("a part of a buffer"))?,
             len: (len - part * part_samples).min(part_samples),
             first: part == 0,
@@ -152,30 +197,67 @@ struct Shape {
     bits: u32,
     units: u32,
     items: u32,
-    /// Values that a cube counts.
+    /// Values that a cube counts; a power of two.
     values: u32,
     /// Counters for each of them; a power of two.
     copies: u32,
+    /// Counters of a word.
+    fields: u32,
+    /// Units of a plane; 1 where planes differ.
+    lanes: u32,
 }
 
 impl Shape {
-    fn of(gpu: &Gpu, tuning: Tuning, bits: u32) -> Result<Self, DeviceError> {
-        // A cube for each eighth of 65 536 values, or a counter for each bank of memory.
-        let (values, most) = if bits == 8 { (256, 32) } else { (8_192, 1) };
-        let words = gpu.report().shared_memory / 4;
-        let fitting = [32, 16, 8, 4, 2, 1]
-            .into_iter()
-            .find(|copies| values * copies <= words);
-        let Some(fitting) = fitting else {
-            return Err(gpu.unsupported("counters in so little shared memory"));
+    fn of(gpu: &Gpu, tuning: Tuning, route: Route, bits: u32) -> Result<Self, DeviceError> {
+        let shared = shared_memory(gpu);
+        let (values, copies, fields) = match route {
+            Route::Lanes if bits == 8 => {
+                let words = gpu.report().shared_memory / 4;
+                let fitting = [32, 16, 8, 4, 2, 1].into_iter().find(|n| 256 * n <= words);
+                (256, fitting.unwrap_or(0), 1)
+            }
+            Route::Values {
+                bits: of @ (8 | 16 | 32),
+                bytes,
+            } if bytes.is_power_of_two() && (256..=shared).contains(&bytes) => {
+                ((8 * bytes / of).min(1 << bits), 1, 32 / of)
+            }
+            _ => (0, 0, 1),
         };
+        if copies == 0 {
+            return Err(gpu.unsupported(format!(
+                "a histogram of {bits} bits by {route:?} in {shared} bytes of shared memory"
+            )));
+        }
+        let (least, most) = gpu.report().plane;
         Ok(Self {
             bits,
             units: tuning.units,
             items: tuning.items,
             values,
-            copies: fitting.min(most),
+            copies,
+            fields,
+            lanes: if least == most && tuning.units.is_multiple_of(most) {
+                most
+            } else {
+                1
+            },
         })
+    }
+
+    /// Bits of a counter.
+    const fn width(&self) -> u32 {
+        32 / self.fields
+    }
+
+    /// Words of counters.
+    const fn words(&self) -> u32 {
+        self.values / self.fields * self.copies
+    }
+
+    /// Whether one lane adds for a plane of equal samples: where lanes share counters, and these hold as much.
+    const fn together(&self) -> bool {
+        self.copies == 1 && self.lanes > 1 && 128 / self.bits * self.lanes < 1 << (self.width() - 1)
     }
 
     /// Cubes that share the values among them.
@@ -203,8 +285,14 @@ impl Launch<'_> {
         let Shape { bits, units, .. } = self.shape;
         let vectors = self.len * u64::from(bits) / 128;
         let rows = self.rows(client, vectors);
+        let spilt = (rows as usize) << bits;
+        if self.shape.fields > 1
+            && let Some(row) = self.scratch.part(spilt, 1 << bits)
+        {
+            zero(gpu, client, &row, 1 << bits);
+        }
         // SAFETY: places of vectors are compared with `vectors`, which are whole; the one after them is read where samples
-        // are left, which it holds. A row has a counter for each value, and scratch was checked to hold `rows` of them at least.
+        // are left, which it holds. A row has a counter for each value, and scratch was checked to hold one more than `rows`.
         unsafe {
             kernel::count::launch_unchecked::<R>(
                 client,
@@ -212,6 +300,7 @@ impl Launch<'_> {
                 CubeDim::new_1d(units),
                 4,
                 ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / 4),
+                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
                 ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
                 vectors as u32,
                 (self.len % u64::from(128 / bits)) as u32,
@@ -224,7 +313,7 @@ impl Launch<'_> {
                 CubeDim::new_1d(UNITS),
                 ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
                 ArrayArg::from_raw_parts(self.counts.handle(), self.counts.words()),
-                rows,
+                rows + u32::from(self.shape.fields > 1),
                 u32::from(self.first),
                 1 << bits,
                 UNITS,
@@ -238,7 +327,7 @@ impl Launch<'_> {
         /// Shared memory that the cubes of a multiprocessor have together, at most.
         const SHARED: u32 = 220 << 10;
         let processors = client.properties().hardware.num_streaming_multiprocessors;
-        let bytes = self.shape.values * self.shape.copies * 4 + (1 << 10);
+        let bytes = self.shape.words() * 4 + (1 << 10);
         let together = (2_048 / self.shape.units).min(SHARED / bytes).max(1);
         let wanted = u64::from(processors.unwrap_or(16) * together / self.shape.slices()).max(1);
         let chunks = vectors.div_ceil(u64::from(self.shape.units * self.shape.items));

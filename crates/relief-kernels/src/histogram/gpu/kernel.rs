@@ -5,18 +5,20 @@ use cubecl::prelude::*;
 use super::Shape;
 
 /// Counts the samples of `vectors` vectors and `rest` more; a row of counts for each of `rows` cubes, or for as many as share
-/// the values among them.
+/// the values among them. `spilt` is the same memory as `scratch`: a row after the others has what counters of less than 32 bits
+/// could not hold.
 #[cube(launch_unchecked)]
 pub(super) fn count<N: Size>(
     from: &Array<Vector<u32, N>>,
     scratch: &mut Array<u32>,
+    spilt: &mut Array<Atomic<u32>>,
     vectors: u32,
     rest: u32,
     rows: u32,
     #[comptime] shape: Shape,
 ) {
-    let words = comptime!(shape.values * shape.copies);
-    let counters = SharedMemory::<Atomic<u32>>::new(comptime!((shape.values * shape.copies) as usize));
+    let words = comptime!(shape.words());
+    let counters = SharedMemory::<Atomic<u32>>::new(comptime!(shape.words() as usize));
     let mut place = UNIT_POS;
     while place < words {
         counters[place as usize].store(0u32);
@@ -28,37 +30,56 @@ pub(super) fn count<N: Size>(
     let row = CUBE_POS as u32 / comptime!(shape.slices());
     let lane = UNIT_POS % comptime!(shape.copies);
     let chunk = comptime!(shape.units * shape.items);
-    // Cubes that fill the last row of the grid have nothing to do.
-    let mut first = row * chunk + UNIT_POS;
+    let over = rows << comptime!(shape.bits);
+    // The same for all units of a cube, so that planes stay whole. Cubes that fill the last row of the grid have nothing to do.
+    let mut first = row * chunk;
     if row >= rows {
         first = vectors;
     }
-    while first + comptime!(shape.units * (shape.items - 1)) < vectors {
+    while first + chunk <= vectors {
         let mut held = Array::<Vector<u32, N>>::new(comptime!(shape.items as usize));
         #[unroll]
         for k in 0..comptime!(shape.items) {
-            held[k as usize] = from[(first + comptime!(k * shape.units)) as usize];
+            held[k as usize] = from[(first + UNIT_POS + comptime!(k * shape.units)) as usize];
         }
         #[unroll]
         for k in 0..comptime!(shape.items) {
-            count_vector::<N>(&counters, held[k as usize], slice, lane, shape);
+            count_vector::<N>(
+                &counters,
+                spilt,
+                over,
+                held[k as usize],
+                slice,
+                lane,
+                comptime!(shape.together()),
+                shape,
+            );
         }
         first += rows * chunk;
     }
-    // What is left is less than a chunk: its units' last vectors are missing.
+    // What is left is less than a chunk.
     #[unroll]
-    for k in 0..comptime!(shape.items - 1) {
-        let place = first + comptime!(k * shape.units);
+    for k in 0..comptime!(shape.items) {
+        let place = first + UNIT_POS + comptime!(k * shape.units);
         if place < vectors {
             if row < rows {
-                count_vector::<N>(&counters, from[place as usize], slice, lane, shape);
+                count_vector::<N>(
+                    &counters,
+                    spilt,
+                    over,
+                    from[place as usize],
+                    slice,
+                    lane,
+                    false,
+                    shape,
+                );
             }
         }
     }
     if row == 0 {
         if UNIT_POS == 0 {
             if rest > 0 {
-                count_rest::<N>(&counters, from[vectors as usize], rest, slice, shape);
+                count_rest::<N>(&counters, spilt, over, from[vectors as usize], rest, slice, shape);
             }
         }
     }
@@ -72,7 +93,9 @@ pub(super) fn count<N: Size>(
             for i in 0..comptime!(shape.copies) {
                 // Units begin with different lanes, which lie in different banks.
                 let copy = (i + value) % comptime!(shape.copies);
-                sum += counters[(value * comptime!(shape.copies) + copy) as usize].load();
+                let place = place_of(value, shape) * comptime!(shape.copies) + copy;
+                sum += (counters[place as usize].load() >> shift_of(value, shape))
+                    & comptime!(u32::MAX >> (32 - shape.width()));
             }
             let bin = slice * comptime!(shape.values) + value;
             scratch[(row * comptime!(1 << shape.bits) + bin) as usize] = sum;
@@ -81,30 +104,56 @@ pub(super) fn count<N: Size>(
     }
 }
 
-/// Counts the samples of a vector: all at once where they are the same.
+/// Counts the samples of a vector: all at once where they are the same; those of a plane where all of them are.
 #[cube]
+#[allow(clippy::too_many_arguments)]
 fn count_vector<N: Size>(
     counters: &SharedMemory<Atomic<u32>>,
+    spilt: &mut Array<Atomic<u32>>,
+    over: u32,
     vector: Vector<u32, N>,
     slice: u32,
     lane: u32,
+    #[comptime] together: bool,
     #[comptime] shape: Shape,
 ) {
     let bits = comptime!(shape.bits);
     let word = vector[0];
     let turned = (word << bits) | (word >> comptime!(32 - bits));
     let differ = (word ^ vector[1]) | (word ^ vector[2]) | (word ^ vector[3]) | (word ^ turned);
-    if differ == 0 {
-        let sample = word & comptime!((1u32 << bits) - 1);
-        add(counters, sample, comptime!(128 / bits), slice, lane, shape);
-    } else {
-        #[unroll]
-        for n in 0..4u32 {
-            let word = vector[n as usize];
+    let sample = word & comptime!((1u32 << bits) - 1);
+    let mut counted = false;
+    if comptime!(together) {
+        let first = plane_broadcast(word, 0u32);
+        if plane_all((differ | (word ^ first)) == 0u32) {
+            counted = true;
+            if UNIT_POS % comptime!(shape.lanes) == 0 {
+                let amount = comptime!(128 / bits * shape.lanes);
+                add(counters, spilt, over, sample, amount, slice, lane, shape);
+            }
+        }
+    }
+    if !counted {
+        if differ == 0 {
+            add(
+                counters,
+                spilt,
+                over,
+                sample,
+                comptime!(128 / bits),
+                slice,
+                lane,
+                shape,
+            );
+        } else {
             #[unroll]
-            for k in 0..comptime!(32 / bits) {
-                let sample = (word >> comptime!(k * bits)) & comptime!((1u32 << bits) - 1);
-                add(counters, sample, 1u32, slice, lane, shape);
+            for n in 0..4u32 {
+                let word = vector[n as usize];
+                #[unroll]
+                for k in 0..comptime!(32 / bits) {
+                    let sample = (word >> comptime!(k * bits)) & comptime!((1u32 << bits) - 1);
+                    add(counters, spilt, over, sample, 1u32, slice, lane, shape);
+                }
             }
         }
     }
@@ -114,6 +163,8 @@ fn count_vector<N: Size>(
 #[cube]
 fn count_rest<N: Size>(
     counters: &SharedMemory<Atomic<u32>>,
+    spilt: &mut Array<Atomic<u32>>,
+    over: u32,
     vector: Vector<u32, N>,
     rest: u32,
     slice: u32,
@@ -125,15 +176,18 @@ fn count_rest<N: Size>(
         if e < rest {
             let word = vector[comptime!((e * shape.bits / 32) as usize)];
             let sample = (word >> comptime!(e * shape.bits % 32)) & comptime!((1u32 << bits) - 1);
-            add(counters, sample, 1u32, slice, 0u32, shape);
+            add(counters, spilt, over, sample, 1u32, slice, 0u32, shape);
         }
     }
 }
 
 /// Adds to the counter of a lane where this cube counts the sample's value.
 #[cube]
+#[allow(clippy::too_many_arguments)]
 fn add(
     counters: &SharedMemory<Atomic<u32>>,
+    spilt: &mut Array<Atomic<u32>>,
+    over: u32,
     sample: u32,
     #[comptime] amount: u32,
     slice: u32,
@@ -141,14 +195,71 @@ fn add(
     #[comptime] shape: Shape,
 ) {
     if comptime!(shape.slices() == 1) {
-        counters[(sample * comptime!(shape.copies) + lane) as usize]
-            .fetch_add(u32::new(comptime!(amount as i64)));
+        add_to(counters, spilt, over, sample, amount, lane, shape);
     } else {
-        let value = sample - slice * comptime!(shape.values);
+        let first = slice * comptime!(shape.values);
+        let value = sample - first;
         // A sample below the slice wraps around, far above it.
         if value < comptime!(shape.values) {
-            counters[(value * comptime!(shape.copies) + lane) as usize]
-                .fetch_add(u32::new(comptime!(amount as i64)));
+            add_to(counters, spilt, over + first, value, amount, lane, shape);
+        }
+    }
+}
+
+/// Adds to the counter of a lane of the slice's value `value`, whose first counts as `over` where counters overflow.
+#[cube]
+fn add_to(
+    counters: &SharedMemory<Atomic<u32>>,
+    spilt: &mut Array<Atomic<u32>>,
+    over: u32,
+    value: u32,
+    #[comptime] amount: u32,
+    lane: u32,
+    #[comptime] shape: Shape,
+) {
+    let place = place_of(value, shape);
+    let one = u32::new(comptime!(amount as i64));
+    if comptime!(shape.fields == 1) {
+        counters[(place * comptime!(shape.copies) + lane) as usize].fetch_add(one);
+    } else {
+        let shift = shift_of(value, shape);
+        let before = counters[place as usize].fetch_add(one << shift);
+        let most = comptime!(u32::MAX >> (32 - shape.width()));
+        if ((before >> shift) & most) + one > most {
+            spill(spilt, over + place, before, shift, shape);
+        }
+    }
+}
+
+/// The word of a value's counter: neighbours lie in different banks.
+#[cube]
+fn place_of(value: u32, #[comptime] shape: Shape) -> u32 {
+    value % comptime!(shape.values / shape.fields)
+}
+
+/// Where in its word a value's counter begins.
+#[cube]
+fn shift_of(value: u32, #[comptime] shape: Shape) -> u32 {
+    value / comptime!(shape.values / shape.fields) * comptime!(shape.width())
+}
+
+/// Notes that the counter at `shift` of a word has wrapped around, which was `before`. That added 1 to the counter above, which is
+/// taken off again, and that may have wrapped around too: each wrap is seen by the one addition that made it, so sums in memory
+/// come out right, whoever adds what in between.
+#[cube]
+fn spill(spilt: &mut Array<Atomic<u32>>, place: u32, before: u32, shift: u32, #[comptime] shape: Shape) {
+    let width = comptime!(shape.width());
+    let most = comptime!(u32::MAX >> (32 - shape.width()));
+    let step = comptime!(shape.values / shape.fields);
+    let mut at = shift;
+    let mut wraps = true;
+    while wraps {
+        spilt[(place + at / width * step) as usize].fetch_add(comptime!(1u32 << shape.width()));
+        at += width;
+        wraps = false;
+        if at < 32 {
+            spilt[(place + at / width * step) as usize].fetch_sub(1u32);
+            wraps = ((before >> at) & most) == most;
         }
     }
 }

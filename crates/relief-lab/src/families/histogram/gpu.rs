@@ -1,10 +1,11 @@
 //! The variants on devices.
 
-use relief_kernels::histogram::gpu::{DEFAULT, SPACE, Samples, histogram_with, name, scratch_words};
+use relief_kernels::histogram::gpu::{DEFAULT, Route, SPACE, Samples, histogram_with, name, scratch_words};
+use relief_kernels::policy::Tuning;
 
 use super::Histogram;
 use crate::array::{Kind, Layout};
-use crate::family::{OnGpu, Variant};
+use crate::family::{OnGpu, Outcome, Variant};
 
 mod atomics;
 
@@ -59,23 +60,72 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Histogram>> {
             ),
         ]);
     }
+    if bits == 16 {
+        variants.extend(SHARED.map(|(name, idea, bits, bytes)| {
+            let route = Route::Values { bits, bytes };
+            let run = move |p: &Histogram, call: OnGpu<'_>| by_route(p, &call, SLICES, route);
+            Variant::gpu(name, idea, run).scratch(scratch)
+        }));
+    }
     variants.push(
         Variant::gpu(
             "production",
-            "counters in shared memory, one for each lane or for an eighth of the values",
+            "a counter of bytes for each lane; counters of 16 bits for all words, or an eighth of the values",
             |p: &Histogram, call: OnGpu<'_>| {
-                let samples = Samples {
-                    buffer: &call.inputs[0],
-                    bits: p.bits(),
-                    len: p.len as u64,
-                };
-                histogram_with(call.gpu, call.tuning, samples, &call.outputs[0], &call.scratch[0])?;
-                Ok(())
+                let route = Route::fitting(call.gpu, p.bits());
+                by_route(p, &call, call.tuning, route)
             },
         )
-        .scratch(|p| vec![Layout::of::<u32>(scratch_words(p.bits(), p.len as u64) as usize)])
+        .scratch(scratch)
         .tuned(name(bits), SPACE, DEFAULT)
         .production(),
     );
     variants
+}
+
+/// Counters of words of 16 bits in shared memory: their bits, and the bytes of all of them.
+const SHARED: [(&str, &str, u32, u32); 5] = [
+    (
+        "eighths",
+        "counters of 32 bits for an eighth of the values: samples are read eight times, seven from a cache",
+        32,
+        32 << 10,
+    ),
+    ("quarters", "the same for a quarter, in 64 KiB", 32, 64 << 10),
+    ("halves", "the same for a half, in 128 KiB", 32, 128 << 10),
+    (
+        "counters of 16 bits",
+        "all values in 128 KiB; what wraps around is noted in memory",
+        16,
+        128 << 10,
+    ),
+    (
+        "counters of 8 bits",
+        "all values in 64 KiB; more wraps, and more cubes at once",
+        8,
+        64 << 10,
+    ),
+];
+
+/// The layout of those: one cube of a multiprocessor has most of its shared memory.
+const SLICES: Tuning = Tuning {
+    units: 1_024,
+    items: 2,
+    vector: 4,
+};
+
+fn scratch(problem: &Histogram) -> Vec<Layout> {
+    let words = scratch_words(problem.bits(), problem.len as u64);
+    vec![Layout::of::<u32>(words as usize)]
+}
+
+fn by_route(problem: &Histogram, call: &OnGpu<'_>, tuning: Tuning, route: Route) -> Outcome {
+    let samples = Samples {
+        buffer: &call.inputs[0],
+        bits: problem.bits(),
+        len: problem.len as u64,
+    };
+    let (counts, scratch) = (&call.outputs[0], &call.scratch[0]);
+    histogram_with(call.gpu, tuning, route, samples, counts, scratch)?;
+    Ok(())
 }

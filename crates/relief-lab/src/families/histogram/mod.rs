@@ -10,6 +10,12 @@
 //! - `production`: a counter for each value and each lane, so that lanes never wait for each other; a vector of equal bytes
 //!   is one addition.
 //!
+//! On devices (words of 16 bits), by how much of shared memory a cube takes:
+//! - `eighths`, `quarters`, `halves`: counters of 32 bits for so many of the values. Cubes side by side read the same samples, all but
+//!   one of them from a cache, and each looks at every sample.
+//! - `counters of 16 bits`, `of 8 bits`: of all values, several in a word. Whoever sees his counter wrap around notes it in memory.
+//! - `production`: counters of 16 bits, where a cube may have 128 KiB.
+//!
 //! On the CPU:
 //! - `one table`: a counter for each value; equal neighbours wait for each other's addition.
 //! - `several tables`: neighbours add to tables of their own: eight for bytes, two for words of 16 bits.
