@@ -1,0 +1,284 @@
+//! Products on the CPU: plain loops, compiled for each set of vector instructions.
+//!
+//! Threads deal out rows of M·x, and columns of x·M: each is a sum of its own.
+
+use super::{BLOCK, ROW_SUMS, ROWS, SUMS};
+use crate::isa::{Isa, versions};
+use crate::matrix::{Matrix, ShapeError};
+
+/// Levels of blocks: 2¹⁴ blocks of 2¹⁴ products each, and blocks of these, are more than memory holds.
+const LEVELS: usize = 4;
+
+/// Columns of x·M that are summed together: a page, and their sums stay in the second cache.
+const STRIP: usize = 1_024;
+
+/// Levels of blocks of x·M, each of 2⁹.
+const ROW_LEVELS: usize = 8;
+
+/// y = M·x: number r of `y` is the sum of the products of row r with `x`.
+///
+/// # Errors
+/// Where lengths do not fit each other.
+pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Result<(), ShapeError> {
+    ShapeError::unless_equal(
+        "columns of the matrix and numbers of x",
+        matrix.columns(),
+        x.len(),
+    )?;
+    ShapeError::unless_equal("rows of the matrix and numbers of y", matrix.rows(), y.len())?;
+    let isa = Isa::best();
+    for (row, y) in y.iter_mut().enumerate() {
+        *y = dot(isa, matrix.row(row), x);
+    }
+    Ok(())
+}
+
+/// The sum of products of two rows of the same length, in the order of [`matrix_vector`].
+fn dot(isa: Isa, row: &[f32], x: &[f32]) -> f32 {
+    if row.len() <= BLOCK {
+        return block(isa, row, x);
+    }
+    let mut levels = [Level::new(); LEVELS];
+    for (row, x) in row.chunks(BLOCK).zip(x.chunks(BLOCK)) {
+        put(&mut levels, block(isa, row, x));
+    }
+    finish(&mut levels)
+}
+
+/// Sums that come one by one, in the place of the products of a row.
+#[derive(Clone, Copy)]
+struct Level {
+    sums: [f32; SUMS],
+    count: usize,
+}
+
+impl Level {
+    const fn new() -> Self {
+        Self {
+            sums: [0.0; SUMS],
+            count: 0,
+        }
+    }
+
+    fn sum(&mut self) -> f32 {
+        let sum = halved(&mut self.sums, self.count);
+        *self = Self::new();
+        sum
+    }
+}
+
+/// Takes the sum of a block; a full level becomes one number of the next.
+fn put(levels: &mut [Level], value: f32) {
+    let Some((level, next)) = levels.split_first_mut() else {
+        return;
+    };
+    level.sums[level.count % SUMS] += value;
+    level.count += 1;
+    if level.count == BLOCK && !next.is_empty() {
+        put(next, level.sum());
+    }
+}
+
+/// The sum of all blocks.
+fn finish(levels: &mut [Level]) -> f32 {
+    let mut result = 0.0;
+    for k in 0..levels.len() {
+        let (here, next) = levels.split_at_mut(k + 1);
+        let here = &mut here[k];
+        let above = next.iter().any(|level| level.count > 0);
+        if !above {
+            return if here.count == 0 { result } else { here.sum() };
+        }
+        if here.count > 0 {
+            result = here.sum();
+            put(next, result);
+        }
+    }
+    result
+}
+
+versions! {
+    fn block(row: &[f32], x: &[f32]) -> f32 {
+        let mut sums = [0.0_f32; SUMS];
+        let (rows, rest) = row.as_chunks::<SUMS>();
+        let (xs, x_rest) = x.as_chunks::<SUMS>();
+        for (row, x) in rows.iter().zip(xs) {
+            for ((sum, a), x) in sums.iter_mut().zip(row).zip(x) {
+                *sum = a.mul_add(*x, *sum);
+            }
+        }
+        for ((sum, a), x) in sums.iter_mut().zip(rest).zip(x_rest) {
+            *sum = a.mul_add(*x, *sum);
+        }
+        halved(&mut sums, row.len())
+    }
+}
+
+/// What sums of so many numbers come to. Sums that took nothing are 0 and change none that they are added to.
+#[inline(always)]
+fn halved(sums: &mut [f32; SUMS], count: usize) -> f32 {
+    let used = count.next_power_of_two().clamp(4, SUMS);
+    let mut fours = [0.0_f32; SUMS / 4];
+    for (four, sums) in fours.iter_mut().zip(sums[..used].as_chunks::<4>().0) {
+        *four = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+    let mut half = used / 8;
+    while half > 0 {
+        let (first, second) = fours.split_at_mut(half);
+        for (sum, other) in first.iter_mut().zip(second) {
+            *sum += *other;
+        }
+        half /= 2;
+    }
+    fours[0]
+}
+
+/// Numbers of scratch memory that [`vector_matrix`] takes.
+#[must_use]
+pub const fn scratch_len(rows: usize) -> usize {
+    let mut levels = 1;
+    let mut blocks = rows.div_ceil(ROWS);
+    while blocks > 1 {
+        levels += 1;
+        blocks = blocks.div_ceil(ROWS);
+    }
+    // A level's sums, and what they come to.
+    levels * LEVEL_LEN
+}
+
+const LEVEL_LEN: usize = ROW_SUMS * STRIP;
+
+/// y = x·M: number c of `y` is the sum of the products of column c with `x`.
+///
+/// # Errors
+/// Where lengths do not fit each other, or there is less scratch memory than [`scratch_len`] of the rows.
+pub fn vector_matrix(
+    x: &[f32],
+    matrix: Matrix<'_, f32>,
+    y: &mut [f32],
+    scratch: &mut [f32],
+) -> Result<(), ShapeError> {
+    ShapeError::unless_equal("rows of the matrix and numbers of x", matrix.rows(), x.len())?;
+    ShapeError::unless_equal(
+        "columns of the matrix and numbers of y",
+        matrix.columns(),
+        y.len(),
+    )?;
+    ShapeError::unless_enough(scratch_len(matrix.rows()), scratch.len())?;
+    let isa = Isa::best();
+    for (strip, y) in y.chunks_mut(STRIP).enumerate() {
+        let first = strip * STRIP;
+        strip_sums(isa, x, matrix.columns_of(first..first + y.len()), y, scratch);
+    }
+    Ok(())
+}
+
+/// The columns of a strip. Level 0 of the scratch memory takes products; each other level takes what blocks of the one before
+/// came to.
+fn strip_sums(isa: Isa, x: &[f32], matrix: Matrix<'_, f32>, y: &mut [f32], scratch: &mut [f32]) {
+    let mut taken = [0; ROW_LEVELS];
+    let width = y.len();
+    let mut begin = 0;
+    while begin < x.len() {
+        let rows = begin..x.len().min(begin + ROWS);
+        add_block(
+            isa,
+            &x[rows.clone()],
+            matrix.rows_of(rows.clone()),
+            &mut scratch[..LEVEL_LEN],
+        );
+        begin = rows.end;
+        // A block is complete: it is one row of the next level, as that may be of the one above.
+        let mut level = 0;
+        loop {
+            let used = if level == 0 { rows.len() } else { taken[level] };
+            let ended = begin == x.len();
+            if level > 0 && taken[level] < ROWS && !ended {
+                break;
+            }
+            let (below, above) = scratch.split_at_mut((level + 1) * LEVEL_LEN);
+            let sums = &mut below[level * LEVEL_LEN..];
+            fold_rows(isa, sums, width, used);
+            if level > 0 {
+                taken[level] = 0;
+            }
+            let top = taken[level + 1..].iter().all(|taken| *taken == 0);
+            if ended && top {
+                y.copy_from_slice(&sums[..width]);
+                return;
+            }
+            let row = taken[level + 1];
+            add_row(isa, &sums[..width], above, row);
+            taken[level + 1] = row + 1;
+            level += 1;
+        }
+    }
+    y.fill(0.0);
+}
+
+versions! {
+    /// Takes a block of rows into sums that begin with 0.
+    fn add_block(x: &[f32], matrix: Matrix<'_, f32>, sums: &mut [f32]) {
+        let width = matrix.columns();
+        for (row, x) in x.iter().enumerate() {
+            let values = matrix.row(row);
+            let sums = &mut sums[row % ROW_SUMS * width..][..width];
+            if row < ROW_SUMS {
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum = value.mul_add(*x, 0.0);
+                }
+            } else {
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum = value.mul_add(*x, *sum);
+                }
+            }
+        }
+    }
+}
+
+versions! {
+    /// Takes row `row` of a level.
+    fn add_row(values: &[f32], sums: &mut [f32], row: usize) {
+        let width = values.len();
+        let sums = &mut sums[row % ROW_SUMS * width..][..width];
+        if row < ROW_SUMS {
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum = 0.0 + *value;
+            }
+        } else {
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum += *value;
+            }
+        }
+    }
+}
+
+versions! {
+    /// Folds the sums of `used` rows to the first of them.
+    fn fold_rows(sums: &mut [f32], width: usize, used: usize) {
+        let count = used.next_power_of_two().clamp(4, ROW_SUMS);
+        if used < count {
+            sums[used * width..count * width].fill(0.0);
+        }
+        for four in 0..count / 4 {
+            // Row `four` becomes the sum of rows 4·four and on, which are not before it.
+            let (to, rest) = sums[four * width..].split_at_mut(width);
+            if four > 0 {
+                to.copy_from_slice(&rest[(3 * four - 1) * width..][..width]);
+            }
+            let next = &rest[3 * four * width..][..3 * width];
+            let ((one, two), three) = (next[..2 * width].split_at(width), &next[2 * width..]);
+            for (((to, one), two), three) in to.iter_mut().zip(one).zip(two).zip(three) {
+                *to = (*to + *one) + (*two + *three);
+            }
+        }
+        let mut half = count / 8;
+        while half > 0 {
+            let (first, second) = sums.split_at_mut(half * width);
+            for (sum, other) in first.iter_mut().zip(second) {
+                *sum += *other;
+            }
+            half /= 2;
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! x·M: cubes walk down the rows of blocks of a few columns.
+//!
+//! 16 units, or fewer that play 16, lie below each other: unit q takes rows 4q to 4q + 3 of every 64, so that it loads a vector
+//! of x for four vectors of the matrix. Where rows are short, several blocks share a cube.
+
+use cubecl::prelude::*;
+
+use super::super::{ROW_SUMS, ROWS};
+use crate::policy::Tuning;
+
+/// Units below each other, each with four of the sums.
+const GROUPS: u32 = ROW_SUMS as u32 / 4;
+
+/// What is compiled into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Across {
+    /// Vectors that a cube takes side by side.
+    pub(super) side: u32,
+    /// Units below each other.
+    groups: u32,
+    /// Blocks of a cube.
+    pub(super) blocks: u32,
+    /// Whether numbers are added, without a vector.
+    ones: bool,
+}
+
+impl Across {
+    pub(super) fn of(tuning: Tuning, vectors: u32, ones: bool) -> Self {
+        let side = vectors.next_power_of_two().clamp(1, tuning.items);
+        let groups = (tuning.units / side).clamp(1, GROUPS);
+        Self {
+            side,
+            groups,
+            blocks: tuning.units / (side * groups),
+            ones,
+        }
+    }
+
+    pub(super) const fn units(&self) -> u32 {
+        self.side * self.groups * self.blocks
+    }
+
+    /// Groups that a unit plays.
+    const fn plays(&self) -> u32 {
+        GROUPS / self.groups
+    }
+}
+
+/// The sums of blocks of columns: those of block b are row b of `to`.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn sum_columns<N: Size>(
+    matrix: &Array<Vector<f32, N>>,
+    x: &Array<Vector<f32, N>>,
+    to: &mut Array<Vector<f32, N>>,
+    vectors: u32,
+    pitch: u32,
+    rows: u32,
+    #[comptime] plan: Across,
+) {
+    let (side, groups, plays) = comptime!((plan.side, plan.groups, plan.plays()));
+    let sides = (vectors + comptime!(side - 1)) / side;
+    let cube = CUBE_POS as u32;
+    let column = (cube % sides) * side + UNIT_POS % side;
+    let group = UNIT_POS / side % groups;
+    let block = (cube / sides) * comptime!(plan.blocks) + UNIT_POS / comptime!(side * groups);
+    let place = min(column, vectors - 1);
+
+    let mut sums = Array::<Vector<f32, N>>::new(comptime!((4 * plays) as usize));
+    #[unroll]
+    for k in 0..comptime!(4 * plays) {
+        sums[comptime!(k as usize)] = Vector::empty().fill(0.0f32);
+    }
+    let begin = block * comptime!(ROWS as u32);
+    let mut period = u32::new(0);
+    while period < comptime!(ROWS as u32) && begin + period < rows {
+        // Rows of this unit: those of group + k · groups.
+        let first = begin + period + 4 * group;
+        if begin + period + comptime!(ROW_SUMS as u32) <= rows {
+            take_whole::<N>(matrix, x, &mut sums, first, place, pitch, plan);
+        } else {
+            #[unroll]
+            for m in 0..plays {
+                #[unroll]
+                for e in 0..4u32 {
+                    let row = first + comptime!(4 * m * groups + e);
+                    if row < rows {
+                        let mut factor = f32::new(1.0);
+                        if comptime!(!plan.ones) {
+                            let four = x[(row / 4) as usize];
+                            factor = four[comptime!(e as usize)];
+                        }
+                        let k = comptime!((4 * m + e) as usize);
+                        let factor = Vector::<f32, N>::empty().fill(factor);
+                        sums[k] = fma(matrix[(row * pitch + place) as usize], factor, sums[k]);
+                    }
+                }
+            }
+        }
+        period += comptime!(ROW_SUMS as u32);
+    }
+
+    let mut left = Array::<Vector<f32, N>>::new(comptime!(plays as usize));
+    #[unroll]
+    for m in 0..plays {
+        let k = comptime!(4 * m as usize);
+        left[comptime!(m as usize)] =
+            (sums[k] + sums[comptime!(k + 1)]) + (sums[comptime!(k + 2)] + sums[comptime!(k + 3)]);
+    }
+    #[unroll]
+    for step in 0..comptime!(plays.ilog2()) {
+        let half = comptime!(plays >> (step + 1));
+        #[unroll]
+        for m in 0..half {
+            left[comptime!(m as usize)] = left[comptime!(m as usize)] + left[comptime!((m + half) as usize)];
+        }
+    }
+    if comptime!(groups > 1) {
+        let mut shared = SharedMemory::<Vector<f32, N>>::new(comptime!(plan.units() as usize));
+        shared[UNIT_POS as usize] = left[0usize];
+        sync_cube();
+        #[unroll]
+        for step in 0..comptime!(groups.ilog2()) {
+            let half = comptime!(groups >> (step + 1));
+            if group < half {
+                let other = shared[(UNIT_POS + half * side) as usize];
+                shared[UNIT_POS as usize] = shared[UNIT_POS as usize] + other;
+            }
+            sync_cube();
+        }
+        left[0usize] = shared[UNIT_POS as usize];
+    }
+    if group == 0 {
+        if column < vectors {
+            if begin < max(rows, 1u32) {
+                to[(block * vectors + column) as usize] = left[0usize];
+            }
+        }
+    }
+}
+
+/// Takes the rows of a unit of 64 that are all there, all loads before the first product.
+#[cube]
+fn take_whole<N: Size>(
+    matrix: &Array<Vector<f32, N>>,
+    x: &Array<Vector<f32, N>>,
+    sums: &mut Array<Vector<f32, N>>,
+    first: u32,
+    place: u32,
+    pitch: u32,
+    #[comptime] plan: Across,
+) {
+    let (groups, plays) = comptime!((plan.groups, plan.plays()));
+    // No more than eight at once: registers.
+    let at_once = comptime!(plays.min(2));
+    #[unroll]
+    for part in 0..comptime!(plays / at_once) {
+        let mut held = Array::<Vector<f32, N>>::new(comptime!((4 * at_once) as usize));
+        #[unroll]
+        for m in 0..at_once {
+            #[unroll]
+            for e in 0..4u32 {
+                let row = first + comptime!(4 * (part * at_once + m) * groups + e);
+                held[comptime!((4 * m + e) as usize)] = matrix[(row * pitch + place) as usize];
+            }
+        }
+        #[unroll]
+        for m in 0..at_once {
+            let mut four = Vector::<f32, N>::empty().fill(1.0f32);
+            if comptime!(!plan.ones) {
+                four = x[((first + comptime!(4 * (part * at_once + m) * groups)) / 4) as usize];
+            }
+            #[unroll]
+            for e in 0..4u32 {
+                let k = comptime!((4 * (part * at_once + m) + e) as usize);
+                let factor = Vector::<f32, N>::empty().fill(four[comptime!(e as usize)]);
+                sums[k] = fma(held[comptime!((4 * m + e) as usize)], factor, sums[k]);
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Products against their definition, in the order that the module states.
+
+use super::cpu::{matrix_vector, scratch_len, vector_matrix};
+use super::{BLOCK, ROW_SUMS, ROWS, SUMS};
+use crate::isa::Isa;
+use crate::matrix::{Matrix, ShapeError};
+
+/// Numbers of all signs whose sums round.
+fn numbers(count: usize, seed: u32) -> Vec<f32> {
+    (0..count as u32)
+        .map(|i| {
+            let bits = (i + seed).wrapping_mul(2_654_435_761) >> 9;
+            bits as f32 / 8_388_608.0 - 0.4
+        })
+        .collect()
+}
+
+/// The order of the module's header, as it says.
+fn sum_of(products: &[(f32, f32)], block: usize, sums: usize) -> f32 {
+    let blocks: Vec<f32> = products
+        .chunks(block)
+        .map(|block| {
+            let mut kept = vec![0.0_f32; sums];
+            for (k, (a, b)) in block.iter().enumerate() {
+                kept[k % sums] = a.mul_add(*b, kept[k % sums]);
+            }
+            let mut left: Vec<f32> = kept
+                .chunks(4)
+                .map(|four| (four[0] + four[1]) + (four[2] + four[3]))
+                .collect();
+            while left.len() > 1 {
+                let half = left.len() / 2;
+                left = (0..half).map(|k| left[k] + left[k + half]).collect();
+            }
+            left[0]
+        })
+        .collect();
+    match blocks.len() {
+        0 => 0.0,
+        1 => blocks[0],
+        _ => {
+            let ones: Vec<(f32, f32)> = blocks.into_iter().map(|sum| (sum, 1.0)).collect();
+            sum_of(&ones, block, sums)
+        }
+    }
+}
+
+const SHAPES: [(usize, usize); 12] = [
+    (0, 0),
+    (0, 7),
+    (7, 0),
+    (1, 1),
+    (3, 5),
+    (5, 3),
+    (65, 17),
+    (17, 65),
+    (130, 1_100),
+    (ROWS + 1, 3),
+    (3, 2 * BLOCK + SUMS + 5),
+    (2 * ROWS + ROW_SUMS + 3, 1_029),
+];
+
+#[test]
+fn sums_along_rows_have_the_order_that_is_stated() {
+    for (rows, columns) in SHAPES {
+        let pitch = columns + 3;
+        let (values, x) = (numbers(rows * pitch, 1), numbers(columns, 7));
+        let matrix = Matrix::new(&values, rows, columns, pitch).unwrap();
+        let expected: Vec<f32> = (0..rows)
+            .map(|row| {
+                let products: Vec<_> = matrix.row(row).iter().copied().zip(x.iter().copied()).collect();
+                sum_of(&products, BLOCK, SUMS)
+            })
+            .collect();
+        Isa::each(|| {
+            let mut y = vec![f32::NAN; rows];
+            matrix_vector(matrix, &x, &mut y).unwrap();
+            assert_eq!(y, expected, "{rows} × {columns}");
+        });
+    }
+}
+
+#[test]
+fn sums_along_columns_have_the_order_that_is_stated() {
+    let tall = [(ROWS * ROWS + 3 * ROWS + 9, 2), (ROWS * ROWS, 1)];
+    for (rows, columns) in SHAPES.into_iter().chain(tall) {
+        let pitch = columns + 1;
+        let (values, x) = (numbers(rows * pitch, 3), numbers(rows, 11));
+        let matrix = Matrix::new(&values, rows, columns, pitch).unwrap();
+        let expected: Vec<f32> = (0..columns)
+            .map(|column| {
+                let products: Vec<_> = (0..rows).map(|row| (matrix.row(row)[column], x[row])).collect();
+                sum_of(&products, ROWS, ROW_SUMS)
+            })
+            .collect();
+        Isa::each(|| {
+            let mut y = vec![f32::NAN; columns];
+            let mut scratch = vec![f32::NAN; scratch_len(rows)];
+            vector_matrix(&x, matrix, &mut y, &mut scratch).unwrap();
+            assert_eq!(y, expected, "{rows} × {columns}");
+        });
+    }
+}
+
+#[test]
+fn lengths_that_do_not_fit_are_refused() {
+    let values = [1.0; 12];
+    let matrix = Matrix::new(&values, 3, 4, 4).unwrap();
+    let mut scratch = vec![0.0; scratch_len(3)];
+    let mismatch = |result: Result<(), ShapeError>| assert!(result.is_err(), "{result:?}");
+    mismatch(matrix_vector(matrix, &[1.0; 3], &mut [0.0; 3]));
+    mismatch(matrix_vector(matrix, &[1.0; 4], &mut [0.0; 4]));
+    mismatch(vector_matrix(&[1.0; 4], matrix, &mut [0.0; 4], &mut scratch));
+    mismatch(vector_matrix(&[1.0; 3], matrix, &mut [0.0; 3], &mut scratch));
+    mismatch(vector_matrix(&[1.0; 3], matrix, &mut [0.0; 4], &mut scratch[1..]));
+    vector_matrix(&[1.0; 3], matrix, &mut [0.0; 4], &mut scratch).unwrap();
+}
