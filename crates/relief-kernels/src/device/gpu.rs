@@ -94,7 +94,8 @@ struct Shared {
 /// that took effect: only before the first device of the process was started.
 pub fn persist_kernels(directory: &Path) -> bool {
     let set = || {
-        let mut config = CubeClRuntimeConfig::default();
+        // `CUBECL_DEBUG_LOG=FILE` keeps its meaning: the sources of kernels in a file.
+        let mut config = CubeClRuntimeConfig::default().override_from_env();
         config.compilation.cache = Some(CacheConfig::File(directory.to_owned()));
         CubeClRuntimeConfig::set(config);
     };
