@@ -1,0 +1,452 @@
+//! Min-plus products on a device: operands padded and one of them transposed first, then tiles by way of shared memory.
+//!
+//! Padding to whole tiles with `INFINITY` costs a read and a write of both operands, n² against the n³ of the product, and frees the loop from
+//! every comparison. Transposing the left operand lets both be read along rows. A unit keeps 8 × 8 sums in registers, as
+//! 2 × 2 squares of 4 × 4, so that all its loads from shared memory are vectors and those of a plane one line. The next slices are
+//! on their way from memory in registers while those in shared memory are used; there are two of each, so that one barrier a slice does.
+//!
+//! **Floats that are not negative** are in the order of their bits, and Hopper has a minimum of three integers in one
+//! instruction: two steps take three instructions instead of four. Whether there is a negative number is found out while
+//! padding; the kernel holds both loops.
+
+use cubecl::prelude::*;
+
+use super::LIMIT;
+use crate::copy::gpu::fill;
+use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::element::Element;
+use crate::policy::{self, Space, Tuning};
+
+mod padding;
+mod tiles;
+
+use padding::{ROWS, SIDE, pad, pad_transposed};
+pub use tiles::Step;
+use tiles::{Form, Shape, min_plus_tiles};
+
+/// What stands for no path in tiles of integers of 32 bits: with the least length still more than the sum of the two greatest, and twice
+/// it is no overflow.
+const FAR: i32 = (1 << 30) - 1;
+const _: () = assert!(FAR - LIMIT > 2 * LIMIT);
+
+/// The layouts that are searched: units of a cube, and vectors of four sums of a unit, 8 × 8 or 16 × 8 sums.
+pub const SPACE: Space = Space {
+    units: &[64, 128, 256, 512],
+    items: &[16, 32],
+    vectors: &[4],
+};
+
+/// The layout where no other was found: tiles of 128 × 128.
+pub const DEFAULT: Tuning = Tuning {
+    units: 256,
+    items: 16,
+    vector: 4,
+};
+
+/// How a product is dealt to the units of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// Units of a cube: 64, 128, 256 or 512.
+    pub units: u32,
+    /// Columns that a unit has sums of, in 8 rows: 8 or 16.
+    pub columns: u32,
+    /// Rows of both operands that a cube holds at once: 8, 16 or 32.
+    pub depth: u32,
+}
+
+impl Layout {
+    /// The layout where larger tiles would leave a device idle: 64 × 64 sums a cube.
+    pub const SMALL: Self = Self {
+        units: 64,
+        columns: 8,
+        depth: 8,
+    };
+
+    /// The layout of a tuning.
+    #[must_use]
+    pub const fn of(tuning: Tuning) -> Self {
+        Self {
+            units: tuning.units,
+            columns: tuning.items / 2,
+            depth: if tuning.units == 512 { 16 } else { 8 },
+        }
+    }
+
+    /// Units across and down.
+    const fn grid(self) -> Option<(u32, u32)> {
+        match self.units {
+            64 => Some((8, 8)),
+            128 => Some((16, 8)),
+            256 => Some((16, 16)),
+            512 => Some((32, 16)),
+            _ => None,
+        }
+    }
+}
+
+/// What the kernel is called in policy files.
+pub const NAME: &str = "min-plus";
+
+/// Sizes of a product: a(i, k) has `rows` × `inner`, b(k, j) `inner` × `columns`, c(i, j) `rows` × `columns` numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Size {
+    /// Rows of a and c.
+    pub rows: u32,
+    /// Columns of a, rows of b.
+    pub inner: u32,
+    /// Columns of b and c.
+    pub columns: u32,
+}
+
+/// A matrix on a device: rows of numbers, those of 16 bits packed, the first in the lowest bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<'a> {
+    /// Where it lies, from the first word on.
+    pub buffer: &'a Buffer,
+    /// Words from one row to the next, a multiple of 4.
+    pub pitch: u32,
+}
+
+/// Sides of all tiles are divisors of it.
+const WHOLE: u64 = 256;
+
+/// Words before the padded operands: the first tells whether there is a negative number.
+const FOUND: u64 = 64;
+
+/// Words of scratch memory that a product takes: both operands with sides that are multiples of 256, whatever numbers they are of.
+#[must_use]
+pub const fn scratch_words(size: Size) -> u64 {
+    let Size { rows, inner, columns } = size;
+    let rows = (rows as u64).next_multiple_of(WHOLE);
+    let columns = (columns as u64).next_multiple_of(WHOLE);
+    FOUND + padded_inner(inner).saturating_mul(rows + columns)
+}
+
+/// Rows of the padded operands.
+const fn padded_inner(inner: u32) -> u64 {
+    if inner == 0 {
+        SIDE as u64
+    } else {
+        (inner as u64).next_multiple_of(SIDE as u64)
+    }
+}
+
+/// Computes a product of `f32`, `i32` or `u16`. What follows in rows of `c`, up to the next multiple of 4 words, becomes undefined.
+///
+/// `scratch` holds [`scratch_words`].
+///
+/// # Errors
+/// Where the device fails, for other numbers, where a buffer is too short, and where there are more than 65 535 tiles of a side.
+pub fn min_plus(
+    gpu: &Gpu,
+    element: Element,
+    size: Size,
+    a: Matrix<'_>,
+    b: Matrix<'_>,
+    c: Matrix<'_>,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let large = u64::from(size.rows.div_ceil(128)) * u64::from(size.columns.div_ceil(128)) >= BUSY;
+    let layout = match large {
+        true => Layout::of(policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT)),
+        false => Layout::SMALL,
+    };
+    let step = match element {
+        Element::F32 => Step::Found,
+        _ => Step::Integer,
+    };
+    min_plus_with(gpu, layout, step, element, size, a, b, c, scratch)
+}
+
+/// Tiles of 128 × 128 that a large device has on the way at once.
+const BUSY: u64 = 264;
+
+/// [`min_plus`] with another layout, and by this step. [`Step::NonNegative`] gives wrong numbers, but nothing worse, where there are negative ones.
+///
+/// # Errors
+/// As [`min_plus`], where there is no such layout or it takes more shared memory than the device has, and where the step is none
+/// of such numbers.
+#[allow(clippy::too_many_arguments)]
+pub fn min_plus_with(
+    gpu: &Gpu,
+    layout: Layout,
+    step: Step,
+    element: Element,
+    size: Size,
+    a: Matrix<'_>,
+    b: Matrix<'_>,
+    c: Matrix<'_>,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let shape = shape(gpu, layout, step, element)?;
+    check(gpu, element, (size.rows, size.inner), a, "the left matrix")?;
+    check(gpu, element, (size.inner, size.columns), b, "the right matrix")?;
+    check(gpu, element, (size.rows, size.columns), c, "the product")?;
+    if size.rows == 0 || size.columns == 0 {
+        return Ok(());
+    }
+    let (width, height) = shape.tile();
+    let inner = padded_inner(size.inner);
+    let padded = Padded {
+        rows: size.rows.next_multiple_of(height),
+        inner: inner as u32,
+        columns: size.columns.next_multiple_of(width),
+    };
+    let words = inner.checked_mul(u64::from(padded.rows.max(padded.columns)));
+    let countable = words.is_some_and(|words| words <= u64::from(u32::MAX));
+    let tiles = (padded.columns / width, padded.rows / height);
+    if !countable || inner / u64::from(SIDE) > 65_535 || padded.rows.max(padded.columns) / SIDE > 65_535 {
+        return Err(gpu.unsupported(format!("a product of sizes {size:?}")));
+    }
+    let (left_words, right_words) = (
+        padded.inner as usize * padded.rows as usize,
+        padded.inner as usize * padded.columns as usize,
+    );
+    let parts = (
+        scratch.part(0, FOUND as usize),
+        scratch.part(FOUND as usize, left_words),
+        scratch.part(FOUND as usize + left_words, right_words),
+    );
+    let (Some(found), Some(left), Some(right)) = parts else {
+        return Err(gpu.unsupported(format!(
+            "{} words of scratch memory for a product of sizes {size:?}",
+            scratch.words()
+        )));
+    };
+    if shape.step == Step::Found {
+        fill(gpu, &found, FOUND as usize, 0)?;
+    }
+    let launch = Launch {
+        shape,
+        size,
+        padded,
+        tiles,
+        a,
+        b,
+        c,
+        found: &found,
+        left: &left,
+        right: &right,
+    };
+    gpu.launch(
+        "min-plus left",
+        &shape.form,
+        &left,
+        || on_client!(gpu, client => launch.pad_left(client)),
+    )?;
+    gpu.launch(
+        "min-plus right",
+        &shape.form,
+        &right,
+        || on_client!(gpu, client => launch.pad_right(client)),
+    )?;
+    gpu.launch(
+        "min-plus",
+        &shape,
+        c.buffer,
+        || on_client!(gpu, client => launch.product(client)),
+    )
+}
+
+fn shape(gpu: &Gpu, layout: Layout, step: Step, element: Element) -> Result<Shape, DeviceError> {
+    let (form, fits) = match element {
+        Element::F32 => (Form::Float, step != Step::Integer),
+        Element::I32 => (Form::Signed, step == Step::Integer),
+        Element::U16 => (Form::Short, step == Step::Integer),
+        _ => (Form::Signed, false),
+    };
+    if !fits {
+        return Err(gpu.unsupported(format!("a min-plus product of {element:?} by {step:?}")));
+    }
+    let refused = || gpu.unsupported(format!("a min-plus product by {layout:?}"));
+    let units = layout.grid().ok_or_else(refused)?;
+    if !matches!(layout.columns, 8 | 16) || !matches!(layout.depth, 8 | 16 | 32) {
+        return Err(refused());
+    }
+    let shape = Shape {
+        step,
+        form,
+        units,
+        block: (layout.columns, 8),
+        depth: layout.depth,
+    };
+    // Every unit of a cube brings a vector of each slice.
+    if !shape.is_dealt() || shape.shared() > gpu.report().shared_memory.min(48 << 10) {
+        return Err(refused());
+    }
+    Ok(shape)
+}
+
+/// Makes sure that a buffer holds `rows` × `columns` numbers.
+fn check(
+    gpu: &Gpu,
+    element: Element,
+    (rows, columns): (u32, u32),
+    matrix: Matrix<'_>,
+    what: &str,
+) -> Result<(), DeviceError> {
+    // Rows of nothing take no memory.
+    let rows_held = if columns == 0 { 0 } else { rows };
+    let words = u64::from(rows_held) * u64::from(matrix.pitch);
+    let fits = element.words(u64::from(columns)) <= u64::from(matrix.pitch)
+        && matrix.pitch.is_multiple_of(4)
+        && words <= matrix.buffer.words() as u64
+        && words <= u64::from(u32::MAX);
+    if fits {
+        return Ok(());
+    }
+    Err(gpu.unsupported(format!(
+        "{what}: {rows} × {columns} numbers of {} bits in rows of {} words in a buffer of {}",
+        element.bits(),
+        matrix.pitch,
+        matrix.buffer.words()
+    )))
+}
+
+/// Sizes of the padded operands.
+#[derive(Clone, Copy)]
+struct Padded {
+    rows: u32,
+    inner: u32,
+    columns: u32,
+}
+
+struct Launch<'a> {
+    shape: Shape,
+    size: Size,
+    padded: Padded,
+    tiles: (u32, u32),
+    a: Matrix<'a>,
+    b: Matrix<'a>,
+    c: Matrix<'a>,
+    found: &'a Buffer,
+    left: &'a Buffer,
+    right: &'a Buffer,
+}
+
+impl Launch<'_> {
+    /// The bits of what stands for no path.
+    fn infinity(&self) -> u32 {
+        match self.shape.form {
+            Form::Float => f32::INFINITY.to_bits(),
+            Form::Signed => FAR.cast_unsigned(),
+            Form::Short => u32::from(u16::MAX),
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn pad_left<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let Padded { rows, inner, .. } = self.padded;
+        // SAFETY: numbers are read at most at row `size.rows` − 1, column `size.inner` − 1 of `a`, which holds as many rows of its
+        // pitch; as many words are written as there are units, `inner` × `rows`, which is how long `left` was cut.
+        unsafe {
+            pad_transposed::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(inner / SIDE, rows / SIDE, 1),
+                CubeDim::new_2d(SIDE, ROWS),
+                array(self.a.buffer, 1),
+                array(self.left, 1),
+                array(self.found, 1),
+                self.size.inner,
+                self.size.rows,
+                self.a.pitch,
+                rows,
+                self.infinity(),
+                self.shape.form,
+            );
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn pad_right<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let Padded { inner, columns, .. } = self.padded;
+        // SAFETY: as above, of `b` and `right`.
+        unsafe {
+            pad::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(columns / SIDE, inner / SIDE, 1),
+                CubeDim::new_2d(SIDE, ROWS),
+                array(self.b.buffer, 1),
+                array(self.right, 1),
+                array(self.found, 1),
+                self.size.columns,
+                self.size.inner,
+                self.b.pitch,
+                columns,
+                self.infinity(),
+                self.shape.form,
+            );
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn product<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let shape = self.shape;
+        let steps = self.size.inner.div_ceil(shape.depth).max(1);
+        // Stored vectors have the results of four columns.
+        let width = if shape.form == Form::Short { 2 } else { 4 };
+        let grid = CubeCount::Static(self.tiles.0, self.tiles.1, 1);
+        let units = CubeDim::new_1d(shape.all_units());
+        let (left, right, found) = (array(self.left, 4), array(self.right, 4), array(self.found, 1));
+        let out = array(self.c.buffer, width);
+        let pitches = (
+            self.padded.rows / 4,
+            self.padded.columns / 4,
+            self.c.pitch / width as u32,
+        );
+        let rows = self.size.rows;
+        let vectors = self.size.columns.div_ceil(4);
+        // SAFETY: slices reach to row steps · depth of the padded operands, which is at most `padded.inner` because the depth divides
+        // that, and cubes are as many as the operands have whole tiles; places of shared memory are below twice a slice. Lines of the
+        // result are compared with `rows`, vectors with those of a row, which its pitch holds.
+        unsafe {
+            match shape.step {
+                Step::Integer => min_plus_tiles::launch_unchecked::<i32, R>(
+                    client,
+                    grid,
+                    units,
+                    4,
+                    width,
+                    left,
+                    right,
+                    found,
+                    out,
+                    pitches.0,
+                    pitches.1,
+                    steps,
+                    rows,
+                    vectors,
+                    pitches.2,
+                    self.infinity(),
+                    shape,
+                ),
+                _ => min_plus_tiles::launch_unchecked::<f32, R>(
+                    client,
+                    grid,
+                    units,
+                    4,
+                    width,
+                    left,
+                    right,
+                    found,
+                    out,
+                    pitches.0,
+                    pitches.1,
+                    steps,
+                    rows,
+                    vectors,
+                    pitches.2,
+                    self.infinity(),
+                    shape,
+                ),
+            }
+        }
+    }
+}
+
+/// A buffer as vectors of so many words.
+#[allow(unsafe_code)]
+fn array<R: Runtime>(buffer: &Buffer, width: usize) -> ArrayArg<R> {
+    // SAFETY: the length is that of the buffer.
+    unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width) }
+}

@@ -1,0 +1,104 @@
+//! What a product is made of: both operands padded to whole tiles with what no sum of gets small, the left one transposed.
+
+use cubecl::prelude::*;
+
+use super::tiles::{Form, saturated};
+
+/// The sides of a tile that is transposed, and the rows of a cube that does so.
+pub(super) const SIDE: u32 = 32;
+pub(super) const ROWS: u32 = 8;
+
+/// Writes `height` × `width` words, both multiples of [`SIDE`], of which the first `rows` × `columns` numbers come from `from`; tells by
+/// the first word of `found` whether any of them has a sign.
+#[cube(launch_unchecked)]
+pub(super) fn pad(
+    from: &Array<u32>,
+    to: &mut Array<u32>,
+    found: &mut Array<Atomic<u32>>,
+    columns: u32,
+    rows: u32,
+    pitch: u32,
+    width: u32,
+    infinity: u32,
+    #[comptime] form: Form,
+) {
+    let x = CUBE_POS_X * SIDE + UNIT_POS_X;
+    let mut signs = u32::new(0);
+    #[unroll]
+    for k in 0..comptime!(SIDE / ROWS) {
+        let y = CUBE_POS_Y * SIDE + k * ROWS + UNIT_POS_Y;
+        let mut word = infinity;
+        if x < columns {
+            if y < rows {
+                word = number(from, x, y, pitch, infinity, form);
+                signs |= word;
+            }
+        }
+        to[(y * width + x) as usize] = word;
+    }
+    tell(signs, found, form);
+}
+
+/// [`pad`], and the transpose of it: `width` words in each of `height` rows become `height` words in each of `width` rows.
+#[cube(launch_unchecked)]
+pub(super) fn pad_transposed(
+    from: &Array<u32>,
+    to: &mut Array<u32>,
+    found: &mut Array<Atomic<u32>>,
+    columns: u32,
+    rows: u32,
+    pitch: u32,
+    height: u32,
+    infinity: u32,
+    #[comptime] form: Form,
+) {
+    // A column more, so that columns lie in all banks.
+    let mut tile = SharedMemory::<u32>::new(comptime!((SIDE * (SIDE + 1)) as usize));
+    let x = CUBE_POS_X * SIDE + UNIT_POS_X;
+    let mut signs = u32::new(0);
+    #[unroll]
+    for k in 0..comptime!(SIDE / ROWS) {
+        let line = k * ROWS + UNIT_POS_Y;
+        let y = CUBE_POS_Y * SIDE + line;
+        let mut word = infinity;
+        if x < columns {
+            if y < rows {
+                word = number(from, x, y, pitch, infinity, form);
+                signs |= word;
+            }
+        }
+        tile[(line * comptime!(SIDE + 1) + UNIT_POS_X) as usize] = word;
+    }
+    tell(signs, found, form);
+    sync_cube();
+    let y = CUBE_POS_Y * SIDE + UNIT_POS_X;
+    #[unroll]
+    for k in 0..comptime!(SIDE / ROWS) {
+        let line = k * ROWS + UNIT_POS_Y;
+        let x = CUBE_POS_X * SIDE + line;
+        to[(x * height + y) as usize] = tile[(UNIT_POS_X * comptime!(SIDE + 1) + line) as usize];
+    }
+}
+
+/// Number x of row y, as tiles have it.
+#[cube]
+fn number(from: &Array<u32>, x: u32, y: u32, pitch: u32, infinity: u32, #[comptime] form: Form) -> u32 {
+    if comptime!(matches!(form, Form::Float)) {
+        from[(y * pitch + x) as usize]
+    } else if comptime!(matches!(form, Form::Signed)) {
+        let length = saturated(i32::reinterpret(from[(y * pitch + x) as usize]));
+        u32::reinterpret(min(length, i32::reinterpret(infinity)))
+    } else {
+        let pair = from[(y * pitch + x / 2) as usize];
+        (pair >> (x % 2 * 16)) & 0xffffu32
+    }
+}
+
+#[cube]
+fn tell(signs: u32, found: &mut Array<Atomic<u32>>, #[comptime] form: Form) {
+    if comptime!(matches!(form, Form::Float)) {
+        if signs >= 0x8000_0000u32 {
+            found[0].store(1u32);
+        }
+    }
+}

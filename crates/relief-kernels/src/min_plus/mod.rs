@@ -1,0 +1,19 @@
+//! Min-plus products: c(i, j) = min over k of a(i, k) + b(k, j), the matrix product of shortest paths and of dilations.
+//!
+//! An addition and a minimum take the place of a multiplication and an addition, and nothing fuses them for floats, so that memory
+//! does not bind but two instructions a step do, wherever operands are used often enough from registers.
+//!
+//! **What no path is.** [`Length::INFINITY`]: +∞ of floats, the greatest of integers. A sum with it is it.
+//! - `f32`: any sign. A sum that is no number (of one that is none, or of −∞ and +∞) is passed over on the CPU and by CUDA;
+//!   Vulkan's minimum does not say. Between 0 and −0 there is no order: either may come out.
+//! - `i32`: lengths from −[`LIMIT`] to [`LIMIT`]; beyond that they saturate, above to `INFINITY`, below to −`LIMIT`, as operands and
+//!   as results. So three of them never overflow, and no sum with `INFINITY` gets within the limit.
+//! - `u16`: sums saturate at `INFINITY`, 65 535.
+//!
+//! Results do not depend on an order: a minimum of rounded sums is exact.
+
+#[cfg(feature = "gpu")]
+pub mod gpu;
+
+/// The greatest length of integers of 32 bits, 2²⁸.
+pub const LIMIT: i32 = 1 << 28;

@@ -1,0 +1,281 @@
+//! Min-plus products on a device against the definition.
+#![cfg(feature = "gpu")]
+
+mod support;
+
+use relief_kernels::device::Gpu;
+use relief_kernels::element::Element;
+use relief_kernels::min_plus::LIMIT;
+use relief_kernels::min_plus::gpu::{Layout, Matrix, Size, Step, min_plus, min_plus_with, scratch_words};
+use support::{Random, device};
+
+/// What the words of a result hold before.
+const UNTOUCHED: u32 = 0x5EED_CAFE;
+
+const SIZES: [(u32, u32, u32); 9] = [
+    (1, 1, 1),
+    (3, 0, 5),
+    (1, 40, 7),
+    (64, 64, 64),
+    (65, 33, 63),
+    (128, 16, 130),
+    (5, 300, 66),
+    (200, 31, 1),
+    (129, 70, 257),
+];
+
+fn size((rows, inner, columns): (u32, u32, u32)) -> Size {
+    Size { rows, inner, columns }
+}
+
+/// A product of numbers that `pick` gives, as [`Element`] says, rows some words longer than they need be.
+struct Case {
+    element: Element,
+    size: Size,
+    a: Vec<u32>,
+    b: Vec<u32>,
+}
+
+impl Case {
+    fn new(element: Element, size: Size, pick: impl Fn(&mut Random) -> u32) -> Self {
+        let mut random = Random::new(u64::from(size.rows * 31 + size.inner * 7 + size.columns));
+        let mut numbers = |count: u32| (0..count).map(|_| pick(&mut random)).collect();
+        Self {
+            element,
+            size,
+            a: numbers(size.rows * size.inner),
+            b: numbers(size.inner * size.columns),
+        }
+    }
+
+    /// Words of a row of so many numbers.
+    fn pitch(&self, columns: u32) -> u32 {
+        self.element.words(u64::from(columns)) as u32 + 4
+    }
+
+    /// Rows of words of numbers.
+    fn pack(&self, numbers: &[u32], columns: u32) -> Vec<u32> {
+        let per = 32 / self.element.bits();
+        let pitch = self.pitch(columns) as usize;
+        let mut words = Vec::new();
+        for row in numbers.chunks(columns.max(1) as usize) {
+            let first = words.len();
+            words.extend(row.chunks(per as usize).map(|group| {
+                let bits = group.iter().rev();
+                bits.fold(
+                    0_u32,
+                    |word, number| if per == 1 { *number } else { word << 16 | number },
+                )
+            }));
+            words.resize(first + pitch, UNTOUCHED);
+        }
+        words
+    }
+
+    /// The word of c(i, j), by the definition.
+    fn expected(&self, i: u32, j: u32) -> u32 {
+        let Size { inner, columns, .. } = self.size;
+        let pairs = (0..inner).map(|k| {
+            (
+                self.a[(i * inner + k) as usize],
+                self.b[(k * columns + j) as usize],
+            )
+        });
+        match self.element {
+            Element::F32 => {
+                let sums = pairs.map(|(a, b)| f32::from_bits(a) + f32::from_bits(b));
+                sums.fold(f32::INFINITY, f32::min).to_bits()
+            }
+            Element::I32 => {
+                let length = |word: u32| {
+                    let length = i64::from(word.cast_signed()).max(i64::from(-LIMIT));
+                    (length <= i64::from(LIMIT)).then_some(length)
+                };
+                let sums = pairs.filter_map(|(a, b)| Some(length(a)? + length(b)?));
+                let least = sums.min().filter(|least| *least <= i64::from(LIMIT));
+                let least = least.map_or(i32::MAX, |least| least.max(i64::from(-LIMIT)) as i32);
+                least.cast_unsigned()
+            }
+            _ => {
+                let sums = pairs.map(|(a, b)| (a as u16).saturating_add(b as u16));
+                u32::from(sums.min().unwrap_or(u16::MAX))
+            }
+        }
+    }
+
+    fn holds(&self, gpu: &Gpu, layout: Option<Layout>, step: Step) {
+        let Size { rows, inner, columns } = self.size;
+        let a = gpu.upload(&self.pack(&self.a, inner)).unwrap();
+        let b = gpu.upload(&self.pack(&self.b, columns)).unwrap();
+        let pitch = self.pitch(columns);
+        let words = (rows * pitch) as usize;
+        let c = gpu.upload(&vec![UNTOUCHED; words + 64]).unwrap();
+        let scratch = gpu.buffer(scratch_words(self.size) as usize).unwrap();
+        let of = |buffer, pitch| Matrix { buffer, pitch };
+        let operands = (of(&a, self.pitch(inner)), of(&b, pitch), of(&c, pitch));
+        match layout {
+            None => min_plus(
+                gpu,
+                self.element,
+                self.size,
+                operands.0,
+                operands.1,
+                operands.2,
+                &scratch,
+            ),
+            Some(layout) => min_plus_with(
+                gpu,
+                layout,
+                step,
+                self.element,
+                self.size,
+                operands.0,
+                operands.1,
+                operands.2,
+                &scratch,
+            ),
+        }
+        .unwrap();
+        let bytes = gpu.read(&c, words + 64).wait().unwrap();
+        let found: Vec<u32> = bytes
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+            .collect();
+        let per = 32 / self.element.bits();
+        for i in 0..rows {
+            for j in 0..columns {
+                let word = found[(i * pitch + j / per) as usize];
+                let number = if per == 1 {
+                    word
+                } else {
+                    word >> (16 * (j % 2)) & 0xffff
+                };
+                let expected = self.expected(i, j);
+                assert_eq!(
+                    number, expected,
+                    "{i}, {j} of {:?} {:?} by {layout:?} {step:?}",
+                    self.element, self.size
+                );
+            }
+            let end = self.element.words(u64::from(columns)) as u32;
+            let between = &found[(i * pitch + end) as usize..((i + 1) * pitch) as usize];
+            assert!(
+                between.iter().all(|word| *word == UNTOUCHED),
+                "between rows, {:?}",
+                self.size
+            );
+        }
+        assert!(
+            found[words..].iter().all(|word| *word == UNTOUCHED),
+            "after the last row"
+        );
+    }
+}
+
+/// Multiples of a quarter, so that 0 has one sign, or no path.
+fn float(random: &mut Random, least: i32) -> u32 {
+    match random.below(8) {
+        0 => f32::INFINITY.to_bits(),
+        _ => ((random.below(4_001) as i32 + 4 * least) as f32 * 0.25).to_bits(),
+    }
+}
+
+fn integer(random: &mut Random) -> u32 {
+    let pick = random.below(10);
+    let small = random.below(2_001) as i32 - 1_000;
+    match pick {
+        0 => i32::MAX,
+        1 => i32::MIN + small.abs(),
+        2 => LIMIT + small,
+        3 => -LIMIT + small,
+        4 => LIMIT / 2 + small,
+        5 => (1 << 30) + small,
+        _ => small,
+    }
+    .cast_unsigned()
+}
+
+fn short(random: &mut Random) -> u32 {
+    match random.below(4) {
+        0 => 65_535 - random.below(3),
+        1 => 32_000 + random.below(2_000),
+        _ => random.below(65_536),
+    }
+}
+
+#[test]
+fn products_of_all_shapes_follow_the_definition() {
+    let Some(gpu) = device() else { return };
+    for of in SIZES {
+        let size = size(of);
+        Case::new(Element::F32, size, |random| float(random, -500)).holds(&gpu, None, Step::Found);
+        Case::new(Element::F32, size, |random| float(random, 0)).holds(&gpu, None, Step::Found);
+        Case::new(Element::I32, size, integer).holds(&gpu, None, Step::Integer);
+        Case::new(Element::U16, size, short).holds(&gpu, None, Step::Integer);
+    }
+}
+
+#[test]
+fn every_layout_and_step_computes_the_same() {
+    let Some(gpu) = device() else { return };
+    let signed = Case::new(Element::F32, size((70, 20, 140)), |random| float(random, -500));
+    let unsigned = Case::new(Element::F32, size((70, 20, 140)), |random| float(random, 0));
+    for (units, columns) in [(64, 16), (128, 8), (256, 8)] {
+        let layout = Layout {
+            units,
+            columns,
+            depth: 8,
+        };
+        signed.holds(&gpu, Some(layout), Step::Found);
+        unsigned.holds(&gpu, Some(layout), Step::Found);
+    }
+    let layout = Layout {
+        units: 128,
+        columns: 8,
+        depth: 16,
+    };
+    signed.holds(&gpu, Some(layout), Step::Signed);
+    unsigned.holds(&gpu, Some(layout), Step::NonNegative);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let Some(gpu) = device() else { return };
+    let buffer = gpu.buffer(1 << 16).unwrap();
+    let small = gpu.buffer(64).unwrap();
+    let matrix = |pitch| Matrix {
+        buffer: &buffer,
+        pitch,
+    };
+    let call = |element, of, a, b, c, scratch| {
+        min_plus(&gpu, element, size(of), matrix(a), matrix(b), matrix(c), scratch)
+    };
+    assert!(call(Element::F32, (8, 8, 8), 8, 8, 8, &buffer).is_ok());
+    assert!(call(Element::F32, (0, 8, 8), 8, 8, 8, &buffer).is_ok());
+    assert!(call(Element::U8, (8, 8, 8), 8, 8, 8, &buffer).is_err());
+    assert!(call(Element::U32, (8, 8, 8), 8, 8, 8, &buffer).is_err());
+    assert!(call(Element::F32, (8, 9, 8), 8, 8, 8, &buffer).is_err());
+    assert!(call(Element::F32, (8, 8, 8), 8, 10, 8, &buffer).is_err());
+    assert!(call(Element::F32, (8, 8, 9), 8, 12, 8, &buffer).is_err());
+    assert!(call(Element::F32, (70_000, 8, 8), 8, 8, 8, &buffer).is_err());
+    assert!(call(Element::F32, (8, 8, 8), 8, 8, 8, &small).is_err());
+    assert!(
+        call(
+            Element::F32,
+            (u32::MAX, u32::MAX, u32::MAX),
+            u32::MAX - 3,
+            u32::MAX - 3,
+            u32::MAX - 3,
+            &buffer
+        )
+        .is_err()
+    );
+    let (a, layout) = (matrix(8), Layout::SMALL);
+    let with =
+        |layout, step, element| min_plus_with(&gpu, layout, step, element, size((8, 8, 8)), a, a, a, &buffer);
+    assert!(with(layout, Step::Integer, Element::F32).is_err());
+    assert!(with(layout, Step::Signed, Element::I32).is_err());
+    assert!(with(Layout { units: 96, ..layout }, Step::Signed, Element::F32).is_err());
+    assert!(with(Layout { depth: 9, ..layout }, Step::Signed, Element::F32).is_err());
+    assert!(with(Layout { units: 512, ..layout }, Step::Signed, Element::F32).is_err());
+}
