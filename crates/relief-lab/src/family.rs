@@ -87,16 +87,22 @@ pub enum Operation {
     IntegerAdd,
     /// An addition and a minimum of integers of 32 bits, one operation together.
     IntegerAddMin,
+    /// One over the square root of an f32.
+    F32InverseRoot,
+    /// The pull of a body on another: 12 operations of f32 and an inverse root, as many slots of a scheduler.
+    F32Pull,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::F32Add,
         Self::F32MultiplyAdd,
         Self::F32AddMin,
         Self::IntegerAdd,
         Self::IntegerAddMin,
+        Self::F32InverseRoot,
+        Self::F32Pull,
     ];
 
     /// What reports call it.
@@ -108,6 +114,8 @@ impl Operation {
             Self::F32AddMin => "f32 add, min",
             Self::IntegerAdd => "u32 add",
             Self::IntegerAddMin => "u32 add, min",
+            Self::F32InverseRoot => "f32 1/√",
+            Self::F32Pull => "f32 pull of a body",
         }
     }
 }

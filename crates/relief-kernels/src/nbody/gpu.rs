@@ -2,8 +2,8 @@
 //!
 //! A cube loads as many sources as it has units into shared memory, and every unit takes all of them into account before the
 //! next are loaded (Nyland, Harris and Prins, "Fast N-body simulation with CUDA", GPU Gems 3, 2007). A vector of 16
-//! bytes is loaded once for all bodies of a unit: with one body each, loads take a slot of the scheduler beside every
-//! 13 of computing, with four every 52.
+//! bytes is loaded once for all bodies of a unit: with one body each, a load takes a slot of the scheduler beside every
+//! 14 of computing, with four beside every 56.
 //!
 //! Bodies alone make too few cubes: 16 128 of them, four for each of 128 units, are 32, and a large device has 132
 //! multiprocessors that want eight each. So the sources are cut into [`parts`], a cube for each, and a second kernel adds

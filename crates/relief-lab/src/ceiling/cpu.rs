@@ -38,7 +38,7 @@ pub(super) fn measure(sampling: &Sampling, sizes: &[u64], working_set: u64) -> C
         ceilings.read.extend(point(&[Way::Read]));
         ceilings.write.extend(point(&[Way::Fill, Way::StreamFill]));
     }
-    for operation in Operation::ALL {
+    for operation in super::measured() {
         let threads = rayon::current_num_threads();
         let call = |_| {
             rayon::broadcast(|_| run(operation));
@@ -165,6 +165,7 @@ fn run(operation: Operation) {
         Operation::F32AddMin => f32_add_min(isa),
         Operation::IntegerAdd => u32_add(isa),
         Operation::IntegerAddMin => u32_add_min(isa),
+        Operation::F32InverseRoot | Operation::F32Pull => f32_inverse_root(isa),
     }
 }
 
@@ -201,6 +202,12 @@ versions! {
 versions! {
     fn f32_add_min() {
         chains(0.0_f32, 1e-3, |a, b| if a + b < 0.9 { a + b } else { 0.9 });
+    }
+}
+
+versions! {
+    fn f32_inverse_root() {
+        chains(2.0_f32, 1.0, |a, b| b / a.sqrt());
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn measure(gpu: &Gpu, sampling: &Sampling, sizes: &[u64], working_set
     let output = gpu.buffer(1 << 10)?;
     let rounds = if gpu.report().software { 16 } else { 2_048 };
     let cubes = if gpu.report().software { 16 } else { 8_192 };
-    for operation in Operation::ALL {
+    for operation in super::measured() {
         let rate = rate(gpu, sampling, operation, rounds, cubes, &output)?;
         ceilings.rates.extend(rate.map(|rate| (operation, rate)));
     }
@@ -257,6 +257,8 @@ fn operate(output: &mut Array<u32>, rounds: u32, operand: u32, #[comptime] opera
                     let other = chains[comptime!((k + 1) % CHAINS as usize)];
                     if comptime!(operation == Operation::F32Add) {
                         chains[k] = chains[k] + other;
+                    } else if comptime!(operation == Operation::F32InverseRoot) {
+                        chains[k] = chains[k].inverse_sqrt();
                     } else if comptime!(operation == Operation::F32AddMin) {
                         chains[k] = min(chains[k] + other, own);
                     } else {

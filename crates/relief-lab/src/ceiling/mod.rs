@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::family::{Class, Failure, Outcome, Work};
+use crate::family::{Class, Failure, Operation, Outcome, Work};
 use crate::machine::Machine;
 use crate::measure::Watch;
 use crate::record::{Bound, Ceilings, Point};
@@ -88,6 +88,9 @@ pub fn measure(
             gpu::measure(gpu, sampling, &sizes(machine.class(), quick), working_set)?
         }
     };
+    ceilings
+        .rates
+        .extend(pull(&ceilings).map(|rate| (Operation::F32Pull, rate)));
     watch.step("ceilings: transfers");
     #[cfg(feature = "gpu")]
     if let Machine::Gpu(gpu) = machine {
@@ -97,6 +100,23 @@ pub fn measure(
         points.sort_by_key(|point| point.bytes);
     }
     Ok(ceilings)
+}
+
+/// Operations that are measured one by one.
+fn measured() -> impl Iterator<Item = Operation> {
+    let whole = |operation: &Operation| *operation != Operation::F32Pull;
+    Operation::ALL.into_iter().filter(whole)
+}
+
+/// How many pulls of bodies are allowed: each takes as many slots of a scheduler as 13 multiply-adds. On devices the unit for
+/// roots has to keep up; processors have better ways to a root than the exact one that is measured.
+fn pull(ceilings: &Ceilings) -> Option<f64> {
+    let slots = ceilings.rates.get(&Operation::F32MultiplyAdd)? / 13.0;
+    let roots = match ceilings.launch {
+        Some(_) => *ceilings.rates.get(&Operation::F32InverseRoot)?,
+        None => slots,
+    };
+    Some(slots.min(roots))
 }
 
 /// Steps that [`measure`] takes.

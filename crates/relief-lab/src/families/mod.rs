@@ -12,6 +12,7 @@ pub mod histogram;
 pub mod integral;
 pub mod lattice;
 pub mod map;
+pub mod nbody;
 pub mod reduce;
 pub mod scan;
 pub mod stencil;
@@ -39,6 +40,7 @@ pub fn all() -> Vec<Family> {
         histogram::family(),
         votes::family(),
         bilateral::family(),
+        nbody::family(),
     ]
 }
 

@@ -103,13 +103,13 @@ pub(super) fn pull<N: Size>(
                     let flat = fma(dx, dx, fma(dy, dy, softening));
                     if comptime!(shape.metric == Metric::Free) {
                         let dz = source[2usize] - z[k];
-                        let root = fma(dz, dz, flat).inverse_sqrt();
+                        let root = inverse_root(fma(dz, dz, flat));
                         let weight = (source[3usize] * root) * (root * root);
                         across[k] = fma(weight, dx, across[k]);
                         down[k] = fma(weight, dy, down[k]);
                         deep[k] = fma(weight, dz, deep[k]);
                     } else {
-                        let root = flat.inverse_sqrt();
+                        let root = inverse_root(flat);
                         let weight = source[3usize] * (root * root);
                         across[k] = fma(weight, dx, across[k]);
                         down[k] = fma(weight, dy, down[k]);
@@ -133,6 +133,13 @@ pub(super) fn pull<N: Size>(
             }
         }
     }
+}
+
+/// 1 / √x. The compiler of CUDA C++ guards a root against numbers below 2⁻¹²⁶ by three operations, unless it sees that there are
+/// none: a size and a number that is not one of them show it, and cost one. No square is so small that it changes.
+#[cube]
+fn inverse_root(square: f32) -> f32 {
+    (square.abs() + 2e-38f32).inverse_sqrt()
 }
 
 /// A way along an axis.

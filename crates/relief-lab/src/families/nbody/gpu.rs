@@ -1,0 +1,194 @@
+//! The variants on devices.
+#![allow(unsafe_code)]
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::nbody::Space;
+use relief_kernels::nbody::gpu::{self as production, Bodies};
+use relief_kernels::policy::Tuning;
+
+use super::{Pull, SOFTENING};
+use crate::array::Layout;
+use crate::family::{Failure, OnGpu, Outcome, Variant};
+
+/// Units of a cube of the ladder.
+const UNITS: u32 = 128;
+
+pub(super) fn variants(space: Space) -> Vec<Variant<Pull>> {
+    let mut variants = Vec::new();
+    if space == Space::Free {
+        let naive = |p: &Pull, call: OnGpu<'_>| far(p, &call, 1);
+        let vectors = |p: &Pull, call: OnGpu<'_>| far(p, &call, 4);
+        variants.extend([
+            Variant::gpu(
+                "naive",
+                "a unit for each body, four loads for each that pulls",
+                naive,
+            )
+            .source("229–329 GFLOPS"),
+            Variant::gpu("vectors", "one load of 16 bytes", vectors),
+        ]);
+    }
+    let whole = |_: &Pull| 1;
+    let cut = |p: &Pull| production::parts(p.bodies, p.bodies);
+    variants.extend([
+        Variant::gpu(
+            "shared tiles",
+            "a cube loads what pulls once for all of its units",
+            move |p: &Pull, call: OnGpu<'_>| tiles(p, &call, layout(1), whole(p)),
+        ),
+        Variant::gpu(
+            "several bodies",
+            "four bodies a unit",
+            move |p: &Pull, call: OnGpu<'_>| tiles(p, &call, layout(4), whole(p)),
+        ),
+        Variant::gpu(
+            "split",
+            "one body a unit; what pulls is cut into parts, a cube for each",
+            move |p: &Pull, call: OnGpu<'_>| tiles(p, &call, layout(1), cut(p)),
+        )
+        .scratch(scratch),
+        Variant::gpu(
+            "mixed",
+            "several bodies a unit, and parts",
+            move |p: &Pull, call: OnGpu<'_>| tiles(p, &call, call.tuning, cut(p)),
+        )
+        .tuned(production::NAME, production::SPACE, production::DEFAULT)
+        .scratch(scratch)
+        .production(),
+    ]);
+    variants
+}
+
+fn layout(items: u32) -> Tuning {
+    Tuning {
+        units: UNITS,
+        items,
+        ..production::DEFAULT
+    }
+}
+
+fn scratch(problem: &Pull) -> Vec<Layout> {
+    let parts = production::parts(problem.bodies, problem.bodies);
+    vec![Layout::of::<f32>(production::scratch_words(
+        problem.bodies,
+        parts,
+    ))]
+}
+
+/// The production kernel in some layout.
+fn tiles(problem: &Pull, call: &OnGpu<'_>, tuning: Tuning, parts: usize) -> Outcome {
+    let bodies = Bodies {
+        buffer: &call.inputs[0],
+        count: problem.bodies,
+    };
+    let scratch = call.scratch.first().unwrap_or(&call.outputs[0]);
+    production::accelerations_with(
+        call.gpu,
+        tuning,
+        parts,
+        &problem.interaction()?,
+        bodies,
+        bodies,
+        &call.outputs[0],
+        scratch,
+    )?;
+    Ok(())
+}
+
+/// Straight from memory, in loads of so many words.
+fn far(problem: &Pull, call: &OnGpu<'_>, vector: u32) -> Outcome {
+    if problem.bodies == 0 {
+        return Ok(());
+    }
+    let Ok(count) = u32::try_from(problem.bodies) else {
+        return Err(Failure::Unsupported("more than 2^32 bodies".to_owned()));
+    };
+    let grid = cubes(call.gpu, count.div_ceil(UNITS));
+    let (from, to) = (&call.inputs[0], &call.outputs[0]);
+    call.gpu.launch(
+        "nbody far",
+        &vector,
+        to,
+        || on_client!(call.gpu, client => far_on(client, from, to, count, vector, grid.clone())),
+    )?;
+    Ok(())
+}
+
+fn far_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    from: &Buffer,
+    to: &Buffer,
+    count: u32,
+    vector: u32,
+    grid: CubeCount,
+) {
+    // SAFETY: bodies are compared with `count`, and both buffers have four words for each.
+    unsafe {
+        pull_far::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(UNITS),
+            vector as usize,
+            ArrayArg::from_raw_parts(from.handle(), from.words() / vector as usize),
+            ArrayArg::from_raw_parts(to.handle(), to.words()),
+            count,
+            SOFTENING * SOFTENING,
+            vector,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn pull_far<N: Size>(
+    from: &Array<Vector<f32, N>>,
+    to: &mut Array<f32>,
+    count: u32,
+    softening: f32,
+    #[comptime] vector: u32,
+) {
+    let place = CUBE_POS as u32 * comptime!(UNITS) + UNIT_POS;
+    if place < count {
+        let mut x = 0.0f32;
+        let mut y = 0.0f32;
+        let mut z = 0.0f32;
+        let own = load::<N>(from, place, vector);
+        let mut other = 0u32;
+        while other < count {
+            let body = load::<N>(from, other, vector);
+            let dx = body[0usize] - own[0usize];
+            let dy = body[1usize] - own[1usize];
+            let dz = body[2usize] - own[2usize];
+            let root = fma(dx, dx, fma(dy, dy, fma(dz, dz, softening))).inverse_sqrt();
+            let weight = (body[3usize] * root) * (root * root);
+            x = fma(weight, dx, x);
+            y = fma(weight, dy, y);
+            z = fma(weight, dz, z);
+            other += 1u32;
+        }
+        let at = (4u32 * place) as usize;
+        to[at] = x;
+        to[at + 1] = y;
+        to[at + 2] = z;
+        to[at + 3] = 0.0f32;
+    }
+}
+
+/// The four numbers of a body.
+#[cube]
+fn load<N: Size>(from: &Array<Vector<f32, N>>, place: u32, #[comptime] vector: u32) -> Array<f32> {
+    let mut body = Array::<f32>::new(4usize);
+    if comptime!(vector == 4) {
+        let whole = from[place as usize];
+        #[unroll]
+        for k in 0..4usize {
+            body[k] = whole[k];
+        }
+    } else {
+        #[unroll]
+        for k in 0..4usize {
+            body[k] = from[(4u32 * place) as usize + k][0usize];
+        }
+    }
+    body
+}

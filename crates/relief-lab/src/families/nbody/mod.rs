@@ -1,0 +1,204 @@
+//! N bodies: each is pulled by all, out(i) = Σ m(j) d / (d² + ε²)^(3/2) with d from body i to body j, of f32.
+//!
+//! Least work: n² pulls. A pull takes 12 operations (3 subtractions, 3 multiply-adds for the square, 3 multiplications, 3
+//! multiply-adds for the sums) and an inverse root: 13 slots of a scheduler, of which a multiprocessor of an H200 has 4 × 32 a
+//! clock. Roots, 16 a clock, come second. Bytes do not count: 32 for each body. The source, as all literature, counts 20
+//! floating-point operations a pull: rates are pulls a second, and 20 times as many FLOPS.
+//!
+//! The compiler of CUDA C++ guards a root by 3 slots more against numbers below 2⁻¹²⁶, which `naive` and `vectors` pay; where it
+//! sees that there are none it does not, and production makes it see that by one addition: 14 slots, 93 % of the bound.
+//!
+//! On devices:
+//! - `naive`: a unit for each body; four loads of a word for each that pulls.
+//! - `vectors`: the same with one load of 16 bytes.
+//! - `shared tiles`: a cube loads as many bodies as it has units, once for all of them.
+//! - `several bodies`: four bodies a unit, so that what was loaded is used four times.
+//! - `split`: one body a unit, but the bodies that pull are cut into parts, a cube for each: few bodies fill a large device.
+//! - `mixed`: production: both, with its layout tuned; a second kernel adds the parts in their order.
+//!
+//! On the CPU:
+//! - `naive`: a body after the other, with a root and a division.
+//! - `tiles`: 512 bodies pull all others before the next 512 do: a cache that holds 1 MiB does not need it.
+//! - `lanes, exact roots`: 32 bodies are pulled at once, as vectors, with a root and a division.
+//! - `lanes`: the production kernel on one thread: roots begun from the bits and mended twice.
+//! - `threads`: production: parts of the bodies dealt to all threads.
+//!
+//! In `nbody/torus` dots repel each other in a square that repeats, which takes 2 roundings more and 3 operations less.
+//!
+//! The source: 16 128 particles, 229–329 GFLOPS.
+
+mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
+
+use rayon::prelude::*;
+use relief_kernels::nbody::{Body, Interaction, Space};
+
+use crate::array::{Array, Fill, Layout, mix};
+use crate::family::{
+    Class, Failure, Family, Ladder, Operation, Outcome, Problem, Scale, Tolerance, Variant, Work,
+};
+
+/// The family.
+#[must_use]
+pub fn family() -> Family {
+    Family {
+        name: "nbody",
+        about: "all pairs of bodies: operations, not bytes",
+        source: "16 128 particles: 229–329 GFLOPS, 20 floating-point operations a pull",
+        ladders: vec![
+            Box::new(Ladder {
+                name: "nbody",
+                about: "out(i) = Σ m(j) d / (d² + ε²)^(3/2), three dimensions",
+                axis: None,
+                checks: || checks(Space::Free),
+                cases: |scale| cases(scale, Space::Free),
+                huge: Vec::new,
+                variants: variants(Space::Free),
+            }),
+            Box::new(Ladder {
+                name: "nbody/torus",
+                about: "out(i) = −Σ m(j) d / (d² + ε²), in a square that repeats",
+                axis: None,
+                checks: || checks(TORUS),
+                cases: |scale| cases(scale, TORUS),
+                huge: Vec::new,
+                variants: variants(TORUS),
+            }),
+        ],
+    }
+}
+
+const TORUS: Space = Space::Torus(1.0);
+
+fn variants(space: Space) -> Vec<Variant<Pull>> {
+    #[allow(unused_mut)]
+    let mut variants = cpu::variants(space);
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants(space));
+    variants
+}
+
+fn checks(space: Space) -> Vec<Pull> {
+    let of = |bodies| Pull { bodies, space };
+    [0, 1, 2, 31, 33, 255, 600, 1_025].map(of).into()
+}
+
+fn cases(scale: Scale, space: Space) -> Vec<Pull> {
+    let sizes: &[u64] = match (scale.class, scale.quick) {
+        (Class::Gpu, false) => &[4_096, 16_128, 65_536],
+        (Class::Gpu, true) => &[16_128],
+        (Class::Cpu, false) => &[4_096, 16_128],
+        (Class::Cpu, true) => &[4_096],
+        (Class::Software, _) => &[2_048],
+    };
+    let of = |bodies: u64| Pull {
+        bodies: bodies as usize,
+        space,
+    };
+    match scale.size {
+        // More pairs than this take hours.
+        Some(size) => vec![of(size.min(1 << 20))],
+        None => sizes.iter().copied().map(of).collect(),
+    }
+}
+
+/// The pull of bodies on each other.
+#[derive(Clone, Copy)]
+struct Pull {
+    bodies: usize,
+    space: Space,
+}
+
+/// ε, a hundredth of the side of the cube or square that the bodies are in.
+const SOFTENING: f32 = 0.01;
+
+impl Pull {
+    /// What holds between the bodies.
+    fn interaction(&self) -> Outcome<Interaction> {
+        let strength = match self.space {
+            Space::Free => 1.0,
+            Space::Plane | Space::Torus(_) => -1.0,
+        };
+        Interaction::new(self.space, strength, SOFTENING).map_err(|e| Failure::Failed(e.to_string()))
+    }
+
+    /// What pulls body `body`, by the definition, in floats of 64 bits.
+    fn pulled(&self, places: &[[f64; 4]], body: &[f64; 4]) -> [f64; 3] {
+        let mut sum = [0.0; 3];
+        for other in places {
+            let way = |axis: usize| other[axis] - body[axis];
+            let nearest = |axis: usize| way(axis) - way(axis).round();
+            let (dx, dy, dz) = match self.space {
+                Space::Free => (way(0), way(1), way(2)),
+                Space::Plane => (way(0), way(1), 0.0),
+                Space::Torus(_) => (nearest(0), nearest(1), 0.0),
+            };
+            let square = dx * dx + dy * dy + dz * dz + f64::from(SOFTENING) * f64::from(SOFTENING);
+            let weight = match self.space {
+                Space::Free => other[3] / (square * square.sqrt()),
+                Space::Plane | Space::Torus(_) => -other[3] / square,
+            };
+            sum[0] += weight * dx;
+            sum[1] += weight * dy;
+            sum[2] += weight * dz;
+        }
+        sum
+    }
+}
+
+/// The bodies of an array.
+fn bodies(array: &Array) -> &[Body] {
+    bytemuck::cast_slice(array.bytes())
+}
+
+impl Problem for Pull {
+    fn label(&self) -> String {
+        format!("{} bodies", crate::quantity::count(self.bodies as u64))
+    }
+
+    fn elements(&self) -> u64 {
+        self.bodies as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        let count = self.bodies;
+        let random = |place: usize| (mix(1, place as u64) >> 8) as f32 / 16_777_216.0;
+        vec![Array::from_fn(4 * count, |place| match (place % 4, fill) {
+            // About 1 in all, so that accelerations are too.
+            (3, Fill::Random) => 2.0 * random(place) / count as f32,
+            (3, Fill::Structured) => 1.0 / count as f32,
+            (_, Fill::Random) => random(place),
+            // A grid, two bodies at each of its places, none of them half a period from another.
+            (axis, Fill::Structured) => (place / 8 >> (3 * axis) & 7) as f32 / 9.0,
+        })]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![Layout::of::<f32>(4 * self.bodies)]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let wide = |body: &Body| {
+            let [x, y, z] = body.place.map(f64::from);
+            [x, y, z, f64::from(body.mass)]
+        };
+        let places: Vec<[f64; 4]> = bodies(&inputs[0]).iter().map(wide).collect();
+        // So many pairs that one thread would take a minute.
+        let to = outputs[0].slice_mut::<f32>().par_chunks_mut(4);
+        to.zip(&places).for_each(|(to, body)| {
+            let [x, y, z] = self.pulled(&places, body);
+            to.copy_from_slice(&[x as f32, y as f32, z as f32, 0.0]);
+        });
+    }
+
+    fn work(&self) -> Work {
+        let bytes = 16 * self.elements();
+        Work::bytes(bytes, bytes).operations(Operation::F32Pull, self.elements() * self.elements())
+    }
+
+    fn tolerance(&self) -> Tolerance {
+        // Sums of n floats, one after the other in some variants.
+        Tolerance::Relative(1e-4)
+    }
+}
