@@ -23,6 +23,7 @@ pub mod integral;
 pub mod isa;
 pub mod lattice;
 pub mod map;
+pub mod matmul;
 pub mod matrix;
 pub mod matvec;
 pub mod min_plus;

@@ -224,6 +224,19 @@ impl<'a, T> MatrixMut<'a, T> {
         &mut self.values[row * self.pitch..][..self.columns]
     }
 
+    /// The values from a tile's first on, to its last, and the pitch of its rows. The tile lies in the matrix.
+    pub(crate) fn tile(&mut self, top: usize, rows: usize, left: usize, columns: usize) -> (&mut [T], usize) {
+        assert!(
+            top + rows <= self.rows && left + columns <= self.columns && rows > 0,
+            "a tile of the matrix"
+        );
+        let start = top * self.pitch + left;
+        (
+            &mut self.values[start..start + (rows - 1) * self.pitch + columns],
+            self.pitch.max(columns),
+        )
+    }
+
     /// Two matrices: the rows before `row`, and the others.
     ///
     /// # Panics

@@ -12,7 +12,10 @@ pub mod histogram;
 pub mod integral;
 pub mod lattice;
 pub mod map;
+pub mod matvec;
+pub mod min_plus;
 pub mod nbody;
+pub mod overlap;
 pub mod reduce;
 pub mod scan;
 pub mod stencil;
@@ -40,7 +43,10 @@ pub fn all() -> Vec<Family> {
         histogram::family(),
         votes::family(),
         bilateral::family(),
+        min_plus::family(),
+        matvec::family(),
         nbody::family(),
+        overlap::family(),
     ]
 }
 

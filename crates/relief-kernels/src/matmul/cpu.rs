@@ -1,0 +1,303 @@
+//! Products on the CPU, after Goto and van de Geijn ("Anatomy of high-performance matrix multiplication", 2008).
+//!
+//! The right matrix is packed once, in blocks of [`INNER`] rows, each a row of panels of [`PANEL`] columns, so that what the
+//! innermost loop reads lies in a row and a panel stays in the first cache. The left matrix is packed block by block to stay in the
+//! second. A tile of the result stays in registers while it takes the products of a block: 14 × 32 with AVX-512, where 28 of 32
+//! registers hold sums. Between blocks it lies in the result, so that the order of its sums is that of k.
+//!
+//! Threads share the packed right matrix and take rows each.
+
+use half::{bf16, f16};
+
+use crate::isa::{Isa, Level};
+use crate::matrix::{Matrix, MatrixMut, ShapeError};
+
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+/// Rows of the right matrix that a block has.
+pub const INNER: usize = 256;
+
+/// Columns of a panel of the right matrix.
+pub const PANEL: usize = 32;
+
+/// Rows of the left matrix that a block has: a multiple of the rows of all tiles.
+const OUTER: usize = 336;
+
+/// Numbers that can be multiplied.
+pub trait Operand: Copy + Send + Sync + 'static {
+    /// The number, exactly.
+    fn widen(self) -> f32;
+}
+
+impl Operand for f32 {
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        self
+    }
+}
+
+impl Operand for bf16 {
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        self.to_f32()
+    }
+}
+
+impl Operand for f16 {
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        self.to_f32()
+    }
+}
+
+/// Numbers that a packed right matrix takes.
+#[must_use]
+pub const fn packed_len(inner: usize, columns: usize) -> usize {
+    inner
+        .saturating_mul(columns.div_ceil(PANEL))
+        .saturating_mul(PANEL)
+}
+
+/// Numbers of scratch memory that [`multiply_packed`] takes for each thread.
+pub const LEFT_LEN: usize = OUTER * INNER;
+
+/// Numbers of scratch memory that [`multiply`] takes.
+#[must_use]
+pub const fn scratch_len(inner: usize, columns: usize) -> usize {
+    packed_len(inner, columns).saturating_add(LEFT_LEN)
+}
+
+/// Packs a block: at most [`INNER`] rows of the right matrix, from a multiple of as many on. Blocks lie one behind the other:
+/// that of rows r and on from number [`packed_len`]`(r, columns)` on.
+///
+/// # Errors
+/// Where there are more rows, or not as many numbers as [`packed_len`] of these rows.
+pub fn pack_block<T: Operand>(rows: Matrix<'_, T>, packed: &mut [f32]) -> Result<(), ShapeError> {
+    if rows.rows() > INNER {
+        ShapeError::unless_equal("rows of a block", INNER, rows.rows())?;
+    }
+    let len = packed_len(rows.rows(), rows.columns());
+    ShapeError::unless_equal("numbers of a packed block", len, packed.len())?;
+    let inner = rows.rows();
+    for row in 0..inner {
+        let values = rows.row(row);
+        for (panel, values) in values.chunks(PANEL).enumerate() {
+            let to = &mut packed[(panel * inner + row) * PANEL..][..PANEL];
+            let (taken, rest) = to.split_at_mut(values.len());
+            for (to, value) in taken.iter_mut().zip(values) {
+                *to = value.widen();
+            }
+            rest.fill(0.0);
+        }
+    }
+    Ok(())
+}
+
+/// C = A·B by one thread.
+///
+/// # Errors
+/// Where shapes do not fit each other, or there is less scratch memory than [`scratch_len`].
+pub fn multiply<T: Operand>(
+    left: Matrix<'_, T>,
+    right: Matrix<'_, T>,
+    result: MatrixMut<'_, f32>,
+    scratch: &mut [f32],
+) -> Result<(), ShapeError> {
+    let (inner, columns) = (right.rows(), right.columns());
+    ShapeError::unless_equal(
+        "columns of the right matrix and of the result",
+        columns,
+        result.columns(),
+    )?;
+    ShapeError::unless_enough(scratch_len(inner, columns), scratch.len())?;
+    let (packed, rest) = scratch.split_at_mut(packed_len(inner, columns));
+    let mut begin = 0;
+    while begin < inner {
+        let end = inner.min(begin + INNER);
+        let place = packed_len(begin, columns)..packed_len(end, columns);
+        pack_block(right.rows_of(begin..end), &mut packed[place])?;
+        begin = end;
+    }
+    multiply_packed(left, packed, result, rest)
+}
+
+/// C = A·B with the right matrix packed, all of its blocks; `left` and `result` may be some of the rows.
+///
+/// # Errors
+/// Where shapes do not fit each other, or there are fewer numbers of scratch memory than [`LEFT_LEN`].
+pub fn multiply_packed<T: Operand>(
+    left: Matrix<'_, T>,
+    packed: &[f32],
+    mut result: MatrixMut<'_, f32>,
+    scratch: &mut [f32],
+) -> Result<(), ShapeError> {
+    let (inner, columns) = (left.columns(), result.columns());
+    ShapeError::unless_equal(
+        "rows of the left matrix and of the result",
+        left.rows(),
+        result.rows(),
+    )?;
+    ShapeError::unless_equal(
+        "numbers of the packed matrix",
+        packed_len(inner, columns),
+        packed.len(),
+    )?;
+    ShapeError::unless_enough(LEFT_LEN, scratch.len())?;
+    let tiles = Tiles::of(Isa::best());
+    let rows = left.rows();
+    if inner == 0 {
+        for row in 0..rows {
+            result.row(row).fill(0.0);
+        }
+        return Ok(());
+    }
+    // As even as may be: a last block of few rows would use the right matrix badly.
+    let height = rows
+        .div_ceil(rows.div_ceil(OUTER).max(1))
+        .next_multiple_of(tiles.rows);
+    let mut top = 0;
+    while top < rows {
+        let bottom = rows.min(top + height);
+        let mut begin = 0;
+        while begin < inner {
+            let end = inner.min(begin + INNER);
+            pack_left(left.rows_of(top..bottom), begin..end, tiles.rows, scratch);
+            let block = &packed[packed_len(begin, columns)..packed_len(end, columns)];
+            let part = Part {
+                top,
+                bottom,
+                inner: end - begin,
+                first: begin == 0,
+            };
+            tiles.block(part, scratch, block, &mut result);
+            begin = end;
+        }
+        top = bottom;
+    }
+    Ok(())
+}
+
+/// Packs columns of rows, `height` rows at a time, the numbers of a column next to each other; rows that are missing are 0.
+fn pack_left<T: Operand>(
+    rows: Matrix<'_, T>,
+    range: std::ops::Range<usize>,
+    height: usize,
+    packed: &mut [f32],
+) {
+    let inner = range.len();
+    let parts = packed.chunks_mut(inner * height);
+    for (part, top) in parts.zip((0..rows.rows()).step_by(height)) {
+        for k in 0..height {
+            if top + k < rows.rows() {
+                let values = &rows.row(top + k)[range.clone()];
+                for (to, value) in part[k..].iter_mut().step_by(height).zip(values) {
+                    *to = value.widen();
+                }
+            } else {
+                part[k..].iter_mut().step_by(height).for_each(|to| *to = 0.0);
+            }
+        }
+    }
+}
+
+/// A block of the result: its rows, the products that it takes, and whether these are the first.
+#[derive(Clone, Copy)]
+struct Part {
+    top: usize,
+    bottom: usize,
+    inner: usize,
+    first: bool,
+}
+
+/// A tile of the result in registers: takes `inner` products for each of its sums.
+///
+/// # Safety
+/// `left` has `inner` times the rows of the tile, `right` `inner` times [`PANEL`] numbers; the tile's rows of [`PANEL`] numbers lie
+/// `pitch` apart from `result` on, and hold the sums so far unless these products are the first. The machine has the
+/// instructions of the [`Tiles`] that this is of.
+type Tile =
+    unsafe fn(inner: usize, left: *const f32, right: *const f32, result: *mut f32, pitch: usize, first: bool);
+
+/// Tiles of an instruction set.
+#[derive(Clone, Copy)]
+struct Tiles {
+    rows: usize,
+    tile: Tile,
+}
+
+/// The most rows of a tile.
+const TALLEST: usize = 14;
+
+impl Tiles {
+    const fn of(isa: Isa) -> Self {
+        match isa.level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 | Level::Avx512Vbmi => Self {
+                rows: 14,
+                tile: x86::avx512,
+            },
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => Self {
+                rows: 6,
+                tile: x86::avx2,
+            },
+            Level::Portable => Self {
+                rows: 4,
+                tile: portable::tile,
+            },
+        }
+    }
+
+    /// All tiles of a block: those of a panel one after the other, so that it stays in the first cache.
+    #[allow(unsafe_code)]
+    fn block(self, part: Part, left: &[f32], right: &[f32], result: &mut MatrixMut<'_, f32>) {
+        let columns = result.columns();
+        let height = self.rows;
+        for (panel, right) in right.chunks_exact(part.inner * PANEL).enumerate() {
+            let x = panel * PANEL;
+            let width = PANEL.min(columns - x);
+            let tops = (part.top..part.bottom).step_by(height);
+            for (top, left) in tops.zip(left.chunks_exact(part.inner * height)) {
+                let tall = height.min(part.bottom - top);
+                let place = result.tile(top, tall, x, width);
+                if tall == height && width == PANEL {
+                    let (start, pitch) = (place.0.as_mut_ptr(), place.1);
+                    // SAFETY: packed numbers are as many as `chunks_exact` gives; the tile lies in the result, whose rows lie `pitch` apart
+                    // in one slice; the instruction set was found on this machine.
+                    unsafe {
+                        (self.tile)(
+                            part.inner,
+                            left.as_ptr(),
+                            right.as_ptr(),
+                            start,
+                            pitch,
+                            part.first,
+                        )
+                    };
+                    continue;
+                }
+                let (values, pitch) = place;
+                let mut edge = [0.0_f32; TALLEST * PANEL];
+                for (edge, values) in edge.chunks_exact_mut(PANEL).zip(values.chunks(pitch)).take(tall) {
+                    edge[..width].copy_from_slice(&values[..width]);
+                }
+                // SAFETY: as above; the tile lies in `edge`, which holds the tallest.
+                unsafe {
+                    (self.tile)(
+                        part.inner,
+                        left.as_ptr(),
+                        right.as_ptr(),
+                        edge.as_mut_ptr(),
+                        PANEL,
+                        part.first,
+                    );
+                }
+                for (edge, values) in edge.chunks_exact(PANEL).zip(values.chunks_mut(pitch)).take(tall) {
+                    values[..width].copy_from_slice(&edge[..width]);
+                }
+            }
+        }
+    }
+}

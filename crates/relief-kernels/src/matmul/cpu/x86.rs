@@ -1,0 +1,94 @@
+//! Tiles of x86-64. The compiler does not keep so many sums in registers of a plain loop, so these name them.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::PANEL;
+
+/// A tile of 14 rows and two registers: 28 of sums, two of the panel, one of the left matrix.
+///
+/// # Safety
+/// As for every `Tile`: AVX-512.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn avx512(
+    inner: usize,
+    left: *const f32,
+    right: *const f32,
+    result: *mut f32,
+    pitch: usize,
+    first: bool,
+) {
+    const ROWS: usize = 14;
+    let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
+    // SAFETY: the caller vouches for `inner` times the tile's rows and the panel's columns, and for the rows of the result.
+    unsafe {
+        for (k, sums) in sums.iter_mut().enumerate() {
+            let row = result.add(k * pitch);
+            _mm_prefetch::<_MM_HINT_T0>(row.cast());
+            _mm_prefetch::<_MM_HINT_T0>(row.add(16).cast());
+            if !first {
+                *sums = [_mm512_loadu_ps(row), _mm512_loadu_ps(row.add(16))];
+            }
+        }
+        let (mut left, mut right) = (left, right);
+        for _ in 0..inner {
+            let panel = [_mm512_loadu_ps(right), _mm512_loadu_ps(right.add(16))];
+            for (k, sums) in sums.iter_mut().enumerate() {
+                let number = _mm512_set1_ps(*left.add(k));
+                sums[0] = _mm512_fmadd_ps(number, panel[0], sums[0]);
+                sums[1] = _mm512_fmadd_ps(number, panel[1], sums[1]);
+            }
+            left = left.add(ROWS);
+            right = right.add(PANEL);
+        }
+        for (k, sums) in sums.iter().enumerate() {
+            let row = result.add(k * pitch);
+            _mm512_storeu_ps(row, sums[0]);
+            _mm512_storeu_ps(row.add(16), sums[1]);
+        }
+    }
+}
+
+/// A tile of 6 rows, two registers of the panel at a time: 12 of sums.
+///
+/// # Safety
+/// As for every `Tile`: AVX2 and fused multiply-adds.
+#[target_feature(enable = "avx2,fma")]
+pub(super) unsafe fn avx2(
+    inner: usize,
+    left: *const f32,
+    right: *const f32,
+    result: *mut f32,
+    pitch: usize,
+    first: bool,
+) {
+    const ROWS: usize = 6;
+    for x in [0, PANEL / 2] {
+        let mut sums = [[_mm256_setzero_ps(); 2]; ROWS];
+        // SAFETY: the caller vouches for `inner` times the tile's rows and the panel's columns, and for the rows of the result.
+        unsafe {
+            if !first {
+                for (k, sums) in sums.iter_mut().enumerate() {
+                    let row = result.add(k * pitch + x);
+                    *sums = [_mm256_loadu_ps(row), _mm256_loadu_ps(row.add(8))];
+                }
+            }
+            let (mut left, mut right) = (left, right.add(x));
+            for _ in 0..inner {
+                let panel = [_mm256_loadu_ps(right), _mm256_loadu_ps(right.add(8))];
+                for (k, sums) in sums.iter_mut().enumerate() {
+                    let number = _mm256_set1_ps(*left.add(k));
+                    sums[0] = _mm256_fmadd_ps(number, panel[0], sums[0]);
+                    sums[1] = _mm256_fmadd_ps(number, panel[1], sums[1]);
+                }
+                left = left.add(ROWS);
+                right = right.add(PANEL);
+            }
+            for (k, sums) in sums.iter().enumerate() {
+                let row = result.add(k * pitch + x);
+                _mm256_storeu_ps(row, sums[0]);
+                _mm256_storeu_ps(row.add(8), sums[1]);
+            }
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! Tiles of a product of floats: registers, and two slices of both matrices in shared memory.
+//!
+//! A slice of the left matrix lies transposed in shared memory, so that a unit's rows of one k are vectors. Eight units that are
+//! served at once read one vector of it and eight neighbours of the right one; rows and columns of a unit's block are groups of
+//! four, far apart, which is what keeps its vectors next to those of its neighbours. Units transpose squares of 4 × 4 in their
+//! registers on the way to shared memory, and eight that are served at once store neighbours.
+
+use cubecl::prelude::*;
+
+use super::Shape;
+use crate::device::{DeviceError, Gpu};
+use crate::policy::Tuning;
+
+/// Numbers of k of a slice.
+const SLICE: u32 = 16;
+
+/// Rows of a unit's block, in groups of four.
+const BLOCK: u32 = 8;
+
+/// Rows of tiles that are computed side by side, so that the cubes that run at a time use the same rows and columns.
+const BAND: u32 = 8;
+
+/// What is compiled into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Tile {
+    pub(super) units: u32,
+    /// Units below each other and side by side.
+    high: u32,
+    wide: u32,
+    /// Groups of four columns of a unit's block.
+    groups: u32,
+}
+
+impl Tile {
+    pub(super) const fn of(tuning: Tuning) -> Option<Self> {
+        let (high, wide) = match (tuning.units, tuning.items) {
+            (64, _) => (8, 8),
+            (128, 64) => (8, 16),
+            (128, _) => (16, 8),
+            (256, _) => (16, 16),
+            _ => return None,
+        };
+        Some(Self {
+            units: tuning.units,
+            high,
+            wide,
+            groups: tuning.items / (4 * BLOCK),
+        })
+    }
+
+    /// Rows and columns.
+    const fn rows(&self) -> u32 {
+        self.high * BLOCK
+    }
+
+    const fn columns(&self) -> u32 {
+        self.wide * self.groups * 4
+    }
+
+    /// Vectors of a row of a slice of the left matrix, transposed, and of the right one.
+    const fn left(&self) -> u32 {
+        self.rows() / 4
+    }
+
+    const fn right(&self) -> u32 {
+        self.columns() / 4
+    }
+
+    /// Squares of 4 × 4 of the left matrix that a unit transposes, and vectors of the right matrix that it loads.
+    const fn squares(&self) -> u32 {
+        self.rows().div_ceil(self.units)
+    }
+
+    const fn loads(&self) -> u32 {
+        SLICE * self.right() / self.units
+    }
+
+    pub(super) const fn shared_bytes(&self) -> u32 {
+        2 * SLICE * 16 * (self.left() + self.right())
+    }
+
+    /// Cubes that a product takes.
+    pub(super) fn count(&self, gpu: &Gpu, shape: Shape) -> Result<u32, DeviceError> {
+        let tall = shape.rows.div_ceil(self.rows());
+        let count = tall.checked_mul(shape.columns.div_ceil(self.columns()));
+        let count = count.filter(|count| *count < 1 << 31);
+        count.ok_or_else(|| gpu.unsupported(format!("{} × {} sums", shape.rows, shape.columns)))
+    }
+}
+
+/// C = A·B. Widths and pitches are in vectors of four.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn multiply_tiles<N: Size>(
+    left: &Array<Vector<f32, N>>,
+    right: &Array<Vector<f32, N>>,
+    result: &mut Array<Vector<f32, N>>,
+    rows: u32,
+    inner: u32,
+    width: u32,
+    left_pitch: u32,
+    right_pitch: u32,
+    result_pitch: u32,
+    #[comptime] tile: Tile,
+) {
+    let (top, start) = place_of_cube(rows, width, tile);
+    // 4 × 8 units of 32 are neighbours: they share four vectors of the left matrix and eight of the right.
+    let (lane, team) = (UNIT_POS % 32, UNIT_POS / 32);
+    let teams_high = comptime!(tile.high / 4);
+    let row = (team % teams_high) * 4 + lane / 8;
+    let column = (team / teams_high) * 8 + lane % 8;
+
+    let mut lefts = SharedMemory::<Vector<f32, N>>::new(comptime!((2 * SLICE * tile.left()) as usize));
+    let mut rights = SharedMemory::<Vector<f32, N>>::new(comptime!((2 * SLICE * tile.right()) as usize));
+    let mut from_left = Array::<Vector<f32, N>>::new(comptime!((4 * tile.squares()) as usize));
+    let mut from_right = Array::<Vector<f32, N>>::new(comptime!(tile.loads() as usize));
+    let mut sums = Array::<Vector<f32, N>>::new(comptime!((BLOCK * tile.groups) as usize));
+    #[unroll]
+    for k in 0..comptime!(BLOCK * tile.groups) {
+        sums[comptime!(k as usize)] = Vector::empty().fill(0.0f32);
+    }
+
+    if inner > 0 {
+        load::<N>(
+            left,
+            right,
+            &mut from_left,
+            &mut from_right,
+            top,
+            start,
+            0u32,
+            rows,
+            inner,
+            width,
+            left_pitch,
+            right_pitch,
+            tile,
+        );
+        put::<N>(
+            &from_left,
+            &from_right,
+            &mut lefts,
+            &mut rights,
+            0u32,
+            inner,
+            tile,
+        );
+        sync_cube();
+    }
+    let mut begin = u32::new(0);
+    let mut half = u32::new(0);
+    while begin < inner {
+        let next = begin + SLICE;
+        if next < inner {
+            load::<N>(
+                left,
+                right,
+                &mut from_left,
+                &mut from_right,
+                top,
+                start,
+                next,
+                rows,
+                inner,
+                width,
+                left_pitch,
+                right_pitch,
+                tile,
+            );
+        }
+        multiply_slice::<N>(&lefts, &rights, &mut sums, half, row, column, tile);
+        if next < inner {
+            put::<N>(
+                &from_left,
+                &from_right,
+                &mut lefts,
+                &mut rights,
+                1 - half,
+                inner - next,
+                tile,
+            );
+        }
+        sync_cube();
+        half = 1 - half;
+        begin = next;
+    }
+
+    #[unroll]
+    for i in 0..BLOCK {
+        let y = top + comptime!((i / 4) * tile.rows() / 2 + i % 4) + 4 * row;
+        if y < rows {
+            #[unroll]
+            for h in 0..comptime!(tile.groups) {
+                let x = start + comptime!(h * tile.wide) + column;
+                if x < width {
+                    result[(y * result_pitch + x) as usize] = sums[comptime!((i * tile.groups + h) as usize)];
+                }
+            }
+        }
+    }
+}
+
+/// The first row and the first vector of a cube's tile. Cubes go down a band of tiles before they go on to the right.
+#[cube]
+fn place_of_cube(rows: u32, width: u32, #[comptime] tile: Tile) -> (u32, u32) {
+    let high = (rows + comptime!(tile.rows() - 1)) / comptime!(tile.rows());
+    let wide = (width + comptime!(tile.right() - 1)) / comptime!(tile.right());
+    let cube = CUBE_POS as u32;
+    let band = cube / (BAND * wide);
+    let within = cube - band * (BAND * wide);
+    // A last band may have fewer rows; cubes that are too many compute tiles below the result, and write nothing.
+    let tall = max(min(high - min(band * BAND, high), comptime!(BAND)), 1u32);
+    let top = (band * BAND + within % tall) * comptime!(tile.rows());
+    let start = (within / tall) * comptime!(tile.right());
+    (top, start)
+}
+
+/// Loads a slice to registers. Rows and vectors outside stand for the last ones inside.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn load<N: Size>(
+    left: &Array<Vector<f32, N>>,
+    right: &Array<Vector<f32, N>>,
+    from_left: &mut Array<Vector<f32, N>>,
+    from_right: &mut Array<Vector<f32, N>>,
+    top: u32,
+    start: u32,
+    begin: u32,
+    rows: u32,
+    inner: u32,
+    width: u32,
+    left_pitch: u32,
+    right_pitch: u32,
+    #[comptime] tile: Tile,
+) {
+    if comptime!(tile.units <= tile.rows()) {
+        load_left::<N>(left, from_left, top, begin, rows, inner, left_pitch, tile);
+    } else {
+        if UNIT_POS < comptime!(tile.rows()) {
+            load_left::<N>(left, from_left, top, begin, rows, inner, left_pitch, tile);
+        }
+    }
+    #[unroll]
+    for i in 0..comptime!(tile.loads()) {
+        let place = UNIT_POS + comptime!(i * tile.units);
+        let y = min(begin + place / comptime!(tile.right()), inner - 1);
+        let x = min(start + place % comptime!(tile.right()), width - 1);
+        from_right[comptime!(i as usize)] = right[(y * right_pitch + x) as usize];
+    }
+}
+
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn load_left<N: Size>(
+    left: &Array<Vector<f32, N>>,
+    from_left: &mut Array<Vector<f32, N>>,
+    top: u32,
+    begin: u32,
+    rows: u32,
+    inner: u32,
+    left_pitch: u32,
+    #[comptime] tile: Tile,
+) {
+    #[unroll]
+    for i in 0..comptime!(tile.squares()) {
+        let place = UNIT_POS + comptime!(i * tile.units);
+        let x = min(begin / 4 + place / 8 % 4, (inner + 3) / 4 - 1);
+        #[unroll]
+        for e in 0..4u32 {
+            let y = min(top + 4 * (place % 8 + 8 * (place / 32)) + e, rows - 1);
+            from_left[comptime!((4 * i + e) as usize)] = left[(y * left_pitch + x) as usize];
+        }
+    }
+}
+
+/// Puts a slice from registers into a half of shared memory. Of the slice, `present` numbers of k are there; others are 0.
+#[cube]
+fn put<N: Size>(
+    from_left: &Array<Vector<f32, N>>,
+    from_right: &Array<Vector<f32, N>>,
+    lefts: &mut SharedMemory<Vector<f32, N>>,
+    rights: &mut SharedMemory<Vector<f32, N>>,
+    half: u32,
+    present: u32,
+    #[comptime] tile: Tile,
+) {
+    if present >= SLICE {
+        put_all::<N>(from_left, from_right, lefts, rights, half, present, false, tile);
+    } else {
+        put_all::<N>(from_left, from_right, lefts, rights, half, present, true, tile);
+    }
+}
+
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn put_all<N: Size>(
+    from_left: &Array<Vector<f32, N>>,
+    from_right: &Array<Vector<f32, N>>,
+    lefts: &mut SharedMemory<Vector<f32, N>>,
+    rights: &mut SharedMemory<Vector<f32, N>>,
+    half: u32,
+    present: u32,
+    #[comptime] partly: bool,
+    #[comptime] tile: Tile,
+) {
+    if comptime!(tile.units <= tile.rows()) {
+        put_left::<N>(from_left, lefts, half, present, partly, tile);
+    } else {
+        if UNIT_POS < comptime!(tile.rows()) {
+            put_left::<N>(from_left, lefts, half, present, partly, tile);
+        }
+    }
+    #[unroll]
+    for i in 0..comptime!(tile.loads()) {
+        let place = UNIT_POS + comptime!(i * tile.units);
+        let mut numbers = from_right[comptime!(i as usize)];
+        if comptime!(partly) {
+            if place / comptime!(tile.right()) >= present {
+                numbers = Vector::empty().fill(0.0f32);
+            }
+        }
+        rights[(half * comptime!(SLICE * tile.right()) + place) as usize] = numbers;
+    }
+}
+
+#[cube]
+fn put_left<N: Size>(
+    from_left: &Array<Vector<f32, N>>,
+    lefts: &mut SharedMemory<Vector<f32, N>>,
+    half: u32,
+    present: u32,
+    #[comptime] partly: bool,
+    #[comptime] tile: Tile,
+) {
+    #[unroll]
+    for i in 0..comptime!(tile.squares()) {
+        let place = UNIT_POS + comptime!(i * tile.units);
+        let y = place % 8 + 8 * (place / 32);
+        let first = 4 * (place / 8 % 4);
+        #[unroll]
+        for e in 0..4u32 {
+            let mut numbers = Vector::<f32, N>::empty();
+            #[unroll]
+            for r in 0..4u32 {
+                let row = from_left[comptime!((4 * i + r) as usize)];
+                numbers[comptime!(r as usize)] = row[comptime!(e as usize)];
+            }
+            if comptime!(partly) {
+                if first + e >= present {
+                    numbers = Vector::empty().fill(0.0f32);
+                }
+            }
+            let to = half * comptime!(SLICE * tile.left()) + (first + e) * comptime!(tile.left()) + y;
+            lefts[to as usize] = numbers;
+        }
+    }
+}
+
+/// Takes the products of a slice.
+#[cube]
+fn multiply_slice<N: Size>(
+    lefts: &SharedMemory<Vector<f32, N>>,
+    rights: &SharedMemory<Vector<f32, N>>,
+    sums: &mut Array<Vector<f32, N>>,
+    half: u32,
+    row: u32,
+    column: u32,
+    #[comptime] tile: Tile,
+) {
+    let left_at = half * comptime!(SLICE * tile.left()) + row;
+    let right_at = half * comptime!(SLICE * tile.right()) + column;
+    let groups = comptime!(tile.groups);
+    #[unroll]
+    for k in 0..SLICE {
+        let mut factors = Array::<Vector<f32, N>>::new(comptime!(groups as usize));
+        #[unroll]
+        for h in 0..groups {
+            factors[comptime!(h as usize)] =
+                rights[(right_at + comptime!(k * tile.right() + h * tile.wide)) as usize];
+        }
+        #[unroll]
+        for g in 0..2u32 {
+            let numbers = lefts[(left_at + comptime!(k * tile.left() + g * tile.left() / 2)) as usize];
+            #[unroll]
+            for e in 0..4u32 {
+                let number = Vector::<f32, N>::empty().fill(numbers[comptime!(e as usize)]);
+                #[unroll]
+                for h in 0..groups {
+                    let at = comptime!(((4 * g + e) * groups + h) as usize);
+                    sums[at] = fma(number, factors[comptime!(h as usize)], sums[at]);
+                }
+            }
+        }
+    }
+}

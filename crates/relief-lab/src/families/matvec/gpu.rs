@@ -1,0 +1,467 @@
+//! The variants on devices.
+#![allow(unsafe_code)]
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Gpu, cubes, on_client};
+use relief_kernels::matmul::gpu as product;
+use relief_kernels::matvec::gpu as production;
+
+use super::{Product, Side};
+use crate::array::Layout;
+use crate::family::{Failure, OnGpu, Outcome, Variant};
+
+/// Units of a cube of the ladder, and the side of its tiles.
+const UNITS: u32 = 256;
+const TILE: u32 = 16;
+
+/// A step of a ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Step {
+    Tiles,
+    Column,
+    ColumnTile,
+    ColumnVectors,
+    Row,
+    RowTiles,
+    Plane,
+    PlaneVectors,
+}
+
+pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
+    let of = |name, idea, step| Variant::gpu(name, idea, move |p: &Product, call| simple(p, &call, step));
+    match side {
+        Side::Columns => vec![
+            Variant::gpu(
+                "matrix product",
+                "the production kernel of products of matrices, with one row",
+                |p: &Product, call: OnGpu<'_>| {
+                    let shape = product::Shape {
+                        rows: 1,
+                        inner: p.rows as u32,
+                        columns: p.columns as u32,
+                    };
+                    let rows = |buffer, pitch| product::Rows { buffer, pitch };
+                    Ok(product::multiply(
+                        call.gpu,
+                        shape,
+                        rows(&call.inputs[1], p.rows.next_multiple_of(4) as u32),
+                        rows(&call.inputs[0], p.columns as u32),
+                        rows(&call.outputs[0], p.columns as u32),
+                    )?)
+                },
+            )
+            .source("9 266–11 468 ms"),
+            of(
+                "tiles of both",
+                "x and the matrix by way of shared memory",
+                Step::Tiles,
+            )
+            .source("10.1–10.3 ms"),
+            of(
+                "tile of the vector",
+                "x in shared memory, the matrix straight from memory",
+                Step::ColumnTile,
+            )
+            .source("9.7 ms"),
+            of("unit per column", "both straight from memory", Step::Column),
+            of("vectors", "four columns a unit", Step::ColumnVectors),
+            Variant::gpu(
+                "split",
+                "blocks of rows, a cube for 128 columns of each; a launch for their sums",
+                |p: &Product, call: OnGpu<'_>| {
+                    let matrix = matrix(p, &call);
+                    Ok(production::vector_matrix_with(
+                        call.gpu,
+                        call.tuning,
+                        &call.inputs[1],
+                        matrix,
+                        &call.outputs[0],
+                        &call.scratch[0],
+                    )?)
+                },
+            )
+            .tuned(
+                production::COLUMNS_NAME,
+                production::COLUMNS_SPACE,
+                production::COLUMNS_DEFAULT,
+            )
+            .scratch(|p| {
+                let words = production::columns_scratch_words(p.rows as u32, p.columns as u32);
+                vec![Layout::of::<f32>(words)]
+            })
+            .production(),
+        ],
+        Side::Rows => vec![
+            of(
+                "unit per row",
+                "neighbouring units read numbers a row apart",
+                Step::Row,
+            ),
+            of(
+                "tiles of both",
+                "tiles of the matrix by way of shared memory",
+                Step::RowTiles,
+            ),
+            of(
+                "plane per row",
+                "lanes take neighbouring numbers and add up at the end",
+                Step::Plane,
+            ),
+            of(
+                "plane per row, vectors",
+                "four numbers at a load",
+                Step::PlaneVectors,
+            ),
+            Variant::gpu(
+                "blocks",
+                "a cube takes several rows at once, planes short ones",
+                |p: &Product, call: OnGpu<'_>| {
+                    let matrix = matrix(p, &call);
+                    Ok(production::matrix_vector_with(
+                        call.gpu,
+                        call.tuning,
+                        matrix,
+                        &call.inputs[1],
+                        &call.outputs[0],
+                        &call.scratch[0],
+                    )?)
+                },
+            )
+            .tuned(
+                production::ROWS_NAME,
+                production::ROWS_SPACE,
+                production::ROWS_DEFAULT,
+            )
+            .scratch(|p| {
+                let words = production::rows_scratch_words(p.rows as u32, p.columns as u32);
+                vec![Layout::of::<f32>(words)]
+            })
+            .production(),
+        ],
+    }
+}
+
+fn matrix<'a>(p: &Product, call: &OnGpu<'a>) -> production::Matrix<'a> {
+    production::Matrix {
+        buffer: &call.inputs[0],
+        rows: p.rows as u32,
+        columns: p.columns as u32,
+        pitch: p.columns as u32,
+    }
+}
+
+/// Units of a plane, where it is known.
+fn lanes(gpu: &Gpu) -> Outcome<u32> {
+    match gpu.report().plane {
+        (least, most) if least == most && most > 1 => Ok(most),
+        (least, most) => Err(Failure::Unsupported(format!("planes of {least} to {most} units"))),
+    }
+}
+
+fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
+    if p.rows as u64 * p.columns as u64 >= 1 << 32 {
+        return Err(Failure::Unsupported("more than 2^32 numbers".to_owned()));
+    }
+    let lanes = match step {
+        Step::Plane | Step::PlaneVectors => lanes(call.gpu)?,
+        _ => 1,
+    };
+    let (rows, columns) = (p.rows as u32, p.columns as u32);
+    let count = match step {
+        Step::Column | Step::ColumnTile => columns.div_ceil(UNITS),
+        Step::ColumnVectors => (columns / 4).div_ceil(UNITS),
+        Step::Tiles => columns.div_ceil(TILE),
+        Step::Row => rows.div_ceil(UNITS),
+        Step::RowTiles => rows.div_ceil(TILE),
+        Step::Plane | Step::PlaneVectors => rows.div_ceil(UNITS / lanes),
+    };
+    let launch = Launch {
+        rows,
+        columns,
+        count,
+        lanes,
+        step,
+    };
+    Ok(call.gpu.launch(
+        "matvec ladder",
+        &(step, lanes),
+        &call.outputs[0],
+        || on_client!(call.gpu, client => launch.on(client, call)),
+    )?)
+}
+
+struct Launch {
+    rows: u32,
+    columns: u32,
+    count: u32,
+    lanes: u32,
+    step: Step,
+}
+
+impl Launch {
+    fn on<R: Runtime>(&self, client: &ComputeClient<R>, call: &OnGpu<'_>) {
+        let (matrix, x, y) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+        let array = |buffer: &relief_kernels::device::Buffer, width| {
+            // SAFETY: the handle and its length are the buffer's.
+            unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width) }
+        };
+        let grid = cubes(call.gpu, self.count);
+        let square = CubeDim::new_2d(TILE, TILE);
+        let (rows, columns) = (self.rows, self.columns);
+        // SAFETY: rows and columns are compared with their numbers, which the buffers hold; every loop ends.
+        unsafe {
+            match self.step {
+                Step::Column | Step::ColumnTile => down_columns::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    CubeDim::new_1d(UNITS),
+                    array(matrix, 1),
+                    array(x, 1),
+                    array(y, 1),
+                    rows,
+                    columns,
+                    self.step == Step::ColumnTile,
+                ),
+                Step::ColumnVectors => down_vectors::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    CubeDim::new_1d(UNITS),
+                    4,
+                    array(matrix, 4),
+                    array(x, 1),
+                    array(y, 4),
+                    rows,
+                    columns / 4,
+                ),
+                Step::Tiles | Step::RowTiles => tiles::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    square,
+                    array(matrix, 1),
+                    array(x, 1),
+                    array(y, 1),
+                    rows,
+                    columns,
+                    self.step == Step::Tiles,
+                ),
+                Step::Row => along_row::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    CubeDim::new_1d(UNITS),
+                    array(matrix, 1),
+                    array(x, 1),
+                    array(y, 1),
+                    rows,
+                    columns,
+                ),
+                Step::Plane => planes::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    CubeDim::new_1d(UNITS),
+                    1,
+                    array(matrix, 1),
+                    array(x, 1),
+                    array(y, 1),
+                    rows,
+                    columns,
+                    self.lanes,
+                    1,
+                ),
+                Step::PlaneVectors => planes::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    CubeDim::new_1d(UNITS),
+                    4,
+                    array(matrix, 4),
+                    array(x, 4),
+                    array(y, 1),
+                    rows,
+                    columns / 4,
+                    self.lanes,
+                    4,
+                ),
+            }
+        }
+    }
+}
+
+/// A unit for each column.
+#[cube(launch_unchecked)]
+fn down_columns(
+    matrix: &Array<f32>,
+    x: &Array<f32>,
+    y: &mut Array<f32>,
+    rows: u32,
+    columns: u32,
+    #[comptime] shared: bool,
+) {
+    let column = CUBE_POS as u32 * UNITS + UNIT_POS;
+    let mut sum = f32::new(0.0);
+    if comptime!(shared) {
+        let mut part = SharedMemory::<f32>::new(comptime!(UNITS as usize));
+        let mut begin = u32::new(0);
+        while begin < rows {
+            if begin + UNIT_POS < rows {
+                part[UNIT_POS as usize] = x[(begin + UNIT_POS) as usize];
+            }
+            sync_cube();
+            if column < columns {
+                for k in 0..min(rows - begin, UNITS) {
+                    sum = fma(
+                        part[k as usize],
+                        matrix[((begin + k) * columns + column) as usize],
+                        sum,
+                    );
+                }
+            }
+            sync_cube();
+            begin += UNITS;
+        }
+    } else {
+        if column < columns {
+            for row in 0..rows {
+                sum = fma(x[row as usize], matrix[(row * columns + column) as usize], sum);
+            }
+        }
+    }
+    if column < columns {
+        y[column as usize] = sum;
+    }
+}
+
+/// A unit for each vector of columns.
+#[cube(launch_unchecked)]
+fn down_vectors<N: Size>(
+    matrix: &Array<Vector<f32, N>>,
+    x: &Array<f32>,
+    y: &mut Array<Vector<f32, N>>,
+    rows: u32,
+    width: u32,
+) {
+    let column = CUBE_POS as u32 * UNITS + UNIT_POS;
+    if column < width {
+        let mut sum = Vector::<f32, N>::empty().fill(0.0f32);
+        for row in 0..rows {
+            let factor = Vector::<f32, N>::empty().fill(x[row as usize]);
+            sum = fma(factor, matrix[(row * width + column) as usize], sum);
+        }
+        y[column as usize] = sum;
+    }
+}
+
+/// Tiles of the matrix and parts of x in shared memory: 16 sums of a cube, along rows or, `down`, along columns.
+#[cube(launch_unchecked)]
+fn tiles(
+    matrix: &Array<f32>,
+    x: &Array<f32>,
+    y: &mut Array<f32>,
+    rows: u32,
+    columns: u32,
+    #[comptime] down: bool,
+) {
+    // A column more than a tile has, so that neither rows nor columns share banks.
+    let mut tile = SharedMemory::<f32>::new(comptime!((TILE * (TILE + 1)) as usize));
+    let mut part = SharedMemory::<f32>::new(comptime!(TILE as usize));
+    let (across, below) = (UNIT_POS_X, UNIT_POS_Y);
+    let first = CUBE_POS as u32 * TILE;
+    let mut inner = columns;
+    let mut outer = rows;
+    if comptime!(down) {
+        inner = rows;
+        outer = columns;
+    }
+    let mut sum = f32::new(0.0);
+    let mut begin = u32::new(0);
+    while begin < inner {
+        let mut row = first + below;
+        let mut column = begin + across;
+        if comptime!(down) {
+            row = begin + below;
+            column = first + across;
+        }
+        let mut number = f32::new(0.0);
+        if row < rows {
+            if column < columns {
+                number = matrix[(row * columns + column) as usize];
+            }
+        }
+        tile[(below * comptime!(TILE + 1) + across) as usize] = number;
+        if below == 0 {
+            let mut factor = f32::new(0.0);
+            if begin + across < inner {
+                factor = x[(begin + across) as usize];
+            }
+            part[across as usize] = factor;
+        }
+        sync_cube();
+        // Unit k of the first 16 has sum k.
+        if below == 0 {
+            #[unroll]
+            for k in 0..TILE {
+                let mut at = across * comptime!(TILE + 1) + k;
+                if comptime!(down) {
+                    at = comptime!(k * (TILE + 1)) + across;
+                }
+                sum = fma(part[comptime!(k as usize)], tile[at as usize], sum);
+            }
+        }
+        sync_cube();
+        begin += TILE;
+    }
+    if below == 0 {
+        if first + across < outer {
+            y[(first + across) as usize] = sum;
+        }
+    }
+}
+
+/// A unit for each row.
+#[cube(launch_unchecked)]
+fn along_row(matrix: &Array<f32>, x: &Array<f32>, y: &mut Array<f32>, rows: u32, columns: u32) {
+    let row = CUBE_POS as u32 * UNITS + UNIT_POS;
+    if row < rows {
+        let mut sum = f32::new(0.0);
+        for column in 0..columns {
+            sum = fma(x[column as usize], matrix[(row * columns + column) as usize], sum);
+        }
+        y[row as usize] = sum;
+    }
+}
+
+/// A plane for each row, of `width` vectors.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+fn planes<N: Size>(
+    matrix: &Array<Vector<f32, N>>,
+    x: &Array<Vector<f32, N>>,
+    y: &mut Array<f32>,
+    rows: u32,
+    width: u32,
+    #[comptime] lanes: u32,
+    #[comptime] numbers: u32,
+) {
+    let row = CUBE_POS as u32 * comptime!(UNITS / lanes) + UNIT_POS / lanes;
+    let lane = UNIT_POS % lanes;
+    let mut sums = Vector::<f32, N>::empty().fill(0.0f32);
+    if row < rows {
+        let mut at = lane;
+        while at < width {
+            sums = fma(x[at as usize], matrix[(row * width + at) as usize], sums);
+            at += lanes;
+        }
+    }
+    let mut sum = sums[0usize];
+    #[unroll]
+    for k in 1..numbers {
+        sum += sums[comptime!(k as usize)];
+    }
+    #[unroll]
+    for step in 0..comptime!(lanes.ilog2()) {
+        sum += plane_shuffle_xor(sum, comptime!(lanes >> (step + 1)));
+    }
+    if lane == 0 {
+        if row < rows {
+            y[row as usize] = sum;
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Products of a matrix and a vector: y = M·x, a sum along each row, and y = x·M, a sum down each column.
+//!
+//! Least work: every number of the matrix is read once and takes part in one multiply-add. So the bound is how fast memory is
+//! read. What a matrix product does with its operands, keep them in shared memory to use them again, serves the vector
+//! alone here: a number of the matrix is used once.
+//!
+//! On devices, for x·M (`matvec/columns`, the source's problem), whose neighbouring units have neighbouring columns:
+//! - `matrix product`: the production kernel of products of matrices, with one row: 127 of 128 of its sums are in vain.
+//! - `tiles of both`: x and tiles of the matrix by way of shared memory, 16 × 16.
+//! - `tile of the vector`: a part of x in shared memory, a unit for each column, the matrix straight from memory.
+//! - `unit per column`: both straight from memory: caches serve x.
+//! - `vectors`: the same, four columns a unit.
+//! - `split`: production: rows are cut in blocks of 512, cubes of each sum 128 columns, and a second launch their results, in a
+//!   fixed order.
+//!
+//! For M·x (`matvec/rows`):
+//! - `unit per row`: neighbouring units read numbers a row apart.
+//! - `tiles of both`: tiles of the matrix by way of shared memory, so that a plane loads neighbours.
+//! - `plane per row`: lanes take neighbouring numbers and add up what they have at the end.
+//! - `plane per row, vectors`: four numbers at a load.
+//! - `blocks`: production: a cube takes four rows at once, so that a load of x serves four, and several loads are on the way.
+//!
+//! On the CPU: `naive` as one writes it down; `eight sums` or `row by row`, several sums on the way; `vectors`, the production
+//! kernel on one thread; `threads`: production: rows, or columns, dealt to all threads.
+//!
+//! Sums are floats in an order that differs by variant; production's is fixed. They are compared with sums in f64, up to k · 2⁻²⁴
+//! of the sum of k products: a bound for every order where nothing cancels. The source measured 12 288² on an HD 5750.
+
+mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
+
+use rayon::prelude::*;
+
+use crate::array::{Array, Fill, Layout};
+use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Tolerance, Variant, Work};
+use crate::quantity::count;
+
+/// The family.
+#[must_use]
+pub fn family() -> Family {
+    Family {
+        name: "matvec",
+        about: "a matrix and a vector: each number is used once",
+        source: "AMD Radeon HD 5750; 12 288² took 2 452 ms on its CPU",
+        ladders: vec![
+            Box::new(ladder("matvec/rows", "y(r) = Σ M(r, c)·x(c), f32", Side::Rows)),
+            Box::new(ladder(
+                "matvec/columns",
+                "y(c) = Σ x(r)·M(r, c), f32",
+                Side::Columns,
+            )),
+        ],
+    }
+}
+
+fn ladder(name: &'static str, about: &'static str, side: Side) -> Ladder<Product> {
+    #[allow(unused_mut)]
+    let mut variants: Vec<Variant<Product>> = cpu::variants(side);
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants(side));
+    match side {
+        Side::Rows => Ladder {
+            name,
+            about,
+            axis: None,
+            checks: || checks(Side::Rows),
+            cases: |scale| cases(scale, Side::Rows),
+            huge: || vec![Product::new(Side::Rows, 32_771, 32_900)],
+            variants,
+        },
+        Side::Columns => Ladder {
+            name,
+            about,
+            axis: None,
+            checks: || checks(Side::Columns),
+            cases: |scale| cases(scale, Side::Columns),
+            huge: || vec![Product::new(Side::Columns, 32_771, 32_900)],
+            variants,
+        },
+    }
+}
+
+fn checks(side: Side) -> Vec<Product> {
+    let sizes = [
+        (0, 4),
+        (4, 0),
+        (1, 4),
+        (3, 8),
+        (33, 60),
+        (64, 256),
+        (130, 1_028),
+        (700, 36),
+        (1_030, 132),
+        (3, 33_000),
+    ];
+    let of = |(rows, columns)| Product::new(side, rows, columns);
+    sizes.into_iter().map(of).collect()
+}
+
+fn cases(scale: Scale, side: Side) -> Vec<Product> {
+    let whole = |n: u64| (n.isqrt() as usize).next_multiple_of(4);
+    let of = |(rows, columns)| Product::new(side, rows, columns);
+    if let Some(size) = scale.size {
+        return vec![of((whole(size), whole(size)))];
+    }
+    let sizes: &[(usize, usize)] = match (scale.class, scale.quick) {
+        (Class::Cpu, true) => &[(2_048, 2_048)],
+        (Class::Cpu, false) => &[(2_048, 2_048), (12_288, 12_288), (1 << 20, 64), (64, 1 << 20)],
+        (Class::Software, _) => &[(512, 512)],
+        (Class::Gpu, true) => &[(12_288, 12_288)],
+        (Class::Gpu, false) => &[(4_096, 4_096), (12_288, 12_288), (1 << 20, 128), (128, 1 << 20)],
+    };
+    sizes.iter().copied().map(of).collect()
+}
+
+/// What the vector is multiplied by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    /// Rows: M·x.
+    Rows,
+    /// Columns: x·M.
+    Columns,
+}
+
+/// A matrix, whose rows are a multiple of four numbers long, and a vector.
+#[derive(Clone, Copy)]
+struct Product {
+    side: Side,
+    rows: usize,
+    columns: usize,
+}
+
+impl Product {
+    const fn new(side: Side, rows: usize, columns: usize) -> Self {
+        Self { side, rows, columns }
+    }
+
+    /// Numbers of a sum, and sums.
+    const fn inner(&self) -> usize {
+        match self.side {
+            Side::Rows => self.columns,
+            Side::Columns => self.rows,
+        }
+    }
+
+    const fn outer(&self) -> usize {
+        match self.side {
+            Side::Rows => self.rows,
+            Side::Columns => self.columns,
+        }
+    }
+}
+
+impl Problem for Product {
+    fn label(&self) -> String {
+        format!("{} × {} f32", count(self.rows as u64), count(self.columns as u64))
+    }
+
+    fn elements(&self) -> u64 {
+        self.rows as u64 * self.columns as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        vec![
+            Array::filled(Layout::of::<f32>(self.rows * self.columns), fill, 1),
+            Array::filled(Layout::of::<f32>(self.inner()), fill, 2),
+        ]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![Layout::of::<f32>(self.outer())]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let (matrix, x) = (inputs[0].slice::<f32>(), inputs[1].slice::<f32>());
+        let columns = self.columns;
+        let y = outputs[0].slice_mut::<f32>();
+        match self.side {
+            Side::Rows => y.par_iter_mut().enumerate().for_each(|(r, y)| {
+                let products = matrix[r * columns..][..columns].iter().zip(x);
+                *y = products.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>() as f32;
+            }),
+            // Columns side by side, for memory's sake.
+            Side::Columns => y.par_chunks_mut(64).enumerate().for_each(|(part, y)| {
+                let mut sums = [0.0_f64; 64];
+                for (r, x) in x.iter().enumerate() {
+                    let row = &matrix[r * columns + 64 * part..][..y.len()];
+                    for (sum, number) in sums.iter_mut().zip(row) {
+                        *sum += f64::from(*number) * f64::from(*x);
+                    }
+                }
+                for (y, sum) in y.iter_mut().zip(sums) {
+                    *y = sum as f32;
+                }
+            }),
+        }
+    }
+
+    fn work(&self) -> Work {
+        let read = 4 * (self.elements() + self.inner() as u64);
+        Work::bytes(read, 4 * self.outer() as u64).operations(Operation::F32MultiplyAdd, self.elements())
+    }
+
+    fn tolerance(&self) -> Tolerance {
+        Tolerance::Relative(self.inner().max(16) as f64 / 16_777_216.0)
+    }
+}
