@@ -131,7 +131,8 @@ const fn padded_inner(inner: u32) -> u64 {
     }
 }
 
-/// Computes a product of `f32`, `i32` or `u16`. What follows in rows of `c`, up to the next multiple of 4 words, becomes undefined.
+/// Computes a product of `f32`, `i32` or `u16`. What follows in rows of `c`, up to the next multiple of 4 words, becomes
+/// `INFINITY`.
 ///
 /// `scratch` holds [`scratch_words`].
 ///
@@ -218,6 +219,7 @@ pub fn min_plus_with(
     }
     let launch = Launch {
         shape,
+        element,
         size,
         padded,
         tiles,
@@ -313,6 +315,7 @@ struct Padded {
 
 struct Launch<'a> {
     shape: Shape,
+    element: Element,
     size: Size,
     padded: Padded,
     tiles: (u32, u32),
@@ -395,7 +398,8 @@ impl Launch<'_> {
             self.c.pitch / width as u32,
         );
         let rows = self.size.rows;
-        let vectors = self.size.columns.div_ceil(4);
+        // Whole vectors of four words.
+        let vectors = (self.element.words(u64::from(self.size.columns)) / width as u64) as u32;
         // SAFETY: slices reach to row steps · depth of the padded operands, which is at most `padded.inner` because the depth divides
         // that, and cubes are as many as the operands have whole tiles; places of shared memory are below twice a slice. Lines of the
         // result are compared with `rows`, vectors with those of a row, which its pitch holds.

@@ -1,0 +1,455 @@
+//! The variants on devices.
+#![allow(unsafe_code)]
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Buffer, on_client};
+use relief_kernels::min_plus::gpu::{self as production, Layout, Matrix, Size, Step};
+
+use super::{Numbers, Product};
+use crate::array::Layout as Memory;
+use crate::family::{Failure, OnGpu, Outcome, Problem as _, Variant};
+
+pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
+    let mut variants = Vec::new();
+    let step = match numbers {
+        Numbers::Signed | Numbers::NonNegative => Step::Found,
+        Numbers::Integers | Numbers::Shorts => Step::Integer,
+    };
+    if numbers == Numbers::Signed {
+        variants.extend(of_the_source());
+    }
+    let idea = "tiles by way of shared memory, results in registers, operands as vectors";
+    let layouts = [
+        ("64 units, 8 × 8, depth 8", 64, 8, 8),
+        ("128 units, 8 × 8, depth 8", 128, 8, 8),
+        ("256 units, 8 × 8, depth 8", 256, 8, 8),
+        ("256 units, 8 × 8, depth 16", 256, 8, 16),
+        ("512 units, 8 × 8, depth 16", 512, 8, 16),
+        ("64 units, 16 × 8, depth 8", 64, 16, 8),
+        ("64 units, 16 × 8, depth 16", 64, 16, 16),
+        ("128 units, 16 × 8, depth 8", 128, 16, 8),
+        ("128 units, 16 × 8, depth 16", 128, 16, 16),
+    ];
+    for (name, units, columns, depth) in layouts {
+        let layout = Layout {
+            units,
+            columns,
+            depth,
+        };
+        variants.push(tiles(name, idea, move |_| layout, step));
+    }
+    let default = |_: &OnGpu<'_>| Layout::of(production::DEFAULT);
+    match numbers {
+        Numbers::Signed => variants.push(tiles(
+            "additions and minima",
+            "the kernel without the loop for numbers that are not negative",
+            default,
+            Step::Signed,
+        )),
+        Numbers::NonNegative => {
+            variants.push(tiles(
+                "additions and minima",
+                "a minimum of floats for each sum",
+                default,
+                Step::Signed,
+            ));
+            variants.push(tiles(
+                "three-way minima",
+                "a minimum of the bits of two sums and the least so far",
+                default,
+                Step::NonNegative,
+            ));
+        }
+        Numbers::Integers | Numbers::Shorts => {}
+    }
+    variants.push(tiles("tuned", idea, |call| Layout::of(call.tuning), step).tuned(
+        production::NAME,
+        production::SPACE,
+        production::DEFAULT,
+    ));
+    variants.push(
+        Variant::gpu(
+            "production",
+            "the tuned layout, small tiles where there are few",
+            |p: &Product, call| {
+                let (size, [a, b, c]) = operands(p, &call);
+                production::min_plus(call.gpu, p.numbers.element(), size, a, b, c, &call.scratch[0])?;
+                Ok(())
+            },
+        )
+        .scratch(padded)
+        .production(),
+    );
+    variants
+}
+
+fn tiles(
+    name: &'static str,
+    idea: &'static str,
+    layout: impl Fn(&OnGpu<'_>) -> Layout + Send + Sync + 'static,
+    step: Step,
+) -> Variant<Product> {
+    Variant::gpu(name, idea, move |p: &Product, call: OnGpu<'_>| {
+        let (size, [a, b, c]) = operands(p, &call);
+        let layout = layout(&call);
+        production::min_plus_with(
+            call.gpu,
+            layout,
+            step,
+            p.numbers.element(),
+            size,
+            a,
+            b,
+            c,
+            &call.scratch[0],
+        )?;
+        Ok(())
+    })
+    .scratch(padded)
+}
+
+fn padded(problem: &Product) -> Vec<Memory> {
+    vec![Memory::of::<u32>(
+        production::scratch_words(size(problem)) as usize
+    )]
+}
+
+fn size(problem: &Product) -> Size {
+    let n = problem.n as u32;
+    Size {
+        rows: n,
+        inner: n,
+        columns: n,
+    }
+}
+
+fn operands<'a>(problem: &Product, call: &'a OnGpu<'_>) -> (Size, [Matrix<'a>; 3]) {
+    let pitch = (problem.pitch() * problem.numbers.kind().bytes() / 4) as u32;
+    let matrix = |buffer| Matrix { buffer, pitch };
+    let matrices = [&call.inputs[0], &call.inputs[1], &call.outputs[0]];
+    (size(problem), matrices.map(matrix))
+}
+
+/// Results of a side beyond which a kernel that loads for every operation takes seconds.
+const SLOW: usize = 6_300;
+
+/// The source's versions, and the one it goes on to.
+fn of_the_source() -> Vec<Variant<Product>> {
+    let of = |name, idea, way| {
+        Variant::gpu(name, idea, move |p: &Product, call| simple(p, &call, way)).scratch(padded)
+    };
+    vec![
+        of(
+            "version 0",
+            "a unit for each result, those of a plane below one another: loads lie a row apart",
+            Way::Down,
+        ),
+        of(
+            "version 1",
+            "units of a plane beside one another: loads are runs, one for each operation",
+            Way::Across,
+        )
+        .source("8 s"),
+        of(
+            "version 2",
+            "padded, transposed; 8 × 8 results of a unit, 8 apart, in registers",
+            Way::Registers,
+        )
+        .source("1.2 s, 58 %"),
+        of(
+            "shared",
+            "32 × 32 of both operands by way of shared memory, a result for each unit",
+            Way::Shared,
+        ),
+    ]
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Way {
+    Down,
+    Across,
+    Registers,
+    Shared,
+}
+
+/// Sides of a cube of [`Way::Down`], [`Way::Across`] and [`Way::Shared`].
+const SIDE: u32 = 32;
+const LINES: u32 = 8;
+/// Of [`Way::Registers`]: units and results of a side of a cube and of a unit, and results of a side of a cube.
+const EIGHT: u32 = 8;
+const TILE: u32 = 64;
+
+fn simple(problem: &Product, call: &OnGpu<'_>, way: Way) -> Outcome {
+    if problem.elements() == 0 {
+        return Ok(());
+    }
+    if problem.n > SLOW && way != Way::Registers {
+        return Err(Failure::Unsupported("it takes seconds".to_owned()));
+    }
+    let launch = Launch { problem, call, way };
+    let gpu = call.gpu;
+    if way == Way::Registers {
+        let output = &call.scratch[0];
+        gpu.launch(
+            "min-plus pad",
+            &(),
+            output,
+            || on_client!(gpu, client => launch.pad(client)),
+        )?;
+    }
+    gpu.launch(
+        "min-plus ladder",
+        &way,
+        &call.outputs[0],
+        || on_client!(gpu, client => launch.on(client)),
+    )?;
+    Ok(())
+}
+
+struct Launch<'a> {
+    problem: &'a Product,
+    call: &'a OnGpu<'a>,
+    way: Way,
+}
+
+impl Launch<'_> {
+    fn n(&self) -> u32 {
+        self.problem.n as u32
+    }
+
+    fn pitch(&self) -> u32 {
+        self.problem.pitch() as u32
+    }
+
+    /// Numbers of a side, padded to whole tiles.
+    fn padded(&self) -> u32 {
+        self.n().next_multiple_of(TILE)
+    }
+
+    fn pad<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let side = self.padded() / SIDE;
+        // SAFETY: numbers are read where both coordinates are below n; scratch memory holds both operands with padded sides, and as
+        // many words of each are written.
+        unsafe {
+            pad::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(side, side, 1),
+                CubeDim::new_2d(SIDE, LINES),
+                array(&self.call.inputs[0]),
+                array(&self.call.inputs[1]),
+                array(&self.call.scratch[0]),
+                self.n(),
+                self.pitch(),
+                self.padded(),
+                f32::INFINITY.to_bits(),
+            );
+        }
+    }
+
+    fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let (n, pitch) = (self.n(), self.pitch());
+        let infinity = f32::INFINITY.to_bits();
+        let (a, b) = (array(&self.call.inputs[0]), array(&self.call.inputs[1]));
+        let out = array(&self.call.outputs[0]);
+        // Results up to the pitch are stored: those past n have no operands.
+        let tiles = |across: u32, down: u32| CubeCount::Static(pitch.div_ceil(across), n.div_ceil(down), 1);
+        // SAFETY: of a and b rows and columns below n are read, of the padded ones those of whole tiles; rows below n and columns below the
+        // pitch are stored. Places of shared memory are below 32 × 32.
+        unsafe {
+            match self.way {
+                Way::Down => one_each::launch_unchecked::<R>(
+                    client,
+                    CubeCount::Static(n.div_ceil(SIDE), pitch.div_ceil(LINES), 1),
+                    CubeDim::new_2d(SIDE, LINES),
+                    a,
+                    b,
+                    out,
+                    n,
+                    pitch,
+                    infinity,
+                    true,
+                ),
+                Way::Across => one_each::launch_unchecked::<R>(
+                    client,
+                    tiles(SIDE, LINES),
+                    CubeDim::new_2d(SIDE, LINES),
+                    a,
+                    b,
+                    out,
+                    n,
+                    pitch,
+                    infinity,
+                    false,
+                ),
+                Way::Registers => registers::launch_unchecked::<R>(
+                    client,
+                    tiles(TILE, TILE),
+                    CubeDim::new_2d(EIGHT, EIGHT),
+                    array(&self.call.scratch[0]),
+                    out,
+                    n,
+                    pitch,
+                    self.padded(),
+                    infinity,
+                ),
+                Way::Shared => shared_tiles::launch_unchecked::<R>(
+                    client,
+                    tiles(SIDE, SIDE),
+                    CubeDim::new_2d(SIDE, SIDE),
+                    a,
+                    b,
+                    out,
+                    n,
+                    pitch,
+                    infinity,
+                ),
+            }
+        }
+    }
+}
+
+fn array<R: Runtime>(buffer: &Buffer) -> ArrayArg<R> {
+    // SAFETY: the length is that of the buffer.
+    unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words()) }
+}
+
+#[cube(launch_unchecked)]
+fn one_each(
+    a: &Array<f32>,
+    b: &Array<f32>,
+    out: &mut Array<f32>,
+    n: u32,
+    pitch: u32,
+    infinity: u32,
+    #[comptime] down: bool,
+) {
+    let (mut i, mut j) = (ABSOLUTE_POS_Y, ABSOLUTE_POS_X);
+    if comptime!(down) {
+        i = ABSOLUTE_POS_X;
+        j = ABSOLUTE_POS_Y;
+    }
+    let mut least = f32::reinterpret(infinity);
+    if i < n {
+        if j < n {
+            for k in 0..n {
+                least = min(least, a[(i * pitch + k) as usize] + b[(k * pitch + j) as usize]);
+            }
+        }
+        if j < pitch {
+            out[(i * pitch + j) as usize] = least;
+        }
+    }
+}
+
+/// Writes the transpose of a, and then b, both with `padded` rows of as many numbers.
+#[cube(launch_unchecked)]
+fn pad(a: &Array<f32>, b: &Array<f32>, to: &mut Array<f32>, n: u32, pitch: u32, padded: u32, infinity: u32) {
+    let mut tile = SharedMemory::<f32>::new(comptime!((SIDE * (SIDE + 1)) as usize));
+    let x = CUBE_POS_X * SIDE + UNIT_POS_X;
+    #[unroll]
+    for part in 0..comptime!(SIDE / LINES) {
+        let line = part * LINES + UNIT_POS_Y;
+        let y = CUBE_POS_Y * SIDE + line;
+        let mut of_a = f32::reinterpret(infinity);
+        let mut of_b = f32::reinterpret(infinity);
+        if x < n {
+            if y < n {
+                of_a = a[(y * pitch + x) as usize];
+                of_b = b[(y * pitch + x) as usize];
+            }
+        }
+        tile[(line * comptime!(SIDE + 1) + UNIT_POS_X) as usize] = of_a;
+        to[((padded + y) * padded + x) as usize] = of_b;
+    }
+    sync_cube();
+    let y = CUBE_POS_Y * SIDE + UNIT_POS_X;
+    #[unroll]
+    for part in 0..comptime!(SIDE / LINES) {
+        let line = part * LINES + UNIT_POS_Y;
+        let x = CUBE_POS_X * SIDE + line;
+        to[(x * padded + y) as usize] = tile[(UNIT_POS_X * comptime!(SIDE + 1) + line) as usize];
+    }
+}
+
+/// The source's version 2.
+#[cube(launch_unchecked)]
+fn registers(padded: &Array<f32>, out: &mut Array<f32>, n: u32, pitch: u32, side: u32, infinity: u32) {
+    let mut least = Array::<f32>::new(comptime!((EIGHT * EIGHT) as usize));
+    #[unroll]
+    for q in 0..comptime!((EIGHT * EIGHT) as usize) {
+        least[q] = f32::reinterpret(infinity);
+    }
+    let (first_i, first_j) = (CUBE_POS_Y * TILE + UNIT_POS_Y, CUBE_POS_X * TILE + UNIT_POS_X);
+    for k in 0..n {
+        let mut a = Array::<f32>::new(comptime!(EIGHT as usize));
+        let mut b = Array::<f32>::new(comptime!(EIGHT as usize));
+        #[unroll]
+        for q in 0..EIGHT {
+            a[comptime!(q as usize)] = padded[(k * side + first_i + comptime!(q * EIGHT)) as usize];
+            b[comptime!(q as usize)] = padded[((side + k) * side + first_j + comptime!(q * EIGHT)) as usize];
+        }
+        #[unroll]
+        for i in 0..comptime!(EIGHT as usize) {
+            #[unroll]
+            for j in 0..comptime!(EIGHT as usize) {
+                let q = comptime!(i * EIGHT as usize + j);
+                least[q] = min(least[q], a[i] + b[j]);
+            }
+        }
+    }
+    #[unroll]
+    for i in 0..EIGHT {
+        let y = first_i + comptime!(i * EIGHT);
+        #[unroll]
+        for j in 0..EIGHT {
+            let x = first_j + comptime!(j * EIGHT);
+            if y < n {
+                if x < pitch {
+                    out[(y * pitch + x) as usize] = least[comptime!((i * EIGHT + j) as usize)];
+                }
+            }
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn shared_tiles(a: &Array<f32>, b: &Array<f32>, out: &mut Array<f32>, n: u32, pitch: u32, infinity: u32) {
+    let mut tile_a = SharedMemory::<f32>::new(comptime!((SIDE * SIDE) as usize));
+    let mut tile_b = SharedMemory::<f32>::new(comptime!((SIDE * SIDE) as usize));
+    let (x, y) = (UNIT_POS_X, UNIT_POS_Y);
+    let (i, j) = (CUBE_POS_Y * SIDE + y, CUBE_POS_X * SIDE + x);
+    let own = (y * SIDE + x) as usize;
+    let mut least = f32::reinterpret(infinity);
+    let mut first = u32::new(0);
+    while first < n {
+        let mut of_a = f32::reinterpret(infinity);
+        let mut of_b = f32::reinterpret(infinity);
+        if i < n {
+            if first + x < n {
+                of_a = a[(i * pitch + first + x) as usize];
+            }
+        }
+        if first + y < n {
+            if j < n {
+                of_b = b[((first + y) * pitch + j) as usize];
+            }
+        }
+        tile_a[own] = of_a;
+        tile_b[own] = of_b;
+        sync_cube();
+        #[unroll]
+        for k in 0..SIDE {
+            least = min(
+                least,
+                tile_a[(y * SIDE + k) as usize] + tile_b[(k * SIDE + x) as usize],
+            );
+        }
+        sync_cube();
+        first += SIDE;
+    }
+    if i < n {
+        if j < pitch {
+            out[(i * pitch + j) as usize] = least;
+        }
+    }
+}
