@@ -18,7 +18,7 @@ use crate::policy::{self, Space, Tuning};
 
 mod blocks;
 
-use blocks::{Plan, reduce_blocks, reduce_results};
+use blocks::{Plan, reduce_blocks, reduce_results, reduce_turns};
 
 /// The layouts of [`reduce_with`]: units of a cube, and vectors that a unit loads before it takes the first.
 pub const SPACE: Space = Space {
@@ -96,6 +96,24 @@ const fn blocks_of(vectors: u64) -> u64 {
     vectors.div_ceil((SPAN * ROUNDS) as u64)
 }
 
+/// How blocks are dealt to cubes. Results are the same, bit by bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// A cube, or a part of one, for each; a second launch reduces the results of all.
+    Blocks,
+    /// Where rows have more than 1 024: so many cubes for each row, which take one after the other and add up their results, in the
+    /// order of the second launch, which has 1 024 left. Not for places.
+    Turns {
+        /// Whether the next block is on the way while one is added up.
+        ahead: bool,
+    },
+}
+
+impl Route {
+    /// The one that production takes.
+    pub const PRODUCTION: Self = Self::Blocks;
+}
+
 /// Reduces each row to one number; result r lies at r · [`result_words`] of `to`.
 ///
 /// `scratch` holds [`scratch_words`]; without any it may be any buffer.
@@ -110,22 +128,23 @@ pub fn reduce(
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
     let tuning = policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT);
-    reduce_with(gpu, tuning, operation, from, to, scratch)
+    reduce_with(gpu, tuning, Route::PRODUCTION, operation, from, to, scratch)
 }
 
-/// [`reduce`] with another layout.
+/// [`reduce`] by this route and with another layout.
 ///
 /// # Errors
 /// As [`reduce`], and where the layout is not of [`SPACE`].
 pub fn reduce_with(
     gpu: &Gpu,
     tuning: Tuning,
+    route: Route,
     operation: Operation,
     from: Rows<'_>,
     to: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    let size = Counts::of(gpu, tuning, operation, from, to, scratch)?;
+    let mut size = Counts::of(gpu, tuning, operation, from, to, scratch)?;
     if from.height == 0 {
         return Ok(());
     }
@@ -139,17 +158,28 @@ pub fn reduce_with(
         size,
         to: target,
     };
-    gpu.launch(
-        "reduce",
-        &plan,
-        target,
-        || on_client!(gpu, client => launch.blocks(gpu, client, plan)),
-    )?;
+    match route {
+        Route::Turns { ahead } if size.blocks > RESULTS && operation != Operation::PlaceOfLeast => {
+            gpu.launch(
+                "reduce turns",
+                &(plan, ahead),
+                target,
+                || on_client!(gpu, client => launch.turns(gpu, client, plan, ahead)),
+            )?;
+            size.blocks = RESULTS;
+        }
+        _ => gpu.launch(
+            "reduce",
+            &plan,
+            target,
+            || on_client!(gpu, client => launch.blocks(gpu, client, plan)),
+        )?,
+    }
     if last {
         return Ok(());
     }
     let results = Plan::results(operation, from.element, lanes, gpu.report().software);
-    let launch = Launch { to, ..launch };
+    let launch = Launch { from, size, to };
     gpu.launch(
         "reduce results",
         &results,
@@ -257,6 +287,31 @@ impl Launch<'_> {
                 from.height,
                 size.blocks,
                 plan,
+            );
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn turns<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, plan: Plan, ahead: bool) {
+        let (from, size) = (self.from, self.size);
+        // SAFETY: as of `blocks`; there are more blocks than turns, so the target holds 2 words for each turn of each row.
+        unsafe {
+            reduce_turns::launch_unchecked::<R>(
+                client,
+                cubes(gpu, RESULTS * from.height),
+                CubeDim::new_1d(plan.team),
+                4,
+                ArrayArg::from_raw_parts(from.buffer.handle(), from.buffer.words() / 4),
+                ArrayArg::from_raw_parts(self.to.handle(), self.to.words()),
+                size.vectors,
+                size.whole,
+                (from.width % from.element.per_vector()) as u32,
+                size.pitch,
+                from.height,
+                size.blocks,
+                RESULTS,
+                plan,
+                ahead,
             );
         }
     }

@@ -11,7 +11,7 @@
 //! - Sums of floats are added from the last known sum of all before on, tile by tile, so that the result does not depend on
 //!   how far a cube had to look back.
 //!
-//! In [`Route::LookBackAhead`] cubes go on: they take their next tile and load it before they wait for this one. A tile that was
+//! With [`Order::Ahead`] cubes go on: they take their next tile and load it before they wait for this one. A tile that was
 //! taken is that of a cube which goes on, as before. It was meant to hide the wait, and lost (see [`Route::fitting`]).
 //!
 //! **Two passes** ([`Route::ReduceThenScan`]): cubes add up their shares; then each adds up the sums of the shares before its
@@ -31,8 +31,9 @@ use crate::transpose::gpu::Matrix;
 pub(crate) mod look_back;
 pub(crate) mod tiles;
 
+pub use crate::select::gpu::Order;
 use look_back::zero;
-use tiles::{Plan, scan_rows, scan_shares, scan_tiles, scan_tiles_ahead, sum_shares};
+use tiles::{Plan, scan_rows, scan_shares, scan_tiles, sum_shares};
 
 /// The layouts of [`scan_with`]: vectors have 4 sums, and are loaded before the first is used.
 pub const SPACE: Space = Space {
@@ -57,13 +58,10 @@ pub const fn default(element: Element) -> Tuning {
 
 /// What the kernel is called in policy files.
 #[must_use]
-pub const fn name(element: Element, route: Route) -> &'static str {
-    match (element.bits(), route) {
-        (8, Route::LookBackAhead) => "scan 8 ahead",
-        (16, Route::LookBackAhead) => "scan 16 ahead",
-        (_, Route::LookBackAhead) => "scan 32 ahead",
-        (8, _) => "scan 8",
-        (16, _) => "scan 16",
+pub const fn name(element: Element) -> &'static str {
+    match element.bits() {
+        8 => "scan 8",
+        16 => "scan 16",
         _ => "scan 32",
     }
 }
@@ -71,10 +69,14 @@ pub const fn name(element: Element, route: Route) -> &'static str {
 /// How the sums of tiles reach those after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Route {
-    /// One pass with decoupled look-back, a cube for each tile.
-    LookBack,
-    /// The same by as many cubes as the device holds, each of which loads its next tile while one waits.
-    LookBackAhead,
+    /// One pass with decoupled look-back.
+    LookBack {
+        /// Which tiles a cube takes; with [`Order::Ahead`] there are as many cubes as the device holds.
+        order: Order,
+        /// Whether states are read as other memory is at first, which is quicker than by an atomic operation and may tell what was some
+        /// time ago; for atomics of 64 bits.
+        glance: bool,
+    },
     /// A pass for sums and one for scans.
     ReduceThenScan,
 }
@@ -86,7 +88,10 @@ impl Route {
     #[must_use]
     pub fn fitting(gpu: &Gpu, element: Element) -> Self {
         if can_wait(gpu) && (element != Element::F32 || look_back::wide(gpu)) {
-            Self::LookBack
+            Self::LookBack {
+                order: Order::Ticket,
+                glance: false,
+            }
         } else {
             Self::ReduceThenScan
         }
@@ -142,7 +147,7 @@ pub fn scan(
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
     let route = Route::fitting(gpu, element);
-    let tuning = policy::tuning(gpu.report(), name(element, route), &SPACE, default(element));
+    let tuning = policy::tuning(gpu.report(), name(element), &SPACE, default(element));
     scan_with(gpu, tuning, route, kind, element, len, from, to, scratch)
 }
 
@@ -178,7 +183,10 @@ pub fn scan_with(
             scratch.words()
         )));
     }
-    let plan = Plan::new(tuning, element, kind, lanes(gpu), look_back::wide(gpu));
+    let mut plan = Plan::new(tuning, element, kind, lanes(gpu), look_back::wide(gpu));
+    if let Route::LookBack { order, glance } = route {
+        plan = plan.looking(order, glance);
+    }
     let vectors = len.div_ceil(4) as u32;
     let launch = Launch {
         plan,
@@ -190,14 +198,13 @@ pub fn scan_with(
     };
     match (vectors, route) {
         (0, _) => Ok(()),
-        (_, Route::LookBack | Route::LookBackAhead) if !can_wait(gpu) => Err(gpu.unsupported(
+        (_, Route::LookBack { .. }) if !can_wait(gpu) => Err(gpu.unsupported(
             "a look-back on software, which ends loops that wait, or with planes of several sizes",
         )),
-        (_, Route::LookBack | Route::LookBackAhead) if element == Element::F32 && !plan.wide => {
+        (_, Route::LookBack { .. }) if element == Element::F32 && !plan.wide => {
             Err(gpu.unsupported("a look-back over floats without atomics of 64 bits"))
         }
-        (_, Route::LookBack) => launch.look_back(gpu, false),
-        (_, Route::LookBackAhead) => launch.look_back(gpu, true),
+        (_, Route::LookBack { order, .. }) => launch.look_back(gpu, order == Order::Ahead),
         (_, Route::ReduceThenScan) => launch.two_passes(gpu),
     }
 }
@@ -301,8 +308,7 @@ struct Launch<'a> {
 impl Launch<'_> {
     fn look_back(&self, gpu: &Gpu, ahead: bool) -> Result<(), DeviceError> {
         // The state is cleared for every launch, also for those that prove the kernel.
-        let kernel = if ahead { "scan ahead" } else { "scan" };
-        gpu.launch(kernel, &self.plan, self.to, || match gpu.client() {
+        gpu.launch("scan", &self.plan, self.to, || match gpu.client() {
             #[cfg(feature = "cuda")]
             Client::Cuda(client) => self.tiles_on::<_, u64>(gpu, client, ahead),
             #[cfg(feature = "vulkan")]
@@ -315,10 +321,6 @@ impl Launch<'_> {
         let plan = self.plan;
         zero(gpu, client, self.scratch, look_back::words(self.tiles));
         let per_state = if plan.wide { 2 } else { 1 };
-        let kernel = match ahead {
-            true => scan_tiles_ahead::launch_unchecked::<S, R>,
-            false => scan_tiles::launch_unchecked::<S, R>,
-        };
         // Cubes that do not fit the device begin when others end, and find nothing left to do.
         let processors = client.properties().hardware.num_streaming_multiprocessors;
         let held = processors.unwrap_or(64) * (CUBES / plan.units).max(1);
@@ -326,7 +328,7 @@ impl Launch<'_> {
         // SAFETY: vectors are compared with their number, of which both buffers hold as many; states are those of existing tiles,
         // for each of which scratch memory holds two words, after two for the counter.
         unsafe {
-            kernel(
+            scan_tiles::launch_unchecked::<S, R>(
                 client,
                 cubes(gpu, count),
                 CubeDim::new_1d(plan.units),
@@ -334,6 +336,7 @@ impl Launch<'_> {
                 4,
                 ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / plan.words_in()),
                 ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
+                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words() / per_state),
                 ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words() / per_state),
                 self.vectors,
                 self.tiles,

@@ -85,6 +85,15 @@ impl Plan {
         }
     }
 
+    /// For adding up the results of blocks.
+    const fn of_blocks(self) -> Self {
+        let integers = !matches!(self.element, Element::F32);
+        Self {
+            pair: matches!(self.operation, Operation::Sum) && integers,
+            ..self
+        }
+    }
+
     /// Vectors of a row of a block that a unit plays.
     const fn plays(&self) -> u32 {
         self.span / self.team
@@ -148,65 +157,27 @@ pub(super) fn reduce_blocks<N: Size>(
     let mut kept = Array::<u32>::new(comptime!((plays * plan.kept()) as usize));
     begin(&mut kept, first, vectors, plan);
 
+    let mut held = Array::<Vector<u32, N>>::new(comptime!((plan.items * plays) as usize));
     if row < rows && (block + 1) * comptime!(span * plan.rounds) <= whole {
-        let mut held = Array::<Vector<u32, N>>::new(comptime!((plan.items * plays) as usize));
         for group in 0..comptime!(plan.rounds / plan.items) {
             let round = group * comptime!(plan.items);
-            #[unroll]
-            for k in 0..comptime!(plan.items) {
-                #[unroll]
-                for m in 0..plays {
-                    let at = base + (round + k) * span + comptime!(m * team);
-                    held[comptime!((k * plays + m) as usize)] = from[at as usize];
-                }
-            }
-            #[unroll]
-            for k in 0..comptime!(plan.items) {
-                #[unroll]
-                for m in 0..plays {
-                    let vector = held[comptime!((k * plays + m) as usize)];
-                    take::<N>(
-                        &mut kept,
-                        vector,
-                        m,
-                        round + k,
-                        comptime!(plan.per_vector()),
-                        true,
-                        plan,
-                    );
-                }
-            }
+            load_rounds::<N>(from, &mut held, base + round * span, plan);
+            take_rounds::<N>(&mut kept, &held, round, plan);
         }
     } else {
-        // The end of a row: the same, as far as it goes.
         let end = select(row < rows, vectors, 0u32);
-        let mut held = Array::<Vector<u32, N>>::new(comptime!((plan.items * plays) as usize));
-        let mut round = u32::new(0);
-        while round < comptime!(plan.rounds) && block * comptime!(span * plan.rounds) + round * span < end {
-            #[unroll]
-            for k in 0..comptime!(plan.items) {
-                #[unroll]
-                for m in 0..plays {
-                    let at = first + (round + k) * span + comptime!(m * team);
-                    if at < end {
-                        held[comptime!((k * plays + m) as usize)] = from[(row * pitch + at) as usize];
-                    }
-                }
-            }
-            #[unroll]
-            for k in 0..comptime!(plan.items) {
-                #[unroll]
-                for m in 0..plays {
-                    let at = first + (round + k) * span + comptime!(m * team);
-                    if at < end {
-                        let vector = held[comptime!((k * plays + m) as usize)];
-                        let numbers = select(at < whole, comptime!(plan.per_vector()), rest);
-                        take::<N>(&mut kept, vector, m, round + k, numbers, false, plan);
-                    }
-                }
-            }
-            round += comptime!(plan.items);
-        }
+        take_end::<N>(
+            from,
+            &mut kept,
+            &mut held,
+            row * pitch,
+            block,
+            member,
+            end,
+            whole,
+            rest,
+            plan,
+        );
     }
 
     let mut a = Array::<u32>::new(comptime!(plays as usize));
@@ -226,6 +197,177 @@ pub(super) fn reduce_blocks<N: Size>(
                 to[(2 * place + 1) as usize] = b[0usize];
             }
         }
+    }
+}
+
+/// Reduces blocks t, t + turns, t + 2·turns, … of row r by cube turns · r + t, and takes their results one after the other, as the
+/// second launch would: it is left with a result for each turn.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn reduce_turns<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    to: &mut Array<u32>,
+    vectors: u32,
+    whole: u32,
+    rest: u32,
+    pitch: u32,
+    rows: u32,
+    blocks: u32,
+    turns: u32,
+    #[comptime] plan: Plan,
+    #[comptime] ahead: bool,
+) {
+    let plays = comptime!(plan.plays());
+    let size = comptime!(plan.span * plan.rounds);
+    let groups = comptime!(plan.rounds / plan.items);
+    let member = UNIT_POS;
+    let row = CUBE_POS as u32 / turns;
+    let base = row * pitch;
+    // Blocks that are whole come first; cubes past the last row have none.
+    let all = select(row < rows, blocks, 0u32);
+    let complete = select(row < rows, whole / size, 0u32);
+    let results = comptime!(plan.of_blocks());
+    let mut sum = Array::<u32>::new(1usize);
+    let mut high = Array::<u32>::new(1usize);
+    sum[0usize] = u32::new(comptime!(i64::from(plan.neutral())));
+    high[0usize] = u32::new(comptime!(i64::from(plan.neutral())));
+    let mut held = Array::<Vector<u32, N>>::new(comptime!((plan.items * plays) as usize));
+    let mut block = CUBE_POS as u32 % turns;
+    if ahead {
+        if block < complete {
+            load_rounds::<N>(from, &mut held, base + block * size + member, plan);
+        }
+    }
+    while block < all {
+        let first = block * size + member;
+        let mut kept = Array::<u32>::new(comptime!((plays * plan.kept()) as usize));
+        begin(&mut kept, first, vectors, plan);
+        if block < complete {
+            for group in 0..groups {
+                let round = group * comptime!(plan.items);
+                if comptime!(!ahead) {
+                    load_rounds::<N>(from, &mut held, base + first + round * plan.span, plan);
+                }
+                take_rounds::<N>(&mut kept, &held, round, plan);
+                if ahead {
+                    // On the way while what was taken is added up.
+                    if group + 1 < groups {
+                        let next = round + comptime!(plan.items);
+                        load_rounds::<N>(from, &mut held, base + first + next * plan.span, plan);
+                    } else if block + turns < complete {
+                        load_rounds::<N>(from, &mut held, base + first + turns * size, plan);
+                    }
+                }
+            }
+        } else {
+            take_end::<N>(
+                from, &mut kept, &mut held, base, block, member, vectors, whole, rest, plan,
+            );
+        }
+        let mut a = Array::<u32>::new(comptime!(plays as usize));
+        let mut b = Array::<u32>::new(comptime!(plays as usize));
+        #[unroll]
+        for m in 0..plays {
+            a[comptime!(m as usize)] = left(&kept, m, plan);
+            b[comptime!(m as usize)] = left_place(&kept, m, member, plan);
+        }
+        // What the block before has shared was read by all.
+        sync_cube();
+        fold(&mut a, &mut b, plan);
+        fold_pair(&mut sum, &mut high, 0u32, a[0usize], b[0usize], results);
+        block += turns;
+    }
+    if member == 0 {
+        if row < rows {
+            to[(2 * CUBE_POS as u32) as usize] = sum[0usize];
+            to[(2 * CUBE_POS as u32 + 1) as usize] = high[0usize];
+        }
+    }
+}
+
+/// Loads a unit's vectors of some rounds of a block that is whole, the first of which is `base`.
+#[cube]
+fn load_rounds<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    held: &mut Array<Vector<u32, N>>,
+    base: u32,
+    #[comptime] plan: Plan,
+) {
+    let plays = comptime!(plan.plays());
+    #[unroll]
+    for k in 0..comptime!(plan.items) {
+        #[unroll]
+        for m in 0..plays {
+            let at = base + comptime!(k * plan.span + m * plan.team);
+            held[comptime!((k * plays + m) as usize)] = from[at as usize];
+        }
+    }
+}
+
+/// Takes what was loaded of the rounds from `round` on.
+#[cube]
+fn take_rounds<N: Size>(
+    kept: &mut Array<u32>,
+    held: &Array<Vector<u32, N>>,
+    round: u32,
+    #[comptime] plan: Plan,
+) {
+    let plays = comptime!(plan.plays());
+    #[unroll]
+    for k in 0..comptime!(plan.items) {
+        #[unroll]
+        for m in 0..plays {
+            let vector = held[comptime!((k * plays + m) as usize)];
+            let numbers = comptime!(plan.per_vector());
+            take::<N>(kept, vector, m, round + k, numbers, true, plan);
+        }
+    }
+}
+
+/// The same as loading and taking all rounds, as far as the row goes.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn take_end<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    kept: &mut Array<u32>,
+    held: &mut Array<Vector<u32, N>>,
+    base: u32,
+    block: u32,
+    member: u32,
+    end: u32,
+    whole: u32,
+    rest: u32,
+    #[comptime] plan: Plan,
+) {
+    let (team, span) = comptime!((plan.team, plan.span));
+    let plays = comptime!(plan.plays());
+    let start = block * comptime!(plan.span * plan.rounds);
+    let first = start + member;
+    let mut round = u32::new(0);
+    while round < comptime!(plan.rounds) && start + round * span < end {
+        #[unroll]
+        for k in 0..comptime!(plan.items) {
+            #[unroll]
+            for m in 0..plays {
+                let at = first + (round + k) * span + comptime!(m * team);
+                if at < end {
+                    held[comptime!((k * plays + m) as usize)] = from[(base + at) as usize];
+                }
+            }
+        }
+        #[unroll]
+        for k in 0..comptime!(plan.items) {
+            #[unroll]
+            for m in 0..plays {
+                let at = first + (round + k) * span + comptime!(m * team);
+                if at < end {
+                    let vector = held[comptime!((k * plays + m) as usize)];
+                    let numbers = select(at < whole, comptime!(plan.per_vector()), rest);
+                    take::<N>(kept, vector, m, round + k, numbers, false, plan);
+                }
+            }
+        }
+        round += comptime!(plan.items);
     }
 }
 

@@ -44,6 +44,8 @@ pub(crate) struct Look {
     pub(crate) float: bool,
     /// Whether a state is one word of 64 bits, else two of 32.
     pub(crate) wide: bool,
+    /// Whether states are read as other memory is first.
+    pub(crate) glance: bool,
 }
 
 impl Look {
@@ -132,6 +134,21 @@ fn read<S: Int>(state: &Array<Atomic<S>>, tile: u32, #[comptime] look: Look) -> 
     }
 }
 
+/// Reads a tile's state as other memory is, from the nearest cache: it may be what was some time ago, which is true as well. What
+/// is not there yet is read again by [`read`].
+#[cube]
+fn glance<S: Int>(state: &Array<Atomic<S>>, seen: &Array<S>, tile: u32, #[comptime] look: Look) -> State {
+    if comptime!(look.glance && look.wide) {
+        let word = u64::cast_from(seen[(tile + 1) as usize]);
+        State {
+            status: u32::cast_from(word >> 32u64),
+            value: u32::cast_from(word),
+        }
+    } else {
+        read::<S>(state, tile, look)
+    }
+}
+
 /// The sum of two values.
 #[cube]
 pub(crate) fn add(a: u32, b: u32, #[comptime] float: bool) -> u32 {
@@ -143,13 +160,14 @@ pub(crate) fn add(a: u32, b: u32, #[comptime] float: bool) -> u32 {
 }
 
 /// Publishes the sum of a tile, and returns that of all tiles before it, to the first unit of the plane. One plane of a cube has
-/// to do this, all of it; `chain` is [`Look::chain`] words of its own.
+/// to do this, all of it; `seen` is the same memory as `state`, and `chain` [`Look::chain`] words of its own.
 ///
 /// Every look takes as long as memory takes to answer, so how many tiles it reaches bounds how many tiles there can be in that
 /// time: a unit asks for [`WINDOWS`] at once.
 #[cube]
 pub(crate) fn look_back<S: Int>(
     state: &mut Array<Atomic<S>>,
+    seen: &Array<S>,
     chain: &mut SharedMemory<u32>,
     tile: u32,
     sum: u32,
@@ -176,7 +194,7 @@ pub(crate) fn look_back<S: Int>(
                 statuses[comptime!(k as usize)] = select(lane < window, comptime!(UP_TO_END), comptime!(SUM));
                 values[comptime!(k as usize)] = u32::new(0);
                 if lane < window && back < end {
-                    let found = read::<S>(state, end - 1 - back, look);
+                    let found = glance::<S>(state, seen, end - 1 - back, look);
                     statuses[comptime!(k as usize)] = found.status;
                     values[comptime!(k as usize)] = found.value;
                 }

@@ -6,6 +6,7 @@ use super::Kind;
 use super::look_back::{Look, add, look_back, next_tile};
 use crate::element::Element;
 use crate::policy::Tuning;
+use crate::select::gpu::Order;
 
 /// What is compiled into the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +21,9 @@ pub(crate) struct Plan {
     pub(super) lanes: u32,
     /// Whether atomics have 64 bits.
     pub(super) wide: bool,
+    /// Which tiles a cube takes, and whether states are read as other memory is first.
+    order: Order,
+    glance: bool,
 }
 
 impl Plan {
@@ -32,6 +36,17 @@ impl Plan {
             items: tuning.items,
             lanes,
             wide,
+            order: Order::Ticket,
+            glance: false,
+        }
+    }
+
+    /// The same for other tiles, with or without a glance.
+    pub(super) const fn looking(self, order: Order, glance: bool) -> Self {
+        Self {
+            order,
+            glance,
+            ..self
         }
     }
 
@@ -58,16 +73,19 @@ impl Plan {
             lanes: self.lanes,
             float: self.float,
             wide: self.wide,
+            glance: self.glance,
         }
     }
 }
 
-/// Scans tile after tile, as long as there are some; the next one is on its way while this one waits.
+/// Scans a tile, or one after the other, as long as there are some; the next one is on its way while this one waits.
 #[cube(launch_unchecked)]
-pub(super) fn scan_tiles_ahead<S: Int, N: Size, M: Size>(
+#[allow(clippy::too_many_arguments)]
+pub(super) fn scan_tiles<S: Int, N: Size, M: Size>(
     from: &Array<Vector<u32, N>>,
     to: &mut Array<Vector<u32, M>>,
     state: &mut Array<Atomic<S>>,
+    seen: &mut Array<S>,
     vectors: u32,
     tiles: u32,
     #[comptime] plan: Plan,
@@ -76,31 +94,42 @@ pub(super) fn scan_tiles_ahead<S: Int, N: Size, M: Size>(
     let mut chain = SharedMemory::<u32>::new(comptime!(plan.look().chain() as usize));
     // The next tile, the sum before this one, and the first tile, which some read when the next one is told already.
     let mut told = SharedMemory::<u32>::new(3usize);
-    if UNIT_POS == 0 {
-        told[2usize] = next_tile::<S>(state);
+    let ahead = comptime!(plan.order == Order::Ahead);
+    let mut tile = CUBE_POS as u32;
+    if comptime!(plan.order != Order::Position) {
+        if UNIT_POS == 0 {
+            told[2usize] = next_tile::<S>(state);
+        }
+        sync_cube();
+        tile = told[2usize];
     }
-    sync_cube();
-    let mut tile = told[2usize];
     let mut held = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
     load::<N>(from, &mut held, 0u32, min(tile, tiles), vectors, plan);
     while tile < tiles {
         // The counter answers while the tile is scanned.
-        let mut taken = u32::new(0);
-        if UNIT_POS == 0 {
-            taken = next_tile::<S>(state);
+        let mut taken = tiles;
+        if ahead {
+            if UNIT_POS == 0 {
+                taken = next_tile::<S>(state);
+            }
         }
         let mut before = Array::<u32>::new(comptime!(plan.items as usize));
         let sum = scan_items::<N>(&held, &mut before, plan);
-        if UNIT_POS == 0 {
-            told[0usize] = taken;
+        if ahead {
+            if UNIT_POS == 0 {
+                told[0usize] = taken;
+            }
         }
         let own = share_sums(&mut sums, sum, plan);
-        let next = told[0usize];
-        let mut ahead = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
-        load::<N>(from, &mut ahead, 0u32, min(next, tiles), vectors, plan);
+        let mut next = tiles;
+        let mut following = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
+        if ahead {
+            next = told[0usize];
+            load::<N>(from, &mut following, 0u32, min(next, tiles), vectors, plan);
+        }
         if UNIT_POS < comptime!(plan.lanes) {
             let total = all_sums(&sums, plan);
-            let prefix = look_back::<S>(state, &mut chain, tile, total, comptime!(plan.look()));
+            let prefix = look_back::<S>(state, seen, &mut chain, tile, total, comptime!(plan.look()));
             if UNIT_POS == 0 {
                 told[1usize] = prefix;
             }
@@ -108,50 +137,14 @@ pub(super) fn scan_tiles_ahead<S: Int, N: Size, M: Size>(
         sync_cube();
         let first = add(told[1usize], own, comptime!(plan.float));
         store::<N, M>(to, &held, &before, first, 0u32, tile, vectors, plan);
-        #[unroll]
-        for j in 0..comptime!(plan.items as usize) {
-            held[j] = ahead[j];
+        if ahead {
+            #[unroll]
+            for j in 0..comptime!(plan.items as usize) {
+                held[j] = following[j];
+            }
         }
         tile = next;
     }
-}
-
-/// Scans the next tile.
-#[cube(launch_unchecked)]
-pub(super) fn scan_tiles<S: Int, N: Size, M: Size>(
-    from: &Array<Vector<u32, N>>,
-    to: &mut Array<Vector<u32, M>>,
-    state: &mut Array<Atomic<S>>,
-    vectors: u32,
-    tiles: u32,
-    #[comptime] plan: Plan,
-) {
-    let mut sums = SharedMemory::<u32>::new(comptime!(plan.planes() as usize));
-    let mut chain = SharedMemory::<u32>::new(comptime!(plan.look().chain() as usize));
-    let mut told = SharedMemory::<u32>::new(2usize);
-    if UNIT_POS == 0 {
-        told[0usize] = next_tile::<S>(state);
-    }
-    sync_cube();
-    let tile = told[0usize];
-    let mut held = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
-    load::<N>(from, &mut held, 0u32, tile, vectors, plan);
-    let mut before = Array::<u32>::new(comptime!(plan.items as usize));
-    let sum = scan_items::<N>(&held, &mut before, plan);
-    let own = share_sums(&mut sums, sum, plan);
-    // Cubes past the last tile have nothing to publish, and store nothing.
-    if UNIT_POS < comptime!(plan.lanes) {
-        if tile < tiles {
-            let total = all_sums(&sums, plan);
-            let prefix = look_back::<S>(state, &mut chain, tile, total, comptime!(plan.look()));
-            if UNIT_POS == 0 {
-                told[1usize] = prefix;
-            }
-        }
-    }
-    sync_cube();
-    let first = add(told[1usize], own, comptime!(plan.float));
-    store::<N, M>(to, &held, &before, first, 0u32, tile, vectors, plan);
 }
 
 /// The sum of share CUBE_POS: `each` tiles.

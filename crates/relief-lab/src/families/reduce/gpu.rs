@@ -4,8 +4,9 @@
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Gpu, cubes, on_client};
 use relief_kernels::element::Element;
+use relief_kernels::policy::Tuning;
 use relief_kernels::reduce::Operation;
-use relief_kernels::reduce::gpu::{self as production, Rows};
+use relief_kernels::reduce::gpu::{self as production, Route, Rows};
 
 use super::Reduce;
 use crate::array::Layout;
@@ -80,36 +81,67 @@ pub(super) fn variants(like: &Reduce) -> Vec<Variant<Reduce>> {
         Variant::gpu(
             "blocks",
             "blocks in a fixed order, a cube for each; planes for short rows",
-            |p: &Reduce, call: OnGpu<'_>| {
-                let rows = Rows {
-                    buffer: &call.inputs[0],
-                    element: p.element,
-                    width: p.width as u64,
-                    height: p.height as u32,
-                    pitch: (p.pitch() as u64 * u64::from(p.element.bits())) / 32,
-                };
-                let [scratch] = call.scratch else {
-                    return Err(Failure::Failed("no scratch memory".to_owned()));
-                };
-                production::reduce_with(
-                    call.gpu,
-                    call.tuning,
-                    p.operation,
-                    rows,
-                    &call.outputs[0],
-                    scratch,
-                )?;
-                Ok(())
-            },
+            |p: &Reduce, call: OnGpu<'_>| in_blocks(p, &call, call.tuning, Route::PRODUCTION),
         )
         .tuned(production::NAME, production::SPACE, production::DEFAULT)
-        .scratch(|p| {
-            let words = production::scratch_words(p.element, p.width as u64, p.height as u32);
-            vec![Layout::of::<u32>(words)]
-        })
+        .scratch(results)
         .production(),
     );
+    if like.operation != Operation::PlaceOfLeast && like.height == 1 {
+        let of = |name, idea, units, items, ahead| {
+            let tuning = Tuning {
+                units,
+                items,
+                ..production::DEFAULT
+            };
+            let run = move |p: &Reduce, call: OnGpu<'_>| in_blocks(p, &call, tuning, Route::Turns { ahead });
+            Variant::gpu(name, idea, run).scratch(results)
+        };
+        variants.extend([
+            of(
+                "turns",
+                "1 024 cubes that stay, block after block in the same order",
+                256,
+                8,
+                false,
+            ),
+            of(
+                "turns, ahead",
+                "the same; the next block is on the way while one is added up",
+                256,
+                8,
+                true,
+            ),
+            of(
+                "turns of 128, ahead",
+                "half the units, each with twice as much on the way",
+                128,
+                4,
+                true,
+            ),
+        ]);
+    }
     variants
+}
+
+/// Memory for the results of blocks.
+fn results(problem: &Reduce) -> Vec<Layout> {
+    let (width, height) = (problem.width as u64, problem.height as u32);
+    let words = production::scratch_words(problem.element, width, height);
+    vec![Layout::of::<u32>(words)]
+}
+
+fn in_blocks(p: &Reduce, call: &OnGpu<'_>, tuning: Tuning, route: Route) -> Outcome {
+    let rows = Rows {
+        buffer: &call.inputs[0],
+        element: p.element,
+        width: p.width as u64,
+        height: p.height as u32,
+        pitch: (p.pitch() as u64 * u64::from(p.element.bits())) / 32,
+    };
+    let (to, scratch) = (&call.outputs[0], &call.scratch[0]);
+    production::reduce_with(call.gpu, tuning, route, p.operation, rows, to, scratch)?;
+    Ok(())
 }
 
 /// Results of the levels, in turn in two buffers; and what cubes of one pass tell each other, after a counter.

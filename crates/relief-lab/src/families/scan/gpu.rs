@@ -4,9 +4,9 @@
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Gpu, cubes, on_client};
 use relief_kernels::element::Element;
-use relief_kernels::policy::{Space, Tuning};
+use relief_kernels::policy::{self, Tuning};
 use relief_kernels::scan::Kind;
-use relief_kernels::scan::gpu::{self as production, Route};
+use relief_kernels::scan::gpu::{self as production, Order, Route};
 
 use super::Scan;
 use crate::array::Layout;
@@ -68,8 +68,13 @@ pub(super) fn variants(like: &Scan) -> Vec<Variant<Scan>> {
             of("planes", "lanes exchange registers", Way::Planes),
         ]);
     }
-    let (kernel, space, default) = layout(like.element, Route::LookBack);
-    let (kernel_ahead, ..) = layout(like.element, Route::LookBackAhead);
+    let of = |name, idea, order, glance| {
+        let route = Route::LookBack { order, glance };
+        Variant::gpu(name, idea, move |p: &Scan, call: OnGpu<'_>| {
+            by_route(p, &call, layout(&call, p.element), Some(route))
+        })
+        .scratch(states)
+    };
     variants.extend([
         Variant::gpu(
             "reduce, then scan",
@@ -83,17 +88,36 @@ pub(super) fn variants(like: &Scan) -> Vec<Variant<Scan>> {
         Variant::gpu(
             "look-back",
             "one pass; tiles tell each other their sums",
-            |p: &Scan, call| by_route(p, &call, call.tuning, Some(Route::LookBack)),
+            |p: &Scan, call: OnGpu<'_>| {
+                let order = Order::Ticket;
+                let route = Route::LookBack { order, glance: false };
+                by_route(p, &call, call.tuning, Some(route))
+            },
         )
-        .tuned(kernel, space, default)
+        .tuned(
+            production::name(like.element),
+            production::SPACE,
+            production::default(like.element),
+        )
         .scratch(states),
-        Variant::gpu(
+        of(
             "look-back, ahead",
             "the same; cubes load their next tile while one waits",
-            |p: &Scan, call| by_route(p, &call, call.tuning, Some(Route::LookBackAhead)),
-        )
-        .tuned(kernel_ahead, space, default)
-        .scratch(states),
+            Order::Ahead,
+            false,
+        ),
+        of(
+            "look-back, in order",
+            "tiles by the numbers of cubes, as CUB counts on: no counter to wait for",
+            Order::Position,
+            false,
+        ),
+        of(
+            "look-back, in order, glance",
+            "states are first read through the caches; atomics read what is missing",
+            Order::Position,
+            true,
+        ),
         Variant::gpu(
             "production",
             "the one of these that suits the device",
@@ -105,12 +129,10 @@ pub(super) fn variants(like: &Scan) -> Vec<Variant<Scan>> {
     variants
 }
 
-fn layout(element: Element, route: Route) -> (&'static str, Space, Tuning) {
-    (
-        production::name(element, route),
-        production::SPACE,
-        production::default(element),
-    )
+/// The layout of production.
+fn layout(call: &OnGpu<'_>, element: Element) -> Tuning {
+    let (name, default) = (production::name(element), production::default(element));
+    policy::tuning(call.gpu.report(), name, &production::SPACE, default)
 }
 
 fn states(problem: &Scan) -> Vec<Layout> {
