@@ -30,6 +30,11 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
             look_back(1, Order::Ticket),
         ),
         of(
+            "look-back in order",
+            "tiles by the numbers of cubes, as CUB counts on: no counter to wait for",
+            look_back(1, Order::Position),
+        ),
+        of(
             "look-back wide",
             "four states for each lane at a time",
             look_back(4, Order::Ticket),

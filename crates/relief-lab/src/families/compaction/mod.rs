@@ -10,6 +10,8 @@
 //! - `three phases`: one launch counts what tiles keep, one adds up, one moves: the input is read twice.
 //! - `look-back`: one pass; a tile learns from its predecessors where to write, by the states of as many as a plane has lanes at a
 //!   time.
+//! - `look-back in order`: a cube takes the tile of its own number, and no counter has to answer first. It rests on devices beginning
+//!   cubes in the order of their numbers.
 //! - `look-back wide`: four states for each lane at a time, so that a window reaches four times as far. It lost everywhere.
 //! - `look-back ahead`: cubes stay and load the next tile while one waits and is written, so that memory is always busy.
 //! - `production`: look-back, ahead for words, its layout tuned, where a device promises that cubes that have begun go on; else three
