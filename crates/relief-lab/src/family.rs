@@ -91,11 +91,13 @@ pub enum Operation {
     F32InverseRoot,
     /// The pull of a body on another: 12 operations of f32 and an inverse root, as many slots of a scheduler.
     F32Pull,
+    /// A byte to a device and another one back at the same time.
+    BusByte,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::F32Add,
         Self::F32MultiplyAdd,
         Self::F32AddMin,
@@ -103,6 +105,7 @@ impl Operation {
         Self::IntegerAddMin,
         Self::F32InverseRoot,
         Self::F32Pull,
+        Self::BusByte,
     ];
 
     /// What reports call it.
@@ -116,6 +119,7 @@ impl Operation {
             Self::IntegerAddMin => "u32 add, min",
             Self::F32InverseRoot => "f32 1/√",
             Self::F32Pull => "f32 pull of a body",
+            Self::BusByte => "byte each way over the bus",
         }
     }
 }

@@ -5,6 +5,8 @@
 
 #![allow(unsafe_code)]
 
+pub mod streams;
+
 use std::cell::Cell;
 
 use cudarc::driver::sys::{self, CUdeviceptr, CUresult, CUstream};

@@ -165,7 +165,7 @@ fn run(operation: Operation) {
         Operation::F32AddMin => f32_add_min(isa),
         Operation::IntegerAdd => u32_add(isa),
         Operation::IntegerAddMin => u32_add_min(isa),
-        Operation::F32InverseRoot | Operation::F32Pull => f32_inverse_root(isa),
+        Operation::F32InverseRoot | Operation::F32Pull | Operation::BusByte => f32_inverse_root(isa),
     }
 }
 

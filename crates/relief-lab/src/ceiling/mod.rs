@@ -95,6 +95,9 @@ pub fn measure(
     #[cfg(feature = "gpu")]
     if let Machine::Gpu(gpu) = machine {
         ceilings.transfers = gpu::transfers(gpu, sampling, quick)?;
+        ceilings
+            .rates
+            .extend(bus(&ceilings).map(|rate| (Operation::BusByte, rate)));
     }
     for points in [&mut ceilings.copy, &mut ceilings.read, &mut ceilings.write] {
         points.sort_by_key(|point| point.bytes);
@@ -104,7 +107,7 @@ pub fn measure(
 
 /// Operations that are measured one by one.
 fn measured() -> impl Iterator<Item = Operation> {
-    let whole = |operation: &Operation| *operation != Operation::F32Pull;
+    let whole = |operation: &Operation| !matches!(operation, Operation::F32Pull | Operation::BusByte);
     Operation::ALL.into_iter().filter(whole)
 }
 
@@ -117,6 +120,17 @@ fn pull(ceilings: &Ceilings) -> Option<f64> {
         None => slots,
     };
     Some(slots.min(roots))
+}
+
+/// Bytes a second of the slower of the two ways over the bus, from and to page-locked memory.
+#[cfg(feature = "gpu")]
+fn bus(ceilings: &Ceilings) -> Option<f64> {
+    let rate = |name: &str| {
+        let transfer = ceilings.transfers.iter().find(|transfer| transfer.name == name)?;
+        transfer.rate
+    };
+    let (up, down) = (rate("host → device, pinned")?, rate("device → host, pinned")?);
+    Some(up.min(down))
 }
 
 /// Steps that [`measure`] takes.

@@ -16,6 +16,7 @@ pub mod matvec;
 pub mod min_plus;
 pub mod nbody;
 pub mod overlap;
+pub mod overlap;
 pub mod reduce;
 pub mod scan;
 pub mod stencil;
@@ -46,6 +47,7 @@ pub fn all() -> Vec<Family> {
         min_plus::family(),
         matvec::family(),
         nbody::family(),
+        overlap::family(),
         overlap::family(),
     ]
 }

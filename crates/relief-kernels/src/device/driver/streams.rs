@@ -1,0 +1,310 @@
+//! Copies to a device and back with a kernel between, chunk by chunk, in several queues of NVIDIA's driver: what computing
+//! beside transfers can come to where nothing stands between.
+//!
+//! A device has a unit for copies each way, and multiprocessors: three things that can be busy at once, if their work lies in
+//! different queues. One queue does one thing after another.
+
+use std::ffi::c_void;
+
+use cudarc::driver::result;
+use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
+
+use super::check;
+
+/// The most queues.
+pub const MOST: usize = 8;
+
+/// The factor of what the kernel computes: word × factor + 1, wrapping.
+pub const FACTOR: u32 = 2_654_435_761;
+
+/// The kernel, in the assembly language that the driver itself translates.
+const KERNEL: &std::ffi::CStr = c".version 7.0
+.target sm_50
+.address_size 64
+.visible .entry multiply_words(.param .u64 from, .param .u64 to, .param .u32 count)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<8>;
+    .reg .b64 %d<6>;
+    ld.param.u64 %d1, [from];
+    ld.param.u64 %d2, [to];
+    ld.param.u32 %r1, [count];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.u32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p1, %r5, %r1;
+    @%p1 bra DONE;
+    cvta.to.global.u64 %d1, %d1;
+    cvta.to.global.u64 %d2, %d2;
+    mul.wide.u32 %d3, %r5, 4;
+    add.s64 %d4, %d1, %d3;
+    add.s64 %d5, %d2, %d3;
+    ld.global.u32 %r6, [%d4];
+    mad.lo.u32 %r7, %r6, 2654435761, 1;
+    st.global.u32 [%d5], %r7;
+DONE:
+    ret;
+}
+";
+
+/// Page-locked words, memory of a device for as many, queues, and the kernel.
+pub struct Streams {
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    module: sys::CUmodule,
+    kernel: sys::CUfunction,
+    words: usize,
+    near: CUdeviceptr,
+    host: [*mut u32; 2],
+    queues: Vec<CUstream>,
+}
+
+// SAFETY: everything in it belongs to the process, not to a thread; calls make the context that of their thread first.
+unsafe impl Send for Streams {}
+
+/// When a chunk was where, in seconds from the start of the first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// Its queue.
+    pub queue: usize,
+    /// The start of its copy to the device, that copy's end, the kernel's end, and the end of the copy back.
+    pub times: [f64; 4],
+}
+
+impl Streams {
+    /// Takes `words` words on the device and twice as many page-locked ones.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn open(ordinal: u16, words: usize) -> Result<Self, String> {
+        let mut streams = Self {
+            device: 0,
+            context: std::ptr::null_mut(),
+            module: std::ptr::null_mut(),
+            kernel: std::ptr::null_mut(),
+            words,
+            near: 0,
+            host: [std::ptr::null_mut(); 2],
+            queues: Vec::new(),
+        };
+        let bytes = words.max(1) * 4;
+        // SAFETY: every pointer is to a place of the type that the driver writes; the kernel ends with a zero. What is allocated is
+        // given back by the drop, which passes over what is null.
+        unsafe {
+            check("starting", sys::cuInit(0))?;
+            check(
+                "the device",
+                sys::cuDeviceGet(&raw mut streams.device, ordinal.into()),
+            )?;
+            let retained = sys::cuDevicePrimaryCtxRetain(&raw mut streams.context, streams.device);
+            check("the context", retained)?;
+            streams.enter()?;
+            let loaded = sys::cuModuleLoadData(&raw mut streams.module, KERNEL.as_ptr().cast());
+            check("a kernel", loaded)?;
+            let name = c"multiply_words".as_ptr();
+            let found = sys::cuModuleGetFunction(&raw mut streams.kernel, streams.module, name);
+            check("a kernel", found)?;
+            check("memory", sys::cuMemAlloc_v2(&raw mut streams.near, bytes))?;
+            for host in &mut streams.host {
+                let mut memory: *mut c_void = std::ptr::null_mut();
+                check(
+                    "page-locked memory",
+                    sys::cuMemHostAlloc(&raw mut memory, bytes, 0),
+                )?;
+                *host = memory.cast();
+                // The driver gives out zeroed pages, but does not say so.
+                std::ptr::write_bytes(*host, 0, words);
+            }
+            for _ in 0..MOST {
+                let mut queue = std::ptr::null_mut();
+                // 1: it does not wait for the default queue.
+                check("a queue", sys::cuStreamCreate(&raw mut queue, 1))?;
+                streams.queues.push(queue);
+            }
+        }
+        Ok(streams)
+    }
+
+    /// How many words.
+    #[must_use]
+    pub const fn words(&self) -> usize {
+        self.words
+    }
+
+    /// The words that are copied to the device.
+    pub const fn source(&mut self) -> &mut [u32] {
+        // SAFETY: so many words, initialised by `open`, borrowed as long as `self`; the driver uses them only within `run`.
+        unsafe { std::slice::from_raw_parts_mut(self.host[0], self.words) }
+    }
+
+    /// The words that came back.
+    #[must_use]
+    pub const fn result(&self) -> &[u32] {
+        // SAFETY: as for `source`.
+        unsafe { std::slice::from_raw_parts(self.host[1], self.words) }
+    }
+
+    /// Copies all words to the device in chunks of `chunk`, multiplies them into the memory at `to`, and copies them back: chunk k in
+    /// queue k mod `queues`. Waits until all are back.
+    ///
+    /// # Errors
+    /// What the driver says, and for no chunks or more than [`MOST`] queues.
+    ///
+    /// # Safety
+    /// As many words as these lie at `to` in the memory of the device, and nothing that was asked of it uses them.
+    pub unsafe fn run(&mut self, queues: usize, chunk: usize, to: CUdeviceptr) -> Result<(), String> {
+        // SAFETY: the caller vouches for the target.
+        unsafe { self.issue(queues, chunk, to, |_, _| Ok(()))? };
+        self.wait()
+    }
+
+    /// [`Self::run`] with times.
+    ///
+    /// # Errors
+    /// As for [`Self::run`].
+    ///
+    /// # Safety
+    /// As for [`Self::run`].
+    pub unsafe fn timeline(
+        &mut self,
+        queues: usize,
+        chunk: usize,
+        to: CUdeviceptr,
+    ) -> Result<Vec<Span>, String> {
+        self.enter()?;
+        let explain = |e| format!("the CUDA driver refuses a time: {e}");
+        let mut events = Vec::new();
+        let mut note = |number: usize, queue: CUstream| {
+            let event = result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(explain)?;
+            events.push((number, event));
+            // SAFETY: both live until the queues are empty.
+            unsafe { result::event::record(event, queue) }.map_err(explain)
+        };
+        // SAFETY: the caller vouches for the target.
+        let issued = unsafe { self.issue(queues, chunk, to, &mut note) };
+        let waited = self.wait();
+        let times = events.iter().map(|(_, event)| {
+            // SAFETY: both were recorded in queues that are empty now.
+            unsafe { result::event::elapsed(events[0].1, *event) }
+                .map(|milliseconds| f64::from(milliseconds) / 1e3)
+                .map_err(explain)
+        });
+        let times: Result<Vec<f64>, String> = issued.and(waited).and_then(|()| times.collect());
+        let spans = times.map(|times| {
+            let chunks = times.chunks_exact(4).zip(events.chunks_exact(4));
+            chunks
+                .map(|(times, events)| Span {
+                    queue: events[0].0 % queues,
+                    times: [times[0], times[1], times[2], times[3]],
+                })
+                .collect()
+        });
+        for (_, event) in events {
+            // SAFETY: nobody knows it any more. What cannot be given back is lost.
+            let _ = unsafe { result::event::destroy(event) };
+        }
+        spans
+    }
+
+    /// Asks for everything; `note` is called with the number of the chunk at its start, between its steps, and at its end.
+    ///
+    /// # Safety
+    /// As for [`Self::run`], until [`Self::wait`] returns.
+    unsafe fn issue(
+        &mut self,
+        queues: usize,
+        chunk: usize,
+        to: CUdeviceptr,
+        mut note: impl FnMut(usize, CUstream) -> Result<(), String>,
+    ) -> Result<(), String> {
+        const UNITS: u32 = 256;
+        if chunk == 0 || chunk > 1 << 30 || !(1..=MOST).contains(&queues) {
+            return Err(format!("chunks of {chunk} words in {queues} queues"));
+        }
+        self.enter()?;
+        for (number, start) in (0..self.words).step_by(chunk).enumerate() {
+            let queue = self.queues[number % queues];
+            let len = chunk.min(self.words - start);
+            let place = 4 * start as u64;
+            let (mut from, mut target, mut count) = (self.near + place, to + place, len as u32);
+            let mut arguments: [*mut c_void; 3] = [
+                (&raw mut from).cast(),
+                (&raw mut target).cast(),
+                (&raw mut count).cast(),
+            ];
+            // SAFETY: `start` + `len` is at most `words`, which all memories have, the target by the caller's word. The driver copies
+            // the arguments, which are those of the kernel, before it returns. The kernel compares places with the count.
+            unsafe {
+                note(number, queue)?;
+                let source = self.host[0].add(start).cast();
+                check("a copy", sys::cuMemcpyHtoDAsync_v2(from, source, 4 * len, queue))?;
+                note(number, queue)?;
+                let launched = sys::cuLaunchKernel(
+                    self.kernel,
+                    count.div_ceil(UNITS),
+                    1,
+                    1,
+                    UNITS,
+                    1,
+                    1,
+                    0,
+                    queue,
+                    arguments.as_mut_ptr(),
+                    std::ptr::null_mut(),
+                );
+                check("a launch", launched)?;
+                note(number, queue)?;
+                let result = self.host[1].add(start).cast();
+                check(
+                    "a copy",
+                    sys::cuMemcpyDtoHAsync_v2(result, target, 4 * len, queue),
+                )?;
+                note(number, queue)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the context that of the calling thread.
+    fn enter(&self) -> Result<(), String> {
+        // SAFETY: it is retained until the drop.
+        check("the context", unsafe { sys::cuCtxSetCurrent(self.context) })
+    }
+
+    fn wait(&self) -> Result<(), String> {
+        for queue in &self.queues {
+            // SAFETY: the queue lives until the drop.
+            check("a copy", unsafe { sys::cuStreamSynchronize(*queue) })?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Streams {
+    fn drop(&mut self) {
+        if self.context.is_null() {
+            return;
+        }
+        // What cannot be given back is lost; there is nobody to tell.
+        let _ = self.enter().and_then(|()| self.wait());
+        // SAFETY: each was allocated by `open`, or is null and passed over.
+        unsafe {
+            for queue in self.queues.drain(..) {
+                let _ = sys::cuStreamDestroy_v2(queue);
+            }
+            for host in self.host {
+                if !host.is_null() {
+                    let _ = sys::cuMemFreeHost(host.cast());
+                }
+            }
+            if self.near != 0 {
+                let _ = sys::cuMemFree_v2(self.near);
+            }
+            if !self.module.is_null() {
+                let _ = sys::cuModuleUnload(self.module);
+            }
+            let _ = sys::cuDevicePrimaryCtxRelease_v2(self.device);
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! The variants on devices.
+#![allow(unsafe_code)]
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Buffer, Gpu, Reading, cubes, on_client};
+
+use super::{FACTOR, Overlap, Ways};
+use crate::family::{Failure, OnGpu, Outcome, Variant};
+
+/// Reads on the way at once, as many as the engine has.
+const READS: usize = 3;
+
+/// What so many queues are called.
+fn named(count: usize) -> String {
+    match count {
+        1 => "1 queue".to_owned(),
+        _ => format!("{count} queues"),
+    }
+}
+
+pub(super) fn variants(ways: Ways) -> Vec<Variant<Overlap>> {
+    let queues = |queues| match queues {
+        1 => "chunks in one queue",
+        2 => "chunks in two queues in turn",
+        _ => "chunks in as many queues in turn",
+    };
+    match ways {
+        Ways::Streams => {
+            let mut variants = vec![driven(
+                "one after another",
+                "there, computed, back: once",
+                1,
+                true,
+            )];
+            variants.extend([1, 2, 3, 4, 8].map(|count| driven(&named(count), queues(count), count, false)));
+            variants.push(through("runtime", "one thread and its queue", 1));
+            for count in [2, 4, 8] {
+                variants.push(through(
+                    &format!("runtime, {count} threads"),
+                    "threads with a queue each take chunks in turn",
+                    count,
+                ));
+            }
+            variants
+        }
+        Ways::Chunks => {
+            let mut variants: Vec<Variant<Overlap>> = [1, 2, 4, 8]
+                .into_iter()
+                .map(|count| driven(&named(count), queues(count), count, false))
+                .collect();
+            variants.push(through(
+                "runtime, 4 threads",
+                "threads with a queue each take chunks in turn",
+                4,
+            ));
+            variants
+        }
+        Ways::Bands => vec![
+            streamed(
+                "one after another",
+                "a band is computed, then read, then the next",
+                1,
+                1,
+            ),
+            streamed("three on the way", "reads wait for three bands back", 1, READS),
+            streamed(
+                "three on the way, 2 threads",
+                "as the engine does on CUDA",
+                2,
+                READS,
+            ),
+        ],
+    }
+}
+
+/// Threads that stay, because each has a queue and memory of its own in the runtime.
+struct Threads(Mutex<Option<rayon::ThreadPool>>);
+
+impl Threads {
+    const fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// Runs `work` in each of `count` threads, in the calling one if it is one, with its number.
+    fn each(&self, count: usize, work: impl Fn(usize) -> Outcome + Sync) -> Outcome {
+        if count == 1 {
+            return work(0);
+        }
+        let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if pool.is_none() {
+            let started = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+            *pool = Some(started.map_err(|e| Failure::Failed(e.to_string()))?);
+        }
+        let Some(pool) = pool.as_ref() else {
+            return Err(Failure::Failed("no threads".to_owned()));
+        };
+        let outcomes = pool.broadcast(|context| work(context.index()));
+        outcomes.into_iter().collect()
+    }
+}
+
+/// The part of the output where a chunk goes, which begins at a multiple of 64 words.
+fn target(output: &Buffer, start: usize, len: usize) -> Outcome<Buffer> {
+    let part = output.part(start, len.next_multiple_of(4));
+    part.ok_or_else(|| Failure::Failed("a chunk outside of the output".to_owned()))
+}
+
+/// Waits for a chunk, and makes sure that what came back is right where it is looked at.
+fn arrived(problem: &Overlap, start: usize, len: usize, reading: Reading) -> Outcome {
+    let bytes = reading.wait()?;
+    for place in (0..len).step_by(4_099).chain(len.checked_sub(1)) {
+        let word = bytes
+            .get(4 * place..4 * place + 4)
+            .and_then(|word| word.try_into().ok());
+        if word.map(u32::from_le_bytes) != Some(problem.result(start + place)) {
+            return Err(Failure::Failed(format!(
+                "word {} did not come back",
+                start + place
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// From ordinary memory by the runtime: `count` threads that take chunks in turn.
+fn through(name: &str, idea: &'static str, count: usize) -> Variant<Overlap> {
+    let (threads, memory) = (Threads::new(), Mutex::new(Vec::<u32>::new()));
+    Variant::gpu(name, idea, move |problem: &Overlap, call: OnGpu<'_>| {
+        let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if memory.len() != problem.words {
+            *memory = (0..problem.words).map(|place| problem.word(place)).collect();
+        }
+        let words: &[u32] = &memory;
+        let (gpu, output) = (call.gpu, &call.outputs[0]);
+        // Threads have queues of their own: what this one asked for is over first.
+        gpu.sync()?;
+        threads.each(count, |thread| {
+            let mut readings = VecDeque::new();
+            for start in (0..problem.words)
+                .step_by(problem.chunk)
+                .skip(thread)
+                .step_by(count)
+            {
+                let chunk = &words[start..problem.words.min(start + problem.chunk)];
+                let to = target(output, start, chunk.len())?;
+                let from = gpu.upload(chunk)?;
+                multiply(gpu, &from, &to, chunk.len(), 0, true)?;
+                readings.push_back((start, chunk.len(), gpu.read(&to, chunk.len())));
+                if readings.len() == READS {
+                    next(problem, &mut readings)?;
+                }
+            }
+            rest(problem, readings)
+        })
+    })
+}
+
+/// Made on the device: `count` threads that take bands in turn, with so many reads on the way.
+fn streamed(name: &str, idea: &'static str, count: usize, reads: usize) -> Variant<Overlap> {
+    let threads = Threads::new();
+    Variant::gpu(name, idea, move |problem: &Overlap, call: OnGpu<'_>| {
+        let (gpu, output) = (call.gpu, &call.outputs[0]);
+        gpu.sync()?;
+        threads.each(count, |thread| {
+            let mut readings = VecDeque::new();
+            for start in (0..problem.words)
+                .step_by(problem.chunk)
+                .skip(thread)
+                .step_by(count)
+            {
+                let len = problem.chunk.min(problem.words - start);
+                let to = target(output, start, len)?;
+                multiply(gpu, &to, &to, len, start as u32, false)?;
+                readings.push_back((start, len, gpu.read(&to, len)));
+                if readings.len() == reads {
+                    next(problem, &mut readings)?;
+                }
+            }
+            rest(problem, readings)
+        })
+    })
+}
+
+type Readings = VecDeque<(usize, usize, Reading)>;
+
+fn next(problem: &Overlap, readings: &mut Readings) -> Outcome {
+    match readings.pop_front() {
+        Some((start, len, reading)) => arrived(problem, start, len, reading),
+        None => Ok(()),
+    }
+}
+
+fn rest(problem: &Overlap, mut readings: Readings) -> Outcome {
+    while !readings.is_empty() {
+        next(problem, &mut readings)?;
+    }
+    Ok(())
+}
+
+const UNITS: u32 = 256;
+
+/// Multiplies `count` words of `from`, or, where they are not sent, the numbers from `first` on.
+fn multiply(gpu: &Gpu, from: &Buffer, to: &Buffer, count: usize, first: u32, sent: bool) -> Outcome {
+    let count = count as u32;
+    let grid = cubes(gpu, count.div_ceil(UNITS));
+    gpu.launch(
+        "overlap",
+        &sent,
+        to,
+        || on_client!(gpu, client => multiply_on(client, from, to, count, first, sent, grid.clone())),
+    )?;
+    Ok(())
+}
+
+fn multiply_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    from: &Buffer,
+    to: &Buffer,
+    count: u32,
+    first: u32,
+    sent: bool,
+    grid: CubeCount,
+) {
+    // What is made on the device reads nothing: another name of the target may not be bound beside it.
+    let input = if sent { from.handle() } else { client.empty(16) };
+    let words = if sent { from.words() } else { 4 };
+    // SAFETY: places are compared with `count`, and both buffers have as many words, of which `from` is only read where it was sent.
+    unsafe {
+        multiply_words::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(UNITS),
+            ArrayArg::from_raw_parts(input, words),
+            ArrayArg::from_raw_parts(to.handle(), to.words()),
+            count,
+            first,
+            sent,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn multiply_words(from: &Array<u32>, to: &mut Array<u32>, count: u32, first: u32, #[comptime] sent: bool) {
+    let place = CUBE_POS as u32 * comptime!(UNITS) + UNIT_POS;
+    if place < count {
+        let mut word = first + place;
+        if comptime!(sent) {
+            word = from[place as usize];
+        }
+        to[place as usize] = word * comptime!(FACTOR) + 1u32;
+    }
+}
+
+/// From page-locked memory by the driver: chunks, or everything at once, in so many queues in turn.
+#[cfg(feature = "cuda")]
+fn driven(name: &str, idea: &'static str, queues: usize, whole: bool) -> Variant<Overlap> {
+    use relief_kernels::device::driver::streams::Streams;
+
+    /// Memory of the last size, and what has come back right in it.
+    struct State {
+        streams: Streams,
+        right: HashSet<usize>,
+    }
+    let state: Mutex<Option<State>> = Mutex::new(None);
+    Variant::gpu(name, idea, move |problem: &Overlap, call: OnGpu<'_>| {
+        let failed = |reason: String| Failure::Failed(reason);
+        let ordinal = ordinal(call.gpu)?;
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state
+            .as_ref()
+            .is_none_or(|state| state.streams.words() != problem.words)
+        {
+            // Page-locked memory is scarce: the last is given back first.
+            *state = None;
+            let mut streams = Streams::open(ordinal, problem.words).map_err(failed)?;
+            let words = streams.source().iter_mut().enumerate();
+            words.for_each(|(place, word)| *word = problem.word(place));
+            let right = HashSet::new();
+            *state = Some(State { streams, right });
+        }
+        let Some(State { streams, right }) = state.as_mut() else {
+            return Err(failed("no memory".to_owned()));
+        };
+        call.gpu.sync()?;
+        let to = address(call.gpu, &call.outputs[0])?;
+        let chunk = if whole {
+            problem.words.max(1)
+        } else {
+            problem.chunk
+        };
+        // SAFETY: the output has as many words, and nobody uses it: what was asked of the device is over.
+        unsafe { streams.run(queues, chunk, to) }.map_err(failed)?;
+        if right.insert(chunk) {
+            let wrong = |(place, word): (usize, &u32)| (*word != problem.result(place)).then_some(place);
+            if let Some(place) = streams.result().iter().enumerate().find_map(wrong) {
+                right.remove(&chunk);
+                return Err(failed(format!("word {place} did not come back")));
+            }
+        }
+        Ok(())
+    })
+}
+
+#[cfg(not(feature = "cuda"))]
+fn driven(name: &str, idea: &'static str, _: usize, _: bool) -> Variant<Overlap> {
+    let _ = HashSet::<usize>::new();
+    Variant::gpu(name, idea, |_: &Overlap, _: OnGpu<'_>| {
+        Err(Failure::Unsupported(
+            "this program was built without the feature cuda".to_owned(),
+        ))
+    })
+}
+
+/// The number that NVIDIA's driver knows a device by.
+#[cfg(feature = "cuda")]
+fn ordinal(gpu: &Gpu) -> Outcome<u16> {
+    match gpu.id() {
+        relief_kernels::device::DeviceId::Cuda(ordinal) => Ok(ordinal),
+        _ => Err(Failure::Unsupported(
+            "only NVIDIA's driver has such queues".to_owned(),
+        )),
+    }
+}
+
+/// Where a buffer lies.
+#[cfg(feature = "cuda")]
+fn address(gpu: &Gpu, buffer: &Buffer) -> Outcome<u64> {
+    match gpu.client() {
+        relief_kernels::device::Client::Cuda(client) => {
+            let resource = client.get_resource(buffer.handle());
+            let resource = resource.map_err(|e| Failure::Failed(format!("{e:?}")))?;
+            Ok(resource.resource().ptr)
+        }
+        #[allow(unreachable_patterns)]
+        _ => Err(Failure::Unsupported(
+            "only NVIDIA's driver has addresses".to_owned(),
+        )),
+    }
+}
+
+/// When each chunk was where, of `words` words in chunks of `chunk` in so many queues; the second time, because the first one warms up.
+///
+/// # Errors
+/// Where the device fails or is not driven by CUDA.
+#[cfg(feature = "cuda")]
+pub fn timeline(
+    gpu: &Gpu,
+    words: usize,
+    chunk: usize,
+    queues: usize,
+) -> Outcome<Vec<relief_kernels::device::driver::streams::Span>> {
+    use relief_kernels::device::driver::streams::Streams;
+
+    let failed = |reason: String| Failure::Failed(reason);
+    let mut streams = Streams::open(ordinal(gpu)?, words).map_err(failed)?;
+    let output = gpu.buffer(words)?;
+    gpu.sync()?;
+    let to = address(gpu, &output)?;
+    // SAFETY: the buffer has as many words, and nobody else knows it.
+    unsafe {
+        streams.run(queues, chunk, to).map_err(failed)?;
+        streams.timeline(queues, chunk, to).map_err(failed)
+    }
+}

@@ -1,0 +1,248 @@
+//! Overlap: words go from the host to a device, are multiplied there, out(i) = 2 654 435 761 · in(i) + 1, and come back.
+//!
+//! Least time: that of the slower way over the bus, because both ways and the kernel can go on at once; one after another they
+//! take twice as long. So what is measured is bytes each way, under the slower of the two ways from and to page-locked memory.
+//!
+//! `overlap`, by NVIDIA's driver alone, from page-locked memory, in chunks of 4 MiB:
+//! - `one after another`: one chunk that is everything, in one queue.
+//! - `1 queue`: chunks in one queue: no better.
+//! - `2 queues` … `8 queues`: chunks in turn: one is copied while another is computed and a third comes back.
+//!
+//! By the runtime, from ordinary memory, as a program has it that does not own what it sends:
+//! - `runtime`: one thread that copies, launches, and has three reads on the way.
+//! - `runtime, 2 threads` … : as many, each with a queue of its own. The runtime copies to a device while the caller waits: only other
+//!   threads' work goes on meanwhile.
+//!
+//! `overlap/chunk` sweeps the chunks: small ones pay for their launches and copies (2.8 µs and more each), large ones for the first, which
+//! nothing overlaps, and the last.
+//!
+//! `overlap/bands` is how a design streams: bands of 64 MiB that are computed on the device and only come back.
+//! - `one after another`: a band is computed, then read, then the next.
+//! - `three on the way`: as many reads as the engine has.
+//! - `three on the way, 2 threads`: as the engine does on CUDA.
+//!
+//! What a launch costs, and what waiting for one does, stands among the ceilings. The source names the technique: two streams that overlap copies
+//! and kernels.
+
+#[cfg(feature = "gpu")]
+mod gpu;
+
+use rayon::prelude::*;
+
+use super::part;
+use crate::array::{Array, Fill, Layout, mix};
+use crate::family::{Class, Family, Ladder, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work};
+
+#[cfg(feature = "cuda")]
+pub use gpu::timeline;
+
+/// The family.
+#[must_use]
+pub fn family() -> Family {
+    Family {
+        name: "overlap",
+        about: "transfers both ways and a kernel at once: what the bus allows",
+        source: "two streams that overlap copies and kernels; no figures",
+        ladders: vec![
+            Box::new(Ladder {
+                name: "overlap",
+                about: "out(i) = 2 654 435 761 · in(i) + 1, from the host and back to it",
+                axis: None,
+                checks,
+                cases: |scale| {
+                    sizes(scale)
+                        .into_iter()
+                        .map(|words| there(words, CHUNK))
+                        .collect()
+                },
+                huge: Vec::new,
+                variants: variants(Ways::Streams),
+            }),
+            Box::new(Ladder {
+                name: "overlap/chunk",
+                about: "the same in chunks of many sizes",
+                axis: Some("KiB of a chunk"),
+                checks,
+                cases: chunks,
+                huge: Vec::new,
+                variants: variants(Ways::Chunks),
+            }),
+            Box::new(Ladder {
+                name: "overlap/bands",
+                about: "out(i) = 2 654 435 761 · i + 1, computed on the device and brought to the host",
+                axis: None,
+                checks: || {
+                    let bands = |words| Overlap {
+                        words,
+                        chunk: CHUNK,
+                        sent: false,
+                    };
+                    [0, 1, 1_000, CHUNK + 77].map(bands).into()
+                },
+                cases: |scale| {
+                    let bands = |words| Overlap {
+                        words,
+                        chunk: BAND.min((words / 4).next_multiple_of(64).max(64)),
+                        sent: false,
+                    };
+                    sizes(scale).into_iter().map(bands).collect()
+                },
+                huge: Vec::new,
+                variants: variants(Ways::Bands),
+            }),
+        ],
+    }
+}
+
+/// Words of a chunk: 4 MiB.
+const CHUNK: usize = 1 << 20;
+
+/// Words of a band: 64 MiB.
+const BAND: usize = 1 << 24;
+
+fn checks() -> Vec<Overlap> {
+    [(0, 64), (1, 64), (1_000, 128), (70_001, 4_096), (4_096, 1 << 20)]
+        .map(|(words, chunk)| there(words, chunk))
+        .into()
+}
+
+const fn there(words: usize, chunk: usize) -> Overlap {
+    Overlap {
+        words,
+        chunk,
+        sent: true,
+    }
+}
+
+fn sizes(scale: Scale) -> Vec<usize> {
+    let usual: &[u64] = match (scale.class, scale.quick) {
+        (Class::Gpu, false) => &[1 << 24, 1 << 27],
+        (Class::Gpu, true) => &[1 << 25],
+        (Class::Cpu, _) => &[1 << 22],
+        (Class::Software, _) => &[1 << 18],
+    };
+    let asked = scale.size.map(|size| vec![size as usize]);
+    asked.unwrap_or_else(|| usual.iter().map(|words| *words as usize).collect())
+}
+
+fn chunks(scale: Scale) -> Vec<Overlap> {
+    let words = scale.or(if scale.class == Class::Gpu {
+        1 << 26
+    } else {
+        1 << 18
+    }) as usize;
+    let kibibytes: &[usize] = match scale.class {
+        Class::Gpu => &[
+            64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536,
+        ],
+        _ => &[64, 1_024],
+    };
+    kibibytes.iter().map(|size| there(words, size * 256)).collect()
+}
+
+/// Which ladder.
+#[derive(Clone, Copy, PartialEq)]
+enum Ways {
+    Streams,
+    Chunks,
+    Bands,
+}
+
+fn variants(ways: Ways) -> Vec<Variant<Overlap>> {
+    #[allow(unused_mut)]
+    let mut variants = vec![Variant::cpu(
+        "threads",
+        "there is nowhere to go: a loop, dealt to all threads",
+        |p: &Overlap, call: OnCpu<'_>| on_host(p, call),
+    )];
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants(ways));
+    #[cfg(not(feature = "gpu"))]
+    let _ = ways;
+    variants
+}
+
+/// Words that go to a device and come back in chunks, or are made there.
+#[derive(Clone, Copy)]
+struct Overlap {
+    words: usize,
+    chunk: usize,
+    /// Whether they are sent there.
+    sent: bool,
+}
+
+const FACTOR: u32 = 2_654_435_761;
+
+impl Overlap {
+    /// What goes to the device: nothing that it could make itself.
+    fn word(&self, place: usize) -> u32 {
+        if self.sent {
+            mix(1, place as u64)
+        } else {
+            place as u32
+        }
+    }
+
+    /// What comes back.
+    fn result(&self, place: usize) -> u32 {
+        self.word(place).wrapping_mul(FACTOR).wrapping_add(1)
+    }
+}
+
+fn on_host(problem: &Overlap, call: OnCpu<'_>) -> Outcome {
+    let part = part(problem.words);
+    let from = call.inputs[0].slice::<u32>().par_chunks(part);
+    let to = call.outputs[0].slice_mut::<u32>().par_chunks_mut(part);
+    from.zip(to).for_each(|(from, to)| {
+        for (from, to) in from.iter().zip(to) {
+            *to = from.wrapping_mul(FACTOR).wrapping_add(1);
+        }
+    });
+    Ok(())
+}
+
+impl Problem for Overlap {
+    fn label(&self) -> String {
+        let words = crate::quantity::count(self.words as u64);
+        match self.sent {
+            true => format!(
+                "{words} u32, chunks of {}",
+                crate::quantity::bytes(4 * self.chunk as u64)
+            ),
+            false => format!(
+                "{words} u32, bands of {}",
+                crate::quantity::bytes(4 * self.chunk as u64)
+            ),
+        }
+    }
+
+    fn elements(&self) -> u64 {
+        self.words as u64
+    }
+
+    /// Always the same: variants send what they have in memory of their own.
+    fn inputs(&self, _: Fill) -> Vec<Array> {
+        vec![Array::from_fn(self.words, |place| self.word(place))]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![Layout::of::<u32>(self.words)]
+    }
+
+    fn reference(&self, _: &[Array], outputs: &mut [Array]) {
+        let to = outputs[0].slice_mut::<u32>();
+        to.iter_mut()
+            .enumerate()
+            .for_each(|(place, to)| *to = self.result(place));
+    }
+
+    fn work(&self) -> Work {
+        // Memory on both sides is faster than the bus.
+        Work::bytes(4 * self.elements(), 4 * self.elements())
+            .operations(Operation::BusByte, 4 * self.elements())
+    }
+
+    fn place(&self) -> Option<f64> {
+        self.sent.then_some(self.chunk as f64 / 256.0)
+    }
+}
