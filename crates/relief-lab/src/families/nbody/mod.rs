@@ -170,7 +170,7 @@ impl Problem for Pull {
             (3, Fill::Structured) => 1.0 / count as f32,
             (_, Fill::Random) => random(place),
             // A grid, two bodies at each of its places, none of them half a period from another.
-            (axis, Fill::Structured) => (place / 8 >> (3 * axis) & 7) as f32 / 9.0,
+            (axis, Fill::Structured) => (((place / 8) >> (3 * axis)) & 7) as f32 / 9.0,
         })]
     }
 
