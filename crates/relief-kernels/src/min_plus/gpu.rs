@@ -11,7 +11,7 @@
 
 use cubecl::prelude::*;
 
-use super::LIMIT;
+use super::FAR;
 use crate::copy::gpu::fill;
 use crate::device::{Buffer, DeviceError, Gpu, on_client};
 use crate::element::Element;
@@ -23,11 +23,6 @@ mod tiles;
 use padding::{ROWS, SIDE, pad, pad_transposed};
 pub use tiles::Step;
 use tiles::{Form, Shape, min_plus_tiles};
-
-/// What stands for no path in tiles of integers of 32 bits: with the least length still more than the sum of the two greatest, and twice
-/// it is no overflow.
-const FAR: i32 = (1 << 30) - 1;
-const _: () = assert!(FAR - LIMIT > 2 * LIMIT);
 
 /// The layouts that are searched: units of a cube, and vectors of four sums of a unit, 8 × 8 or 16 × 8 sums.
 pub const SPACE: Space = Space {

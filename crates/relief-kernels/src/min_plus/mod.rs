@@ -12,8 +12,18 @@
 //!
 //! Results do not depend on an order: a minimum of rounded sums is exact.
 
+pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+#[cfg(test)]
+mod tests;
+
+pub use cpu::Length;
 
 /// The greatest length of integers of 32 bits, 2²⁸.
 pub const LIMIT: i32 = 1 << 28;
+
+/// What stands for no path in sums of integers of 32 bits: with the least length still more than the sum of the two greatest, and
+/// twice it is no overflow.
+const FAR: i32 = (1 << 30) - 1;
+const _: () = assert!(FAR - LIMIT > 2 * LIMIT);

@@ -1,0 +1,163 @@
+use proptest::prelude::*;
+
+use super::LIMIT;
+use super::cpu::*;
+use crate::isa::Isa;
+use crate::matrix::{Matrix, MatrixMut};
+
+/// Sizes that end tiles, panels and blocks in every way.
+const SIZES: [(usize, usize, usize); 10] = [
+    (0, 3, 4),
+    (1, 0, 3),
+    (1, 1, 1),
+    (8, 192, 48),
+    (7, 193, 47),
+    (9, 5, 49),
+    (17, 400, 97),
+    (3, 2, 200),
+    (530, 3, 5),
+    (64, 10, 1),
+];
+
+/// What lies between rows.
+const GAP: usize = 3;
+
+fn numbers<T: Length>(len: usize, seed: u64, pick: impl Fn(u32) -> T) -> Vec<T> {
+    let mix = |i: u64| {
+        (i ^ seed)
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            .rotate_left(23)
+            .wrapping_mul(0xBF58_476D_1CE4_E5B9)
+    };
+    (0..len as u64).map(|i| pick((mix(i) >> 32) as u32)).collect()
+}
+
+/// The product of rows in memory that are further apart than they are long, and whether what is between them is as it was.
+fn product<T: Length>((rows, inner, columns): (usize, usize, usize), a: &[T], b: &[T]) -> Vec<T> {
+    let mut known = a.iter().chain(b).copied();
+    #[allow(clippy::eq_op)]
+    let untouched = known.find(|value| value == value).unwrap_or(T::INFINITY);
+    let pitch = columns + GAP;
+    let mut c = vec![untouched; rows * pitch];
+    let mut scratch = vec![T::INFINITY; scratch_len::<T>(inner, columns)];
+    let left = Matrix::new(a, rows, inner, inner).unwrap();
+    let right = Matrix::new(b, inner, columns, columns).unwrap();
+    let result = MatrixMut::new(&mut c, rows, columns, pitch).unwrap();
+    min_plus(left, right, result, &mut scratch).unwrap();
+    let gaps = c.chunks(pitch).flat_map(|row| &row[columns..]);
+    assert!(gaps.copied().all(|value| value == untouched), "between rows");
+    c.chunks(pitch).flat_map(|row| &row[..columns]).copied().collect()
+}
+
+fn holds<T: Length>(pick: impl Fn(u32) -> T, least: impl Fn(&mut dyn Iterator<Item = (T, T)>) -> T) {
+    for size in SIZES {
+        let (rows, inner, columns) = size;
+        let a = numbers(rows * inner, 1, &pick);
+        let b = numbers(inner * columns, 2, &pick);
+        let expected: Vec<T> = (0..rows * columns)
+            .map(|place| {
+                let (i, j) = (place / columns, place % columns);
+                least(&mut (0..inner).map(|k| (a[i * inner + k], b[k * columns + j])))
+            })
+            .collect();
+        Isa::each(|| {
+            assert!(
+                product(size, &a, &b) == expected,
+                "{size:?} with {:?}",
+                Isa::best()
+            )
+        });
+    }
+}
+
+#[test]
+fn products_of_floats_follow_the_definition() {
+    let pick = |bits: u32| match bits % 8 {
+        0 => f32::INFINITY,
+        _ => (bits >> 8) as f32 * 0.25 - 2e6,
+    };
+    holds(pick, |pairs| {
+        pairs.map(|(a, b)| a + b).fold(f32::INFINITY, f32::min)
+    });
+}
+
+#[test]
+fn integers_saturate_and_no_path_stays_none() {
+    let pick = |bits: u32| match bits % 8 {
+        0 => i32::MAX,
+        1 => i32::MIN + (bits >> 8).cast_signed(),
+        2 => LIMIT - 1_000 + ((bits >> 8) % 2_000).cast_signed(),
+        3 => -LIMIT - 1_000 + ((bits >> 8) % 2_000).cast_signed(),
+        4 => (1 << 30) + ((bits >> 8) % 2_000).cast_signed(),
+        _ => bits.cast_signed() >> 4,
+    };
+    let length = |value: i32| (value <= LIMIT).then_some(i64::from(value.max(-LIMIT)));
+    let limit = i64::from(LIMIT);
+    holds(pick, |pairs| {
+        let sums = pairs.filter_map(|(a, b)| Some(length(a)? + length(b)?));
+        let least = sums.min().filter(|least| *least <= limit);
+        least.map_or(i32::MAX, |least| least.max(-limit) as i32)
+    });
+}
+
+#[test]
+fn short_integers_saturate() {
+    let pick = |bits: u32| (bits >> 16) as u16 >> (bits % 3);
+    holds(pick, |pairs| {
+        pairs.map(|(a, b)| a.saturating_add(b)).min().unwrap_or(u16::MAX)
+    });
+}
+
+#[test]
+fn sums_that_are_no_numbers_are_passed_over() {
+    let a = [f32::NAN, f32::NEG_INFINITY, 1.0, f32::NAN];
+    let b = [1.0, f32::INFINITY, 2.0, f32::NAN];
+    Isa::each(|| {
+        assert_eq!(product((1, 4, 1), &a, &b), [3.0]);
+        assert_eq!(product((1, 2, 1), &a[..2], &b[..2]), [f32::INFINITY]);
+        assert_eq!(product((1, 1, 1), &a[1..2], &b[..1]), [f32::NEG_INFINITY]);
+    });
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let numbers = vec![0.0_f32; 4 * LEFT_LEN];
+    let (mut c, mut scratch) = (vec![0.0_f32; 12], vec![0.0_f32; 4 * LEFT_LEN]);
+    let of = |rows, columns| Matrix::new(&numbers, rows, columns, columns).unwrap();
+    let mut call = |left, right, (rows, columns), words: usize| {
+        let result = MatrixMut::new(&mut c, rows, columns, columns).unwrap();
+        min_plus(left, right, result, &mut scratch[..words])
+    };
+    let enough = scratch_len::<f32>(5, 4);
+    assert!(call(of(3, 5), of(5, 4), (3, 4), enough).is_ok());
+    assert!(call(of(3, 5), of(5, 4), (3, 4), enough - 1).is_err());
+    assert!(call(of(3, 6), of(5, 4), (3, 4), enough).is_err());
+    assert!(call(of(3, 5), of(5, 3), (3, 4), enough).is_err());
+    assert!(call(of(2, 5), of(5, 4), (3, 4), enough).is_err());
+    assert!(pack_block(of(INNER + 1, 1), &mut vec![0.0; packed_len::<f32>(INNER + 1, 1)]).is_err());
+    assert!(pack_block(of(2, 1), &mut vec![0.0; packed_len::<f32>(2, 1) - 1]).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// (a ⊗ b) ⊗ c = a ⊗ (b ⊗ c), where no length saturates.
+    #[test]
+    fn products_are_associative(side in 1..40_usize, seed in any::<u64>()) {
+        let pick = |bits: u32| if bits.is_multiple_of(4) { i32::MAX } else { bits.cast_signed() >> 8 };
+        let of = |salt| numbers(side * side, seed ^ salt, pick);
+        let (a, b, c) = (of(1), of(2), of(3));
+        let multiply = |a: &[i32], b: &[i32]| product((side, side, side), a, b);
+        prop_assert_eq!(multiply(&multiply(&a, &b), &c), multiply(&a, &multiply(&b, &c)));
+    }
+
+    /// With 0 on the diagonal and no path elsewhere, nothing changes.
+    #[test]
+    fn there_is_an_identity(side in 1..60_usize, seed in any::<u64>()) {
+        let a = numbers(side * side, seed, |bits| (bits >> 10) as f32 - 1e6);
+        let mut one = vec![f32::INFINITY; side * side];
+        one.iter_mut().step_by(side + 1).for_each(|value| *value = 0.0);
+        prop_assert_eq!(&product((side, side, side), &a, &one), &a);
+        prop_assert_eq!(&product((side, side, side), &one, &a), &a);
+    }
+}
