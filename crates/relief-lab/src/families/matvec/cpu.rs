@@ -100,11 +100,10 @@ fn eight_sums(p: &Product, call: OnCpu<'_>) -> Outcome {
 fn naive_columns(p: &Product, call: OnCpu<'_>) -> Outcome {
     let (matrix, x) = (call.inputs[0].slice::<f32>(), call.inputs[1].slice::<f32>());
     for (c, y) in call.outputs[0].slice_mut::<f32>().iter_mut().enumerate() {
-        let column = matrix[c..].iter().step_by(p.columns.max(1));
-        *y = column.zip(x).fold(0.0, |sum, (a, b)| sum + a * b);
-    }
-    if p.rows == 0 {
-        call.outputs[0].slice_mut::<f32>().fill(0.0);
+        *y = 0.0;
+        for (r, x) in x.iter().enumerate() {
+            *y += matrix[r * p.columns + c] * x;
+        }
     }
     Ok(())
 }

@@ -162,6 +162,10 @@ fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
     if p.rows as u64 * p.columns as u64 >= 1 << 32 {
         return Err(Failure::Unsupported("more than 2^32 numbers".to_owned()));
     }
+    // Nothing is written: there is nothing to launch.
+    if p.outer() == 0 {
+        return Ok(());
+    }
     let lanes = match step {
         Step::Plane | Step::PlaneVectors => lanes(call.gpu)?,
         _ => 1,

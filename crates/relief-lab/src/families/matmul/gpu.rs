@@ -1,0 +1,573 @@
+//! The variants on devices.
+#![allow(unsafe_code)]
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::matmul::gpu as production;
+use relief_kernels::policy::Tuning;
+
+use super::Product;
+use crate::family::{Failure, OnGpu, Outcome, Variant};
+
+/// The side of a cube of the first variants, and of their tiles.
+const TILE: u32 = 16;
+
+/// Sums of a unit along a side, numbers of k of a slice.
+const EIGHT: u32 = 8;
+
+/// A step of the ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Step {
+    Naive,
+    Coalesced,
+    Shared,
+    Columns,
+    Squares,
+    Vectors,
+}
+
+pub(super) fn variants() -> Vec<Variant<Product>> {
+    let of = |name, idea, step| Variant::gpu(name, idea, move |p: &Product, call| simple(p, &call, step));
+    vec![
+        of(
+            "naive",
+            "a unit for each sum, neighbours below each other",
+            Step::Naive,
+        ),
+        of(
+            "coalesced",
+            "a unit for each sum, neighbours side by side",
+            Step::Coalesced,
+        ),
+        of(
+            "shared tiles",
+            "16 × 16 tiles of both in shared memory",
+            Step::Shared,
+        ),
+        of(
+            "columns of eight",
+            "8 sums of a column for each unit",
+            Step::Columns,
+        ),
+        of("squares of eight", "8 × 8 sums for each unit", Step::Squares),
+        of(
+            "vectors",
+            "four numbers at a load, the left operand transposed in shared memory",
+            Step::Vectors,
+        ),
+        Variant::gpu(
+            "double-buffered",
+            "the next slices are on their way meanwhile; 8 × 8 sums",
+            |p: &Product, call: OnGpu<'_>| {
+                let squares = Tuning {
+                    units: 256,
+                    items: 64,
+                    vector: 4,
+                };
+                blocks(p, &call, squares)
+            },
+        ),
+        Variant::gpu(
+            "blocks",
+            "up to 8 × 16 sums for each unit",
+            |p: &Product, call: OnGpu<'_>| blocks(p, &call, call.tuning),
+        )
+        .tuned(production::NAME, production::SPACE, production::DEFAULT)
+        .production(),
+    ]
+}
+
+fn blocks(p: &Product, call: &OnGpu<'_>, tuning: Tuning) -> Outcome {
+    let shape = production::Shape {
+        rows: p.rows as u32,
+        inner: p.inner as u32,
+        columns: p.columns as u32,
+    };
+    let of = |buffer, pitch: usize| production::Rows {
+        buffer,
+        pitch: pitch as u32,
+    };
+    let (left, right) = (&call.inputs[0], &call.inputs[1]);
+    Ok(production::multiply_with(
+        call.gpu,
+        tuning,
+        shape,
+        of(left, p.pitch()),
+        of(right, p.columns),
+        of(&call.outputs[0], p.columns),
+    )?)
+}
+
+fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
+    // Seconds on the fastest device, and more than a driver waits for on others.
+    let slow = matches!(step, Step::Naive | Step::Coalesced | Step::Shared);
+    if slow && p.steps() > 1 << 37 {
+        return Err(Failure::Unsupported("it would take seconds".to_owned()));
+    }
+    if p.rows.max(p.inner).max(p.columns) >= 1 << 15 {
+        return Err(Failure::Unsupported("more than 2^15 numbers a side".to_owned()));
+    }
+    // Nothing is written: there is nothing to launch.
+    if p.rows == 0 || p.columns == 0 {
+        return Ok(());
+    }
+    let (rows, columns) = (p.rows as u32, p.columns as u32);
+    let count = match step {
+        Step::Naive | Step::Coalesced | Step::Shared => rows.div_ceil(TILE) * columns.div_ceil(TILE),
+        Step::Columns => rows.div_ceil(64) * columns.div_ceil(64),
+        Step::Squares | Step::Vectors => rows.div_ceil(128) * columns.div_ceil(128),
+    };
+    let launch = Launch {
+        rows,
+        inner: p.inner as u32,
+        pitch: p.pitch() as u32,
+        columns,
+        count,
+        step,
+    };
+    Ok(call.gpu.launch(
+        "matmul ladder",
+        &step,
+        &call.outputs[0],
+        || on_client!(call.gpu, client => launch.on(client, call)),
+    )?)
+}
+
+struct Launch {
+    rows: u32,
+    inner: u32,
+    pitch: u32,
+    columns: u32,
+    count: u32,
+    step: Step,
+}
+
+impl Launch {
+    fn on<R: Runtime>(&self, client: &ComputeClient<R>, call: &OnGpu<'_>) {
+        let grid = cubes(call.gpu, self.count);
+        let array = |buffer: &Buffer, width| {
+            // SAFETY: the handle and its length are the buffer's.
+            unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width) }
+        };
+        let (left, right, result) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+        let Self {
+            rows,
+            inner,
+            pitch,
+            columns,
+            step,
+            ..
+        } = *self;
+        // SAFETY: rows, columns and numbers of k are compared with how many there are, or clamped to the last, and the buffers hold
+        // as many.
+        unsafe {
+            match step {
+                Step::Naive | Step::Coalesced => sums::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    CubeDim::new_2d(TILE, TILE),
+                    array(left, 1),
+                    array(right, 1),
+                    array(result, 1),
+                    rows,
+                    inner,
+                    pitch,
+                    columns,
+                    step == Step::Naive,
+                ),
+                Step::Shared => tiles::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    CubeDim::new_2d(TILE, TILE),
+                    array(left, 1),
+                    array(right, 1),
+                    array(result, 1),
+                    rows,
+                    inner,
+                    pitch,
+                    columns,
+                ),
+                Step::Columns => columns_of_eight::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    CubeDim::new_1d(512),
+                    array(left, 1),
+                    array(right, 1),
+                    array(result, 1),
+                    rows,
+                    inner,
+                    pitch,
+                    columns,
+                ),
+                Step::Squares => squares::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    CubeDim::new_1d(256),
+                    array(left, 1),
+                    array(right, 1),
+                    array(result, 1),
+                    rows,
+                    inner,
+                    pitch,
+                    columns,
+                ),
+                Step::Vectors => vectors::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    CubeDim::new_1d(256),
+                    4,
+                    array(left, 4),
+                    array(right, 4),
+                    array(result, 4),
+                    rows,
+                    inner,
+                    pitch / 4,
+                    columns / 4,
+                ),
+            }
+        }
+    }
+}
+
+/// A unit for each sum.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+fn sums(
+    left: &Array<f32>,
+    right: &Array<f32>,
+    result: &mut Array<f32>,
+    rows: u32,
+    inner: u32,
+    pitch: u32,
+    columns: u32,
+    #[comptime] down: bool,
+) {
+    let across = (columns + comptime!(TILE - 1)) / TILE;
+    let (top, start) = (
+        (CUBE_POS as u32 / across) * TILE,
+        (CUBE_POS as u32 % across) * TILE,
+    );
+    let mut row = top + UNIT_POS_Y;
+    let mut column = start + UNIT_POS_X;
+    if comptime!(down) {
+        row = top + UNIT_POS_X;
+        column = start + UNIT_POS_Y;
+    }
+    if row < rows {
+        if column < columns {
+            let mut sum = f32::new(0.0);
+            for k in 0..inner {
+                sum = fma(
+                    left[(row * pitch + k) as usize],
+                    right[(k * columns + column) as usize],
+                    sum,
+                );
+            }
+            result[(row * columns + column) as usize] = sum;
+        }
+    }
+}
+
+/// Tiles of both in shared memory.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+fn tiles(
+    left: &Array<f32>,
+    right: &Array<f32>,
+    result: &mut Array<f32>,
+    rows: u32,
+    inner: u32,
+    pitch: u32,
+    columns: u32,
+) {
+    let mut lefts = SharedMemory::<f32>::new(comptime!((TILE * TILE) as usize));
+    let mut rights = SharedMemory::<f32>::new(comptime!((TILE * TILE) as usize));
+    let across = (columns + comptime!(TILE - 1)) / TILE;
+    let row = (CUBE_POS as u32 / across) * TILE + UNIT_POS_Y;
+    let column = (CUBE_POS as u32 % across) * TILE + UNIT_POS_X;
+    let mut sum = f32::new(0.0);
+    let mut begin = u32::new(0);
+    while begin < inner {
+        let mut number = f32::new(0.0);
+        if row < rows {
+            if begin + UNIT_POS_X < inner {
+                number = left[(row * pitch + begin + UNIT_POS_X) as usize];
+            }
+        }
+        let mut other = f32::new(0.0);
+        if begin + UNIT_POS_Y < inner {
+            if column < columns {
+                other = right[((begin + UNIT_POS_Y) * columns + column) as usize];
+            }
+        }
+        lefts[(UNIT_POS_Y * TILE + UNIT_POS_X) as usize] = number;
+        rights[(UNIT_POS_Y * TILE + UNIT_POS_X) as usize] = other;
+        sync_cube();
+        #[unroll]
+        for k in 0..TILE {
+            sum = fma(
+                lefts[(UNIT_POS_Y * TILE + k) as usize],
+                rights[(comptime!(k * TILE) + UNIT_POS_X) as usize],
+                sum,
+            );
+        }
+        sync_cube();
+        begin += TILE;
+    }
+    if row < rows {
+        if column < columns {
+            result[(row * columns + column) as usize] = sum;
+        }
+    }
+}
+
+/// Puts a slice of both operands, `side` rows of the left one and as many columns of the right one, into shared memory.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn put(
+    left: &Array<f32>,
+    right: &Array<f32>,
+    lefts: &mut SharedMemory<f32>,
+    rights: &mut SharedMemory<f32>,
+    top: u32,
+    start: u32,
+    begin: u32,
+    rows: u32,
+    inner: u32,
+    pitch: u32,
+    columns: u32,
+    #[comptime] side: u32,
+    #[comptime] units: u32,
+) {
+    #[unroll]
+    for i in 0..comptime!(side * EIGHT / units) {
+        let place = UNIT_POS + comptime!(i * units);
+        let (row, k) = (top + place / EIGHT, begin + place % EIGHT);
+        let mut number = f32::new(0.0);
+        if row < rows {
+            if k < inner {
+                number = left[(row * pitch + k) as usize];
+            }
+        }
+        lefts[place as usize] = number;
+        let (k, column) = (begin + place / side, start + place % side);
+        let mut other = f32::new(0.0);
+        if k < inner {
+            if column < columns {
+                other = right[(k * columns + column) as usize];
+            }
+        }
+        rights[place as usize] = other;
+    }
+}
+
+/// Eight sums of a column for each unit: 64 × 64 of a cube.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+fn columns_of_eight(
+    left: &Array<f32>,
+    right: &Array<f32>,
+    result: &mut Array<f32>,
+    rows: u32,
+    inner: u32,
+    pitch: u32,
+    columns: u32,
+) {
+    let mut lefts = SharedMemory::<f32>::new(512usize);
+    let mut rights = SharedMemory::<f32>::new(512usize);
+    let across = (columns + 63) / 64;
+    let (top, start) = ((CUBE_POS as u32 / across) * 64, (CUBE_POS as u32 % across) * 64);
+    let (row, column) = ((UNIT_POS / 64) * EIGHT, UNIT_POS % 64);
+    let mut sums = Array::<f32>::new(8usize);
+    #[unroll]
+    for i in 0..8usize {
+        sums[i] = f32::new(0.0);
+    }
+    let mut begin = u32::new(0);
+    while begin < inner {
+        put(
+            left,
+            right,
+            &mut lefts,
+            &mut rights,
+            top,
+            start,
+            begin,
+            rows,
+            inner,
+            pitch,
+            columns,
+            64u32,
+            512u32,
+        );
+        sync_cube();
+        #[unroll]
+        for k in 0..EIGHT {
+            let other = rights[(comptime!(k * 64) + column) as usize];
+            #[unroll]
+            for i in 0..8u32 {
+                let number = lefts[((row + i) * EIGHT + k) as usize];
+                sums[comptime!(i as usize)] = fma(number, other, sums[comptime!(i as usize)]);
+            }
+        }
+        sync_cube();
+        begin += EIGHT;
+    }
+    #[unroll]
+    for i in 0..8u32 {
+        if top + row + i < rows {
+            if start + column < columns {
+                result[((top + row + i) * columns + start + column) as usize] = sums[comptime!(i as usize)];
+            }
+        }
+    }
+}
+
+/// 8 × 8 sums for each unit: 128 × 128 of a cube.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+fn squares(
+    left: &Array<f32>,
+    right: &Array<f32>,
+    result: &mut Array<f32>,
+    rows: u32,
+    inner: u32,
+    pitch: u32,
+    columns: u32,
+) {
+    let mut lefts = SharedMemory::<f32>::new(1_024usize);
+    let mut rights = SharedMemory::<f32>::new(1_024usize);
+    let across = (columns + 127) / 128;
+    let (top, start) = ((CUBE_POS as u32 / across) * 128, (CUBE_POS as u32 % across) * 128);
+    let (row, column) = ((UNIT_POS / 16) * EIGHT, (UNIT_POS % 16) * EIGHT);
+    let mut sums = Array::<f32>::new(64usize);
+    #[unroll]
+    for i in 0..64usize {
+        sums[i] = f32::new(0.0);
+    }
+    let mut begin = u32::new(0);
+    while begin < inner {
+        put(
+            left,
+            right,
+            &mut lefts,
+            &mut rights,
+            top,
+            start,
+            begin,
+            rows,
+            inner,
+            pitch,
+            columns,
+            128u32,
+            256u32,
+        );
+        sync_cube();
+        #[unroll]
+        for k in 0..EIGHT {
+            let mut others = Array::<f32>::new(8usize);
+            #[unroll]
+            for j in 0..8u32 {
+                others[comptime!(j as usize)] = rights[(comptime!(k * 128) + column + j) as usize];
+            }
+            #[unroll]
+            for i in 0..8u32 {
+                let number = lefts[((row + i) * EIGHT + k) as usize];
+                #[unroll]
+                for j in 0..8u32 {
+                    let at = comptime!((i * 8 + j) as usize);
+                    sums[at] = fma(number, others[comptime!(j as usize)], sums[at]);
+                }
+            }
+        }
+        sync_cube();
+        begin += EIGHT;
+    }
+    #[unroll]
+    for i in 0..8u32 {
+        #[unroll]
+        for j in 0..8u32 {
+            if top + row + i < rows {
+                if start + column + j < columns {
+                    let to = (top + row + i) * columns + start + column + j;
+                    result[to as usize] = sums[comptime!((i * 8 + j) as usize)];
+                }
+            }
+        }
+    }
+}
+
+/// 8 × 8 sums for each unit, by vectors of four. Widths and pitches are in vectors.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+fn vectors<N: Size>(
+    left: &Array<Vector<f32, N>>,
+    right: &Array<Vector<f32, N>>,
+    result: &mut Array<Vector<f32, N>>,
+    rows: u32,
+    inner: u32,
+    pitch: u32,
+    width: u32,
+) {
+    // The left operand's rows of one k next to each other, and a few words between those of k and of k + 1.
+    let mut lefts = SharedMemory::<f32>::new(comptime!((EIGHT * 132) as usize));
+    let mut rights = SharedMemory::<Vector<f32, N>>::new(256usize);
+    let across = (width + 31) / 32;
+    let (top, start) = ((CUBE_POS as u32 / across) * 128, (CUBE_POS as u32 % across) * 32);
+    let (row, column) = ((UNIT_POS / 16) * EIGHT, UNIT_POS % 16);
+    let mut sums = Array::<Vector<f32, N>>::new(16usize);
+    #[unroll]
+    for i in 0..16usize {
+        sums[i] = Vector::empty().fill(0.0f32);
+    }
+    let mut begin = u32::new(0);
+    while begin < inner {
+        let (y, part) = (UNIT_POS / 2, UNIT_POS % 2);
+        let mut numbers = Vector::<f32, N>::empty().fill(0.0f32);
+        if top + y < rows {
+            if begin / 4 + part < pitch {
+                numbers = left[((top + y) * pitch + begin / 4 + part) as usize];
+            }
+        }
+        #[unroll]
+        for e in 0..4u32 {
+            lefts[((4 * part + e) * 132 + y) as usize] = numbers[comptime!(e as usize)];
+        }
+        let (k, x) = (UNIT_POS / 32, UNIT_POS % 32);
+        let mut others = Vector::<f32, N>::empty().fill(0.0f32);
+        if begin + k < inner {
+            if start + x < width {
+                others = right[((begin + k) * width + start + x) as usize];
+            }
+        }
+        rights[UNIT_POS as usize] = others;
+        sync_cube();
+        #[unroll]
+        for k in 0..EIGHT {
+            let first = rights[(comptime!(k * 32) + column) as usize];
+            let second = rights[(comptime!(k * 32 + 16) + column) as usize];
+            #[unroll]
+            for i in 0..8u32 {
+                let number = lefts[(comptime!(k * 132) + row + i) as usize];
+                let number = Vector::<f32, N>::empty().fill(number);
+                let at = comptime!((2 * i) as usize);
+                sums[at] = fma(number, first, sums[at]);
+                sums[comptime!(at + 1)] = fma(number, second, sums[comptime!(at + 1)]);
+            }
+        }
+        sync_cube();
+        begin += EIGHT;
+    }
+    #[unroll]
+    for i in 0..8u32 {
+        #[unroll]
+        for j in 0..2u32 {
+            let x = start + comptime!(16 * j) + column;
+            if top + row + i < rows {
+                if x < width {
+                    result[((top + row + i) * width + x) as usize] = sums[comptime!((2 * i + j) as usize)];
+                }
+            }
+        }
+    }
+}

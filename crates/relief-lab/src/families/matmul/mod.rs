@@ -1,0 +1,192 @@
+//! Products of matrices, C = A·B: m × n sums of k products each.
+//!
+//! Least work: m·n·k multiply-adds, and each operand read once. One operation is a multiply-add: rates are half of what is
+//! usually given as flop/s. So the bound is arithmetic, as soon as each number is used often enough where it is at hand; the
+//! ladder shows how often it is fetched instead.
+//!
+//! On devices, f32 (`matmul/f32`), step by step:
+//! - `naive`: a unit for each sum; neighbouring units have neighbouring rows, and read numbers a row apart.
+//! - `coalesced`: neighbouring units have neighbouring columns.
+//! - `shared tiles`: 16 × 16 tiles of both in shared memory: each number is fetched once for 16 sums.
+//! - `columns of eight`: a unit has 8 sums of a column in registers, so that a number from shared memory serves 8.
+//! - `squares of eight`: 8 × 8 sums of a unit: 16 numbers serve 64.
+//! - `vectors`: the same, four numbers at a load, the left operand transposed on its way to shared memory.
+//! - `double-buffered`: two halves of shared memory: the next slices are on their way while these are multiplied.
+//! - `blocks`: production: the same with up to 8 × 16 sums, tuned.
+//!
+//! On the CPU: `naive`; `rows`, whose inner loop runs along rows; `blocked`, tiles for the caches; `packed`, the production kernel on
+//! one thread: packed panels, 14 × 32 sums in registers; `threads`: production; and beside it the crate `gemm` on as many threads.
+//!
+//! Inputs hold numbers of 0…1, so that nothing cancels and a sum of k products is right up to k · 2⁻²⁴ in any order. Rows of the
+//! left operand repeat after 61, so that a reference in f64 of all sums takes no longer than that of 61 rows. The source's
+//! figures, 8.3 to 36.9 GFLOPS, include transfers, and name no sizes.
+
+mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
+
+use rayon::prelude::*;
+
+use crate::array::{Array, Fill, Layout};
+use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Tolerance, Variant, Work};
+use crate::quantity::count;
+
+/// The family.
+#[must_use]
+pub fn family() -> Family {
+    Family {
+        name: "matmul",
+        about: "matrix × matrix: how often a number is used where it is at hand",
+        source: "AMD Radeon HD 5750: 8.3–36.9 GFLOPS with transfers",
+        ladders: vec![Box::new(f32())],
+    }
+}
+
+fn f32() -> Ladder<Product> {
+    #[allow(unused_mut)]
+    let mut variants: Vec<Variant<Product>> = cpu::variants();
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants());
+    Ladder {
+        name: "matmul/f32",
+        about: "C(i, j) = Σ A(i, k)·B(k, j), f32",
+        axis: None,
+        checks: || {
+            let sizes = [
+                (0, 4, 4),
+                (4, 0, 4),
+                (4, 4, 0),
+                (1, 1, 4),
+                (3, 5, 8),
+                (33, 17, 36),
+                (64, 64, 64),
+                (130, 70, 132),
+                (70, 260, 300),
+            ];
+            let of = |(rows, inner, columns)| Product::new(rows, inner, columns);
+            sizes.into_iter().map(of).collect()
+        },
+        cases,
+        huge: Vec::new,
+        variants,
+    }
+}
+
+fn cases(scale: Scale) -> Vec<Product> {
+    let square = |side: usize| Product::new(side, side, side);
+    if let Some(size) = scale.size {
+        return vec![square((size.isqrt() as usize).next_multiple_of(4))];
+    }
+    let sides: &[usize] = match (scale.class, scale.quick) {
+        (Class::Cpu, true) => &[512],
+        (Class::Cpu, false) => &[512, 1_024, 4_096],
+        (Class::Software, _) => &[256],
+        (Class::Gpu, true) => &[4_096],
+        (Class::Gpu, false) => &[1_024, 4_096, 8_192],
+    };
+    sides.iter().copied().map(square).collect()
+}
+
+/// Rows of the left operand before they repeat.
+const PERIOD: usize = 61;
+
+/// Two matrices; all rows are multiples of four numbers long, and numbers behind the last of a row are 0.
+#[derive(Clone, Copy)]
+struct Product {
+    rows: usize,
+    inner: usize,
+    columns: usize,
+}
+
+impl Product {
+    const fn new(rows: usize, inner: usize, columns: usize) -> Self {
+        Self { rows, inner, columns }
+    }
+
+    /// Numbers from one row of the left operand to the next.
+    const fn pitch(&self) -> usize {
+        self.inner.next_multiple_of(4)
+    }
+
+    /// Multiply-adds.
+    const fn steps(&self) -> u64 {
+        self.rows as u64 * self.inner as u64 * self.columns as u64
+    }
+
+    /// The left operand, each number by its place in the rows before they repeat.
+    fn left(&self, fill: Fill) -> Array {
+        let (inner, pitch) = (self.inner, self.pitch());
+        let once = Array::filled(Layout::of::<f32>(PERIOD * pitch), fill, 1);
+        let once = once.slice::<f32>();
+        Array::from_fn(self.rows * pitch, |at| {
+            let (row, column) = (at / pitch, at % pitch);
+            if column < inner {
+                once[row % PERIOD * pitch + column]
+            } else {
+                0.0
+            }
+        })
+    }
+}
+
+impl Problem for Product {
+    fn label(&self) -> String {
+        let Self { rows, inner, columns } = *self;
+        let [rows, inner, columns] = [rows, inner, columns].map(|side| count(side as u64));
+        format!("{rows} × {inner} × {columns} f32")
+    }
+
+    fn elements(&self) -> u64 {
+        self.rows as u64 * self.columns as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        vec![
+            self.left(fill),
+            Array::filled(Layout::of::<f32>(self.inner * self.columns), fill, 2),
+        ]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![Layout::of::<f32>(self.rows * self.columns)]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let (left, right) = (inputs[0].slice::<f32>(), inputs[1].slice::<f32>());
+        let result = outputs[0].slice_mut::<f32>();
+        product(self, left, right, result);
+    }
+
+    fn work(&self) -> Work {
+        let read = 4 * (self.rows * self.inner + self.inner * self.columns) as u64;
+        Work::bytes(read, 4 * self.elements()).operations(Operation::F32MultiplyAdd, self.steps())
+    }
+
+    fn tolerance(&self) -> Tolerance {
+        Tolerance::Relative(self.inner.max(16) as f64 / 16_777_216.0)
+    }
+}
+
+/// All sums in f64: of the rows before they repeat, and then their copies.
+fn product(p: &Product, left: &[f32], right: &[f32], result: &mut [f32]) {
+    if result.is_empty() {
+        return;
+    }
+    let whole = (PERIOD * p.columns).min(result.len());
+    let (first, copies) = result.split_at_mut(whole);
+    first.par_chunks_mut(p.columns).enumerate().for_each(|(i, sums)| {
+        let mut wide = vec![0.0_f64; p.columns];
+        for (k, number) in left[i * p.pitch()..][..p.inner].iter().enumerate() {
+            let row = &right[k * p.columns..][..p.columns];
+            for (sum, other) in wide.iter_mut().zip(row) {
+                *sum += f64::from(*number) * f64::from(*other);
+            }
+        }
+        for (sum, wide) in sums.iter_mut().zip(wide) {
+            *sum = wide as f32;
+        }
+    });
+    for copy in copies.chunks_mut(whole) {
+        copy.copy_from_slice(&first[..copy.len()]);
+    }
+}
