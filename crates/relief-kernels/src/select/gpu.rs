@@ -39,6 +39,8 @@ pub enum Wanted<'a> {
     NonZero,
     /// Elements whose flag, a byte each, is not 0.
     Flagged(&'a Buffer),
+    /// The first element of each row of so many, and those other than that before; of bytes.
+    Heads(u32),
 }
 
 /// What is written, without gaps and in the order of the input.
@@ -50,6 +52,8 @@ pub enum Output<'a> {
     Indices(&'a Buffer),
     /// The elements that are kept, and those that are left.
     Halves(&'a Buffer, &'a Buffer),
+    /// Where those that are kept lay, as numbers of 32 bits, and what they are; of bytes.
+    Places(&'a Buffer, &'a Buffer),
 }
 
 /// One selection.
@@ -265,9 +269,21 @@ fn check(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
     if let Wanted::Flagged(flags) = selection.wanted {
         holds(flags, 8, "flags")?;
     }
+    let of_bytes =
+        matches!(selection.wanted, Wanted::Heads(_)) || matches!(selection.output, Output::Places(..));
+    if of_bytes && (kind != Element::U8 || len > u64::from(u32::MAX)) {
+        return Err(gpu.unsupported(format!("heads or places of {len} elements of {bits} bits")));
+    }
+    if let Wanted::Heads(0) = selection.wanted {
+        return Err(gpu.unsupported("rows of no bytes"));
+    }
     match selection.output {
         Output::Values(out) => holds(out, bits, "results")?,
         Output::Indices(out) => holds(out, 32, "indices")?,
+        Output::Places(out, values) => {
+            holds(out, 32, "places")?;
+            holds(values, bits, "results")?;
+        }
         Output::Halves(kept, left) => {
             holds(kept, bits, "results")?;
             holds(left, bits, "results")?;
@@ -288,6 +304,7 @@ enum Keep {
     NonZero,
     NonZeroFloat,
     Flags,
+    Heads,
 }
 
 /// [`Output`], as kernels know it.
@@ -296,6 +313,7 @@ enum What {
     Values,
     Indices,
     Halves,
+    Runs,
 }
 
 /// Where a kernel finds what the tiles before keep.
@@ -352,11 +370,13 @@ impl Shape {
                 Wanted::NonZero if selection.from.kind == Element::F32 => Keep::NonZeroFloat,
                 Wanted::NonZero => Keep::NonZero,
                 Wanted::Flagged(_) => Keep::Flags,
+                Wanted::Heads(_) => Keep::Heads,
             },
             what: match selection.output {
                 Output::Values(_) => What::Values,
                 Output::Indices(_) => What::Indices,
                 Output::Halves(..) => What::Halves,
+                Output::Places(..) => What::Runs,
             },
             prefix,
             order,
@@ -418,7 +438,7 @@ impl Shape {
     /// Bits of an element of the result.
     const fn bits_out(&self) -> u32 {
         match self.what {
-            What::Indices => 32,
+            What::Indices | What::Runs => 32,
             What::Values | What::Halves => self.bits,
         }
     }
@@ -449,6 +469,8 @@ struct Launch {
     flags: Buffer,
     out: Buffer,
     rest: Buffer,
+    /// Elements of a row.
+    width: u32,
     count: Buffer,
     bases: Buffer,
     state: Buffer,
@@ -475,11 +497,18 @@ impl Launch {
         };
         let flags = match selection.wanted {
             Wanted::Flagged(flags) => after(flags, 8)?,
-            _ => nothing.clone(),
+            // Of all parts: the first of one is compared with the last of that before.
+            Wanted::Heads(_) => selection.from.buffer.clone(),
+            Wanted::NonZero => nothing.clone(),
+        };
+        let width = match selection.wanted {
+            Wanted::Heads(width) => width,
+            _ => 1,
         };
         let (out, rest) = match selection.output {
             Output::Values(out) | Output::Indices(out) => (out.clone(), nothing.clone()),
             Output::Halves(kept, left) => (kept.clone(), left.clone()),
+            Output::Places(places, values) => (places.clone(), values.clone()),
         };
         let bases = base_words(selection.from.len) as usize;
         let scratch = selection.scratch;
@@ -514,6 +543,7 @@ impl Launch {
             flags,
             out,
             rest,
+            width,
             count: selection.count.clone(),
             bases: split(0, bases)?,
             state,
@@ -553,6 +583,8 @@ impl Launch {
                     ArrayArg::from_raw_parts(flags, marks),
                     counts(),
                     self.len,
+                    self.part,
+                    self.width,
                     self.shape,
                 ),
                 Phase::Prefix => kernel::add_up::launch_unchecked::<R>(
@@ -629,6 +661,7 @@ impl Launch {
                 self.len,
                 self.tiles,
                 self.part,
+                self.width,
                 self.shape,
             );
         }

@@ -33,6 +33,7 @@ pub(super) fn compact<S: Int, N: Size>(
     len: u32,
     tiles: u32,
     part: u32,
+    width: u32,
     #[comptime] shape: Shape,
 ) {
     let mut stage = SharedMemory::<S>::new(comptime!(shape.tile() as usize));
@@ -56,7 +57,10 @@ pub(super) fn compact<S: Int, N: Size>(
     }
     let mut items = Array::<Vector<u32, N>>::new(comptime!(shape.items as usize));
     let mut marks = Array::<u32>::new(comptime!((shape.items * shape.marks()) as usize));
-    load::<N>(from, flags, &mut items, &mut marks, tile, len, plane, lane, shape);
+    let row = (part * comptime!(PART), width);
+    load::<N>(
+        from, flags, &mut items, &mut marks, tile, len, row, plane, lane, shape,
+    );
 
     while tile < tiles {
         let start = tile * comptime!(shape.tile());
@@ -116,7 +120,9 @@ pub(super) fn compact<S: Int, N: Size>(
             if comptime!(shape.order == Order::Ahead) {
                 // The next tile is on the way while this one waits and is written.
                 next = shared[0];
-                load::<N>(from, flags, &mut items, &mut marks, next, len, plane, lane, shape);
+                load::<N>(
+                    from, flags, &mut items, &mut marks, next, len, row, plane, lane, shape,
+                );
             }
             if UNIT_POS < comptime!(shape.lanes) {
                 let found = look_back(state, tile, total, lane, shape);
@@ -142,7 +148,29 @@ pub(super) fn compact<S: Int, N: Size>(
             prefix,
             per,
             shape.units,
+            comptime!(if shape.what == What::Runs {
+                Field::Place
+            } else {
+                Field::All
+            }),
+            row.0 + start,
         );
+        if comptime!(shape.what == What::Runs) {
+            flush::<S>(
+                &stage,
+                0u32,
+                total,
+                rest,
+                rest_edges,
+                low,
+                high,
+                prefix,
+                4u32,
+                shape.units,
+                Field::Value,
+                0u32,
+            );
+        }
         if comptime!(shape.what == What::Halves) {
             // Before this part lie `part` whole ones, of which `low` and `high` elements are kept.
             let before = part * comptime!(PART);
@@ -159,6 +187,8 @@ pub(super) fn compact<S: Int, N: Size>(
                 start - prefix,
                 per,
                 shape.units,
+                Field::All,
+                0u32,
             );
         }
         if UNIT_POS == 0 {
@@ -208,6 +238,7 @@ fn put<S: Int, N: Size>(
             let local = place + e;
             let value = match shape.what {
                 What::Indices => first + local,
+                What::Runs => (local << 8u32) | element::<N>(item, e, shape.bits),
                 _ => element::<N>(item, e, shape.bits),
             };
             if kept_element::<N>(item, marks, j, e, shape) {
@@ -231,6 +262,8 @@ pub(super) fn count_tiles<N: Size>(
     flags: &Array<u32>,
     counts: &mut Array<u32>,
     len: u32,
+    part: u32,
+    width: u32,
     #[comptime] shape: Shape,
 ) {
     let mut totals = SharedMemory::<u32>::new(comptime!((shape.units / shape.lanes) as usize));
@@ -239,7 +272,10 @@ pub(super) fn count_tiles<N: Size>(
     let tile = CUBE_POS as u32;
     let mut items = Array::<Vector<u32, N>>::new(comptime!(shape.items as usize));
     let mut marks = Array::<u32>::new(comptime!((shape.items * shape.marks()) as usize));
-    load::<N>(from, flags, &mut items, &mut marks, tile, len, plane, lane, shape);
+    let row = (part * comptime!(PART), width);
+    load::<N>(
+        from, flags, &mut items, &mut marks, tile, len, row, plane, lane, shape,
+    );
     let mut kept = u32::new(0);
     #[unroll]
     for j in 0..comptime!(shape.items) {
@@ -321,7 +357,8 @@ pub(super) fn reset(state: &mut Array<u32>, bases: &mut Array<u32>, words: u32, 
     }
 }
 
-/// Loads the items of a unit of a tile, and the flags of their elements. Elements outside of the input are zeros without flags.
+/// Loads the items of a unit of a tile, and the flags of their elements. Elements outside of the input are zeros without flags. `row`
+/// is where the part begins, and the elements of a row.
 #[allow(clippy::too_many_arguments)]
 #[cube]
 fn load<N: Size>(
@@ -331,6 +368,7 @@ fn load<N: Size>(
     marks: &mut Array<u32>,
     tile: u32,
     len: u32,
+    row: (u32, u32),
     plane: u32,
     lane: u32,
     #[comptime] shape: Shape,
@@ -345,7 +383,7 @@ fn load<N: Size>(
         for j in 0..comptime!(shape.items) {
             let place = first + comptime!(j * shape.lanes);
             items[j as usize] = from[(vectors + place) as usize];
-            load_marks(flags, marks, j, start + place * elements, elements, shape);
+            load_marks(flags, marks, j, start + place * elements, elements, row, shape);
         }
     } else {
         #[unroll]
@@ -360,7 +398,7 @@ fn load<N: Size>(
             if here < valid {
                 let have = valid - here;
                 items[j as usize] = inside::<N>(from[(vectors + place) as usize], have, shape);
-                load_marks(flags, marks, j, start + here, have, shape);
+                load_marks(flags, marks, j, start + here, have, row, shape);
             }
         }
     }
@@ -383,7 +421,8 @@ fn inside<N: Size>(vector: Vector<u32, N>, have: u32, #[comptime] shape: Shape) 
     result
 }
 
-/// The flags of the elements of item `j`, a byte each, from element `first` on; those from `have` on are zeros.
+/// The flags of the elements of item `j`, a byte each, from element `first` on; those from `have` on are zeros. Where heads of runs
+/// are wanted, `flags` are the elements of all parts.
 #[cube]
 fn load_marks(
     flags: &Array<u32>,
@@ -391,16 +430,21 @@ fn load_marks(
     #[comptime] j: u32,
     first: u32,
     have: u32,
+    row: (u32, u32),
     #[comptime] shape: Shape,
 ) {
-    if comptime!(shape.keep == Keep::Flags) {
+    if comptime!(matches!(shape.keep, Keep::Flags | Keep::Heads)) {
         #[unroll]
         for m in 0..comptime!(shape.marks()) {
             let at = comptime!(4 * m);
             let left = max(have, at) - at;
             let mut word = u32::new(0);
             if left > 0 {
-                word = flags[(first / 4u32 + m) as usize] >> ((first % 4u32) * 8u32);
+                if comptime!(shape.keep == Keep::Heads) {
+                    word = heads(flags, row.0 + first + at, row.1);
+                } else {
+                    word = flags[(first / 4u32 + m) as usize] >> ((first % 4u32) * 8u32);
+                }
                 if left < 4u32 {
                     word &= (u32::new(1) << (left * 8u32)) - 1u32;
                 }
@@ -408,6 +452,27 @@ fn load_marks(
             marks[comptime!(j * shape.marks() + m) as usize] = word;
         }
     }
+}
+
+/// Four flags: bytes other than those before, and the first of each row. `first` is a multiple of 4.
+#[cube]
+fn heads(bytes: &Array<u32>, first: u32, width: u32) -> u32 {
+    let place = first / 4u32;
+    let word = bytes[place as usize];
+    let before = bytes[(max(place, 1u32) - 1u32) as usize];
+    let mut marks = word ^ ((word << 8u32) | (before >> 24u32));
+    let mut column = first % width;
+    #[unroll]
+    for k in 0..4u32 {
+        if column == 0 {
+            marks |= comptime!(255u32 << (8 * k));
+        }
+        column += 1u32;
+        if column == width {
+            column = 0u32;
+        }
+    }
+    marks
 }
 
 /// Element `e` of a vector.
@@ -430,7 +495,7 @@ fn kept_element<N: Size>(
         Keep::NonZero => element::<N>(item, e, shape.bits) != 0u32,
         // Both zeros of a float: the sign does not count.
         Keep::NonZeroFloat => (element::<N>(item, e, shape.bits) << 1u32) != 0u32,
-        Keep::Flags => {
+        Keep::Flags | Keep::Heads => {
             let word = marks[comptime!((j * shape.marks() + e / 4) as usize)];
             ((word >> comptime!(e % 4 * 8)) & 255u32) != 0u32
         }
@@ -451,7 +516,7 @@ fn count_item<N: Size>(
         for n in 0..comptime!(shape.width) {
             count += bytes_set(item[n as usize]);
         }
-    } else if comptime!(shape.keep == Keep::Flags && shape.elements() >= 4) {
+    } else if comptime!(matches!(shape.keep, Keep::Flags | Keep::Heads) && shape.elements() >= 4) {
         #[unroll]
         for m in 0..comptime!(shape.marks()) {
             count += bytes_set(marks[comptime!((j * shape.marks() + m) as usize)]);
@@ -619,6 +684,27 @@ fn first_lane(holds: bool, #[comptime] lanes: u32) -> u32 {
     first
 }
 
+/// What of a staged word is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Field {
+    All,
+    /// Its upper 24 bits, a place from a given one on.
+    Place,
+    /// Its lowest byte.
+    Value,
+}
+
+/// What is written of staged word `i`.
+#[cube]
+fn staged<S: Int>(stage: &SharedMemory<S>, i: u32, #[comptime] field: Field, first: u32) -> u32 {
+    let word = u32::cast_from(stage[i as usize]);
+    match field {
+        Field::All => word,
+        Field::Place => first + (word >> 8u32),
+        Field::Value => word & 255u32,
+    }
+}
+
 /// Writes `kept` staged elements, from `stage[at]` on, as elements base + prefix … of `out`.
 ///
 /// Units take words in turn, from the first word of a line of 128 bytes on, so that a plane stores whole lines.
@@ -635,6 +721,8 @@ fn flush<S: Int>(
     prefix: u32,
     #[comptime] per: u32,
     #[comptime] units: u32,
+    #[comptime] field: Field,
+    origin: u32,
 ) {
     if comptime!(per == 1) {
         let first = low + prefix;
@@ -643,7 +731,7 @@ fn flush<S: Int>(
         while place < kept + lead {
             if place >= lead {
                 let i = place - lead;
-                out[(first + i) as usize] = u32::cast_from(stage[(at + i) as usize]);
+                out[(first + i) as usize] = staged::<S>(stage, at + i, field, origin);
             }
             place += units;
         }
@@ -667,7 +755,8 @@ fn flush<S: Int>(
                     let from = i * per + k;
                     if from >= skip {
                         if from < skip + kept {
-                            word |= u32::cast_from(stage[(at + from - skip) as usize]) << comptime!(k * bits);
+                            word |=
+                                staged::<S>(stage, at + from - skip, field, origin) << comptime!(k * bits);
                             mine |= comptime!((u32::MAX >> (32 - bits)) << (k * bits));
                         }
                     }
