@@ -12,10 +12,10 @@ pub mod histogram;
 pub mod integral;
 pub mod lattice;
 pub mod map;
+pub mod matmul;
 pub mod matvec;
 pub mod min_plus;
 pub mod nbody;
-pub mod overlap;
 pub mod overlap;
 pub mod reduce;
 pub mod scan;
@@ -46,8 +46,8 @@ pub fn all() -> Vec<Family> {
         bilateral::family(),
         min_plus::family(),
         matvec::family(),
+        matmul::family(),
         nbody::family(),
-        overlap::family(),
         overlap::family(),
     ]
 }
