@@ -16,6 +16,7 @@ pub mod matmul;
 pub mod matvec;
 pub mod min_plus;
 pub mod nbody;
+pub mod occupancy;
 pub mod overlap;
 pub mod reduce;
 pub mod scan;
@@ -49,6 +50,7 @@ pub fn all() -> Vec<Family> {
         matmul::family(),
         nbody::family(),
         overlap::family(),
+        occupancy::family(),
     ]
 }
 

@@ -1,0 +1,167 @@
+//! The variants on devices: cubes of several sizes.
+#![allow(unsafe_code)]
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Buffer, cubes, on_client};
+
+use super::{Kernel, Limits, Resident, STEPS};
+use crate::family::{Failure, OnGpu, Outcome, Variant};
+
+/// Vectors that a unit takes, one after another.
+const ITEMS: u32 = 16;
+
+pub(super) fn variants() -> Vec<Variant<Resident>> {
+    [32, 64, 128, 256, 1_024]
+        .map(|units| {
+            Variant::gpu(
+                format!("cubes of {units}"),
+                "as many cubes as the warps asked for make, by the shared memory that they take",
+                move |p: &Resident, call: OnGpu<'_>| run(p, &call, units),
+            )
+        })
+        .into()
+}
+
+/// What is compiled into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    kernel: Kernel,
+    units: u32,
+    /// Words of shared memory that nobody needs.
+    held: u32,
+}
+
+fn run(problem: &Resident, call: &OnGpu<'_>, units: u32) -> Outcome {
+    let report = call.gpu.report();
+    let limits = Limits::of_device(report);
+    let shared = match problem.warps {
+        None => 0,
+        Some(warps) => limits.shared_for(warps, units).ok_or_else(|| {
+            Failure::Unsupported(format!(
+                "{warps} warps are not whole cubes of {units} units, or too many"
+            ))
+        })?,
+    };
+    if shared > report.shared_memory {
+        return Err(Failure::Unsupported(format!(
+            "a cube would take {shared} bytes of shared memory, and the device gives it {}",
+            report.shared_memory
+        )));
+    }
+    if problem.words == 0 {
+        return Ok(());
+    }
+    let vector = match problem.kernel {
+        Kernel::Quads => 4,
+        Kernel::Arithmetic | Kernel::Words => 1,
+    };
+    let count = problem.words.div_ceil(vector) as u32;
+    let items = items(problem.kernel);
+    let shape = Shape {
+        kernel: problem.kernel,
+        units,
+        held: shared / 4,
+    };
+    let launch = Launch {
+        from: &call.inputs[0],
+        to: &call.outputs[0],
+        count,
+        vector,
+        grid: cubes(call.gpu, count.div_ceil(units * items)),
+        shape,
+    };
+    call.gpu.launch(
+        "occupancy",
+        &shape,
+        launch.to,
+        || on_client!(call.gpu, client => launch.on(client)),
+    )?;
+    Ok(())
+}
+
+struct Launch<'a> {
+    from: &'a Buffer,
+    to: &'a Buffer,
+    count: u32,
+    vector: usize,
+    grid: CubeCount,
+    shape: Shape,
+}
+
+impl Launch<'_> {
+    fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let vector = self.vector;
+        // SAFETY: places are compared with the number of vectors, which both buffers hold; a unit has a word of the shared memory if there is
+        // any.
+        unsafe {
+            occupy::launch_unchecked::<R>(
+                client,
+                self.grid.clone(),
+                CubeDim::new_1d(self.shape.units),
+                vector,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / vector),
+                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / vector),
+                self.count,
+                0,
+                1.0,
+                self.shape,
+            );
+        }
+    }
+}
+
+/// `zero` is 0 and `one` is 1, which the compiler does not know.
+#[cube(launch_unchecked)]
+fn occupy<N: Size>(
+    from: &Array<Vector<f32, N>>,
+    to: &mut Array<Vector<f32, N>>,
+    count: u32,
+    zero: u32,
+    one: f32,
+    #[comptime] shape: Shape,
+) {
+    let mut place = CUBE_POS as u32 * comptime!(shape.units * items(shape.kernel)) + UNIT_POS;
+    if comptime!(shape.held > 0) {
+        // Written, and read where it might matter, or it would not be taken.
+        let mut held = SharedMemory::<f32>::new(comptime!(shape.held.max(shape.units) as usize));
+        held[UNIT_POS as usize] = one;
+        if zero == 1u32 {
+            sync_cube();
+            to[0] = Vector::new(held[comptime!(shape.units as usize) - 1 - UNIT_POS as usize]);
+        }
+    }
+    if comptime!(shape.kernel == Kernel::Arithmetic) {
+        if place < count {
+            let mut sum = from[place as usize][0usize];
+            let mut step = 0u32;
+            while step < STEPS {
+                #[unroll]
+                for _ in 0..16u32 {
+                    sum = fma(sum, one, one);
+                }
+                step += 16u32;
+            }
+            to[place as usize] = Vector::new(sum);
+        }
+    } else {
+        let mut item = 0u32;
+        while item < ITEMS {
+            if place < count {
+                let vector = from[place as usize];
+                to[place as usize] = vector;
+                // The next place is known when this word is there.
+                place += u32::reinterpret(vector[0usize]) & zero;
+            }
+            place += comptime!(shape.units);
+            item += 1u32;
+        }
+    }
+}
+
+/// Vectors of a unit.
+const fn items(kernel: Kernel) -> u32 {
+    match kernel {
+        Kernel::Arithmetic => 1,
+        Kernel::Words | Kernel::Quads => ITEMS,
+    }
+}
