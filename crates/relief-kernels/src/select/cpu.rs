@@ -34,6 +34,14 @@ impl<'a> Wanted<'a> {
         }
     }
 
+    /// Whether element `i`, which is `value`, is kept.
+    fn keeps<T: Number>(self, i: usize, value: T) -> bool {
+        match self {
+            Self::NonZero => is_set(value),
+            Self::Flagged(flags) => flags[i] != 0,
+        }
+    }
+
     fn assert_fits(self, len: usize) {
         if let Self::Flagged(flags) = self {
             assert_eq!(flags.len(), len, "a flag for each element");
@@ -87,17 +95,11 @@ pub fn indices<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [u32]) -> usi
     assert!(to.len() >= from.len(), "all of the elements may be kept");
     assert!(from.len() as u64 <= 1 << 32, "indices are numbers of 32 bits");
     wanted.assert_fits(from.len());
-    let mut count = 0;
-    let mut put = |i: usize, kept: bool| {
+    let (read, mut count) = vectors(|isa| x86_indices(isa, from, wanted, to));
+    for (i, value) in from.iter().enumerate().skip(read) {
+        // What is not wanted is overwritten by the next.
         to[count] = i as u32;
-        count += usize::from(kept);
-    };
-    match wanted {
-        Wanted::NonZero => from
-            .iter()
-            .enumerate()
-            .for_each(|(i, value)| put(i, is_set(*value))),
-        Wanted::Flagged(flags) => flags.iter().enumerate().for_each(|(i, flag)| put(i, *flag != 0)),
+        count += usize::from(wanted.keeps(i, *value));
     }
     count
 }
@@ -113,15 +115,11 @@ pub fn partition<T: Number>(from: &[T], wanted: Wanted<'_>, kept: &mut [T], left
         "all of the elements may be on either side"
     );
     wanted.assert_fits(from.len());
-    let mut count = 0;
-    for (i, value) in from.iter().enumerate() {
-        let keep = match wanted {
-            Wanted::NonZero => is_set(*value),
-            Wanted::Flagged(flags) => flags[i] != 0,
-        };
+    let (read, mut count) = vectors(|isa| x86_partition(isa, from, wanted, kept, left));
+    for (i, value) in from.iter().enumerate().skip(read) {
         kept[count] = *value;
         left[i - count] = *value;
-        count += usize::from(keep);
+        count += usize::from(wanted.keeps(i, *value));
     }
     count
 }
@@ -156,16 +154,65 @@ pub fn runs(from: &[u8], starts: &mut [u32], values: &mut [u8]) -> usize {
         "every byte may be a run"
     );
     assert!(from.len() as u64 <= 1 << 32, "places are numbers of 32 bits");
+    heads(from, 0, starts, values)
+}
+
+/// Splits each row of `width` bytes into runs: writes where each begins, counted from the first row on, and what it holds, and returns
+/// how many there are. A run ends where the next begins; none goes on into the next row. The last row may be shorter.
+///
+/// # Panics
+/// As [`runs`], and where rows have no bytes.
+pub fn runs_of_rows(from: &[u8], width: usize, starts: &mut [u32], values: &mut [u8]) -> usize {
+    assert!(
+        starts.len().min(values.len()) >= from.len(),
+        "every byte may be a run"
+    );
+    assert!(from.len() as u64 <= 1 << 32, "places are numbers of 32 bits");
+    assert!(width > 0, "rows of no bytes");
     let mut count = 0;
-    let mut last = None;
-    for (i, value) in from.iter().enumerate() {
-        starts[count] = i as u32;
-        values[count] = *value;
-        // What begins no run is overwritten by the next.
-        count += usize::from(last != Some(*value));
-        last = Some(*value);
+    for (row, bytes) in from.chunks(width).enumerate() {
+        let first = (row * width) as u32;
+        count += heads(bytes, first, &mut starts[count..], &mut values[count..]);
     }
     count
+}
+
+/// The runs of bytes of which the first is at `first`.
+fn heads(from: &[u8], first: u32, starts: &mut [u32], values: &mut [u8]) -> usize {
+    let Some(byte) = from.first() else { return 0 };
+    (starts[0], values[0]) = (first, *byte);
+    let rest = (&mut starts[1..], &mut values[1..]);
+    let (read, found) = vectors(|isa| x86_heads(isa, from, first.wrapping_add(1), rest.0, rest.1));
+    let mut count = 1 + found;
+    for (i, pair) in from.windows(2).enumerate().skip(read) {
+        // What begins no run is overwritten by the next.
+        (starts[count], values[count]) = (first.wrapping_add(i as u32 + 1), pair[1]);
+        count += usize::from(pair[0] != pair[1]);
+    }
+    count
+}
+
+/// What vectors have done: how many elements they have read, and how many of them are kept; nothing where the machine has none.
+fn vectors(by: impl FnOnce(Isa) -> Option<(usize, usize)>) -> (usize, usize) {
+    by(Isa::best()).unwrap_or((0, 0))
+}
+
+#[cfg(target_arch = "x86_64")]
+use x86::{heads as x86_heads, indices as x86_indices, partition as x86_partition};
+
+#[cfg(not(target_arch = "x86_64"))]
+fn x86_indices<T>(_: Isa, _: &[T], _: Wanted<'_>, _: &mut [u32]) -> Option<(usize, usize)> {
+    None
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn x86_partition<T>(_: Isa, _: &[T], _: Wanted<'_>, _: &mut [T], _: &mut [T]) -> Option<(usize, usize)> {
+    None
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn x86_heads(_: Isa, _: &[u8], _: u32, _: &mut [u32], _: &mut [u8]) -> Option<(usize, usize)> {
+    None
 }
 
 /// Whether a number is not 0.

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::cpu::{BLOCK, Shared, Wanted, count, indices, partition, runs, select};
+use super::cpu::{BLOCK, Shared, Wanted, count, indices, partition, runs, runs_of_rows, select};
 use crate::element::Number;
 use crate::isa::Isa;
 
@@ -78,6 +78,20 @@ proptest! {
         selections_hold(&elements(len, percent, |v| v as u32 | 1, 0), |v| *v != 0);
         selections_hold(&elements(len, percent, |v| v as i32 | 1, 0), |v| *v != 0);
         selections_hold(&elements(len, percent, |v| v as f32 - 4.5, 0.0), |v| *v != 0.0);
+    }
+
+    #[test]
+    fn rows_have_runs_of_their_own(bytes in prop::collection::vec(0..2_u8, 0..700), width in 1..300_usize) {
+        let right: Vec<(u32, u8)> = (0..bytes.len())
+            .filter(|i| i % width == 0 || bytes[*i] != bytes[i - 1])
+            .map(|i| (i as u32, bytes[i]))
+            .collect();
+        Isa::each(|| {
+            let (mut starts, mut values) = (vec![0; bytes.len()], vec![0; bytes.len()]);
+            let count = runs_of_rows(&bytes, width, &mut starts, &mut values);
+            let found = starts[..count].iter().copied().zip(values[..count].iter().copied());
+            assert_eq!(found.collect::<Vec<_>>(), right);
+        });
     }
 
     #[test]

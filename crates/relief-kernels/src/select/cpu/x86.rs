@@ -8,6 +8,7 @@ use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::*;
 
 use super::{Wanted, portable};
+use crate::element::{Element, Number};
 use crate::isa::{Isa, Level};
 
 /// Nothing where the machine cannot.
@@ -53,6 +54,217 @@ pub(super) fn bytes(isa: Isa, from: &[u8], wanted: Wanted<'_>, to: &mut [u8]) ->
     let (read, kept) = unsafe { bytes_vbmi2(from, wanted, to) };
     let rest = &from[read..];
     Some(kept + portable(rest, wanted.part(read..from.len()), &mut to[kept..], |v| v != 0))
+}
+
+/// Nothing where the machine cannot.
+pub(super) fn indices<T: Number>(
+    isa: Isa,
+    from: &[T],
+    wanted: Wanted<'_>,
+    to: &mut [u32],
+) -> Option<(usize, usize)> {
+    if isa.level() < Level::Avx512 {
+        return None;
+    }
+    // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
+    Some(unsafe { indices_avx512(from, wanted, to) })
+}
+
+/// Nothing where the machine cannot.
+pub(super) fn partition<T: Number>(
+    isa: Isa,
+    from: &[T],
+    wanted: Wanted<'_>,
+    kept: &mut [T],
+    left: &mut [T],
+) -> Option<(usize, usize)> {
+    let small = T::ELEMENT.bits() < 32;
+    if isa.level() < Level::Avx512 || small && !(isa.level() >= Level::Avx512Vbmi && has!("avx512vbmi2")) {
+        return None;
+    }
+    // SAFETY: the machine has the instructions that numbers of this size take: the level's, or VBMI2, which was just asked for.
+    Some(unsafe {
+        match small {
+            true => partition_vbmi2(from, wanted, kept, left),
+            false => partition_words(from, wanted, kept, left),
+        }
+    })
+}
+
+/// Nothing where the machine cannot; `from` begins with the byte before.
+pub(super) fn heads(
+    isa: Isa,
+    from: &[u8],
+    first: u32,
+    starts: &mut [u32],
+    values: &mut [u8],
+) -> Option<(usize, usize)> {
+    if isa.level() < Level::Avx512Vbmi || !has!("avx512vbmi2") {
+        return None;
+    }
+    // SAFETY: the machine was just asked for the instructions.
+    Some(unsafe { heads_vbmi2(from, first, starts, values) })
+}
+
+/// Which of the 64 elements from `i` on are wanted, a bit each.
+///
+/// # Safety
+/// There are as many, and as many flags.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+unsafe fn mask_of_64<T: Number>(from: &[T], i: usize, wanted: Wanted<'_>) -> u64 {
+    // SAFETY: the caller has made sure of 64 elements and flags from `i` on; vectors of 64 bytes cover them without going past.
+    unsafe {
+        if let Wanted::Flagged(flags) = wanted {
+            let flags = _mm512_loadu_si512(flags.as_ptr().add(i).cast());
+            return _mm512_test_epi8_mask(flags, flags);
+        }
+        let at = from.as_ptr().add(i).cast::<u8>();
+        let vector = |k: usize| _mm512_loadu_si512(at.add(64 * k).cast());
+        match T::ELEMENT {
+            Element::U8 => _mm512_test_epi8_mask(vector(0), vector(0)),
+            Element::U16 => {
+                let half = |k| u64::from(_mm512_test_epi16_mask(vector(k), vector(k)));
+                half(0) | half(1) << 32
+            }
+            element => {
+                let significant = _mm512_set1_epi32(match element {
+                    Element::F32 => i32::MAX,
+                    _ => -1,
+                });
+                let quarter = |k| u64::from(_mm512_test_epi32_mask(vector(k), significant));
+                quarter(0) | quarter(1) << 16 | quarter(2) << 32 | quarter(3) << 48
+            }
+        }
+    }
+}
+
+/// Stores `first` and the numbers after it whose bits are set from `to` on; returns how many.
+///
+/// # Safety
+/// There is room for 16 numbers after as many as each quarter of the mask's lower bits has set.
+#[target_feature(enable = "avx512f,popcnt")]
+#[inline]
+unsafe fn store_places(mask: u64, first: u32, to: *mut u32) -> usize {
+    let lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    let mut count = 0;
+    for quarter in 0..4 {
+        let part = (mask >> (16 * quarter)) as u16;
+        let base = first.wrapping_add(16 * quarter) as i32;
+        let places = _mm512_add_epi32(lanes, _mm512_set1_epi32(base));
+        let compressed = _mm512_maskz_compress_epi32(part, places);
+        // SAFETY: as the caller has made sure.
+        unsafe { _mm512_storeu_si512(to.add(count).cast(), compressed) };
+        count += part.count_ones() as usize;
+    }
+    count
+}
+
+/// As [`words_avx512`], for places of elements of any size.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+fn indices_avx512<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [u32]) -> (usize, usize) {
+    let mut kept = 0;
+    let whole = from.len() / 64 * 64;
+    for i in (0..whole).step_by(64) {
+        // SAFETY: 64 elements from `i` on lie inside; before each quarter at most as many are kept as were looked at, so 16 more
+        // lie inside `to`, which is as long as `from`.
+        unsafe {
+            let mask = mask_of_64(from, i, wanted);
+            kept += store_places(mask, i as u32, to.as_mut_ptr().add(kept));
+        }
+    }
+    (whole, kept)
+}
+
+/// As [`words_avx512`], with what is not kept as well.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+fn partition_words<T: Number>(
+    from: &[T],
+    wanted: Wanted<'_>,
+    kept: &mut [T],
+    left: &mut [T],
+) -> (usize, usize) {
+    let mut count = 0;
+    let whole = from.len() / 64 * 64;
+    for i in (0..whole).step_by(64) {
+        // SAFETY: 64 elements of 32 bits from `i` on lie inside. After i elements `count` are kept and i - count are left: whole
+        // vectors after those lie inside both, which are as long as `from`.
+        unsafe {
+            let mask = mask_of_64(from, i, wanted);
+            for quarter in 0..4 {
+                let at = i + 16 * quarter;
+                let part = (mask >> (16 * quarter)) as u16;
+                let vector = _mm512_loadu_si512(from.as_ptr().add(at).cast());
+                let inside = _mm512_maskz_compress_epi32(part, vector);
+                let outside = _mm512_maskz_compress_epi32(!part, vector);
+                _mm512_storeu_si512(kept.as_mut_ptr().add(count).cast(), inside);
+                _mm512_storeu_si512(left.as_mut_ptr().add(at - count).cast(), outside);
+                count += part.count_ones() as usize;
+            }
+        }
+    }
+    (whole, count)
+}
+
+/// As [`partition_words`], for elements of 8 and 16 bits.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
+fn partition_vbmi2<T: Number>(
+    from: &[T],
+    wanted: Wanted<'_>,
+    kept: &mut [T],
+    left: &mut [T],
+) -> (usize, usize) {
+    let mut count = 0;
+    let whole = from.len() / 64 * 64;
+    for i in (0..whole).step_by(64) {
+        // SAFETY: as in `partition_words`.
+        unsafe {
+            let mask = mask_of_64(from, i, wanted);
+            if T::ELEMENT == Element::U8 {
+                let vector = _mm512_loadu_si512(from.as_ptr().add(i).cast());
+                let inside = _mm512_maskz_compress_epi8(mask, vector);
+                let outside = _mm512_maskz_compress_epi8(!mask, vector);
+                _mm512_storeu_si512(kept.as_mut_ptr().add(count).cast(), inside);
+                _mm512_storeu_si512(left.as_mut_ptr().add(i - count).cast(), outside);
+                count += mask.count_ones() as usize;
+            } else {
+                for half in 0..2 {
+                    let at = i + 32 * half;
+                    let part = (mask >> (32 * half)) as u32;
+                    let vector = _mm512_loadu_si512(from.as_ptr().add(at).cast());
+                    let inside = _mm512_maskz_compress_epi16(part, vector);
+                    let outside = _mm512_maskz_compress_epi16(!part, vector);
+                    _mm512_storeu_si512(kept.as_mut_ptr().add(count).cast(), inside);
+                    _mm512_storeu_si512(left.as_mut_ptr().add(at - count).cast(), outside);
+                    count += part.count_ones() as usize;
+                }
+            }
+        }
+    }
+    (whole, count)
+}
+
+/// The bytes of `from` other than those before, from its second on, whose place is `first`; returns how many bytes that were, and how
+/// many of them.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
+fn heads_vbmi2(from: &[u8], first: u32, starts: &mut [u32], values: &mut [u8]) -> (usize, usize) {
+    let mut count = 0;
+    let whole = (from.len() - 1) / 64 * 64;
+    assert!(starts.len().min(values.len()) >= whole, "every byte may be a run");
+    for i in (0..whole).step_by(64) {
+        // SAFETY: 65 bytes from `i` on lie inside; before each store at most as many heads are kept as bytes were looked at, and a
+        // vector after those lies inside both results.
+        unsafe {
+            let before = _mm512_loadu_si512(from.as_ptr().add(i).cast());
+            let vector = _mm512_loadu_si512(from.as_ptr().add(i + 1).cast());
+            let mask = _mm512_cmpneq_epi8_mask(before, vector);
+            let compressed = _mm512_maskz_compress_epi8(mask, vector);
+            _mm512_storeu_si512(values.as_mut_ptr().add(count).cast(), compressed);
+            let place = first.wrapping_add(i as u32);
+            count += store_places(mask, place, starts.as_mut_ptr().add(count));
+        }
+    }
+    (whole, count)
 }
 
 /// Selects from all whole vectors; returns how many elements that were, and how many of them are kept.
