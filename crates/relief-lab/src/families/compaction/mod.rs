@@ -28,17 +28,21 @@
 //! - `threads production`: one pass in blocks that stay in the nearest cache; a thread waits for its turn to learn where to
 //!   write, gives it on, and stores past the caches.
 //!
+//! [`selections`] are by flags, of indices, of both halves, and of runs.
+//!
 //! The source's times are of a GTX 690, 2^24 words of which half are kept; on the CPU 7.4 ms structured (1, 0, 3, 0, …) and
 //! 55.1 ms random.
 
 mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod selections;
 
 use rayon::prelude::*;
 #[cfg(feature = "gpu")]
 use relief_kernels::element::Element as Number;
 
+use self::selections::What;
 use crate::array::{Array, Element, Fill, Kind, Layout, mix};
 use crate::family::{Class, Family, Ladder, Problem, Scale, Work};
 
@@ -71,6 +75,10 @@ pub fn family() -> Family {
                 densities(scale, false)
             })),
             Box::new(phases("compaction/phases-sizes", SIZE, sizes)),
+            Box::new(selections::ladder(What::Flagged)),
+            Box::new(selections::ladder(What::Indices)),
+            Box::new(selections::ladder(What::Halves)),
+            Box::new(selections::ladder(What::Runs)),
         ],
     }
 }

@@ -1,0 +1,610 @@
+//! What else is selected: by a flag for each element, where they lie, both halves, and runs of rows of bytes.
+//!
+//! Least work: elements (and flags) are read once, what is kept is written once.
+//!
+//! On devices, by the routes of compaction:
+//! - `three phases`: counts, their sums, moves: what is read is read twice.
+//! - `look-back`: one pass; `look-back ahead`: cubes load their next tile while one waits and is written.
+//! - `marks, then two selections` (runs): where runs begin is marked in memory, a byte each; places and values are selected by the
+//!   marks: bytes and marks are read five times.
+//! - `heads, two selections` (runs): the selections find the heads of runs themselves.
+//! - `production`: the route that suits the device; runs in one pass, a place and a value staged in one word.
+//!
+//! On the CPU:
+//! - `loop`: a branch for each element. `branch-free`: every element is stored, and the place moves on where it is kept.
+//! - `vectors`: production: vectors compressed in registers; of runs, of those that differ from the vector one byte before.
+//! - `threads two passes`: parts are counted, then selected in blocks: what is read is read twice.
+
+use rayon::prelude::*;
+use relief_kernels::select::cpu::{self, BLOCK, Wanted};
+
+use super::threshold;
+use crate::array::{Array, Fill, Kind, Layout, mix};
+use crate::families::part;
+use crate::family::{LENGTHS, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
+
+/// What is selected, and what is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// Words whose flag is not 0.
+    Flagged,
+    /// Where words that are not 0 lie.
+    Indices,
+    /// Words that are not 0, and the others.
+    Halves,
+    /// Where runs of equal bytes begin, and what they hold; rows are runs' ends.
+    Runs,
+}
+
+/// Bytes of a row.
+const ROW: usize = 4_096;
+
+/// So many elements, of which about so many of a hundred are kept.
+#[derive(Clone, Copy)]
+pub(super) struct Selected {
+    what: What,
+    len: usize,
+    percent: u32,
+}
+
+pub(super) fn ladder(what: What) -> Ladder<Selected> {
+    let (name, about) = match what {
+        What::Flagged => (
+            "compaction/flagged",
+            "the words whose flag is not 0, in their order",
+        ),
+        What::Indices => ("compaction/indices", "where the words lie that are not 0"),
+        What::Halves => ("compaction/partition", "the words that are not 0, and the others"),
+        What::Runs => (
+            "compaction/runs-u8",
+            "where runs of equal bytes begin in rows of 4 096, and what they hold",
+        ),
+    };
+    macro_rules! of {
+        ($what:ident) => {
+            (
+                (|| checks(What::$what)) as fn() -> Vec<Selected>,
+                (|scale| cases(What::$what, scale)) as fn(Scale) -> Vec<Selected>,
+                (|| vec![huge(What::$what)]) as fn() -> Vec<Selected>,
+            )
+        };
+    }
+    let (checks, cases, huge) = match what {
+        What::Flagged => of!(Flagged),
+        What::Indices => of!(Indices),
+        What::Halves => of!(Halves),
+        What::Runs => of!(Runs),
+    };
+    #[allow(unused_mut)]
+    let mut variants = variants(what);
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants(what));
+    Ladder {
+        name,
+        about,
+        axis: None,
+        checks,
+        cases,
+        huge,
+        variants,
+    }
+}
+
+fn checks(what: What) -> Vec<Selected> {
+    let of = |len| Selected {
+        what,
+        len,
+        percent: 50,
+    };
+    let densities = [0, 1, 99, 100].map(|percent| Selected {
+        percent,
+        ..of(30_011)
+    });
+    LENGTHS.into_iter().map(of).chain(densities).collect()
+}
+
+/// The usual sizes with half kept, and other densities of the largest.
+fn cases(what: What, scale: Scale) -> Vec<Selected> {
+    let of = |len: u64, percent| Selected {
+        what,
+        len: len as usize,
+        percent,
+    };
+    let sizes = scale.sizes();
+    let mut all: Vec<Selected> = sizes.iter().map(|len| of(*len, 50)).collect();
+    if let (Some(largest), false) = (sizes.last(), scale.quick) {
+        all.extend([1, 99].map(|percent| of(*largest, percent)));
+    }
+    all
+}
+
+const fn huge(what: What) -> Selected {
+    let len = match what {
+        // Places have 32 bits.
+        What::Runs => (1 << 31) + 77,
+        _ => (1 << 30) + 77,
+    };
+    Selected {
+        what,
+        len,
+        percent: 50,
+    }
+}
+
+impl Selected {
+    /// Whether chance keeps element `i`.
+    fn kept(&self, i: usize) -> bool {
+        self.percent == 100 || mix(9, i as u64) < threshold(self.percent)
+    }
+
+    /// Bytes of an element.
+    const fn bytes(&self) -> u64 {
+        match self.what {
+            What::Runs => 1,
+            _ => 4,
+        }
+    }
+
+    /// Whether element `i` is kept, by the definition.
+    fn keeps(&self, inputs: &[Array], i: usize) -> bool {
+        match self.what {
+            What::Flagged => inputs[1].slice::<u8>()[i] != 0,
+            What::Indices | What::Halves => inputs[0].slice::<u32>()[i] != 0,
+            What::Runs => {
+                let bytes = inputs[0].slice::<u8>();
+                i.is_multiple_of(ROW) || bytes[i] != bytes[i - 1]
+            }
+        }
+    }
+}
+
+impl Problem for Selected {
+    fn label(&self) -> String {
+        let bits = 8 * self.bytes();
+        format!(
+            "{} u{bits}, {} %",
+            crate::quantity::count(self.len as u64),
+            self.percent
+        )
+    }
+
+    fn elements(&self) -> u64 {
+        self.len as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        let words = Layout::of::<u32>(self.len);
+        let zeros = |i| match (fill, self.kept(i)) {
+            (Fill::Structured, _) => (i as u32 + 1) * u32::from(i % 2 == 0),
+            (Fill::Random, kept) => (mix(1, i as u64) | 1) * u32::from(kept),
+        };
+        match self.what {
+            What::Flagged => {
+                let flag = |i| {
+                    u8::from(if fill == Fill::Structured {
+                        i % 2 == 0
+                    } else {
+                        self.kept(i)
+                    })
+                };
+                vec![Array::filled(words, fill, 1), Array::from_fn(self.len, flag)]
+            }
+            What::Indices | What::Halves => vec![Array::from_fn(self.len, zeros)],
+            What::Runs => {
+                // Another byte than the one before where chance begins a run: its last bit changes.
+                let mut bit = 0;
+                let mut bytes = Array::new(Layout::of::<u8>(self.len));
+                for (i, byte) in bytes.slice_mut::<u8>().iter_mut().enumerate() {
+                    bit ^= u8::from(if fill == Fill::Structured {
+                        i % 3 == 0
+                    } else {
+                        self.kept(i)
+                    });
+                    *byte = 6 | bit;
+                }
+                vec![bytes]
+            }
+        }
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        let values = Layout {
+            kind: if self.what == What::Runs {
+                Kind::U8
+            } else {
+                Kind::U32
+            },
+            len: self.len,
+        };
+        let mut outputs = vec![Layout::of::<u32>(2), Layout::of::<u32>(self.len)];
+        if matches!(self.what, What::Halves | What::Runs) {
+            outputs.push(values);
+        }
+        outputs
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let (mut count, mut others) = (0, 0);
+        for i in 0..self.len {
+            let keeps = self.keeps(inputs, i);
+            match self.what {
+                What::Flagged if keeps => {
+                    outputs[1].slice_mut::<u32>()[count] = inputs[0].slice::<u32>()[i];
+                }
+                What::Indices if keeps => outputs[1].slice_mut::<u32>()[count] = i as u32,
+                What::Halves => {
+                    let (half, at) = if keeps { (1, count) } else { (2, others) };
+                    outputs[half].slice_mut::<u32>()[at] = inputs[0].slice::<u32>()[i];
+                }
+                What::Runs if keeps => {
+                    outputs[1].slice_mut::<u32>()[count] = i as u32;
+                    outputs[2].slice_mut::<u8>()[count] = inputs[0].slice::<u8>()[i];
+                }
+                _ => {}
+            }
+            count += usize::from(keeps);
+            others += usize::from(!keeps);
+        }
+        tell(&mut outputs[0], count);
+    }
+
+    fn defined(&self, expected: &[Array]) -> Vec<usize> {
+        let count = expected[0].slice::<u32>()[0] as usize;
+        match self.what {
+            What::Flagged | What::Indices => vec![2, count],
+            What::Halves => vec![2, count, self.len - count],
+            What::Runs => vec![2, count, count],
+        }
+    }
+
+    fn work(&self) -> Work {
+        let len = self.len as u64;
+        let kept = (len as f64 * f64::from(self.percent) / 100.0) as u64;
+        match self.what {
+            What::Flagged => Work::bytes(5 * len, 4 * kept),
+            What::Indices => Work::bytes(4 * len, 4 * kept),
+            What::Halves => Work::bytes(4 * len, 4 * len),
+            What::Runs => Work::bytes(len, 5 * kept),
+        }
+    }
+}
+
+/// Writes a count as two words.
+fn tell(counts: &mut Array, count: usize) {
+    let counts = counts.slice_mut::<u32>();
+    counts[0] = count as u32;
+    counts[1] = ((count as u64) >> 32) as u32;
+}
+
+fn variants(what: What) -> Vec<Variant<Selected>> {
+    let of = |name, idea, way: fn(&Selected, &[Array], &mut [Array]) -> usize| {
+        Variant::cpu(name, idea, move |p: &Selected, call: OnCpu<'_>| -> Outcome {
+            let count = way(p, call.inputs, call.outputs);
+            tell(&mut call.outputs[0], count);
+            Ok(())
+        })
+    };
+    let mut variants = vec![
+        of("loop", "a branch for each element", one_by_one::<true>),
+        of(
+            "branch-free",
+            "every element is stored; the place moves on where it is kept",
+            one_by_one::<false>,
+        ),
+        of("vectors", "vectors compressed in registers", vectors).production(),
+    ];
+    if matches!(what, What::Indices | What::Halves) {
+        variants.push(of(
+            "threads two passes",
+            "parts are counted, then selected in blocks: words are read twice",
+            two_passes,
+        ));
+    }
+    variants
+}
+
+fn one_by_one<const BRANCHES: bool>(p: &Selected, inputs: &[Array], outputs: &mut [Array]) -> usize {
+    let [_, first, rest @ ..] = outputs else { return 0 };
+    let first = first.slice_mut::<u32>();
+    let mut count = 0;
+    let mut put = |keeps: bool, store: &mut dyn FnMut(usize)| {
+        if !BRANCHES {
+            store(count);
+        } else if keeps {
+            // What a compiler cannot take apart stays a branch.
+            std::hint::black_box(());
+            store(count);
+        }
+        count += usize::from(keeps);
+    };
+    match p.what {
+        What::Flagged => {
+            let pairs = inputs[0].slice::<u32>().iter().zip(inputs[1].slice::<u8>());
+            pairs.for_each(|(value, flag)| put(*flag != 0, &mut |at| first[at] = *value));
+        }
+        What::Indices => {
+            let values = inputs[0].slice::<u32>().iter().enumerate();
+            values.for_each(|(i, value)| put(*value != 0, &mut |at| first[at] = i as u32));
+        }
+        What::Halves => {
+            let left = rest[0].slice_mut::<u32>();
+            for (i, value) in inputs[0].slice::<u32>().iter().enumerate() {
+                if BRANCHES && *value == 0 {
+                    left[i - count] = 0;
+                } else {
+                    if !BRANCHES {
+                        left[i - count] = *value;
+                    }
+                    first[count] = *value;
+                    count += usize::from(*value != 0);
+                }
+            }
+        }
+        What::Runs => {
+            let values = rest[0].slice_mut::<u8>();
+            for (row, bytes) in inputs[0].slice::<u8>().chunks(ROW).enumerate() {
+                let mut last = None;
+                for (x, byte) in bytes.iter().enumerate() {
+                    put(last != Some(*byte), &mut |at| {
+                        (first[at], values[at]) = ((row * ROW + x) as u32, *byte);
+                    });
+                    last = Some(*byte);
+                }
+            }
+        }
+    }
+    count
+}
+
+fn vectors(p: &Selected, inputs: &[Array], outputs: &mut [Array]) -> usize {
+    let [_, first, rest @ ..] = outputs else { return 0 };
+    let first = first.slice_mut::<u32>();
+    match p.what {
+        What::Flagged => {
+            let flags = Wanted::Flagged(inputs[1].slice());
+            cpu::select(inputs[0].slice::<u32>(), flags, first)
+        }
+        What::Indices => cpu::indices(inputs[0].slice::<u32>(), Wanted::NonZero, first),
+        What::Halves => {
+            let (from, left) = (inputs[0].slice::<u32>(), rest[0].slice_mut());
+            cpu::partition(from, Wanted::NonZero, first, left)
+        }
+        What::Runs => cpu::runs_of_rows(inputs[0].slice(), ROW, first, rest[0].slice_mut()),
+    }
+}
+
+fn two_passes(p: &Selected, inputs: &[Array], outputs: &mut [Array]) -> usize {
+    let [_, first, rest @ ..] = outputs else { return 0 };
+    let from = inputs[0].slice::<u32>();
+    let each = part(from.len());
+    let parts = from.par_chunks(each);
+    let count = |part: &[u32]| cpu::count(part, Wanted::NonZero) as usize;
+    let counts: Vec<usize> = parts.map(count).collect();
+    let kept = split(first.slice_mut(), counts.iter().copied());
+    let mut left: Vec<&mut [u32]> = match (p.what, rest) {
+        (What::Halves, [left, ..]) => {
+            let lengths = from.chunks(each).map(<[u32]>::len);
+            split(
+                left.slice_mut(),
+                lengths.zip(&counts).map(|(len, kept)| len - kept),
+            )
+        }
+        _ => counts.iter().map(|_| &mut [][..]).collect(),
+    };
+    let parts = from.par_chunks(each).enumerate().zip(kept).zip(&mut left);
+    parts.for_each(|(((number, from), mut kept), left)| {
+        let mut block = [0; BLOCK];
+        let mut others = [0; BLOCK];
+        let mut left = std::mem::take(left);
+        for (k, from) in from.chunks(BLOCK).enumerate() {
+            let count = if p.what == What::Halves {
+                cpu::partition(from, Wanted::NonZero, &mut block, &mut others)
+            } else {
+                let count = cpu::indices(from, Wanted::NonZero, &mut block);
+                let first = (number * each + k * BLOCK) as u32;
+                block[..count].iter_mut().for_each(|place| *place += first);
+                count
+            };
+            append(&mut kept, &block[..count]);
+            if p.what == What::Halves {
+                append(&mut left, &others[..from.len() - count]);
+            }
+        }
+    });
+    counts.iter().sum()
+}
+
+/// Pieces of these lengths, one after the other.
+fn split(mut rest: &mut [u32], lengths: impl Iterator<Item = usize>) -> Vec<&mut [u32]> {
+    let mut pieces = Vec::new();
+    for length in lengths {
+        let (piece, after) = rest.split_at_mut(length);
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces
+}
+
+/// Copies to the start of `to`, and leaves what comes after it.
+fn append(to: &mut &mut [u32], from: &[u32]) {
+    let (here, after) = std::mem::take(to).split_at_mut(from.len());
+    here.copy_from_slice(from);
+    *to = after;
+}
+
+#[cfg(feature = "gpu")]
+mod gpu {
+    #![allow(unsafe_code)]
+
+    use cubecl::prelude::*;
+    use relief_kernels::device::{Buffer, cubes, on_client};
+    use relief_kernels::element::Element;
+    use relief_kernels::policy;
+    use relief_kernels::select::gpu::{
+        Elements, Order, Output, Route, Selection, Wanted, default, name, scratch_words, select_with, space,
+    };
+
+    use super::{ROW, Selected, What};
+    use crate::array::Layout;
+    use crate::family::{OnGpu, Outcome, Variant};
+
+    pub(super) fn variants(what: What) -> Vec<Variant<Selected>> {
+        let of = |name, idea, route: Option<Route>| {
+            let run = move |p: &Selected, call: OnGpu<'_>| whole(p, &call, route);
+            Variant::gpu(name, idea, run).scratch(scratch)
+        };
+        let look_back = |order| Some(Route::LookBack { reads: 1, order });
+        let mut variants = Vec::new();
+        if what == What::Runs {
+            variants.extend([
+                Variant::gpu(
+                    "marks, then two selections",
+                    "where runs begin is marked in memory; places and values are selected by the marks",
+                    |p: &Selected, call: OnGpu<'_>| marked(p, &call),
+                )
+                .scratch(scratch),
+                Variant::gpu(
+                    "heads, two selections",
+                    "selections that find the heads of runs themselves",
+                    |p: &Selected, call: OnGpu<'_>| {
+                        let heads = Wanted::Heads(ROW as u32);
+                        by(p, &call, heads, Output::Indices(&call.outputs[1]), None)?;
+                        by(p, &call, heads, Output::Values(&call.outputs[2]), None)
+                    },
+                )
+                .scratch(scratch),
+            ]);
+        }
+        variants.extend([
+            of(
+                "three phases",
+                "one launch counts, one adds up, one moves",
+                Some(Route::Phases),
+            ),
+            of(
+                "look-back",
+                "one pass; tiles learn from their predecessors where to write",
+                look_back(Order::Ticket),
+            ),
+            of(
+                "look-back ahead",
+                "the next tile is loaded while one waits and is written",
+                look_back(Order::Ahead),
+            ),
+            of("production", "the route that suits the device", None).production(),
+        ]);
+        variants
+    }
+
+    fn kind(p: &Selected) -> Element {
+        match p.what {
+            What::Runs => Element::U8,
+            _ => Element::U32,
+        }
+    }
+
+    /// For the selection, and for marks.
+    fn scratch(p: &Selected) -> Vec<Layout> {
+        let words = scratch_words(kind(p).bits(), p.len as u64) as usize;
+        let marks = if p.what == What::Runs {
+            p.len.div_ceil(4)
+        } else {
+            0
+        };
+        vec![Layout::of::<u32>(words), Layout::of::<u32>(marks + 4)]
+    }
+
+    /// All of a problem in one selection.
+    fn whole(p: &Selected, call: &OnGpu<'_>, route: Option<Route>) -> Outcome {
+        let out = |k: usize| &call.outputs[k];
+        let (wanted, output) = match p.what {
+            What::Flagged => (Wanted::Flagged(&call.inputs[1]), Output::Values(out(1))),
+            What::Indices => (Wanted::NonZero, Output::Indices(out(1))),
+            What::Halves => (Wanted::NonZero, Output::Halves(out(1), out(2))),
+            What::Runs => (Wanted::Heads(ROW as u32), Output::Places(out(1), out(2))),
+        };
+        by(p, call, wanted, output, route)
+    }
+
+    fn by(
+        p: &Selected,
+        call: &OnGpu<'_>,
+        wanted: Wanted<'_>,
+        output: Output<'_>,
+        route: Option<Route>,
+    ) -> Outcome {
+        let bits = kind(p).bits();
+        let selection = Selection {
+            from: Elements {
+                buffer: &call.inputs[0],
+                kind: kind(p),
+                len: p.len as u64,
+            },
+            wanted,
+            output,
+            count: &call.outputs[0],
+            scratch: &call.scratch[0],
+        };
+        let report = call.gpu.report();
+        let tuning = policy::tuning(report, name(bits), &space(bits), default(bits));
+        let route = route.unwrap_or_else(|| Route::fitting(report, bits));
+        select_with(call.gpu, tuning, route, &selection)?;
+        Ok(())
+    }
+
+    /// Units of a cube.
+    const UNITS: u32 = 256;
+
+    fn marked(p: &Selected, call: &OnGpu<'_>) -> Outcome {
+        let marks = &call.scratch[1];
+        let words = p.len.div_ceil(4) as u32;
+        if words > 0 {
+            let grid = cubes(call.gpu, words.div_ceil(UNITS));
+            let from = &call.inputs[0];
+            call.gpu.launch(
+                "mark runs",
+                &(),
+                marks,
+                || on_client!(call.gpu, client => mark_on(client, from, marks, words, grid.clone())),
+            )?;
+        }
+        let wanted = Wanted::Flagged(marks);
+        by(p, call, wanted, Output::Indices(&call.outputs[1]), None)?;
+        by(p, call, wanted, Output::Values(&call.outputs[2]), None)
+    }
+
+    fn mark_on<R: Runtime>(
+        client: &ComputeClient<R>,
+        from: &Buffer,
+        marks: &Buffer,
+        words: u32,
+        grid: CubeCount,
+    ) {
+        // SAFETY: words are compared with their number, of which both buffers hold as many.
+        unsafe {
+            mark::launch_unchecked::<R>(
+                client,
+                grid,
+                CubeDim::new_1d(UNITS),
+                ArrayArg::from_raw_parts(from.handle(), from.words()),
+                ArrayArg::from_raw_parts(marks.handle(), marks.words()),
+                words,
+            );
+        }
+    }
+
+    /// Marks, a byte each, what is the first of a row or other than the byte before. Rows are whole words.
+    #[cube(launch_unchecked)]
+    fn mark(from: &Array<u32>, marks: &mut Array<u32>, words: u32) {
+        let place = CUBE_POS as u32 * UNITS + UNIT_POS;
+        if place < words {
+            let word = from[place as usize];
+            let before = from[(max(place, 1u32) - 1u32) as usize] >> 24u32;
+            let mut result = word ^ ((word << 8u32) | before);
+            if place % comptime!(ROW as u32 / 4) == 0 {
+                result |= 255u32;
+            }
+            marks[place as usize] = result;
+        }
+    }
+}
