@@ -39,6 +39,9 @@ pub trait Length: bytemuck::Pod + PartialOrd + Send + Sync + std::fmt::Debug {
     /// No path.
     const INFINITY: Self;
 
+    /// The length of nothing.
+    const ZERO: Self;
+
     /// Columns of a panel of the right matrix: three registers of AVX-512.
     const PANEL: usize = 3 * 64 / size_of::<Self>();
 
@@ -79,6 +82,7 @@ macro_rules! tiles {
 
 impl Length for f32 {
     const INFINITY: Self = Self::INFINITY;
+    const ZERO: Self = 0.0;
     const FARTHEST: Self = Self::INFINITY;
 
     #[inline(always)]
@@ -101,6 +105,7 @@ impl Length for f32 {
 
 impl Length for i32 {
     const INFINITY: Self = Self::MAX;
+    const ZERO: Self = 0;
     const FARTHEST: Self = FAR;
 
     #[inline(always)]
@@ -123,6 +128,7 @@ impl Length for i32 {
 
 impl Length for u16 {
     const INFINITY: Self = Self::MAX;
+    const ZERO: Self = 0;
     const FARTHEST: Self = Self::MAX;
 
     #[inline(always)]
@@ -215,8 +221,32 @@ pub fn min_plus<T: Length>(
 pub fn min_plus_packed<T: Length>(
     left: Matrix<'_, T>,
     packed: &[T],
+    result: MatrixMut<'_, T>,
+    scratch: &mut [T],
+) -> Result<(), ShapeError> {
+    take(left, packed, result, scratch, true)
+}
+
+/// Makes of each number of `result` the lesser of it and of the product's; else as [`min_plus_packed`].
+///
+/// # Errors
+/// As [`min_plus_packed`].
+pub fn lessen_packed<T: Length>(
+    left: Matrix<'_, T>,
+    packed: &[T],
+    result: MatrixMut<'_, T>,
+    scratch: &mut [T],
+) -> Result<(), ShapeError> {
+    take(left, packed, result, scratch, false)
+}
+
+/// A product, alone or with what `result` holds.
+fn take<T: Length>(
+    left: Matrix<'_, T>,
+    packed: &[T],
     mut result: MatrixMut<'_, T>,
     scratch: &mut [T],
+    alone: bool,
 ) -> Result<(), ShapeError> {
     let (rows, inner, columns) = (left.rows(), left.columns(), result.columns());
     ShapeError::unless_equal("rows of the left matrix and of the result", rows, result.rows())?;
@@ -224,7 +254,7 @@ pub fn min_plus_packed<T: Length>(
     ShapeError::unless_equal("numbers of the packed matrix", len, packed.len())?;
     ShapeError::unless_enough(LEFT_LEN, scratch.len())?;
     let tile = T::tile(Isa::best());
-    if inner == 0 {
+    if inner == 0 && alone {
         for row in 0..rows {
             result.row(row).fill(T::INFINITY);
         }
@@ -242,7 +272,7 @@ pub fn min_plus_packed<T: Length>(
                 top,
                 bottom,
                 inner: end - begin,
-                first: begin == 0,
+                first: alone && begin == 0,
                 last: end == inner,
             };
             part.take(tile, scratch, block, &mut result);

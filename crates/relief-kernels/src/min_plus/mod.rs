@@ -15,6 +15,7 @@
 pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod paths;
 #[cfg(test)]
 mod tests;
 

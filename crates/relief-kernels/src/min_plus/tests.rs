@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::LIMIT;
 use super::cpu::*;
+use super::paths::{self, BLOCK, PathsError, shortest_paths, shortest_paths_by_squaring, squaring_len};
 use crate::isa::Isa;
 use crate::matrix::{Matrix, MatrixMut};
 
@@ -138,6 +139,138 @@ fn what_does_not_fit_is_refused() {
     assert!(pack_block(of(2, 1), &mut vec![0.0; packed_len::<f32>(2, 1) - 1]).is_err());
 }
 
+/// Shortest paths by relaxing every edge as often as there are vertices (Bellman and Ford), or nothing where that does not end.
+fn relaxed(edges: &[i32], vertices: usize) -> Option<Vec<i32>> {
+    let mut paths = Vec::new();
+    for source in 0..vertices {
+        let mut own: Vec<Option<i64>> = vec![None; vertices];
+        own[source] = Some(0);
+        let mut changed = true;
+        for _ in 0..=vertices {
+            changed = false;
+            for (place, length) in edges
+                .iter()
+                .enumerate()
+                .filter(|(_, length)| **length != i32::MAX)
+            {
+                let (from, to) = (place / vertices, place % vertices);
+                let Some(sum) = own[from].map(|path| path + i64::from(*length)) else {
+                    continue;
+                };
+                if own[to].is_none_or(|path| sum < path) {
+                    own[to] = Some(sum);
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        if changed {
+            return None;
+        }
+        paths.extend(own.iter().map(|path| path.map_or(i32::MAX, |path| path as i32)));
+    }
+    Some(paths)
+}
+
+/// Edges of a graph: one in `sparse` there, of lengths from `least` on.
+fn edges(vertices: usize, seed: u64, sparse: u32, least: i32) -> Vec<i32> {
+    numbers(vertices * vertices, seed, |bits| match bits % sparse {
+        0 => ((bits >> 8) % 1_000).cast_signed() + least,
+        _ => i32::MAX,
+    })
+}
+
+/// The paths by both ways, which agree.
+fn paths_of<T: Length>(edges: &[T], vertices: usize) -> Result<Vec<T>, PathsError> {
+    let pitch = vertices + GAP;
+    let mut rows = vec![T::INFINITY; vertices * pitch];
+    for (row, edges) in rows.chunks_mut(pitch).zip(edges.chunks(vertices.max(1))) {
+        row[..vertices].copy_from_slice(edges);
+    }
+    let mut squared = rows.clone();
+    let len = paths::scratch_len::<T>(vertices).max(squaring_len::<T>(vertices));
+    let mut scratch = vec![T::INFINITY; len];
+    let found = shortest_paths(&mut rows, vertices, pitch, &mut scratch);
+    let by_squaring = shortest_paths_by_squaring(&mut squared, vertices, pitch, &mut scratch);
+    assert_eq!(found.is_ok(), by_squaring.is_ok());
+    found?;
+    assert!(rows == squared, "blocks and squares differ");
+    Ok(rows
+        .chunks(pitch)
+        .flat_map(|row| &row[..vertices])
+        .copied()
+        .collect())
+}
+
+#[test]
+fn shortest_paths_are_those_of_relaxed_edges() {
+    for (vertices, sparse, least) in [
+        (0, 1, 0),
+        (1, 1, 5),
+        (2, 1, 3),
+        (40, 3, 0),
+        (BLOCK, 20, 10),
+        (BLOCK + 1, 5, 0),
+        (2 * BLOCK + 7, 60, 1),
+    ] {
+        let edges = edges(vertices, 7, sparse, least);
+        let expected = relaxed(&edges, vertices).unwrap();
+        Isa::each(|| {
+            assert!(
+                paths_of(&edges, vertices).unwrap() == expected,
+                "{vertices} vertices"
+            )
+        });
+        let floats: Vec<f32> = edges
+            .iter()
+            .map(|length| {
+                if *length == i32::MAX {
+                    f32::INFINITY
+                } else {
+                    *length as f32
+                }
+            })
+            .collect();
+        let expected: Vec<f32> = expected
+            .iter()
+            .map(|length| {
+                if *length == i32::MAX {
+                    f32::INFINITY
+                } else {
+                    *length as f32
+                }
+            })
+            .collect();
+        assert!(
+            paths_of(&floats, vertices).unwrap() == expected,
+            "{vertices} vertices, floats"
+        );
+    }
+}
+
+#[test]
+fn a_negative_cycle_is_an_error_and_a_negative_edge_is_none() {
+    // Around 0, 1, …, 299 in steps of −1, and back for what that comes to.
+    let vertices = 300;
+    for (back, negative) in [(299, false), (298, true), (1_000, false)] {
+        let mut ring = vec![i32::MAX; vertices * vertices];
+        for vertex in 0..vertices - 1 {
+            ring[vertex * vertices + vertex + 1] = -1;
+        }
+        ring[(vertices - 1) * vertices] = back;
+        let found = paths_of(&ring, vertices);
+        assert_eq!(found.is_err(), negative, "{back}");
+        if let Ok(paths) = found {
+            assert_eq!(paths[vertices - 1], -299);
+            assert_eq!(paths[5 * vertices], back - 294);
+        }
+    }
+    let own = paths_of(&[-0.5_f32], 1);
+    assert_eq!(own, Err(PathsError::NegativeCycle { vertex: 0 }));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
@@ -149,6 +282,20 @@ proptest! {
         let (a, b, c) = (of(1), of(2), of(3));
         let multiply = |a: &[i32], b: &[i32]| product((side, side, side), a, b);
         prop_assert_eq!(multiply(&multiply(&a, &b), &c), multiply(&a, &multiply(&b, &c)));
+    }
+
+    /// With negative edges, where no cycle is negative: lengths of edges changed by the height that they climb.
+    #[test]
+    fn heights_change_paths_by_their_ends(vertices in 2..60_usize, seed in any::<u64>()) {
+        let heights = numbers(vertices, seed ^ 9, |bits| (bits % 5_000).cast_signed());
+        let flat = edges(vertices, seed, 4, 0);
+        let climb = |place: usize| heights[place % vertices] - heights[place / vertices];
+        let changed = |lengths: &[i32]| -> Vec<i32> {
+            let lengths = lengths.iter().enumerate();
+            lengths.map(|(place, length)| if *length == i32::MAX { i32::MAX } else { length + climb(place) }).collect()
+        };
+        let paths = paths_of(&flat, vertices).unwrap();
+        prop_assert_eq!(paths_of(&changed(&flat), vertices).unwrap(), changed(&paths));
     }
 
     /// With 0 on the diagonal and no path elsewhere, nothing changes.
