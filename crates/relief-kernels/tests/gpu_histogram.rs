@@ -5,6 +5,8 @@
 mod support;
 
 use relief_kernels::device::Gpu;
+use relief_kernels::histogram::even::Bins;
+use relief_kernels::histogram::gpu::even::{even, even_count_words, even_scratch_words};
 use relief_kernels::histogram::gpu::{
     DEFAULT, Route, SPACE, Samples, count_words, histogram, histogram_with, scratch_words,
 };
@@ -128,6 +130,66 @@ fn counters_that_wrap_around_lose_nothing() {
             bytes: 32 << 10,
         };
         is_right_by(&gpu, DEFAULT, route, 16, 400_009, Values::Two(7, distance));
+    }
+}
+
+/// Numbers of all sizes, among them those next to edges, and of floats those outside and what is no number.
+fn bits(bins: &Bins, len: usize, float: bool, low: i64, width: u64) -> Vec<u32> {
+    let mut random = Random::new(len as u64 + width);
+    let count = u64::from(bins.count());
+    (0..len)
+        .map(|i| match (i % 5, float) {
+            (0, _) => random.next(),
+            (k, false) => {
+                let edge = (u64::from(random.next()) % count * width).div_ceil(count) as i64;
+                (low + edge + k as i64 - 3) as i32 as u32
+            }
+            (_, true) => {
+                let part = f64::from(random.next()) / f64::from(u32::MAX) * 1.2 - 0.1;
+                ((low as f64 + part * width as f64) as f32).to_bits()
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn numbers_lie_in_the_bins_that_the_cpu_finds() {
+    let Some(gpu) = device() else { return };
+    for (low, width, count, float) in [
+        (-5, 10_u64, 4, true),
+        (0, 1, 256, true),
+        (-1_000_000, 2_000_000, 4_096, true),
+        (-7, 100, 7, false),
+        (i64::from(i32::MIN), u64::from(u32::MAX), 4_093, false),
+        (-(1 << 29), 1 << 30, 1_000, false),
+        (3, 2, 50, false),
+    ] {
+        let bins = match float {
+            true => Bins::f32(low as f32, (low + width as i64) as f32, count),
+            false => Bins::i32(low as i32, (low + width as i64) as i32, count),
+        };
+        let bins = bins.unwrap();
+        for len in [0, 1, 3, 4, 4_099, 50_001] {
+            let numbers = bits(&bins, len, float, low, width);
+            let mut expected = vec![0_u64; bins.counters()];
+            for number in &numbers {
+                expected[bins.counter(*number) as usize] += 1;
+            }
+            let mut words = numbers.clone();
+            words.resize(len.next_multiple_of(4) + 4, 0x7777_7777);
+            let from = gpu.upload(&words).unwrap();
+            let counts = gpu.upload(&vec![0xA5A5_A5A5; even_count_words(&bins)]).unwrap();
+            let scratch = gpu
+                .buffer(even_scratch_words(&bins, len as u64) as usize)
+                .unwrap();
+            even(&gpu, &bins, &from, len as u64, &counts, &scratch).unwrap();
+            let bytes = gpu.read(&counts, 2 * bins.counters()).wait().unwrap();
+            let found = bytes
+                .chunks_exact(8)
+                .map(|count| u64::from_le_bytes(count.try_into().unwrap()));
+            let first = found.zip(&expected).position(|(found, right)| found != *right);
+            assert_eq!(first, None, "{len} numbers, {bins:?}");
+        }
     }
 }
 

@@ -183,14 +183,17 @@ const ROUTES: [Route; 4] = [
     Route::LookBack {
         reads: 1,
         order: Order::Ticket,
+        glance: false,
     },
     Route::LookBack {
         reads: 4,
         order: Order::Ticket,
+        glance: false,
     },
     Route::LookBack {
         reads: 4,
         order: Order::Ahead,
+        glance: false,
     },
 ];
 

@@ -16,6 +16,7 @@ use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
 use crate::scan::gpu::look_back::zero;
 
+pub mod even;
 mod kernel;
 
 /// Samples on a device.
@@ -74,6 +75,12 @@ pub enum Route {
 }
 
 impl Route {
+    /// Counters of 32 bits for an eighth of the values of words of 16 bits, which every device has room for.
+    pub const EIGHTHS: Self = Self::Values {
+        bits: 32,
+        bytes: 32 << 10,
+    };
+
     /// The route for samples of so many bits.
     #[must_use]
     pub fn fitting(gpu: &Gpu, bits: u32) -> Self {
@@ -84,10 +91,7 @@ impl Route {
                 bits: 16,
                 bytes: whole,
             },
-            _ => Self::Values {
-                bits: 32,
-                bytes: 32 << 10,
-            },
+            _ => Self::EIGHTHS,
         }
     }
 }
@@ -136,8 +140,20 @@ pub fn histogram(
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
     let tuning = policy::tuning(gpu.report(), name(samples.bits), &SPACE, DEFAULT);
-    let route = Route::fitting(gpu, samples.bits);
-    histogram_with(gpu, tuning, route, samples, counts, scratch)
+    match histogram_with(
+        gpu,
+        tuning,
+        Route::fitting(gpu, samples.bits),
+        samples,
+        counts,
+        scratch,
+    ) {
+        // What a device says it has in shared memory, its compiler or driver may still refuse.
+        Err(DeviceError::Compilation { .. } | DeviceError::NotRun { .. }) if samples.bits == 16 => {
+            histogram_with(gpu, tuning, Route::EIGHTHS, samples, counts, scratch)
+        }
+        result => result,
+    }
 }
 
 /// [`histogram`] by this route and with another layout.

@@ -1,9 +1,11 @@
-//! Histogram: how often each value occurs among samples of 8 or 16 bits, as numbers of 64 bits.
+//! Histogram: how often each value occurs among samples of 8 or 16 bits, or how many numbers of 32 bits lie in each of some bins of
+//! equal width, as numbers of 64 bits.
 //!
 //! Samples are read once, so the bound is the bandwidth of memory. What takes care is that many samples are counted at
 //! once: two of one value must not lose a count, and must not wait for each other when all samples are the same.
 
 pub mod cpu;
+pub mod even;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod levels;

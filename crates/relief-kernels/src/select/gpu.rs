@@ -80,6 +80,9 @@ pub enum Route {
         reads: u32,
         /// Which tiles a cube takes.
         order: Order,
+        /// Whether states are read as other memory is at first: an atomic load is an addition of 0 on CUDA, which takes its turn in the
+        /// L2 cache. What a nearer cache tells may be what was some time ago, which is true as well.
+        glance: bool,
     },
     /// From launches before.
     Phases,
@@ -104,7 +107,11 @@ impl Route {
     pub fn fitting(report: &DeviceReport, bits: u32) -> Self {
         let order = if bits == 32 { Order::Ahead } else { Order::Ticket };
         match report.backend() {
-            Some(Backend::Cuda) => Self::LookBack { reads: 1, order },
+            Some(Backend::Cuda) => Self::LookBack {
+                reads: 1,
+                order,
+                glance: false,
+            },
             _ => Self::Phases,
         }
     }
@@ -319,7 +326,7 @@ enum What {
 /// Where a kernel finds what the tiles before keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Prefix {
-    LookBack { reads: u32 },
+    LookBack { reads: u32, glance: bool },
     Given,
 }
 
@@ -351,7 +358,7 @@ impl Shape {
             Route::LookBack { reads, .. } if !(1..=8).contains(&reads) => {
                 return Err(gpu.unsupported(format!("{reads} states at a time")));
             }
-            Route::LookBack { reads, order } => (Prefix::LookBack { reads }, order),
+            Route::LookBack { reads, order, glance } => (Prefix::LookBack { reads, glance }, order),
             Route::Phases => (Prefix::Given, Order::Position),
         };
         let (least, most) = gpu.report().plane;
@@ -430,9 +437,13 @@ impl Shape {
 
     const fn reads(&self) -> u32 {
         match self.prefix {
-            Prefix::LookBack { reads } => reads,
+            Prefix::LookBack { reads, .. } => reads,
             Prefix::Given => 1,
         }
+    }
+
+    const fn glance(&self) -> bool {
+        matches!(self.prefix, Prefix::LookBack { glance: true, .. })
     }
 
     /// Bits of an element of the result.
@@ -655,6 +666,7 @@ impl Launch {
                 array(&self.rest),
                 ArrayArg::from_raw_parts(self.rest.handle(), self.rest.words()),
                 ArrayArg::from_raw_parts(state.handle(), state.words()),
+                array(state),
                 array(prefixes),
                 array(&self.bases),
                 array(&self.count),

@@ -16,7 +16,7 @@ const ALL: i64 = 1 << 31;
 /// Moves what is kept of `len` elements, after what the parts before have kept.
 ///
 /// `edges` is the same memory as `out`, and `rest_edges` as `rest`: words that two tiles share are written by atomic
-/// operations, a mask and a value, each tile its own bits.
+/// operations, a mask and a value, each tile its own bits. `seen` is the same memory as `state`.
 #[allow(clippy::too_many_arguments)]
 #[cube(launch_unchecked)]
 pub(super) fn compact<S: Int, N: Size>(
@@ -27,6 +27,7 @@ pub(super) fn compact<S: Int, N: Size>(
     rest: &mut Array<u32>,
     rest_edges: &mut Array<Atomic<u32>>,
     state: &mut Array<Atomic<u32>>,
+    seen: &mut Array<u32>,
     prefixes: &Array<u32>,
     bases: &mut Array<u32>,
     count: &mut Array<u32>,
@@ -125,7 +126,7 @@ pub(super) fn compact<S: Int, N: Size>(
                 );
             }
             if UNIT_POS < comptime!(shape.lanes) {
-                let found = look_back(state, tile, total, lane, shape);
+                let found = look_back(state, seen, tile, total, lane, shape);
                 if lane == 0 {
                     shared[1] = found;
                 }
@@ -594,6 +595,7 @@ fn publish(state: &mut Array<Atomic<u32>>, tile: u32, total: u32) {
 #[cube]
 fn look_back(
     state: &mut Array<Atomic<u32>>,
+    seen: &Array<u32>,
     tile: u32,
     total: u32,
     lane: u32,
@@ -615,7 +617,11 @@ fn look_back(
                 // Before the first tile, nothing is kept.
                 states[r as usize] = u32::new(ALL);
                 if near > back {
-                    states[r as usize] = state[(near - back) as usize].load();
+                    if comptime!(shape.glance()) {
+                        states[r as usize] = seen[(near - back) as usize];
+                    } else {
+                        states[r as usize] = state[(near - back) as usize].load();
+                    }
                 }
                 missing += u32::cast_from((states[r as usize] >> 30u32) == 0u32);
             }
@@ -783,11 +789,12 @@ mod tests {
     #[cube(launch_unchecked)]
     fn look_back_alone(
         state: &mut Array<Atomic<u32>>,
+        seen: &mut Array<u32>,
         out: &mut Array<u32>,
         tile: u32,
         #[comptime] shape: Shape,
     ) {
-        let prefix = look_back(state, tile, 5u32, UNIT_POS, shape);
+        let prefix = look_back(state, seen, tile, 5u32, UNIT_POS, shape);
         out[UNIT_POS as usize] = prefix;
     }
 
@@ -800,6 +807,7 @@ mod tests {
                 CubeCount::Static(1, 1, 1),
                 CubeDim::new_1d(shape.lanes),
                 ArrayArg::from_raw_parts(state.handle(), state.words()),
+                ArrayArg::from_raw_parts(state.handle(), state.words()),
                 ArrayArg::from_raw_parts(out.handle(), out.words()),
                 tile,
                 shape,
@@ -811,7 +819,7 @@ mod tests {
     fn counts_are_added_up_as_far_back_as_the_nearest_sum() {
         let any = devices().devices.iter().find_map(|d| Gpu::open(d.id).ok());
         let Some(gpu) = any else { return };
-        for reads in [1, 4] {
+        for (reads, glance) in [(1, false), (4, false), (1, true), (4, true)] {
             for back in [1, 2, 3, 7, 8, 9, 20, 39] {
                 let shape = Shape {
                     bits: 32,
@@ -821,7 +829,7 @@ mod tests {
                     width: 4,
                     keep: Keep::NonZero,
                     what: What::Values,
-                    prefix: Prefix::LookBack { reads },
+                    prefix: Prefix::LookBack { reads, glance },
                     order: Order::Ticket,
                     narrow: false,
                 };

@@ -17,7 +17,16 @@ use crate::family::{Failure, OnGpu, Outcome, Variant};
 pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
     let bits = 8 * kind.bytes() as u32;
     let of = |name, idea, route| of(name, idea, bits, route);
-    let look_back = |reads, order| Route::LookBack { reads, order };
+    let look_back = |reads, order| Route::LookBack {
+        reads,
+        order,
+        glance: false,
+    };
+    let glance = |order| Route::LookBack {
+        reads: 1,
+        order,
+        glance: true,
+    };
     vec![
         of(
             "three phases",
@@ -35,6 +44,11 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
             look_back(1, Order::Position),
         ),
         of(
+            "look-back in order, glance",
+            "states are first read through the caches; atomics read what is missing",
+            glance(Order::Position),
+        ),
+        of(
             "look-back wide",
             "four states for each lane at a time",
             look_back(4, Order::Ticket),
@@ -44,6 +58,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
             "the next tile is loaded while one waits and is written",
             look_back(1, Order::Ahead),
         ),
+        of("look-back ahead, glance", "both", glance(Order::Ahead)),
         Variant::gpu(
             "production",
             "look-back, ahead for words; three phases where waiting is not safe",

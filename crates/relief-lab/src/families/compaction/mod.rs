@@ -14,6 +14,7 @@
 //!   cubes in the order of their numbers.
 //! - `look-back wide`: four states for each lane at a time, so that a window reaches four times as far. It lost everywhere.
 //! - `look-back ahead`: cubes stay and load the next tile while one waits and is written, so that memory is always busy.
+//! - `… glance`: states are first read as other memory is, not by atomic operations, as scans gained from.
 //! - `production`: look-back, ahead for words, its layout tuned, where a device promises that cubes that have begun go on; else three
 //!   phases.
 //!

@@ -453,7 +453,13 @@ mod gpu {
             let run = move |p: &Selected, call: OnGpu<'_>| whole(p, &call, route);
             Variant::gpu(name, idea, run).scratch(scratch)
         };
-        let look_back = |order| Some(Route::LookBack { reads: 1, order });
+        let look_back = |order| {
+            Some(Route::LookBack {
+                reads: 1,
+                order,
+                glance: false,
+            })
+        };
         let mut variants = Vec::new();
         if what == What::Runs {
             variants.extend([
