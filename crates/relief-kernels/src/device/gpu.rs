@@ -177,6 +177,12 @@ impl Gpu {
         &self.shared.report
     }
 
+    /// How many multiprocessors the device has; where its runtime does not tell, a guess.
+    #[must_use]
+    pub fn multiprocessors(&self) -> u32 {
+        on_client!(self, client => client.properties().hardware.num_streaming_multiprocessors).unwrap_or(32)
+    }
+
     /// Bytes of all buffers that exist.
     #[must_use]
     pub fn used(&self) -> u64 {

@@ -1,6 +1,7 @@
 //! Stencils on a device, each in one pass: a pixel is read from memory about once and written once.
 //!
-//! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the radius (`slide`).
+//! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the radius (`slide`, and
+//!   `sums` for bytes).
 //! - **Gauss**: the same with weights (`weigh`).
 //! - **Sobel, convolution**: small squares in registers (`square`).
 //!
@@ -16,6 +17,7 @@ use crate::policy::{self, Space, Tuning};
 mod columns;
 mod slide;
 mod square;
+mod sums;
 mod weigh;
 
 use self::slide::Fold;
@@ -91,8 +93,8 @@ pub const fn kernel_name(filter: &Filter, samples: Samples) -> &'static str {
     }
 }
 
-/// The layouts of a filter. [`Tuning::items`] is how many rows a unit computes: of a strip in sixteens, but single rows of
-/// Sobel's filter and of convolutions. [`Tuning::vector`] is the words of a row that a unit computes at once, in vectors of
+/// The layouts of a filter. [`Tuning::items`] is how many cubes a multiprocessor gets, from which follows how high the strips are, but
+/// of Sobel's filter and of convolutions the rows that a unit computes. [`Tuning::vector`] is the words of a row that a unit computes at once, in vectors of
 /// four; of a strip that is also how many rows a step has.
 #[must_use]
 pub const fn space(filter: &Filter) -> Space {
@@ -104,7 +106,7 @@ pub const fn space(filter: &Filter) -> Space {
         },
         _ => Space {
             units: &[64, 128, 256, 512],
-            items: &[8, 16, 32],
+            items: &[1, 2, 3, 4, 6, 8, 12, 16, 32],
             vectors: &[4, 8],
         },
     }
@@ -113,13 +115,20 @@ pub const fn space(filter: &Filter) -> Space {
 /// The layout where no other was found.
 #[must_use]
 pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
-    let (units, items, vector) = match (kernel(filter), samples) {
-        (Kernel::Square, _) => (128, 4, 4),
-        (Kernel::Slide, Samples::Bytes) => (128, 16, 4),
-        (Kernel::Slide, Samples::Floats) => (256, 16, 4),
+    let (units, items, vector) = match (filter, samples) {
+        (Filter::Sobel | Filter::Convolution(_), _) => (128, 4, 4),
         // Weights of many words at once are loaded, and words taken apart, fewer times.
-        (Kernel::Weigh, Samples::Bytes) => (128, 16, 8),
-        (Kernel::Weigh, Samples::Floats) => (256, 16, 8),
+        (Filter::Gauss(_), Samples::Bytes) => (128, 16, 8),
+        (Filter::Gauss(_), Samples::Floats) => (256, 8, 8),
+        (Filter::Box(_), Samples::Bytes) => (256, 16, 8),
+        // Small windows have few blocks and runs, whatever these hold.
+        (Filter::Erosion(0..=4) | Filter::Dilation(0..=4), Samples::Bytes) => (256, 16, 4),
+        (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes) => (128, 16, 8),
+        (Filter::Box(r) | Filter::Erosion(r) | Filter::Dilation(r), Samples::Floats) => match *r {
+            0..=8 => (512, 4, 4),
+            9..=31 => (256, 12, 8),
+            _ => (512, 1, 8),
+        },
     };
     Tuning { units, items, vector }
 }
@@ -157,7 +166,10 @@ pub fn apply_with(
         return Ok(());
     };
     match filter {
-        Filter::Box(radius) => call.slide(tuning, Fold::Sum, *radius),
+        Filter::Box(radius) => match size.samples {
+            Samples::Bytes => call.sums(tuning, *radius),
+            Samples::Floats => call.slide(tuning, Fold::Sum, *radius),
+        },
         Filter::Erosion(radius) => call.slide(tuning, Fold::Least, *radius),
         Filter::Dilation(radius) => call.slide(tuning, Fold::Greatest, *radius),
         Filter::Gauss(weights) => {
@@ -236,12 +248,18 @@ impl<'a> Call<'a> {
         Ok(CubeCount::Static(across, down, 1))
     }
 
-    /// The strips of at most so many rows in sixteens that the height makes, and the steps of `rows` rows that each takes.
-    fn strips(&self, sixteens: u32, radius: u32, rows: u32) -> (u32, u32) {
-        // A strip reads 2 · radius rows more than it computes: a fifth at most.
-        let most = (16 * sixteens).max(10 * radius);
-        let strips = self.size.height.div_ceil(most);
-        (strips, self.size.height.div_ceil(strips).div_ceil(rows))
+    /// The strips, and the steps of `rows` rows that each takes, for `across` cubes side by side and `cubes` on each
+    /// multiprocessor.
+    ///
+    /// A window's first row is read again when it has left the window, 2 · radius rows later. Few cubes with high strips still find
+    /// it in the device's cache, and read fewer rows twice where strips meet.
+    fn strips(&self, cubes: u32, across: u32, radius: u32, rows: u32) -> (u32, u32) {
+        let height = self.size.height;
+        let wanted = (self.gpu.multiprocessors() * cubes / across).max(1);
+        // Rows that are read beside those that are computed: as many at most.
+        let strips = wanted.min(height.div_ceil((2 * radius).max(4 * rows)));
+        let steps = height.div_ceil(strips).div_ceil(rows);
+        (height.div_ceil(steps * rows), steps)
     }
 
     fn slide(&self, tuning: Tuning, fold: Fold, radius: u32) -> Result<(), DeviceError> {
@@ -262,8 +280,9 @@ impl<'a> Call<'a> {
             |plan: &slide::Plan| plan.shared_bytes() <= self.gpu.report().shared_memory && plan.columns() > 0;
         let plan = layouts(wide).into_iter().map(plan).find(fits);
         let plan = plan.ok_or_else(|| self.gpu.unsupported(format!("a window of radius {radius}")))?;
-        let (strips, steps) = self.strips(tuning.items, radius, rows);
-        let grid = self.grid(self.pitch.div_ceil(plan.columns()), strips)?;
+        let across = self.pitch.div_ceil(plan.columns());
+        let (strips, steps) = self.strips(tuning.items, across, radius, rows);
+        let grid = self.grid(across, strips)?;
         let count = f64::from(2 * radius + 1).powi(2);
         let inverse = 1.0 / count as f32;
         self.gpu.launch("stencil slide", &plan, self.to, || {
@@ -303,6 +322,57 @@ impl<'a> Call<'a> {
         }
     }
 
+    fn sums(&self, tuning: Tuning, radius: u32) -> Result<(), DeviceError> {
+        // Wide windows are summed from runs: longer ones are fewer.
+        let rows = if radius <= 16 { tuning.vector } else { 8 };
+        let plan = |(units, double)| sums::Plan {
+            radius,
+            units,
+            rows,
+            double,
+        };
+        let wide = tuning.units.max((2 * radius).next_power_of_two()).min(512);
+        let fits =
+            |plan: &sums::Plan| plan.shared_bytes() <= self.gpu.report().shared_memory && plan.columns() > 0;
+        let plan = layouts(wide).into_iter().map(plan).find(fits);
+        let plan = plan.ok_or_else(|| self.gpu.unsupported(format!("a window of radius {radius}")))?;
+        let across = self.pitch.div_ceil(plan.columns());
+        let (strips, steps) = self.strips(tuning.items, across, radius, rows);
+        let grid = self.grid(across, strips)?;
+        let inverse = 1.0 / f64::from(2 * radius + 1).powi(2) as f32;
+        self.gpu.launch("stencil sums", &plan, self.to, || {
+            on_client!(self.gpu, client => self.sums_on(client, grid.clone(), steps, inverse, plan));
+        })
+    }
+
+    #[allow(unsafe_code)]
+    fn sums_on<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        grid: CubeCount,
+        steps: u32,
+        inverse: f32,
+        plan: sums::Plan,
+    ) {
+        // SAFETY: as of `slide_on`.
+        unsafe {
+            sums::sums::launch_unchecked::<R>(
+                client,
+                grid,
+                CubeDim::new_1d(plan.units),
+                4,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words()),
+                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
+                self.size.width,
+                self.size.height,
+                self.pitch,
+                steps,
+                inverse,
+                plan,
+            );
+        }
+    }
+
     fn weigh(&self, tuning: Tuning, weights: Vec<u32>) -> Result<(), DeviceError> {
         let radius = weights.len() as u32 - 1;
         let left = radius.div_ceil(self.size.samples.per_word());
@@ -318,8 +388,9 @@ impl<'a> Call<'a> {
             |plan: &weigh::Plan| plan.shared_bytes() <= self.gpu.report().shared_memory && plan.columns() > 0;
         let plan = layouts(wide).into_iter().map(plan).find(fits);
         let plan = plan.ok_or_else(|| self.gpu.unsupported(format!("the layout {tuning}")))?;
-        let (strips, steps) = self.strips(tuning.items, radius, plan.rows);
-        let grid = self.grid(self.pitch.div_ceil(plan.columns()), strips)?;
+        let across = self.pitch.div_ceil(plan.columns());
+        let (strips, steps) = self.strips(tuning.items, across, radius, plan.rows);
+        let grid = self.grid(across, strips)?;
         self.gpu.launch("stencil weigh", &plan, self.to, || {
             on_client!(self.gpu, client => match plan.samples {
                 Samples::Bytes => self.weigh_on::<u32, _>(client, grid.clone(), steps, &plan),

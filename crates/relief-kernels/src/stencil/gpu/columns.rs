@@ -60,11 +60,20 @@ pub(super) fn load_rows<W: Numeric>(
     #[comptime] count: u32,
     #[comptime] samples: Samples,
 ) {
-    #[unroll]
-    for k in 0..count {
-        // 0 ≤ row < height and the word is one of its row.
-        let row = max(min(first + comptime!(k as i32), height as i32 - 1i32), 0i32) as u32;
-        words[comptime!((at + k) as usize)] = source[(row * pitch + column.word) as usize];
+    let last = height as i32 - 1i32;
+    // 0 ≤ row < height and the word is one of its row; far from both ends that need not be looked at for each.
+    if max(first, 0i32) == min(first, last - comptime!(count as i32 - 1i32)) {
+        let place = first as u32 * pitch + column.word;
+        #[unroll]
+        for k in 0..count {
+            words[comptime!((at + k) as usize)] = source[(place + k * pitch) as usize];
+        }
+    } else {
+        #[unroll]
+        for k in 0..count {
+            let row = max(min(first + comptime!(k as i32), last), 0i32) as u32;
+            words[comptime!((at + k) as usize)] = source[(row * pitch + column.word) as usize];
+        }
     }
     if comptime!(matches!(samples, Samples::Bytes)) {
         if column.outside != 0u32 {

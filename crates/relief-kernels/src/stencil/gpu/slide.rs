@@ -1,4 +1,5 @@
-//! Least, greatest and sum of squares in one pass: cubes stream down strips of columns, a few rows at a step.
+//! Least and greatest of squares, and sums of f32, in one pass: cubes stream down strips of columns, a few rows at a step. Sums of
+//! bytes have a way of their own (`sums`); of f32 nothing is taken away again, because what rounding left of it would stay.
 //!
 //! *Down.* A unit owns a column of words. With K rows a step and blocks of K rows from the first row of the first window on,
 //! the window of row j of step s is the end of block s from row j on, the whole blocks between, and the beginning of block
@@ -10,8 +11,8 @@
 //! end of the run that begins r pixels to its left, whole runs, the beginning of the run to its right. The totals of runs are
 //! exchanged through shared memory. Each K words a word is left out, so that units read different banks.
 //!
-//! Words of four bytes: sums of columns are pairs of 16 bits, even and odd pixels apart. The least (or greatest) of bytes is
-//! that of whole words whose highest byte it is, whatever is below, so bytes are only shifted up, not masked.
+//! The least (or greatest) of bytes is that of whole words whose highest byte it is, whatever is below, so bytes are only shifted
+//! up, not masked.
 
 use cubecl::prelude::*;
 
@@ -54,19 +55,7 @@ impl Plan {
 
     /// Values that a word of a column is taken apart into.
     const fn lanes(&self) -> u32 {
-        match (self.samples, self.fold) {
-            (Samples::Floats, _) => 1,
-            (Samples::Bytes, Fold::Sum) => 2,
-            (Samples::Bytes, _) => 4,
-        }
-    }
-
-    /// Words that a word of a column takes in shared memory.
-    const fn planes(&self) -> u32 {
-        match (self.samples, self.fold) {
-            (Samples::Bytes, Fold::Sum) => 2,
-            _ => 1,
-        }
+        self.samples.per_word()
     }
 
     /// Words from one row of shared memory to the next.
@@ -76,7 +65,7 @@ impl Plan {
 
     /// Words of a step's rows in shared memory.
     const fn step(&self) -> u32 {
-        self.pitch() * self.rows * self.planes()
+        self.pitch() * self.rows
     }
 
     const fn steps(&self) -> u32 {
@@ -299,13 +288,9 @@ fn fold<W: Numeric>(a: W, b: W, #[comptime] which: Fold) -> W {
 /// Value `lane` of a word.
 #[cube]
 fn lane<W: Numeric>(word: W, #[comptime] lane: u32, #[comptime] plan: Plan) -> W {
-    match (plan.samples, plan.fold) {
-        (Samples::Floats, _) => word,
-        (Samples::Bytes, Fold::Sum) => {
-            let bits = u32::cast_from(word);
-            W::cast_from((bits >> comptime!(8 * lane)) & 0x00ff_00ffu32)
-        }
-        (Samples::Bytes, _) => {
+    match plan.samples {
+        Samples::Floats => word,
+        Samples::Bytes => {
             let bits = u32::cast_from(word);
             W::cast_from(bits << comptime!(24 - 8 * lane))
         }
@@ -353,7 +338,7 @@ fn put<W: Numeric>(
     #[comptime] plan: Plan,
 ) {
     let place = step * comptime!(plan.step())
-        + comptime!(k * plan.planes() * plan.pitch())
+        + comptime!(k * plan.pitch())
         + UNIT_POS
         + UNIT_POS / comptime!(plan.rows);
     if comptime!(plan.lanes() == 4) {
@@ -365,10 +350,7 @@ fn put<W: Numeric>(
         );
         shared[place as usize] = W::cast_from(word);
     } else {
-        #[unroll]
-        for l in 0..comptime!(plan.lanes()) {
-            shared[(place + comptime!(l * plan.pitch())) as usize] = values[comptime!(l as usize)];
-        }
+        shared[place as usize] = values[0usize];
     }
 }
 
@@ -470,30 +452,13 @@ fn pixels<W: Numeric>(
     let words = comptime!((pixel + count).div_ceil(per_word));
     #[unroll]
     for w in 0..words {
-        let at = place + comptime!(plan.place(word + w));
-        let even = shared[at as usize];
-        let mut odd = even;
-        if comptime!(plan.planes() == 2) {
-            odd = shared[(at + comptime!(plan.pitch())) as usize];
-        }
+        let read = shared[(place + comptime!(plan.place(word + w))) as usize];
         #[unroll]
         for b in 0..per_word {
             // The pixel's number, beyond `count` where it is not asked for.
             let p = comptime!((w * per_word + b).wrapping_sub(pixel));
             if comptime!(p < count) {
-                if comptime!(plan.planes() == 2) {
-                    let mut pair = u32::cast_from(even);
-                    if comptime!(b % 2 == 1) {
-                        pair = u32::cast_from(odd);
-                    }
-                    if comptime!(b >= 2) {
-                        pixels[comptime!(p as usize)] = W::cast_from(pair >> 16u32);
-                    } else {
-                        pixels[comptime!(p as usize)] = W::cast_from(pair & 0xffffu32);
-                    }
-                } else {
-                    pixels[comptime!(p as usize)] = lane::<W>(even, b, plan);
-                }
+                pixels[comptime!(p as usize)] = lane::<W>(read, b, plan);
             }
         }
     }
@@ -521,9 +486,7 @@ fn across<W: Numeric, N: Size>(
     let of_row = comptime!(plan.units / plan.rows);
     let computed = comptime!(plan.columns() / plan.rows);
     let (k, run) = (UNIT_POS / of_row, UNIT_POS % of_row);
-    let place = step * comptime!(plan.step())
-        + k * comptime!(plan.planes() * plan.pitch())
-        + run * comptime!(plan.rows + 1);
+    let place = step * comptime!(plan.step()) + k * comptime!(plan.pitch()) + run * comptime!(plan.rows + 1);
     let mut windows = Array::<W>::new(comptime!(count as usize));
 
     if comptime!(runs == 0) {
@@ -656,19 +619,6 @@ fn finished<W: Numeric>(
             W::cast_from(f32::cast_from(windows[comptime!(word as usize)]) * inverse)
         }
         (Samples::Floats, _) => windows[comptime!(word as usize)],
-        (Samples::Bytes, Fold::Sum) => {
-            // Beside 2²³ nothing below 1 has room: a mean is rounded to the nearest, which then are the lowest bits of the
-            // number. It is never half-way, and off by less than what it lies from there: see `stencil::mean`. The bits of 2²³
-            // itself, 0x4b00_0000, are shifted out of all but the first.
-            let mut bytes = u32::new(0);
-            #[unroll]
-            for b in 0..4u32 {
-                let sum = f32::cast_from(windows[comptime!((4 * word + b) as usize)]);
-                let mean = u32::reinterpret(sum * inverse + f32::new(8_388_608.0));
-                bytes += mean << comptime!(8 * b);
-            }
-            W::cast_from(bytes - 0x4b00_0000u32)
-        }
         (Samples::Bytes, _) => {
             let a = u32::cast_from(windows[comptime!((4 * word) as usize)]);
             let b = u32::cast_from(windows[comptime!((4 * word + 1) as usize)]);

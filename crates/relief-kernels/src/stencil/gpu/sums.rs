@@ -1,0 +1,368 @@
+//! Sums of squares of bytes in one pass: cubes stream down strips of columns, a few rows at a step.
+//!
+//! Whole numbers can be taken away again, so every window follows from the one before by what enters and what leaves, which is
+//! half the work of `slide`.
+//!
+//! *Down.* A unit owns a column of words, and the sums of its windows: two pairs of 16 bits, even and odd pixels apart, which are
+//! added and taken away as they are, because what is left is never negative. The row that leaves is read again (from a cache: it
+//! was read 2r rows ago).
+//!
+//! *Across.* The rows of a step lie in shared memory; each unit takes a run of words of one of them. Its first window is summed from
+//! whole runs, which units exchange, and what is left; two sums of 16 bits are then added at once. From there on sums are f32: beside
+//! 2²³ a number of 16 bits is its own lowest bits, so taking a pixel from a pair makes it a float, differences are exact, and a GPU
+//! adds f32 at twice the rate of whole numbers. Each K words a word is left out, so that units read different banks.
+
+use cubecl::prelude::*;
+
+use super::Samples;
+use super::columns::{Column, column, load_rows, store_run};
+
+/// What is compiled into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Plan {
+    pub(super) radius: u32,
+    /// Units of a cube, and columns of words that it reads.
+    pub(super) units: u32,
+    /// K: rows of a step, and words of a run.
+    pub(super) rows: u32,
+    /// Whether shared memory holds the rows of two steps, so that one wait less is needed.
+    pub(super) double: bool,
+}
+
+impl Plan {
+    /// Columns of words to the left of those that are computed.
+    const fn left(&self) -> u32 {
+        self.radius.div_ceil(4)
+    }
+
+    /// Columns of words that a cube computes: whole runs; 0 where the cube is too narrow.
+    pub(super) const fn columns(&self) -> u32 {
+        let inside = self.units.saturating_sub(2 * self.left());
+        inside / self.rows * self.rows
+    }
+
+    /// Words from one row of shared memory to the next, of even or of odd pixels.
+    const fn pitch(&self) -> u32 {
+        self.units + self.units / self.rows
+    }
+
+    /// Words of a step's rows in shared memory.
+    const fn step(&self) -> u32 {
+        2 * self.pitch() * self.rows
+    }
+
+    const fn steps(&self) -> u32 {
+        if self.double { 2 } else { 1 }
+    }
+
+    /// Bytes of shared memory.
+    pub(super) const fn shared_bytes(&self) -> u32 {
+        4 * (self.step() + self.units) * self.steps()
+    }
+
+    /// Pixels from the beginning of a run to that of its first window.
+    const fn skip(&self) -> u32 {
+        4 * self.left() - self.radius
+    }
+
+    /// Whole runs from the beginning of a run to the end of its first window, and the pixels that are left.
+    const fn runs(&self) -> (u32, u32) {
+        let (end, run) = (self.skip() + 2 * self.radius + 1, 4 * self.rows);
+        (end / run, end % run)
+    }
+
+    /// Where in shared memory word `word` after the beginning of a run of those read lies, from its own.
+    const fn place(&self, word: u32) -> u32 {
+        word + word / self.rows
+    }
+}
+
+/// Sums of the squares of a strip of `steps` · K rows, each times `inverse` and rounded; CUBE_POS_X counts strips across, CUBE_POS_Y
+/// down.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn sums<N: Size>(
+    source: &Array<u32>,
+    out: &mut Array<Vector<u32, N>>,
+    width: u32,
+    height: u32,
+    pitch: u32,
+    steps: u32,
+    inverse: f32,
+    #[comptime] plan: Plan,
+) {
+    let rows = comptime!(plan.rows);
+    let mut shared = SharedMemory::<u32>::new(comptime!((plan.step() * plan.steps()) as usize));
+    let mut totals = SharedMemory::<u32>::new(comptime!((plan.units * plan.steps()) as usize));
+    let left = CUBE_POS_X * comptime!(plan.columns());
+    let column = column(
+        left as i32 + UNIT_POS as i32 - comptime!(plan.left() as i32),
+        width,
+        comptime!(Samples::Bytes),
+    );
+    let first = CUBE_POS_Y * steps * rows;
+    let top = first as i32 - comptime!(plan.radius as i32);
+
+    // The sums of the first window but its last row.
+    let mut even = u32::new(0);
+    let mut odd = u32::new(0);
+    let mut words = Array::<u32>::new(comptime!(rows as usize));
+    for b in 0..comptime!(2 * plan.radius / rows) {
+        load::<u32>(
+            source,
+            &mut words,
+            top + (b * rows) as i32,
+            &column,
+            height,
+            pitch,
+            0u32,
+            rows,
+        );
+        #[unroll]
+        for k in 0..rows {
+            even += evens(words[comptime!(k as usize)]);
+            odd += odds(words[comptime!(k as usize)]);
+        }
+    }
+    let rest = comptime!(2 * plan.radius % rows);
+    if comptime!(rest > 0) {
+        let after = top + comptime!((2 * plan.radius - rest) as i32);
+        load::<u32>(source, &mut words, after, &column, height, pitch, 0u32, rest);
+        #[unroll]
+        for k in 0..rest {
+            even += evens(words[comptime!(k as usize)]);
+            odd += odds(words[comptime!(k as usize)]);
+        }
+    }
+
+    // What enters and what leaves: of a step, then of the next.
+    let mut below = Array::<u32>::new(comptime!(2 * rows as usize));
+    let mut above = Array::<u32>::new(comptime!(2 * rows as usize));
+    let reach = comptime!(2 * plan.radius as i32);
+    load::<u32>(
+        source,
+        &mut below,
+        top + reach,
+        &column,
+        height,
+        pitch,
+        0u32,
+        rows,
+    );
+    load::<u32>(source, &mut above, top, &column, height, pitch, 0u32, rows);
+    for s in 0..steps {
+        let step = s % comptime!(plan.steps());
+        let row = first + s * rows;
+        let next = row as i32 + comptime!(rows as i32 - plan.radius as i32);
+        load::<u32>(
+            source,
+            &mut below,
+            next + reach,
+            &column,
+            height,
+            pitch,
+            rows,
+            rows,
+        );
+        load::<u32>(source, &mut above, next, &column, height, pitch, rows, rows);
+        let place = step * comptime!(plan.step()) + UNIT_POS + UNIT_POS / rows;
+        #[unroll]
+        for k in 0..rows {
+            even += evens(below[comptime!(k as usize)]);
+            odd += odds(below[comptime!(k as usize)]);
+            shared[(place + comptime!(2 * k * plan.pitch())) as usize] = even;
+            shared[(place + comptime!((2 * k + 1) * plan.pitch())) as usize] = odd;
+            even -= evens(above[comptime!(k as usize)]);
+            odd -= odds(above[comptime!(k as usize)]);
+        }
+        #[unroll]
+        for k in 0..rows {
+            below[comptime!(k as usize)] = below[comptime!((k + rows) as usize)];
+            above[comptime!(k as usize)] = above[comptime!((k + rows) as usize)];
+        }
+        sync_cube();
+        across::<N>(
+            &shared,
+            &mut totals,
+            out,
+            step,
+            row,
+            left,
+            width,
+            height,
+            pitch,
+            inverse,
+            plan,
+        );
+        // Of two steps' rows, the next step writes the others, and the one after only after the next one's wait.
+        if comptime!(!plan.double) {
+            sync_cube();
+        }
+    }
+}
+
+/// Rows of a column of bytes.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn load<W: Numeric>(
+    source: &Array<W>,
+    words: &mut Array<W>,
+    first: i32,
+    column: &Column,
+    height: u32,
+    pitch: u32,
+    #[comptime] at: u32,
+    #[comptime] count: u32,
+) {
+    load_rows::<W>(
+        source,
+        words,
+        first,
+        column,
+        height,
+        pitch,
+        at,
+        count,
+        comptime!(Samples::Bytes),
+    );
+}
+
+/// Bytes 0 and 2 of a word, 16 bits each.
+#[cube]
+fn evens(word: u32) -> u32 {
+    word & 0x00ff_00ffu32
+}
+
+/// Bytes 1 and 3 of a word, 16 bits each.
+#[cube]
+fn odds(word: u32) -> u32 {
+    (word >> 8u32) & 0x00ff_00ffu32
+}
+
+/// The sum of `count` pixels of a row in shared memory from the beginning of word `word` after `place` on.
+#[cube]
+fn total(
+    shared: &SharedMemory<u32>,
+    place: u32,
+    #[comptime] word: u32,
+    #[comptime] count: u32,
+    #[comptime] plan: Plan,
+) -> u32 {
+    let mut total = u32::new(0);
+    #[unroll]
+    for w in 0..comptime!(count / 4) {
+        let at = place + comptime!(plan.place(word + w));
+        // At most 2 · 127 · 255 in each half.
+        let pair = shared[at as usize] + shared[(at + comptime!(plan.pitch())) as usize];
+        total += (pair & 0xffffu32) + (pair >> 16u32);
+    }
+    #[unroll]
+    for b in 0..comptime!(count % 4) {
+        let at = place + comptime!(plan.place(word + count / 4) + b % 2 * plan.pitch());
+        let pair = shared[at as usize];
+        if comptime!(b >= 2) {
+            total += pair >> 16u32;
+        } else {
+            total += pair & 0xffffu32;
+        }
+    }
+    total
+}
+
+/// Pixel `pixel` after the beginning of the run at `place`, beside 2²³.
+#[cube]
+fn beside(shared: &SharedMemory<u32>, place: u32, #[comptime] pixel: u32, #[comptime] plan: Plan) -> f32 {
+    // Both pixels of a pair read it: the compiler keeps it.
+    let at = place + comptime!(plan.place(pixel / 4) + pixel % 2 * plan.pitch());
+    let pair = shared[at as usize];
+    let mut bits = pair & 0xffffu32;
+    if comptime!(pixel % 4 >= 2) {
+        bits = pair >> 16u32;
+    }
+    f32::reinterpret(bits | 0x4b00_0000u32)
+}
+
+/// The windows across the rows of a step, to memory.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn across<N: Size>(
+    shared: &SharedMemory<u32>,
+    totals: &mut SharedMemory<u32>,
+    out: &mut Array<Vector<u32, N>>,
+    step: u32,
+    row: u32,
+    left: u32,
+    width: u32,
+    height: u32,
+    pitch: u32,
+    inverse: f32,
+    #[comptime] plan: Plan,
+) {
+    let rows = comptime!(plan.rows);
+    let (runs, rest) = comptime!(plan.runs());
+    let of_row = comptime!(plan.units / rows);
+    let computed = comptime!(plan.columns() / rows);
+    let (k, run) = (UNIT_POS / of_row, UNIT_POS % of_row);
+    let place = step * comptime!(plan.step()) + k * comptime!(2 * plan.pitch()) + run * comptime!(rows + 1);
+    let spot = step * comptime!(plan.units) + UNIT_POS;
+
+    let mut sum = u32::new(0);
+    if comptime!(runs > 0) {
+        // Runs that lie within a first window.
+        if run < comptime!(computed + runs - 1) {
+            sum = total(shared, place, 0u32, comptime!(4 * rows), plan);
+            if comptime!(runs > 1) {
+                totals[spot as usize] = sum;
+            }
+        }
+        if comptime!(runs > 1) {
+            sync_cube();
+        }
+    }
+    if run < computed {
+        if comptime!(runs > 1) {
+            for b in 1..runs {
+                sum += totals[(spot + b) as usize];
+            }
+        }
+        sum += total(shared, place, comptime!(runs * rows), rest, plan);
+        sum -= total(shared, place, 0u32, comptime!(plan.skip()), plan);
+        let mut window = f32::cast_from(sum);
+        let mut words = Array::<u32>::new(comptime!(rows as usize));
+        #[unroll]
+        for w in 0..rows {
+            // Beside 2²³ nothing below 1 has room: a mean is rounded to the nearest, which then are the lowest bits of the
+            // number. It is never half-way, and off by less than what it lies from there: see `stencil::mean`. The bits of 2²³
+            // itself, 0x4b00_0000, are shifted out of all but the first.
+            let mut bytes = u32::new(0);
+            #[unroll]
+            for b in 0..4u32 {
+                let pixel = comptime!(4 * w + b);
+                if comptime!(pixel > 0) {
+                    let leaves = beside(shared, place, comptime!(plan.skip() + pixel - 1), plan);
+                    let enters = beside(
+                        shared,
+                        place,
+                        comptime!(plan.skip() + 2 * plan.radius + pixel),
+                        plan,
+                    );
+                    window += enters - leaves;
+                }
+                let mean = u32::reinterpret(window * inverse + f32::new(8_388_608.0));
+                bytes += mean << comptime!(8 * b);
+            }
+            words[comptime!(w as usize)] = bytes - 0x4b00_0000u32;
+        }
+        store_run::<u32, N>(
+            out,
+            &words,
+            row + k,
+            left + run * rows,
+            width,
+            height,
+            pitch,
+            rows,
+            comptime!(Samples::Bytes),
+        );
+    }
+}
