@@ -8,7 +8,7 @@
 //! Least work: three bytes read, one written, some products. On the CPU taking colours apart is the work; on a device
 //! memory binds.
 //!
-//! - CPU: `plain`, a colour at a time; `threads`; `production`: byte permutes, large results past the caches.
+//! - CPU: `plain`, a colour at a time; `threads`; `production`: byte permutes, 64 colours at a time.
 //! - devices: `bytes`: a unit loads every byte of four colours by itself; `words`: three words make one; `vectors`: three
 //!   vectors make one, 16 colours; production is `vectors`, several for each unit, with its layout tuned.
 
