@@ -5,8 +5,10 @@
 mod support;
 
 use relief_kernels::device::{DeviceError, Gpu};
-use relief_kernels::matmul::cpu;
-use relief_kernels::matmul::gpu::{DEFAULT, Rows, SPACE, Shape, multiply, multiply_with};
+use relief_kernels::matmul::gpu::{
+    DEFAULT, Half, Rows, SPACE, Shape, has_matrix_instructions, multiply, multiply_halves, multiply_with,
+};
+use relief_kernels::matmul::{bf16, cpu, f16};
 use relief_kernels::matrix::{Matrix, MatrixMut};
 use relief_kernels::policy::Tuning;
 use support::Random;
@@ -157,4 +159,102 @@ fn what_does_not_fit_is_refused() {
         of(16),
     );
     multiply(&gpu, shape(16, 16, 16), of(16), of(16), of(16)).unwrap();
+}
+
+/// Small integers, whose products and sums are exact in any order.
+fn integers(count: u32, seed: u64) -> Vec<f32> {
+    let mut random = Random::new(seed);
+    (0..count).map(|_| random.below(17) as f32 - 8.0).collect()
+}
+
+fn packed(values: &[f32], half: Half) -> Vec<u32> {
+    let bits = |value: &f32| match half {
+        Half::F16 => u32::from(f16::from_f32(*value).to_bits()),
+        Half::Bf16 => u32::from(bf16::from_f32(*value).to_bits()),
+    };
+    values
+        .chunks(2)
+        .map(|two| bits(&two[0]) | bits(&two[1]) << 16)
+        .collect()
+}
+
+#[test]
+fn products_of_halves_are_exact_where_all_sums_are() {
+    let Some(gpu) = support::device() else { return };
+    for half in [Half::F16, Half::Bf16] {
+        let nothing = gpu.buffer(4).unwrap();
+        let of = Rows {
+            buffer: &nothing,
+            pitch: 0,
+        };
+        if !has_matrix_instructions(&gpu, half) {
+            let found = multiply_halves(&gpu, half, shape(1, 0, 1), of, of, of);
+            assert!(matches!(found, Err(DeviceError::Unsupported { .. })), "{found:?}");
+            continue;
+        }
+        for shape in [
+            shape(1, 1, 1),
+            shape(3, 0, 6),
+            shape(5, 7, 9),
+            shape(128, 64, 256),
+            shape(130, 200, 270),
+            shape(300, 1_000, 77),
+            shape(1_500, 70, 600),
+        ] {
+            halves_are_right(&gpu, half, shape);
+        }
+    }
+}
+
+fn halves_are_right(gpu: &Gpu, half: Half, shape: Shape) {
+    let Shape { rows, inner, columns } = shape;
+    // Behind each row lie numbers that are not to be read.
+    let pitches = [inner, columns].map(|width| width.next_multiple_of(8) + 8);
+    let [mut left, mut right] = [(rows, pitches[0], 1), (inner, pitches[1], 2)]
+        .map(|(rows, pitch, seed)| integers(rows * pitch, seed));
+    for (values, pitch, width) in [(&mut left, pitches[0], inner), (&mut right, pitches[1], columns)] {
+        for row in values.chunks_mut(pitch as usize) {
+            row[width as usize..].fill(f32::NAN);
+        }
+        values.resize(values.len().max(8), 0.0);
+    }
+    let pitch = columns.next_multiple_of(4) + 4;
+    let words = (rows * pitch) as usize;
+    let uploaded = [&left, &right].map(|values| gpu.upload(&packed(values, half)).unwrap());
+    let result = gpu.upload(&vec![UNTOUCHED; words]).unwrap();
+    let of = |buffer, pitch| Rows { buffer, pitch };
+    multiply_halves(
+        gpu,
+        half,
+        shape,
+        of(&uploaded[0], pitches[0] / 2),
+        of(&uploaded[1], pitches[1] / 2),
+        of(&result, pitch),
+    )
+    .unwrap();
+    let bytes = gpu.read(&result, words).wait().unwrap();
+    let word = |at: usize| {
+        u32::from_le_bytes([
+            bytes[4 * at],
+            bytes[4 * at + 1],
+            bytes[4 * at + 2],
+            bytes[4 * at + 3],
+        ])
+    };
+    for y in 0..rows {
+        for x in 0..columns {
+            let sum: f32 = (0..inner)
+                .map(|k| left[(y * pitches[0] + k) as usize] * right[(k * pitches[1] + x) as usize])
+                .sum();
+            let found = f32::from_bits(word((y * pitch + x) as usize));
+            assert_eq!(found, sum, "({y}, {x}) of {shape:?}, {half:?}");
+        }
+        for x in columns.next_multiple_of(2)..pitch {
+            assert_eq!(
+                word((y * pitch + x) as usize),
+                UNTOUCHED,
+                "({y}, {x}) of {shape:?}"
+            );
+        }
+    }
 }

@@ -1,17 +1,23 @@
 //! Products on a device.
 //!
-//! Floats of 32 bits: [`multiply`]. Cubes compute tiles of the result from slices of 16 of k in shared memory, units blocks of
+//! Floats of 32 bits: [`multiply`]. Cubes compute tiles of the result from slices of 8 of k in shared memory, units blocks of
 //! 8 × 8 or 8 × 16 sums in registers, so that a load of shared memory serves 8 operations or more; while one slice is
 //! multiplied, the next is on its way from memory to registers and is put into the other half of shared memory. The bits are
 //! those that the [module](super) states.
+//!
+//! Numbers of 16 bits: [`multiply_halves`], by the matrix instructions of a device that has them.
 
+use cubecl::ir::features::MmaConfig;
+use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
 
 use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
 
+mod halves;
 mod tiles;
 
+use halves::multiply_halves as multiply_halves_kernel;
 use tiles::{Tile, multiply_tiles};
 
 /// The layouts of [`multiply_with`]: units of a cube, and sums of a unit.
@@ -21,19 +27,26 @@ pub const SPACE: Space = Space {
     vectors: &[4],
 };
 
-/// The layout where no other was found.
+/// The layout where no other was found: several cubes of few units share a processor, so that some multiply while others wait.
 pub const DEFAULT: Tuning = Tuning {
-    units: 256,
+    units: 128,
     items: 128,
     vector: 4,
 };
 
-/// The layout of devices with little shared memory.
-const SMALL: Tuning = Tuning {
-    units: 64,
-    items: 64,
-    vector: 4,
-};
+/// Layouts with smaller tiles, for results that too few cubes compute otherwise.
+const SMALLER: [Tuning; 2] = [
+    Tuning {
+        units: 128,
+        items: 64,
+        vector: 4,
+    },
+    Tuning {
+        units: 64,
+        items: 64,
+        vector: 4,
+    },
+];
 
 /// What the kernel is called in policy files.
 pub const NAME: &str = "matrix-product";
@@ -69,11 +82,18 @@ pub fn multiply(
     right: Rows<'_>,
     result: Rows<'_>,
 ) -> Result<(), DeviceError> {
-    let mut tuning = policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT);
-    if !runs(gpu, tuning) {
-        tuning = SMALL;
-    }
+    let tuning = policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT);
+    let mut tunings = [tuning].into_iter().chain(SMALLER);
+    let enough = tunings.find(|tuning| fills(gpu, *tuning, shape));
+    let tuning = enough.unwrap_or(SMALLER[SMALLER.len() - 1]);
     multiply_with(gpu, tuning, shape, left, right, result)
+}
+
+/// Whether a layout runs and gives two cubes to each processor of the device.
+fn fills(gpu: &Gpu, tuning: Tuning, shape: Shape) -> bool {
+    let processors = on_client!(gpu, client => client.properties().hardware.num_streaming_multiprocessors);
+    let cubes = Tile::of(tuning).and_then(|tile| tile.count(shape));
+    runs(gpu, tuning) && cubes.is_none_or(|cubes| cubes >= 2 * processors.unwrap_or(0))
 }
 
 fn runs(gpu: &Gpu, tuning: Tuning) -> bool {
@@ -100,12 +120,13 @@ pub fn multiply_with(
     if shape.rows == 0 || shape.columns == 0 {
         return Ok(());
     }
+    let count = tile.count(shape);
     let launch = Launch {
         shape,
         left,
         right,
         result,
-        count: tile.count(gpu, shape)?,
+        count: count.ok_or_else(|| gpu.unsupported(format!("{} × {} sums", shape.rows, shape.columns)))?,
     };
     gpu.launch(
         "matrix product",
@@ -145,6 +166,113 @@ impl Launch<'_> {
                 right.pitch / 4,
                 result.pitch / 4,
                 tile,
+            );
+        }
+    }
+}
+
+/// Numbers of 16 bits, packed, the first of a word in its lower half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Half {
+    /// [`f16`](super::f16): 11 bits of precision.
+    F16,
+    /// [`bf16`](super::bf16): 8 bits of precision, and the range of an f32.
+    Bf16,
+}
+
+/// C = A·B of numbers of 16 bits into floats of 32, by matrix instructions. Of rows of the result whole pairs of words are
+/// written.
+///
+/// The sum of k products has an error of at most k · 2⁻²² of the sum of their sizes; its bits are those of the device.
+///
+/// # Errors
+/// Where the device fails or lacks the instructions, and where a matrix does not lie in its buffer.
+pub fn multiply_halves(
+    gpu: &Gpu,
+    half: Half,
+    shape: Shape,
+    left: Rows<'_>,
+    right: Rows<'_>,
+    result: Rows<'_>,
+) -> Result<(), DeviceError> {
+    if !has_matrix_instructions(gpu, half) {
+        return Err(gpu.unsupported("a product by matrix instructions, which it lacks"));
+    }
+    left.check(gpu, shape.rows, shape.inner.div_ceil(2))?;
+    right.check(gpu, shape.inner, shape.columns.div_ceil(2))?;
+    result.check(gpu, shape.rows, shape.columns)?;
+    if shape.rows == 0 || shape.columns == 0 {
+        return Ok(());
+    }
+    // Places of numbers are counted in 32 bits.
+    let counted = left.buffer.words().max(right.buffer.words()) < 1 << 31;
+    let count = halves::count(shape).filter(|count| counted && *count < 1 << 31);
+    let count = count.ok_or_else(|| gpu.unsupported(format!("{} × {} sums", shape.rows, shape.columns)))?;
+    let launch = Launch {
+        shape,
+        left,
+        right,
+        result,
+        count,
+    };
+    gpu.launch("matrix product of halves", &half, result.buffer, || {
+        on_client!(gpu, client => match half {
+            Half::F16 => launch.halves_on::<half::f16, _>(gpu, client),
+            Half::Bf16 => launch.halves_on::<half::bf16, _>(gpu, client),
+        });
+    })
+}
+
+/// Whether a device has the instructions of [`multiply_halves`], and shared memory for it.
+#[must_use]
+pub fn has_matrix_instructions(gpu: &Gpu, half: Half) -> bool {
+    let kind = match half {
+        Half::F16 => FloatKind::F16,
+        Half::Bf16 => FloatKind::BF16,
+    };
+    let (number, sum) = (
+        ElemType::Float(kind).into(),
+        ElemType::Float(FloatKind::F32).into(),
+    );
+    let product = MmaConfig {
+        a_type: number,
+        b_type: number,
+        cd_type: sum,
+        m: 16,
+        n: 8,
+        k: 16,
+    };
+    on_client!(gpu, client => {
+        let features = client.features();
+        gpu.report().plane == (32, 32)
+            && features.copy_async
+            && features.matmul.ldmatrix.contains(&number)
+            && features.matmul.mma.contains(&product)
+            && client.properties().hardware.max_shared_memory_size >= halves::SHARED
+    })
+}
+
+impl Launch<'_> {
+    #[allow(unsafe_code)]
+    fn halves_on<E: Float, R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+        let (left, right, result) = (self.left, self.right, self.result);
+        // SAFETY: what is read is clamped to the last row and the last vector of a row, which the buffers hold; what is written is
+        // compared with the rows and pairs of the result.
+        unsafe {
+            multiply_halves_kernel::launch_unchecked::<E, R>(
+                client,
+                cubes(gpu, self.count),
+                CubeDim::new_1d(halves::UNITS),
+                2,
+                ArrayArg::from_raw_parts(left.buffer.handle(), left.buffer.words() * 2),
+                ArrayArg::from_raw_parts(right.buffer.handle(), right.buffer.words() * 2),
+                ArrayArg::from_raw_parts(result.buffer.handle(), result.buffer.words() / 2),
+                self.shape.rows,
+                self.shape.inner,
+                self.shape.columns,
+                left.pitch * 2,
+                right.pitch * 2,
+                result.pitch / 2,
             );
         }
     }

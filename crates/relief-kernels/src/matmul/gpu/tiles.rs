@@ -8,11 +8,10 @@
 use cubecl::prelude::*;
 
 use super::Shape;
-use crate::device::{DeviceError, Gpu};
 use crate::policy::Tuning;
 
-/// Numbers of k of a slice.
-const SLICE: u32 = 16;
+/// Numbers of k of a slice. With 16, the loop of 8 × 16 sums does not fit the nearest cache of instructions.
+const SLICE: u32 = 8;
 
 /// Rows of a unit's block, in groups of four.
 const BLOCK: u32 = 8;
@@ -68,7 +67,11 @@ impl Tile {
 
     /// Squares of 4 × 4 of the left matrix that a unit transposes, and vectors of the right matrix that it loads.
     const fn squares(&self) -> u32 {
-        self.rows().div_ceil(self.units)
+        self.all_squares().div_ceil(self.units)
+    }
+
+    const fn all_squares(&self) -> u32 {
+        self.left() * (SLICE / 4)
     }
 
     const fn loads(&self) -> u32 {
@@ -79,12 +82,11 @@ impl Tile {
         2 * SLICE * 16 * (self.left() + self.right())
     }
 
-    /// Cubes that a product takes.
-    pub(super) fn count(&self, gpu: &Gpu, shape: Shape) -> Result<u32, DeviceError> {
+    /// Cubes that a product takes, where they can be counted.
+    pub(super) fn count(&self, shape: Shape) -> Option<u32> {
         let tall = shape.rows.div_ceil(self.rows());
         let count = tall.checked_mul(shape.columns.div_ceil(self.columns()));
-        let count = count.filter(|count| *count < 1 << 31);
-        count.ok_or_else(|| gpu.unsupported(format!("{} × {} sums", shape.rows, shape.columns)))
+        count.filter(|count| *count < 1 << 31)
     }
 }
 
@@ -120,7 +122,9 @@ pub(super) fn multiply_tiles<N: Size>(
         sums[comptime!(k as usize)] = Vector::empty().fill(0.0f32);
     }
 
-    if inner > 0 {
+    // Slices that are there in full; what is left comes after the loop, which it would slow down.
+    let whole = inner / SLICE * SLICE;
+    if whole > 0 {
         load::<N>(
             left,
             right,
@@ -134,6 +138,7 @@ pub(super) fn multiply_tiles<N: Size>(
             width,
             left_pitch,
             right_pitch,
+            false,
             tile,
         );
         put::<N>(
@@ -142,16 +147,17 @@ pub(super) fn multiply_tiles<N: Size>(
             &mut lefts,
             &mut rights,
             0u32,
-            inner,
+            SLICE,
+            false,
             tile,
         );
         sync_cube();
     }
     let mut begin = u32::new(0);
     let mut half = u32::new(0);
-    while begin < inner {
+    while begin < whole {
         let next = begin + SLICE;
-        if next < inner {
+        if next < whole {
             load::<N>(
                 left,
                 right,
@@ -165,24 +171,56 @@ pub(super) fn multiply_tiles<N: Size>(
                 width,
                 left_pitch,
                 right_pitch,
+                false,
                 tile,
             );
         }
         multiply_slice::<N>(&lefts, &rights, &mut sums, half, row, column, tile);
-        if next < inner {
+        if next < whole {
             put::<N>(
                 &from_left,
                 &from_right,
                 &mut lefts,
                 &mut rights,
                 1 - half,
-                inner - next,
+                SLICE,
+                false,
                 tile,
             );
         }
         sync_cube();
         half = 1 - half;
         begin = next;
+    }
+    if whole < inner {
+        load::<N>(
+            left,
+            right,
+            &mut from_left,
+            &mut from_right,
+            top,
+            start,
+            whole,
+            rows,
+            inner,
+            width,
+            left_pitch,
+            right_pitch,
+            true,
+            tile,
+        );
+        put::<N>(
+            &from_left,
+            &from_right,
+            &mut lefts,
+            &mut rights,
+            half,
+            inner - whole,
+            true,
+            tile,
+        );
+        sync_cube();
+        multiply_slice::<N>(&lefts, &rights, &mut sums, half, row, column, tile);
     }
 
     #[unroll]
@@ -215,7 +253,8 @@ fn place_of_cube(rows: u32, width: u32, #[comptime] tile: Tile) -> (u32, u32) {
     (top, start)
 }
 
-/// Loads a slice to registers. Rows and vectors outside stand for the last ones inside.
+/// Loads a slice to registers. Rows and vectors outside stand for the last ones inside, as do numbers of k of a slice that is
+/// there partly.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 fn load<N: Size>(
@@ -231,19 +270,23 @@ fn load<N: Size>(
     width: u32,
     left_pitch: u32,
     right_pitch: u32,
+    #[comptime] partly: bool,
     #[comptime] tile: Tile,
 ) {
-    if comptime!(tile.units <= tile.rows()) {
-        load_left::<N>(left, from_left, top, begin, rows, inner, left_pitch, tile);
+    if comptime!(tile.units <= tile.all_squares()) {
+        load_left::<N>(left, from_left, top, begin, rows, inner, left_pitch, partly, tile);
     } else {
-        if UNIT_POS < comptime!(tile.rows()) {
-            load_left::<N>(left, from_left, top, begin, rows, inner, left_pitch, tile);
+        if UNIT_POS < comptime!(tile.all_squares()) {
+            load_left::<N>(left, from_left, top, begin, rows, inner, left_pitch, partly, tile);
         }
     }
     #[unroll]
     for i in 0..comptime!(tile.loads()) {
         let place = UNIT_POS + comptime!(i * tile.units);
-        let y = min(begin + place / comptime!(tile.right()), inner - 1);
+        let mut y = begin + place / comptime!(tile.right());
+        if comptime!(partly) {
+            y = min(y, inner - 1);
+        }
         let x = min(start + place % comptime!(tile.right()), width - 1);
         from_right[comptime!(i as usize)] = right[(y * right_pitch + x) as usize];
     }
@@ -259,41 +302,32 @@ fn load_left<N: Size>(
     rows: u32,
     inner: u32,
     left_pitch: u32,
+    #[comptime] partly: bool,
     #[comptime] tile: Tile,
 ) {
     #[unroll]
     for i in 0..comptime!(tile.squares()) {
         let place = UNIT_POS + comptime!(i * tile.units);
-        let x = min(begin / 4 + place / 8 % 4, (inner + 3) / 4 - 1);
+        let mut x = begin / 4 + place / 8 % comptime!(SLICE / 4);
+        if comptime!(partly) {
+            x = min(x, (inner + 3) / 4 - 1);
+        }
         #[unroll]
         for e in 0..4u32 {
-            let y = min(top + 4 * (place % 8 + 8 * (place / 32)) + e, rows - 1);
+            let y = min(
+                top + 4 * (place % 8 + 8 * (place / comptime!(2 * SLICE))) + e,
+                rows - 1,
+            );
             from_left[comptime!((4 * i + e) as usize)] = left[(y * left_pitch + x) as usize];
         }
     }
 }
 
-/// Puts a slice from registers into a half of shared memory. Of the slice, `present` numbers of k are there; others are 0.
-#[cube]
-fn put<N: Size>(
-    from_left: &Array<Vector<f32, N>>,
-    from_right: &Array<Vector<f32, N>>,
-    lefts: &mut SharedMemory<Vector<f32, N>>,
-    rights: &mut SharedMemory<Vector<f32, N>>,
-    half: u32,
-    present: u32,
-    #[comptime] tile: Tile,
-) {
-    if present >= SLICE {
-        put_all::<N>(from_left, from_right, lefts, rights, half, present, false, tile);
-    } else {
-        put_all::<N>(from_left, from_right, lefts, rights, half, present, true, tile);
-    }
-}
-
+/// Puts a slice from registers into a half of shared memory. Of one that is there partly, `present` numbers of k are, and others
+/// are 0.
 #[cube]
 #[allow(clippy::too_many_arguments)]
-fn put_all<N: Size>(
+fn put<N: Size>(
     from_left: &Array<Vector<f32, N>>,
     from_right: &Array<Vector<f32, N>>,
     lefts: &mut SharedMemory<Vector<f32, N>>,
@@ -303,10 +337,10 @@ fn put_all<N: Size>(
     #[comptime] partly: bool,
     #[comptime] tile: Tile,
 ) {
-    if comptime!(tile.units <= tile.rows()) {
+    if comptime!(tile.units <= tile.all_squares()) {
         put_left::<N>(from_left, lefts, half, present, partly, tile);
     } else {
-        if UNIT_POS < comptime!(tile.rows()) {
+        if UNIT_POS < comptime!(tile.all_squares()) {
             put_left::<N>(from_left, lefts, half, present, partly, tile);
         }
     }
@@ -335,8 +369,8 @@ fn put_left<N: Size>(
     #[unroll]
     for i in 0..comptime!(tile.squares()) {
         let place = UNIT_POS + comptime!(i * tile.units);
-        let y = place % 8 + 8 * (place / 32);
-        let first = 4 * (place / 8 % 4);
+        let y = place % 8 + 8 * (place / comptime!(2 * SLICE));
+        let first = 4 * (place / 8 % comptime!(SLICE / 4));
         #[unroll]
         for e in 0..4u32 {
             let mut numbers = Vector::<f32, N>::empty();

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use relief_kernels::matmul::cpu::{
-    INNER, LEFT_LEN, multiply, multiply_packed, pack_block, packed_len, scratch_len,
+    INNER, LEFT_LEN, Operand, multiply, multiply_packed, pack_block, packed_len, scratch_len,
 };
 use relief_kernels::matrix::{Matrix, MatrixMut};
 
@@ -51,7 +51,7 @@ fn operands<'a>(p: &Product, call: &OnCpu<'a>) -> Outcome<Operands<'a>> {
 }
 
 /// Rows that a thread takes at once.
-fn height(rows: usize) -> usize {
+pub(super) fn height(rows: usize) -> usize {
     rows.div_ceil(2 * rayon::current_num_threads())
         .next_multiple_of(14)
         .max(14)
@@ -62,36 +62,43 @@ fn threads(p: &Product, call: OnCpu<'_>) -> Outcome {
     let [packed, scratch] = call.scratch else {
         return Err(Failure::Failed("no scratch memory".to_owned()));
     };
-    let packed = packed.slice_mut::<f32>();
-    let block = packed_len(INNER, p.columns).max(1);
-    let blocks = packed.par_chunks_mut(block).enumerate();
-    blocks.try_for_each(|(k, packed)| {
-        let rows = k * INNER..p.inner.min((k + 1) * INNER);
-        pack_block(right.rows_of(rows), packed)
-    })?;
-    if p.columns == 0 {
+    let result = call.outputs[0].slice_mut();
+    deal(left, right, result, packed.slice_mut(), scratch.slice_mut())
+}
+
+/// Packs the right operand and multiplies, on all threads. Of the scratch memory, parts of rows have [`LEFT_LEN`] each.
+pub(super) fn deal<T: Operand>(
+    left: Matrix<'_, T>,
+    right: Matrix<'_, T>,
+    result: &mut [f32],
+    packed: &mut [f32],
+    scratch: &mut [f32],
+) -> Outcome {
+    let (inner, columns) = (right.rows(), right.columns());
+    if columns == 0 {
         return Ok(());
     }
-    let height = height(p.rows);
-    let results = call.outputs[0]
-        .slice_mut::<f32>()
-        .par_chunks_mut(height * p.columns);
-    let scratch = scratch.slice_mut::<f32>().par_chunks_mut(LEFT_LEN);
-    results
-        .zip(scratch)
-        .enumerate()
-        .try_for_each(|(k, (result, scratch))| {
-            let rows = result.len() / p.columns;
-            let left = left.rows_of(k * height..k * height + rows);
-            let result = MatrixMut::new(result, rows, p.columns, p.columns)?;
-            Ok(multiply_packed(left, packed, result, scratch)?)
-        })
+    let block = packed_len(INNER, columns);
+    let blocks = packed.par_chunks_mut(block).enumerate();
+    blocks.try_for_each(|(k, packed)| {
+        let rows = k * INNER..inner.min((k + 1) * INNER);
+        pack_block(right.rows_of(rows), packed)
+    })?;
+    let height = height(left.rows());
+    let results = result.par_chunks_mut(height * columns);
+    let parts = results.zip(scratch.par_chunks_mut(LEFT_LEN)).enumerate();
+    parts.try_for_each(|(k, (result, scratch))| {
+        let rows = result.len() / columns;
+        let left = left.rows_of(k * height..k * height + rows);
+        let result = MatrixMut::new(result, rows, columns, columns)?;
+        Ok(multiply_packed(left, packed, result, scratch)?)
+    })
 }
 
 /// Multiply-adds that a variant without blocks may take: a minute.
 const PATIENCE: u64 = 1 << 31;
 
-fn patient(p: &Product) -> Outcome {
+pub(super) fn patient(p: &Product) -> Outcome {
     if p.steps() > PATIENCE {
         return Err(Failure::Unsupported("it would take minutes".to_owned()));
     }

@@ -17,6 +17,8 @@
 //! On the CPU: `naive`; `rows`, whose inner loop runs along rows; `blocked`, tiles for the caches; `packed`, the production kernel on
 //! one thread: packed panels, 14 × 32 sums in registers; `threads`: production; and beside it the crate `gemm` on as many threads.
 //!
+//! `matmul/bf16` and `matmul/f16`: operands of 16 bits, sums of 32 (`halves`).
+//!
 //! Inputs hold numbers of 0…1, so that nothing cancels and a sum of k products is right up to k · 2⁻²⁴ in any order. Rows of the
 //! left operand repeat after 61, so that a reference in f64 of all sums takes no longer than that of 61 rows. The source's
 //! figures, 8.3 to 36.9 GFLOPS, include transfers, and name no sizes.
@@ -24,21 +26,26 @@
 mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod halves;
 
 use rayon::prelude::*;
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Tolerance, Variant, Work};
+use crate::family::{AnyLadder, Class, Family, Ladder, Operation, Problem, Scale, Tolerance, Variant, Work};
 use crate::quantity::count;
 
 /// The family.
 #[must_use]
 pub fn family() -> Family {
+    let mut ladders: Vec<Box<dyn AnyLadder>> = vec![Box::new(f32())];
+    for ladder in halves::ladders() {
+        ladders.push(Box::new(ladder));
+    }
     Family {
         name: "matmul",
         about: "matrix × matrix: how often a number is used where it is at hand",
         source: "AMD Radeon HD 5750: 8.3–36.9 GFLOPS with transfers",
-        ladders: vec![Box::new(f32())],
+        ladders,
     }
 }
 
@@ -51,25 +58,27 @@ fn f32() -> Ladder<Product> {
         name: "matmul/f32",
         about: "C(i, j) = Σ A(i, k)·B(k, j), f32",
         axis: None,
-        checks: || {
-            let sizes = [
-                (0, 4, 4),
-                (4, 0, 4),
-                (4, 4, 0),
-                (1, 1, 4),
-                (3, 5, 8),
-                (33, 17, 36),
-                (64, 64, 64),
-                (130, 70, 132),
-                (70, 260, 300),
-            ];
-            let of = |(rows, inner, columns)| Product::new(rows, inner, columns);
-            sizes.into_iter().map(of).collect()
-        },
+        checks,
         cases,
         huge: Vec::new,
         variants,
     }
+}
+
+fn checks() -> Vec<Product> {
+    let sizes = [
+        (0, 4, 4),
+        (4, 0, 4),
+        (4, 4, 0),
+        (1, 1, 4),
+        (3, 5, 8),
+        (33, 17, 36),
+        (64, 64, 64),
+        (130, 70, 132),
+        (70, 260, 300),
+    ];
+    let of = |(rows, inner, columns)| Product::new(rows, inner, columns);
+    sizes.into_iter().map(of).collect()
 }
 
 fn cases(scale: Scale) -> Vec<Product> {

@@ -1,0 +1,275 @@
+//! Products of numbers of 16 bits into floats of 32.
+//!
+//! - On the CPU: `rows`, whose inner loop widens a row; `packed`, the production kernel on one thread, which widens as it packs;
+//!   `threads`: production.
+//! - On devices: `matrix instructions`: production, planes of 64 × 64 sums, slices by way of asynchronous copies. Where a device
+//!   lacks them, as software Vulkan does, it says so.
+//!
+//! The bound that is shown is that of multiply-adds of f32; a device's matrix instructions pass it.
+
+use relief_kernels::matmul::cpu::{LEFT_LEN, Operand, multiply, packed_len, scratch_len};
+#[cfg(feature = "gpu")]
+use relief_kernels::matmul::gpu;
+use relief_kernels::matmul::{bf16, f16};
+use relief_kernels::matrix::{Matrix, MatrixMut};
+
+use super::cpu::height;
+use super::{PERIOD, product};
+use crate::array::{Array, Fill, Layout};
+use crate::family::{Failure, Ladder, OnCpu, Operation, Outcome, Problem, Tolerance, Variant, Work};
+
+/// The ladder of a kind of number.
+macro_rules! ladder {
+    ($name:literal, $about:literal, $half:ident) => {
+        Ladder {
+            name: $name,
+            about: $about,
+            axis: None,
+            checks: || {
+                super::checks()
+                    .into_iter()
+                    .map(|shape| Halves::new(Half::$half, shape))
+                    .collect()
+            },
+            cases: |scale| {
+                super::cases(scale)
+                    .into_iter()
+                    .map(|shape| Halves::new(Half::$half, shape))
+                    .collect()
+            },
+            huge: Vec::new,
+            variants: variants(),
+        }
+    };
+}
+
+pub(super) fn ladders() -> [Ladder<Halves>; 2] {
+    [
+        ladder!("matmul/bf16", "C(i, j) = Σ A(i, k)·B(k, j), bf16 → f32", Bf16),
+        ladder!("matmul/f16", "C(i, j) = Σ A(i, k)·B(k, j), f16 → f32", F16),
+    ]
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Half {
+    F16,
+    Bf16,
+}
+
+impl Half {
+    fn bits(self, number: f32) -> u16 {
+        match self {
+            Self::F16 => f16::from_f32(number).to_bits(),
+            Self::Bf16 => bf16::from_f32(number).to_bits(),
+        }
+    }
+
+    fn number(self, bits: u16) -> f32 {
+        match self {
+            Self::F16 => f16::from_bits(bits).to_f32(),
+            Self::Bf16 => bf16::from_bits(bits).to_f32(),
+        }
+    }
+}
+
+/// Two matrices of numbers of 16 bits, whose rows begin at multiples of eight numbers.
+#[derive(Clone, Copy)]
+pub(super) struct Halves {
+    half: Half,
+    shape: super::Product,
+}
+
+impl Halves {
+    const fn new(half: Half, shape: super::Product) -> Self {
+        Self { half, shape }
+    }
+
+    /// Numbers from one row of each operand to the next.
+    const fn pitches(&self) -> [usize; 2] {
+        [
+            self.shape.inner.next_multiple_of(8),
+            self.shape.columns.next_multiple_of(8),
+        ]
+    }
+
+    /// Random numbers of 0…1, or every second 0 and others up to 251, that repeat after some rows.
+    fn operand(&self, fill: Fill, rows: usize, which: usize) -> Array {
+        let width = [self.shape.inner, self.shape.columns][which];
+        let pitch = self.pitches()[which];
+        let period = [PERIOD, rows.max(1)][which];
+        let half = self.half;
+        Array::from_fn(rows * pitch, |at| {
+            let (row, column) = (at / pitch % period, at % pitch);
+            let place = (row * width + column) as u64;
+            let number = match fill {
+                _ if column >= width => 0.0,
+                Fill::Random => (crate::array::mix(which as u64, place) >> 8) as f32 / 16_777_216.0,
+                Fill::Structured if place.is_multiple_of(2) => (place % 251 + 1) as f32,
+                Fill::Structured => 0.0,
+            };
+            half.bits(number)
+        })
+    }
+}
+
+impl Problem for Halves {
+    fn label(&self) -> String {
+        let name = match self.half {
+            Half::F16 => "f16",
+            Half::Bf16 => "bf16",
+        };
+        self.shape.label().replace("f32", name)
+    }
+
+    fn elements(&self) -> u64 {
+        self.shape.elements()
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        vec![
+            self.operand(fill, self.shape.rows, 0),
+            self.operand(fill, self.shape.inner, 1),
+        ]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        self.shape.outputs()
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let wide = |which: usize, width: usize, pitch: usize| -> Vec<f32> {
+            let rows = inputs[which].slice::<u16>().chunks(self.pitches()[which].max(1));
+            let number = |at: usize, row: &[u16]| {
+                if at < width {
+                    self.half.number(row[at])
+                } else {
+                    0.0
+                }
+            };
+            rows.flat_map(|row| (0..pitch).map(move |at| number(at, row)))
+                .collect()
+        };
+        let left = wide(0, self.shape.inner, self.shape.pitch());
+        let right = wide(1, self.shape.columns, self.shape.columns);
+        product(&self.shape, &left, &right, outputs[0].slice_mut());
+    }
+
+    fn work(&self) -> Work {
+        let Work { read, written, .. } = self.shape.work();
+        Work::bytes(read / 2, written).operations(Operation::F32MultiplyAdd, self.shape.steps())
+    }
+
+    fn tolerance(&self) -> Tolerance {
+        // Matrix instructions may cut where others round, and add in steps of their own.
+        Tolerance::Relative(self.shape.inner.max(16) as f64 / 4_194_304.0)
+    }
+}
+
+fn variants() -> Vec<Variant<Halves>> {
+    vec![
+        Variant::cpu(
+            "rows",
+            "the inner loop widens a row",
+            |p: &Halves, call| match p.half {
+                Half::F16 => rows::<f16>(p, call),
+                Half::Bf16 => rows::<bf16>(p, call),
+            },
+        ),
+        Variant::cpu(
+            "packed",
+            "the production kernel on one thread",
+            |p: &Halves, call| match p.half {
+                Half::F16 => packed::<f16>(p, call),
+                Half::Bf16 => packed::<bf16>(p, call),
+            },
+        )
+        .scratch(|p| vec![Layout::of::<f32>(scratch_len(p.shape.inner, p.shape.columns))]),
+        Variant::cpu(
+            "threads",
+            "all threads pack the right operand, then take rows each",
+            |p: &Halves, call| match p.half {
+                Half::F16 => threads::<f16>(p, call),
+                Half::Bf16 => threads::<bf16>(p, call),
+            },
+        )
+        .scratch(|p| {
+            vec![
+                Layout::of::<f32>(packed_len(p.shape.inner, p.shape.columns)),
+                Layout::of::<f32>(LEFT_LEN * p.shape.rows.div_ceil(height(p.shape.rows)).max(1)),
+            ]
+        })
+        .production(),
+        #[cfg(feature = "gpu")]
+        Variant::gpu(
+            "matrix instructions",
+            "planes of 64 × 64 sums, slices by asynchronous copies",
+            |p: &Halves, call: crate::family::OnGpu<'_>| {
+                let shape = gpu::Shape {
+                    rows: p.shape.rows as u32,
+                    inner: p.shape.inner as u32,
+                    columns: p.shape.columns as u32,
+                };
+                let half = match p.half {
+                    Half::F16 => gpu::Half::F16,
+                    Half::Bf16 => gpu::Half::Bf16,
+                };
+                let of = |buffer, pitch: usize| gpu::Rows {
+                    buffer,
+                    pitch: pitch as u32,
+                };
+                let [left, right] = p.pitches().map(|pitch| pitch / 2);
+                Ok(gpu::multiply_halves(
+                    call.gpu,
+                    half,
+                    shape,
+                    of(&call.inputs[0], left),
+                    of(&call.inputs[1], right),
+                    of(&call.outputs[0], p.shape.columns),
+                )?)
+            },
+        ),
+    ]
+}
+
+type Operands<'a, T> = (Matrix<'a, T>, Matrix<'a, T>);
+
+fn operands<'a, T: Operand + bytemuck::Pod>(p: &Halves, call: &OnCpu<'a>) -> Outcome<Operands<'a, T>> {
+    let [left, right] = p.pitches();
+    let numbers = |which: usize| bytemuck::cast_slice(call.inputs[which].bytes());
+    Ok((
+        Matrix::new(numbers(0), p.shape.rows, p.shape.inner, left)?,
+        Matrix::new(numbers(1), p.shape.inner, p.shape.columns, right)?,
+    ))
+}
+
+fn rows<T: Operand + bytemuck::Pod>(p: &Halves, call: OnCpu<'_>) -> Outcome {
+    super::cpu::patient(&p.shape)?;
+    let (left, right) = operands::<T>(p, &call)?;
+    let result = call.outputs[0].slice_mut::<f32>();
+    for (i, sums) in result.chunks_mut(p.shape.columns.max(1)).enumerate() {
+        sums.fill(0.0);
+        for (k, number) in left.row(i).iter().enumerate() {
+            for (sum, other) in sums.iter_mut().zip(right.row(k)) {
+                *sum += number.widen() * other.widen();
+            }
+        }
+    }
+    Ok(())
+}
+
+fn packed<T: Operand + bytemuck::Pod>(p: &Halves, call: OnCpu<'_>) -> Outcome {
+    let (left, right) = operands::<T>(p, &call)?;
+    let columns = p.shape.columns;
+    let result = call.outputs[0].slice_mut::<f32>();
+    let result = MatrixMut::new(result, p.shape.rows, columns, columns)?;
+    Ok(multiply(left, right, result, call.scratch[0].slice_mut())?)
+}
+
+fn threads<T: Operand + bytemuck::Pod>(p: &Halves, call: OnCpu<'_>) -> Outcome {
+    let (left, right) = operands::<T>(p, &call)?;
+    let [packed, scratch] = call.scratch else {
+        return Err(Failure::Failed("no scratch memory".to_owned()));
+    };
+    let result = call.outputs[0].slice_mut();
+    super::cpu::deal(left, right, result, packed.slice_mut(), scratch.slice_mut())
+}
