@@ -115,7 +115,11 @@ mod x86 {
             );
             // (sum + 5000 + ½)·10⁻⁴, rounded down.
             let half = _mm512_set1_ps(0.500_05);
-            _mm512_cvttps_epi32(_mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_set1_ps(1e-4), half))
+            _mm512_cvttps_epi32(_mm512_fmadd_ps(
+                _mm512_cvtepi32_ps(sum),
+                _mm512_set1_ps(1e-4),
+                half,
+            ))
         };
         // Quarters are packed within each 128 bits.
         let order: [i32; 16] = std::array::from_fn(|i| (4 * (i % 4) + i / 4) as i32);
@@ -135,7 +139,9 @@ mod x86 {
             let (c, d) = (grays(at(96), quarter), grays(at(128), last));
             let packed = _mm512_packus_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
             // SAFETY: a chunk has 64 bytes.
-            unsafe { _mm512_storeu_si512(found.as_mut_ptr().cast(), _mm512_permutexvar_epi32(order, packed)) };
+            unsafe {
+                _mm512_storeu_si512(found.as_mut_ptr().cast(), _mm512_permutexvar_epi32(order, packed))
+            };
         }
         let rest = colours.remainder().as_chunks::<3>().0;
         for (rgb, out) in rest.iter().zip(found.into_remainder()) {
