@@ -76,8 +76,8 @@ trait Metric {
     /// Whether the third coordinate counts.
     const DEPTH: bool;
 
-    /// A way along an axis.
-    fn way(difference: f32, period: f32, inverse: f32) -> f32;
+    /// Along an axis, a square with what a difference adds to it, and in which direction it pulls.
+    fn axis<S: Sum>(difference: f32, square: f32) -> (f32, f32);
 }
 
 struct Free;
@@ -88,8 +88,8 @@ impl Metric for Free {
     const DEPTH: bool = true;
 
     #[inline(always)]
-    fn way(difference: f32, _: f32, _: f32) -> f32 {
-        difference
+    fn axis<S: Sum>(difference: f32, square: f32) -> (f32, f32) {
+        (S::multiply_add(difference, difference, square), difference)
     }
 }
 
@@ -97,17 +97,23 @@ impl Metric for Plane {
     const DEPTH: bool = false;
 
     #[inline(always)]
-    fn way(difference: f32, _: f32, _: f32) -> f32 {
-        difference
+    fn axis<S: Sum>(difference: f32, square: f32) -> (f32, f32) {
+        (S::multiply_add(difference, difference, square), difference)
     }
 }
 
+/// In periods.
 impl Metric for Torus {
     const DEPTH: bool = false;
 
     #[inline(always)]
-    fn way(difference: f32, period: f32, inverse: f32) -> f32 {
-        difference - period * (difference * inverse).round_ties_even()
+    fn axis<S: Sum>(difference: f32, square: f32) -> (f32, f32) {
+        let way = difference - difference.round_ties_even();
+        let own = way * way;
+        (
+            S::multiply_add(own, S::multiply_add(own, -2.0, 1.0), square),
+            way * S::multiply_add(own, -4.0, 1.0),
+        )
     }
 }
 
@@ -128,70 +134,58 @@ versions! {
         sources: &[Body],
         to: &mut [Motion],
     ) {
-        let numbers = Numbers {
-            softening: interaction.softening_squared(),
-            period: interaction.period(),
-            inverse: 1.0 / interaction.period(),
-        };
+        let (softening, inverse) = (interaction.softening_squared(), 1.0 / interaction.period());
         for (targets, to) in targets.chunks(LANES).zip(to.chunks_mut(LANES)) {
-            let lanes = Lanes::of(targets);
+            let lanes = Lanes::of(targets, inverse);
             let mut total = [[0.0; LANES]; 3];
             for sources in sources.chunks(RUN) {
-                let run = lanes.pull::<M, S>(&numbers, sources);
+                let run = lanes.pull::<M, S>(softening, inverse, sources);
                 for (total, run) in total.iter_mut().zip(&run) {
                     for (total, run) in total.iter_mut().zip(run) {
                         *total += run;
                     }
                 }
             }
+            let factor = interaction.factor();
             for (k, to) in to.iter_mut().enumerate() {
-                *to = [0, 1, 2, 3].map(|axis: usize| total.get(axis).map_or(0.0, |sums| sums[k] * interaction.strength()));
+                *to = [0, 1, 2, 3].map(|axis: usize| total.get(axis).map_or(0.0, |sums| sums[k] * factor));
             }
         }
     }
 }
 
-/// ε², the period, and 1 over it.
-struct Numbers {
-    softening: f32,
-    period: f32,
-    inverse: f32,
-}
-
-/// The places of bodies, axis by axis; those that are missing are at 0.
+/// The places of bodies, axis by axis, in periods; those that are missing are at 0.
 struct Lanes([[f32; LANES]; 3]);
 
 impl Lanes {
     #[inline(always)]
-    fn of(bodies: &[Body]) -> Self {
+    fn of(bodies: &[Body], inverse: f32) -> Self {
         let mut places = [[0.0; LANES]; 3];
         for (k, body) in bodies.iter().enumerate() {
             for (axis, place) in places.iter_mut().zip(body.place) {
-                axis[k] = place;
+                axis[k] = place * inverse;
             }
         }
         Self(places)
     }
 
     #[inline(always)]
-    fn pull<M: Metric, S: Sum>(&self, numbers: &Numbers, sources: &[Body]) -> [[f32; LANES]; 3] {
+    fn pull<M: Metric, S: Sum>(&self, softening: f32, inverse: f32, sources: &[Body]) -> [[f32; LANES]; 3] {
         let [x, y, z] = &self.0;
         let (mut across, mut down, mut deep) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-        let way = |from: f32, to: f32| M::way(to - from, numbers.period, numbers.inverse);
         for source in sources {
+            let place = source.place.map(|place| place * inverse);
             for k in 0..LANES {
-                let dx = way(x[k], source.place[0]);
-                let dy = way(y[k], source.place[1]);
-                let mut square = S::multiply_add(dx, dx, S::multiply_add(dy, dy, numbers.softening));
+                let (square, dy) = M::axis::<S>(place[1] - y[k], softening);
+                let (mut square, dx) = M::axis::<S>(place[0] - x[k], square);
                 let mut dz = 0.0;
                 if M::DEPTH {
-                    dz = way(z[k], source.place[2]);
-                    square = S::multiply_add(dz, dz, square);
+                    (square, dz) = M::axis::<S>(place[2] - z[k], square);
                 }
-                let inverse = inverse_root::<S>(square);
-                let mut weight = source.mass * (inverse * inverse);
+                let root = inverse_root::<S>(square);
+                let mut weight = source.mass * (root * root);
                 if M::DEPTH {
-                    weight *= inverse;
+                    weight *= root;
                     deep[k] = S::multiply_add(weight, dz, deep[k]);
                 }
                 across[k] = S::multiply_add(weight, dx, across[k]);
@@ -255,7 +249,7 @@ pub fn step(
 }
 
 /// The energy of bodies in motion, of which each weighs its mass: of motion, Σ m v² / 2, and of their places, a sum over all
-/// pairs: −s · m m' / √(d² + ε²) in free space, s · m m' · ln(d² + ε²) / 2 in a plane or on a torus. In floats of 64 bits.
+/// pairs: −s · m m' / √(d² + ε²) in free space, s · m m' · ln(d² + ε²) / 2 in a plane, with h for d² on a torus. In floats of 64 bits.
 ///
 /// # Panics
 /// Where there is not a velocity for each body.
@@ -268,18 +262,18 @@ pub fn energy(interaction: &Interaction, bodies: &[Body], velocities: &[Motion])
         let speed: f64 = velocity[..3].iter().map(|v| f64::from(*v).powi(2)).sum();
         energy += f64::from(body.mass) * speed / 2.0;
         for other in &bodies[..i] {
-            let way = |axis: usize| {
-                let way = f64::from(other.place[axis]) - f64::from(body.place[axis]);
-                match interaction.space() {
-                    Space::Torus(period) => {
-                        way - f64::from(period) * (way / f64::from(period)).round_ties_even()
-                    }
-                    Space::Free | Space::Plane => way,
+            let way = |axis: usize| f64::from(other.place[axis]) - f64::from(body.place[axis]);
+            let part = |axis: usize| match interaction.space() {
+                Space::Torus(period) => {
+                    let period = f64::from(period);
+                    let way = way(axis) - period * (way(axis) / period).round_ties_even();
+                    way.powi(2) * (1.0 - 2.0 * (way / period).powi(2))
                 }
+                Space::Free | Space::Plane => way(axis).powi(2),
             };
-            let flat = way(0).powi(2) + way(1).powi(2) + softening;
+            let flat = part(0) + part(1) + softening;
             let potential = match interaction.space() {
-                Space::Free => -1.0 / (flat + way(2).powi(2)).sqrt(),
+                Space::Free => -1.0 / (flat + part(2)).sqrt(),
                 Space::Plane | Space::Torus(_) => flat.ln() / 2.0,
             };
             let masses = f64::from(body.mass) * f64::from(other.mass);

@@ -3,7 +3,7 @@
 //! A cube loads as many sources as it has units into shared memory, and every unit takes all of them into account before the
 //! next are loaded (Nyland, Harris and Prins, "Fast N-body simulation with CUDA", GPU Gems 3, 2007). A vector of 16
 //! bytes is loaded once for all bodies of a unit: with one body each, a load takes a slot of the scheduler beside every
-//! 14 of computing, with four beside every 56.
+//! 13 of computing, with four beside every 52.
 //!
 //! Bodies alone make too few cubes: 16 128 of them, four for each of 128 units, are 32, and a large device has 132
 //! multiprocessors that want eight each. So the sources are cut into [`parts`], a cube for each, and a second kernel adds
@@ -232,10 +232,9 @@ impl Launch<'_> {
                 self.parts,
                 groups,
                 self.interaction.softening_squared(),
-                self.interaction.period(),
                 1.0 / self.interaction.period(),
                 if self.parts == 1 {
-                    self.interaction.strength()
+                    self.interaction.factor()
                 } else {
                     1.0
                 },
@@ -258,7 +257,7 @@ impl Launch<'_> {
                 vectors(self.to),
                 targets,
                 self.parts,
-                self.interaction.strength(),
+                self.interaction.factor(),
             );
         }
     }

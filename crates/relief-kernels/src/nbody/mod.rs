@@ -4,7 +4,11 @@
 //! others (the body itself adds nothing, because d is 0):
 //! - [`Space::Free`], three dimensions: s · Σ m d / (d² + ε²)^(3/2), Plummer's softening (H. C. Plummer, 1911);
 //! - [`Space::Plane`], two dimensions, where a field falls with the distance and not with its square: s · Σ m d / (d² + ε²);
-//! - [`Space::Torus`], the same in a square that repeats: d leads to the nearest copy. As an even background pulls evenly, repelled
+//! - [`Space::Torus`], the same in a square that repeats with period L: d leads to the nearest copy, and s · Σ m g / (h + ε²) with
+//!   g = d (1 − 4 d² / L²) along each axis and h the sum of d² (1 − 2 d² / L²) over both. That is the plane's pull nearby, and 0 half a period
+//!   away, where two copies are equally near. A pull that jumps there (d / d² to the nearest copy) is half as strong for
+//!   waves along an axis that have an even number of periods as for odd ones, and repelled dots settle in rows; this one differs
+//!   from the field of all copies by less than a quarter for all long waves. As an even background pulls evenly, repelled
 //!   dots spread over the square: with little power at low frequencies, which is blue noise.
 //!
 //! A mass is what a body pulls with; what it weighs itself has no influence on how it moves. With charges of both signs,
@@ -28,6 +32,7 @@ use bytemuck::{Pod, Zeroable};
 pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod relax;
 
 #[cfg(test)]
 mod tests;
@@ -53,7 +58,8 @@ pub enum Space {
     Free,
     /// Two: with the distance.
     Plane,
-    /// As in a plane, but everything repeats with this period across and down, and the nearest copy pulls.
+    /// As in a plane, but everything repeats with this period across and down, and the nearest copy pulls, less than in a plane the farther
+    /// it is, and not at all half a period away.
     Torus(f32),
 }
 
@@ -75,8 +81,8 @@ pub enum InteractionError {
     /// The softening is too small or too great to be raised to the third power.
     #[error("a softening of {0}; 10⁻⁹ to 10⁹ is expected")]
     Softening(f32),
-    /// The period is not positive, or too great to be squared.
-    #[error("a period of {0}; more than 0 and at most 10⁹ is expected")]
+    /// The period is too small or too great, or so beside the softening.
+    #[error("a period of {0}; 10⁻⁹ to 10⁹, and as many times the softening, is expected")]
     Period(f32),
 }
 
@@ -93,7 +99,7 @@ impl Interaction {
             return Err(InteractionError::Softening(softening));
         }
         if let Space::Torus(period) = space
-            && !(period > 0.0 && period <= 1e9)
+            && !((1e-9..=1e9).contains(&period) && (1e-9..=1e9).contains(&(softening / period)))
         {
             return Err(InteractionError::Period(period));
         }
@@ -122,9 +128,15 @@ impl Interaction {
         self.softening
     }
 
-    /// ε².
+    /// ε², on a torus in periods.
     const fn softening_squared(&self) -> f32 {
-        self.softening * self.softening
+        let softening = self.softening / self.period();
+        softening * softening
+    }
+
+    /// What sums are multiplied by: on a torus they are of places in periods.
+    const fn factor(&self) -> f32 {
+        self.strength / self.period()
     }
 
     /// The period, 1 where there is none.

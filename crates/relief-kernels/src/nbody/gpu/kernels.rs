@@ -48,7 +48,6 @@ pub(super) fn pull<N: Size>(
     parts: u32,
     groups: u32,
     softening: f32,
-    period: f32,
     inverse: f32,
     strength: f32,
     #[comptime] shape: Shape,
@@ -60,6 +59,8 @@ pub(super) fn pull<N: Size>(
     let mut x = Array::<f32>::new(items);
     let mut y = Array::<f32>::new(items);
     let mut z = Array::<f32>::new(items);
+    // Seen not to be below 2⁻¹²⁶; see `inverse_root`.
+    let softening = softening.abs() + 2e-38f32;
     let mut across = Array::<f32>::new(items);
     let mut down = Array::<f32>::new(items);
     let mut deep = Array::<f32>::new(items);
@@ -68,7 +69,7 @@ pub(super) fn pull<N: Size>(
         let place = first + comptime!(k as u32 * shape.units);
         let mut body = Vector::<f32, N>::new(0.0f32);
         if place < target_count {
-            body = targets[place as usize];
+            body = scaled::<N>(targets[place as usize], inverse, comptime!(shape.metric));
         }
         x[k] = body[0usize];
         y[k] = body[1usize];
@@ -85,7 +86,7 @@ pub(super) fn pull<N: Size>(
         let mut body = Vector::<f32, N>::new(0.0f32);
         let place = start + UNIT_POS;
         if place < end {
-            body = sources[place as usize];
+            body = scaled::<N>(sources[place as usize], inverse, comptime!(shape.metric));
         }
         sync_cube();
         tile[UNIT_POS as usize] = body;
@@ -98,21 +99,31 @@ pub(super) fn pull<N: Size>(
                 let source = tile[(round + step) as usize];
                 #[unroll]
                 for k in 0..items {
-                    let dx = way(source[0usize] - x[k], period, inverse, comptime!(shape.metric));
-                    let dy = way(source[1usize] - y[k], period, inverse, comptime!(shape.metric));
-                    let flat = fma(dx, dx, fma(dy, dy, softening));
+                    let dx = source[0usize] - x[k];
+                    let dy = source[1usize] - y[k];
                     if comptime!(shape.metric == Metric::Free) {
                         let dz = source[2usize] - z[k];
-                        let root = inverse_root(fma(dz, dz, flat));
+                        let root = inverse_root(dx, dy, (dz * dz).abs() + softening);
                         let weight = (source[3usize] * root) * (root * root);
                         across[k] = fma(weight, dx, across[k]);
                         down[k] = fma(weight, dy, down[k]);
                         deep[k] = fma(weight, dz, deep[k]);
-                    } else {
-                        let root = inverse_root(flat);
+                    } else if comptime!(shape.metric == Metric::Plane) {
+                        let root = inverse_root(dx, dy, softening);
                         let weight = source[3usize] * (root * root);
                         across[k] = fma(weight, dx, across[k]);
                         down[k] = fma(weight, dy, down[k]);
+                    } else {
+                        // In periods.
+                        let dx = dx - dx.round();
+                        let dy = dy - dy.round();
+                        let (tx, ty) = (dx * dx, dy * dy);
+                        let flat = (ty * fma(ty, -2.0f32, 1.0f32)).abs() + softening;
+                        let square = (tx * fma(tx, -2.0f32, 1.0f32)).abs() + flat;
+                        let root = square.inverse_sqrt();
+                        let weight = source[3usize] * (root * root);
+                        across[k] = fma(weight, dx * fma(tx, -4.0f32, 1.0f32), across[k]);
+                        down[k] = fma(weight, dy * fma(ty, -4.0f32, 1.0f32), down[k]);
                     }
                 }
             }
@@ -135,21 +146,24 @@ pub(super) fn pull<N: Size>(
     }
 }
 
-/// 1 / √x. The compiler of CUDA C++ guards a root against numbers below 2⁻¹²⁶ by three operations, unless it sees that there are
-/// none: a size and a number that is not one of them show it, and cost one. No square is so small that it changes.
+/// 1 / √(x² + y² + rest), where `rest` is a sum of sizes and a number that is not below 2⁻¹²⁶.
+///
+/// The compiler of CUDA C++ guards a root by three operations against numbers below that, unless it sees that there are none. It does in
+/// sums of sizes and such a constant, and joins products and sums all the same; of multiply-adds that are written as such it sees nothing.
 #[cube]
-fn inverse_root(square: f32) -> f32 {
-    (square.abs() + 2e-38f32).inverse_sqrt()
+fn inverse_root(x: f32, y: f32, rest: f32) -> f32 {
+    ((x * x).abs() + ((y * y).abs() + rest)).inverse_sqrt()
 }
 
-/// A way along an axis.
+/// A body on a torus in periods; as it is elsewhere.
 #[cube]
-fn way(difference: f32, period: f32, inverse: f32, #[comptime] metric: Metric) -> f32 {
+fn scaled<N: Size>(body: Vector<f32, N>, inverse: f32, #[comptime] metric: Metric) -> Vector<f32, N> {
+    let mut scaled = body;
     if comptime!(metric == Metric::Torus) {
-        difference - period * (difference * inverse).round()
-    } else {
-        difference
+        scaled[0usize] = body[0usize] * inverse;
+        scaled[1usize] = body[1usize] * inverse;
     }
+    scaled
 }
 
 /// What all parts together do to each target, in their order.
