@@ -5,8 +5,9 @@ mod support;
 
 use relief_kernels::device::Gpu;
 use relief_kernels::element::Element;
-use relief_kernels::min_plus::LIMIT;
+use relief_kernels::min_plus::gpu::paths::{Way, scratch_words as paths_scratch, shortest_paths};
 use relief_kernels::min_plus::gpu::{Layout, Matrix, Size, Step, min_plus, min_plus_with, scratch_words};
+use relief_kernels::min_plus::{LIMIT, paths as cpu_paths};
 use support::{Random, device};
 
 /// What the words of a result hold before.
@@ -225,6 +226,7 @@ fn every_layout_and_step_computes_the_same() {
             units,
             columns,
             depth: 8,
+            held: units != 128,
         };
         signed.holds(&gpu, Some(layout), Step::Found);
         unsigned.holds(&gpu, Some(layout), Step::Found);
@@ -233,9 +235,122 @@ fn every_layout_and_step_computes_the_same() {
         units: 128,
         columns: 8,
         depth: 16,
+        held: true,
     };
     signed.holds(&gpu, Some(layout), Step::Signed);
     unsigned.holds(&gpu, Some(layout), Step::NonNegative);
+}
+
+/// Edges one in `sparse` pairs of vertices, of lengths from `least` on.
+fn edges(vertices: u32, sparse: u32, least: i32) -> Vec<i32> {
+    let mut random = Random::new(u64::from(vertices * sparse));
+    (0..vertices * vertices)
+        .map(|_| match random.below(sparse) {
+            0 => random.below(1_000) as i32 + least,
+            _ => i32::MAX,
+        })
+        .collect()
+}
+
+/// The paths that a device finds, and the vertex on a negative cycle.
+fn paths(gpu: &Gpu, way: Way, element: Element, edges: &[i32], vertices: u32) -> (Vec<i32>, u32) {
+    let pitch = vertices.next_multiple_of(4);
+    let mut words = vec![0; (vertices * pitch).max(1) as usize];
+    for (place, length) in edges.iter().enumerate() {
+        let (y, x) = (place as u32 / vertices, place as u32 % vertices);
+        words[(y * pitch + x) as usize] = match (element, *length) {
+            (Element::F32, i32::MAX) => f32::INFINITY.to_bits(),
+            (Element::F32, length) => (length as f32).to_bits(),
+            (_, length) => length.cast_unsigned(),
+        };
+    }
+    let buffer = gpu.upload(&words).unwrap();
+    let found = gpu.upload(&[7; 4]).unwrap();
+    let scratch = gpu.buffer(paths_scratch(vertices) as usize).unwrap();
+    let matrix = Matrix {
+        buffer: &buffer,
+        pitch,
+    };
+    shortest_paths(gpu, way, element, vertices, matrix, &found, &scratch).unwrap();
+    let read = |buffer, words| {
+        let bytes = gpu.read(buffer, words).wait().unwrap();
+        let words = bytes
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes(word.try_into().unwrap()));
+        words.collect::<Vec<u32>>()
+    };
+    let words = match vertices {
+        0 => Vec::new(),
+        _ => read(&buffer, (vertices * pitch) as usize),
+    };
+    let length = |word: u32| match element {
+        Element::F32 if f32::from_bits(word) == f32::INFINITY => i32::MAX,
+        Element::F32 => f32::from_bits(word) as i32,
+        _ => word.cast_signed(),
+    };
+    let rows = words
+        .chunks(pitch.max(1) as usize)
+        .flat_map(|row| &row[..vertices as usize]);
+    (rows.map(|word| length(*word)).collect(), read(&found, 1)[0])
+}
+
+#[test]
+fn paths_are_those_of_the_cpu_which_knows_them_by_relaxed_edges() {
+    let Some(gpu) = device() else { return };
+    for (vertices, sparse, least) in [
+        (0, 1, 0),
+        (1, 1, 5),
+        (3, 2, 0),
+        (128, 9, 3),
+        (150, 40, -1),
+        (290, 30, 1),
+    ] {
+        // With negative edges, but downhill only.
+        let mut edges = edges(vertices, sparse, least.max(0));
+        for (place, length) in edges
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, length)| **length != i32::MAX)
+        {
+            let (from, to) = (place as i32 / vertices as i32, place as i32 % vertices as i32);
+            *length += least * 50 * (from - to).abs() + (from - to) * 60 * i32::from(least < 0);
+        }
+        let mut expected = edges.clone();
+        let side = vertices as usize;
+        let mut scratch = vec![0; cpu_paths::scratch_len::<i32>(side)];
+        let right = cpu_paths::shortest_paths(&mut expected, side, side, &mut scratch);
+        for way in [Way::Blocks, Way::Squares] {
+            for element in [Element::I32, Element::F32] {
+                let (paths, cycle) = paths(&gpu, way, element, &edges, vertices);
+                match right {
+                    Ok(()) => {
+                        assert_eq!(cycle, u32::MAX, "{vertices} {way:?} {element:?}");
+                        assert!(paths == expected, "{vertices} vertices, {way:?} {element:?}");
+                    }
+                    Err(_) => assert!(cycle < vertices, "{vertices} {way:?} {element:?}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_negative_cycle_is_told() {
+    let Some(gpu) = device() else { return };
+    // Around 0, 1, …, 139 in steps of −1, and back for what that comes to, or less.
+    let vertices = 140_u32;
+    for (back, negative) in [(139, false), (138, true)] {
+        let mut ring = vec![i32::MAX; (vertices * vertices) as usize];
+        for vertex in 0..vertices - 1 {
+            ring[(vertex * vertices + vertex + 1) as usize] = -1;
+        }
+        ring[((vertices - 1) * vertices) as usize] = back;
+        for way in [Way::Blocks, Way::Squares] {
+            let (paths, cycle) = paths(&gpu, way, Element::I32, &ring, vertices);
+            assert_eq!(cycle < vertices, negative, "{back} {way:?}");
+            assert!(negative || paths[139] == -139, "{way:?}");
+        }
+    }
 }
 
 #[test]

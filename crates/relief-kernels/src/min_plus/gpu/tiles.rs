@@ -37,6 +37,10 @@ pub(super) struct Shape {
     pub(super) block: (u32, u32),
     /// Rows of both operands that a cube holds at once; even.
     pub(super) depth: u32,
+    /// Whether the next slices wait in registers for the end of those in use, or go to shared memory as soon as they come.
+    pub(super) held: bool,
+    /// Whether the result is the lesser of the product and of a matrix that there is.
+    pub(super) lessens: bool,
 }
 
 impl Shape {
@@ -79,6 +83,7 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
     left: &Array<Vector<T, N>>,
     right: &Array<Vector<T, N>>,
     found: &Array<u32>,
+    old: &Array<Vector<u32, W>>,
     out: &mut Array<Vector<u32, W>>,
     left_pitch: u32,
     right_pitch: u32,
@@ -97,6 +102,7 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
             right,
             &mut left_slices,
             &mut right_slices,
+            old,
             out,
             left_pitch,
             right_pitch,
@@ -113,6 +119,7 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
             right,
             &mut left_slices,
             &mut right_slices,
+            old,
             out,
             left_pitch,
             right_pitch,
@@ -129,6 +136,7 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
             right,
             &mut left_slices,
             &mut right_slices,
+            old,
             out,
             left_pitch,
             right_pitch,
@@ -147,6 +155,7 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
                     right,
                     &mut left_slices,
                     &mut right_slices,
+                    old,
                     out,
                     left_pitch,
                     right_pitch,
@@ -164,6 +173,7 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
                     right,
                     &mut left_slices,
                     &mut right_slices,
+                    old,
                     out,
                     left_pitch,
                     right_pitch,
@@ -187,6 +197,7 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
     right: &Array<Vector<T, N>>,
     left_slices: &mut SharedMemory<Vector<T, N>>,
     right_slices: &mut SharedMemory<Vector<T, N>>,
+    old: &Array<Vector<u32, W>>,
     out: &mut Array<Vector<u32, W>>,
     left_pitch: u32,
     right_pitch: u32,
@@ -246,13 +257,26 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
         if more {
             left_place += shape.depth * left_pitch;
             right_place += shape.depth * right_pitch;
-            #[unroll]
-            for q in 0..left_loads {
-                left_held[q as usize] = left[(left_place + q * left_stride) as usize];
-            }
-            #[unroll]
-            for q in 0..right_loads {
-                right_held[q as usize] = right[(right_place + q * right_stride) as usize];
+            if comptime!(shape.held) {
+                #[unroll]
+                for q in 0..left_loads {
+                    left_held[q as usize] = left[(left_place + q * left_stride) as usize];
+                }
+                #[unroll]
+                for q in 0..right_loads {
+                    right_held[q as usize] = right[(right_place + q * right_stride) as usize];
+                }
+            } else {
+                #[unroll]
+                for q in 0..left_loads {
+                    left_slices[(left_size - left_base + q * units + UNIT_POS) as usize] =
+                        left[(left_place + q * left_stride) as usize];
+                }
+                #[unroll]
+                for q in 0..right_loads {
+                    right_slices[(right_size - right_base + q * units + UNIT_POS) as usize] =
+                        right[(right_place + q * right_stride) as usize];
+                }
             }
         }
         if comptime!(pairs) {
@@ -328,13 +352,15 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
         if more {
             left_base = left_size - left_base;
             right_base = right_size - right_base;
-            #[unroll]
-            for q in 0..left_loads {
-                left_slices[(left_base + q * units + UNIT_POS) as usize] = left_held[q as usize];
-            }
-            #[unroll]
-            for q in 0..right_loads {
-                right_slices[(right_base + q * units + UNIT_POS) as usize] = right_held[q as usize];
+            if comptime!(shape.held) {
+                #[unroll]
+                for q in 0..left_loads {
+                    left_slices[(left_base + q * units + UNIT_POS) as usize] = left_held[q as usize];
+                }
+                #[unroll]
+                for q in 0..right_loads {
+                    right_slices[(right_base + q * units + UNIT_POS) as usize] = right_held[q as usize];
+                }
             }
             sync_cube();
         }
@@ -349,8 +375,13 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
             let place = CUBE_POS_X * right_row + comptime!(part * shape.units.0) + x;
             if line < rows {
                 if place < vectors {
-                    out[(line * out_pitch + place) as usize] =
-                        finished::<C, W>(&least, comptime!(i * columns + part * 4), shape);
+                    let at = (line * out_pitch + place) as usize;
+                    let result = finished::<C, W>(&least, comptime!(i * columns + part * 4), shape);
+                    if comptime!(shape.lessens) {
+                        out[at] = lesser::<W>(old[at], result, comptime!(shape.form));
+                    } else {
+                        out[at] = result;
+                    }
                 }
             }
         }
@@ -410,6 +441,37 @@ fn finished<C: Numeric, W: Size>(
                 let low = u32::reinterpret(least[comptime!((first + 2 * q) as usize)]);
                 let high = u32::reinterpret(least[comptime!((first + 2 * q + 1) as usize)]);
                 vector[comptime!(q as usize)] = min(low, 0xffffu32) | (min(high, 0xffffu32) << 16u32);
+            }
+        }
+    }
+    vector
+}
+
+/// The lesser numbers of two vectors.
+#[cube]
+fn lesser<W: Size>(one: Vector<u32, W>, other: Vector<u32, W>, #[comptime] form: Form) -> Vector<u32, W> {
+    let mut vector = Vector::<u32, W>::empty();
+    match form {
+        Form::Float =>
+        {
+            #[unroll]
+            for q in 0..4usize {
+                vector[q] = u32::reinterpret(min(f32::reinterpret(one[q]), f32::reinterpret(other[q])));
+            }
+        }
+        Form::Signed =>
+        {
+            #[unroll]
+            for q in 0..4usize {
+                vector[q] = u32::reinterpret(min(i32::reinterpret(one[q]), i32::reinterpret(other[q])));
+            }
+        }
+        Form::Short =>
+        {
+            #[unroll]
+            for q in 0..2usize {
+                let low = min(one[q] & 0xffffu32, other[q] & 0xffffu32);
+                vector[q] = low | (min(one[q] >> 16u32, other[q] >> 16u32) << 16u32);
             }
         }
     }
