@@ -20,21 +20,21 @@ pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
     }
     let idea = "tiles by way of shared memory, results in registers, operands as vectors";
     let layouts = [
-        ("64 units, 8 × 8, depth 8", 64, 8, 8),
-        ("128 units, 8 × 8, depth 8", 128, 8, 8),
-        ("256 units, 8 × 8, depth 8", 256, 8, 8),
-        ("256 units, 8 × 8, depth 16", 256, 8, 16),
-        ("512 units, 8 × 8, depth 16", 512, 8, 16),
-        ("64 units, 16 × 8, depth 8", 64, 16, 8),
-        ("64 units, 16 × 8, depth 16", 64, 16, 16),
-        ("128 units, 16 × 8, depth 8", 128, 16, 8),
-        ("128 units, 16 × 8, depth 16", 128, 16, 16),
+        ("64 units, 8 × 8, depth 8", 64, 8, 8, true),
+        ("64 units, 8 × 8, depth 8, direct", 64, 8, 8, false),
+        ("128 units, 8 × 8, depth 8, direct", 128, 8, 8, false),
+        ("128 units, 8 × 8, depth 16, direct", 128, 8, 16, false),
+        ("256 units, 8 × 8, depth 8", 256, 8, 8, true),
+        ("256 units, 8 × 8, depth 16, direct", 256, 8, 16, false),
+        ("512 units, 8 × 8, depth 16", 512, 8, 16, true),
+        ("128 units, 16 × 8, depth 8", 128, 16, 8, true),
     ];
-    for (name, units, columns, depth) in layouts {
+    for (name, units, columns, depth, held) in layouts {
         let layout = Layout {
             units,
             columns,
             depth,
+            held,
         };
         variants.push(tiles(name, idea, move |_| layout, step));
     }
@@ -130,7 +130,7 @@ fn operands<'a>(problem: &Product, call: &'a OnGpu<'_>) -> (Size, [Matrix<'a>; 3
     (size(problem), matrices.map(matrix))
 }
 
-/// Results of a side beyond which a kernel that loads for every operation takes seconds.
+/// Results of a side beyond which the source's versions take seconds.
 const SLOW: usize = 6_300;
 
 /// The source's versions, and the one it goes on to.
@@ -183,7 +183,7 @@ fn simple(problem: &Product, call: &OnGpu<'_>, way: Way) -> Outcome {
     if problem.elements() == 0 {
         return Ok(());
     }
-    if problem.n > SLOW && way != Way::Registers {
+    if problem.n > SLOW {
         return Err(Failure::Unsupported("it takes seconds".to_owned()));
     }
     let launch = Launch { problem, call, way };
