@@ -6,7 +6,7 @@ mod support;
 
 use relief_kernels::device::{DeviceError, Gpu};
 use relief_kernels::element::Element;
-use relief_kernels::reduce::gpu::{DEFAULT, Route, Rows, reduce, reduce_with, scratch_words};
+use relief_kernels::reduce::gpu::{DEFAULT, Rows, reduce, reduce_with, scratch_words};
 use relief_kernels::reduce::{BLOCK, Operation, cpu};
 
 /// Numbers of many sizes and both signs, whose sums depend on their order.
@@ -25,7 +25,7 @@ fn words(values: &[f32]) -> Vec<u32> {
     words
 }
 
-fn sums(gpu: &Gpu, route: Route, width: usize, height: usize, units: u32, items: u32) -> Vec<u32> {
+fn sums(gpu: &Gpu, width: usize, height: usize, units: u32, items: u32) -> Vec<u32> {
     let rows = numbers(width * height);
     let packed: Vec<u32> = rows.chunks(width).flat_map(words).collect();
     let from = gpu.upload(&packed).unwrap();
@@ -45,7 +45,7 @@ fn sums(gpu: &Gpu, route: Route, width: usize, height: usize, units: u32, items:
         items,
         ..DEFAULT
     };
-    reduce_with(gpu, tuning, route, Operation::Sum, rows, &to, &scratch).unwrap();
+    reduce_with(gpu, tuning, Operation::Sum, rows, &to, &scratch).unwrap();
     let bytes = gpu.read(&to, height).wait().unwrap();
     bytes
         .chunks_exact(4)
@@ -70,49 +70,13 @@ fn sums_of_floats_have_the_bits_of_the_cpu_in_every_layout() {
                 .chunks(width)
                 .map(|row| cpu::sum(row).to_bits())
                 .collect();
-            let found = sums(&gpu, Route::Blocks, width, height, units, items);
+            let found = sums(&gpu, width, height, units, items);
             assert_eq!(
                 found, expected,
                 "{width} × {height}, {units} units, {items} items"
             );
         }
     }
-}
-
-#[test]
-fn blocks_in_turns_have_the_bits_of_blocks_at_once() {
-    let Some(gpu) = support::device() else { return };
-    let (width, height) = (1_030 * BLOCK + 777, 1);
-    let expected = [cpu::sum(&numbers(width)).to_bits()];
-    assert_eq!(sums(&gpu, Route::Blocks, width, height, 256, 8), expected);
-    for ahead in [false, true] {
-        for (units, items) in [(256, 8), (64, 2)] {
-            let found = sums(&gpu, Route::Turns { ahead }, width, height, units, items);
-            assert_eq!(found, expected, "{units} units, {items} items, ahead: {ahead}");
-        }
-    }
-}
-
-#[test]
-fn sums_of_turns_do_not_overflow_and_their_least_is_the_least() {
-    let Some(gpu) = support::device() else { return };
-    // More than 1 024 blocks of 32 768 numbers: a turn of two of them exceeds 32 bits.
-    let len = 1_100 * 32_768 + 99;
-    let mut words = vec![u32::MAX; len / 2 + 16];
-    words[17_000_000] = 0x0007_ffff;
-    let from = gpu.upload(&words).unwrap();
-    let rows = Rows::one(&from, Element::U16, len as u64);
-    let scratch = gpu.buffer(scratch_words(Element::U16, len as u64, 1)).unwrap();
-    let to = gpu.buffer(4).unwrap();
-    let result = |operation| {
-        let route = Route::Turns { ahead: true };
-        reduce_with(&gpu, DEFAULT, route, operation, rows, &to, &scratch).unwrap();
-        let bytes = gpu.read(&to, 2).wait().unwrap();
-        u64::from_le_bytes(bytes[..8].try_into().unwrap())
-    };
-    assert_eq!(result(Operation::Sum), 0xffff * (len as u64 - 1) + 7);
-    assert_eq!(result(Operation::Least) as u32, 7);
-    assert_eq!(result(Operation::PlaceOfLeast), 34_000_001);
 }
 
 #[test]

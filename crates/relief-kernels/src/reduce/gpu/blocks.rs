@@ -85,15 +85,6 @@ impl Plan {
         }
     }
 
-    /// For adding up the results of blocks.
-    const fn of_blocks(self) -> Self {
-        let integers = !matches!(self.element, Element::F32);
-        Self {
-            pair: matches!(self.operation, Operation::Sum) && integers,
-            ..self
-        }
-    }
-
     /// Vectors of a row of a block that a unit plays.
     const fn plays(&self) -> u32 {
         self.span / self.team
@@ -196,91 +187,6 @@ pub(super) fn reduce_blocks<N: Size>(
                 to[(2 * place) as usize] = a[0usize];
                 to[(2 * place + 1) as usize] = b[0usize];
             }
-        }
-    }
-}
-
-/// Reduces blocks t, t + turns, t + 2·turns, … of row r by cube turns · r + t, and takes their results one after the other, as the
-/// second launch would: it is left with a result for each turn.
-#[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
-pub(super) fn reduce_turns<N: Size>(
-    from: &Array<Vector<u32, N>>,
-    to: &mut Array<u32>,
-    vectors: u32,
-    whole: u32,
-    rest: u32,
-    pitch: u32,
-    rows: u32,
-    blocks: u32,
-    turns: u32,
-    #[comptime] plan: Plan,
-    #[comptime] ahead: bool,
-) {
-    let plays = comptime!(plan.plays());
-    let size = comptime!(plan.span * plan.rounds);
-    let groups = comptime!(plan.rounds / plan.items);
-    let member = UNIT_POS;
-    let row = CUBE_POS as u32 / turns;
-    let base = row * pitch;
-    // Blocks that are whole come first; cubes past the last row have none.
-    let all = select(row < rows, blocks, 0u32);
-    let complete = select(row < rows, whole / size, 0u32);
-    let results = comptime!(plan.of_blocks());
-    let mut sum = Array::<u32>::new(1usize);
-    let mut high = Array::<u32>::new(1usize);
-    sum[0usize] = u32::new(comptime!(i64::from(plan.neutral())));
-    high[0usize] = u32::new(comptime!(i64::from(plan.neutral())));
-    let mut held = Array::<Vector<u32, N>>::new(comptime!((plan.items * plays) as usize));
-    let mut block = CUBE_POS as u32 % turns;
-    if ahead {
-        if block < complete {
-            load_rounds::<N>(from, &mut held, base + block * size + member, plan);
-        }
-    }
-    while block < all {
-        let first = block * size + member;
-        let mut kept = Array::<u32>::new(comptime!((plays * plan.kept()) as usize));
-        begin(&mut kept, first, vectors, plan);
-        if block < complete {
-            for group in 0..groups {
-                let round = group * comptime!(plan.items);
-                if comptime!(!ahead) {
-                    load_rounds::<N>(from, &mut held, base + first + round * plan.span, plan);
-                }
-                take_rounds::<N>(&mut kept, &held, round, plan);
-                if ahead {
-                    // On the way while what was taken is added up.
-                    if group + 1 < groups {
-                        let next = round + comptime!(plan.items);
-                        load_rounds::<N>(from, &mut held, base + first + next * plan.span, plan);
-                    } else if block + turns < complete {
-                        load_rounds::<N>(from, &mut held, base + first + turns * size, plan);
-                    }
-                }
-            }
-        } else {
-            take_end::<N>(
-                from, &mut kept, &mut held, base, block, member, vectors, whole, rest, plan,
-            );
-        }
-        let mut a = Array::<u32>::new(comptime!(plays as usize));
-        let mut b = Array::<u32>::new(comptime!(plays as usize));
-        #[unroll]
-        for m in 0..plays {
-            a[comptime!(m as usize)] = left(&kept, m, plan);
-            b[comptime!(m as usize)] = left_place(&kept, m, member, plan);
-        }
-        // What the block before has shared was read by all.
-        sync_cube();
-        fold(&mut a, &mut b, plan);
-        fold_pair(&mut sum, &mut high, 0u32, a[0usize], b[0usize], results);
-        block += turns;
-    }
-    if member == 0 {
-        if row < rows {
-            to[(2 * CUBE_POS as u32) as usize] = sum[0usize];
-            to[(2 * CUBE_POS as u32 + 1) as usize] = high[0usize];
         }
     }
 }

@@ -4,9 +4,8 @@
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Gpu, cubes, on_client};
 use relief_kernels::element::Element;
-use relief_kernels::policy::Tuning;
 use relief_kernels::reduce::Operation;
-use relief_kernels::reduce::gpu::{self as production, Route, Rows};
+use relief_kernels::reduce::gpu::{self as production, Rows};
 
 use super::Reduce;
 use crate::array::Layout;
@@ -81,46 +80,12 @@ pub(super) fn variants(like: &Reduce) -> Vec<Variant<Reduce>> {
         Variant::gpu(
             "blocks",
             "blocks in a fixed order, a cube for each; planes for short rows",
-            |p: &Reduce, call: OnGpu<'_>| in_blocks(p, &call, call.tuning, Route::PRODUCTION),
+            |p: &Reduce, call: OnGpu<'_>| in_blocks(p, &call),
         )
         .tuned(production::NAME, production::SPACE, production::DEFAULT)
         .scratch(results)
         .production(),
     );
-    if like.operation != Operation::PlaceOfLeast && like.height == 1 {
-        let of = |name, idea, units, items, ahead| {
-            let tuning = Tuning {
-                units,
-                items,
-                ..production::DEFAULT
-            };
-            let run = move |p: &Reduce, call: OnGpu<'_>| in_blocks(p, &call, tuning, Route::Turns { ahead });
-            Variant::gpu(name, idea, run).scratch(results)
-        };
-        variants.extend([
-            of(
-                "turns",
-                "1 024 cubes that stay, block after block in the same order",
-                256,
-                8,
-                false,
-            ),
-            of(
-                "turns, ahead",
-                "the same; the next block is on the way while one is added up",
-                256,
-                8,
-                true,
-            ),
-            of(
-                "turns of 128, ahead",
-                "half the units, each with twice as much on the way",
-                128,
-                4,
-                true,
-            ),
-        ]);
-    }
     variants
 }
 
@@ -131,7 +96,7 @@ fn results(problem: &Reduce) -> Vec<Layout> {
     vec![Layout::of::<u32>(words)]
 }
 
-fn in_blocks(p: &Reduce, call: &OnGpu<'_>, tuning: Tuning, route: Route) -> Outcome {
+fn in_blocks(p: &Reduce, call: &OnGpu<'_>) -> Outcome {
     let rows = Rows {
         buffer: &call.inputs[0],
         element: p.element,
@@ -140,7 +105,7 @@ fn in_blocks(p: &Reduce, call: &OnGpu<'_>, tuning: Tuning, route: Route) -> Outc
         pitch: (p.pitch() as u64 * u64::from(p.element.bits())) / 32,
     };
     let (to, scratch) = (&call.outputs[0], &call.scratch[0]);
-    production::reduce_with(call.gpu, tuning, route, p.operation, rows, to, scratch)?;
+    production::reduce_with(call.gpu, call.tuning, p.operation, rows, to, scratch)?;
     Ok(())
 }
 

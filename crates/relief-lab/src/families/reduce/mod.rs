@@ -19,9 +19,6 @@
 //!   counter that has to be cleared.
 //! - `blocks`: production: blocks of fixed length in a fixed order, so that the bits of a sum of floats are the same everywhere; its
 //!   layout is tuned.
-//! - `turns`: blocks in the same order by 1 024 cubes that stay: each takes one block after the other, and the second launch has
-//!   1 024 results to add up instead of one for each block. The bits are the same.
-//! - `turns, ahead`, `turns of 128, ahead`: the next block is loaded while one is added up.
 //!
 //! On the CPU:
 //! - `naive`: one number after the other into one sum (of 64 bits, or a sum of floats would stand still).
