@@ -22,7 +22,7 @@ const SIDE: usize = 300;
 const GAP: usize = 6;
 
 /// Pixels of a side of the picture that attracts.
-const PICTURE: usize = 75;
+const PICTURE: usize = 150;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Some(path) = std::env::args().nth(1) else {
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             mass: -ink / total,
         })
         .collect();
-    let plane = Interaction::new(Space::Plane, -1.0, 0.3 / PICTURE as f32)?;
+    let plane = Interaction::new(Space::Plane, -1.0, 1.0 / PICTURE as f32)?;
     relax(&plane, &mut dots, &background, 400, 0.01);
 
     let mut page = Page::new(3, 2);

@@ -5,11 +5,15 @@
 //! different queues. One queue does one thing after another.
 
 use std::ffi::c_void;
+use std::time::{Duration, Instant};
 
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
 
 use super::check;
+
+/// How long is waited for queues to become empty. A gigabyte takes a fiftieth of a second.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The most queues.
 pub const MOST: usize = 8;
@@ -58,6 +62,8 @@ pub struct Streams {
     near: CUdeviceptr,
     host: [*mut u32; 2],
     queues: Vec<CUstream>,
+    /// Whether a wait was given up: what the device may still use is then never given back.
+    stuck: bool,
 }
 
 // SAFETY: everything in it belongs to the process, not to a thread; calls make the context that of their thread first.
@@ -87,6 +93,7 @@ impl Streams {
             near: 0,
             host: [std::ptr::null_mut(); 2],
             queues: Vec::new(),
+            stuck: false,
         };
         let bytes = words.max(1) * 4;
         // SAFETY: every pointer is to a place of the type that the driver writes; the kernel ends with a zero. What is allocated is
@@ -146,10 +153,10 @@ impl Streams {
     }
 
     /// Copies all words to the device in chunks of `chunk`, multiplies them into the memory at `to`, and copies them back: chunk k in
-    /// queue k mod `queues`. Waits until all are back.
+    /// queue k mod `queues`. Waits until all are back, 20 s at most.
     ///
     /// # Errors
-    /// What the driver says, and for no chunks or more than [`MOST`] queues.
+    /// What the driver says, for no chunks or more than [`MOST`] queues, and where the device does not come to an end.
     ///
     /// # Safety
     /// As many words as these lie at `to` in the memory of the device, and nothing that was asked of it uses them.
@@ -172,6 +179,9 @@ impl Streams {
         chunk: usize,
         to: CUdeviceptr,
     ) -> Result<Vec<Span>, String> {
+        if queues == 0 {
+            return Err("no queues".to_owned());
+        }
         self.enter()?;
         let explain = |e| format!("the CUDA driver refuses a time: {e}");
         let mut events = Vec::new();
@@ -272,10 +282,25 @@ impl Streams {
         check("the context", unsafe { sys::cuCtxSetCurrent(self.context) })
     }
 
-    fn wait(&self) -> Result<(), String> {
+    fn wait(&mut self) -> Result<(), String> {
+        let end = Instant::now() + PATIENCE;
         for queue in &self.queues {
-            // SAFETY: the queue lives until the drop.
-            check("a copy", unsafe { sys::cuStreamSynchronize(*queue) })?;
+            loop {
+                // SAFETY: the queue lives until the drop.
+                match unsafe { sys::cuStreamQuery(*queue) } {
+                    sys::CUresult::CUDA_ERROR_NOT_READY if Instant::now() > end => {
+                        self.stuck = true;
+                        return Err(format!(
+                            "the device does not end what it was asked for in {PATIENCE:?}"
+                        ));
+                    }
+                    sys::CUresult::CUDA_ERROR_NOT_READY => std::thread::yield_now(),
+                    result => {
+                        check("a copy", result)?;
+                        break;
+                    }
+                }
+            }
         }
         Ok(())
     }
@@ -288,6 +313,9 @@ impl Drop for Streams {
         }
         // What cannot be given back is lost; there is nobody to tell.
         let _ = self.enter().and_then(|()| self.wait());
+        if self.stuck {
+            return;
+        }
         // SAFETY: each was allocated by `open`, or is null and passed over.
         unsafe {
             for queue in self.queues.drain(..) {
