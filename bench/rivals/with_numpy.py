@@ -1,4 +1,4 @@
-"""NumPy, on the one thread that it has: `with_numpy.py RECORD`."""
+"""NumPy: one thread, but for products of matrices, which its BLAS deals to all: `with_numpy.py RECORD`."""
 
 import sys
 
@@ -85,9 +85,44 @@ def compactions(record):
                 record.rival(f"compaction/{kind}", case, "numpy v[v != 0]", "every sample by numpy.extract", run, check, 0.2, also)
 
 
+def near(found, expected, part=1e-3):
+    most = float((abs(found - expected) / numpy.maximum(1, abs(expected))).max())
+    return None if most < part else f"it differs by a part of {most:.2g}"
+
+
+def matvecs(record):
+    """Its BLAS, on all threads."""
+    for rows, columns in ((2048, 2048), (12288, 12288), (1 << 20, 64), (64, 1 << 20)):
+        matrices = [generator.random((rows, columns), dtype=numpy.float32) for _ in range(rotation(4 * rows * columns, 16))]
+        case = f"{power(rows)} × {power(columns)} f32"
+        for side, inner, outer in (("rows", columns, rows), ("columns", rows, columns)):
+            x, y = generator.random(inner, dtype=numpy.float32), numpy.empty(outer, numpy.float32)
+            turned = matrices if side == "rows" else [m.T for m in matrices]
+
+            def right():
+                numpy.dot(turned[0], x, out=y)
+                return near(y, turned[0].astype(numpy.float64) @ x)
+
+            record.rival(
+                f"matvec/{side}", case, "numpy.dot (BLAS, all threads)", "every sum in f64, by a part in 10^3",
+                lambda i: numpy.dot(turned[i % len(turned)], x, out=y), right, 0.3,
+            )
+
+
+def matmuls(record):
+    for n in (512, 1024, 4096):
+        a, b = (generator.random((n, n), dtype=numpy.float32) for _ in range(2))
+        out = numpy.empty_like(a)
+        case = " × ".join([power(n)] * 3) + " f32"
+        record.rival(
+            "matmul/f32", case, "numpy.matmul (BLAS, all threads)", "64 rows in f64, by a part in 10^3",
+            lambda i: numpy.matmul(a, b, out=out), lambda: near(out[:64], a[:64].astype(numpy.float64) @ b), 0.5,
+        )
+
+
 def main():
     record = Record(sys.argv[1], "NumPy", numpy.__version__, processor(), "1 thread", "bench/rivals/run OUT cpu", wall)
-    for family in (stitches, sums, compactions):
+    for family in (stitches, sums, compactions, matvecs, matmuls):
         try:
             family(record)
         except Exception as error:  # A family that fails, for memory say, must not keep the others from being measured.

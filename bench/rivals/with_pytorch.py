@@ -287,6 +287,63 @@ def compactions(record):
             free()
 
 
+def matvecs(record):
+    """cuBLAS; rows are sums of rows, columns sums of columns."""
+    for rows, columns in sized([(4096, 4096), (12288, 12288), (1 << 20, 128), (128, 1 << 20)], [(64, 64)]):
+        k = rotation(4 * rows * columns)
+        a = [floats_of((rows, columns), i) for i in range(k)]
+        case = f"{power(rows)} × {power(columns)} f32"
+        for side, inner, outer in (("rows", columns, rows), ("columns", rows, columns)):
+            x, y = floats_of(inner, 50), floats_of(outer, 51)
+            matrices = a if side == "rows" else [m.t() for m in a]
+
+            def near():
+                expected = matrices[0].double() @ x.double()
+                most = float(((y.double() - expected).abs() / expected.abs().clamp(min=1)).max())
+                return None if most < 1e-3 else f"it differs by a part of {most:.2g}"
+
+            def run(i):
+                torch.mv(matrices[i % k], x, out=y)
+
+            def right():
+                run(0)
+                return near()
+
+            record.rival(f"matvec/{side}", case, "torch.mv (cuBLAS)", "every sum in f64, by a part in 10^3", run, right)
+        del a
+        free()
+
+
+def matmuls(record):
+    """cuBLAS, with TF32 off and on, and on numbers of 16 bits."""
+    for n in sized([1024, 4096, 8192], [64]):
+        case = " × ".join([power(n)] * 3)
+        for ladder, kind, tf32, name in (
+            ("f32", torch.float32, False, "torch.mm (cuBLAS)"),
+            ("f32", torch.float32, True, "torch.mm (cuBLAS), TF32: 11 bits"),
+            ("bf16", torch.bfloat16, False, "torch.mm (cuBLAS), into bf16"),
+            ("f16", torch.float16, False, "torch.mm (cuBLAS), into f16"),
+        ):
+            torch.backends.cuda.matmul.allow_tf32 = tf32
+            a, b = floats_of((n, n), 1).to(kind), floats_of((n, n), 2).to(kind)
+            out = torch.empty_like(a)
+            part = {torch.float32: 1e-2 if tf32 else 1e-3}.get(kind, 1e-2)
+
+            def near():
+                torch.mm(a, b, out=out)
+                expected = a[:256].double() @ b.double()
+                most = float(((out[:256].double() - expected).abs() / expected.abs().clamp(min=1)).max())
+                return None if most < part else f"it differs by a part of {most:.2g}"
+
+            record.rival(
+                f"matmul/{ladder}", f"{case} {ladder}", name, f"256 rows in f64, by a part of {part:g}",
+                lambda i: torch.mm(a, b, out=out), near,
+            )
+            del a, b, out
+            free()
+        torch.backends.cuda.matmul.allow_tf32 = False
+
+
 def main():
     torch.set_grad_enabled(False)
     torch.backends.cudnn.allow_tf32 = False
@@ -298,7 +355,7 @@ def main():
         torch.cuda.synchronize()
         del a
         free()
-    for family in (maps, transposes, stitches, stencils, sums, integrals, histograms, compactions):
+    for family in (maps, transposes, stitches, stencils, sums, integrals, histograms, compactions, matvecs, matmuls):
         try:
             family(record)
         except Exception as error:  # A family that fails, for memory say, must not keep the others from being measured.
