@@ -183,9 +183,8 @@ impl<T: Length> Round<'_, T> {
 
 /// The path of no edge from a vertex to itself, where there is no shorter one.
 fn of_no_edge<T: Length>(row: &mut [T], vertex: usize) {
-    if !(row[vertex] < T::ZERO) {
-        row[vertex] = T::ZERO;
-    }
+    let length = row[vertex];
+    row[vertex] = if length < T::ZERO { length } else { T::ZERO };
 }
 
 versions! {
