@@ -6,6 +6,8 @@
 //! hardware allows in the same run. What comes out is a [`Record`], which [`report`] writes as a table, as JSON lines,
 //! as CSV and as a page, and which [`compare`](mod@compare) compares with another.
 
+#[cfg(feature = "gpu")]
+mod agreement;
 pub mod array;
 pub mod ceiling;
 pub mod check;

@@ -1,6 +1,8 @@
 //! Where variants run: the threads of this process, or a device; and their memory there.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+#[cfg(feature = "gpu")]
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 #[cfg(feature = "gpu")]
@@ -13,6 +15,8 @@ use relief_kernels::policy;
 use relief_kernels::policy::Tuning;
 
 use crate::Error;
+#[cfg(feature = "gpu")]
+use crate::agreement::agree;
 use crate::array::{Array, Layout};
 use crate::check::{Difference, compare};
 #[cfg(feature = "gpu")]
@@ -53,6 +57,52 @@ pub(crate) enum Scratch {
 pub(crate) struct Guarded {
     whole: Buffer,
     inside: Buffer,
+    /// What it should hold, on the device; nothing where there is no memory for it.
+    expected: OnceLock<Option<Buffer>>,
+}
+
+/// Bytes from which results are compared on the device first.
+#[cfg(feature = "gpu")]
+const LARGE: usize = 1 << 16;
+
+#[cfg(feature = "gpu")]
+impl Guarded {
+    /// Whether guards are untouched and the first `defined` bytes are bit by bit what they should be; no where it cannot be told
+    /// without reading everything.
+    fn is_exact(&self, gpu: &Gpu, array: &Array, defined: usize, poison: u8) -> Result<bool, DeviceError> {
+        if array.layout().bytes() < LARGE {
+            return Ok(false);
+        }
+        let upload = || gpu.upload(&array.to_words()).ok();
+        let Some(expected) = self.expected.get_or_init(upload) else {
+            return Ok(false);
+        };
+        // Parts of buffers begin at multiples of 64 words: the rest is read.
+        let rest = defined / 4 / 64 * 64;
+        let Ok(vectors) = u32::try_from(rest / 4) else {
+            return Ok(false);
+        };
+        if !agree(gpu, &self.inside, expected, vectors)? {
+            return Ok(false);
+        }
+        // From there to the end of the guard: what is defined, what may be anything, and the guard.
+        let end = GUARD + self.inside.words();
+        let (Some(before), Some(after), Some(tail)) = (
+            self.whole.part(0, GUARD),
+            self.whole.part(end / 64 * 64, self.whole.words() - end / 64 * 64),
+            self.whole
+                .part(GUARD + rest, 64.min(self.whole.words() - GUARD - rest)),
+        ) else {
+            return Ok(false);
+        };
+        let untouched = |part: &Buffer, skip: usize| -> Result<bool, DeviceError> {
+            let bytes = gpu.read(part, part.words()).wait()?;
+            Ok(bytes[4 * skip..].iter().all(|byte| *byte == poison))
+        };
+        let tail = gpu.read(&tail, tail.words()).wait()?;
+        let same = tail[..defined - 4 * rest] == array.bytes()[4 * rest..defined];
+        Ok(same && untouched(&before, 0)? && untouched(&after, end % 64)?)
+    }
 }
 
 /// Words of a guard on a device.
@@ -146,7 +196,11 @@ impl Machine {
                     let whole = gpu.buffer(words + 2 * GUARD)?;
                     let inside = whole.part(GUARD, words);
                     let inside = inside.ok_or_else(|| gpu.unsupported("guards"))?;
-                    Ok(Guarded { whole, inside })
+                    Ok(Guarded {
+                        whole,
+                        inside,
+                        expected: OnceLock::new(),
+                    })
                 };
                 Staged::Gpu {
                     inputs: inputs.iter().map(upload).collect::<Result<_, DeviceError>>()?,
@@ -300,6 +354,10 @@ impl Machine {
             #[cfg(feature = "gpu")]
             (Self::Gpu(gpu), Staged::Gpu { inputs, outputs }) => {
                 for (k, output) in outputs.iter().enumerate() {
+                    let (array, width) = (&expected.outputs[k], expected.outputs[k].layout().kind.bytes());
+                    if output.is_exact(gpu, array, expected.defined[k] * width, poison(salt))? {
+                        continue;
+                    }
                     let bytes = gpu.read(&output.whole, output.whole.words()).wait()?;
                     let inside = GUARD * 4..GUARD * 4 + output.inside.words() * 4;
                     let touched = |byte: &u8| *byte != poison(salt);

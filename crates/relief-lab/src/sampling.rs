@@ -39,14 +39,19 @@ impl Sampling {
         sure: 0.005,
     };
 
-    /// The same where no competitor may take longer than this: fewer and shorter batches.
+    /// The same where no competitor may take longer than this: fewer batches, and only then shorter ones, because each has its share of
+    /// waiting for the device.
     #[must_use]
     pub fn within(self, time: Duration) -> Self {
+        const FEW: usize = 5;
         // Warming up and finding the batch take about as long as a few batches.
         let budget = self.budget.min(time / 2);
+        let fitting = (budget.as_secs_f64() / self.batch.as_secs_f64()) as usize;
+        let least = fitting.clamp(FEW.min(self.least), self.least);
         Self {
-            batch: self.batch.min(budget / self.least as u32),
+            batch: self.batch.min(budget / least as u32),
             budget,
+            least,
             ..self
         }
     }

@@ -21,14 +21,18 @@
 //! - `several tables`: neighbours add to tables of their own: eight for bytes, two for words of 16 bits.
 //! - `threads production`: the same, a part for each thread.
 //!
+//! [`even`]: numbers of 32 bits over bins of equal width.
+//!
 //! Distributions: uniform, Gaussian (nearly: the sum of four uniform numbers), constant, and a picture whose frequencies fall as 1/f, as
-//! those of photographs do: neighbours are alike, and some values are common. No photograph is used: none comes with what
-//! this is built from under a licence that we looked through.
+//! those of photographs do: neighbours are alike, and some values are common. Of bytes also a [`photograph`], where one is given.
 
 mod cpu;
+mod even;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod photograph;
 
+use self::photograph::photograph;
 use crate::array::{Array, Fill, Kind, Layout, mix};
 use crate::family::{Class, Family, Ladder, Problem, Scale, Work};
 
@@ -42,6 +46,8 @@ pub fn family() -> Family {
         ladders: vec![
             Box::new(ladder("histogram/u8", Kind::U8, |scale| all(Kind::U8, scale))),
             Box::new(ladder("histogram/u16", Kind::U16, |scale| all(Kind::U16, scale))),
+            Box::new(even::floats()),
+            Box::new(even::integers()),
         ],
     }
 }
@@ -91,6 +97,13 @@ fn all(kind: Kind, scale: Scale) -> Vec<Histogram> {
             .iter()
             .map(|values| Histogram::new(kind, largest, *values)),
     );
+    if kind == Kind::U8 {
+        all.extend(photograph().map(|picture| match picture {
+            Ok(_) => Histogram::new(kind, largest, Values::Photograph),
+            // Its label says why.
+            Err(_) => Histogram::new(kind, 0, Values::Photograph),
+        }));
+    }
     all
 }
 
@@ -101,6 +114,8 @@ enum Values {
     Gaussian,
     Constant,
     Picture,
+    /// Of the user's; repeated as often as it takes.
+    Photograph,
 }
 
 impl Values {
@@ -112,6 +127,7 @@ impl Values {
             Self::Gaussian => "gaussian",
             Self::Constant => "constant",
             Self::Picture => "1/f picture",
+            Self::Photograph => "photograph",
         }
     }
 
@@ -123,6 +139,10 @@ impl Values {
             Self::Gaussian => (1..5).map(|seed| uniform(seed, i)).sum::<f64>() / 4.0,
             Self::Constant => 0.5,
             Self::Picture => picture(i % SIDE, i / SIDE),
+            Self::Photograph => match photograph() {
+                Some(Ok(samples)) => f64::from(samples[i % samples.len()]) / 256.0,
+                _ => 0.0,
+            },
         }
     }
 }
@@ -170,7 +190,11 @@ impl Histogram {
 impl Problem for Histogram {
     fn label(&self) -> String {
         let (bits, values) = (self.bits(), self.values.name());
-        format!("{} u{bits}, {values}", crate::quantity::count(self.len as u64))
+        let label = format!("{} u{bits}, {values}", crate::quantity::count(self.len as u64));
+        match photograph() {
+            Some(Err(reason)) if self.values == Values::Photograph => format!("{label}: {reason}"),
+            _ => label,
+        }
     }
 
     fn elements(&self) -> u64 {
