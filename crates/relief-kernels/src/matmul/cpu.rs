@@ -1,8 +1,8 @@
 //! Products on the CPU, after Goto and van de Geijn ("Anatomy of high-performance matrix multiplication", 2008).
 //!
 //! The right matrix is packed once, in blocks of [`INNER`] rows, each a row of panels of [`PANEL`] columns, so that what the
-//! innermost loop reads lies in a row and a panel stays in the first cache. The left matrix is packed block by block to stay in the
-//! second. A tile of the result stays in registers while it takes the products of a block: 14 × 32 with AVX-512, where 28 of 32
+//! innermost loop reads lies in a row. A panel and a packed block of the left matrix stay in the second cache, of 2 MiB here;
+//! longer blocks mean that the result is read and written less often. The next panel is asked for meanwhile. A tile of the result stays in registers while it takes the products of a block: 14 × 32 with AVX-512, where 28 of 32
 //! registers hold sums. Between blocks it lies in the result, so that the order of its sums is that of k.
 //!
 //! Threads share the packed right matrix and take rows each.
@@ -17,13 +17,13 @@ mod portable;
 mod x86;
 
 /// Rows of the right matrix that a block has.
-pub const INNER: usize = 256;
+pub const INNER: usize = 512;
 
 /// Columns of a panel of the right matrix.
 pub const PANEL: usize = 32;
 
 /// Rows of the left matrix that a block has: a multiple of the rows of all tiles.
-const OUTER: usize = 336;
+const OUTER: usize = 672;
 
 /// Numbers that can be multiplied.
 pub trait Operand: Copy + Send + Sync + 'static {
@@ -163,7 +163,12 @@ pub fn multiply_packed<T: Operand>(
         let mut begin = 0;
         while begin < inner {
             let end = inner.min(begin + INNER);
-            pack_left(left.rows_of(top..bottom), begin..end, tiles.rows, scratch);
+            let rows = left.rows_of(top..bottom);
+            match tiles.rows {
+                14 => pack_left::<T, 14>(rows, begin..end, scratch),
+                6 => pack_left::<T, 6>(rows, begin..end, scratch),
+                _ => pack_left::<T, 4>(rows, begin..end, scratch),
+            }
             let block = &packed[packed_len(begin, columns)..packed_len(end, columns)];
             let part = Part {
                 top,
@@ -179,24 +184,21 @@ pub fn multiply_packed<T: Operand>(
     Ok(())
 }
 
-/// Packs columns of rows, `height` rows at a time, the numbers of a column next to each other; rows that are missing are 0.
-fn pack_left<T: Operand>(
+/// Packs columns of rows, `H` rows at a time, the numbers of a column next to each other. The last row stands for those that are
+/// missing; what it comes to is not used.
+fn pack_left<T: Operand, const H: usize>(
     rows: Matrix<'_, T>,
     range: std::ops::Range<usize>,
-    height: usize,
     packed: &mut [f32],
 ) {
     let inner = range.len();
-    let parts = packed.chunks_mut(inner * height);
-    for (part, top) in parts.zip((0..rows.rows()).step_by(height)) {
-        for k in 0..height {
-            if top + k < rows.rows() {
-                let values = &rows.row(top + k)[range.clone()];
-                for (to, value) in part[k..].iter_mut().step_by(height).zip(values) {
-                    *to = value.widen();
-                }
-            } else {
-                part[k..].iter_mut().step_by(height).for_each(|to| *to = 0.0);
+    let last = rows.rows() - 1;
+    let parts = packed.chunks_exact_mut(inner * H);
+    for (part, top) in parts.zip((0..rows.rows()).step_by(H)) {
+        let rows: [&[T]; H] = std::array::from_fn(|k| &rows.row(last.min(top + k))[range.clone()]);
+        for (k, column) in part.as_chunks_mut::<H>().0.iter_mut().enumerate() {
+            for (to, row) in column.iter_mut().zip(rows) {
+                *to = row[k].widen();
             }
         }
     }
@@ -227,6 +229,20 @@ struct Tiles {
     tile: Tile,
 }
 
+/// Asks for numbers that will be needed soon, in the second cache.
+#[inline]
+#[allow(unsafe_code)]
+fn expect(numbers: &[f32]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in numbers.chunks(16) {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: a prefetch has no effect but on caches; SSE is part of the target.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = numbers;
+}
+
 /// The most rows of a tile.
 const TALLEST: usize = 14;
 
@@ -255,12 +271,20 @@ impl Tiles {
     fn block(self, part: Part, left: &[f32], right: &[f32], result: &mut MatrixMut<'_, f32>) {
         let columns = result.columns();
         let height = self.rows;
-        for (panel, right) in right.chunks_exact(part.inner * PANEL).enumerate() {
+        let len = part.inner * PANEL;
+        let tiles = (part.bottom - part.top).div_ceil(height);
+        for panel in 0..right.len() / len {
+            let (right, next) = right[panel * len..].split_at(len);
+            let mut ahead = next.chunks(len.div_ceil(tiles));
             let x = panel * PANEL;
             let width = PANEL.min(columns - x);
             let tops = (part.top..part.bottom).step_by(height);
             for (top, left) in tops.zip(left.chunks_exact(part.inner * height)) {
                 let tall = height.min(part.bottom - top);
+                expect(ahead.next().unwrap_or_default());
+                if !part.first {
+                    result.expect(top + height, part.bottom.min(top + 2 * height), x);
+                }
                 let place = result.tile(top, tall, x, width);
                 if tall == height && width == PANEL {
                     let (start, pitch) = (place.0.as_mut_ptr(), place.1);

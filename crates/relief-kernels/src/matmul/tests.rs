@@ -85,7 +85,7 @@ fn numbers_of_16_bits_are_widened() {
 
 #[test]
 fn rows_may_be_dealt_out() {
-    let (rows, inner, columns) = (50, 300, 40);
+    let (rows, inner, columns) = (50, INNER + 44, 40);
     let (left, right) = (numbers(rows * inner, 2), numbers(inner * columns, 3));
     let left = Matrix::new(&left, rows, inner, inner).unwrap();
     let right = Matrix::new(&right, inner, columns, columns).unwrap();

@@ -6,6 +6,9 @@ use super::{BLOCK, ROW_SUMS, ROWS, SUMS};
 use crate::isa::{Isa, versions};
 use crate::matrix::{Matrix, ShapeError};
 
+/// Numbers of a row that is worth fewer sums.
+const SHORT: usize = 64;
+
 /// Levels of blocks: 2¹⁴ blocks of 2¹⁴ products each, and blocks of these, are more than memory holds.
 const LEVELS: usize = 4;
 
@@ -35,6 +38,9 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
 
 /// The sum of products of two rows of the same length, in the order of [`matrix_vector`].
 fn dot(isa: Isa, row: &[f32], x: &[f32]) -> f32 {
+    if row.len() <= SHORT {
+        return short(isa, row, x);
+    }
     if row.len() <= BLOCK {
         return block(isa, row, x);
     }
@@ -61,7 +67,7 @@ impl Level {
     }
 
     fn sum(&mut self) -> f32 {
-        let sum = halved(&mut self.sums, self.count);
+        let sum = halved(&mut self.sums, &mut [0.0; SUMS / 4], self.count);
         *self = Self::new();
         sum
     }
@@ -110,15 +116,24 @@ versions! {
         for ((sum, a), x) in sums.iter_mut().zip(rest).zip(x_rest) {
             *sum = a.mul_add(*x, *sum);
         }
-        halved(&mut sums, row.len())
+        halved(&mut sums, &mut [0.0; SUMS / 4], row.len())
+    }
+}
+
+versions! {
+    fn short(row: &[f32], x: &[f32]) -> f32 {
+        let mut sums = [0.0_f32; SHORT];
+        for ((sum, a), x) in sums.iter_mut().zip(row).zip(x) {
+            *sum = a.mul_add(*x, 0.0);
+        }
+        halved(&mut sums, &mut [0.0; SHORT / 4], row.len())
     }
 }
 
 /// What sums of so many numbers come to. Sums that took nothing are 0 and change none that they are added to.
 #[inline(always)]
-fn halved(sums: &mut [f32; SUMS], count: usize) -> f32 {
-    let used = count.next_power_of_two().clamp(4, SUMS);
-    let mut fours = [0.0_f32; SUMS / 4];
+fn halved(sums: &mut [f32], fours: &mut [f32], count: usize) -> f32 {
+    let used = count.next_power_of_two().clamp(4, sums.len());
     for (four, sums) in fours.iter_mut().zip(sums[..used].as_chunks::<4>().0) {
         *four = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
@@ -220,6 +235,14 @@ versions! {
     /// Takes a block of rows into sums that begin with 0.
     fn add_block(x: &[f32], matrix: Matrix<'_, f32>, sums: &mut [f32]) {
         let width = matrix.columns();
+        if x.len() == ROWS {
+            // All that a sum takes at once: it is written once, and read not at all.
+            for (row, sums) in sums.chunks_exact_mut(width).take(ROW_SUMS).enumerate() {
+                let rows: [usize; ROWS / ROW_SUMS] = std::array::from_fn(|k| row + k * ROW_SUMS);
+                add_rows(rows.map(|row| matrix.row(row)), rows.map(|row| x[row]), sums);
+            }
+            return;
+        }
         for (row, x) in x.iter().enumerate() {
             let values = matrix.row(row);
             let sums = &mut sums[row % ROW_SUMS * width..][..width];
@@ -233,6 +256,19 @@ versions! {
                 }
             }
         }
+    }
+}
+
+/// Sums of rows, one after the other.
+#[inline(always)]
+fn add_rows<const N: usize>(rows: [&[f32]; N], x: [f32; N], sums: &mut [f32]) {
+    let rows = rows.map(|row| &row[..sums.len()]);
+    for (c, sum) in sums.iter_mut().enumerate() {
+        let mut taken = 0.0;
+        for k in 0..N {
+            taken = rows[k][c].mul_add(x[k], taken);
+        }
+        *sum = taken;
     }
 }
 

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use rayon::prelude::*;
 use relief_kernels::copy::cpu::stream;
-use relief_kernels::isa::Isa;
+use relief_kernels::isa::{Isa, Level};
 use relief_kernels::versions;
 
 use super::best;
@@ -161,12 +161,18 @@ fn run(operation: Operation) {
     let isa = Isa::best();
     match operation {
         Operation::F32Add => f32_add(isa),
-        Operation::F32MultiplyAdd => f32_multiply_add(isa),
+        Operation::F32MultiplyAdd if fused(isa) => f32_fused(isa),
+        Operation::F32MultiplyAdd => f32_multiply_and_add(isa),
         Operation::F32AddMin => f32_add_min(isa),
         Operation::IntegerAdd => u32_add(isa),
         Operation::IntegerAddMin => u32_add_min(isa),
         Operation::F32InverseRoot | Operation::F32Pull | Operation::BusByte => f32_inverse_root(isa),
     }
+}
+
+/// Whether there is an instruction for both; else two take its place.
+fn fused(isa: Isa) -> bool {
+    cfg!(target_arch = "aarch64") || isa.level() > Level::Portable
 }
 
 /// Applies an operation to all lanes again and again, with an operand that the compiler does not know.
@@ -189,13 +195,14 @@ versions! {
 }
 
 versions! {
-    fn f32_multiply_add() {
-        // Where there is no fused instruction, two take its place.
-        if cfg!(target_feature = "fma") || cfg!(target_arch = "aarch64") {
-            chains(0.0_f32, 0.5, |a, b| a.mul_add(b, b));
-        } else {
-            chains(0.0_f32, 0.5, |a, b| a * b + b);
-        }
+    fn f32_fused() {
+        chains(0.0_f32, 0.5, |a, b| a.mul_add(b, b));
+    }
+}
+
+versions! {
+    fn f32_multiply_and_add() {
+        chains(0.0_f32, 0.5, |a, b| a * b + b);
     }
 }
 

@@ -24,8 +24,6 @@ pub(super) unsafe fn avx512(
     unsafe {
         for (k, sums) in sums.iter_mut().enumerate() {
             let row = result.add(k * pitch);
-            _mm_prefetch::<_MM_HINT_T0>(row.cast());
-            _mm_prefetch::<_MM_HINT_T0>(row.add(16).cast());
             if !first {
                 *sums = [_mm512_loadu_ps(row), _mm512_loadu_ps(row.add(16))];
             }

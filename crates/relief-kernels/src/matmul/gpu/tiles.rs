@@ -310,7 +310,7 @@ fn load_left<N: Size>(
         let place = UNIT_POS + comptime!(i * tile.units);
         let mut x = begin / 4 + place / 8 % comptime!(SLICE / 4);
         if comptime!(partly) {
-            x = min(x, (inner + 3) / 4 - 1);
+            x = min(x, (inner + comptime!(4 - 1)) / 4 - 1);
         }
         #[unroll]
         for e in 0..4u32 {

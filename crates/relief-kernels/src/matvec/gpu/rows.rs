@@ -119,7 +119,10 @@ pub(super) fn sum_rows<N: Size>(
         take_whole::<N>(matrix, x, &mut sums, &bases, at, plan);
         at += step;
     }
-    end = min((columns + 3) / 4, (block + 1) * comptime!(SPAN * ROUNDS));
+    end = min(
+        (columns + comptime!(4 - 1)) / 4,
+        (block + 1) * comptime!(SPAN * ROUNDS),
+    );
     while at - member < end {
         #[unroll]
         for m in 0..plays {
