@@ -5,6 +5,7 @@ use crate::family::Family;
 pub mod banks;
 pub mod bilateral;
 pub mod compaction;
+pub mod composition;
 pub mod copy;
 pub mod count;
 pub mod distance;
@@ -51,6 +52,7 @@ pub fn all() -> Vec<Family> {
         nbody::family(),
         overlap::family(),
         occupancy::family(),
+        composition::family(),
     ]
 }
 

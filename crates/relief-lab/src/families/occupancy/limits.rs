@@ -77,9 +77,7 @@ impl Limits {
         } else {
             shared.next_multiple_of(128) + self.reserved
         };
-        if of_cube > 0 {
-            cubes = cubes.min(self.shared / of_cube);
-        }
+        cubes = cubes.min(self.shared.checked_div(of_cube).unwrap_or(cubes));
         cubes * warps
     }
 
