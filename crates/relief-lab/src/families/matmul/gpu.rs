@@ -385,7 +385,7 @@ fn columns_of_eight(
 ) {
     let mut lefts = SharedMemory::<f32>::new(512usize);
     let mut rights = SharedMemory::<f32>::new(512usize);
-    let across = (columns + 63) / 64;
+    let across = (columns + comptime!(64 - 1)) / 64;
     let (top, start) = ((CUBE_POS as u32 / across) * 64, (CUBE_POS as u32 % across) * 64);
     let (row, column) = ((UNIT_POS / 64) * EIGHT, UNIT_POS % 64);
     let mut sums = Array::<f32>::new(8usize);
@@ -447,7 +447,7 @@ fn squares(
 ) {
     let mut lefts = SharedMemory::<f32>::new(1_024usize);
     let mut rights = SharedMemory::<f32>::new(1_024usize);
-    let across = (columns + 127) / 128;
+    let across = (columns + comptime!(128 - 1)) / 128;
     let (top, start) = ((CUBE_POS as u32 / across) * 128, (CUBE_POS as u32 % across) * 128);
     let (row, column) = ((UNIT_POS / 16) * EIGHT, (UNIT_POS % 16) * EIGHT);
     let mut sums = Array::<f32>::new(64usize);
@@ -522,7 +522,7 @@ fn vectors<N: Size>(
     // The left operand's rows of one k next to each other, and a few words between those of k and of k + 1.
     let mut lefts = SharedMemory::<f32>::new(comptime!((EIGHT * 132) as usize));
     let mut rights = SharedMemory::<Vector<f32, N>>::new(256usize);
-    let across = (width + 31) / 32;
+    let across = (width + comptime!(32 - 1)) / 32;
     let (top, start) = ((CUBE_POS as u32 / across) * 128, (CUBE_POS as u32 % across) * 32);
     let (row, column) = ((UNIT_POS / 16) * EIGHT, UNIT_POS % 16);
     let mut sums = Array::<Vector<f32, N>>::new(16usize);
