@@ -29,7 +29,7 @@
 //! - `threads production`: one pass in blocks that stay in the nearest cache; a thread waits for its turn to learn where to
 //!   write, gives it on, and stores past the caches.
 //!
-//! [`selections`] are by flags, of indices, of both halves, and of runs.
+//! `selections`: by flags, of indices, of both halves, and of runs.
 //!
 //! The source's times are of a GTX 690, 2^24 words of which half are kept; on the CPU 7.4 ms structured (1, 0, 3, 0, …) and
 //! 55.1 ms random.

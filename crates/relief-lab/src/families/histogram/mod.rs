@@ -21,10 +21,10 @@
 //! - `several tables`: neighbours add to tables of their own: eight for bytes, two for words of 16 bits.
 //! - `threads production`: the same, a part for each thread.
 //!
-//! [`even`]: numbers of 32 bits over bins of equal width.
+//! `even`: numbers of 32 bits over bins of equal width.
 //!
 //! Distributions: uniform, Gaussian (nearly: the sum of four uniform numbers), constant, and a picture whose frequencies fall as 1/f, as
-//! those of photographs do: neighbours are alike, and some values are common. Of bytes also a [`photograph`], where one is given.
+//! those of photographs do: neighbours are alike, and some values are common. Of bytes also a photograph, where one is given.
 
 mod cpu;
 mod even;
