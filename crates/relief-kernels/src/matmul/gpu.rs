@@ -174,7 +174,7 @@ impl Launch<'_> {
 /// Numbers of 16 bits, packed, the first of a word in its lower half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Half {
-    /// [`f16`](super::f16): 11 bits of precision.
+    /// [`f16`](struct@super::f16): 11 bits of precision.
     F16,
     /// [`bf16`](super::bf16): 8 bits of precision, and the range of an f32.
     Bf16,

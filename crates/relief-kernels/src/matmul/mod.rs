@@ -5,7 +5,7 @@
 //!
 //! **What results are.** A sum begins with 0 and takes the products in the order of k, each product and its addition rounded once
 //! (a fused multiply-add). So the bits are the same for every layout and number of threads, on the CPU and on devices, but for
-//! Vulkan drivers that round twice. Inputs of 16 bits ([`f16`], [`bf16`]) are widened, which is exact; on a device the tensor
+//! Vulkan drivers that round twice. Inputs of 16 bits ([`struct@f16`], [`bf16`]) are widened, which is exact; on a device the tensor
 //! cores multiply them, in an order and with roundings of their own ([`gpu`]).
 
 pub mod cpu;
