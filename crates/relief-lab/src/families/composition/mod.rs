@@ -262,13 +262,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn some_numbers_fail_at_every_step_and_most_pass() {
+    fn some_numbers_fail_at_every_step_that_can_fail_and_most_pass() {
         let mut count = [0; 9];
         for number in 0..20_000_u32 {
             let [_, status, ..] = plain(number.wrapping_mul(2_654_435_761));
             count[status as usize] += 1;
         }
         assert!(count[0] > 18_000, "{count:?}");
-        assert!(count[1..].iter().all(|failed| *failed > 0), "{count:?}");
+        // What would fail at the second step, whose new lowest byte is 1 only after a lowest byte of 0, has failed at the first.
+        assert_eq!(count[2], 0);
+        assert!(
+            [1, 3, 4, 5, 6, 7, 8].iter().all(|status| count[*status] > 0),
+            "{count:?}"
+        );
     }
 }
