@@ -1,5 +1,6 @@
 //! Min-plus products on a device against the definition.
 #![cfg(feature = "gpu")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod support;
 
