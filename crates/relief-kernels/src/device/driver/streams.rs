@@ -152,6 +152,20 @@ impl Streams {
         unsafe { std::slice::from_raw_parts(self.host[1], self.words) }
     }
 
+    /// Fills with zeros what came back and what was copied to the device, so that only a copy can bring a word there.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn clear(&mut self) -> Result<(), String> {
+        self.enter()?;
+        // SAFETY: as many words lie at both places, and no queue has work: `run` waits for its end.
+        unsafe {
+            std::ptr::write_bytes(self.host[1], 0, self.words);
+            check("zeros", sys::cuMemsetD32_v2(self.near, 0, self.words))?;
+            check("zeros", sys::cuCtxSynchronize())
+        }
+    }
+
     /// Copies all words to the device in chunks of `chunk`, multiplies them into the memory at `to`, and copies them back: chunk k in
     /// queue k mod `queues`. Waits until all are back, 20 s at most.
     ///

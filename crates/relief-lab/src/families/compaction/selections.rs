@@ -2,6 +2,9 @@
 //!
 //! Least work: elements (and flags) are read once, what is kept is written once.
 //!
+//! The other half of words that are not 0 is zeros, so its order does not show here; `tests/gpu_select.rs` and `select/tests.rs` check
+//! it by flags.
+//!
 //! On devices, by the routes of compaction:
 //! - `three phases`: counts, their sums, moves: what is read is read twice.
 //! - `look-back`: one pass; `look-back ahead`: cubes load their next tile while one waits and is written.

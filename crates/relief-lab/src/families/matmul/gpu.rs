@@ -64,20 +64,26 @@ pub(super) fn variants() -> Vec<Variant<Product>> {
                     items: 64,
                     vector: 4,
                 };
-                blocks(p, &call, squares)
+                blocks(p, &call, Some(squares))
             },
         ),
         Variant::gpu(
             "blocks",
             "up to 8 × 16 sums for each unit",
-            |p: &Product, call: OnGpu<'_>| blocks(p, &call, call.tuning),
+            |p: &Product, call: OnGpu<'_>| blocks(p, &call, Some(call.tuning)),
         )
-        .tuned(production::NAME, production::SPACE, production::DEFAULT)
+        .tuned(production::NAME, production::SPACE, production::DEFAULT),
+        Variant::gpu(
+            "production",
+            "the same, in smaller tiles where those would leave the device idle",
+            |p: &Product, call: OnGpu<'_>| blocks(p, &call, None),
+        )
         .production(),
     ]
 }
 
-fn blocks(p: &Product, call: &OnGpu<'_>, tuning: Tuning) -> Outcome {
+/// By a layout, or by the one that production takes.
+fn blocks(p: &Product, call: &OnGpu<'_>, tuning: Option<Tuning>) -> Outcome {
     let shape = production::Shape {
         rows: p.rows as u32,
         inner: p.inner as u32,
@@ -88,24 +94,13 @@ fn blocks(p: &Product, call: &OnGpu<'_>, tuning: Tuning) -> Outcome {
         pitch: pitch as u32,
     };
     let (left, right) = (&call.inputs[0], &call.inputs[1]);
-    // A device with little shared memory has a default of its own.
-    if tuning == production::DEFAULT {
-        return Ok(production::multiply(
-            call.gpu,
-            shape,
-            of(left, p.pitch()),
-            of(right, p.columns),
-            of(&call.outputs[0], p.columns),
-        )?);
+    let (left, right) = (of(left, p.pitch()), of(right, p.columns));
+    let result = of(&call.outputs[0], p.columns);
+    match tuning {
+        Some(tuning) => production::multiply_with(call.gpu, tuning, shape, left, right, result)?,
+        None => production::multiply(call.gpu, shape, left, right, result)?,
     }
-    Ok(production::multiply_with(
-        call.gpu,
-        tuning,
-        shape,
-        of(left, p.pitch()),
-        of(right, p.columns),
-        of(&call.outputs[0], p.columns),
-    )?)
+    Ok(())
 }
 
 fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {

@@ -285,10 +285,15 @@ fn driven(name: &str, idea: &'static str, queues: usize, whole: bool) -> Variant
         } else {
             problem.chunk
         };
+        let mut right = right.lock().unwrap_or_else(PoisonError::into_inner);
+        let unseen = !right.contains(&(problem.words, chunk));
+        if unseen {
+            // What another variant brought there must not stand for this one's.
+            streams.clear().map_err(failed)?;
+        }
         // SAFETY: the output has as many words, and nobody uses it: what was asked of the device is over.
         unsafe { streams.run(queues, chunk, to) }.map_err(failed)?;
-        let mut right = right.lock().unwrap_or_else(PoisonError::into_inner);
-        if !right.contains(&(problem.words, chunk)) {
+        if unseen {
             let words = streams.result().par_iter().enumerate();
             if let Some((place, _)) = words.find_any(|(place, word)| **word != problem.result(*place)) {
                 return Err(failed(format!("word {place} did not come back")));
