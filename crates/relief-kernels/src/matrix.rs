@@ -241,6 +241,8 @@ impl<'a, T> MatrixMut<'a, T> {
     #[inline]
     #[allow(unsafe_code)]
     pub(crate) fn expect(&self, top: usize, bottom: usize, left: usize) {
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (top, bottom, left);
         #[cfg(target_arch = "x86_64")]
         for row in top..bottom {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -260,7 +262,11 @@ impl<'a, T> MatrixMut<'a, T> {
     #[must_use]
     pub fn split_at(self, row: usize) -> (Self, Self) {
         assert!(row <= self.rows, "row {row} of {}", self.rows);
-        let place = (row.saturating_mul(self.pitch)).min(self.values.len());
+        // Of one row nothing but its numbers may be there.
+        let place = match row == self.rows {
+            true => self.values.len(),
+            false => row * self.pitch,
+        };
         let (first, second) = self.values.split_at_mut(place);
         let part = |values, rows| Self {
             values,

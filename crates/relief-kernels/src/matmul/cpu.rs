@@ -1,7 +1,7 @@
 //! Products on the CPU, after Goto and van de Geijn ("Anatomy of high-performance matrix multiplication", 2008).
 //!
 //! The right matrix is packed once, in blocks of [`INNER`] rows, each a row of panels of [`PANEL`] columns, so that what the
-//! innermost loop reads lies in a row. A panel and a packed block of the left matrix stay in the second cache, of 2 MiB here;
+//! innermost loop reads lies in a row. A panel and a packed block of the left matrix stay in a second cache of 2 MiB;
 //! longer blocks mean that the result is read and written less often. The next panel is asked for meanwhile. A tile of the result stays in registers while it takes the products of a block: 14 × 32 with AVX-512, where 28 of 32
 //! registers hold sums. Between blocks it lies in the result, so that the order of its sums is that of k.
 //!
@@ -113,7 +113,8 @@ pub fn multiply<T: Operand>(
     )?;
     ShapeError::unless_enough(scratch_len(inner, columns), scratch.len())?;
     let (packed, rest) = scratch.split_at_mut(packed_len(inner, columns));
-    let mut begin = 0;
+    // Without columns there may be any number of rows.
+    let mut begin = if columns == 0 { inner } else { 0 };
     while begin < inner {
         let end = inner.min(begin + INNER);
         let place = packed_len(begin, columns)..packed_len(end, columns);
@@ -147,6 +148,9 @@ pub fn multiply_packed<T: Operand>(
     ShapeError::unless_enough(LEFT_LEN, scratch.len())?;
     let tiles = Tiles::of(Isa::best());
     let rows = left.rows();
+    if result.columns() == 0 {
+        return Ok(());
+    }
     if inner == 0 {
         for row in 0..rows {
             result.row(row).fill(0.0);

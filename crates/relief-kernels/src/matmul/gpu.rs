@@ -112,7 +112,7 @@ pub fn multiply_with(
     right: Rows<'_>,
     result: Rows<'_>,
 ) -> Result<(), DeviceError> {
-    let tile = Tile::of(tuning).filter(|_| runs(gpu, tuning));
+    let tile = Tile::of(tuning).filter(|_| SPACE.contains(tuning) && runs(gpu, tuning));
     let tile = tile.ok_or_else(|| gpu.unsupported(format!("the layout {tuning}")))?;
     left.check(gpu, shape.rows, shape.inner)?;
     right.check(gpu, shape.inner, shape.columns)?;
@@ -205,7 +205,8 @@ pub fn multiply_halves(
         return Ok(());
     }
     // Places of numbers are counted in 32 bits.
-    let counted = left.buffer.words().max(right.buffer.words()) < 1 << 31;
+    let counted =
+        left.buffer.words().max(right.buffer.words()) < 1 << 31 && result.buffer.words() as u64 <= 1 << 33;
     let count = halves::count(shape).filter(|count| counted && *count < 1 << 31);
     let count = count.ok_or_else(|| gpu.unsupported(format!("{} × {} sums", shape.rows, shape.columns)))?;
     let launch = Launch {

@@ -83,7 +83,7 @@ pub const fn columns_scratch_words(rows: u32, columns: u32) -> usize {
     let mut words = 0;
     let mut blocks = rows.div_ceil(ROWS as u32);
     while blocks > 1 {
-        words += (blocks as usize * columns.next_multiple_of(4) as usize).next_multiple_of(64);
+        words += (blocks as usize * (columns as usize).next_multiple_of(4)).next_multiple_of(64);
         blocks = blocks.div_ceil(ROWS as u32);
     }
     words

@@ -206,7 +206,9 @@ pub fn min_plus<T: Length>(
     ShapeError::unless_equal(what, columns, result.columns())?;
     ShapeError::unless_enough(scratch_len::<T>(inner, columns), scratch.len())?;
     let (packed, rest) = scratch.split_at_mut(packed_len::<T>(inner, columns));
-    for begin in (0..inner).step_by(INNER) {
+    // Without columns there may be any number of rows.
+    let whole = if columns == 0 { 0 } else { inner };
+    for begin in (0..whole).step_by(INNER) {
         let end = inner.min(begin + INNER);
         let place = packed_len::<T>(begin, columns)..packed_len::<T>(end, columns);
         pack_block(right.rows_of(begin..end), &mut packed[place])?;
@@ -253,6 +255,9 @@ fn take<T: Length>(
     let len = packed_len::<T>(inner, columns);
     ShapeError::unless_equal("numbers of the packed matrix", len, packed.len())?;
     ShapeError::unless_enough(LEFT_LEN, scratch.len())?;
+    if columns == 0 {
+        return Ok(());
+    }
     let tile = T::tile(Isa::best());
     if inner == 0 && alone {
         for row in 0..rows {

@@ -121,7 +121,7 @@ pub const fn scratch_words(size: Size) -> u64 {
     let Size { rows, inner, columns } = size;
     let rows = (rows as u64).next_multiple_of(WHOLE);
     let columns = (columns as u64).next_multiple_of(WHOLE);
-    FOUND + padded_inner(inner).saturating_mul(rows + columns)
+    FOUND.saturating_add(padded_inner(inner).saturating_mul(rows + columns))
 }
 
 /// Rows of the padded operands.
@@ -164,7 +164,11 @@ fn fitting(gpu: &Gpu, element: Element, size: Size) -> (Layout, Step) {
         Element::F32 => Step::Found,
         _ => Step::Integer,
     };
-    (layout, step)
+    // Devices with little shared memory hold the small tiles.
+    match shape(gpu, layout, step, element) {
+        Ok(_) => (layout, step),
+        Err(_) => (Layout::SMALL, step),
+    }
 }
 
 /// Tiles of 128 × 128 that a large device has on the way at once.

@@ -108,7 +108,8 @@ pub fn begin_round<'s, T: Length>(
     scratch: &'s mut [T],
 ) -> Result<Round<'s, T>, ShapeError> {
     ShapeError::unless_enough(round_len::<T>(vertices), scratch.len())?;
-    let first = round * BLOCK;
+    // A round past the last has no vertices.
+    let first = round.saturating_mul(BLOCK).min(vertices);
     let len = BLOCK.min(vertices.saturating_sub(first));
     let mut own = MatrixMut::new(paths, vertices, vertices, pitch)?;
     for vertex in first..first + len {

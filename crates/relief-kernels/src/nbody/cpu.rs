@@ -117,9 +117,11 @@ impl Metric for Torus {
     }
 }
 
-/// 1 / √x of a positive normal number, right to 2 · 10⁻⁷.
+/// 1 / √x of a positive normal number or infinity, right to 2 · 10⁻⁷.
 #[inline(always)]
 fn inverse_root<S: Sum>(x: f32) -> f32 {
+    // Of squares past the greatest number the root is as good as that number's.
+    let x = x.min(f32::MAX);
     let begun = f32::from_bits(0x5f37_5a86 - (x.to_bits() >> 1));
     let error = S::multiply_add(-(x * begun), begun, 1.0);
     let better = S::multiply_add(begun * error, S::multiply_add(error, 0.375, 0.5), begun);

@@ -65,6 +65,12 @@ pub const fn parts(targets: usize, sources: usize) -> usize {
         1..128 => sources / (4 * PART),
         _ => 128,
     };
+    // Sums of all parts are counted like bodies.
+    let room = match MOST / (groups * GROUP) {
+        0 => 1,
+        room => room,
+    };
+    let most = if most < room { most } else { room };
     let full = (PROCESSORS * CUBES).div_ceil(groups);
     let mut parts = if full < most { full } else { most };
     let mut best = parts;

@@ -58,7 +58,7 @@ impl Parts {
             from,
             to,
             product,
-            all: product + whole,
+            all: product.saturating_add(whole),
         }
     }
 }

@@ -463,7 +463,10 @@ fn lesser<W: Size>(one: Vector<u32, W>, other: Vector<u32, W>, #[comptime] form:
         {
             #[unroll]
             for q in 0..4usize {
-                vector[q] = u32::reinterpret(min(i32::reinterpret(one[q]), i32::reinterpret(other[q])));
+                vector[q] = u32::reinterpret(saturated(min(
+                    i32::reinterpret(one[q]),
+                    i32::reinterpret(other[q]),
+                )));
             }
         }
         Form::Short =>
