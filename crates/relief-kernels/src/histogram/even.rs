@@ -86,6 +86,7 @@ impl Bins {
         self.count
     }
 
+    #[cfg(feature = "gpu")]
     pub(crate) const fn range(&self) -> Range {
         self.range
     }

@@ -134,6 +134,7 @@ fn everyone(
 
 /// All that has phases, and its phases.
 fn phases(name: &'static str, axis: &'static str, cases: fn(Scale) -> Vec<Compaction>) -> Ladder<Compaction> {
+    #[allow(unused_mut)]
     let mut variants = cpu::phases();
     #[cfg(feature = "gpu")]
     variants.extend(gpu::phases());
