@@ -109,7 +109,7 @@ pub struct Matrix<'a> {
     pub pitch: u32,
 }
 
-/// Sides of all tiles are divisors of it.
+/// Sides of all tiles that are computed are divisors of it.
 const WHOLE: u64 = 256;
 
 /// Words before the padded operands: the first tells whether there is a negative number.
@@ -347,6 +347,10 @@ fn shape(gpu: &Gpu, layout: Layout, step: Step, element: Element) -> Result<Shap
     let refused = || gpu.unsupported(format!("a min-plus product by {layout:?}"));
     let units = layout.grid().ok_or_else(refused)?;
     if !matches!(layout.columns, 8 | 16) || !matches!(layout.depth, 8 | 16 | 32) {
+        return Err(refused());
+    }
+    // Operands are padded to whole tiles of all layouts but the widest, which is of no use: it takes 80 KiB.
+    if WHOLE % u64::from(units.0 * layout.columns) != 0 {
         return Err(refused());
     }
     let shape = Shape {

@@ -273,12 +273,8 @@ fn load<N: Size>(
     #[comptime] partly: bool,
     #[comptime] tile: Tile,
 ) {
-    if comptime!(tile.units <= tile.all_squares()) {
+    if UNIT_POS < comptime!(tile.all_squares()) {
         load_left::<N>(left, from_left, top, begin, rows, inner, left_pitch, partly, tile);
-    } else {
-        if UNIT_POS < comptime!(tile.all_squares()) {
-            load_left::<N>(left, from_left, top, begin, rows, inner, left_pitch, partly, tile);
-        }
     }
     #[unroll]
     for i in 0..comptime!(tile.loads()) {
@@ -337,12 +333,8 @@ fn put<N: Size>(
     #[comptime] partly: bool,
     #[comptime] tile: Tile,
 ) {
-    if comptime!(tile.units <= tile.all_squares()) {
+    if UNIT_POS < comptime!(tile.all_squares()) {
         put_left::<N>(from_left, lefts, half, present, partly, tile);
-    } else {
-        if UNIT_POS < comptime!(tile.all_squares()) {
-            put_left::<N>(from_left, lefts, half, present, partly, tile);
-        }
     }
     #[unroll]
     for i in 0..comptime!(tile.loads()) {
