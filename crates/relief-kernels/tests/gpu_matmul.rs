@@ -129,8 +129,13 @@ fn layouts_compute_the_same() {
 fn what_does_not_fit_is_refused() {
     let Some(gpu) = support::device() else { return };
     let (buffer, short) = (gpu.buffer(256).unwrap(), gpu.buffer(4).unwrap());
+    let target = gpu.buffer(256).unwrap();
     let of = |pitch| Rows {
         buffer: &buffer,
+        pitch,
+    };
+    let to = |pitch| Rows {
+        buffer: &target,
         pitch,
     };
     let refused = |shape, left, right, result| {
@@ -140,9 +145,12 @@ fn what_does_not_fit_is_refused() {
             "{shape:?}: {found:?}"
         );
     };
-    refused(shape(16, 16, 17), of(16), of(16), of(20));
-    refused(shape(17, 16, 16), of(16), of(16), of(16));
-    refused(shape(16, 16, 16), of(16), of(15), of(16));
+    refused(shape(16, 16, 17), of(16), of(16), to(20));
+    refused(shape(17, 16, 16), of(16), of(16), to(16));
+    refused(shape(16, 16, 16), of(16), of(15), to(16));
+    // A result in the memory of an operand.
+    refused(shape(16, 16, 16), of(16), to(16), to(16));
+    refused(shape(16, 16, 16), to(16), of(16), to(16));
     refused(
         shape(16, 16, 16),
         of(16),
@@ -156,9 +164,9 @@ fn what_does_not_fit_is_refused() {
         shape(u32::MAX, u32::MAX, u32::MAX),
         of(u32::MAX - 3),
         of(16),
-        of(16),
+        to(16),
     );
-    multiply(&gpu, shape(16, 16, 16), of(16), of(16), of(16)).unwrap();
+    multiply(&gpu, shape(16, 16, 16), of(16), of(16), to(16)).unwrap();
 }
 
 /// Small integers, whose products and sums are exact in any order.

@@ -176,6 +176,7 @@ fn layouts_compute_the_same() {
 fn what_does_not_fit_is_refused() {
     let Some(gpu) = support::device() else { return };
     let (buffer, short) = (gpu.buffer(256).unwrap(), gpu.buffer(4).unwrap());
+    let [target, scratch] = [(); 2].map(|()| gpu.buffer(256).unwrap());
     let of = |rows, columns, pitch| Matrix {
         buffer: &buffer,
         rows,
@@ -184,19 +185,22 @@ fn what_does_not_fit_is_refused() {
     };
     let refused = |matrix, x, y| {
         for result in [
-            matrix_vector(&gpu, matrix, x, y, &buffer),
-            vector_matrix(&gpu, x, matrix, y, &buffer),
+            matrix_vector(&gpu, matrix, x, y, &scratch),
+            vector_matrix(&gpu, x, matrix, y, &scratch),
         ] {
             let unsupported = matches!(result, Err(DeviceError::Unsupported { .. }));
             assert!(unsupported, "{matrix:?}: {result:?}");
         }
     };
-    refused(of(16, 17, 16), &buffer, &buffer);
-    refused(of(17, 16, 16), &buffer, &buffer);
-    refused(of(16, 16, 15), &buffer, &buffer);
-    refused(of(u32::MAX, u32::MAX, u32::MAX - 3), &buffer, &buffer);
-    refused(of(16, 16, 16), &short, &buffer);
+    refused(of(16, 17, 16), &buffer, &target);
+    refused(of(17, 16, 16), &buffer, &target);
+    refused(of(16, 16, 15), &buffer, &target);
+    refused(of(u32::MAX, u32::MAX, u32::MAX - 3), &buffer, &target);
+    refused(of(16, 16, 16), &short, &target);
     refused(of(16, 16, 16), &buffer, &short);
+    // A result in the memory of the matrix, or of the vector.
+    refused(of(16, 16, 16), &target, &buffer);
+    refused(of(16, 16, 16), &target, &target);
     // More blocks than there is scratch memory for.
     let large = gpu.buffer(2 * BLOCK).unwrap();
     let matrix = Matrix {
@@ -213,5 +217,13 @@ fn what_does_not_fit_is_refused() {
         pitch: 4,
     };
     assert!(vector_matrix(&gpu, &large, matrix, &buffer, &short).is_err());
+    // Scratch memory that is needed, in the memory of what is read.
+    let matrix = Matrix {
+        buffer: &large,
+        rows: 1,
+        columns: 2 * BLOCK as u32,
+        pitch: 0,
+    };
+    assert!(matrix_vector(&gpu, matrix, &large, &buffer, &large).is_err());
     matrix_vector(&gpu, of(16, 16, 16), &buffer, &large, &short).unwrap();
 }

@@ -151,6 +151,7 @@ fn a_large_device_is_full_and_evenly_so() {
 fn what_does_not_fit_is_refused() {
     let Some(gpu) = support::device() else { return };
     let (small, large) = (gpu.buffer(4).unwrap(), gpu.buffer(64).unwrap());
+    let [to, scratch] = [(); 2].map(|()| gpu.buffer(64).unwrap());
     let gravity = Interaction::new(Space::Free, 1.0, 1.0).unwrap();
     let of = |buffer, count| Bodies { buffer, count };
     let refused = |result: Result<(), DeviceError>| {
@@ -160,23 +161,26 @@ fn what_does_not_fit_is_refused() {
         );
     };
     let two = of(&large, 2);
-    refused(accelerations(&gpu, &gravity, of(&small, 2), two, &large, &large));
-    refused(accelerations(&gpu, &gravity, two, of(&small, 2), &large, &large));
-    refused(accelerations(&gpu, &gravity, two, two, &small, &large));
+    refused(accelerations(&gpu, &gravity, of(&small, 2), two, &to, &scratch));
+    refused(accelerations(&gpu, &gravity, two, of(&small, 2), &to, &scratch));
+    refused(accelerations(&gpu, &gravity, two, two, &small, &scratch));
     refused(accelerations(
         &gpu,
         &gravity,
         two,
         of(&large, usize::MAX),
-        &large,
-        &large,
+        &to,
+        &scratch,
     ));
     refused(accelerations_with(
-        &gpu, DEFAULT, 2, &gravity, two, two, &large, &small,
+        &gpu, DEFAULT, 2, &gravity, two, two, &to, &small,
     ));
     refused(accelerations_with(
-        &gpu, DEFAULT, 0, &gravity, two, two, &large, &large,
+        &gpu, DEFAULT, 0, &gravity, two, two, &to, &scratch,
     ));
+    // Results in the memory of the bodies, or of their parts.
+    refused(accelerations(&gpu, &gravity, two, two, &large, &scratch));
+    refused(accelerations_with(&gpu, DEFAULT, 2, &gravity, two, two, &to, &to));
     refused(kick(&gpu, &small, &large, 2, 1.0, &large));
     refused(kick(&gpu, &large, &large, 1, 1.0, &large));
 }

@@ -211,8 +211,7 @@ mod tests {
                 variant: variant.to_owned(),
                 ..row(Some([1.0; 3]))
             }],
-            rivals: Vec::new(),
-            notes: Vec::new(),
+            ..Record::default()
         };
         let old = [record("cuda:0", "a"), record("cpu", "b")];
         let all = compare(&old, &[record("cuda:1", "a"), record("cpu", "c")], MARGIN);

@@ -50,6 +50,11 @@ pub trait Problem: Send + Sync {
         Tolerance::Exact
     }
 
+    /// The same for inputs of one kind, where it depends on them: sums of whole numbers are exact in any order.
+    fn tolerance_of(&self, _: Fill) -> Tolerance {
+        self.tolerance()
+    }
+
     /// How many elements of each output mean something, given the reference's outputs; all of them unless the length
     /// depends on the input.
     fn defined(&self, expected: &[Array]) -> Vec<usize> {
@@ -81,6 +86,10 @@ pub enum Operation {
     F32Add,
     /// Fused multiply-adds of f32, one operation each.
     F32MultiplyAdd,
+    /// Multiply-adds of f16 into sums of f32; by matrix instructions, where there are any.
+    F16MultiplyAdd,
+    /// Multiply-adds of bf16 into sums of f32; by matrix instructions, where there are any.
+    Bf16MultiplyAdd,
     /// An addition and a minimum of f32, one operation together.
     F32AddMin,
     /// Additions of integers of 32 bits.
@@ -97,9 +106,11 @@ pub enum Operation {
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::F32Add,
         Self::F32MultiplyAdd,
+        Self::F16MultiplyAdd,
+        Self::Bf16MultiplyAdd,
         Self::F32AddMin,
         Self::IntegerAdd,
         Self::IntegerAddMin,
@@ -114,6 +125,8 @@ impl Operation {
         match self {
             Self::F32Add => "f32 add",
             Self::F32MultiplyAdd => "f32 multiply-add",
+            Self::F16MultiplyAdd => "f16 multiply-add, f32 sum",
+            Self::Bf16MultiplyAdd => "bf16 multiply-add, f32 sum",
             Self::F32AddMin => "f32 add, min",
             Self::IntegerAdd => "u32 add",
             Self::IntegerAddMin => "u32 add, min",

@@ -31,7 +31,9 @@ pub use machine::Machine;
 pub use relief_kernels::policy;
 
 pub use measure::{Plan, Trial, Watch, measure, steps};
-pub use record::{Bound, Ceilings, Conditions, Header, Point, Record, Rival, Row, Transfer, Verdict};
+pub use record::{
+    Bound, Ceilings, Conditions, Header, Point, Record, Rival, Row, Span, Timeline, Transfer, Verdict,
+};
 
 /// What the lab cannot do.
 #[derive(Debug, thiserror::Error)]

@@ -17,11 +17,11 @@ use relief_kernels::policy::Tuning;
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::agreement::agree;
-use crate::array::{Array, Layout};
+use crate::array::{Array, Fill, Layout};
 use crate::check::{Difference, compare};
 #[cfg(feature = "gpu")]
 use crate::family::OnGpu;
-use crate::family::{About, Case, Class, Failure, OnCpu, Outcome, Problem, Step};
+use crate::family::{About, Case, Class, Failure, OnCpu, Outcome, Problem, Step, Tolerance};
 
 /// Where variants run.
 pub enum Machine {
@@ -114,11 +114,13 @@ pub(crate) struct Expected {
     pub(crate) inputs: Vec<Array>,
     outputs: Vec<Array>,
     defined: Vec<usize>,
+    tolerance: Tolerance,
 }
 
 impl Expected {
-    /// By the reference of the problem.
-    pub(crate) fn of(problem: &dyn Problem, inputs: Vec<Array>) -> Self {
+    /// By the reference of the problem, on inputs of a kind.
+    pub(crate) fn of(problem: &dyn Problem, fill: Fill) -> Self {
+        let inputs = problem.inputs(fill);
         let mut outputs: Vec<Array> = problem.outputs().into_iter().map(Array::new).collect();
         problem.reference(&inputs, &mut outputs);
         let defined = problem.defined(&outputs);
@@ -126,6 +128,7 @@ impl Expected {
             inputs,
             outputs,
             defined,
+            tolerance: problem.tolerance_of(fill),
         }
     }
 }
@@ -327,19 +330,18 @@ impl Machine {
             Err(panic) => return Err(Failure::Failed(format!("it panicked: {}", message(&*panic)))),
         }
         self.wait()?;
-        self.compare(case.problem(), staged, expected, variant as u8)
+        self.compare(staged, expected, variant as u8)
     }
 
     fn compare(
         &self,
-        problem: &dyn Problem,
         staged: &Staged,
         expected: &Expected,
         #[allow(unused_variables)] salt: u8,
     ) -> Outcome<Option<Difference>> {
         let element = |output: usize, bytes: &[u8]| {
             let (array, defined) = (&expected.outputs[output], expected.defined[output]);
-            compare(output, array, bytes, defined, problem.tolerance())
+            compare(output, array, bytes, defined, expected.tolerance)
         };
         match (self, staged) {
             (_, Staged::Cpu { outputs, .. }) => {

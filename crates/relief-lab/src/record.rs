@@ -12,7 +12,7 @@ use crate::standing::{Standing, standings};
 use crate::statistics::Summary;
 
 /// One run of the lab on one machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Where and when.
     pub header: Header,
@@ -22,6 +22,9 @@ pub struct Record {
     pub rows: Vec<Row>,
     /// Other programs on the same cases.
     pub rivals: Vec<Rival>,
+    /// When parts of problems were where.
+    #[serde(default)]
+    pub timelines: Vec<Timeline>,
     /// What is to be said of other programs: what was left out, and why.
     pub notes: Vec<String>,
 }
@@ -234,6 +237,27 @@ pub struct Rival {
     pub summary: Option<Summary>,
 }
 
+/// When the chunks of a problem were where, from one run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timeline {
+    /// Of which ladder.
+    pub ladder: String,
+    /// How it ran.
+    pub name: String,
+    /// In the order in which they were asked for.
+    pub spans: Vec<Span>,
+}
+
+/// When a chunk was where.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// Its queue.
+    pub queue: usize,
+    /// Seconds from the start of the first chunk: the start of its copy to the device, that copy's end, the kernel's end, and the end
+    /// of the copy back. What waits for a unit that another queue's chunk has is part of its step.
+    pub times: [f64; 4],
+}
+
 /// A line of a record.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -242,6 +266,7 @@ enum Line {
     Ceilings(Ceilings),
     Row(Box<Row>),
     Rival(Rival),
+    Timeline(Timeline),
     Note(String),
     /// For other readers; ours computes it from the rows.
     Standing(Standing),
@@ -262,7 +287,8 @@ impl Record {
         let rivals = self.rivals.iter().cloned().map(Line::Rival);
         let notes = self.notes.iter().cloned().map(Line::Note);
         let standings = standings(self).into_iter().map(Line::Standing);
-        let tail = rivals.chain(notes).chain(standings);
+        let timelines = self.timelines.iter().cloned().map(Line::Timeline);
+        let tail = rivals.chain(timelines).chain(notes).chain(standings);
         for line in head.into_iter().chain(rows).chain(tail) {
             text.push_str(&serde_json::to_string(&line).map_err(|e| Error::Record(e.to_string()))?);
             text.push('\n');
@@ -286,14 +312,12 @@ impl Record {
             match (line, records.last_mut()) {
                 (Line::Header(header), _) => records.push(Self {
                     header,
-                    ceilings: Ceilings::default(),
-                    rows: Vec::new(),
-                    rivals: Vec::new(),
-                    notes: Vec::new(),
+                    ..Self::default()
                 }),
                 (Line::Ceilings(ceilings), Some(record)) => record.ceilings = ceilings,
                 (Line::Row(row), Some(record)) => record.rows.push(*row),
                 (Line::Rival(rival), Some(record)) => record.rivals.push(rival),
+                (Line::Timeline(timeline), Some(record)) => record.timelines.push(timeline),
                 (Line::Note(note), Some(record)) => record.notes.push(note),
                 (Line::Standing(_), Some(_)) => {}
                 (_, None) => return Err(refuse("a record begins with a header")),

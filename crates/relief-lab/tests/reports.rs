@@ -2,7 +2,9 @@
 
 use relief_lab::family::Operation;
 use relief_lab::statistics::Summary;
-use relief_lab::{Bound, Ceilings, Conditions, Header, Point, Record, Row, Transfer, Verdict, report};
+use relief_lab::{
+    Bound, Ceilings, Conditions, Header, Point, Record, Row, Span, Timeline, Transfer, Verdict, report,
+};
 
 fn row(ladder: &str, case: &str, variant: &str, times: &[f64]) -> Row {
     Row {
@@ -83,9 +85,17 @@ fn record() -> Record {
             }],
         },
         rows,
-        rivals: Vec::new(),
-        notes: Vec::new(),
+        timelines: vec![Timeline {
+            ladder: "copy".to_owned(),
+            name: "2 <queues>".to_owned(),
+            spans: vec![span(0, [0.0, 1e-3, 2e-3, 3e-3]), span(1, [1e-3, 2e-3, 3e-3, 4e-3])],
+        }],
+        ..Record::default()
     }
+}
+
+const fn span(queue: usize, times: [f64; 4]) -> Span {
+    Span { queue, times }
 }
 
 #[test]

@@ -66,8 +66,7 @@ fn record() -> Record {
             row("first", "2^24 u32", Some(5e-3)),
             row("ours", "2^24 u32", Some(6e-3)),
         ],
-        rivals: Vec::new(),
-        notes: Vec::new(),
+        ..Record::default()
     }
 }
 

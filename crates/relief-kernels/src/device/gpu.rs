@@ -383,6 +383,19 @@ impl Gpu {
         Ok(())
     }
 
+    /// Nothing where a kernel writes no memory that it reads, as far as buffers tell: parts of one are the same memory.
+    pub(crate) fn unless_in_place(
+        &self,
+        what: &str,
+        to: &Buffer,
+        from: &[&Buffer],
+    ) -> Result<(), DeviceError> {
+        match from.iter().any(|from| from.same(to)) {
+            true => Err(self.unsupported(format!("{what} in the memory of what it is computed from"))),
+            false => Ok(()),
+        }
+    }
+
     /// The error of what this device cannot compute.
     pub fn unsupported(&self, reason: impl Into<String>) -> DeviceError {
         DeviceError::Unsupported {

@@ -74,7 +74,7 @@ pub struct Rows<'a> {
 /// C = A·B of floats of 32 bits. Of rows of the result whole vectors of 4 words are written.
 ///
 /// # Errors
-/// Where the device fails, and where a matrix does not lie in its buffer.
+/// Where the device fails, where a matrix does not lie in its buffer, and where the result lies in the buffer of an operand.
 pub fn multiply(
     gpu: &Gpu,
     shape: Shape,
@@ -120,6 +120,7 @@ pub fn multiply_with(
     if shape.rows == 0 || shape.columns == 0 {
         return Ok(());
     }
+    gpu.unless_in_place("a product", result.buffer, &[left.buffer, right.buffer])?;
     let count = tile.count(shape);
     let launch = Launch {
         shape,
@@ -186,7 +187,8 @@ pub enum Half {
 /// The sum of k products has an error of at most k · 2⁻²² of the sum of their sizes; its bits are those of the device.
 ///
 /// # Errors
-/// Where the device fails or lacks the instructions, and where a matrix does not lie in its buffer.
+/// Where the device fails or lacks the instructions, where a matrix does not lie in its buffer, and where the result lies in the buffer of an
+/// operand.
 pub fn multiply_halves(
     gpu: &Gpu,
     half: Half,
@@ -204,6 +206,7 @@ pub fn multiply_halves(
     if shape.rows == 0 || shape.columns == 0 {
         return Ok(());
     }
+    gpu.unless_in_place("a product", result.buffer, &[left.buffer, right.buffer])?;
     // Places of numbers are counted in 32 bits.
     let counted =
         left.buffer.words().max(right.buffer.words()) < 1 << 31 && result.buffer.words() as u64 <= 1 << 33;

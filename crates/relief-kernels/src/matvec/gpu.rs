@@ -94,7 +94,8 @@ pub const fn columns_scratch_words(rows: u32, columns: u32) -> usize {
 /// `scratch` holds [`rows_scratch_words`]; without any it may be any buffer.
 ///
 /// # Errors
-/// Where the device fails, where a buffer is too short, and for more than 2³² vectors of 16 bytes.
+/// Where the device fails, where a buffer is too short, for more than 2³² vectors of 16 bytes, and where `y` or the scratch memory that is
+/// needed is one of the other buffers.
 pub fn matrix_vector(
     gpu: &Gpu,
     matrix: Matrix<'_>,
@@ -129,6 +130,7 @@ pub fn matrix_vector_with(
     if matrix.rows == 0 {
         return Ok(());
     }
+    apart(gpu, [matrix.buffer, x], y, (needed > 0).then_some(scratch))?;
     let (mut from, mut ones, mut place) = (matrix, false, 0);
     // What holds the sums of blocks, while they are read.
     let mut held;
@@ -226,7 +228,8 @@ impl RowsLaunch<'_> {
 /// `scratch` holds [`columns_scratch_words`]; without any it may be any buffer.
 ///
 /// # Errors
-/// Where the device fails, where a buffer is too short, and for more than 2³² vectors of 16 bytes.
+/// Where the device fails, where a buffer is too short, for more than 2³² vectors of 16 bytes, and where `y` or the scratch memory that is
+/// needed is one of the other buffers.
 pub fn vector_matrix(
     gpu: &Gpu,
     x: &Buffer,
@@ -261,6 +264,7 @@ pub fn vector_matrix_with(
     if matrix.columns == 0 {
         return Ok(());
     }
+    apart(gpu, [matrix.buffer, x], y, (needed > 0).then_some(scratch))?;
     let (mut from, mut ones, mut place) = (matrix, false, 0);
     // What holds the sums of blocks, while they are read.
     let mut held;
@@ -374,6 +378,15 @@ impl Matrix<'_> {
             "{rows} rows of {columns} numbers, {pitch} words apart, in a buffer of {}",
             buffer.words()
         )))
+    }
+}
+
+/// Whether what is written is no memory that is read.
+fn apart(gpu: &Gpu, from: [&Buffer; 2], y: &Buffer, scratch: Option<&Buffer>) -> Result<(), DeviceError> {
+    gpu.unless_in_place("a product", y, &from)?;
+    match scratch {
+        Some(scratch) => gpu.unless_in_place("sums of blocks", scratch, &[from[0], from[1], y]),
+        None => Ok(()),
     }
 }
 

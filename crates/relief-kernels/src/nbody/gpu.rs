@@ -112,7 +112,8 @@ pub struct Bodies<'a> {
 /// `scratch` holds [`scratch_words`] of [`parts`]; without any it may be any buffer.
 ///
 /// # Errors
-/// Where the device fails, where a buffer is too short, and for more than [`MOST`] bodies.
+/// Where the device fails, where a buffer is too short, for more than [`MOST`] bodies, and where `to` or the scratch memory that is
+/// needed is one of the other buffers.
 pub fn accelerations(
     gpu: &Gpu,
     interaction: &Interaction,
@@ -164,6 +165,11 @@ pub fn accelerations_with(
     }
     if targets.count == 0 {
         return Ok(());
+    }
+    let bodies = [targets.buffer, sources.buffer];
+    gpu.unless_in_place("accelerations", to, &bodies)?;
+    if parts > 1 {
+        gpu.unless_in_place("parts of accelerations", scratch, &[bodies[0], bodies[1], to])?;
     }
     let shape = Shape {
         metric: Metric::of(interaction),
@@ -378,10 +384,7 @@ fn check(gpu: &Gpu, count: usize, from: [&Buffer; 2], to: &Buffer) -> Result<(),
             to.words()
         )));
     }
-    if from.iter().any(|buffer| buffer.same(to)) {
-        return Err(gpu.unsupported("bodies that move in place"));
-    }
-    Ok(())
+    gpu.unless_in_place("a step of bodies", to, &from)
 }
 
 /// The words of bodies.

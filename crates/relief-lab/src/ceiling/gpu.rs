@@ -31,6 +31,9 @@ pub(super) fn measure(gpu: &Gpu, sampling: &Sampling, sizes: &[u64], working_set
         let rate = rate(gpu, sampling, operation, rounds, cubes, &output)?;
         ceilings.rates.extend(rate.map(|rate| (operation, rate)));
     }
+    ceilings
+        .rates
+        .extend(super::matrix::rates(gpu, sampling, &output)?);
     let launch = |_| Ok(fill(gpu, &output, 4, 1)?);
     launch(0)?;
     let wait = || Ok(gpu.sync()?);

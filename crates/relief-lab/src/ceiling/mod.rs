@@ -12,6 +12,9 @@ use crate::statistics::Summary;
 mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
+#[cfg(feature = "gpu")]
+#[allow(unsafe_code)]
+mod matrix;
 
 /// The ceiling that binds some work, where one was measured: the one that allows it the most seconds.
 #[must_use]
@@ -91,6 +94,12 @@ pub fn measure(
     ceilings
         .rates
         .extend(pull(&ceilings).map(|rate| (Operation::F32Pull, rate)));
+    // Without matrix instructions, numbers of 16 bits are widened.
+    if let Some(rate) = ceilings.rates.get(&Operation::F32MultiplyAdd).copied() {
+        for operation in [Operation::F16MultiplyAdd, Operation::Bf16MultiplyAdd] {
+            ceilings.rates.entry(operation).or_insert(rate);
+        }
+    }
     watch.step("ceilings: transfers");
     #[cfg(feature = "gpu")]
     if let Machine::Gpu(gpu) = machine {
@@ -107,7 +116,10 @@ pub fn measure(
 
 /// Operations that are measured one by one.
 fn measured() -> impl Iterator<Item = Operation> {
-    let whole = |operation: &Operation| !matches!(operation, Operation::F32Pull | Operation::BusByte);
+    let whole = |operation: &Operation| {
+        use Operation::{Bf16MultiplyAdd, BusByte, F16MultiplyAdd, F32Pull};
+        !matches!(operation, F16MultiplyAdd | Bf16MultiplyAdd | F32Pull | BusByte)
+    };
     Operation::ALL.into_iter().filter(whole)
 }
 

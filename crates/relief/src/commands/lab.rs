@@ -281,12 +281,14 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
                 rows: measure(&machine, *ladder, &plan, &record.ceilings, &mut watch),
                 header: record.header.clone(),
                 ceilings: record.ceilings.clone(),
-                rivals: Vec::new(),
-                notes: Vec::new(),
+                ..Record::default()
             };
             rivals::join(&mut part, &others);
             watch.print(&report::table(&part))?;
             record.rows.extend(part.rows);
+            if !run.check {
+                record.timelines.extend(families::timelines(&machine, ladder.name()));
+            }
         }
         record.header.after = host::conditions(&machine);
         watch.end();
@@ -312,10 +314,7 @@ fn begin(machine: &Machine, means: &Means) -> Record {
     let revision = means.revision.as_deref().or(environment.as_deref());
     Record {
         header: host::header(machine, revision.or(option_env!("RELIEF_REVISION")), means.quick),
-        ceilings: Ceilings::default(),
-        rows: Vec::new(),
-        rivals: Vec::new(),
-        notes: Vec::new(),
+        ..Record::default()
     }
 }
 

@@ -19,7 +19,8 @@
 //!
 //! `matmul/bf16` and `matmul/f16`: operands of 16 bits, sums of 32 (`halves`).
 //!
-//! Inputs hold numbers of 0…1, so that nothing cancels and a sum of k products is right up to k · 2⁻²⁴ in any order. Rows of the
+//! Inputs hold numbers of 0…1, so that nothing cancels and a sum of k products is right up to k · 2⁻²⁴ in any order; or whole numbers so small
+//! that sums are exact in any order, so that a product too few or too many shows. Rows of the
 //! left operand repeat after 61, so that a reference in f64 of all sums takes no longer than that of 61 rows. The source's
 //! figures, 8.3 to 36.9 GFLOPS, include transfers, and name no sizes.
 
@@ -31,6 +32,7 @@ mod halves;
 use rayon::prelude::*;
 
 use crate::array::{Array, Fill, Layout};
+use crate::families::factors;
 use crate::family::{AnyLadder, Class, Family, Ladder, Operation, Problem, Scale, Tolerance, Variant, Work};
 use crate::quantity::count;
 
@@ -125,7 +127,7 @@ impl Product {
     /// The left operand, each number by its place in the rows before they repeat.
     fn left(&self, fill: Fill) -> Array {
         let (inner, pitch) = (self.inner, self.pitch());
-        let once = Array::filled(Layout::of::<f32>(PERIOD * pitch), fill, 1);
+        let once = factors(PERIOD * pitch, fill, 1, inner);
         let once = once.slice::<f32>();
         Array::from_fn(self.rows * pitch, |at| {
             let (row, column) = (at / pitch, at % pitch);
@@ -152,7 +154,7 @@ impl Problem for Product {
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         vec![
             self.left(fill),
-            Array::filled(Layout::of::<f32>(self.inner * self.columns), fill, 2),
+            factors(self.inner * self.columns, fill, 2, self.inner),
         ]
     }
 
@@ -173,6 +175,13 @@ impl Problem for Product {
 
     fn tolerance(&self) -> Tolerance {
         Tolerance::Relative(self.inner.max(16) as f64 / 16_777_216.0)
+    }
+
+    fn tolerance_of(&self, fill: Fill) -> Tolerance {
+        match fill {
+            Fill::Random => self.tolerance(),
+            Fill::Structured => Tolerance::Exact,
+        }
     }
 }
 

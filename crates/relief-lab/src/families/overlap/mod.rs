@@ -34,9 +34,41 @@ use rayon::prelude::*;
 use super::part;
 use crate::array::{Array, Fill, Layout, mix};
 use crate::family::{Class, Family, Ladder, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work};
+use crate::machine::Machine;
+#[cfg(feature = "cuda")]
+use crate::record::Span;
+use crate::record::Timeline;
 
 #[cfg(feature = "cuda")]
 pub use gpu::timeline;
+
+/// When each chunk of 64 MiB was where, in one queue and in several; of devices that NVIDIA's driver drives.
+#[must_use]
+pub fn timelines(machine: &Machine) -> Vec<Timeline> {
+    #[cfg(feature = "cuda")]
+    if let Machine::Gpu(gpu) = machine {
+        let name = |queues| match queues {
+            1 => "1 queue".to_owned(),
+            _ => format!("{queues} queues"),
+        };
+        // What has no timeline, because it fails or is no such device, has none; the ladder says why.
+        let of = |queues| {
+            let spans = timeline(gpu, 1 << 24, 1 << 20, queues).ok()?;
+            let spans = spans.into_iter().map(|span| Span {
+                queue: span.queue,
+                times: span.times,
+            });
+            Some(Timeline {
+                ladder: "overlap".to_owned(),
+                name: name(queues),
+                spans: spans.collect(),
+            })
+        };
+        return [1, 2, 4].into_iter().filter_map(of).collect();
+    }
+    let _ = machine;
+    Vec::new()
+}
 
 /// The family.
 #[must_use]
