@@ -88,7 +88,10 @@ fn record() -> Record {
         timelines: vec![Timeline {
             ladder: "copy".to_owned(),
             name: "2 <queues>".to_owned(),
-            spans: vec![span(0, [0.0, 1e-3, 2e-3, 3e-3]), span(1, [1e-3, 2e-3, 3e-3, 4e-3])],
+            spans: vec![
+                span(0, [0.0, 1e-3, 2e-3, 3e-3]),
+                span(1, [1e-3, 2e-3, 3e-3, 4e-3]),
+            ],
         }],
         ..Record::default()
     }

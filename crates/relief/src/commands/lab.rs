@@ -287,7 +287,9 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
             watch.print(&report::table(&part))?;
             record.rows.extend(part.rows);
             if !run.check {
-                record.timelines.extend(families::timelines(&machine, ladder.name()));
+                record
+                    .timelines
+                    .extend(families::timelines(&machine, ladder.name()));
             }
         }
         record.header.after = host::conditions(&machine);
