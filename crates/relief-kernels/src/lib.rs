@@ -27,6 +27,7 @@ pub mod matmul;
 pub mod matrix;
 pub mod matvec;
 pub mod min_plus;
+pub mod morphology;
 pub mod nbody;
 pub mod policy;
 pub mod reduce;
