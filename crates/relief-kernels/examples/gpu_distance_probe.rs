@@ -232,7 +232,11 @@ impl Way {
                 format!("bits {} columns × {} units{exits}", p.columns, p.units)
             }
             Self::Tiles(p) => {
-                let looped = if p.unrolled == 0 { ", looped" } else { "" };
+                let looped = if p.nearby == 0 {
+                    ", by the least of each chunk"
+                } else {
+                    ""
+                };
                 format!("tiles {} × {}{looped}", p.chunks * 8, p.blocks * 8)
             }
             Self::Rows => "three steps over rows".to_owned(),
@@ -280,11 +284,8 @@ impl Way {
         if radius == 15 {
             tiles.push(tiles::Policy { chunks: 12, ..policy });
         }
-        if radius == 32 {
-            tiles.push(tiles::Policy {
-                unrolled: 0,
-                ..policy
-            });
+        if (21..=32).contains(&radius) {
+            tiles.push(tiles::Policy { nearby: 0, ..policy });
         }
         let tiles = tiles.into_iter().map(Self::Tiles);
         bits.into_iter().chain(tiles).chain([Self::Rows]).collect()

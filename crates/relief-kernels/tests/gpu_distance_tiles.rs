@@ -41,11 +41,11 @@ fn every_class_of_radius_is_exact_on_speckles() {
 #[test]
 fn every_shape_of_tile_gives_the_same_samples() {
     for (chunks, blocks) in [(1, 1), (3, 2), (8, 4), (64, 1)] {
-        for (radius, unrolled) in [(15, 32), (15, 0), (31, 8), (40, 48), (100, 32)] {
+        for (radius, nearby) in [(15, 32), (15, 0), (31, 8), (40, 48), (100, 32)] {
             let policy = Policy {
                 chunks,
                 blocks,
-                unrolled,
+                nearby,
             };
             Case::new(speckled(2, 83 * 71, 700), 83, radius, rect(0, 0, 83, 71)).holds(&by(policy));
         }

@@ -46,8 +46,8 @@ pub struct Policy {
     pub chunks: u32,
     /// Blocks of 8 rows in a tile's height, halved until the tile fits shared memory.
     pub blocks: u32,
-    /// Up to this radius all chunks are unrolled, without the least g of each.
-    pub unrolled: u32,
+    /// Up to this radius all chunks are looked at, without the least g of each.
+    pub nearby: u32,
 }
 
 impl Default for Policy {
@@ -55,7 +55,7 @@ impl Default for Policy {
         Self {
             chunks: 28,
             blocks: 8,
-            unrolled: 32,
+            nearby: 32,
         }
     }
 }
@@ -69,7 +69,7 @@ struct Shape {
     /// Chunks and blocks of a tile.
     chunks: u32,
     blocks: u32,
-    unrolled: bool,
+    nearby: bool,
     /// Bits of a sample.
     depth: u32,
 }
@@ -82,7 +82,7 @@ impl Shape {
             reach: radius.div_ceil(CHUNK),
             chunks: policy.chunks.max(1),
             blocks: policy.blocks.max(1),
-            unrolled: radius <= policy.unrolled,
+            nearby: radius <= policy.nearby,
             depth: depth.bits(),
         };
         while shape.blocks > 1 && shape.shared_bytes() > shared {
@@ -106,7 +106,7 @@ impl Shape {
 
     /// Words that hold the least g of the chunks, four rows a word.
     const fn least_words(self) -> u32 {
-        if self.unrolled {
+        if self.nearby {
             1
         } else {
             self.blocks * 2 * self.span()

@@ -206,7 +206,7 @@ fn visit_block(
     best: &mut Array<u32>,
     #[comptime] stored: Stored,
 ) {
-    #[unroll]
+    // Not written out: compilers do so, and take longer to read the longer text than to unroll the shorter.
     for k in 0..BLOCK {
         let row = min(block * BLOCK + k, rows_there - 1u32);
         let dy = row - middle;

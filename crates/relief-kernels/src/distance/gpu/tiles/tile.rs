@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use super::blocks::least_bytes;
-use super::rows::{looped, unrolled};
+use super::rows::{looped, nearby};
 use super::{CHUNK, Shape, UNITS};
 
 /// Renders the tile of the cube's position. `span` chunks lie in a row of blocks, `pitch` groups of eight samples in a
@@ -52,7 +52,7 @@ pub(super) fn render<B: Size, O: Size>(
             eight[1] = more[r];
             near[((block * CHUNK + comptime!(r as u32)) * comptime!(shape.span()) + chunk) as usize] = eight;
         }
-        if comptime!(!shape.unrolled) {
+        if comptime!(!shape.nearby) {
             #[unroll]
             for half in 0..2usize {
                 let mut word = u32::new(0);
@@ -81,8 +81,8 @@ pub(super) fn render<B: Size, O: Size>(
         if x * CHUNK < width && y < height {
             let column = chunk + comptime!(shape.reach);
             let own = row * comptime!(shape.span()) + column;
-            if comptime!(shape.unrolled) {
-                let best = unrolled::<B>(&near, own, shape);
+            if comptime!(shape.nearby) {
+                let best = nearby::<B>(&near, own, shape);
                 output[(y * pitch + x) as usize] = samples::<O>(&best, profile, &table, shape);
             } else {
                 let own_least = (row / 4u32) * comptime!(shape.span()) + column;
