@@ -29,6 +29,8 @@ pub mod matvec;
 pub mod min_plus;
 pub mod morphology;
 pub mod nbody;
+#[cfg(feature = "gpu")]
+pub mod pieces;
 pub mod policy;
 pub mod reduce;
 pub mod repeat;
@@ -37,4 +39,5 @@ pub mod select;
 pub mod stencil;
 pub mod table;
 pub mod transpose;
+mod turns;
 pub mod uniform;

@@ -109,6 +109,27 @@ fn a_check_times_nothing() {
 }
 
 #[test]
+fn a_photograph_that_cannot_be_read_fails_by_its_name() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relief"));
+    command.env("RELIEF_LAB_PICTURE", "no-such-picture.pgm");
+    command.args([
+        "lab",
+        "run",
+        "histogram/u8",
+        "--device",
+        "cpu",
+        "--quick",
+        "--size",
+        "1000",
+    ]);
+    let output = command.arg("--check").output().unwrap();
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
+    let (table, errors) = (text(&output.stdout), text(&output.stderr));
+    let said = |text: &str| text.contains("no-such-picture.pgm (RELIEF_LAB_PICTURE)");
+    assert!(said(table) || said(errors), "{table}\n{errors}");
+}
+
+#[test]
 fn one_variant_is_measured_beside_the_first() {
     let arguments = [
         "run",

@@ -13,6 +13,8 @@
 use cubecl::prelude::*;
 
 use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
+use crate::element::Element;
+use crate::pieces::Pieces;
 use crate::policy::{self, Space, Tuning};
 use crate::scan::gpu::look_back::zero;
 
@@ -132,25 +134,63 @@ const PART: u64 = 1 << 31;
 ///
 /// # Errors
 /// Where the device fails; where samples have other than 8 or 16 bits, or the buffers do not hold them, [`count_words`] or
-/// [`scratch_words`]; and where the samples are of 2^32 words or more.
+/// [`scratch_words`]; and where the samples are of nearly 2^32 words or more: [`histogram_pieces`] takes them in several buffers.
 pub fn histogram(
     gpu: &Gpu,
     samples: Samples<'_>,
     counts: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
+    fitting(gpu, samples, true, counts, scratch)
+}
+
+/// [`histogram`] of an array of bytes or words of 16 bits that is longer than a buffer; `scratch` holds [`scratch_words`] of the
+/// longest piece.
+///
+/// # Errors
+/// As [`histogram`], for each piece.
+pub fn histogram_pieces(
+    gpu: &Gpu,
+    element: Element,
+    pieces: Pieces<'_>,
+    len: u64,
+    counts: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let of = |buffer, len| Samples {
+        buffer,
+        bits: element.bits(),
+        len,
+    };
+    if len == 0 {
+        return fitting(gpu, of(&gpu.nothing()?, 0), true, counts, scratch);
+    }
+    for piece in pieces.of(gpu, element, len)? {
+        fitting(
+            gpu,
+            of(piece.buffer, piece.len),
+            piece.first == 0,
+            counts,
+            scratch,
+        )?;
+    }
+    Ok(())
+}
+
+/// By the route for these samples; adds to the counts unless they are the first.
+fn fitting(
+    gpu: &Gpu,
+    samples: Samples<'_>,
+    first: bool,
+    counts: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
     let tuning = policy::tuning(gpu.report(), name(samples.bits), &SPACE, DEFAULT);
-    match histogram_with(
-        gpu,
-        tuning,
-        Route::fitting(gpu, samples.bits),
-        samples,
-        counts,
-        scratch,
-    ) {
+    let by = |route| add(gpu, tuning, route, samples, first, counts, scratch);
+    match by(Route::fitting(gpu, samples.bits)) {
         // What a device says it has in shared memory, its compiler or driver may still refuse.
         Err(DeviceError::Compilation { .. } | DeviceError::NotRun { .. }) if samples.bits == 16 => {
-            histogram_with(gpu, tuning, Route::EIGHTHS, samples, counts, scratch)
+            by(Route::EIGHTHS)
         }
         result => result,
     }
@@ -168,6 +208,19 @@ pub fn histogram_with(
     counts: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
+    add(gpu, tuning, route, samples, true, counts, scratch)
+}
+
+/// [`histogram_with`], or its addition to what is counted already.
+fn add(
+    gpu: &Gpu,
+    tuning: Tuning,
+    route: Route,
+    samples: Samples<'_>,
+    begins: bool,
+    counts: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
     let Samples { buffer, bits, len } = samples;
     if !SPACE.contains(tuning) {
         return Err(gpu.unsupported(format!("the layout {tuning}")));
@@ -177,7 +230,9 @@ pub fn histogram_with(
     }
     let words = len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
     if words >= 0xF000_0000 {
-        return Err(gpu.unsupported(format!("{len} samples at once")));
+        return Err(gpu.unsupported(format!(
+            "{len} samples of {bits} bits in one buffer: what has 2^32 words or more is counted in pieces"
+        )));
     }
     if (buffer.words() as u64) < words {
         return Err(gpu.unsupported(format!("{len} samples in {} words", buffer.words())));
@@ -193,7 +248,7 @@ pub fn histogram_with(
             shape: Shape::of(gpu, tuning, route, bits)?,
             from: of.ok_or_else(|| gpu.unsupported("a part of a buffer"))?,
             len: (len - part * part_samples).min(part_samples),
-            first: part == 0,
+            first: begins && part == 0,
             counts,
             scratch,
         };

@@ -17,6 +17,7 @@ use cubecl::prelude::*;
 use super::Operation;
 use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
 use crate::element::Element;
+use crate::pieces::Pieces;
 use crate::policy::{self, Space, Tuning};
 
 mod blocks;
@@ -104,7 +105,7 @@ const fn blocks_of(vectors: u64) -> u64 {
 /// `scratch` holds [`scratch_words`]; without any it may be any buffer.
 ///
 /// # Errors
-/// Where the device fails, where a buffer is too short, and for more than 2³² vectors of 16 bytes.
+/// Where the device fails, and where a buffer is too short. [`reduce_pieces`] takes a row that is longer than a buffer.
 pub fn reduce(
     gpu: &Gpu,
     operation: Operation,
@@ -151,13 +152,90 @@ pub fn reduce_with(
     if last {
         return Ok(());
     }
-    let results = Plan::results(operation, from.element, lanes, gpu.report().software);
-    let launch = Launch { to, ..launch };
+    let plan = Plan::results(operation, from.element, lanes, gpu.report().software);
+    let count = (size.blocks, from.height);
     gpu.launch(
         "reduce results",
-        &results,
+        &plan,
         to,
-        || on_client!(gpu, client => launch.results(gpu, client, results, scratch)),
+        || on_client!(gpu, client => results(gpu, client, plan, count, scratch, to)),
+    )
+}
+
+/// Numbers by which pieces of [`reduce_pieces`] are cut: 2 MiB.
+#[must_use]
+pub const fn piece_step(element: Element) -> u64 {
+    // As many results of blocks as begin where a part of a buffer may begin.
+    (32 * SPAN * ROUNDS) as u64 * element.per_vector()
+}
+
+/// [`reduce`] of one row of `len` numbers that is longer than a buffer, in the same order: the result has the same bits. `scratch`
+/// holds [`scratch_words`] of a row of as many.
+///
+/// # Errors
+/// As [`reduce`], and where pieces are no multiples of [`piece_step`].
+pub fn reduce_pieces(
+    gpu: &Gpu,
+    operation: Operation,
+    element: Element,
+    pieces: Pieces<'_>,
+    len: u64,
+    to: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let blocks = blocks_of(element.words(len) / 4);
+    if len <= pieces.each || blocks <= 1 {
+        let nothing = gpu.nothing()?;
+        let buffer = pieces
+            .of(gpu, element, len)?
+            .next()
+            .map_or(&nothing, |piece| piece.buffer);
+        return reduce(gpu, operation, Rows::one(buffer, element, len), to, scratch);
+    }
+    if !pieces.each.is_multiple_of(piece_step(element)) {
+        let step = piece_step(element);
+        return Err(gpu.unsupported(format!(
+            "pieces of {} numbers, no multiple of {step}",
+            pieces.each
+        )));
+    }
+    let held =
+        to.words() >= result_words(operation, element) && scratch.words() >= scratch_words(element, len, 1);
+    if !held || blocks >= 1 << 31 {
+        return Err(gpu.unsupported(format!(
+            "{blocks} results of blocks in {} words of scratch memory",
+            scratch.words()
+        )));
+    }
+    let tuning = policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT);
+    let lanes = lanes(gpu);
+    for piece in pieces.of(gpu, element, len)? {
+        let from = Rows::one(piece.buffer, element, piece.len);
+        let before = blocks_of(element.words(piece.first) / 4) as usize * 2;
+        let target = scratch.part(before, scratch.words() - before);
+        let target = target.ok_or_else(|| gpu.unsupported("a part of scratch memory"))?;
+        let size = Counts::of(gpu, tuning, operation, from, to, &target)?;
+        // Never short: short rows are a block of their own, which others could not follow.
+        let mut plan = Plan::blocks(operation, element, tuning, lanes, SPAN + 1);
+        plan.last = false;
+        let launch = Launch {
+            from,
+            size,
+            to: &target,
+        };
+        gpu.launch(
+            "reduce",
+            &plan,
+            &target,
+            || on_client!(gpu, client => launch.blocks(gpu, client, plan)),
+        )?;
+    }
+    let plan = Plan::results(operation, element, lanes, gpu.report().software);
+    gpu.launch(
+        "reduce results",
+        &plan,
+        to,
+        || on_client!(gpu, client => results(gpu, client, plan, (blocks as u32, 1), scratch, to)),
     )
 }
 
@@ -263,23 +341,31 @@ impl Launch<'_> {
             );
         }
     }
+}
 
-    #[allow(unsafe_code)]
-    fn results<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, plan: Plan, scratch: &Buffer) {
-        // SAFETY: results are compared with their number, and rows with theirs; scratch memory holds as many pairs, the target a
-        // result for each row.
-        unsafe {
-            reduce_results::launch_unchecked::<R>(
-                client,
-                cubes(gpu, self.from.height),
-                CubeDim::new_1d(plan.team),
-                2,
-                ArrayArg::from_raw_parts(scratch.handle(), scratch.words() / 2),
-                ArrayArg::from_raw_parts(self.to.handle(), self.to.words()),
-                self.size.blocks,
-                self.from.height,
-                plan,
-            );
-        }
+/// Reduces the results of so many blocks of so many rows.
+#[allow(unsafe_code)]
+fn results<R: Runtime>(
+    gpu: &Gpu,
+    client: &ComputeClient<R>,
+    plan: Plan,
+    (blocks, rows): (u32, u32),
+    scratch: &Buffer,
+    to: &Buffer,
+) {
+    // SAFETY: results are compared with their number, and rows with theirs; scratch memory holds as many pairs, the target a
+    // result for each row.
+    unsafe {
+        reduce_results::launch_unchecked::<R>(
+            client,
+            cubes(gpu, rows),
+            CubeDim::new_1d(plan.team),
+            2,
+            ArrayArg::from_raw_parts(scratch.handle(), scratch.words() / 2),
+            ArrayArg::from_raw_parts(to.handle(), to.words()),
+            blocks,
+            rows,
+            plan,
+        );
     }
 }

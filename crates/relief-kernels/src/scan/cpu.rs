@@ -2,8 +2,8 @@
 //! Steele), where vectors have 64 bytes; elsewhere one integer after the other, and floats in the same order.
 //!
 //! Blocks of [`BLOCK`] numbers are what threads deal out: [`block_sums`] of all blocks, [`sums_before`] of these, and
-//! [`scan_blocks`] of parts are [`scan`], to the bit. Large results go past the caches, so that what they overwrite is not
-//! read first.
+//! [`scan_blocks`] of parts are [`scan`], to the bit, and so is [`Shared`], which does all of it in one pass over memory. Large
+//! results go past the caches, so that what they overwrite is not read first.
 //!
 //! **The order of sums of floats**: a number's sum within its sixteen, added to that of the sixteens of its block before, one
 //! after the other, added to that of the blocks before, one after the other.
@@ -19,6 +19,9 @@ use crate::isa::{Isa, Level, versions};
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
+mod shared;
+
+pub use shared::{SMALL, Shared};
 
 /// Numbers of a block.
 pub const BLOCK: usize = 2_048;

@@ -29,6 +29,7 @@ use cubecl::prelude::*;
 use super::Kind;
 use crate::device::{Backend, Buffer, Client, DeviceError, Gpu, cubes, on_client};
 use crate::element::Element;
+use crate::pieces::Pieces;
 use crate::policy::{self, Space, Tuning};
 use crate::transpose::gpu::Matrix;
 
@@ -37,7 +38,7 @@ pub(crate) mod tiles;
 
 pub use crate::select::gpu::Order;
 use look_back::zero;
-use tiles::{Plan, scan_rows, scan_shares, scan_tiles, sum_shares};
+use tiles::{Plan, carry, scan_rows, scan_shares, scan_tiles, sum_shares};
 
 /// The layouts of [`scan_with`]: vectors have 4 sums, and are loaded before the first is used.
 pub const SPACE: Space = Space {
@@ -147,7 +148,7 @@ pub const fn scratch_words(len: u64) -> usize {
 ///
 /// # Errors
 /// Where the device fails, where `to` is `from` or a buffer is too short (`to` holds whole vectors of 4, `scratch`
-/// [`scratch_words`]), and for more than 2³² numbers.
+/// [`scratch_words`]), and for nearly 2³² numbers or more: [`scan_pieces`] takes them in several buffers.
 pub fn scan(
     gpu: &Gpu,
     kind: Kind,
@@ -178,45 +179,169 @@ pub fn scan_with(
     to: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
-    let held = element.words(len) <= from.words() as u64
-        && Element::U32.words(len) <= to.words() as u64
-        && scratch_words(len) <= scratch.words();
-    // Vectors are counted in 32 bits, past the last one too.
-    if !held || from.same(to) || len > 0xF000_0000 {
-        return Err(gpu.unsupported(format!(
-            "a scan of {len} numbers of {} bits from {} words to {}, with {} of scratch memory",
-            element.bits(),
-            from.words(),
-            to.words(),
-            scratch.words()
-        )));
-    }
-    let mut plan = Plan::new(tuning, element, kind, lanes(gpu), look_back::wide(gpu));
-    if let Route::LookBack { order, glance } = route {
-        plan = plan.looking(order, glance);
-    }
-    let vectors = len.div_ceil(4) as u32;
-    let launch = Launch {
-        plan,
-        vectors,
-        tiles: vectors.div_ceil(plan.vectors()),
+    let numbers = Numbers {
+        kind,
+        element,
+        len,
         from,
         to,
-        scratch,
     };
-    match (vectors, route) {
-        (0, _) => Ok(()),
-        (_, Route::LookBack { .. }) if !can_wait(gpu) => Err(gpu.unsupported(
-            "a look-back on software, which ends loops that wait, or with planes of several sizes",
-        )),
-        (_, Route::LookBack { .. }) if element == Element::F32 && !plan.wide => {
-            Err(gpu.unsupported("a look-back over floats without atomics of 64 bits"))
+    numbers.scan(gpu, tuning, route, None, scratch)
+}
+
+/// Words of scratch memory of [`scan_pieces`].
+#[must_use]
+pub const fn pieces_scratch_words(pieces: &Pieces<'_>) -> usize {
+    carried_at(pieces) + 64
+}
+
+/// Where the sum of the pieces so far lies.
+const fn carried_at(pieces: &Pieces<'_>) -> usize {
+    scratch_words(pieces.each).next_multiple_of(64)
+}
+
+/// [`scan`] of an array that is longer than a buffer, piece after piece. The sums lie in buffers of as many each; `scratch` holds
+/// [`pieces_scratch_words`].
+///
+/// # Errors
+/// As [`scan`] of each piece, and where pieces of sums are not as long as those of numbers.
+#[allow(clippy::too_many_arguments)]
+pub fn scan_pieces(
+    gpu: &Gpu,
+    kind: Kind,
+    element: Element,
+    len: u64,
+    from: Pieces<'_>,
+    to: Pieces<'_>,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    if from.each != to.each {
+        let (from, to) = (from.each, to.each);
+        return Err(gpu.unsupported(format!("pieces of {from} numbers and of {to} sums")));
+    }
+    let carried = scratch.part(carried_at(&from), 64);
+    let carried = carried.ok_or_else(|| gpu.unsupported("scratch memory that is too short for pieces"))?;
+    let states = scratch.part(0, carried_at(&from));
+    let states = states.ok_or_else(|| gpu.unsupported("scratch memory that is too short for pieces"))?;
+    let route = Route::fitting(gpu, element);
+    let tuning = policy::tuning(gpu.report(), name(element), &SPACE, default(element));
+    for (piece, sums) in from.of(gpu, element, len)?.zip(to.of(gpu, Element::U32, len)?) {
+        let numbers = Numbers {
+            kind,
+            element,
+            len: piece.len,
+            from: piece.buffer,
+            to: sums.buffer,
+        };
+        numbers.scan(gpu, tuning, route, (piece.first > 0).then_some(&carried), &states)?;
+        if piece.first + piece.len < len {
+            numbers.carry(gpu, &carried)?;
         }
-        (_, Route::LookBack { order, .. }) => launch.look_back(gpu, order == Order::Ahead),
-        (_, Route::ReduceThenScan) => launch.two_passes(gpu),
+    }
+    Ok(())
+}
+
+/// What is scanned, and where the sums go.
+struct Numbers<'a> {
+    kind: Kind,
+    element: Element,
+    len: u64,
+    from: &'a Buffer,
+    to: &'a Buffer,
+}
+
+impl Numbers<'_> {
+    /// Scans them, from the sum of those before on.
+    fn scan(
+        &self,
+        gpu: &Gpu,
+        tuning: Tuning,
+        route: Route,
+        before: Option<&Buffer>,
+        scratch: &Buffer,
+    ) -> Result<(), DeviceError> {
+        let Self {
+            kind,
+            element,
+            len,
+            from,
+            to,
+        } = *self;
+        if !SPACE.contains(tuning) {
+            return Err(gpu.unsupported(format!("the layout {tuning}")));
+        }
+        let held = element.words(len) <= from.words() as u64
+            && Element::U32.words(len) <= to.words() as u64
+            && scratch_words(len) <= scratch.words();
+        // Vectors are counted in 32 bits, past the last one too.
+        if !held || from.same(to) || len > 0xF000_0000 {
+            return Err(gpu.unsupported(format!(
+                "a scan of {len} numbers of {} bits from {} words to {}, with {} of scratch memory",
+                element.bits(),
+                from.words(),
+                to.words(),
+                scratch.words()
+            )));
+        }
+        let plan = Plan::new(tuning, element, kind, lanes(gpu), look_back::wide(gpu));
+        let mut plan = plan.continuing(before.is_some());
+        if let Route::LookBack { order, glance } = route {
+            plan = plan.looking(order, glance);
+        }
+        let vectors = len.div_ceil(4) as u32;
+        let launch = Launch {
+            plan,
+            vectors,
+            tiles: vectors.div_ceil(plan.vectors()),
+            from,
+            to,
+            scratch,
+            // Where nothing lies before, it is not read.
+            carried: before.unwrap_or(scratch),
+        };
+        match (vectors, route) {
+            (0, _) => Ok(()),
+            (_, Route::LookBack { .. }) if !can_wait(gpu) => Err(gpu.unsupported(
+                "a look-back on software, which ends loops that wait, or with planes of several sizes",
+            )),
+            (_, Route::LookBack { .. }) if element == Element::F32 && !plan.wide => {
+                Err(gpu.unsupported("a look-back over floats without atomics of 64 bits"))
+            }
+            (_, Route::LookBack { order, .. }) => launch.look_back(gpu, order == Order::Ahead),
+            (_, Route::ReduceThenScan) => launch.two_passes(gpu),
+        }
+    }
+
+    /// Notes the sum of these numbers and those before for what follows.
+    fn carry(&self, gpu: &Gpu, carried: &Buffer) -> Result<(), DeviceError> {
+        let tuning = default(self.element);
+        let plan = Plan::new(tuning, self.element, self.kind, lanes(gpu), false);
+        gpu.launch(
+            "scan carry",
+            &plan,
+            carried,
+            || on_client!(gpu, client => self.carry_on(client, plan, carried)),
+        )
+    }
+
+    #[allow(unsafe_code)]
+    fn carry_on<R: Runtime>(&self, client: &ComputeClient<R>, plan: Plan, carried: &Buffer) {
+        let words = plan.words_in();
+        // SAFETY: there is at least one number, and both buffers were checked to hold all of them.
+        unsafe {
+            carry::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(1, 1, 1),
+                CubeDim::new_1d(1),
+                words,
+                4,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / words),
+                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
+                ArrayArg::from_raw_parts(carried.handle(), carried.words()),
+                self.len as u32,
+                plan,
+            );
+        }
     }
 }
 
@@ -314,6 +439,7 @@ struct Launch<'a> {
     from: &'a Buffer,
     to: &'a Buffer,
     scratch: &'a Buffer,
+    carried: &'a Buffer,
 }
 
 impl Launch<'_> {
@@ -349,6 +475,7 @@ impl Launch<'_> {
                 ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
                 ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words() / per_state),
                 ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words() / per_state),
+                ArrayArg::from_raw_parts(self.carried.handle(), self.carried.words()),
                 self.vectors,
                 self.tiles,
                 plan,
@@ -409,6 +536,7 @@ impl Launch<'_> {
                 ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / plan.words_in()),
                 ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
                 ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
+                ArrayArg::from_raw_parts(self.carried.handle(), self.carried.words()),
                 self.vectors,
                 each,
                 shares,

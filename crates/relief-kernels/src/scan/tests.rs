@@ -32,8 +32,16 @@ fn scans<T: Scannable>(values: impl Fn(usize) -> Vec<T>) {
                 scan(kind, &values, &mut out);
                 assert_eq!(out, expected, "{len}");
             });
+            assert_eq!(by_threads(kind, &values), expected, "{len} by threads");
         }
     }
+}
+
+fn by_threads<T: Scannable>(kind: Kind, values: &[T]) -> Vec<T::Sum> {
+    let mut out = vec![T::Sum::default(); values.len()];
+    let shared = Shared::new(kind, values, &mut out);
+    std::thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(|| shared.work()))));
+    out
 }
 
 #[test]
@@ -80,6 +88,7 @@ fn sums_of_floats_are_near_and_have_the_same_bits_with_all_vectors_and_in_parts(
             scan_blocks(kind, a, &before[..middle], out_a);
             scan_blocks(kind, b, &before[middle..], out_b);
             assert_eq!(out, first, "{len} in parts");
+            assert_eq!(by_threads(kind, &values), first, "{len} by threads");
         }
     }
 }

@@ -7,6 +7,8 @@
 //!
 //! For several threads there is [`Shared`]: one pass over memory, in blocks that stay in the nearest cache.
 
+use std::ops::Range;
+
 use crate::element::{Element, Number};
 use crate::isa::{Isa, versions};
 
@@ -14,7 +16,7 @@ mod shared;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use shared::{BLOCK, Shared};
+pub use shared::{BLOCK, SCRATCH_WORDS, SMALL, Shared};
 
 /// Which elements are kept.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +29,7 @@ pub enum Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     /// The same for the elements of a part of the input.
-    fn part(self, range: std::ops::Range<usize>) -> Wanted<'a> {
+    fn part(self, range: Range<usize>) -> Wanted<'a> {
         match self {
             Self::NonZero => self,
             Self::Flagged(flags) => Wanted::Flagged(&flags[range]),
@@ -95,10 +97,15 @@ pub fn indices<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [u32]) -> usi
     assert!(to.len() >= from.len(), "all of the elements may be kept");
     assert!(from.len() as u64 <= 1 << 32, "indices are numbers of 32 bits");
     wanted.assert_fits(from.len());
-    let (read, mut count) = vectors(|isa| x86_indices(isa, from, wanted, to));
+    places(from, wanted, 0, to)
+}
+
+/// [`indices`] counted from `first` on.
+fn places<T: Number>(from: &[T], wanted: Wanted<'_>, first: u32, to: &mut [u32]) -> usize {
+    let (read, mut count) = vectors(|isa| x86_indices(isa, from, wanted, first, to));
     for (i, value) in from.iter().enumerate().skip(read) {
         // What is not wanted is overwritten by the next.
-        to[count] = i as u32;
+        to[count] = first.wrapping_add(i as u32);
         count += usize::from(wanted.keeps(i, *value));
     }
     count
@@ -149,12 +156,7 @@ pub fn count<T: Number>(from: &[T], wanted: Wanted<'_>) -> u64 {
 /// # Panics
 /// Where `starts` or `values` is shorter than `from`, and where there are more than 2^32 bytes.
 pub fn runs(from: &[u8], starts: &mut [u32], values: &mut [u8]) -> usize {
-    assert!(
-        starts.len().min(values.len()) >= from.len(),
-        "every byte may be a run"
-    );
-    assert!(from.len() as u64 <= 1 << 32, "places are numbers of 32 bits");
-    heads(from, 0, starts, values)
+    runs_of_rows(from, from.len().max(1), starts, values)
 }
 
 /// Splits each row of `width` bytes into runs: writes where each begins, counted from the first row on, and what it holds, and returns
@@ -163,30 +165,45 @@ pub fn runs(from: &[u8], starts: &mut [u32], values: &mut [u8]) -> usize {
 /// # Panics
 /// As [`runs`], and where rows have no bytes.
 pub fn runs_of_rows(from: &[u8], width: usize, starts: &mut [u32], values: &mut [u8]) -> usize {
-    assert!(
-        starts.len().min(values.len()) >= from.len(),
-        "every byte may be a run"
-    );
+    assert_holds_runs(from, width, starts, values);
+    runs_of_part(from, width, 0..from.len(), starts, values)
+}
+
+fn assert_holds_runs(from: &[u8], width: usize, starts: &[u32], values: &[u8]) {
+    let shorter = starts.len().min(values.len());
+    assert!(shorter >= from.len(), "every byte may be a run");
     assert!(from.len() as u64 <= 1 << 32, "places are numbers of 32 bits");
     assert!(width > 0, "rows of no bytes");
-    let mut count = 0;
-    for (row, bytes) in from.chunks(width).enumerate() {
-        let first = (row * width) as u32;
-        count += heads(bytes, first, &mut starts[count..], &mut values[count..]);
+}
+
+/// The runs of rows of `width` bytes that begin in a part of them, of which `starts` and `values` have room for each byte.
+fn runs_of_part(
+    from: &[u8],
+    width: usize,
+    part: Range<usize>,
+    starts: &mut [u32],
+    values: &mut [u8],
+) -> usize {
+    let (mut at, mut count) = (part.start, 0);
+    while at < part.end {
+        let end = part.end.min((at / width + 1).saturating_mul(width));
+        if at.is_multiple_of(width) {
+            (starts[count], values[count]) = (at as u32, from[at]);
+            (at, count) = (at + 1, count + 1);
+        }
+        let row = &from[at - 1..end];
+        count += changes(row, at as u32, &mut starts[count..], &mut values[count..]);
+        at = end;
     }
     count
 }
 
-/// The runs of bytes of which the first is at `first`.
-fn heads(from: &[u8], first: u32, starts: &mut [u32], values: &mut [u8]) -> usize {
-    let Some(byte) = from.first() else { return 0 };
-    (starts[0], values[0]) = (first, *byte);
-    let rest = (&mut starts[1..], &mut values[1..]);
-    let (read, found) = vectors(|isa| x86_heads(isa, from, first.wrapping_add(1), rest.0, rest.1));
-    let mut count = 1 + found;
+/// The bytes other than those before, from the second on, whose place is `first`.
+fn changes(from: &[u8], first: u32, starts: &mut [u32], values: &mut [u8]) -> usize {
+    let (read, mut count) = vectors(|isa| x86_heads(isa, from, first, starts, values));
     for (i, pair) in from.windows(2).enumerate().skip(read) {
         // What begins no run is overwritten by the next.
-        (starts[count], values[count]) = (first.wrapping_add(i as u32 + 1), pair[1]);
+        (starts[count], values[count]) = (first.wrapping_add(i as u32), pair[1]);
         count += usize::from(pair[0] != pair[1]);
     }
     count
@@ -201,7 +218,7 @@ fn vectors(by: impl FnOnce(Isa) -> Option<(usize, usize)>) -> (usize, usize) {
 use x86::{heads as x86_heads, indices as x86_indices, partition as x86_partition};
 
 #[cfg(not(target_arch = "x86_64"))]
-fn x86_indices<T>(_: Isa, _: &[T], _: Wanted<'_>, _: &mut [u32]) -> Option<(usize, usize)> {
+fn x86_indices<T>(_: Isa, _: &[T], _: Wanted<'_>, _: u32, _: &mut [u32]) -> Option<(usize, usize)> {
     None
 }
 

@@ -101,16 +101,21 @@ pub enum Order {
 
 impl Route {
     /// The route for elements of so many bits: look-back where cubes that have begun go on whatever others do, as on CUDA.
-    /// On an H200 words gained from loading ahead and bytes lost by it; to read four states for each lane lost
-    /// everywhere (`relief lab run compaction --device cuda --size 2^28`, 2026-11-21).
+    /// On an H200 words gained from loading ahead; bytes lost by it, and gained from tiles in the order of cubes (as scans take them
+    /// there) and a glance; to read four states for each lane lost everywhere (`relief lab run compaction --device cuda --size 2^28`,
+    /// 2026-11-21).
     #[must_use]
     pub fn fitting(report: &DeviceReport, bits: u32) -> Self {
-        let order = if bits == 32 { Order::Ahead } else { Order::Ticket };
+        let (order, glance) = if bits == 32 {
+            (Order::Ahead, false)
+        } else {
+            (Order::Position, true)
+        };
         match report.backend() {
             Some(Backend::Cuda) => Self::LookBack {
                 reads: 1,
                 order,
-                glance: false,
+                glance,
             },
             _ => Self::Phases,
         }

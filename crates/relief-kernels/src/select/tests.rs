@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
-use super::cpu::{BLOCK, Shared, Wanted, count, indices, partition, runs, runs_of_rows, select};
+use super::cpu::{
+    BLOCK, SCRATCH_WORDS, Shared, Wanted, count, indices, partition, runs, runs_of_rows, select,
+};
 use crate::element::Number;
 use crate::isa::Isa;
 
@@ -52,20 +54,30 @@ fn selections_hold<T: Number + Default>(from: &[T], is_set: impl Fn(&T) -> bool)
             let kept = partition(from, wanted, &mut to, &mut left);
             assert!(same(&to[..kept], &at(&inside)) && same(&left[..from.len() - kept], &at(&outside)));
         });
-        let mut to = vec![T::default(); from.len()];
-        let shared = Shared::new(from, wanted, &mut to);
-        std::thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| shared.work(&mut [T::default(); BLOCK]));
-            }
-        });
-        let kept = shared.kept();
-        assert!(
-            same(&to[..kept], &at(&inside)),
-            "{wanted:?} of {} shared",
-            from.len()
-        );
+        let len = from.len();
+        let mut to = vec![T::default(); len];
+        let kept = by_threads(&Shared::select(from, wanted, &mut to));
+        assert!(same(&to[..kept], &at(&inside)), "{wanted:?} of {len} shared");
+
+        let mut places = vec![0; len];
+        let kept = by_threads(&Shared::indices(from, wanted, &mut places));
+        let right = inside.iter().map(|i| *i as u32);
+        assert!(right.eq(places[..kept].iter().copied()), "places of {len} shared");
+
+        let mut left = vec![T::default(); len];
+        let kept = by_threads(&Shared::partition(from, wanted, &mut to, &mut left));
+        assert!(same(&to[..kept], &at(&inside)) && same(&left[..len - kept], &at(&outside)));
     }
+}
+
+/// What is kept by three threads.
+fn by_threads<T: Number>(shared: &Shared<'_, T>) -> usize {
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| shared.work(&mut [0; SCRATCH_WORDS]));
+        }
+    });
+    shared.kept()
 }
 
 proptest! {
@@ -92,6 +104,18 @@ proptest! {
             let found = starts[..count].iter().copied().zip(values[..count].iter().copied());
             assert_eq!(found.collect::<Vec<_>>(), right);
         });
+    }
+
+    #[test]
+    fn threads_find_the_same_runs(len in 0..5 * BLOCK, width in 1..30_000_usize, every in 1..400_usize) {
+        let bytes: Vec<u8> = (0..len).map(|i| (i / every % 3) as u8).collect();
+        let (mut starts, mut values) = (vec![0; len], vec![0; len]);
+        let count = runs_of_rows(&bytes, width, &mut starts, &mut values);
+        let (mut shared_starts, mut shared_values) = (vec![0; len], vec![0; len]);
+        let shared = Shared::runs_of_rows(&bytes, width, &mut shared_starts, &mut shared_values);
+        prop_assert_eq!(by_threads(&shared), count);
+        prop_assert_eq!(&shared_starts[..count], &starts[..count]);
+        prop_assert_eq!(&shared_values[..count], &values[..count]);
     }
 
     #[test]

@@ -313,41 +313,26 @@ pub(super) fn finish_tiles<N: Size, M: Size>(
                 #[unroll]
                 for p in 0..pieces {
                     let vector = held[comptime!((r * pieces + p) as usize)];
-                    let first = sample::<N>(vector, 0u32, plan);
-                    let second = add(first, sample::<N>(vector, 1u32, plan), float);
-                    let third = add(second, sample::<N>(vector, 2u32, plan), float);
-                    let fourth = add(third, sample::<N>(vector, 3u32, plan), float);
-                    let (lanes_before, all) = plane_before(fourth, plan);
+                    // Sums of the vector up to each of its samples.
+                    let mut up_to = Array::<u32>::new(4usize);
+                    up_to[0usize] = sample::<N>(vector, 0u32, plan);
+                    #[unroll]
+                    for k in 1..4u32 {
+                        let sum = add(
+                            up_to[comptime!(k as usize - 1)],
+                            sample::<N>(vector, k, plan),
+                            float,
+                        );
+                        up_to[comptime!(k as usize)] = sum;
+                    }
+                    let (lanes_before, all) = plane_before(up_to[3usize], plan);
                     let base = add(before, lanes_before, float);
                     before = add(before, all, float);
-                    take(
-                        &mut sums,
-                        &mut upper,
-                        comptime!(4 * p),
-                        add(base, first, float),
-                        plan,
-                    );
-                    take(
-                        &mut sums,
-                        &mut upper,
-                        comptime!(4 * p + 1),
-                        add(base, second, float),
-                        plan,
-                    );
-                    take(
-                        &mut sums,
-                        &mut upper,
-                        comptime!(4 * p + 2),
-                        add(base, third, float),
-                        plan,
-                    );
-                    take(
-                        &mut sums,
-                        &mut upper,
-                        comptime!(4 * p + 3),
-                        add(base, fourth, float),
-                        plan,
-                    );
+                    #[unroll]
+                    for k in 0..4u32 {
+                        let value = add(base, up_to[comptime!(k as usize)], float);
+                        take(&mut sums, &mut upper, comptime!(4 * p + k), value, plan);
+                    }
                     let x = column + comptime!(p * plan.lanes);
                     if row + r < height && 4 * x < width {
                         store::<M>(to, &sums, &upper, (row + r) * to_pitch, x, p, plan);

@@ -1,30 +1,40 @@
 //! Means over windows of any size by an integral image, and adaptive thresholds by those.
 //!
 //! A unit makes a word of four samples. Each takes four sums whatever its window is, which neighbouring units take from the
-//! same lines. The division is a product with a reciprocal, which may be one off, and a step that puts that right.
+//! same lines. The division is one of floats, which may be one off, and a step that puts that right.
 
 use cubecl::prelude::*;
 
-use super::super::Window;
+use super::super::{Sums, Window};
 use crate::device::{DeviceError, Gpu, cubes, on_client};
 use crate::transpose::gpu::Matrix;
 
-/// The most samples of a window.
+/// The most samples of a window of sums of [`Sums::Short`]: a window's sum is known modulo 2^32.
 pub const MOST: u64 = 1 << 24;
+
+/// An integral image on a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Integral<'a> {
+    /// [`Sums::Short`]; or [`Sums::Long`], whose windows may have any number of samples.
+    pub sums: Sums,
+    /// Where it lies.
+    pub matrix: Matrix<'a>,
+}
 
 /// Words of a cube.
 const UNITS: u32 = 256;
 
-/// The means of the windows around all samples of a picture, from its integral image in [`Sums::Short`](super::Sums::Short):
-/// rounded to the nearest, halves up. What follows in the last word of a row is 0.
+/// The means of the windows around all samples of a picture, from its integral image: rounded to the nearest, halves up. What
+/// follows in the last word of a row is 0.
 ///
 /// # Errors
-/// Where the device fails, where a buffer does not hold its rows, and where windows have more than [`MOST`] samples.
+/// Where the device fails, where a buffer does not hold its rows, for sums of floats, and where windows have more than [`MOST`]
+/// samples and sums 32 bits.
 pub fn means(
     gpu: &Gpu,
     window: Window,
     size: (u32, u32),
-    integral: Matrix<'_>,
+    integral: Integral<'_>,
     to: Matrix<'_>,
 ) -> Result<(), DeviceError> {
     run(gpu, window, None, size, integral, to)
@@ -40,7 +50,7 @@ pub fn threshold(
     offset: i32,
     size: (u32, u32),
     picture: Matrix<'_>,
-    integral: Matrix<'_>,
+    integral: Integral<'_>,
     to: Matrix<'_>,
 ) -> Result<(), DeviceError> {
     // Beyond 255 nothing changes any more.
@@ -59,7 +69,7 @@ fn run(
     window: Window,
     threshold: Option<(i32, Matrix<'_>)>,
     (width, height): (u32, u32),
-    integral: Matrix<'_>,
+    integral: Integral<'_>,
     to: Matrix<'_>,
 ) -> Result<(), DeviceError> {
     let radius = window.radius.min(width.max(height));
@@ -71,14 +81,24 @@ fn run(
     let words = width.div_ceil(4);
     let pictured = threshold.is_none_or(|(_, picture)| holds(picture, words));
     let counted = u64::from(words) * u64::from(height) < 0xF000_0000;
-    if !pictured || !counted || !holds(integral, width) || !holds(to, words) {
+    let row = width.saturating_mul(integral.sums.words());
+    if !pictured || !counted || !holds(integral.matrix, row) || !holds(to, words) {
         return Err(gpu.unsupported(format!(
             "windows of {width} × {height} samples in shorter buffers"
         )));
     }
-    if side(width) * side(height) > MOST {
-        return Err(gpu.unsupported(format!("windows of {} × {} samples", side(width), side(height))));
-    }
+    let long = match integral.sums {
+        Sums::Long => true,
+        Sums::Short if side(width) * side(height) <= MOST => false,
+        Sums::Short => {
+            return Err(gpu.unsupported(format!(
+                "windows of {} × {} samples by sums of 32 bits, which hold those of {MOST}: take sums of 64 bits",
+                side(width),
+                side(height)
+            )));
+        }
+        Sums::Floats => return Err(gpu.unsupported("means of bytes from sums of floats")),
+    };
     if width == 0 || height == 0 {
         return Ok(());
     }
@@ -86,12 +106,13 @@ fn run(
         radius,
         threshold,
         size: (width, height),
-        integral,
+        integral: integral.matrix,
+        long,
         to,
     };
     gpu.launch(
         "windows",
-        &threshold.is_some(),
+        &(threshold.is_some(), long),
         to.buffer,
         || on_client!(gpu, client => launch.on(gpu, client)),
     )
@@ -102,6 +123,7 @@ struct Launch<'a> {
     threshold: Option<(i32, Matrix<'a>)>,
     size: (u32, u32),
     integral: Matrix<'a>,
+    long: bool,
     to: Matrix<'a>,
 }
 
@@ -130,6 +152,7 @@ impl Launch<'_> {
                 self.radius,
                 offset,
                 self.threshold.is_some(),
+                self.long,
             );
         }
     }
@@ -149,6 +172,7 @@ fn windows(
     radius: u32,
     offset: i32,
     #[comptime] thresholds: bool,
+    #[comptime] long: bool,
 ) {
     let words = (width - 1) / 4 + 1;
     let place = CUBE_POS as u32 * UNITS + UNIT_POS;
@@ -173,17 +197,27 @@ fn windows(
                 let within = x > radius;
                 let first = select(within, x - radius, 0u32);
                 let left = max(first, 1u32) - 1;
-                let mut sum = integral[(below + right) as usize];
-                if within {
-                    sum -= integral[(below + left) as usize];
+                let columns = right + 1 - first;
+                // What is outside of the picture sums up to nothing.
+                let sum = minus(
+                    minus(
+                        sum_at(integral, below, right, true, long),
+                        sum_at(integral, below, left, within, long),
+                        long,
+                    ),
+                    minus(
+                        sum_at(integral, above, right, inside, long),
+                        sum_at(integral, above, left, inside && within, long),
+                        long,
+                    ),
+                    long,
+                );
+                let mut mean = u32::new(0);
+                if comptime!(long) {
+                    mean += long_mean(sum, product(rows, columns));
+                } else {
+                    mean += short_mean(sum.low, rows * columns);
                 }
-                if inside {
-                    sum -= integral[(above + right) as usize];
-                    if within {
-                        sum += integral[(above + left) as usize];
-                    }
-                }
-                let mean = mean(sum, rows * (right + 1 - first));
                 if thresholds {
                     let sample = i32::cast_from((samples >> (8 * k)) & 0xffu32);
                     if sample > i32::cast_from(mean) - offset {
@@ -198,14 +232,175 @@ fn windows(
     }
 }
 
-/// A sum over a count, to the nearest, halves up.
+/// A number of 64 bits, or of 32 in its lower word: not all devices have integers of 64.
+#[derive(CubeType, Clone, Copy)]
+struct Wide {
+    low: u32,
+    high: u32,
+}
+
+/// The sum at column `x` of a row where it counts, else 0.
 #[cube]
-fn mean(sum: u32, count: u32) -> u32 {
-    let rounded = sum + count / 2;
-    let quotient = u32::cast_from(f32::cast_from(rounded) / f32::cast_from(count));
+fn sum_at(integral: &Array<u32>, row: u32, x: u32, counts: bool, #[comptime] long: bool) -> Wide {
+    let mut low = u32::new(0);
+    let mut high = u32::new(0);
+    if counts {
+        if comptime!(long) {
+            low = integral[(row + 2 * x) as usize];
+            high = integral[(row + 2 * x + 1) as usize];
+        } else {
+            low = integral[(row + x) as usize];
+        }
+    }
+    Wide { low, high }
+}
+
+/// a + b.
+#[cube]
+fn plus(a: Wide, b: Wide, #[comptime] long: bool) -> Wide {
+    let low = a.low + b.low;
+    let mut high = u32::new(0);
+    if comptime!(long) {
+        high += a.high + b.high + u32::cast_from(low < a.low);
+    }
+    Wide { low, high }
+}
+
+/// a - b.
+#[cube]
+fn minus(a: Wide, b: Wide, #[comptime] long: bool) -> Wide {
+    let mut high = u32::new(0);
+    if comptime!(long) {
+        high += a.high - b.high - u32::cast_from(a.low < b.low);
+    }
+    Wide {
+        low: a.low - b.low,
+        high,
+    }
+}
+
+/// a · b.
+#[cube]
+fn product(a: u32, b: u32) -> Wide {
+    Wide {
+        low: a * b,
+        high: a.mul_hi(b),
+    }
+}
+
+/// A number, rounded.
+#[cube]
+fn rounded(number: Wide) -> f32 {
+    f32::cast_from(number.high) * 4_294_967_296.0f32 + f32::cast_from(number.low)
+}
+
+/// A sum over a count, to the nearest, halves up; below 2^32.
+#[cube]
+fn short_mean(sum: u32, count: u32) -> u32 {
+    let sum = sum + count / 2;
+    let quotient = u32::cast_from(f32::cast_from(sum) / f32::cast_from(count));
     // Below 256 the rounding errors of both are less than 1 together.
-    let rest = i32::cast_from(rounded - quotient * count);
+    let rest = i32::cast_from(sum - quotient * count);
     let up = u32::cast_from(rest >= i32::cast_from(count));
     let down = u32::cast_from(rest < 0);
     quotient + up - down
+}
+
+/// The same of 64 bits.
+#[cube]
+fn long_mean(sum: Wide, count: Wide) -> u32 {
+    let half = Wide {
+        low: (count.low >> 1u32) | (count.high << 31u32),
+        high: count.high >> 1u32,
+    };
+    let sum = plus(sum, half, true);
+    let quotient = u32::cast_from(rounded(sum) / rounded(count));
+    // As above. The quotient has 9 bits at most.
+    let low = product(quotient, count.low);
+    let taken = Wide {
+        low: low.low,
+        high: low.high + quotient * count.high,
+    };
+    let rest = minus(sum, taken, true);
+    let negative = rest.high >> 31u32;
+    let less = minus(rest, count, true).high >> 31u32;
+    quotient + (1u32 - less) * (1u32 - negative) - negative
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{Buffer, devices};
+
+    #[cube(launch_unchecked)]
+    fn means_alone(numbers: &Array<u32>, out: &mut Array<u32>, count: u32) {
+        let place = ABSOLUTE_POS as u32;
+        if place < count {
+            let sum = Wide {
+                low: numbers[(4 * place) as usize],
+                high: numbers[(4 * place + 1) as usize],
+            };
+            let of = Wide {
+                low: numbers[(4 * place + 2) as usize],
+                high: numbers[(4 * place + 3) as usize],
+            };
+            out[place as usize] = long_mean(sum, of);
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn launch<R: Runtime>(client: &ComputeClient<R>, numbers: &Buffer, out: &Buffer, count: u32) {
+        // SAFETY: `numbers` has four words for each of `count` means, `out` one.
+        unsafe {
+            means_alone::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(count.div_ceil(64), 1, 1),
+                CubeDim::new_1d(64),
+                ArrayArg::from_raw_parts(numbers.handle(), numbers.words()),
+                ArrayArg::from_raw_parts(out.handle(), out.words()),
+                count,
+            );
+        }
+    }
+
+    #[test]
+    fn means_of_windows_of_any_number_of_samples_are_exact() {
+        let any = devices().devices.iter().find_map(|d| Gpu::open(d.id).ok());
+        let Some(gpu) = any else { return };
+        let mut cases = Vec::new();
+        for count in [
+            1_u64,
+            2,
+            3,
+            255,
+            4_096,
+            (1 << 24) + 1,
+            (1 << 32) - 1,
+            1 << 32,
+            (1 << 33) + 7,
+            (1 << 46) - 1,
+        ] {
+            for mean in [0, 1, 2, 77, 128, 254] {
+                // Around where the mean becomes the next one.
+                let edge = mean * count + count.div_ceil(2);
+                cases.extend(
+                    [edge - 1, edge, edge + 1, mean * count].map(|sum| (sum.min(255 * count), count)),
+                );
+            }
+            cases.push((255 * count, count));
+        }
+        let halves = |number: u64| [number as u32, (number >> 32) as u32];
+        let words: Vec<u32> = cases
+            .iter()
+            .flat_map(|(sum, count)| [halves(*sum), halves(*count)].concat())
+            .collect();
+        let numbers = gpu.upload(&words).unwrap();
+        let out = gpu.buffer(cases.len()).unwrap();
+        on_client!(gpu, client => launch(client, &numbers, &out, cases.len() as u32));
+        let found = gpu.read(&out, cases.len()).wait().unwrap();
+        for ((sum, count), found) in cases.iter().zip(found.as_chunks::<4>().0) {
+            let right = Window::mean(*sum, *count);
+            assert_eq!(u64::from(u32::from_le_bytes(*found)), right, "{sum} / {count}");
+        }
+    }
 }

@@ -159,8 +159,9 @@ pub(crate) fn add(a: u32, b: u32, #[comptime] float: bool) -> u32 {
     }
 }
 
-/// Publishes the sum of a tile, and returns that of all tiles before it, to the first unit of the plane. One plane of a cube has
-/// to do this, all of it; `seen` is the same memory as `state`, and `chain` [`Look::chain`] words of its own.
+/// Publishes the sum of a tile, and returns that of all tiles before it, to the first unit of the plane; before the first tile,
+/// that is `origin`. One plane of a cube has to do this, all of it; `seen` is the same memory as `state`, and `chain`
+/// [`Look::chain`] words of its own.
 ///
 /// Every look takes as long as memory takes to answer, so how many tiles it reaches bounds how many tiles there can be in that
 /// time: a unit asks for [`WINDOWS`] at once.
@@ -171,11 +172,12 @@ pub(crate) fn look_back<S: Int>(
     chain: &mut SharedMemory<u32>,
     tile: u32,
     sum: u32,
+    origin: u32,
     #[comptime] look: Look,
 ) -> u32 {
     let window = comptime!(look.window());
     let lane = UNIT_POS_PLANE;
-    let mut before = u32::new(0);
+    let mut before = select(tile == 0, origin, 0u32);
     if tile > 0 {
         if lane == 0 {
             publish::<S>(state, tile, SUM, sum, look);

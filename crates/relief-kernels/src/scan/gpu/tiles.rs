@@ -24,6 +24,8 @@ pub(crate) struct Plan {
     /// Which tiles a cube takes, and whether states are read as other memory is first.
     order: Order,
     glance: bool,
+    /// Whether there is a sum of what lies before all tiles.
+    continues: bool,
 }
 
 impl Plan {
@@ -38,7 +40,13 @@ impl Plan {
             wide,
             order: Order::Ticket,
             glance: false,
+            continues: false,
         }
+    }
+
+    /// The same of a piece of an array, after another or not.
+    pub(super) const fn continuing(self, continues: bool) -> Self {
+        Self { continues, ..self }
     }
 
     /// The same for other tiles, with or without a glance.
@@ -86,10 +94,12 @@ pub(super) fn scan_tiles<S: Int, N: Size, M: Size>(
     to: &mut Array<Vector<u32, M>>,
     state: &mut Array<Atomic<S>>,
     seen: &mut Array<S>,
+    carried: &Array<u32>,
     vectors: u32,
     tiles: u32,
     #[comptime] plan: Plan,
 ) {
+    let origin = origin(carried, plan);
     let mut sums = SharedMemory::<u32>::new(comptime!(plan.planes() as usize));
     let mut chain = SharedMemory::<u32>::new(comptime!(plan.look().chain() as usize));
     // The next tile, the sum before this one, and the first tile, which some read when the next one is told already.
@@ -129,7 +139,15 @@ pub(super) fn scan_tiles<S: Int, N: Size, M: Size>(
         }
         if UNIT_POS < comptime!(plan.lanes) {
             let total = all_sums(&sums, plan);
-            let prefix = look_back::<S>(state, seen, &mut chain, tile, total, comptime!(plan.look()));
+            let prefix = look_back::<S>(
+                state,
+                seen,
+                &mut chain,
+                tile,
+                total,
+                origin,
+                comptime!(plan.look()),
+            );
             if UNIT_POS == 0 {
                 told[1usize] = prefix;
             }
@@ -144,6 +162,41 @@ pub(super) fn scan_tiles<S: Int, N: Size, M: Size>(
             }
         }
         tile = next;
+    }
+}
+
+/// The sum of what lies before all tiles.
+#[cube]
+fn origin(carried: &Array<u32>, #[comptime] plan: Plan) -> u32 {
+    let mut origin = u32::new(0);
+    if comptime!(plan.continues) {
+        origin = carried[0usize];
+    }
+    origin
+}
+
+/// Notes the sum of all `len` numbers of a piece and of those before it, which its last sum is; where that leaves out its own number,
+/// with that. One unit.
+#[cube(launch_unchecked)]
+pub(super) fn carry<N: Size, M: Size>(
+    from: &Array<Vector<u32, N>>,
+    to: &Array<Vector<u32, M>>,
+    carried: &mut Array<u32>,
+    len: u32,
+    #[comptime] plan: Plan,
+) {
+    let (vector, place) = ((len - 1) / 4, (len - 1) % 4);
+    let sums = to[vector as usize];
+    let numbers = from[vector as usize];
+    #[unroll]
+    for k in 0..4u32 {
+        if place == k {
+            let mut sum = sums[comptime!(k as usize)];
+            if comptime!(plan.kind == Kind::Exclusive) {
+                sum = add(sum, number::<N>(numbers, k, plan), comptime!(plan.float));
+            }
+            carried[0usize] = sum;
+        }
     }
 }
 
@@ -184,6 +237,7 @@ pub(super) fn scan_shares<N: Size, M: Size>(
     from: &Array<Vector<u32, N>>,
     to: &mut Array<Vector<u32, M>>,
     totals: &Array<u32>,
+    carried: &Array<u32>,
     vectors: u32,
     each: u32,
     shares: u32,
@@ -199,7 +253,11 @@ pub(super) fn scan_shares<N: Size, M: Size>(
     }
     let (_, plane) = plane_scan(sum, plan);
     share_sums(&mut sums, plane, plan);
-    let mut first = all_sums(&sums, plan);
+    let mut first = add(
+        origin(carried, plan),
+        all_sums(&sums, plan),
+        comptime!(plan.float),
+    );
     for k in 0..each {
         // What was shared has been read by all.
         sync_cube();

@@ -61,13 +61,14 @@ pub(super) fn indices<T: Number>(
     isa: Isa,
     from: &[T],
     wanted: Wanted<'_>,
+    first: u32,
     to: &mut [u32],
 ) -> Option<(usize, usize)> {
     if isa.level() < Level::Avx512 {
         return None;
     }
     // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-    Some(unsafe { indices_avx512(from, wanted, to) })
+    Some(unsafe { indices_avx512(from, wanted, first, to) })
 }
 
 /// Nothing where the machine cannot.
@@ -162,7 +163,7 @@ unsafe fn store_places(mask: u64, first: u32, to: *mut u32) -> usize {
 
 /// As [`words_avx512`], for places of elements of any size.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-fn indices_avx512<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [u32]) -> (usize, usize) {
+fn indices_avx512<T: Number>(from: &[T], wanted: Wanted<'_>, first: u32, to: &mut [u32]) -> (usize, usize) {
     let mut kept = 0;
     let whole = from.len() / 64 * 64;
     for i in (0..whole).step_by(64) {
@@ -170,7 +171,7 @@ fn indices_avx512<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [u32]) -> 
         // lie inside `to`, which is as long as `from`.
         unsafe {
             let mask = mask_of_64(from, i, wanted);
-            kept += store_places(mask, i as u32, to.as_mut_ptr().add(kept));
+            kept += store_places(mask, first.wrapping_add(i as u32), to.as_mut_ptr().add(kept));
         }
     }
     (whole, kept)

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use relief_kernels::element::Number;
-use relief_kernels::select::cpu::{BLOCK, Shared, Wanted, count, select};
+use relief_kernels::select::cpu::{BLOCK, SCRATCH_WORDS, SMALL, Shared, Wanted, count, select};
 
 use super::Compaction;
 use crate::array::{self, Kind, Layout};
@@ -215,8 +215,15 @@ struct InTurns;
 
 impl Keep for InTurns {
     fn keep<T: Element>(&self, from: &[T], to: &mut [T]) -> usize {
-        let shared = Shared::new(from, Wanted::NonZero, to);
-        rayon::broadcast(|_| shared.work(&mut [T::zeroed(); BLOCK]));
-        shared.kept()
+        if size_of_val(from) < SMALL {
+            return select(from, Wanted::NonZero, to);
+        }
+        by_threads(&Shared::select(from, Wanted::NonZero, to))
     }
+}
+
+/// How many elements all threads together keep.
+pub(super) fn by_threads<T: Number>(shared: &Shared<'_, T>) -> usize {
+    rayon::broadcast(|_| shared.work(&mut [0; SCRATCH_WORDS]));
+    shared.kept()
 }

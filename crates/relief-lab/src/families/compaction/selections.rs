@@ -15,12 +15,15 @@
 //!
 //! On the CPU:
 //! - `loop`: a branch for each element. `branch-free`: every element is stored, and the place moves on where it is kept.
-//! - `vectors`: production: vectors compressed in registers; of runs, of those that differ from the vector one byte before.
+//! - `vectors`: vectors compressed in registers; of runs, of those that differ from the vector one byte before.
 //! - `threads two passes`: parts are counted, then selected in blocks: what is read is read twice.
+//! - `threads production`: one pass in blocks that stay in the nearest cache; a thread waits for its turn to learn where to write.
+//!   What is small is left to one thread.
 
 use rayon::prelude::*;
-use relief_kernels::select::cpu::{self, BLOCK, Wanted};
+use relief_kernels::select::cpu::{self, BLOCK, SMALL, Shared, Wanted};
 
+use super::cpu::by_threads;
 use super::threshold;
 use crate::array::{Array, Fill, Kind, Layout, mix};
 use crate::families::part;
@@ -294,7 +297,7 @@ fn variants(what: What) -> Vec<Variant<Selected>> {
             "every element is stored; the place moves on where it is kept",
             one_by_one::<false>,
         ),
-        of("vectors", "vectors compressed in registers", vectors).production(),
+        of("vectors", "vectors compressed in registers", vectors),
     ];
     if matches!(what, What::Indices | What::Halves) {
         variants.push(of(
@@ -303,6 +306,12 @@ fn variants(what: What) -> Vec<Variant<Selected>> {
             two_passes,
         ));
     }
+    let production = of(
+        "threads production",
+        "one pass in blocks; turns say where to write",
+        in_turns,
+    );
+    variants.push(production.production());
     variants
 }
 
@@ -373,6 +382,32 @@ fn vectors(p: &Selected, inputs: &[Array], outputs: &mut [Array]) -> usize {
             cpu::partition(from, Wanted::NonZero, first, left)
         }
         What::Runs => cpu::runs_of_rows(inputs[0].slice(), ROW, first, rest[0].slice_mut()),
+    }
+}
+
+fn in_turns(p: &Selected, inputs: &[Array], outputs: &mut [Array]) -> usize {
+    if p.len * (p.bytes() as usize) < SMALL {
+        return vectors(p, inputs, outputs);
+    }
+    let [_, first, rest @ ..] = outputs else { return 0 };
+    let first = first.slice_mut::<u32>();
+    match p.what {
+        What::Flagged => {
+            let flags = Wanted::Flagged(inputs[1].slice());
+            by_threads(&Shared::select(inputs[0].slice::<u32>(), flags, first))
+        }
+        What::Indices => {
+            let from = inputs[0].slice::<u32>();
+            by_threads(&Shared::indices(from, Wanted::NonZero, first))
+        }
+        What::Halves => {
+            let (from, left) = (inputs[0].slice::<u32>(), rest[0].slice_mut());
+            by_threads(&Shared::partition(from, Wanted::NonZero, first, left))
+        }
+        What::Runs => {
+            let (from, values) = (inputs[0].slice(), rest[0].slice_mut());
+            by_threads(&Shared::runs_of_rows(from, ROW, first, values))
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::family::{OnCpu, Outcome, Variant};
 pub(super) fn variants() -> Vec<Variant<Histogram>> {
     vec![
         Variant::cpu("one table", "a counter for each value", |p: &Histogram, call| {
+            p.readable()?;
             let mut counts = vec![0_u64; 1 << p.bits()];
             match p.kind {
                 Kind::U8 => plain(call.inputs[0].slice::<u8>(), &mut counts),
@@ -22,6 +23,7 @@ pub(super) fn variants() -> Vec<Variant<Histogram>> {
             "several tables",
             "neighbours add to tables of their own",
             |p: &Histogram, call| {
+                p.readable()?;
                 let counts = tables(p.kind, &call.inputs[0], |len| len.max(1));
                 tell(call, &counts)
             },
@@ -30,6 +32,7 @@ pub(super) fn variants() -> Vec<Variant<Histogram>> {
             "threads production",
             "tables of their own, a part for each thread",
             |p: &Histogram, call| {
+                p.readable()?;
                 let counts = tables(p.kind, &call.inputs[0], part);
                 tell(call, &counts)
             },

@@ -120,6 +120,7 @@ fn scratch(problem: &Histogram) -> Vec<Layout> {
 }
 
 fn by_route(problem: &Histogram, call: &OnGpu<'_>, tuning: Tuning, route: Route) -> Outcome {
+    problem.readable()?;
     let samples = Samples {
         buffer: &call.inputs[0],
         bits: problem.bits(),

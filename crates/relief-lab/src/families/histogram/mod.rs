@@ -34,7 +34,7 @@ mod photograph;
 
 use self::photograph::photograph;
 use crate::array::{Array, Fill, Kind, Layout, mix};
-use crate::family::{Class, Family, Ladder, Problem, Scale, Work};
+use crate::family::{Class, Failure, Family, Ladder, Outcome, Problem, Scale, Work};
 
 /// The family.
 #[must_use]
@@ -100,7 +100,7 @@ fn all(kind: Kind, scale: Scale) -> Vec<Histogram> {
     if kind == Kind::U8 {
         all.extend(photograph().map(|picture| match picture {
             Ok(_) => Histogram::new(kind, largest, Values::Photograph),
-            // Its label says why.
+            // A row that fails, and says why.
             Err(_) => Histogram::new(kind, 0, Values::Photograph),
         }));
     }
@@ -185,16 +185,20 @@ impl Histogram {
     const fn bits(&self) -> u32 {
         8 * self.kind.bytes() as u32
     }
+
+    /// A failure where a photograph was asked for that cannot be read: no variant is right about that.
+    fn readable(&self) -> Outcome {
+        match photograph() {
+            Some(Err(reason)) if self.values == Values::Photograph => Err(Failure::Failed(reason.clone())),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Problem for Histogram {
     fn label(&self) -> String {
         let (bits, values) = (self.bits(), self.values.name());
-        let label = format!("{} u{bits}, {values}", crate::quantity::count(self.len as u64));
-        match photograph() {
-            Some(Err(reason)) if self.values == Values::Photograph => format!("{label}: {reason}"),
-            _ => label,
-        }
+        format!("{} u{bits}, {values}", crate::quantity::count(self.len as u64))
     }
 
     fn elements(&self) -> u64 {

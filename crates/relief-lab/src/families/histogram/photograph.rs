@@ -17,11 +17,11 @@ pub(super) fn photograph() -> Option<&'static Result<Vec<u8>, String>> {
     static PICTURE: OnceLock<Option<Result<Vec<u8>, String>>> = OnceLock::new();
     let read = || {
         let path = std::env::var_os(VARIABLE)?;
-        let bytes = std::fs::read(path).map_err(|e| e.to_string());
-        Some(
-            bytes
-                .and_then(|bytes| samples(&bytes).ok_or_else(|| "it is no P5 with values to 255".to_owned())),
-        )
+        let path = std::path::Path::new(&path);
+        let file = std::fs::read(path).map_err(|e| e.to_string());
+        let no_map = || "it is no gray map (P5) of values to 255, or it ends early".to_owned();
+        let read = file.and_then(|file| samples(&file).ok_or_else(no_map));
+        Some(read.map_err(|reason| format!("the photograph {} ({VARIABLE}): {reason}", path.display())))
     };
     PICTURE.get_or_init(read).as_ref()
 }

@@ -284,15 +284,19 @@ mod gpu {
         };
         let picture = matrix(&call.inputs[0], problem.pitch_in(), 1);
         let sums = matrix(&call.scratch[1], problem.pitch_out(), 4);
+        let table = windows::Integral {
+            sums: Sums::Short,
+            matrix: sums,
+        };
         let to = matrix(&call.outputs[0], problem.pitch_out(), 1);
         let window = Window {
             radius: problem.radius,
         };
         integral(call.gpu, Sums::Short, size, picture, sums, &call.scratch[0])?;
         if problem.threshold {
-            windows::threshold(call.gpu, window, OFFSET, size, picture, sums, to)?;
+            windows::threshold(call.gpu, window, OFFSET, size, picture, table, to)?;
         } else {
-            windows::means(call.gpu, window, size, sums, to)?;
+            windows::means(call.gpu, window, size, table, to)?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 use relief_kernels::element::Element;
 use relief_kernels::scan::Kind;
-use relief_kernels::scan::cpu::{self, BLOCK, Scannable};
+use relief_kernels::scan::cpu::{self, BLOCK, SMALL, Scannable, Shared};
 
 use super::Scan;
 use crate::array::{Array, Layout};
@@ -31,7 +31,12 @@ pub(super) fn variants() -> Vec<Variant<Scan>> {
             "the same for pieces that the caches hold, one after the other",
             |p, call| each(p, call, &Threads { piece: PIECE }),
         )
-        .scratch(sums)
+        .scratch(sums),
+        Variant::cpu(
+            "threads, one pass",
+            "pieces for the nearest cache; turns tell the sum of all before",
+            |p, call| each(p, call, &InTurns),
+        )
         .production(),
     ]
 }
@@ -116,5 +121,17 @@ impl Way for Threads {
             let parts = parts.zip(sums).zip(targets);
             parts.for_each(|((part, before), out)| cpu::scan_blocks(kind, part, before, out));
         }
+    }
+}
+
+struct InTurns;
+
+impl Way for InTurns {
+    fn scan<T: Scannable>(&self, kind: Kind, values: &[T], out: &mut [T::Sum], _: &mut [T::Sum]) {
+        if size_of_val(out) < SMALL {
+            return cpu::scan(kind, values, out);
+        }
+        let shared = Shared::new(kind, values, out);
+        rayon::broadcast(|_| shared.work());
     }
 }

@@ -58,6 +58,7 @@ const UNITS: u32 = 256;
 const CUBES: u32 = 1_056;
 
 pub(super) fn count(problem: &Histogram, call: &OnGpu<'_>, place: Place, width: u32) -> Outcome {
+    problem.readable()?;
     let unsupported = |reason: String| Err(Failure::Unsupported(reason));
     let Ok(len) = u32::try_from(problem.len) else {
         return unsupported(format!("{} samples: counters have 32 bits", problem.len));

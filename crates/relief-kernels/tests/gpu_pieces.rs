@@ -1,0 +1,241 @@
+//! What lies in several buffers comes to what it would in one.
+#![cfg(feature = "gpu")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+
+mod support;
+
+use relief_kernels::device::{Buffer, DeviceError, Gpu};
+use relief_kernels::element::Element;
+use relief_kernels::histogram::gpu as histogram;
+use relief_kernels::pieces::Pieces;
+use relief_kernels::reduce::gpu as reduce;
+use relief_kernels::reduce::{Operation, cpu};
+use relief_kernels::scan::Kind;
+use relief_kernels::scan::gpu as scan;
+
+/// Words of numbers in which nothing is regular.
+fn words(count: usize) -> Vec<u32> {
+    let mix = |i: u32| i.wrapping_mul(2_654_435_761) ^ (i.wrapping_mul(40_503) << 9);
+    (0..count as u32).map(mix).collect()
+}
+
+/// The words in buffers of so many each.
+fn buffers(gpu: &Gpu, words: &[u32], each: usize) -> Vec<Buffer> {
+    words
+        .chunks(each)
+        .map(|piece| gpu.upload(piece).unwrap())
+        .collect()
+}
+
+fn read(gpu: &Gpu, buffer: &Buffer, words: usize) -> Vec<u32> {
+    let bytes = gpu.read(buffer, words).wait().unwrap();
+    bytes
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|word| u32::from_le_bytes(*word))
+        .collect()
+}
+
+fn is_unsupported(result: Result<(), DeviceError>) {
+    assert!(
+        matches!(result, Err(DeviceError::Unsupported { .. })),
+        "{result:?}"
+    );
+}
+
+#[test]
+fn a_reduction_of_pieces_has_the_bits_of_that_of_the_whole() {
+    let Some(gpu) = support::device() else { return };
+    let each = reduce::piece_step(Element::F32) as usize;
+    for (element, numbers) in [
+        (Element::F32, 2 * each + 70_001),
+        (Element::I32, 3 * each),
+        (Element::U8, 9 * each + 5),
+    ] {
+        let mut words = words(element.words(numbers as u64) as usize);
+        if element == Element::F32 {
+            words
+                .iter_mut()
+                .for_each(|word| *word = ((*word >> 9) as f32 - 3e6).to_bits());
+        }
+        let step = reduce::piece_step(element);
+        let held = buffers(&gpu, &words, element.words(step) as usize);
+        let whole = gpu.upload(&words).unwrap();
+        let pieces = Pieces {
+            buffers: &held,
+            each: step,
+        };
+        let len = numbers as u64;
+        let scratch = gpu.buffer(reduce::scratch_words(element, len, 1)).unwrap();
+        for operation in Operation::ALL {
+            let (one, several) = (gpu.buffer(4).unwrap(), gpu.buffer(4).unwrap());
+            reduce::reduce(
+                &gpu,
+                operation,
+                reduce::Rows::one(&whole, element, len),
+                &one,
+                &scratch,
+            )
+            .unwrap();
+            reduce::reduce_pieces(&gpu, operation, element, pieces, len, &several, &scratch).unwrap();
+            let count = reduce::result_words(operation, element);
+            let found = read(&gpu, &several, count);
+            assert_eq!(
+                found,
+                read(&gpu, &one, count),
+                "{operation:?} of {numbers} {element:?}"
+            );
+            if (operation, element) == (Operation::Sum, Element::F32) {
+                let sum = cpu::sum(&bytemuck::cast_slice::<u32, f32>(&words)[..numbers]);
+                assert_eq!(found[0], sum.to_bits());
+            }
+        }
+    }
+}
+
+#[test]
+fn pieces_that_no_results_of_blocks_begin_with_are_refused() {
+    let Some(gpu) = support::device() else { return };
+    let held = [gpu.buffer(64).unwrap(), gpu.buffer(64).unwrap()];
+    let scratch = gpu.buffer(64).unwrap();
+    let sum = |each, len| {
+        let pieces = Pieces { buffers: &held, each };
+        reduce::reduce_pieces(
+            &gpu,
+            Operation::Sum,
+            Element::U32,
+            pieces,
+            len,
+            &scratch,
+            &scratch,
+        )
+    };
+    is_unsupported(sum(64, 100_000));
+    is_unsupported(sum(1 << 30, 3 << 30));
+    is_unsupported(sum(
+        reduce::piece_step(Element::U32),
+        2 * reduce::piece_step(Element::U32),
+    ));
+    sum(64, 64).unwrap();
+}
+
+#[test]
+fn a_histogram_of_pieces_counts_all_of_them() {
+    let Some(gpu) = support::device() else { return };
+    for element in [Element::U8, Element::U16] {
+        let bits = element.bits();
+        let per = (32 / bits) as usize;
+        let words = words(10_000);
+        let numbers = numbers(&words, bits);
+        let held = buffers(&gpu, &words, 3_000);
+        let pieces = Pieces {
+            buffers: &held,
+            each: (3_000 * per) as u64,
+        };
+        let counts = gpu.buffer(histogram::count_words(bits)).unwrap();
+        let words = histogram::scratch_words(bits, pieces.each) as usize;
+        let scratch = gpu.buffer(words).unwrap();
+        for len in [numbers.len(), numbers.len() - 3, 3_000 * per, 1, 0] {
+            histogram::histogram_pieces(&gpu, element, pieces, len as u64, &counts, &scratch).unwrap();
+            let mut right = vec![0_u32; histogram::count_words(bits)];
+            numbers[..len]
+                .iter()
+                .for_each(|number| right[2 * *number as usize] += 1);
+            assert!(read(&gpu, &counts, right.len()) == right, "{len} of {bits} bits");
+        }
+        is_unsupported(histogram::histogram_pieces(
+            &gpu,
+            element,
+            pieces,
+            1 << 40,
+            &counts,
+            &scratch,
+        ));
+    }
+}
+
+/// The numbers that words hold.
+fn numbers(words: &[u32], bits: u32) -> Vec<u32> {
+    let of = |word: u32| (0..32 / bits).map(move |k| (word >> (k * bits)) & (u32::MAX >> (32 - bits)));
+    words.iter().copied().flat_map(of).collect()
+}
+
+#[test]
+fn a_scan_of_pieces_goes_on_where_the_one_before_has_ended() {
+    let Some(gpu) = support::device() else { return };
+    for (element, each, len) in [
+        (Element::U32, 40_000, 100_003),
+        (Element::U32, 16, 47),
+        (Element::U8, 32_000, 64_001),
+        (Element::U16, 8_008, 16_016),
+        (Element::I32, 4_096, 10_000),
+    ] {
+        let bits = element.bits();
+        let words = words(element.words(len) as usize);
+        let from = buffers(&gpu, &words, (each * u64::from(bits) / 32) as usize);
+        let to: Vec<Buffer> = (0..len.div_ceil(each))
+            .map(|_| gpu.buffer(each as usize).unwrap())
+            .collect();
+        let of = |buffers| Pieces { buffers, each };
+        let scratch = gpu.buffer(scan::pieces_scratch_words(&of(&from))).unwrap();
+        for kind in [Kind::Inclusive, Kind::Exclusive] {
+            scan::scan_pieces(&gpu, kind, element, len, of(&from), of(&to), &scratch).unwrap();
+            let found: Vec<u32> = to
+                .iter()
+                .flat_map(|sums| read(&gpu, sums, each as usize))
+                .collect();
+            let mut sum = 0_u32;
+            let sums = numbers(&words, bits).into_iter().map(|number| {
+                let before = sum;
+                sum = sum.wrapping_add(number);
+                if kind == Kind::Inclusive { sum } else { before }
+            });
+            let right: Vec<u32> = sums.take(len as usize).collect();
+            assert!(
+                found[..len as usize] == right,
+                "{kind:?}, {len} {element:?} by {each}"
+            );
+        }
+        let longer = Pieces {
+            each: each + 4,
+            ..of(&to)
+        };
+        is_unsupported(scan::scan_pieces(
+            &gpu,
+            Kind::Inclusive,
+            element,
+            len,
+            of(&from),
+            longer,
+            &scratch,
+        ));
+    }
+}
+
+#[test]
+fn a_scan_of_pieces_of_floats_goes_on_too() {
+    let Some(gpu) = support::device() else { return };
+    // Whole numbers, whose sums are exact in any order.
+    let words: Vec<u32> = (0..9_000).map(|i| ((i % 7) as f32).to_bits()).collect();
+    let from = buffers(&gpu, &words, 4_000);
+    let to = [(); 3].map(|()| gpu.buffer(4_000).unwrap());
+    let (from, sums) = (
+        Pieces {
+            buffers: &from,
+            each: 4_000,
+        },
+        Pieces {
+            buffers: &to,
+            each: 4_000,
+        },
+    );
+    let scratch = gpu.buffer(scan::pieces_scratch_words(&from)).unwrap();
+    scan::scan_pieces(&gpu, Kind::Exclusive, Element::F32, 9_000, from, sums, &scratch).unwrap();
+    let found: Vec<u32> = to.iter().flat_map(|sums| read(&gpu, sums, 4_000)).collect();
+    let mut sum = 0.0;
+    for (i, found) in found[..9_000].iter().enumerate() {
+        assert_eq!(f32::from_bits(*found), sum, "at {i}");
+        sum += (i % 7) as f32;
+    }
+}
