@@ -7,7 +7,9 @@ mod support;
 use relief_kernels::device::Gpu;
 use relief_kernels::element::Element;
 use relief_kernels::min_plus::gpu::paths::{Way, scratch_words as paths_scratch, shortest_paths};
-use relief_kernels::min_plus::gpu::{Layout, Matrix, Size, Step, min_plus, min_plus_with, scratch_words};
+use relief_kernels::min_plus::gpu::{
+    Arrival, Layout, Matrix, Size, Step, min_plus, min_plus_with, scratch_words,
+};
 use relief_kernels::min_plus::{LIMIT, paths as cpu_paths};
 use support::{Random, device};
 
@@ -222,12 +224,18 @@ fn every_layout_and_step_computes_the_same() {
     let Some(gpu) = device() else { return };
     let signed = Case::new(Element::F32, size((70, 20, 140)), |random| float(random, -500));
     let unsigned = Case::new(Element::F32, size((70, 20, 140)), |random| float(random, 0));
-    for (units, columns) in [(64, 16), (128, 8), (256, 8)] {
+    for (units, columns, depth, arrival) in [
+        (64, 16, 8, Arrival::Held),
+        (128, 8, 8, Arrival::First),
+        (256, 8, 8, Arrival::InTurn),
+        (128, 16, 8, Arrival::InTurn),
+        (64, 8, 16, Arrival::InTurn),
+    ] {
         let layout = Layout {
             units,
             columns,
-            depth: 8,
-            held: units != 128,
+            depth,
+            arrival,
         };
         signed.holds(&gpu, Some(layout), Step::Found);
         unsigned.holds(&gpu, Some(layout), Step::Found);
@@ -236,7 +244,7 @@ fn every_layout_and_step_computes_the_same() {
         units: 128,
         columns: 8,
         depth: 16,
-        held: true,
+        arrival: Arrival::Held,
     };
     signed.holds(&gpu, Some(layout), Step::Signed);
     unsigned.holds(&gpu, Some(layout), Step::NonNegative);

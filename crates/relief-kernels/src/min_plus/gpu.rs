@@ -22,7 +22,7 @@ pub mod paths;
 mod tiles;
 
 use padding::{ROWS, SIDE, pad, pad_transposed};
-pub use tiles::Step;
+pub use tiles::{Arrival, Step};
 use tiles::{Form, Shape, min_plus_tiles};
 
 /// The layouts that are searched: units of a cube, and vectors of four sums of a unit, 8 × 8 or 16 × 8 sums.
@@ -49,9 +49,8 @@ pub struct Layout {
     pub columns: u32,
     /// Rows of both operands that a cube holds at once: 8, 16 or 32.
     pub depth: u32,
-    /// Whether the next slices wait in registers for the end of those in use. Else a unit waits for them first, and others compute
-    /// meanwhile: fewer registers, so more units.
-    pub held: bool,
+    /// How the next rows come while those that are there are used.
+    pub arrival: Arrival,
 }
 
 impl Layout {
@@ -60,7 +59,7 @@ impl Layout {
         units: 64,
         columns: 8,
         depth: 8,
-        held: true,
+        arrival: Arrival::Held,
     };
 
     /// The layout of a tuning.
@@ -70,7 +69,7 @@ impl Layout {
             units: tuning.units,
             columns: tuning.items / 2,
             depth: if tuning.units == 512 { 16 } else { 8 },
-            held: true,
+            arrival: Arrival::Held,
         }
     }
 
@@ -359,7 +358,7 @@ fn shape(gpu: &Gpu, layout: Layout, step: Step, element: Element) -> Result<Shap
         units,
         block: (layout.columns, 8),
         depth: layout.depth,
-        held: layout.held,
+        arrival: layout.arrival,
         lessens: false,
     };
     // Every unit of a cube brings a vector of each slice.
@@ -478,8 +477,15 @@ impl Launch<'_> {
         }
     }
 
-    #[allow(unsafe_code)]
     fn product<R: Runtime>(&self, client: &ComputeClient<R>) {
+        match self.shape.step {
+            Step::Integer => self.product_of::<i32, R>(client),
+            _ => self.product_of::<f32, R>(client),
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn product_of<T: Numeric, R: Runtime>(&self, client: &ComputeClient<R>) {
         let shape = self.shape;
         let steps = self.size.inner.div_ceil(shape.depth).max(1);
         // Stored vectors have the results of four columns.
@@ -502,48 +508,26 @@ impl Launch<'_> {
         // that, and cubes are as many as the operands have whole tiles; places of shared memory are below twice a slice. Lines of the
         // result are compared with `rows`, vectors with those of a row, which its pitch holds.
         unsafe {
-            match shape.step {
-                Step::Integer => min_plus_tiles::launch_unchecked::<i32, R>(
-                    client,
-                    grid,
-                    units,
-                    4,
-                    width,
-                    left,
-                    right,
-                    found,
-                    old,
-                    out,
-                    pitches.0,
-                    pitches.1,
-                    steps,
-                    rows,
-                    vectors,
-                    pitches.2,
-                    self.infinity(),
-                    shape,
-                ),
-                _ => min_plus_tiles::launch_unchecked::<f32, R>(
-                    client,
-                    grid,
-                    units,
-                    4,
-                    width,
-                    left,
-                    right,
-                    found,
-                    old,
-                    out,
-                    pitches.0,
-                    pitches.1,
-                    steps,
-                    rows,
-                    vectors,
-                    pitches.2,
-                    self.infinity(),
-                    shape,
-                ),
-            }
+            min_plus_tiles::launch_unchecked::<T, R>(
+                client,
+                grid,
+                units,
+                4,
+                width,
+                left,
+                right,
+                found,
+                old,
+                out,
+                pitches.0,
+                pitches.1,
+                steps,
+                rows,
+                vectors,
+                pitches.2,
+                self.infinity(),
+                shape,
+            );
         }
     }
 }

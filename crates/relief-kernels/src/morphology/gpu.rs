@@ -92,6 +92,40 @@ impl DeviceHeight for f32 {
     }
 }
 
+/// The heights of a function as kernels take them.
+#[must_use]
+pub fn words<H: DeviceHeight>(operator: Operator, function: &StructuringFunction<H>) -> Vec<u32> {
+    let side = 2 * function.radius() as usize + 1;
+    match function.taps(operator) {
+        Taps::Square(heights) => {
+            // Whole vectors of the samples that a unit sees, of which the first may lie before the function.
+            let plan = of_square(function.radius());
+            let mut words = vec![H::ABSENT.word(); 4 * plan.heights() as usize];
+            let rows = words.chunks_exact_mut(4 * plan.fours() as usize);
+            for (row, heights) in rows.zip(heights.chunks_exact(side)) {
+                for (word, height) in row[plan.offset() as usize..].iter_mut().zip(heights) {
+                    *word = height.word();
+                }
+            }
+            words
+        }
+        Taps::Sum { across, down } => across.iter().chain(&down).map(|height| height.word()).collect(),
+    }
+}
+
+/// A plan for what does not depend on the layout.
+const fn of_square(radius: u32) -> square::Plan {
+    square::Plan {
+        samples: Samples {
+            element: Element::F32,
+            down: false,
+        },
+        radius,
+        units: (1, 1),
+        rows: 1,
+    }
+}
+
 /// A dilation or an erosion by a structuring function, whose heights lie on the device.
 pub struct Morphology {
     samples: Samples,
@@ -112,40 +146,42 @@ impl Morphology {
         function: &StructuringFunction<H>,
         element: Element,
     ) -> Result<Self, DeviceError> {
+        let heights = gpu.upload(&words(operator, function))?;
+        Self::with_heights(gpu, operator, function, element, heights)
+    }
+
+    /// [`new`](Self::new), of which the [`words`] lie on the device.
+    ///
+    /// # Errors
+    /// For other samples, and where there are fewer words.
+    pub fn with_heights<H: DeviceHeight>(
+        gpu: &Gpu,
+        operator: Operator,
+        function: &StructuringFunction<H>,
+        element: Element,
+        heights: Buffer,
+    ) -> Result<Self, DeviceError> {
         if !H::is_of(element) {
             return Err(gpu.unsupported(format!("a structuring function for samples of {element:?}")));
         }
         let radius = function.radius();
-        let side = 2 * radius as usize + 1;
-        let words = match function.taps(operator) {
-            Taps::Square(heights) => {
-                // Whole vectors of the samples that a unit sees, of which the first may lie before the function.
-                let plan = square::Plan {
-                    samples: Samples { element, down: false },
-                    radius,
-                    units: (1, 1),
-                    rows: 1,
-                };
-                let mut words = vec![H::ABSENT.word(); 4 * plan.heights() as usize];
-                let rows = words.chunks_exact_mut(4 * plan.fours() as usize);
-                for (row, heights) in rows.zip(heights.chunks_exact(side)) {
-                    for (word, height) in row[plan.offset() as usize..].iter_mut().zip(heights) {
-                        *word = height.word();
-                    }
-                }
-                words
-            }
-            Taps::Sum { across, down } => across.iter().chain(&down).map(|height| height.word()).collect(),
+        let separable = function.is_separable();
+        let needed = match separable {
+            true => 2 * (2 * radius + 1),
+            false => 4 * of_square(radius).heights(),
         };
+        if heights.words() < needed as usize {
+            return Err(gpu.unsupported(format!("{} heights instead of {needed}", heights.words())));
+        }
         Ok(Self {
             samples: Samples {
                 element,
                 down: operator == Operator::Erosion,
             },
             radius,
-            separable: function.is_separable(),
+            separable,
             least: H::ABSENT.word(),
-            heights: gpu.upload(&words)?,
+            heights,
         })
     }
 

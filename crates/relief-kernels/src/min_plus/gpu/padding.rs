@@ -23,6 +23,10 @@ pub(super) fn pad(
     #[comptime] form: Form,
 ) {
     let x = CUBE_POS_X * SIDE + UNIT_POS_X;
+    let mut any = SharedMemory::<u32>::new(1usize);
+    if UNIT_POS == 0u32 {
+        any[0] = u32::new(0);
+    }
     let mut signs = u32::new(0);
     #[unroll]
     for k in 0..comptime!(SIDE / ROWS) {
@@ -36,7 +40,7 @@ pub(super) fn pad(
         }
         to[(y * width + x) as usize] = word;
     }
-    tell(signs, found, form);
+    tell(signs, &mut any, found, form);
 }
 
 /// [`pad`], and the transpose of it: `width` words in each of `height` rows become `height` words in each of `width` rows.
@@ -55,6 +59,10 @@ pub(super) fn pad_transposed(
     // A column more, so that columns lie in all banks.
     let mut tile = SharedMemory::<u32>::new(comptime!((SIDE * (SIDE + 1)) as usize));
     let x = CUBE_POS_X * SIDE + UNIT_POS_X;
+    let mut any = SharedMemory::<u32>::new(1usize);
+    if UNIT_POS == 0u32 {
+        any[0] = u32::new(0);
+    }
     let mut signs = u32::new(0);
     #[unroll]
     for k in 0..comptime!(SIDE / ROWS) {
@@ -69,8 +77,7 @@ pub(super) fn pad_transposed(
         }
         tile[(line * comptime!(SIDE + 1) + UNIT_POS_X) as usize] = word;
     }
-    tell(signs, found, form);
-    sync_cube();
+    tell(signs, &mut any, found, form);
     let y = CUBE_POS_Y * SIDE + UNIT_POS_X;
     #[unroll]
     for k in 0..comptime!(SIDE / ROWS) {
@@ -94,11 +101,21 @@ fn number(from: &Array<u32>, x: u32, y: u32, pitch: u32, infinity: u32, #[compti
     }
 }
 
+/// Waits for all units of the cube; where one of them has seen a sign, one of them tells: a store of each unit that has would be as many to one
+/// word as there are numbers.
 #[cube]
-fn tell(signs: u32, found: &mut Array<Atomic<u32>>, #[comptime] form: Form) {
+fn tell(signs: u32, any: &mut SharedMemory<u32>, found: &mut Array<Atomic<u32>>, #[comptime] form: Form) {
+    sync_cube();
     if comptime!(matches!(form, Form::Float)) {
+        // Whoever stores last stores the same.
         if signs >= 0x8000_0000u32 {
-            found[0].store(1u32);
+            any[0] = u32::new(1);
+        }
+        sync_cube();
+        if UNIT_POS == 0u32 {
+            if any[0] != 0u32 {
+                found[0].store(1u32);
+            }
         }
     }
 }

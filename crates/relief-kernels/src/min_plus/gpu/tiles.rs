@@ -15,6 +15,17 @@ pub enum Step {
     Integer,
 }
 
+/// How the next slices come to shared memory while those that are there are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Arrival {
+    /// A unit waits for its vectors before it computes, and others compute meanwhile.
+    First,
+    /// Vector by vector: each is loaded some rows before it is stored, so that one is on its way to a unit at a time.
+    InTurn,
+    /// All of them wait in registers for the end of the slices in use.
+    Held,
+}
+
 /// What becomes of the least sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Form {
@@ -37,8 +48,8 @@ pub(super) struct Shape {
     pub(super) block: (u32, u32),
     /// Rows of both operands that a cube holds at once; even.
     pub(super) depth: u32,
-    /// Whether the next slices wait in registers for the end of those in use, or go to shared memory as soon as they come.
-    pub(super) held: bool,
+    /// How the next rows come.
+    pub(super) arrival: Arrival,
     /// Whether the result is the lesser of the product and of a matrix that there is.
     pub(super) lessens: bool,
 }
@@ -65,6 +76,11 @@ impl Shape {
         left.is_multiple_of(self.all_units()) && right.is_multiple_of(self.all_units())
     }
 
+    /// Rows of the operands that a step takes at once.
+    const fn at_once(pairs: bool) -> u32 {
+        if pairs { 2 } else { 1 }
+    }
+
     /// Bytes of shared memory: two slices of both.
     pub(super) const fn shared(&self) -> u32 {
         let (left, right) = self.slice();
@@ -74,6 +90,18 @@ impl Shape {
 
 /// Units next to each other that a plane of 32 has, across and down: each of its loads is then one line of shared memory.
 const GROUP: (u32, u32) = (8, 4);
+
+/// Sizes and pitches, in vectors but for rows and steps.
+#[derive(CubeType, Clone, Copy)]
+struct Sizes {
+    left_pitch: u32,
+    right_pitch: u32,
+    steps: u32,
+    rows: u32,
+    vectors: u32,
+    out_pitch: u32,
+    infinity: u32,
+}
 
 /// out(i, j) = min over k of left(k, i) + right(k, j), a tile of it for each cube.
 ///
@@ -94,97 +122,26 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
     infinity: u32,
     #[comptime] shape: Shape,
 ) {
-    let mut left_slices = SharedMemory::<Vector<T, N>>::new(comptime!((2 * shape.slice().0) as usize));
-    let mut right_slices = SharedMemory::<Vector<T, N>>::new(comptime!((2 * shape.slice().1) as usize));
+    let mut a = SharedMemory::<Vector<T, N>>::new(comptime!((2 * shape.slice().0) as usize));
+    let mut b = SharedMemory::<Vector<T, N>>::new(comptime!((2 * shape.slice().1) as usize));
+    let sizes = Sizes {
+        left_pitch,
+        right_pitch,
+        steps,
+        rows,
+        vectors,
+        out_pitch,
+        infinity,
+    };
     match shape.step {
-        Step::Integer => take::<T, i32, N, W>(
-            left,
-            right,
-            &mut left_slices,
-            &mut right_slices,
-            old,
-            out,
-            left_pitch,
-            right_pitch,
-            steps,
-            rows,
-            vectors,
-            out_pitch,
-            infinity,
-            shape,
-            false,
-        ),
-        Step::Signed => take::<T, f32, N, W>(
-            left,
-            right,
-            &mut left_slices,
-            &mut right_slices,
-            old,
-            out,
-            left_pitch,
-            right_pitch,
-            steps,
-            rows,
-            vectors,
-            out_pitch,
-            infinity,
-            shape,
-            false,
-        ),
-        Step::NonNegative => take::<T, i32, N, W>(
-            left,
-            right,
-            &mut left_slices,
-            &mut right_slices,
-            old,
-            out,
-            left_pitch,
-            right_pitch,
-            steps,
-            rows,
-            vectors,
-            out_pitch,
-            infinity,
-            shape,
-            true,
-        ),
+        Step::Integer => take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, false),
+        Step::Signed => take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, false),
+        Step::NonNegative => take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, true),
         Step::Found => {
             if found[0] == 0u32 {
-                take::<T, i32, N, W>(
-                    left,
-                    right,
-                    &mut left_slices,
-                    &mut right_slices,
-                    old,
-                    out,
-                    left_pitch,
-                    right_pitch,
-                    steps,
-                    rows,
-                    vectors,
-                    out_pitch,
-                    infinity,
-                    shape,
-                    true,
-                );
+                take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, true);
             } else {
-                take::<T, f32, N, W>(
-                    left,
-                    right,
-                    &mut left_slices,
-                    &mut right_slices,
-                    old,
-                    out,
-                    left_pitch,
-                    right_pitch,
-                    steps,
-                    rows,
-                    vectors,
-                    out_pitch,
-                    infinity,
-                    shape,
-                    false,
-                );
+                take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, false);
             }
         }
     }
@@ -199,13 +156,7 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
     right_slices: &mut SharedMemory<Vector<T, N>>,
     old: &Array<Vector<u32, W>>,
     out: &mut Array<Vector<u32, W>>,
-    left_pitch: u32,
-    right_pitch: u32,
-    steps: u32,
-    rows: u32,
-    vectors: u32,
-    out_pitch: u32,
-    infinity: u32,
+    sizes: Sizes,
     #[comptime] shape: Shape,
     #[comptime] pairs: bool,
 ) {
@@ -224,144 +175,66 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
     let mut least = Array::<C>::new(comptime!((columns * lines) as usize));
     #[unroll]
     for q in 0..comptime!(columns * lines) {
-        least[q as usize] = C::reinterpret(infinity);
+        least[q as usize] = C::reinterpret(sizes.infinity);
     }
 
-    // What a unit brings: vectors as far apart as the cube has units.
+    // What a unit brings: vectors as far apart as the cube has units, first those of the left operand.
     let (left_row, right_row) = comptime!((tile_height / 4, tile_width / 4));
-    let left_first = (UNIT_POS / left_row) * left_pitch + CUBE_POS_Y * left_row + UNIT_POS % left_row;
-    let right_first = (UNIT_POS / right_row) * right_pitch + CUBE_POS_X * right_row + UNIT_POS % right_row;
+    let mut left_place =
+        (UNIT_POS / left_row) * sizes.left_pitch + CUBE_POS_Y * left_row + UNIT_POS % left_row;
+    let mut right_place =
+        (UNIT_POS / right_row) * sizes.right_pitch + CUBE_POS_X * right_row + UNIT_POS % right_row;
     let (left_stride, right_stride) = (
-        comptime!(units / left_row) * left_pitch,
-        comptime!(units / right_row) * right_pitch,
+        comptime!(units / left_row) * sizes.left_pitch,
+        comptime!(units / right_row) * sizes.right_pitch,
     );
-    let mut left_place = left_first;
-    let mut right_place = right_first;
-
-    let mut left_held = Array::<Vector<T, N>>::new(comptime!(left_loads as usize));
-    let mut right_held = Array::<Vector<T, N>>::new(comptime!(right_loads as usize));
+    let loads = comptime!(left_loads + right_loads);
+    let mut held = Array::<Vector<T, N>>::new(comptime!(loads as usize));
     #[unroll]
     for q in 0..left_loads {
-        left_slices[(q * units + UNIT_POS) as usize] = left[(left_place + q * left_stride) as usize];
+        left_slices[(q * units + UNIT_POS) as usize] = left[left_place as usize];
+        left_place += left_stride;
     }
     #[unroll]
     for q in 0..right_loads {
-        right_slices[(q * units + UNIT_POS) as usize] = right[(right_place + q * right_stride) as usize];
+        right_slices[(q * units + UNIT_POS) as usize] = right[right_place as usize];
+        right_place += right_stride;
     }
     sync_cube();
 
-    let mut left_base = u32::new(0);
-    let mut right_base = u32::new(0);
-    for step in 0..steps {
-        let more = step + 1 < steps;
-        if more {
-            left_place += shape.depth * left_pitch;
-            right_place += shape.depth * right_pitch;
-            if comptime!(shape.held) {
-                #[unroll]
-                for q in 0..left_loads {
-                    left_held[q as usize] = left[(left_place + q * left_stride) as usize];
-                }
-                #[unroll]
-                for q in 0..right_loads {
-                    right_held[q as usize] = right[(right_place + q * right_stride) as usize];
-                }
-            } else {
-                #[unroll]
-                for q in 0..left_loads {
-                    left_slices[(left_size - left_base + q * units + UNIT_POS) as usize] =
-                        left[(left_place + q * left_stride) as usize];
-                }
-                #[unroll]
-                for q in 0..right_loads {
-                    right_slices[(right_size - right_base + q * units + UNIT_POS) as usize] =
-                        right[(right_place + q * right_stride) as usize];
-                }
-            }
-        }
-        if comptime!(pairs) {
-            #[unroll]
-            for k in 0..comptime!(shape.depth / 2) {
-                let a0 = row::<T, N>(
-                    left_slices,
-                    left_base + y,
-                    comptime!(2 * k * left_row),
-                    comptime!(shape.units.1),
-                    lines,
-                );
-                let b0 = row::<T, N>(
-                    right_slices,
-                    right_base + x,
-                    comptime!(2 * k * right_row),
-                    comptime!(shape.units.0),
-                    columns,
-                );
-                let a1 = row::<T, N>(
-                    left_slices,
-                    left_base + y,
-                    comptime!((2 * k + 1) * left_row),
-                    comptime!(shape.units.1),
-                    lines,
-                );
-                let b1 = row::<T, N>(
-                    right_slices,
-                    right_base + x,
-                    comptime!((2 * k + 1) * right_row),
-                    comptime!(shape.units.0),
-                    columns,
-                );
-                #[unroll]
-                for i in 0..lines {
+    let turns = comptime!(shape.depth / Shape::at_once(pairs));
+    for step in 0..sizes.steps {
+        let more = step + 1 < sizes.steps;
+        let (now, next) = (step % 2u32, 1u32 - step % 2u32);
+        #[unroll]
+        for k in 0..turns {
+            // Which vectors are asked for before the rows of this turn, and which are stored after it.
+            let (asked, stored) = comptime!(turn(shape.arrival, loads, turns, k));
+            if comptime!(asked.0 < asked.1) {
+                if more {
                     #[unroll]
-                    for j in 0..columns {
-                        let first = C::reinterpret(a0[i as usize] + b0[j as usize]);
-                        let second = C::reinterpret(a1[i as usize] + b1[j as usize]);
-                        let q = comptime!((i * columns + j) as usize);
-                        least[q] = min(min(first, second), least[q]);
+                    for q in comptime!(asked.0)..comptime!(asked.1) {
+                        if comptime!(q < left_loads) {
+                            held[comptime!(q as usize)] = left[left_place as usize];
+                            left_place += left_stride;
+                        } else {
+                            held[comptime!(q as usize)] = right[right_place as usize];
+                            right_place += right_stride;
+                        }
+                    }
+                    if comptime!(matches!(shape.arrival, Arrival::First)) {
+                        put::<T, N>(left_slices, right_slices, &held, next, asked, shape);
                     }
                 }
             }
-        } else {
-            #[unroll]
-            for k in 0..comptime!(shape.depth) {
-                let a = row::<T, N>(
-                    left_slices,
-                    left_base + y,
-                    comptime!(k * left_row),
-                    comptime!(shape.units.1),
-                    lines,
-                );
-                let b = row::<T, N>(
-                    right_slices,
-                    right_base + x,
-                    comptime!(k * right_row),
-                    comptime!(shape.units.0),
-                    columns,
-                );
-                #[unroll]
-                for i in 0..lines {
-                    #[unroll]
-                    for j in 0..columns {
-                        let sum = C::reinterpret(a[i as usize] + b[j as usize]);
-                        let q = comptime!((i * columns + j) as usize);
-                        least[q] = min(sum, least[q]);
-                    }
+            shorten::<T, C, N>(left_slices, right_slices, now, x, y, &mut least, k, shape, pairs);
+            if comptime!(stored.0 < stored.1) {
+                if more {
+                    put::<T, N>(left_slices, right_slices, &held, next, stored, shape);
                 }
             }
         }
         if more {
-            left_base = left_size - left_base;
-            right_base = right_size - right_base;
-            if comptime!(shape.held) {
-                #[unroll]
-                for q in 0..left_loads {
-                    left_slices[(left_base + q * units + UNIT_POS) as usize] = left_held[q as usize];
-                }
-                #[unroll]
-                for q in 0..right_loads {
-                    right_slices[(right_base + q * units + UNIT_POS) as usize] = right_held[q as usize];
-                }
-            }
             sync_cube();
         }
     }
@@ -373,9 +246,9 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
         #[unroll]
         for part in 0..comptime!(columns / 4) {
             let place = CUBE_POS_X * right_row + comptime!(part * shape.units.0) + x;
-            if line < rows {
-                if place < vectors {
-                    let at = (line * out_pitch + place) as usize;
+            if line < sizes.rows {
+                if place < sizes.vectors {
+                    let at = (line * sizes.out_pitch + place) as usize;
                     let result = finished::<C, W>(&least, comptime!(i * columns + part * 4), shape);
                     if comptime!(shape.lessens) {
                         out[at] = lesser::<W>(old[at], result, comptime!(shape.form));
@@ -383,6 +256,109 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
                         out[at] = result;
                     }
                 }
+            }
+        }
+    }
+}
+
+/// The vectors, first to end, that are asked for before a turn, and those that are stored after it.
+const fn turn(arrival: Arrival, loads: u32, turns: u32, k: u32) -> ((u32, u32), (u32, u32)) {
+    match arrival {
+        Arrival::First => (if k == 0 { (0, loads) } else { (0, 0) }, (0, 0)),
+        Arrival::Held => (
+            if k == 0 { (0, loads) } else { (0, 0) },
+            if k + 1 == turns { (0, loads) } else { (0, 0) },
+        ),
+        // Vector q from turn q · turns / loads to that of the next: of the turns in which it begins, and in which the next does less one.
+        Arrival::InTurn => (
+            ((k * loads).div_ceil(turns), ((k + 1) * loads).div_ceil(turns)),
+            ((k * loads) / turns, ((k + 1) * loads) / turns),
+        ),
+    }
+}
+
+/// Stores vectors of slices, `which` of those that a unit holds.
+#[cube]
+fn put<T: Numeric, N: Size>(
+    left_slices: &mut SharedMemory<Vector<T, N>>,
+    right_slices: &mut SharedMemory<Vector<T, N>>,
+    held: &Array<Vector<T, N>>,
+    half: u32,
+    #[comptime] which: (u32, u32),
+    #[comptime] shape: Shape,
+) {
+    let (left_size, right_size) = comptime!(shape.slice());
+    let units = comptime!(shape.all_units());
+    let left_loads = comptime!(left_size / units);
+    #[unroll]
+    for q in comptime!(which.0)..comptime!(which.1) {
+        let vector = held[comptime!(q as usize)];
+        if comptime!(q < left_loads) {
+            left_slices[(half * left_size + comptime!(q * units) + UNIT_POS) as usize] = vector;
+        } else {
+            let place = half * right_size + comptime!((q - left_loads) * units) + UNIT_POS;
+            right_slices[place as usize] = vector;
+        }
+    }
+}
+
+/// The least sums by way of row `k` of both slices, or of rows 2 `k` and 2 `k` + 1.
+#[cube]
+fn shorten<T: Numeric, C: Numeric, N: Size>(
+    left_slices: &SharedMemory<Vector<T, N>>,
+    right_slices: &SharedMemory<Vector<T, N>>,
+    half: u32,
+    x: u32,
+    y: u32,
+    least: &mut Array<C>,
+    #[comptime] k: u32,
+    #[comptime] shape: Shape,
+    #[comptime] pairs: bool,
+) {
+    let (columns, lines) = comptime!(shape.block);
+    let (left_row, right_row) = comptime!((shape.tile().1 / 4, shape.tile().0 / 4));
+    let (across, down) = comptime!(shape.units);
+    let first = comptime!(k * Shape::at_once(pairs));
+    let (left_at, right_at) = (
+        half * comptime!(shape.slice().0) + y,
+        half * comptime!(shape.slice().1) + x,
+    );
+    let a = row::<T, N>(left_slices, left_at, comptime!(first * left_row), down, lines);
+    let b = row::<T, N>(
+        right_slices,
+        right_at,
+        comptime!(first * right_row),
+        across,
+        columns,
+    );
+    if comptime!(pairs) {
+        let next = comptime!(first + 1);
+        let c = row::<T, N>(left_slices, left_at, comptime!(next * left_row), down, lines);
+        let d = row::<T, N>(
+            right_slices,
+            right_at,
+            comptime!(next * right_row),
+            across,
+            columns,
+        );
+        #[unroll]
+        for i in 0..lines {
+            #[unroll]
+            for j in 0..columns {
+                let one = C::reinterpret(a[i as usize] + b[j as usize]);
+                let other = C::reinterpret(c[i as usize] + d[j as usize]);
+                let q = comptime!((i * columns + j) as usize);
+                least[q] = min(min(one, other), least[q]);
+            }
+        }
+    } else {
+        #[unroll]
+        for i in 0..lines {
+            #[unroll]
+            for j in 0..columns {
+                let sum = C::reinterpret(a[i as usize] + b[j as usize]);
+                let q = comptime!((i * columns + j) as usize);
+                least[q] = min(sum, least[q]);
             }
         }
     }

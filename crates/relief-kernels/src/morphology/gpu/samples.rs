@@ -47,7 +47,9 @@ pub(super) struct Picture {
 }
 
 /// Four samples of row `y` from column 4 `four` on; what lies outside is the least.
+// On a device both sides of `&&` are computed, and there is no `div_ceil`.
 #[cube]
+#[allow(clippy::manual_div_ceil, clippy::collapsible_if)]
 pub(super) fn load<L: Numeric, V: Size, W: Size>(
     source: &Array<Vector<u32, W>>,
     four: i32,
@@ -60,7 +62,7 @@ pub(super) fn load<L: Numeric, V: Size, W: Size>(
     for k in 0..4u32 {
         lanes[comptime!(k as usize)] = L::reinterpret(picture.least);
     }
-    // In order, because a device computes both sides of `&&`; a column left of the first is beyond the last.
+    // A column left of the first is beyond the last.
     let x = four as u32;
     if (y as u32) < picture.height {
         if x < (picture.width + 3u32) / 4u32 {

@@ -3,7 +3,7 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, on_client};
-use relief_kernels::min_plus::gpu::{self as production, Layout, Matrix, Size, Step};
+use relief_kernels::min_plus::gpu::{self as production, Arrival, Layout, Matrix, Size, Step};
 
 use super::{Numbers, Product};
 use crate::array::Layout as Memory;
@@ -20,21 +20,26 @@ pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
     }
     let idea = "tiles by way of shared memory, results in registers, operands as vectors";
     let layouts = [
-        ("64 units, 8 × 8, depth 8", 64, 8, 8, true),
-        ("64 units, 8 × 8, depth 8, direct", 64, 8, 8, false),
-        ("128 units, 8 × 8, depth 8, direct", 128, 8, 8, false),
-        ("128 units, 8 × 8, depth 16, direct", 128, 8, 16, false),
-        ("256 units, 8 × 8, depth 8", 256, 8, 8, true),
-        ("256 units, 8 × 8, depth 16, direct", 256, 8, 16, false),
-        ("512 units, 8 × 8, depth 16", 512, 8, 16, true),
-        ("128 units, 16 × 8, depth 8", 128, 16, 8, true),
+        ("64 units, 8 × 8, depth 8", 64, 8, 8, Arrival::Held),
+        ("64 units, 8 × 8, depth 16, in turn", 64, 8, 16, Arrival::InTurn),
+        ("128 units, 8 × 8, depth 16, first", 128, 8, 16, Arrival::First),
+        ("128 units, 8 × 8, depth 16, in turn", 128, 8, 16, Arrival::InTurn),
+        ("256 units, 8 × 8, depth 8", 256, 8, 8, Arrival::Held),
+        ("256 units, 8 × 8, depth 8, in turn", 256, 8, 8, Arrival::InTurn),
+        ("256 units, 8 × 8, depth 16, first", 256, 8, 16, Arrival::First),
+        ("256 units, 8 × 8, depth 16, in turn", 256, 8, 16, Arrival::InTurn),
+        ("512 units, 8 × 8, depth 16", 512, 8, 16, Arrival::Held),
+        ("512 units, 8 × 8, depth 16, in turn", 512, 8, 16, Arrival::InTurn),
+        ("128 units, 16 × 8, depth 8", 128, 16, 8, Arrival::Held),
+        ("128 units, 16 × 8, depth 8, first", 128, 16, 8, Arrival::First),
+        ("128 units, 16 × 8, depth 8, in turn", 128, 16, 8, Arrival::InTurn),
     ];
-    for (name, units, columns, depth, held) in layouts {
+    for (name, units, columns, depth, arrival) in layouts {
         let layout = Layout {
             units,
             columns,
             depth,
-            held,
+            arrival,
         };
         variants.push(tiles(name, idea, move |_| layout, step));
     }

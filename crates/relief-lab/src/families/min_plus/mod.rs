@@ -14,8 +14,9 @@
 //!   8 apart, in registers: 16 loads for 64 operations.
 //! - `shared`: 32 × 32 numbers of both operands at a time by way of shared memory, a result for each unit.
 //! - `… units, … × 8, depth …`: both staged in vectors, two slices of each so that loads run ahead, 8 × 8 or 16 × 8 results in registers
-//!   as squares of 4 × 4. The next slices wait in registers for the end of those in use; `direct`: units wait for them first, and
-//!   others compute meanwhile, which takes fewer registers. Floats: the kernel finds out whether any is negative.
+//!   as squares of 4 × 4. The next slices wait in registers for the end of those in use; `first`: units wait for them before they compute, and
+//!   others compute meanwhile, which takes fewer registers; `in turn`: vector by vector, each loaded some rows before it is stored. Floats: the
+//!   kernel finds out whether any is negative.
 //! - `additions and minima`, `three-way minima`: one of its loops alone.
 //! - `production`: that kernel in its tuned layout.
 //!
