@@ -19,6 +19,7 @@ pub mod map;
 pub mod matmul;
 pub mod matvec;
 pub mod min_plus;
+pub mod morphology;
 pub mod nbody;
 pub mod occupancy;
 pub mod overlap;
@@ -50,6 +51,7 @@ pub fn all() -> Vec<Family> {
         votes::family(),
         bilateral::family(),
         min_plus::family(),
+        morphology::family(),
         matvec::family(),
         matmul::family(),
         nbody::family(),

@@ -1,0 +1,311 @@
+//! The variants on the CPU.
+
+use rayon::prelude::*;
+use relief_kernels::isa::{Isa, versions};
+use relief_kernels::matrix::{Matrix, MatrixMut};
+use relief_kernels::morphology::cpu::{Morphology, Sample};
+use relief_kernels::morphology::{Height, Operator, StructuringFunction};
+
+use super::Dilation;
+use crate::array::{Element, Kind, Layout};
+use crate::family::{Failure, OnCpu, Outcome, Problem as _, Variant};
+
+/// A way to dilate.
+trait Way: Send + Sync + 'static {
+    fn take<S: Lane>(&self, p: &Dilation, call: OnCpu<'_>) -> Outcome;
+}
+
+/// A sample and what its sums are.
+trait Lane: Sample + Element {
+    /// 32 bits.
+    type Sum: bytemuck::Pod + PartialOrd;
+    const LOWEST: Self::Sum;
+    fn widened(self) -> Self::Sum;
+    fn raised(sum: Self::Sum, height: Self::Height) -> Self::Sum;
+    fn finished(sum: Self::Sum) -> Self;
+    fn heights(p: &Dilation) -> (Vec<Self::Height>, Vec<Self::Height>);
+}
+
+macro_rules! integers {
+    ($sample:ident) => {
+        impl Lane for $sample {
+            type Sum = i32;
+            const LOWEST: i32 = -(1 << 20);
+
+            #[inline(always)]
+            fn widened(self) -> i32 {
+                i32::from(self)
+            }
+
+            #[inline(always)]
+            fn raised(sum: i32, height: i32) -> i32 {
+                sum + height
+            }
+
+            #[inline(always)]
+            fn finished(sum: i32) -> Self {
+                sum.clamp(0, i32::from(Self::MAX)) as Self
+            }
+
+            fn heights(p: &Dilation) -> (Vec<i32>, Vec<i32>) {
+                p.whole_heights()
+            }
+        }
+    };
+}
+
+integers!(u8);
+integers!(u16);
+
+impl Lane for f32 {
+    type Sum = Self;
+    const LOWEST: Self = Self::NEG_INFINITY;
+
+    #[inline(always)]
+    fn widened(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn raised(sum: Self, height: Self) -> Self {
+        sum + height
+    }
+
+    #[inline(always)]
+    fn finished(sum: Self) -> Self {
+        sum
+    }
+
+    fn heights(p: &Dilation) -> (Vec<Self>, Vec<Self>) {
+        p.heights()
+    }
+}
+
+/// The function of a problem; that of a square where it is to be taken as one.
+fn function<S: Lane>(p: &Dilation, square: bool) -> Option<StructuringFunction<S::Height>> {
+    let (one, other) = S::heights(p);
+    let function = super::function(p.radius, &one, &other)?;
+    if !square {
+        return Some(function);
+    }
+    let reach = p.radius as i32;
+    let places = (-reach..=reach).flat_map(|t| (-reach..=reach).map(move |s| (s, t)));
+    let heights: Vec<_> = places.map(|(s, t)| function.height(s, t)).collect();
+    StructuringFunction::new(p.radius, &heights).ok()
+}
+
+pub(super) fn variants(kind: Kind, separable: bool) -> Vec<Variant<Dilation>> {
+    let mut variants = vec![
+        variant("definition", "pixel by pixel", Definition),
+        variant("heights", "a row of results at a time, height by height", Heights)
+            .scratch(|p| vec![Layout::of::<u32>(p.width)]),
+    ];
+    // Sums of f32 are rounded twice.
+    if separable && kind != Kind::F32 {
+        variants.push(
+            variant(
+                "square",
+                "as if the function were not separable",
+                Production {
+                    threads: false,
+                    square: true,
+                },
+            )
+            .scratch(|p| vec![scratch(p, 1, true)]),
+        );
+    }
+    let way = |threads| Production {
+        threads,
+        square: false,
+    };
+    variants.push(
+        variant("vectors", "two rows of results in registers", way(false))
+            .scratch(|p| vec![scratch(p, 1, false)]),
+    );
+    variants.push(
+        variant(
+            "threads production",
+            "the same, a strip for each thread",
+            way(true),
+        )
+        .scratch(|p| vec![scratch(p, strips(), false)])
+        .production(),
+    );
+    variants
+}
+
+fn variant(name: &'static str, idea: &'static str, way: impl Way) -> Variant<Dilation> {
+    Variant::cpu(name, idea, move |p: &Dilation, call| {
+        let slow = matches!(name, "definition" | "heights") && p.elements() << (p.radius / 2) > 1 << 25;
+        if slow {
+            return Err(Failure::Unsupported("it would take seconds".to_owned()));
+        }
+        match (p.is_empty(), p.kind) {
+            (true, _) => Ok(()),
+            (false, Kind::U8) => way.take::<u8>(p, call),
+            (false, Kind::U16) => way.take::<u16>(p, call),
+            (false, _) => way.take::<f32>(p, call),
+        }
+    })
+}
+
+/// Heights in the order of the samples that they are added to: of a square, or of columns and rows.
+struct Reversed<H> {
+    one: Vec<H>,
+    other: Vec<H>,
+}
+
+impl<H: Height> Reversed<H> {
+    fn of<S: Lane<Height = H>>(p: &Dilation) -> Self {
+        let (one, other) = S::heights(p);
+        Self {
+            one: one.into_iter().rev().collect(),
+            other: other.into_iter().rev().collect(),
+        }
+    }
+
+    #[inline(always)]
+    fn add<S: Lane<Height = H>>(&self, sample: S, side: usize, s: usize, t: usize) -> S::Sum {
+        match self.other.get(t) {
+            Some(down) => S::raised(S::raised(sample.widened(), self.one[s]), *down),
+            None => S::raised(sample.widened(), self.one[t * side + s]),
+        }
+    }
+}
+
+struct Definition;
+
+impl Way for Definition {
+    fn take<S: Lane>(&self, p: &Dilation, call: OnCpu<'_>) -> Outcome {
+        let heights = Reversed::of::<S>(p);
+        let picture = call.inputs[0].slice::<S>();
+        let (side, pitch, reach) = (p.side(), p.pitch(), p.radius as usize);
+        for (y, out) in call.outputs[0]
+            .slice_mut::<S>()
+            .chunks_exact_mut(pitch)
+            .enumerate()
+        {
+            for (x, out) in out[..p.width].iter_mut().enumerate() {
+                let mut most = S::LOWEST;
+                for t in 0..side {
+                    for s in 0..side {
+                        let (column, row) = ((x + s).wrapping_sub(reach), (y + t).wrapping_sub(reach));
+                        if column < p.width && row < p.height {
+                            let sum = heights.add(picture[row * pitch + column], side, s, t);
+                            most = if sum > most { sum } else { most };
+                        }
+                    }
+                }
+                *out = S::finished(most);
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Heights;
+
+impl Way for Heights {
+    fn take<S: Lane>(&self, p: &Dilation, call: OnCpu<'_>) -> Outcome {
+        let heights = Reversed::of::<S>(p);
+        let picture = call.inputs[0].slice::<S>();
+        let (side, pitch, reach) = (p.side(), p.pitch(), p.radius as usize);
+        let isa = Isa::best();
+        let most: &mut [S::Sum] = bytemuck::cast_slice_mut(call.scratch[0].slice_mut::<u32>());
+        for (y, out) in call.outputs[0]
+            .slice_mut::<S>()
+            .chunks_exact_mut(pitch)
+            .enumerate()
+        {
+            most.fill(S::LOWEST);
+            for t in 0..side {
+                let row = (y + t).wrapping_sub(reach);
+                if row >= p.height {
+                    continue;
+                }
+                let row = &picture[row * pitch..][..p.width];
+                for s in 0..side {
+                    // Column x of the result sees column x + s − reach.
+                    let (from, to) = (s.saturating_sub(reach), reach.saturating_sub(s));
+                    let count = p.width.saturating_sub(from.max(to));
+                    if count > 0 {
+                        let (across, down) = match heights.other.get(t) {
+                            Some(down) => (heights.one[s], Some(*down)),
+                            None => (heights.one[t * side + s], None),
+                        };
+                        take_height::<S>(
+                            isa,
+                            &row[from..from + count],
+                            across,
+                            down,
+                            &mut most[to..to + count],
+                        );
+                    }
+                }
+            }
+            for (out, most) in out.iter_mut().zip(&*most) {
+                *out = S::finished(*most);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows that a thread takes.
+fn strips() -> usize {
+    2 * rayon::current_num_threads()
+}
+
+fn scratch(p: &Dilation, strips: usize, square: bool) -> Layout {
+    let words = match p.kind {
+        Kind::U8 => words::<u8>(p, square),
+        Kind::U16 => words::<u16>(p, square),
+        _ => words::<f32>(p, square),
+    };
+    Layout::of::<u32>(2 * strips * words)
+}
+
+fn words<S: Lane>(p: &Dilation, square: bool) -> usize {
+    function::<S>(p, square).map_or(0, |function| {
+        Morphology::<S>::new(Operator::Dilation, &function).scratch_words(p.width)
+    })
+}
+
+versions! {
+    /// A row's sums with a height, where they are greater than those so far.
+    fn take_height<S: Lane>(row: &[S], across: S::Height, down: Option<S::Height>, most: &mut [S::Sum]) {
+        for (sample, most) in row.iter().zip(most) {
+            let sum = S::raised(sample.widened(), across);
+            let sum = down.map_or(sum, |down| S::raised(sum, down));
+            *most = if sum > *most { sum } else { *most };
+        }
+    }
+}
+
+/// Production; on one thread or on all.
+struct Production {
+    threads: bool,
+    square: bool,
+}
+
+impl Way for Production {
+    fn take<S: Lane>(&self, p: &Dilation, call: OnCpu<'_>) -> Outcome {
+        let function = function::<S>(p, self.square);
+        let function = function.ok_or_else(|| Failure::Failed("no such function".to_owned()))?;
+        let morphology = Morphology::<S>::new(Operator::Dilation, &function);
+        let picture = Matrix::new(call.inputs[0].slice::<S>(), p.height, p.width, p.pitch())?;
+        let strips = if self.threads { strips() } else { 1 };
+        let rows = p.height.div_ceil(strips);
+        let out = call.outputs[0].slice_mut::<S>().par_chunks_mut(rows * p.pitch());
+        let scratch: &mut [u64] = bytemuck::cast_slice_mut(call.scratch[0].slice_mut::<u32>());
+        let scratch = scratch.par_chunks_mut(morphology.scratch_words(p.width));
+        out.zip(scratch)
+            .enumerate()
+            .try_for_each(|(strip, (out, scratch))| {
+                let first = strip * rows;
+                let end = p.height.min(first + rows);
+                let out = MatrixMut::new(out, end - first, p.width, p.pitch())?;
+                Ok(morphology.apply(picture, first..end, out, scratch)?)
+            })
+    }
+}

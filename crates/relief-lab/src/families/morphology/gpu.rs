@@ -1,0 +1,470 @@
+//! The variants on devices.
+#![allow(unsafe_code)]
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Buffer, on_client};
+use relief_kernels::element::Element;
+use relief_kernels::morphology::gpu::{self as production, Morphology, Size};
+use relief_kernels::morphology::{Operator, StructuringFunction};
+use relief_kernels::policy::Tuning;
+
+use super::Dilation;
+use crate::array::{Kind, Layout};
+use crate::family::{Failure, OnGpu, Outcome, Problem as _, Variant};
+
+pub(super) fn variants(kind: Kind, separable: bool) -> Vec<Variant<Dilation>> {
+    let of = |name, idea, way| Variant::gpu(name, idea, move |p: &Dilation, call| simple(p, &call, way));
+    let mut variants = vec![
+        of(
+            "definition",
+            "a unit for each word, samples and heights from memory",
+            Way::Memory,
+        ),
+        of("tile", "the same with a tile in shared memory", Way::Tile),
+    ];
+    if separable {
+        variants.push(
+            of(
+                "rows, then columns",
+                "a kernel for each, 32-bit numbers in memory in between",
+                Way::Lines,
+            )
+            .scratch(|p| vec![Layout::of::<u32>(p.width * p.height)]),
+        );
+    }
+    // Sums of f32 are rounded twice.
+    if separable && kind != Kind::F32 {
+        variants.push(Variant::gpu(
+            "square",
+            "as if it were not separable",
+            |p: &Dilation, call| {
+                let function = p.whole_function().and_then(|function| squared(p, &function));
+                let function = function.ok_or_else(|| Failure::Failed("no such function".to_owned()))?;
+                let size = size(p);
+                let (from, to) = (&call.inputs[0], &call.outputs[0]);
+                Morphology::new(call.gpu, Operator::Dilation, &function, p.element())?
+                    .apply(call.gpu, size, from, to)?;
+                Ok(())
+            },
+        ));
+    }
+    let idea = "four columns of some rows for a unit, from vectors in shared memory";
+    for (name, units, items) in [
+        ("64 units, 4 rows", 64, 4),
+        ("128 units, 2 rows", 128, 2),
+        ("128 units, 4 rows", 128, 4),
+        ("128 units, 8 rows", 128, 8),
+        ("256 units, 4 rows", 256, 4),
+        ("256 units, 2 rows", 256, 2),
+    ] {
+        let tuning = Tuning {
+            units,
+            items,
+            vector: 4,
+        };
+        variants.push(Variant::gpu(name, idea, move |p: &Dilation, call| {
+            tuned(p, &call, Some(tuning))
+        }));
+    }
+    variants.push(
+        Variant::gpu("tuned", idea, |p: &Dilation, call| {
+            tuned(p, &call, Some(call.tuning))
+        })
+        .tuned(
+            production::kernel_name(separable),
+            production::SPACE,
+            production::DEFAULT,
+        ),
+    );
+    variants.push(
+        Variant::gpu("production", "the tuned layout", |p: &Dilation, call| {
+            tuned(p, &call, None)
+        })
+        .production(),
+    );
+    variants
+}
+
+/// Heights as production's kernels take them.
+pub(super) fn words(p: &Dilation) -> Vec<u32> {
+    let (whole, real) = (p.whole_function(), p.function());
+    match (p.kind, whole, real) {
+        (Kind::F32, _, Some(function)) => production::words(Operator::Dilation, &function),
+        (_, Some(function), _) => production::words(Operator::Dilation, &function),
+        _ => Vec::new(),
+    }
+}
+
+fn squared(p: &Dilation, function: &StructuringFunction<i32>) -> Option<StructuringFunction<i32>> {
+    let reach = p.radius as i32;
+    let places = (-reach..=reach).flat_map(|t| (-reach..=reach).map(move |s| (s, t)));
+    let heights: Vec<_> = places.map(|(s, t)| function.height(s, t)).collect();
+    StructuringFunction::new(p.radius, &heights).ok()
+}
+
+const fn size(p: &Dilation) -> Size {
+    Size {
+        width: p.width as u32,
+        height: p.height as u32,
+    }
+}
+
+/// Production's kernels, in a layout or in the tuned one.
+fn tuned(p: &Dilation, call: &OnGpu<'_>, tuning: Option<Tuning>) -> Outcome {
+    let heights = call.inputs[1].clone();
+    let (whole, real) = (p.whole_function(), p.function());
+    let of = Operator::Dilation;
+    let morphology = match (p.kind, whole, real) {
+        (Kind::F32, _, Some(real)) => Morphology::with_heights(call.gpu, of, &real, p.element(), heights)?,
+        (_, Some(whole), _) => Morphology::with_heights(call.gpu, of, &whole, p.element(), heights)?,
+        _ => return Err(Failure::Failed("no such function".to_owned())),
+    };
+    let (from, to) = (&call.inputs[0], &call.outputs[0]);
+    match tuning {
+        Some(tuning) => morphology.apply_with(call.gpu, tuning, size(p), from, to)?,
+        None => morphology.apply(call.gpu, size(p), from, to)?,
+    }
+    Ok(())
+}
+
+/// Where samples come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Way {
+    Memory,
+    Tile,
+    Lines,
+}
+
+/// What is compiled into the simple kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Plan {
+    element: Element,
+    separable: bool,
+    radius: u32,
+    tile: bool,
+}
+
+impl Plan {
+    const fn side(&self) -> u32 {
+        2 * self.radius + 1
+    }
+
+    const fn per_word(&self) -> u32 {
+        32 / self.element.bits()
+    }
+
+    const fn is_float(&self) -> bool {
+        matches!(self.element, Element::F32)
+    }
+
+    /// The greatest sample, where it is a whole number.
+    const fn most(&self) -> u32 {
+        match self.element {
+            Element::U8 => 0xff,
+            _ => 0xffff,
+        }
+    }
+
+    /// Columns and rows of the tile that a cube sees.
+    const fn seen(&self) -> (u32, u32) {
+        (
+            UNITS.0 * self.per_word() + 2 * self.radius,
+            UNITS.1 + 2 * self.radius,
+        )
+    }
+
+    /// Numbers in shared memory.
+    const fn shared(&self) -> u32 {
+        if self.tile {
+            self.seen().0 * self.seen().1
+        } else {
+            1
+        }
+    }
+}
+
+/// Units of a cube, a word of the result for each.
+const UNITS: (u32, u32) = (32, 8);
+
+fn simple(p: &Dilation, call: &OnGpu<'_>, way: Way) -> Outcome {
+    if p.is_empty() {
+        return Ok(());
+    }
+    if p.elements() * (p.side() as u64).pow(2) > 1 << 35 && way != Way::Lines {
+        return Err(Failure::Unsupported("it would take long".to_owned()));
+    }
+    let plan = Plan {
+        element: p.element(),
+        separable: p.separable,
+        radius: p.radius,
+        tile: way == Way::Tile,
+    };
+    let across = (p.pitch() as u32 / plan.per_word()).div_ceil(UNITS.0);
+    let down = (p.height as u32).div_ceil(UNITS.1);
+    if down > 65_535 {
+        return Err(Failure::Unsupported("more rows than a launch has".to_owned()));
+    }
+    let launch = Launch { p, call, plan };
+    let grid = CubeCount::Static(across, down, 1);
+    let gpu = call.gpu;
+    if way != Way::Lines {
+        gpu.launch("morphology simple", &plan, &call.outputs[0], || {
+            on_client!(gpu, client => match plan.is_float() {
+                true => launch.simple::<f32, _>(client, grid.clone()),
+                false => launch.simple::<i32, _>(client, grid.clone()),
+            });
+        })?;
+        return Ok(());
+    }
+    for down in [false, true] {
+        let to = if down { &call.outputs[0] } else { &call.scratch[0] };
+        gpu.launch("morphology lines", &(plan, down), to, || {
+            on_client!(gpu, client => match plan.is_float() {
+                true => launch.lines::<f32, _>(client, grid.clone(), down),
+                false => launch.lines::<i32, _>(client, grid.clone(), down),
+            });
+        })?;
+    }
+    Ok(())
+}
+
+struct Launch<'a> {
+    p: &'a Dilation,
+    call: &'a OnGpu<'a>,
+    plan: Plan,
+}
+
+impl Launch<'_> {
+    fn least(&self) -> u32 {
+        match self.plan.is_float() {
+            true => f32::NEG_INFINITY.to_bits(),
+            false => (-1_i32 << 20).cast_unsigned(),
+        }
+    }
+
+    fn simple<L: Numeric, R: Runtime>(&self, client: &ComputeClient<R>, grid: CubeCount) {
+        // SAFETY: samples are read where row and column are the picture's, heights below the number of taps; words are stored in rows of the picture, up
+        // to their pitch. Places of shared memory are those of the tile.
+        unsafe {
+            dilate_words::launch_unchecked::<L, R>(
+                client,
+                grid,
+                CubeDim::new_2d(UNITS.0, UNITS.1),
+                array(&self.call.inputs[0]),
+                array(&self.call.inputs[2]),
+                array(&self.call.outputs[0]),
+                self.p.width as u32,
+                self.p.height as u32,
+                self.p.pitch() as u32 / self.plan.per_word(),
+                self.least(),
+                self.plan,
+            );
+        }
+    }
+
+    fn lines<L: Numeric, R: Runtime>(&self, client: &ComputeClient<R>, grid: CubeCount, down: bool) {
+        // SAFETY: as of `simple`; numbers between are as many as the picture has pixels, and read and written where row and column are its.
+        unsafe {
+            match down {
+                false => dilate_rows::launch_unchecked::<L, R>(
+                    client,
+                    grid,
+                    CubeDim::new_2d(UNITS.0, UNITS.1),
+                    array(&self.call.inputs[0]),
+                    array(&self.call.inputs[2]),
+                    array(&self.call.scratch[0]),
+                    self.p.width as u32,
+                    self.p.height as u32,
+                    self.p.pitch() as u32 / self.plan.per_word(),
+                    self.least(),
+                    self.plan,
+                ),
+                true => dilate_columns::launch_unchecked::<L, R>(
+                    client,
+                    grid,
+                    CubeDim::new_2d(UNITS.0, UNITS.1),
+                    array(&self.call.scratch[0]),
+                    array(&self.call.inputs[2]),
+                    array(&self.call.outputs[0]),
+                    self.p.width as u32,
+                    self.p.height as u32,
+                    self.p.pitch() as u32 / self.plan.per_word(),
+                    self.least(),
+                    self.plan,
+                ),
+            }
+        }
+    }
+}
+
+fn array<R: Runtime>(buffer: &Buffer) -> ArrayArg<R> {
+    // SAFETY: the length is that of the buffer.
+    unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words()) }
+}
+
+/// The sample at (x, y), the least outside.
+#[cube]
+fn sample<L: Numeric>(
+    source: &Array<u32>,
+    x: u32,
+    y: u32,
+    width: u32,
+    height: u32,
+    pitch: u32,
+    least: u32,
+    #[comptime] plan: Plan,
+) -> L {
+    let mut number = L::reinterpret(least);
+    // Left of the first and above it is beyond the last.
+    if y < height {
+        if x < width {
+            if comptime!(plan.is_float()) {
+                number = L::reinterpret(source[(y * pitch + x) as usize]);
+            } else {
+                let per = comptime!(plan.per_word());
+                let word = source[(y * pitch + x / per) as usize];
+                let bits = (word >> (x % per * comptime!(32 / per))) & comptime!(plan.most());
+                number = L::reinterpret(bits);
+            }
+        }
+    }
+    number
+}
+
+/// A result as a sample's bits.
+#[cube]
+fn finished<L: Numeric>(most: L, #[comptime] plan: Plan) -> u32 {
+    if comptime!(plan.is_float()) {
+        u32::reinterpret(most)
+    } else {
+        u32::reinterpret(max(
+            min(i32::reinterpret(most), comptime!(plan.most() as i32)),
+            0i32,
+        ))
+    }
+}
+
+#[cube(launch_unchecked)]
+fn dilate_words<L: Numeric>(
+    source: &Array<u32>,
+    heights: &Array<L>,
+    out: &mut Array<u32>,
+    width: u32,
+    height: u32,
+    pitch: u32,
+    least: u32,
+    #[comptime] plan: Plan,
+) {
+    let (per, side) = comptime!((plan.per_word(), plan.side()));
+    let (across, down) = comptime!(plan.seen());
+    let mut seen = SharedMemory::<L>::new(comptime!(plan.shared() as usize));
+    if comptime!(plan.tile) {
+        let left = CUBE_POS_X * comptime!(UNITS.0 * plan.per_word()) - comptime!(plan.radius);
+        let top = CUBE_POS_Y * comptime!(UNITS.1) - comptime!(plan.radius);
+        let mut place = UNIT_POS;
+        while place < comptime!(across * down) {
+            let (x, y) = (left + place % across, top + place / across);
+            seen[place as usize] = sample::<L>(source, x, y, width, height, pitch, least, plan);
+            place += comptime!(UNITS.0 * UNITS.1);
+        }
+        sync_cube();
+    }
+    let (column, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
+    if y < height {
+        if column < pitch {
+            let mut word = u32::new(0);
+            #[unroll]
+            for k in 0..per {
+                let x = column * per + k;
+                let mut most = L::reinterpret(least);
+                for t in 0..side {
+                    for s in 0..side {
+                        let mut number = L::reinterpret(least);
+                        if comptime!(plan.tile) {
+                            let place = (UNIT_POS_Y + t) * across + UNIT_POS_X * per + k + s;
+                            number = seen[place as usize];
+                        } else {
+                            let (x, y) = (x + s - comptime!(plan.radius), y + t - comptime!(plan.radius));
+                            number = sample::<L>(source, x, y, width, height, pitch, least, plan);
+                        }
+                        if comptime!(plan.separable) {
+                            number = number + heights[s as usize] + heights[(side + t) as usize];
+                        } else {
+                            number += heights[(t * side + s) as usize];
+                        }
+                        most = max(number, most);
+                    }
+                }
+                word |= finished::<L>(most, plan) << comptime!(k * 32 / per % 32);
+            }
+            out[(y * pitch + column) as usize] = word;
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn dilate_rows<L: Numeric>(
+    source: &Array<u32>,
+    heights: &Array<L>,
+    between: &mut Array<L>,
+    width: u32,
+    height: u32,
+    pitch: u32,
+    least: u32,
+    #[comptime] plan: Plan,
+) {
+    let per = comptime!(plan.per_word());
+    let y = ABSOLUTE_POS_Y;
+    #[unroll]
+    for k in 0..per {
+        // Units of a plane beside one another.
+        let x = CUBE_POS_X * comptime!(UNITS.0 * plan.per_word()) + comptime!(k * UNITS.0) + UNIT_POS_X;
+        if y < height {
+            if x < width {
+                let mut most = L::reinterpret(least);
+                for s in 0..comptime!(plan.side()) {
+                    let seen = x + s - comptime!(plan.radius);
+                    let number = sample::<L>(source, seen, y, width, height, pitch, least, plan);
+                    most = max(number + heights[s as usize], most);
+                }
+                between[(y * width + x) as usize] = most;
+            }
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn dilate_columns<L: Numeric>(
+    between: &Array<L>,
+    heights: &Array<L>,
+    out: &mut Array<u32>,
+    width: u32,
+    height: u32,
+    pitch: u32,
+    least: u32,
+    #[comptime] plan: Plan,
+) {
+    let (per, side) = comptime!((plan.per_word(), plan.side()));
+    let (column, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
+    if y < height {
+        if column < pitch {
+            let mut word = u32::new(0);
+            #[unroll]
+            for k in 0..per {
+                let x = column * per + k;
+                let mut most = L::reinterpret(least);
+                for t in 0..side {
+                    let seen = y + t - comptime!(plan.radius);
+                    if seen < height {
+                        if x < width {
+                            let number = between[(seen * width + x) as usize];
+                            most = max(number + heights[(side + t) as usize], most);
+                        }
+                    }
+                }
+                word |= finished::<L>(most, plan) << comptime!(k * 32 / per % 32);
+            }
+            out[(y * pitch + column) as usize] = word;
+        }
+    }
+}
