@@ -12,6 +12,8 @@ use relief_kernels::reduce::gpu as reduce;
 use relief_kernels::reduce::{Operation, cpu};
 use relief_kernels::scan::Kind;
 use relief_kernels::scan::gpu as scan;
+use relief_kernels::select::gpu as select;
+use relief_kernels::select::gpu::pieces::{PiecesSelection, select_with};
 
 /// Words of numbers in which nothing is regular.
 fn words(count: usize) -> Vec<u32> {
@@ -238,4 +240,113 @@ fn a_scan_of_pieces_of_floats_goes_on_too() {
         assert_eq!(f32::from_bits(*found), sum, "at {i}");
         sum += (i % 7) as f32;
     }
+}
+
+#[test]
+fn a_selection_of_pieces_fills_buffer_after_buffer() {
+    let Some(gpu) = support::device() else { return };
+    for (kind, each, to_each, len, modulo) in [
+        (Element::U32, 20_480, 7_000, 50_001, 2),
+        (Element::U32, 8_192, 100_000, 33_000, 3),
+        (Element::U8, 40_960, 9_004, 100_003, 2),
+        (Element::U16, 16_384, 4_004, 40_000, 5),
+        (Element::U8, 8_192, 2_048, 8_193, 1),
+    ] {
+        let bits = kind.bits();
+        // Every `modulo`-th number is kept, more or less regularly.
+        let mut held = words(kind.words(len) as usize);
+        let wanted: Vec<u8> = (0..len.next_multiple_of(16))
+            .map(|i| u8::from((i * 7 + i / 1_000) % modulo == 0))
+            .collect();
+        for (w, word) in held.iter_mut().enumerate() {
+            for k in 0..32 / bits {
+                let mask = (u32::MAX >> (32 - bits)) << (k * bits);
+                match wanted[w * (32 / bits) as usize + k as usize] {
+                    0 => *word &= !mask,
+                    _ => *word |= 1 << (k * bits),
+                }
+            }
+        }
+        let all = numbers(&held, bits);
+        let right: Vec<u32> = (0..len as usize)
+            .filter(|i| all[*i] != 0)
+            .map(|i| all[i])
+            .collect();
+        let from = buffers(&gpu, &held, (each * u64::from(bits) / 32) as usize);
+        let to: Vec<Buffer> = (0..len.div_ceil(to_each))
+            .map(|_| {
+                gpu.upload(&vec![0xDDDD_DDDD; kind.words(to_each) as usize])
+                    .unwrap()
+            })
+            .collect();
+        let scratch = gpu.buffer(select::scratch_words(bits, each) as usize).unwrap();
+        let flags: Vec<Buffer> = wanted
+            .chunks(each as usize)
+            .map(|flags| {
+                gpu.upload(
+                    &flags
+                        .as_chunks::<4>()
+                        .0
+                        .iter()
+                        .map(|f| u32::from_le_bytes(*f))
+                        .collect::<Vec<_>>(),
+                )
+                .unwrap()
+            })
+            .collect();
+        for flags in [None, Some(&flags[..])] {
+            let selection = PiecesSelection {
+                from: Pieces { buffers: &from, each },
+                kind,
+                len,
+                flags,
+                to: Pieces {
+                    buffers: &to,
+                    each: to_each,
+                },
+                scratch: &scratch,
+            };
+            let kept = select_with(&gpu, select::Route::Phases, 8_192, &selection).unwrap();
+            assert_eq!(kept, right.len() as u64, "{len} {kind:?}");
+            let words = to_each * u64::from(bits) / 32;
+            let found: Vec<u32> = to
+                .iter()
+                .flat_map(|sums| numbers(&read(&gpu, sums, words as usize), bits))
+                .collect();
+            assert!(
+                found[..right.len()] == right,
+                "{len} {kind:?} by {each} to {to_each}"
+            );
+            assert!(
+                found[right.len()..]
+                    .iter()
+                    .all(|v| *v == 0xDDDD_DDDD >> (32 - bits)),
+                "{len} {kind:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn selections_to_pieces_that_do_not_hold_all_are_refused() {
+    let Some(gpu) = support::device() else { return };
+    let held = [(); 3].map(|()| gpu.buffer(1_024).unwrap());
+    let scratch = gpu.buffer(select::scratch_words(32, 1_024) as usize).unwrap();
+    let run = |to_each, len| {
+        let of = |each| Pieces { buffers: &held, each };
+        let selection = PiecesSelection {
+            from: of(1_024),
+            kind: Element::U32,
+            len,
+            flags: None,
+            to: of(to_each),
+            scratch: &scratch,
+        };
+        select::pieces::select(&gpu, &selection).map(drop)
+    };
+    is_unsupported(run(1_000, 3_001));
+    is_unsupported(run(1_023, 3_000));
+    is_unsupported(run(0, 1));
+    is_unsupported(run(1_024, 3_073));
+    run(1_024, 0).unwrap();
 }

@@ -19,6 +19,7 @@ use crate::element::Element;
 use crate::policy::{self, Space, Tuning};
 
 mod kernel;
+pub mod pieces;
 pub mod runs;
 
 /// What is selected from.
@@ -194,7 +195,7 @@ const fn parts(len: u64) -> u64 {
 ///
 /// # Errors
 /// Where the device fails; where the buffers do not hold the elements, the result where all of them are kept, or the scratch;
-/// where any of these are of nearly 2^32 words or more.
+/// where any of these are of nearly 2^32 words or more: [`pieces::select`] takes those in several buffers.
 pub fn select(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
     let bits = selection.from.kind.bits();
     let tuning = policy::tuning(gpu.report(), name(bits), &space(bits), default(bits));
@@ -240,27 +241,55 @@ pub enum Phase {
     Move,
 }
 
+/// Where phases keep a number for each tile: how many elements it keeps, then how many those before it do.
+#[derive(Clone, Debug)]
+pub struct PhaseTiles {
+    /// The numbers, a word each.
+    pub numbers: Buffer,
+    /// How many tiles there are.
+    pub count: u32,
+    /// Elements of a tile; the last may have fewer.
+    pub elements: u32,
+}
+
+/// The tiles of the [`phase`]s of a selection.
+///
+/// # Errors
+/// As [`phase`].
+pub fn phase_tiles(gpu: &Gpu, tuning: Tuning, selection: &Selection<'_>) -> Result<PhaseTiles, DeviceError> {
+    let launch = phases(gpu, tuning, selection)?;
+    Ok(PhaseTiles {
+        count: launch.tiles,
+        elements: launch.shape.tile(),
+        numbers: launch.state,
+    })
+}
+
 /// Runs one phase of a selection of at most 2^29 elements.
 ///
 /// # Errors
 /// As [`select_with`].
 pub fn phase(gpu: &Gpu, tuning: Tuning, phase: Phase, selection: &Selection<'_>) -> Result<(), DeviceError> {
-    check(gpu, selection)?;
-    if selection.from.len > u64::from(PART) {
-        return Err(gpu.unsupported("phases of several launches"));
-    }
-    let shape = Shape::of(gpu, tuning, Route::Phases, selection)?;
-    let launch = Launch::of(gpu, shape, selection, 0)?;
+    let launch = phases(gpu, tuning, selection)?;
     let proof = match phase {
         Phase::Count | Phase::Prefix => &launch.state,
         Phase::Move => selection.count,
     };
     gpu.launch(
         "select phase",
-        &(shape, phase),
+        &(launch.shape, phase),
         proof,
         || on_client!(gpu, client => launch.phase(client, phase)),
     )
+}
+
+fn phases(gpu: &Gpu, tuning: Tuning, selection: &Selection<'_>) -> Result<Launch, DeviceError> {
+    check(gpu, selection)?;
+    if selection.from.len > u64::from(PART) {
+        return Err(gpu.unsupported("phases of several launches"));
+    }
+    let shape = Shape::of(gpu, tuning, Route::Phases, selection)?;
+    Launch::of(gpu, shape, selection, 0)
 }
 
 fn check(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
@@ -269,7 +298,8 @@ fn check(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
     let words = |bits: u32| len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
     let holds = |buffer: &Buffer, bits, what: &str| {
         if words(bits) >= 0xF000_0000 {
-            return Err(gpu.unsupported(format!("{len} {what} of {bits} bits at once")));
+            let limit = "buffers of less than 2^32 words: values of more are selected in pieces";
+            return Err(gpu.unsupported(format!("{len} {what} of {bits} bits; kernels take {limit}")));
         }
         if (buffer.words() as u64) < words(bits) {
             let held = buffer.words();
@@ -352,6 +382,8 @@ struct Shape {
     order: Order,
     /// Whether elements are staged in memory of their own size, not in words: CUDA has bytes, WGSL has not.
     narrow: bool,
+    /// Whether the result is one buffer of several, and what goes to others is left out.
+    windowed: bool,
 }
 
 impl Shape {
@@ -393,6 +425,7 @@ impl Shape {
             prefix,
             order,
             narrow: gpu.report().backend() == Some(Backend::Cuda),
+            windowed: false,
         };
         // More than a kernel has by default: two such cubes fit a multiprocessor of an H200.
         let shared = on_client!(gpu, client => client.properties().hardware.max_shared_memory_size);
@@ -491,6 +524,10 @@ struct Launch {
     bases: Buffer,
     state: Buffer,
     nothing: Buffer,
+    /// Elements of the result before those of the first part, in two words; below 0 where the result's buffer begins later.
+    origin: (u32, u32),
+    /// Words of the result's buffer, where there are several.
+    limit: u32,
 }
 
 /// How many multiprocessors a device has, or a guess where it does not tell.
@@ -564,6 +601,8 @@ impl Launch {
             bases: split(0, bases)?,
             state,
             nothing,
+            origin: (0, 0),
+            limit: u32::MAX,
         })
     }
 
@@ -622,7 +661,7 @@ impl Launch {
         }
     }
 
-    /// Makes the first states those of tiles of which nothing is known, and the first base 0.
+    /// Makes the first states those of tiles of which nothing is known, and the first base the origin.
     #[allow(unsafe_code)]
     fn reset_words<R: Runtime>(&self, client: &ComputeClient<R>, words: u32) {
         // SAFETY: `state` was checked to hold a word for each cube and one more; bases are at least two words.
@@ -635,6 +674,8 @@ impl Launch {
                 ArrayArg::from_raw_parts(self.bases.handle(), self.bases.words()),
                 words,
                 if self.part == 0 { 2 } else { 0 },
+                self.origin.0,
+                self.origin.1,
             );
         }
     }
@@ -656,7 +697,8 @@ impl Launch {
         };
         // SAFETY: `check` has made sure that all buffers hold `len` elements, rounded up to whole vectors of four words, and
         // the scratch its states. Vectors are loaded only where their first element is below `len`. A tile stages at most its
-        // own elements. It writes `kept` or `valid - kept` elements after those of the tiles before, so none past `len`.
+        // own elements. It writes `kept` or `valid - kept` elements after those of the tiles before, so none past `len`; into a
+        // buffer of several none past its `limit` words.
         unsafe {
             let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
             kernel::compact::launch_unchecked::<S, R>(
@@ -679,6 +721,7 @@ impl Launch {
                 self.tiles,
                 self.part,
                 self.width,
+                self.limit,
                 self.shape,
             );
         }

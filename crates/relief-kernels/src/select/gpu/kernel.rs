@@ -35,6 +35,7 @@ pub(super) fn compact<S: Int, N: Size>(
     tiles: u32,
     part: u32,
     width: u32,
+    limit: u32,
     #[comptime] shape: Shape,
 ) {
     let mut stage = SharedMemory::<S>::new(comptime!(shape.tile() as usize));
@@ -147,8 +148,9 @@ pub(super) fn compact<S: Int, N: Size>(
             low,
             high,
             prefix,
+            limit,
             per,
-            shape.units,
+            shape,
             comptime!(if shape.what == What::Runs {
                 Field::Place
             } else {
@@ -166,8 +168,9 @@ pub(super) fn compact<S: Int, N: Size>(
                 low,
                 high,
                 prefix,
+                limit,
                 4u32,
-                shape.units,
+                shape,
                 Field::Value,
                 0u32,
             );
@@ -186,8 +189,9 @@ pub(super) fn compact<S: Int, N: Size>(
                 before - low,
                 before_high - high - borrow,
                 start - prefix,
+                limit,
                 per,
-                shape.units,
+                shape,
                 Field::All,
                 0u32,
             );
@@ -346,15 +350,22 @@ pub(super) fn add_up(counts: &mut Array<u32>, tiles: u32, #[comptime] units: u32
     }
 }
 
-/// Makes states those of tiles of which nothing is known, and the first base 0.
+/// Makes states those of tiles of which nothing is known, and the first base, where `first` is 2 and not 0, a given one.
 #[cube(launch_unchecked)]
-pub(super) fn reset(state: &mut Array<u32>, bases: &mut Array<u32>, words: u32, first: u32) {
+pub(super) fn reset(
+    state: &mut Array<u32>,
+    bases: &mut Array<u32>,
+    words: u32,
+    first: u32,
+    low: u32,
+    high: u32,
+) {
     let place = ABSOLUTE_POS as u32;
     if place < words {
         state[place as usize] = 0u32;
     }
     if place < first {
-        bases[place as usize] = 0u32;
+        bases[place as usize] = select(place == 0, low, high);
     }
 }
 
@@ -711,6 +722,17 @@ fn staged<S: Int>(stage: &SharedMemory<S>, i: u32, #[comptime] field: Field, fir
     }
 }
 
+/// Whether word `place` of a result is one of the `limit` words of the buffer. What goes to the buffer before lies below 0, which is
+/// far above the limit.
+#[cube]
+fn inside_window(place: u32, limit: u32, #[comptime] shape: Shape) -> bool {
+    let mut inside = true;
+    if comptime!(shape.windowed) {
+        inside = place < limit;
+    }
+    inside
+}
+
 /// Writes `kept` staged elements, from `stage[at]` on, as elements base + prefix … of `out`.
 ///
 /// Units take words in turn, from the first word of a line of 128 bytes on, so that a plane stores whole lines.
@@ -725,11 +747,13 @@ fn flush<S: Int>(
     low: u32,
     high: u32,
     prefix: u32,
+    limit: u32,
     #[comptime] per: u32,
-    #[comptime] units: u32,
+    #[comptime] shape: Shape,
     #[comptime] field: Field,
     origin: u32,
 ) {
+    let units = comptime!(shape.units);
     if comptime!(per == 1) {
         let first = low + prefix;
         let lead = first % 32u32;
@@ -737,7 +761,9 @@ fn flush<S: Int>(
         while place < kept + lead {
             if place >= lead {
                 let i = place - lead;
-                out[(first + i) as usize] = staged::<S>(stage, at + i, field, origin);
+                if inside_window(first + i, limit, shape) {
+                    out[(first + i) as usize] = staged::<S>(stage, at + i, field, origin);
+                }
             }
             place += units;
         }
@@ -767,12 +793,14 @@ fn flush<S: Int>(
                         }
                     }
                 }
-                if mine == u32::new(comptime!(u32::MAX as i64)) {
-                    out[(first + i) as usize] = word;
-                } else {
-                    if mine != 0u32 {
-                        edges[(first + i) as usize].fetch_and(!mine);
-                        edges[(first + i) as usize].fetch_or(word);
+                if inside_window(first + i, limit, shape) {
+                    if mine == u32::new(comptime!(u32::MAX as i64)) {
+                        out[(first + i) as usize] = word;
+                    } else {
+                        if mine != 0u32 {
+                            edges[(first + i) as usize].fetch_and(!mine);
+                            edges[(first + i) as usize].fetch_or(word);
+                        }
                     }
                 }
             }
@@ -832,6 +860,7 @@ mod tests {
                     prefix: Prefix::LookBack { reads, glance },
                     order: Order::Ticket,
                     narrow: false,
+                    windowed: false,
                 };
                 // Tile 39 looks back: those before, 38 to 0, are words 39 to 1; `back` of them before, the sum is known.
                 let states: Vec<u32> = (0..64)
