@@ -1,26 +1,34 @@
 //! Stencils on a device, each in one pass: a pixel is read from memory about once and written once.
 //!
-//! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the radius (`slide`, and
-//!   `sums` for bytes).
-//! - **Gauss**: the same with weights (`weigh`).
-//! - **Sobel, convolution**: small squares in registers (`square`).
+//! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the radius (`slide`; of bytes
+//!   `sums` and `extremes`).
+//! - **Gauss**: the same with weights (`weigh`; of bytes by matrix instructions, where a device has them: `matrix`).
+//! - **Sobel, convolution**: small squares in registers (`square`; Sobel of bytes `edges`).
 //!
 //! Rows of a picture are whole vectors of 16 bytes: [`row_words`]. What a row has past its width is not looked at, and is 0
 //! in results.
 
+use cubecl::ir::features::MmaConfig;
+use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use cubecl::prelude::*;
 
 use super::{Filter, MAX_RADIUS};
-use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Backend, Buffer, DeviceError, Gpu, on_client};
 use crate::policy::{self, Space, Tuning};
 
 mod columns;
+mod down;
+mod edges;
+mod extremes;
+mod matrix;
+mod pairs;
 mod slide;
 mod square;
 mod sums;
 mod weigh;
 
-use self::slide::Fold;
+use self::down::Fold;
+use self::pairs::Pairs;
 use self::square::Square;
 
 /// The samples of a picture on a device.
@@ -60,22 +68,6 @@ pub const fn row_words(samples: Samples, width: u32) -> u32 {
     width.div_ceil(4 * samples.per_word()) * 4
 }
 
-/// The kernels, which are tuned apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kernel {
-    Slide,
-    Weigh,
-    Square,
-}
-
-const fn kernel(filter: &Filter) -> Kernel {
-    match filter {
-        Filter::Box(_) | Filter::Erosion(_) | Filter::Dilation(_) => Kernel::Slide,
-        Filter::Gauss(_) => Kernel::Weigh,
-        Filter::Sobel | Filter::Convolution(_) => Kernel::Square,
-    }
-}
-
 /// What the kernel of a filter is called in policy files.
 #[must_use]
 pub const fn kernel_name(filter: &Filter, samples: Samples) -> &'static str {
@@ -93,20 +85,32 @@ pub const fn kernel_name(filter: &Filter, samples: Samples) -> &'static str {
     }
 }
 
-/// The layouts of a filter. [`Tuning::items`] is how many cubes a multiprocessor gets, from which follows how high the strips are, but
-/// of Sobel's filter and of convolutions the rows that a unit computes. [`Tuning::vector`] is the words of a row that a unit computes at once, in vectors of
-/// four; of a strip that is also how many rows a step has.
+/// The layouts of a filter. [`Tuning::items`] is how many cubes a multiprocessor gets, from which follows how high the strips are;
+/// of squares in registers, Sobel's filter of f32 and convolutions, the rows that a unit computes. [`Tuning::vector`] is how many rows
+/// a step has, and how many words of a row a unit computes at once, in vectors of four; in erosions of bytes half as many,
+/// of two rows.
 #[must_use]
-pub const fn space(filter: &Filter) -> Space {
-    match kernel(filter) {
-        Kernel::Square => Space {
+pub const fn space(filter: &Filter, samples: Samples) -> Space {
+    const CUBES: &[u32] = &[1, 2, 3, 4, 6, 8, 12, 16, 32];
+    match (filter, samples) {
+        (Filter::Sobel, Samples::Bytes) => Space {
+            units: &[32, 64, 128, 256],
+            items: &[2, 4, 8, 16, 32],
+            vectors: &[4],
+        },
+        (Filter::Sobel | Filter::Convolution(_), _) => Space {
             units: &[32, 64, 128, 256],
             items: &[2, 4, 8],
             vectors: &[4],
         },
+        (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes) => Space {
+            units: &[64, 128, 256, 512],
+            items: CUBES,
+            vectors: &[8],
+        },
         _ => Space {
             units: &[64, 128, 256, 512],
-            items: &[1, 2, 3, 4, 6, 8, 12, 16, 32],
+            items: CUBES,
             vectors: &[4, 8],
         },
     }
@@ -116,13 +120,12 @@ pub const fn space(filter: &Filter) -> Space {
 #[must_use]
 pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
     let (units, items, vector) = match (filter, samples) {
+        (Filter::Sobel, Samples::Bytes) => (64, 16, 4),
         (Filter::Sobel | Filter::Convolution(_), _) => (128, 4, 4),
         // Weights of many words at once are loaded, and words taken apart, fewer times.
         (Filter::Gauss(_), Samples::Bytes) => (128, 16, 8),
         (Filter::Gauss(_), Samples::Floats) => (256, 8, 8),
         (Filter::Box(_), Samples::Bytes) => (256, 16, 8),
-        // Small windows have few blocks and runs, whatever these hold.
-        (Filter::Erosion(0..=4) | Filter::Dilation(0..=4), Samples::Bytes) => (256, 16, 4),
         (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes) => (128, 16, 8),
         (Filter::Box(r) | Filter::Erosion(r) | Filter::Dilation(r), Samples::Floats) => match *r {
             0..=8 => (512, 4, 4),
@@ -140,7 +143,12 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
 /// above [`MAX_RADIUS`].
 pub fn apply(gpu: &Gpu, filter: &Filter, size: Size, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
     let name = kernel_name(filter, size.samples);
-    let tuning = policy::tuning(gpu.report(), name, &space(filter), default(filter, size.samples));
+    let tuning = policy::tuning(
+        gpu.report(),
+        name,
+        &space(filter, size.samples),
+        default(filter, size.samples),
+    );
     apply_with(gpu, tuning, filter, size, from, to)
 }
 
@@ -156,7 +164,7 @@ pub fn apply_with(
     from: &Buffer,
     to: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !space(filter).contains(tuning) {
+    if !space(filter, size.samples).contains(tuning) {
         return Err(gpu.unsupported(format!("the layout {tuning}")));
     }
     if !filter.is_supported() {
@@ -170,16 +178,32 @@ pub fn apply_with(
             Samples::Bytes => call.sums(tuning, *radius),
             Samples::Floats => call.slide(tuning, Fold::Sum, *radius),
         },
-        Filter::Erosion(radius) => call.slide(tuning, Fold::Least, *radius),
-        Filter::Dilation(radius) => call.slide(tuning, Fold::Greatest, *radius),
+        Filter::Erosion(radius) => match size.samples {
+            Samples::Bytes => call.extremes(tuning, Fold::Least, *radius),
+            Samples::Floats => call.slide(tuning, Fold::Least, *radius),
+        },
+        Filter::Dilation(radius) => match size.samples {
+            Samples::Bytes => call.extremes(tuning, Fold::Greatest, *radius),
+            Samples::Floats => call.slide(tuning, Fold::Greatest, *radius),
+        },
         Filter::Gauss(weights) => {
-            let weights = match size.samples {
+            let weights: Vec<u32> = match size.samples {
                 Samples::Bytes => weights.whole().iter().map(|weight| u32::from(*weight)).collect(),
                 Samples::Floats => weights.real().iter().map(|weight| weight.to_bits()).collect(),
             };
-            call.weigh(tuning, weights)
+            let near =
+                weights.len() as u32 <= matrix::REACH + 1 && weights.iter().all(|weight| *weight < 256);
+            match size.samples {
+                Samples::Bytes if near && has_matrix_instructions(gpu) => {
+                    call.weigh_by_matrix(tuning, weights)
+                }
+                _ => call.weigh(tuning, weights),
+            }
         }
-        Filter::Sobel => call.square(tuning, Square::Sobel, 1),
+        Filter::Sobel => match size.samples {
+            Samples::Bytes => call.edges(tuning),
+            Samples::Floats => call.square(tuning, Square::Sobel, 1),
+        },
         Filter::Convolution(mask) => {
             let square = Square::Weights {
                 weights: mask.weights().to_vec(),
@@ -190,9 +214,78 @@ pub fn apply_with(
     }
 }
 
-/// Units of a cube, and whether it has the rows of two steps in shared memory: the best first, for devices with little of it.
-const fn layouts(units: u32) -> [(u32, bool); 3] {
-    [(units, true), (units, false), (units / 2, false)]
+/// How a device computes with pairs: the runtime for Vulkan cannot see two f16 in a word.
+fn pairs(gpu: &Gpu) -> Pairs {
+    let half = ElemType::Float(FloatKind::F16);
+    let has_halves = on_client!(gpu, client => client.properties().supports_type(half));
+    match gpu.report().backend() {
+        Some(Backend::Cuda) if has_halves => Pairs::Halves,
+        _ => Pairs::Apart,
+    }
+}
+
+/// Whether a device multiplies matrices of bytes.
+fn has_matrix_instructions(gpu: &Gpu) -> bool {
+    let byte = ElemType::UInt(UIntKind::U8).into();
+    let product = MmaConfig {
+        a_type: byte,
+        b_type: byte,
+        cd_type: ElemType::Int(IntKind::I32).into(),
+        m: 16,
+        n: 8,
+        k: 32,
+    };
+    let has_product = on_client!(gpu, client => client.features().matmul.mma.contains(&product));
+    has_product && gpu.report().plane == (32, 32) && pairs(gpu) == Pairs::Halves
+}
+
+/// What strips of columns are computed with.
+trait Strip {
+    /// Columns of words that a cube computes; 0 where it is too narrow.
+    fn columns(&self) -> u32;
+
+    /// Bytes of shared memory of a cube.
+    fn shared_bytes(&self) -> u32;
+}
+
+macro_rules! strips {
+    ($($plan:ty),*) => {
+        $(
+            impl Strip for $plan {
+                fn columns(&self) -> u32 {
+                    self.columns()
+                }
+
+                fn shared_bytes(&self) -> u32 {
+                    self.shared_bytes()
+                }
+            }
+        )*
+    };
+}
+
+strips!(extremes::Plan, slide::Plan, sums::Plan, weigh::Plan);
+
+/// Launches a kernel from a picture's words to its result's, so many to a vector.
+macro_rules! launch {
+    ($call:expr, $client:expr, $($kernel:ident)::+ $(::<$word:ty, _>)?, $grid:expr, $units:expr, $from:expr => $to:expr, $($argument:expr),+) => {
+        // SAFETY: both buffers hold `height` rows of `pitch` words, whole vectors of four; rows and words are kept within for
+        // loads, and compared with both for stores.
+        unsafe {
+            $($kernel)::+$(::<$word, _>)?(
+                $client,
+                $grid,
+                CubeDim::new_1d($units),
+                $from.max($to),
+                ArrayArg::from_raw_parts($call.from.handle(), $call.from.words() / $from),
+                ArrayArg::from_raw_parts($call.to.handle(), $call.to.words() / $to),
+                $call.size.width,
+                $call.size.height,
+                $call.pitch,
+                $($argument),+
+            )
+        }
+    };
 }
 
 /// A picture that is there, and where its result goes.
@@ -262,169 +355,146 @@ impl<'a> Call<'a> {
         (height.div_ceil(steps * rows), steps)
     }
 
+    /// What cubes of about `wide` units compute strips with: with the rows of two steps in shared memory, else of one, else with
+    /// half the units.
+    fn plan<P: Strip>(&self, wide: u32, what: &str, plan: impl Fn(u32, bool) -> P) -> Result<P, DeviceError> {
+        let fits = |plan: &P| plan.shared_bytes() <= self.gpu.report().shared_memory && plan.columns() > 0;
+        let layouts = [(wide, true), (wide, false), (wide / 2, false)];
+        let plan = layouts
+            .into_iter()
+            .map(|(units, double)| plan(units, double))
+            .find(fits);
+        plan.ok_or_else(|| self.gpu.unsupported(what.to_owned()))
+    }
+
+    /// The grid of strips, and the steps of each.
+    fn lay(&self, columns: u32, cubes: u32, radius: u32, rows: u32) -> Result<(CubeCount, u32), DeviceError> {
+        let across = self.pitch.div_ceil(columns);
+        let (strips, steps) = self.strips(cubes, across, radius, rows);
+        Ok((self.grid(across, strips)?, steps))
+    }
+
+    #[allow(unsafe_code)]
     fn slide(&self, tuning: Tuning, fold: Fold, radius: u32) -> Result<(), DeviceError> {
         // More rows a step mean fewer blocks in registers and fewer runs to add, but more rows of registers.
         let rows = if radius <= 16 { tuning.vector } else { 8 };
-        let left = radius.div_ceil(self.size.samples.per_word());
-        let plan = |(units, double)| slide::Plan {
-            samples: self.size.samples,
+        // Three quarters of the columns that a cube reads are computed, where that is possible.
+        let wide = tuning.units.max((8 * radius).next_power_of_two()).min(512);
+        let plan = self.plan(wide, "a window of such a radius", |units, double| slide::Plan {
             fold,
             radius,
             units,
             rows,
             double,
-        };
-        // Three quarters of the columns that a cube reads are computed, where that is possible.
-        let wide = tuning.units.max((8 * left).next_power_of_two()).min(512);
-        let fits =
-            |plan: &slide::Plan| plan.shared_bytes() <= self.gpu.report().shared_memory && plan.columns() > 0;
-        let plan = layouts(wide).into_iter().map(plan).find(fits);
-        let plan = plan.ok_or_else(|| self.gpu.unsupported(format!("a window of radius {radius}")))?;
-        let across = self.pitch.div_ceil(plan.columns());
-        let (strips, steps) = self.strips(tuning.items, across, radius, rows);
-        let grid = self.grid(across, strips)?;
-        let count = f64::from(2 * radius + 1).powi(2);
-        let inverse = 1.0 / count as f32;
+        })?;
+        let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
+        let inverse = 1.0 / f64::from(2 * radius + 1).powi(2) as f32;
         self.gpu.launch("stencil slide", &plan, self.to, || {
-            on_client!(self.gpu, client => match plan.samples {
-                Samples::Bytes => self.slide_on::<u32, _>(client, grid.clone(), steps, inverse, plan),
-                Samples::Floats => self.slide_on::<f32, _>(client, grid.clone(), steps, inverse, plan),
-            });
+            on_client!(self.gpu, client => launch!(
+                self, client, slide::slide::launch_unchecked, grid.clone(), plan.units, 1 => 4, steps, inverse, plan
+            ));
         })
     }
 
     #[allow(unsafe_code)]
-    fn slide_on<W: Numeric, R: Runtime>(
-        &self,
-        client: &ComputeClient<R>,
-        grid: CubeCount,
-        steps: u32,
-        inverse: f32,
-        plan: slide::Plan,
-    ) {
-        // SAFETY: both buffers hold `height` rows of `pitch` words; rows and words are kept within for loads, and compared
-        // with both for stores.
-        unsafe {
-            slide::slide::launch_unchecked::<W, R>(
-                client,
-                grid,
-                CubeDim::new_1d(plan.units),
-                4,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words()),
-                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
-                self.size.width,
-                self.size.height,
-                self.pitch,
-                steps,
-                inverse,
-                plan,
-            );
-        }
+    fn extremes(&self, tuning: Tuning, fold: Fold, radius: u32) -> Result<(), DeviceError> {
+        let (rows, pairs) = (tuning.vector, pairs(self.gpu));
+        let wide = tuning.units.max((2 * radius).next_power_of_two()).min(512);
+        let plan = self.plan(wide, "a window of such a radius", |units, double| {
+            extremes::Plan {
+                fold,
+                pairs,
+                radius,
+                units,
+                rows,
+                double,
+            }
+        })?;
+        let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
+        self.gpu.launch("stencil extremes", &plan, self.to, || {
+            on_client!(self.gpu, client => launch!(
+                self, client, extremes::extremes::launch_unchecked, grid.clone(), plan.units, 1 => 4, steps, plan
+            ));
+        })
     }
 
+    #[allow(unsafe_code)]
     fn sums(&self, tuning: Tuning, radius: u32) -> Result<(), DeviceError> {
         // Wide windows are summed from runs: longer ones are fewer.
         let rows = if radius <= 16 { tuning.vector } else { 8 };
-        let plan = |(units, double)| sums::Plan {
+        let wide = tuning.units.max((2 * radius).next_power_of_two()).min(512);
+        let plan = self.plan(wide, "a window of such a radius", |units, double| sums::Plan {
             radius,
             units,
             rows,
             double,
-        };
-        let wide = tuning.units.max((2 * radius).next_power_of_two()).min(512);
-        let fits =
-            |plan: &sums::Plan| plan.shared_bytes() <= self.gpu.report().shared_memory && plan.columns() > 0;
-        let plan = layouts(wide).into_iter().map(plan).find(fits);
-        let plan = plan.ok_or_else(|| self.gpu.unsupported(format!("a window of radius {radius}")))?;
-        let across = self.pitch.div_ceil(plan.columns());
-        let (strips, steps) = self.strips(tuning.items, across, radius, rows);
-        let grid = self.grid(across, strips)?;
+        })?;
+        let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
         let inverse = 1.0 / f64::from(2 * radius + 1).powi(2) as f32;
         self.gpu.launch("stencil sums", &plan, self.to, || {
-            on_client!(self.gpu, client => self.sums_on(client, grid.clone(), steps, inverse, plan));
+            on_client!(self.gpu, client => launch!(
+                self, client, sums::sums::launch_unchecked, grid.clone(), plan.units, 1 => 4, steps, inverse, plan
+            ));
         })
     }
 
     #[allow(unsafe_code)]
-    fn sums_on<R: Runtime>(
-        &self,
-        client: &ComputeClient<R>,
-        grid: CubeCount,
-        steps: u32,
-        inverse: f32,
-        plan: sums::Plan,
-    ) {
-        // SAFETY: as of `slide_on`.
-        unsafe {
-            sums::sums::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_1d(plan.units),
-                4,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words()),
-                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
-                self.size.width,
-                self.size.height,
-                self.pitch,
-                steps,
-                inverse,
-                plan,
-            );
-        }
-    }
-
     fn weigh(&self, tuning: Tuning, weights: Vec<u32>) -> Result<(), DeviceError> {
         let radius = weights.len() as u32 - 1;
         let left = radius.div_ceil(self.size.samples.per_word());
         let wide = tuning.units.max((8 * left).next_power_of_two()).min(512);
-        let plan = |(units, double)| weigh::Plan {
+        let plan = self.plan(wide, "such weights in this layout", |units, double| weigh::Plan {
             samples: self.size.samples,
             weights: weights.clone(),
             units,
             rows: tuning.vector,
             double,
-        };
-        let fits =
-            |plan: &weigh::Plan| plan.shared_bytes() <= self.gpu.report().shared_memory && plan.columns() > 0;
-        let plan = layouts(wide).into_iter().map(plan).find(fits);
-        let plan = plan.ok_or_else(|| self.gpu.unsupported(format!("the layout {tuning}")))?;
-        let across = self.pitch.div_ceil(plan.columns());
-        let (strips, steps) = self.strips(tuning.items, across, radius, plan.rows);
-        let grid = self.grid(across, strips)?;
+        })?;
+        let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, plan.rows)?;
         self.gpu.launch("stencil weigh", &plan, self.to, || {
             on_client!(self.gpu, client => match plan.samples {
-                Samples::Bytes => self.weigh_on::<u32, _>(client, grid.clone(), steps, &plan),
-                Samples::Floats => self.weigh_on::<f32, _>(client, grid.clone(), steps, &plan),
+                Samples::Bytes => launch!(
+                    self, client, weigh::weigh::launch_unchecked::<u32, _>, grid.clone(), plan.units, 1 => 4, steps, plan.clone()
+                ),
+                Samples::Floats => launch!(
+                    self, client, weigh::weigh::launch_unchecked::<f32, _>, grid.clone(), plan.units, 1 => 4, steps, plan.clone()
+                ),
             });
         })
     }
 
+    /// Weights of bytes by matrix instructions, each at most 255.
     #[allow(unsafe_code)]
-    fn weigh_on<W: Numeric, R: Runtime>(
-        &self,
-        client: &ComputeClient<R>,
-        grid: CubeCount,
-        steps: u32,
-        plan: &weigh::Plan,
-    ) {
-        // SAFETY: as of `slide_on`.
-        unsafe {
-            weigh::weigh::launch_unchecked::<W, R>(
-                client,
-                grid,
-                CubeDim::new_1d(plan.units),
-                4,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words()),
-                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
-                self.size.width,
-                self.size.height,
-                self.pitch,
-                steps,
-                plan.clone(),
-            );
-        }
+    fn weigh_by_matrix(&self, tuning: Tuning, weights: Vec<u32>) -> Result<(), DeviceError> {
+        let plan = matrix::Plan {
+            weights,
+            units: tuning.units,
+        };
+        let columns = plan.units / 32 * (matrix::TILE / 4);
+        let (grid, steps) = self.lay(columns, tuning.items, matrix::REACH, matrix::TILE)?;
+        self.gpu.launch("stencil weigh by matrix", &plan, self.to, || {
+            on_client!(self.gpu, client => launch!(
+                self, client, matrix::weigh_by_matrix::launch_unchecked, grid.clone(), plan.units, 2 => 1, steps, plan.clone()
+            ));
+        })
     }
 
+    #[allow(unsafe_code)]
+    fn edges(&self, tuning: Tuning) -> Result<(), DeviceError> {
+        let plan = edges::Plan {
+            units: tuning.units,
+            rows: tuning.vector,
+            pairs: pairs(self.gpu),
+        };
+        let (grid, steps) = self.lay(4 * plan.units, tuning.items, 1, plan.rows)?;
+        self.gpu.launch("stencil edges", &plan, self.to, || {
+            on_client!(self.gpu, client => launch!(
+                self, client, edges::edges::launch_unchecked, grid.clone(), plan.units, 4 => 4, steps, plan
+            ));
+        })
+    }
+
+    #[allow(unsafe_code)]
     fn square(&self, tuning: Tuning, square: Square, radius: u32) -> Result<(), DeviceError> {
         let large = radius > 2;
         let plan = square::Plan {
@@ -440,33 +510,13 @@ impl<'a> Call<'a> {
         let grid = self.grid(across, self.size.height.div_ceil(plan.rows))?;
         self.gpu.launch("stencil square", &plan, self.to, || {
             on_client!(self.gpu, client => match plan.samples {
-                Samples::Bytes => self.square_on::<u32, _>(client, grid.clone(), &plan),
-                Samples::Floats => self.square_on::<f32, _>(client, grid.clone(), &plan),
+                Samples::Bytes => launch!(
+                    self, client, square::squares::launch_unchecked::<u32, _>, grid.clone(), plan.units, 1 => 4, plan.clone()
+                ),
+                Samples::Floats => launch!(
+                    self, client, square::squares::launch_unchecked::<f32, _>, grid.clone(), plan.units, 1 => 4, plan.clone()
+                ),
             });
         })
-    }
-
-    #[allow(unsafe_code)]
-    fn square_on<W: Numeric, R: Runtime>(
-        &self,
-        client: &ComputeClient<R>,
-        grid: CubeCount,
-        plan: &square::Plan,
-    ) {
-        // SAFETY: as of `slide_on`.
-        unsafe {
-            square::squares::launch_unchecked::<W, R>(
-                client,
-                grid,
-                CubeDim::new_1d(plan.units),
-                4,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words()),
-                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
-                self.size.width,
-                self.size.height,
-                self.pitch,
-                plan.clone(),
-            );
-        }
     }
 }

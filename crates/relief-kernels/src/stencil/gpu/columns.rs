@@ -45,6 +45,21 @@ pub(super) fn column(word: i32, width: u32, #[comptime] samples: Samples) -> Col
     }
 }
 
+#[cube]
+impl Column {
+    /// The nearest column inside.
+    pub(super) fn word(&self) -> u32 {
+        self.word
+    }
+}
+
+/// A word of bytes in a column, those outside of the picture replaced.
+#[cube]
+pub(super) fn mended(word: u32, column: &Column) -> u32 {
+    let nearest = ((word >> column.shift) & 255u32) * 0x0101_0101u32;
+    (word & !column.outside) | (nearest & column.outside)
+}
+
 /// The words of rows `first`, `first` + 1, … in a column, to `words[at]`, …; rows outside are the nearest inside.
 // One condition is the compiler's, the other the device's.
 #[cube]
@@ -80,9 +95,7 @@ pub(super) fn load_rows<W: Numeric>(
             #[unroll]
             for k in 0..count {
                 let word = u32::cast_from(words[comptime!((at + k) as usize)]);
-                let nearest = ((word >> column.shift) & 255u32) * 0x0101_0101u32;
-                words[comptime!((at + k) as usize)] =
-                    W::cast_from((word & !column.outside) | (nearest & column.outside));
+                words[comptime!((at + k) as usize)] = W::cast_from(mended(word, column));
             }
         }
     }

@@ -16,6 +16,7 @@ use cubecl::prelude::*;
 
 use super::Samples;
 use super::columns::{Column, column, load_rows, store_run};
+use super::pairs::{evens, odds};
 
 /// What is compiled into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -135,9 +136,9 @@ pub(super) fn sums<N: Size>(
         }
     }
 
-    // What enters and what leaves: of a step, then of the next.
-    let mut below = Array::<u32>::new(comptime!(2 * rows as usize));
-    let mut above = Array::<u32>::new(comptime!(2 * rows as usize));
+    // What enters and what leaves in a step; asked for as soon as that of the step before is used.
+    let mut below = Array::<u32>::new(comptime!(rows as usize));
+    let mut above = Array::<u32>::new(comptime!(rows as usize));
     let reach = comptime!(2 * plan.radius as i32);
     load::<u32>(
         source,
@@ -150,22 +151,11 @@ pub(super) fn sums<N: Size>(
         rows,
     );
     load::<u32>(source, &mut above, top, &column, height, pitch, 0u32, rows);
+    let at = UNIT_POS + UNIT_POS / rows;
     for s in 0..steps {
         let step = s % comptime!(plan.steps());
         let row = first + s * rows;
-        let next = row as i32 + comptime!(rows as i32 - plan.radius as i32);
-        load::<u32>(
-            source,
-            &mut below,
-            next + reach,
-            &column,
-            height,
-            pitch,
-            rows,
-            rows,
-        );
-        load::<u32>(source, &mut above, next, &column, height, pitch, rows, rows);
-        let place = step * comptime!(plan.step()) + UNIT_POS + UNIT_POS / rows;
+        let place = step * comptime!(plan.step()) + at;
         #[unroll]
         for k in 0..rows {
             even += evens(below[comptime!(k as usize)]);
@@ -175,11 +165,18 @@ pub(super) fn sums<N: Size>(
             even -= evens(above[comptime!(k as usize)]);
             odd -= odds(above[comptime!(k as usize)]);
         }
-        #[unroll]
-        for k in 0..rows {
-            below[comptime!(k as usize)] = below[comptime!((k + rows) as usize)];
-            above[comptime!(k as usize)] = above[comptime!((k + rows) as usize)];
-        }
+        let next = row as i32 + comptime!(rows as i32 - plan.radius as i32);
+        load::<u32>(
+            source,
+            &mut below,
+            next + reach,
+            &column,
+            height,
+            pitch,
+            0u32,
+            rows,
+        );
+        load::<u32>(source, &mut above, next, &column, height, pitch, 0u32, rows);
         sync_cube();
         across::<N>(
             &shared,
@@ -225,18 +222,6 @@ fn load<W: Numeric>(
         count,
         comptime!(Samples::Bytes),
     );
-}
-
-/// Bytes 0 and 2 of a word, 16 bits each.
-#[cube]
-fn evens(word: u32) -> u32 {
-    word & 0x00ff_00ffu32
-}
-
-/// Bytes 1 and 3 of a word, 16 bits each.
-#[cube]
-fn odds(word: u32) -> u32 {
-    (word >> 8u32) & 0x00ff_00ffu32
 }
 
 /// The sum of `count` pixels of a row in shared memory from the beginning of word `word` after `place` on.

@@ -159,7 +159,7 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
         )
         .tuned(
             production::kernel_name(&filter, samples),
-            production::space(&filter),
+            production::space(&filter, samples),
             production::default(&filter, samples),
         )
         .production(),
