@@ -27,6 +27,11 @@ pub(crate) struct Piece<'a> {
 }
 
 impl<'a> Pieces<'a> {
+    /// Whether they hold `len` numbers.
+    pub(crate) fn check(self, gpu: &Gpu, element: Element, len: u64) -> Result<(), DeviceError> {
+        self.of(gpu, element, len).map(drop)
+    }
+
     /// The pieces of the first `len` numbers.
     pub(crate) fn of(
         self,

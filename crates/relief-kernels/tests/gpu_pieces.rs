@@ -7,6 +7,8 @@ mod support;
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
 use relief_kernels::element::Element;
 use relief_kernels::histogram::gpu as histogram;
+use relief_kernels::integral::Sums;
+use relief_kernels::integral::gpu as integral;
 use relief_kernels::pieces::Pieces;
 use relief_kernels::reduce::gpu as reduce;
 use relief_kernels::reduce::{Operation, cpu};
@@ -14,6 +16,7 @@ use relief_kernels::scan::Kind;
 use relief_kernels::scan::gpu as scan;
 use relief_kernels::select::gpu as select;
 use relief_kernels::select::gpu::pieces::{PiecesSelection, select_with};
+use relief_kernels::transpose::gpu::Matrix;
 
 /// Words of numbers in which nothing is regular.
 fn words(count: usize) -> Vec<u32> {
@@ -349,4 +352,84 @@ fn selections_to_pieces_that_do_not_hold_all_are_refused() {
     is_unsupported(run(0, 1));
     is_unsupported(run(1_024, 3_073));
     run(1_024, 0).unwrap();
+}
+
+const fn matrix(buffer: &Buffer, pitch: u32) -> Matrix<'_> {
+    Matrix { buffer, pitch }
+}
+
+#[test]
+fn an_integral_image_goes_on_below_another() {
+    let Some(gpu) = support::device() else { return };
+    let (width, height) = (141_u32, 330_usize);
+    for sums in Sums::ALL {
+        // Rows of 144 samples; whole numbers, whose sums are exact in any order.
+        let pitch = 144 * sums.bits() / 32;
+        let mut samples = words(pitch as usize * height);
+        if sums == Sums::Floats {
+            samples
+                .iter_mut()
+                .for_each(|word| *word = ((*word % 9) as f32).to_bits());
+        }
+        let (target, scratch) = (
+            144 * sums.words(),
+            integral::scratch_words(sums, width, height as u32),
+        );
+        let scratch = gpu.buffer(scratch).unwrap();
+        let whole = gpu.buffer(target as usize * height).unwrap();
+        let from = gpu.upload(&samples).unwrap();
+        let size = (width, height as u32);
+        integral::integral(
+            &gpu,
+            sums,
+            size,
+            matrix(&from, pitch),
+            matrix(&whole, target),
+            &scratch,
+        )
+        .unwrap();
+        let right = read(&gpu, &whole, target as usize * height);
+        let mut first = 0;
+        let mut above: Option<(Buffer, usize)> = None;
+        for rows in [100, 1, 3, 226] {
+            let from = gpu
+                .upload(&samples[first * pitch as usize..][..rows * pitch as usize])
+                .unwrap();
+            let to = gpu.buffer(target as usize * rows).unwrap();
+            let row = above.as_ref().map(|(buffer, start)| integral::Above {
+                buffer,
+                start: *start,
+            });
+            let (size, picture) = ((width, rows as u32), matrix(&from, pitch));
+            integral::integral_below(&gpu, sums, size, row, picture, matrix(&to, target), &scratch).unwrap();
+            let found = read(&gpu, &to, target as usize * rows);
+            for (y, (found, right)) in found
+                .chunks(target as usize)
+                .zip(right[first * target as usize..].chunks(target as usize))
+                .enumerate()
+            {
+                let row = (width * sums.words()) as usize;
+                assert!(
+                    found[..row] == right[..row],
+                    "{sums:?}, row {y} of {rows} from {first} on"
+                );
+            }
+            first += rows;
+            above = Some((to, target as usize * (rows - 1)));
+        }
+        let short = integral::Above {
+            buffer: &whole,
+            start: whole.words() - 9,
+        };
+        let (picture, to) = (matrix(&from, pitch), matrix(&whole, target));
+        is_unsupported(integral::integral_below(
+            &gpu,
+            sums,
+            (width, 1),
+            Some(short),
+            picture,
+            to,
+            &scratch,
+        ));
+    }
 }

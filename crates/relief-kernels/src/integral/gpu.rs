@@ -28,7 +28,7 @@ mod carries;
 mod tiles;
 pub mod windows;
 
-use carries::{add_across, add_down};
+use carries::{add_across, add_down, lift};
 use tiles::{Plan, STRIP, finish_tiles, sum_tiles};
 
 /// The layouts of [`integral_with`]: units of a cube, and eights of rows of a band.
@@ -82,8 +82,34 @@ pub fn integral(
     to: Matrix<'_>,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
+    integral_below(gpu, sums, size, None, from, to, scratch)
+}
+
+/// A row of an integral image: its last one, where the picture goes on in another buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Above<'a> {
+    /// Where it lies.
+    pub buffer: &'a Buffer,
+    /// The word where it begins.
+    pub start: usize,
+}
+
+/// [`integral`] of rows of a picture that lie below others: so that a picture may be larger than a buffer. Its integral image goes
+/// on from the one above.
+///
+/// # Errors
+/// As [`integral`], and where the row above is shorter than the picture is wide, rounded up to a multiple of 4 sums.
+pub fn integral_below(
+    gpu: &Gpu,
+    sums: Sums,
+    size: (u32, u32),
+    above: Option<Above<'_>>,
+    from: Matrix<'_>,
+    to: Matrix<'_>,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
     let tuning = policy::tuning(gpu.report(), name(sums), &SPACE, DEFAULT);
-    integral_with(gpu, tuning, sums, size, from, to, scratch)
+    run(gpu, tuning, sums, size, above, from, to, scratch)
 }
 
 /// [`integral`] with another layout.
@@ -94,7 +120,21 @@ pub fn integral_with(
     gpu: &Gpu,
     tuning: Tuning,
     sums: Sums,
+    size: (u32, u32),
+    from: Matrix<'_>,
+    to: Matrix<'_>,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    run(gpu, tuning, sums, size, None, from, to, scratch)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn run(
+    gpu: &Gpu,
+    tuning: Tuning,
+    sums: Sums,
     (width, height): (u32, u32),
+    above: Option<Above<'_>>,
     from: Matrix<'_>,
     to: Matrix<'_>,
     scratch: &Buffer,
@@ -112,6 +152,8 @@ pub fn integral_with(
     let held = rows(from, sums.bits())
         && rows(to, 32 * sums.words())
         && scratch.words() >= scratch_words(sums, width, height);
+    let row = width.next_multiple_of(4) as usize * sums.words() as usize;
+    let held = held && above.is_none_or(|above| above.start.saturating_add(row) <= above.buffer.words());
     let short = width <= 1 << 23 && height <= 1 << 23;
     if !held || !short || from.buffer.same(to.buffer) {
         return Err(gpu.unsupported(format!(
@@ -125,11 +167,12 @@ pub fn integral_with(
         return Ok(());
     }
     let plan = Plan::new(sums, tuning, lanes(gpu));
-    let launch = Launch::new(gpu, plan, (width, height), from, to, scratch)?;
+    let mut launch = Launch::new(gpu, plan, (width, height), from, to, scratch)?;
+    launch.row = above;
     // All of it is one launch, because what one kernel leaves another overwrites where it lies.
     gpu.launch(
         "integral",
-        &plan,
+        &(plan, above.is_some()),
         to.buffer,
         || on_client!(gpu, client => launch.on(gpu, client)),
     )
@@ -148,6 +191,8 @@ struct Launch<'a> {
     down: Buffer,
     /// The integral image above each band; of two words, all lower ones first.
     above: Buffer,
+    /// The row above all of it.
+    row: Option<Above<'a>>,
 }
 
 impl<'a> Launch<'a> {
@@ -178,6 +223,7 @@ impl<'a> Launch<'a> {
             left: part(left)?,
             down: part(down)?,
             above: part(down * plan.sums.words() as usize)?,
+            row: None,
         })
     }
 
@@ -193,7 +239,32 @@ impl<'a> Launch<'a> {
             self.bands,
         );
         self.add_across(gpu, client);
+        if let Some(row) = self.row {
+            self.lift(gpu, client, row);
+        }
         self.finish_tiles(gpu, client);
+    }
+
+    #[allow(unsafe_code)]
+    fn lift<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, row: Above<'_>) {
+        let columns = self.strips * self.plan.strip();
+        // SAFETY: columns are compared with the width, of which the row holds as many sums and each row of `above` at least as many;
+        // bands with their number.
+        unsafe {
+            lift::launch_unchecked::<R>(
+                client,
+                cubes(gpu, (columns * self.bands).div_ceil(carries::LIFT)),
+                CubeDim::new_1d(carries::LIFT),
+                ArrayArg::from_raw_parts(self.above.handle(), self.above.words()),
+                ArrayArg::from_raw_parts(row.buffer.handle(), row.buffer.words()),
+                row.start as u32,
+                self.size.0.next_multiple_of(4),
+                columns,
+                self.bands,
+                self.plan.sums == Sums::Long,
+                self.plan.float(),
+            );
+        }
     }
 
     /// As many cubes as have a plane for each tile of a band's strips.

@@ -62,22 +62,18 @@ pub fn select_with(
     if matches!(route, Route::LookBack { .. }) && gpu.report().software {
         return Err(gpu.unsupported("loops that wait end there after 65 535 rounds"));
     }
-    to.of(gpu, kind, len)?;
+    to.check(gpu, kind, len)?;
     let words = kind.words(to.each.min(len));
     if to.each == 0 || !to.each.is_multiple_of(4) || words > MOST {
         return Err(gpu.unsupported(format!("results in pieces of {} elements", to.each)));
     }
-    let flags = match selection.flags {
-        None => None,
-        Some(buffers) => {
-            let flags = Pieces {
-                buffers,
-                ..selection.from
-            };
-            flags.of(gpu, Element::U8, len)?;
-            Some(buffers)
-        }
-    };
+    if let Some(buffers) = selection.flags {
+        let flags = Pieces {
+            buffers,
+            ..selection.from
+        };
+        flags.check(gpu, Element::U8, len)?;
+    }
     let count = gpu.buffer(4)?;
     let mut kept = 0;
     for (number, piece) in selection.from.of(gpu, kind, len)?.enumerate() {
@@ -89,7 +85,10 @@ pub fn select_with(
             };
             let part = Part {
                 from: after(piece.buffer, kind.bits())?,
-                flags: flags.map(|flags| after(&flags[number], 8)).transpose()?,
+                flags: selection
+                    .flags
+                    .map(|flags| after(&flags[number], 8))
+                    .transpose()?,
                 len: (piece.len - first).min(most),
                 count: &count,
             };
