@@ -4,6 +4,7 @@
 
 mod support;
 
+use relief_kernels::copy::gpu::fill;
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
 use relief_kernels::element::Element;
 use relief_kernels::histogram::gpu as histogram;
@@ -432,4 +433,82 @@ fn an_integral_image_goes_on_below_another() {
             &scratch,
         ));
     }
+}
+
+#[test]
+#[ignore = "takes 57 GiB of a device's memory"]
+fn more_than_2_32_words_are_reduced_scanned_counted_and_selected_from() {
+    let Some(gpu) = support::device() else { return };
+    let (each, to_each) = (1_u64 << 31, (1_u64 << 31) - (1 << 20));
+    let len = 3 * each;
+    let from = [3, 0, 4].map(|value| {
+        let buffer = gpu.buffer(each as usize).unwrap();
+        fill(&gpu, &buffer, each as usize, value).unwrap();
+        buffer
+    });
+    let numbers = Pieces { buffers: &from, each };
+    let scratch = gpu.buffer(64 << 20).unwrap();
+    let result = gpu.buffer(4).unwrap();
+
+    let sum =
+        |to: &Buffer| reduce::reduce_pieces(&gpu, Operation::Sum, Element::U32, numbers, len, to, &scratch);
+    sum(&result).unwrap();
+    assert_eq!(read(&gpu, &result, 2), [1 << 31, 3]);
+    let least = Operation::PlaceOfLeast;
+    reduce::reduce_pieces(&gpu, least, Element::U32, numbers, len, &result, &scratch).unwrap();
+    assert_eq!(read(&gpu, &result, 2), [1 << 31, 0]);
+
+    let counts = gpu.buffer(histogram::count_words(8)).unwrap();
+    histogram::histogram_pieces(
+        &gpu,
+        Element::U8,
+        Pieces {
+            each: 4 * each,
+            ..numbers
+        },
+        4 * len,
+        &counts,
+        &scratch,
+    )
+    .unwrap();
+    let counted = read(&gpu, &counts, 10);
+    // Of 12 GiB of each word, three quarters of the bytes are 0, and all of those of the words that are 0.
+    assert_eq!(counted[..2], [0, 5]);
+    assert_eq!(
+        (&counted[6..8], &counted[8..10]),
+        (&[1 << 31, 0][..], &[1 << 31, 0][..])
+    );
+
+    let to = [(); 4].map(|()| gpu.buffer(each as usize).unwrap());
+    let sums = Pieces {
+        buffers: &to[..3],
+        each,
+    };
+    scan::scan_pieces(&gpu, Kind::Inclusive, Element::U32, len, numbers, sums, &scratch).unwrap();
+    let end = |buffer: &Buffer, at: u64| read(&gpu, &buffer.part(at as usize, 64).unwrap(), 64);
+    let three = (each as u32).wrapping_mul(3);
+    assert_eq!(end(&to[0], each - 64)[63], three);
+    assert_eq!(end(&to[1], each - 64), [three; 64]);
+    assert_eq!(
+        end(&to[2], each - 64)[63],
+        three.wrapping_add((each as u32).wrapping_mul(4))
+    );
+
+    let selection = PiecesSelection {
+        from: numbers,
+        kind: Element::U32,
+        len,
+        flags: None,
+        to: Pieces {
+            buffers: &to,
+            each: to_each,
+        },
+        scratch: &scratch,
+    };
+    assert_eq!(select::pieces::select(&gpu, &selection).unwrap(), 2 * each);
+    assert_eq!(end(&to[0], to_each - 64), [3; 64]);
+    assert_eq!(end(&to[1], 0), [3; 64]);
+    assert_eq!(end(&to[1], (1 << 20) - 64), [3; 64]);
+    assert_eq!(end(&to[1], 1 << 20), [4; 64]);
+    assert_eq!(end(&to[2], (2 << 20) - 64), [4; 64]);
 }
