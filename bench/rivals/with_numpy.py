@@ -1,5 +1,6 @@
 """NumPy: one thread, but for products of matrices, which its BLAS deals to all: `with_numpy.py RECORD`."""
 
+import os
 import sys
 
 import numpy
@@ -111,22 +112,33 @@ def matvecs(record):
 
 def matmuls(record):
     for n in (512, 1024, 4096):
-        a, b = (generator.random((n, n), dtype=numpy.float32) for _ in range(2))
-        out = numpy.empty_like(a)
+        k = rotation(12 * n * n)
+        a, b = ([generator.random((n, n), dtype=numpy.float32) for _ in range(k)] for _ in range(2))
+        out = [numpy.empty_like(a[0]) for _ in range(k)]
         case = " × ".join([power(n)] * 3) + " f32"
         record.rival(
             "matmul/f32", case, "numpy.matmul (BLAS, all threads)", "64 rows in f64, by a part in 10^3",
-            lambda i: numpy.matmul(a, b, out=out), lambda: near(out[:64], a[:64].astype(numpy.float64) @ b), 0.5,
+            lambda i: numpy.matmul(a[i % k], b[i % k], out=out[i % k]),
+            lambda: near(out[0][:64], a[0][:64].astype(numpy.float64) @ b[0]), 0.5,
         )
 
 
+def threads():
+    """As many as its BLAS uses."""
+    asked = [os.environ.get(name) for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")]
+    count = next((int(number) for number in asked if number and number.isdigit()), len(os.sched_getaffinity(0)))
+    return "1 thread" if count == 1 else f"BLAS, {count} threads"
+
+
 def main():
-    record = Record(sys.argv[1], "NumPy", numpy.__version__, processor(), "1 thread", "bench/rivals/run OUT cpu", wall)
-    for family in (stitches, sums, compactions, matvecs, matmuls):
-        try:
-            family(record)
-        except Exception as error:  # A family that fails, for memory say, must not keep the others from being measured.
-            print(f"{family.__name__}: {type(error).__name__}: {error}"[:300], flush=True)
+    for driver, families in (("1 thread", (stitches, sums, compactions)), (threads(), (matvecs, matmuls))):
+        # A line of its own for each: rows belong to the tool above them.
+        record = Record(sys.argv[1], "NumPy", numpy.__version__, processor(), driver, "bench/rivals/run OUT cpu", wall)
+        for family in families:
+            try:
+                family(record)
+            except Exception as error:  # A family that fails, for memory say, must not keep the others from being measured.
+                print(f"{family.__name__}: {type(error).__name__}: {error}"[:300], flush=True)
 
 
 if __name__ == "__main__":

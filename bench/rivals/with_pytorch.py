@@ -325,19 +325,21 @@ def matmuls(record):
             ("f16", torch.float16, False, "torch.mm (cuBLAS), into f16"),
         ):
             torch.backends.cuda.matmul.allow_tf32 = tf32
-            a, b = floats_of((n, n), 1).to(kind), floats_of((n, n), 2).to(kind)
-            out = torch.empty_like(a)
+            width = torch.finfo(kind).bits // 8
+            k = rotation(3 * width * n * n)
+            a, b = ([floats_of((n, n), 2 * i + which).to(kind) for i in range(k)] for which in (0, 1))
+            out = [torch.empty_like(a[0]) for _ in range(k)]
             part = {torch.float32: 1e-2 if tf32 else 1e-3}.get(kind, 1e-2)
 
             def near():
-                torch.mm(a, b, out=out)
-                expected = a[:256].double() @ b.double()
-                most = float(((out[:256].double() - expected).abs() / expected.abs().clamp(min=1)).max())
+                torch.mm(a[0], b[0], out=out[0])
+                expected = a[0][:256].double() @ b[0].double()
+                most = float(((out[0][:256].double() - expected).abs() / expected.abs().clamp(min=1)).max())
                 return None if most < part else f"it differs by a part of {most:.2g}"
 
             record.rival(
                 f"matmul/{ladder}", f"{case} {ladder}", name, f"256 rows in f64, by a part of {part:g}",
-                lambda i: torch.mm(a, b, out=out), near,
+                lambda i: torch.mm(a[i % k], b[i % k], out=out[i % k]), near,
             )
             del a, b, out
             free()

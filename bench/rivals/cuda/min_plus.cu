@@ -107,6 +107,7 @@ static __global__ void __launch_bounds__(256, 2) product(const T* left, const T*
 template <Step STEP, class T> static void measured(const char* ladder, const char* kind, const char* name, int n, Ring<T>& a, Ring<T>& b) {
   int side = (n + TILE - 1) / TILE * TILE;
   size_t words = (size_t)side * side;
+  // A call passes over five matrices of 64 MB and more: nothing of the last one is left in a cache.
   Ring<T> left(1, words), right(1, words), out(1, (size_t)n * n);
   std::string digits = std::to_string(n);
   std::string text = n == 16384 ? "2^14" : n == 4096 ? "2^12" : digits.size() > 3 ? digits.substr(0, digits.size() - 3) + " " + digits.substr(digits.size() - 3) : digits;
