@@ -7,7 +7,7 @@
 //!
 //! **Floats that are not negative** are in the order of their bits, and Hopper has a minimum of three integers in one
 //! instruction: two steps take three instructions instead of four. Whether there is a negative number is found out while
-//! padding; the kernel holds both loops.
+//! padding. There is a kernel for each, of which one has nothing to do; for small products one kernel holds both loops.
 
 use cubecl::prelude::*;
 
@@ -38,6 +38,14 @@ pub const DEFAULT: Tuning = Tuning {
     units: 128,
     items: 32,
     vector: 4,
+};
+
+/// The layout of numbers of which some are negative: their loop takes fewer registers.
+const SIGNED: Layout = Layout {
+    units: 256,
+    columns: 8,
+    depth: 16,
+    arrival: Arrival::First,
 };
 
 /// How a product is dealt to the units of a device.
@@ -111,8 +119,9 @@ pub struct Matrix<'a> {
 /// Sides of all tiles that are computed are divisors of it.
 const WHOLE: u64 = 256;
 
-/// Words before the padded operands: the first tells whether there is a negative number.
-const FOUND: u64 = 64;
+/// Words before the padded operands: the first tells whether there is a negative number, and word [`RAN`] is for kernels to write.
+const FOUND: u64 = 128;
+const RAN: u64 = 64;
 
 /// Words of scratch memory that a product takes: both operands with sides that are multiples of 256, whatever numbers they are of.
 #[must_use]
@@ -148,25 +157,31 @@ pub fn min_plus(
     c: Matrix<'_>,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    let (layout, step) = fitting(gpu, element, size);
-    min_plus_with(gpu, layout, step, element, size, a, b, c, scratch)
+    let shapes = fitting(gpu, element, size)?;
+    Product {
+        shapes,
+        element,
+        size,
+        a,
+        b,
+        old: None,
+        c,
+    }
+    .run(gpu, scratch)
 }
 
-/// The layout and the step of a product where nobody chooses.
-fn fitting(gpu: &Gpu, element: Element, size: Size) -> (Layout, Step) {
+/// The kernels of a product where nobody chooses.
+fn fitting(gpu: &Gpu, element: Element, size: Size) -> Result<Shapes, DeviceError> {
     let large = u64::from(size.rows.div_ceil(128)) * u64::from(size.columns.div_ceil(128)) >= BUSY;
-    let layout = match large {
-        true => Layout::of(policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT)),
-        false => Layout::SMALL,
-    };
     let step = match element {
         Element::F32 => Step::Found,
         _ => Step::Integer,
     };
+    let tuned = Layout::of(policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT));
     // Devices with little shared memory hold the small tiles.
-    match shape(gpu, layout, step, element) {
-        Ok(_) => (layout, step),
-        Err(_) => (Layout::SMALL, step),
+    match shapes(gpu, tuned, SIGNED, step, element) {
+        Ok(shapes) if large => Ok(shapes),
+        _ => shapes(gpu, Layout::SMALL, Layout::SMALL, step, element),
     }
 }
 
@@ -190,9 +205,9 @@ pub fn min_plus_with(
     c: Matrix<'_>,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    let shape = shape(gpu, layout, step, element)?;
+    let shapes = shapes(gpu, layout, layout, step, element)?;
     Product {
-        shape,
+        shapes,
         element,
         size,
         a,
@@ -218,9 +233,11 @@ pub fn lessen(
     c: Matrix<'_>,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    let (layout, step) = fitting(gpu, element, size);
-    let mut shape = shape(gpu, layout, step, element)?;
-    shape.lessens = true;
+    let mut shapes = fitting(gpu, element, size)?;
+    shapes.first.lessens = true;
+    if let Some(other) = &mut shapes.other {
+        other.lessens = true;
+    }
     if old.pitch != c.pitch || old.buffer.same(c.buffer) {
         return Err(
             gpu.unsupported("a product and what it is compared with in one place, or unlike each other")
@@ -228,7 +245,7 @@ pub fn lessen(
     }
     check(gpu, element, (size.rows, size.columns), old, "what is compared")?;
     Product {
-        shape,
+        shapes,
         element,
         size,
         a,
@@ -241,7 +258,7 @@ pub fn lessen(
 
 /// What is asked for.
 struct Product<'a> {
-    shape: Shape,
+    shapes: Shapes,
     element: Element,
     size: Size,
     a: Matrix<'a>,
@@ -253,7 +270,7 @@ struct Product<'a> {
 impl Product<'_> {
     fn run(self, gpu: &Gpu, scratch: &Buffer) -> Result<(), DeviceError> {
         let Self {
-            shape,
+            shapes,
             element,
             size,
             a,
@@ -267,7 +284,7 @@ impl Product<'_> {
         if size.rows == 0 || size.columns == 0 {
             return Ok(());
         }
-        let (width, height) = shape.tile();
+        let (width, height) = shapes.tile();
         let inner = padded_inner(size.inner);
         let padded = Padded {
             rows: size.rows.next_multiple_of(height),
@@ -276,7 +293,6 @@ impl Product<'_> {
         };
         let words = inner.checked_mul(u64::from(padded.rows.max(padded.columns)));
         let countable = words.is_some_and(|words| words <= u64::from(u32::MAX));
-        let tiles = (padded.columns / width, padded.rows / height);
         if !countable || inner / u64::from(SIDE) > 65_535 || padded.rows.max(padded.columns) / SIDE > 65_535 {
             return Err(gpu.unsupported(format!("a product of sizes {size:?}")));
         }
@@ -285,30 +301,32 @@ impl Product<'_> {
             padded.inner as usize * padded.columns as usize,
         );
         let parts = (
-            scratch.part(0, FOUND as usize),
+            scratch.part(0, RAN as usize),
+            scratch.part(RAN as usize, (FOUND - RAN) as usize),
             scratch.part(FOUND as usize, left_words),
             scratch.part(FOUND as usize + left_words, right_words),
         );
-        let (Some(found), Some(left), Some(right)) = parts else {
+        let (Some(found), Some(ran), Some(left), Some(right)) = parts else {
             return Err(gpu.unsupported(format!(
                 "{} words of scratch memory for a product of sizes {size:?}",
                 scratch.words()
             )));
         };
-        if shape.step == Step::Found {
-            fill(gpu, &found, FOUND as usize, 0)?;
+        let shape = shapes.first;
+        if shape.step == Step::Found || shape.guarded {
+            fill(gpu, &found, RAN as usize, 0)?;
         }
         let launch = Launch {
             shape,
             element,
             size,
             padded,
-            tiles,
             a,
             b,
             old,
             c,
             found: &found,
+            ran: &ran,
             left: &left,
             right: &right,
         };
@@ -324,13 +342,59 @@ impl Product<'_> {
             &right,
             || on_client!(gpu, client => launch.pad_right(client)),
         )?;
-        gpu.launch(
-            "min-plus",
-            &shape,
-            c.buffer,
-            || on_client!(gpu, client => launch.product(client)),
-        )
+        for shape in [Some(shapes.first), shapes.other].into_iter().flatten() {
+            let launch = Launch { shape, ..launch };
+            // What a kernel that has nothing to do overwrites.
+            let written = if shape.guarded { &ran } else { c.buffer };
+            gpu.launch(
+                "min-plus",
+                &shape,
+                written,
+                || on_client!(gpu, client => launch.product(client)),
+            )?;
+        }
+        Ok(())
     }
+}
+
+/// The kernel of a product, or two of which one finds nothing to do: each then has registers for its own loop alone.
+#[derive(Clone, Copy)]
+struct Shapes {
+    first: Shape,
+    other: Option<Shape>,
+}
+
+impl Shapes {
+    /// Sums of the tiles of both, across and down: of powers of two the greater.
+    fn tile(&self) -> (u32, u32) {
+        let (first, other) = (self.first.tile(), self.other.unwrap_or(self.first).tile());
+        (first.0.max(other.0), first.1.max(other.1))
+    }
+}
+
+/// The kernels of a step: `layout`, and `signed` for numbers of which some are negative.
+fn shapes(
+    gpu: &Gpu,
+    layout: Layout,
+    signed: Layout,
+    step: Step,
+    element: Element,
+) -> Result<Shapes, DeviceError> {
+    // A small product takes less time than a launch.
+    if step != Step::Found || layout.units < 128 {
+        let first = shape(gpu, layout, step, element)?;
+        return Ok(Shapes { first, other: None });
+    }
+    let guarded = |layout, step| {
+        shape(gpu, layout, step, element).map(|shape| Shape {
+            guarded: true,
+            ..shape
+        })
+    };
+    Ok(Shapes {
+        first: guarded(layout, Step::NonNegative)?,
+        other: Some(guarded(signed, Step::Signed)?),
+    })
 }
 
 fn shape(gpu: &Gpu, layout: Layout, step: Step, element: Element) -> Result<Shape, DeviceError> {
@@ -360,6 +424,7 @@ fn shape(gpu: &Gpu, layout: Layout, step: Step, element: Element) -> Result<Shap
         depth: layout.depth,
         arrival: layout.arrival,
         lessens: false,
+        guarded: false,
     };
     // Every unit of a cube brings a vector of each slice.
     if !shape.is_dealt() || shape.shared() > gpu.report().shared_memory.min(48 << 10) {
@@ -407,17 +472,18 @@ struct Padded {
     columns: u32,
 }
 
+#[derive(Clone, Copy)]
 struct Launch<'a> {
     shape: Shape,
     element: Element,
     size: Size,
     padded: Padded,
-    tiles: (u32, u32),
     a: Matrix<'a>,
     b: Matrix<'a>,
     old: Option<Matrix<'a>>,
     c: Matrix<'a>,
     found: &'a Buffer,
+    ran: &'a Buffer,
     left: &'a Buffer,
     right: &'a Buffer,
 }
@@ -490,7 +556,12 @@ impl Launch<'_> {
         let steps = self.size.inner.div_ceil(shape.depth).max(1);
         // Stored vectors have the results of four columns.
         let width = if shape.form == Form::Short { 2 } else { 4 };
-        let grid = CubeCount::Static(self.tiles.0, self.tiles.1, 1);
+        let (tile_width, tile_height) = shape.tile();
+        let grid = CubeCount::Static(
+            self.size.columns.div_ceil(tile_width),
+            self.size.rows.div_ceil(tile_height),
+            1,
+        );
         let units = CubeDim::new_1d(shape.all_units());
         let (left, right, found) = (array(self.left, 4), array(self.right, 4), array(self.found, 1));
         // What is not read may be anything but the result.
@@ -505,7 +576,7 @@ impl Launch<'_> {
         // Whole vectors of four words.
         let vectors = (self.element.words(u64::from(self.size.columns)) / width as u64) as u32;
         // SAFETY: slices reach to row steps · depth of the padded operands, which is at most `padded.inner` because the depth divides
-        // that, and cubes are as many as the operands have whole tiles; places of shared memory are below twice a slice. Lines of the
+        // that, and the operands are padded to the tiles of all cubes; one word of `ran` is written; places of shared memory are below twice a slice. Lines of the
         // result are compared with `rows`, vectors with those of a row, which its pitch holds.
         unsafe {
             min_plus_tiles::launch_unchecked::<T, R>(
@@ -519,6 +590,7 @@ impl Launch<'_> {
                 found,
                 old,
                 out,
+                array(self.ran, 1),
                 pitches.0,
                 pitches.1,
                 steps,

@@ -52,6 +52,8 @@ pub(super) struct Shape {
     pub(super) arrival: Arrival,
     /// Whether the result is the lesser of the product and of a matrix that there is.
     pub(super) lessens: bool,
+    /// Whether it computes only where the padding has found numbers of the step: some of them negative, or none.
+    pub(super) guarded: bool,
 }
 
 impl Shape {
@@ -106,6 +108,8 @@ struct Sizes {
 /// out(i, j) = min over k of left(k, i) + right(k, j), a tile of it for each cube.
 ///
 /// `left` lies transposed, both have `steps` · depth rows of whole tiles. `rows` × `vectors` of the result are stored.
+// One condition is the compiler's, the other the device's.
+#[allow(clippy::collapsible_if)]
 #[cube(launch_unchecked)]
 pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
     left: &Array<Vector<T, N>>,
@@ -113,6 +117,7 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
     found: &Array<u32>,
     old: &Array<Vector<u32, W>>,
     out: &mut Array<Vector<u32, W>>,
+    ran: &mut Array<u32>,
     left_pitch: u32,
     right_pitch: u32,
     steps: u32,
@@ -133,10 +138,32 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
         out_pitch,
         infinity,
     };
+    if comptime!(shape.guarded) {
+        // A sign that the kernel ran.
+        if CUBE_POS_X + CUBE_POS_Y + UNIT_POS == 0u32 {
+            ran[0] = u32::new(1);
+        }
+    }
     match shape.step {
         Step::Integer => take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, false),
-        Step::Signed => take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, false),
-        Step::NonNegative => take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, true),
+        Step::Signed => {
+            if comptime!(shape.guarded) {
+                if found[0] != 0u32 {
+                    take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, false);
+                }
+            } else {
+                take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, false);
+            }
+        }
+        Step::NonNegative => {
+            if comptime!(shape.guarded) {
+                if found[0] == 0u32 {
+                    take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, true);
+                }
+            } else {
+                take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, true);
+            }
+        }
         Step::Found => {
             if found[0] == 0u32 {
                 take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, true);

@@ -331,6 +331,27 @@ fn sample<L: Numeric>(
     number
 }
 
+/// The sample at (x, y), from the tile where there is one.
+#[cube]
+fn seen_at<L: Numeric>(
+    source: &Array<u32>,
+    seen: &SharedMemory<L>,
+    place: u32,
+    x: u32,
+    y: u32,
+    width: u32,
+    height: u32,
+    pitch: u32,
+    least: u32,
+    #[comptime] plan: Plan,
+) -> L {
+    if comptime!(plan.tile) {
+        seen[place as usize]
+    } else {
+        sample::<L>(source, x, y, width, height, pitch, least, plan)
+    }
+}
+
 /// A result as a sample's bits.
 #[cube]
 fn finished<L: Numeric>(most: L, #[comptime] plan: Plan) -> u32 {
@@ -379,14 +400,18 @@ fn dilate_words<L: Numeric>(
                 let mut most = L::reinterpret(least);
                 for t in 0..side {
                     for s in 0..side {
-                        let mut number = L::reinterpret(least);
-                        if comptime!(plan.tile) {
-                            let place = (UNIT_POS_Y + t) * across + UNIT_POS_X * per + k + s;
-                            number = seen[place as usize];
-                        } else {
-                            let (x, y) = (x + s - comptime!(plan.radius), y + t - comptime!(plan.radius));
-                            number = sample::<L>(source, x, y, width, height, pitch, least, plan);
-                        }
+                        let mut number = seen_at::<L>(
+                            source,
+                            &seen,
+                            (UNIT_POS_Y + t) * across + UNIT_POS_X * per + k + s,
+                            x + s - comptime!(plan.radius),
+                            y + t - comptime!(plan.radius),
+                            width,
+                            height,
+                            pitch,
+                            least,
+                            plan,
+                        );
                         if comptime!(plan.separable) {
                             number = number + heights[s as usize] + heights[(side + t) as usize];
                         } else {
