@@ -1,6 +1,6 @@
 //! One scan by several threads, in one pass.
 //!
-//! A thread takes the next [`PIECE`] numbers, sums up their blocks, waits for its turn to learn the sum of all before, gives on what
+//! A thread takes the next piece, sums up their blocks, waits for its turn to learn the sum of all before, gives on what
 //! follows, and scans them while the nearest cache still holds them. So memory is read once, where sums of all blocks first would
 //! read it twice, and threads wait for each other once a piece, not for the slowest of all.
 #![allow(unsafe_code)]
@@ -12,14 +12,16 @@ use crate::copy::cpu::{LARGE, stream};
 use crate::isa::Isa;
 use crate::turns::Turns;
 
-/// Blocks of a piece.
-const BLOCKS: usize = 4;
+/// The most blocks of a piece.
+const BLOCKS: usize = 16;
 
-/// Numbers of a piece.
-const PIECE: usize = BLOCKS * BLOCK;
+/// Numbers of a piece: as many as the nearest cache holds beside the sums of a block.
+const fn piece<T>() -> usize {
+    BLOCKS / size_of::<T>() * BLOCK
+}
 
 /// Bytes of sums that one thread has scanned before another has woken up.
-pub const SMALL: usize = 512 << 10;
+pub const SMALL: usize = 256 << 10;
 
 /// A scan that any number of threads may work on, each by [`work`](Self::work).
 #[derive(Debug)]
@@ -60,9 +62,10 @@ impl<'a, T: Scannable> Shared<'a, T> {
     pub fn work(&self) {
         let isa = Isa::best();
         let mut held = Sums([T::Sum::default(); BLOCK]);
-        while let Some(turn) = self.turns.take(self.values.len().div_ceil(PIECE)) {
-            let start = turn.block * PIECE;
-            let values = &self.values[start..self.values.len().min(start + PIECE)];
+        let piece = piece::<T>();
+        while let Some(turn) = self.turns.take(self.values.len().div_ceil(piece)) {
+            let start = turn.block * piece;
+            let values = &self.values[start..self.values.len().min(start + piece)];
             let blocks = values.len().div_ceil(BLOCK);
             let mut sums = [T::Sum::default(); BLOCKS];
             block_sums(values, &mut sums[..blocks]);

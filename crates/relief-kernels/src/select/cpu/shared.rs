@@ -15,14 +15,14 @@ use crate::copy::cpu::{LARGE, stream};
 use crate::element::Number;
 use crate::turns::Turns;
 
-/// Elements of a block.
+/// Elements of a block whose places are told; of values there are as many as have its bytes.
 pub const BLOCK: usize = 8 << 10;
 
 /// Words of scratch that a thread takes.
 pub const SCRATCH_WORDS: usize = 2 * BLOCK;
 
 /// Bytes of input that one thread has selected from before another has woken up.
-pub const SMALL: usize = 256 << 10;
+pub const SMALL: usize = 512 << 10;
 
 /// Where a selection goes.
 #[derive(Clone, Copy, Debug)]
@@ -101,9 +101,13 @@ impl<'a, T: Number> Shared<'a, T> {
     /// Where `scratch` is shorter than [`SCRATCH_WORDS`], and where another thread has panicked.
     pub fn work(&self, scratch: &mut [u32]) {
         let scratch = &mut scratch[..SCRATCH_WORDS];
-        while let Some(turn) = self.turns.take(self.from.len().div_ceil(BLOCK)) {
-            let start = turn.block * BLOCK;
-            let block = start..self.from.len().min(start + BLOCK);
+        let each = match self.to {
+            Target::Values(_) | Target::Halves(..) => 4 * BLOCK / size_of::<T>(),
+            Target::Indices(_) | Target::Runs(..) => BLOCK,
+        };
+        while let Some(turn) = self.turns.take(self.from.len().div_ceil(each)) {
+            let start = turn.block * each;
+            let block = start..self.from.len().min(start + each);
             let count = self.keep(block.clone(), scratch);
             let place = turn.pass(|kept| kept + count);
             // SAFETY: `place` is what all blocks before keep, each at most its length, and `count` at most this block's: so both
