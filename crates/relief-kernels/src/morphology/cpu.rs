@@ -572,10 +572,8 @@ fn two_of<S, L: Lane<S>, const N: usize>(
         }
         for tap in both {
             let samples = samples(tap.row, tap.column);
-            for k in 0..N {
-                most[k] = samples[k].plus(tap.heights[0]).greater(most[k]);
-                below[k] = samples[k].plus(tap.heights[1]).greater(below[k]);
-            }
+            add::<S, L, N>(&mut most, samples, tap.heights[0]);
+            add::<S, L, N>(&mut below, samples, tap.heights[1]);
         }
         for tap in second {
             add::<S, L, N>(&mut below, samples(tap.row, tap.column), tap.heights[0]);
