@@ -20,6 +20,12 @@
 //! - `additions and minima`, `three-way minima`: one of its loops alone.
 //! - `production`: that kernel in its tuned layout.
 //!
+//! Numbers of 16 bits are computed as integers of 32: two numbers are two fused instructions (VIADDMNMX) on Hopper, which has one for both
+//! (VIADDMNMX.U16x2, `__viaddmin_u16x2` of CUDA C++; with saturation two). NVRTC 13 makes that instruction of nothing but the intrinsic, which a
+//! kernel in Rust cannot name: of sums and minima of two halves in a struct it makes five instructions (two VIMNMX.U16x2, each for one half,
+//! two additions, a permutation), of halves taken out of a word and put back nine. Two can be had for lengths below 2¹³: an addition of
+//! words, and the minimum of pairs of f16, whose order is that of whole numbers up to 31 744 (HMNMX2); that is no u16 any more, so it is not here.
+//!
 //! On the CPU:
 //! - `naive`: by the definition; b is read down its columns.
 //! - `transposed`: b is turned first, so that both are read along rows.
