@@ -142,11 +142,30 @@ fn variant(name: &'static str, idea: &'static str, way: impl Way) -> Variant<Dil
         }
         match (p.is_empty(), p.kind) {
             (true, _) => Ok(()),
-            (false, Kind::U8) => way.take::<u8>(p, call),
-            (false, Kind::U16) => way.take::<u16>(p, call),
-            (false, _) => way.take::<f32>(p, call),
+            (false, Kind::U8) => take::<u8>(&way, p, call),
+            (false, Kind::U16) => take::<u16>(&way, p, call),
+            (false, _) => take::<f32>(&way, p, call),
         }
     })
+}
+
+/// What follows rows becomes 0, after the rows.
+fn take<S: Lane>(way: &impl Way, p: &Dilation, call: OnCpu<'_>) -> Outcome {
+    let OnCpu {
+        inputs,
+        outputs,
+        scratch,
+    } = call;
+    let call = OnCpu {
+        inputs,
+        outputs: &mut *outputs,
+        scratch,
+    };
+    way.take::<S>(p, call)?;
+    for row in outputs[0].slice_mut::<S>().chunks_exact_mut(p.pitch()) {
+        row[p.width..].fill(S::zeroed());
+    }
+    Ok(())
 }
 
 /// Heights in the order of the samples that they are added to: of a square, or of columns and rows.

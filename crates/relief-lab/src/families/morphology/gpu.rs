@@ -352,9 +352,14 @@ fn seen_at<L: Numeric>(
     }
 }
 
-/// A result as a sample's bits.
+/// A result as a sample's bits; 0 past the width.
 #[cube]
-fn finished<L: Numeric>(most: L, #[comptime] plan: Plan) -> u32 {
+fn finished<L: Numeric>(most: L, x: u32, width: u32, #[comptime] plan: Plan) -> u32 {
+    select(x < width, bits::<L>(most, plan), 0u32)
+}
+
+#[cube]
+fn bits<L: Numeric>(most: L, #[comptime] plan: Plan) -> u32 {
     if comptime!(plan.is_float()) {
         u32::reinterpret(most)
     } else {
@@ -420,7 +425,7 @@ fn dilate_words<L: Numeric>(
                         most = max(number, most);
                     }
                 }
-                word |= finished::<L>(most, plan) << comptime!(k * 32 / per % 32);
+                word |= finished::<L>(most, x, width, plan) << comptime!(k * 32 / per % 32);
             }
             out[(y * pitch + column) as usize] = word;
         }
@@ -487,7 +492,7 @@ fn dilate_columns<L: Numeric>(
                         }
                     }
                 }
-                word |= finished::<L>(most, plan) << comptime!(k * 32 / per % 32);
+                word |= finished::<L>(most, x, width, plan) << comptime!(k * 32 / per % 32);
             }
             out[(y * pitch + column) as usize] = word;
         }
