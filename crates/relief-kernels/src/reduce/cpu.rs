@@ -179,6 +179,13 @@ impl Reducible for f32 {
 
 versions! {
     fn sum_floats(block: &[f32]) -> f32 {
+        // Rows may be short: sums that would take nothing need not be cleared.
+        match block.len() {
+            0..=16 => return sum_few::<16>(block),
+            17..=64 => return sum_few::<64>(block),
+            65..=256 => return sum_few::<256>(block),
+            _ => {}
+        }
         let mut sums = [0.0_f32; SUMS];
         // Sums that take nothing are 0 and change none that they are added to.
         let used = block.len().next_power_of_two().clamp(4, SUMS);
@@ -197,6 +204,23 @@ versions! {
         }
         halve(&mut fours[..used / 4])
     }
+}
+
+/// The sum of at most `N` floats, in the order of a block.
+#[inline(always)]
+fn sum_few<const N: usize>(block: &[f32]) -> f32 {
+    let mut sums = [0.0_f32; N];
+    // Each is 0 and a number, as in a block: 0 + -0 is 0.
+    for (sum, value) in sums.iter_mut().zip(block) {
+        *sum += value;
+    }
+    let used = block.len().next_power_of_two().clamp(4, N);
+    let (fours, _) = sums.as_chunks::<4>();
+    let mut halves = [0.0_f32; 64];
+    for (half, sums) in halves.iter_mut().zip(&fours[..used / 4]) {
+        *half = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+    halve(&mut halves[..used / 4])
 }
 
 /// Adds the second half to the first until one is left.
