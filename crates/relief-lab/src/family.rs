@@ -102,11 +102,13 @@ pub enum Operation {
     F32Pull,
     /// A byte to a device and another one back at the same time.
     BusByte,
+    /// A byte from a device to the host.
+    DownByte,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::F32Add,
         Self::F32MultiplyAdd,
         Self::F16MultiplyAdd,
@@ -117,6 +119,7 @@ impl Operation {
         Self::F32InverseRoot,
         Self::F32Pull,
         Self::BusByte,
+        Self::DownByte,
     ];
 
     /// What reports call it.
@@ -133,6 +136,7 @@ impl Operation {
             Self::F32InverseRoot => "f32 1/√",
             Self::F32Pull => "f32 pull of a body",
             Self::BusByte => "byte each way over the bus",
+            Self::DownByte => "byte from device to host",
         }
     }
 }

@@ -1,5 +1,9 @@
 //! Products on the CPU: plain loops, compiled for each set of vector instructions.
 //!
+//! Memory binds, and a processor fetches more of it ahead the more rows it reads at once, each of which it follows for itself. So M·x
+//! takes four rows at once, and x·M eight, along runs of many pages. On two cores of a server, one row at once read 72 to 82 % of what a
+//! sum of all numbers read in the same run, four rows as much as that sum; runs of a page 70 %, of four 88 %.
+//!
 //! Threads deal out rows of M·x, and columns of x·M: each is a sum of its own.
 
 use super::{BLOCK, ROW_SUMS, ROWS, SUMS};
@@ -12,8 +16,11 @@ const SHORT: usize = 64;
 /// Levels of blocks: 2¹⁴ blocks of 2¹⁴ products each, and blocks of these, are more than memory holds.
 const LEVELS: usize = 4;
 
-/// Columns of x·M that are summed together: a page, and their sums stay in the second cache.
-const STRIP: usize = 1_024;
+/// Rows of M·x that are taken at once.
+const TOGETHER: usize = 4;
+
+/// Columns of x·M that are summed together: four pages of each row, and the sums that are written stay in the second cache.
+const STRIP: usize = 4_096;
 
 /// Levels of blocks of x·M, each of 2⁹.
 const ROW_LEVELS: usize = 8;
@@ -30,10 +37,33 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
     )?;
     ShapeError::unless_equal("rows of the matrix and numbers of y", matrix.rows(), y.len())?;
     let isa = Isa::best();
-    for (row, y) in y.iter_mut().enumerate() {
-        *y = dot(isa, matrix.row(row), x);
+    let (fours, rest) = match x.len() > SHORT {
+        true => y.as_chunks_mut::<TOGETHER>(),
+        false => (&mut [][..], y),
+    };
+    let first = fours.len() * TOGETHER;
+    for (k, four) in fours.iter_mut().enumerate() {
+        *four = dots(isa, std::array::from_fn(|row| matrix.row(k * TOGETHER + row)), x);
+    }
+    for (k, y) in rest.iter_mut().enumerate() {
+        *y = dot(isa, matrix.row(first + k), x);
     }
     Ok(())
+}
+
+/// [`dot`] of several rows.
+fn dots(isa: Isa, rows: [&[f32]; TOGETHER], x: &[f32]) -> [f32; TOGETHER] {
+    if x.len() <= BLOCK {
+        return blocks(isa, rows, x);
+    }
+    let mut levels = [[Level::new(); LEVELS]; TOGETHER];
+    for (k, x) in x.chunks(BLOCK).enumerate() {
+        let sums = blocks(isa, rows.map(|row| &row[k * BLOCK..][..x.len()]), x);
+        for (levels, sum) in levels.iter_mut().zip(sums) {
+            put(levels, sum);
+        }
+    }
+    levels.each_mut().map(|levels| finish(levels))
 }
 
 /// The sum of products of two rows of the same length, in the order of [`matrix_vector`].
@@ -117,6 +147,29 @@ versions! {
             *sum = a.mul_add(*x, *sum);
         }
         halved(&mut sums, &mut [0.0; SUMS / 4], row.len())
+    }
+}
+
+versions! {
+    /// Blocks of several rows.
+    fn blocks(rows: [&[f32]; TOGETHER], x: &[f32]) -> [f32; TOGETHER] {
+        let mut sums = [[0.0_f32; SUMS]; TOGETHER];
+        let rows = rows.map(|row| row[..x.len()].as_chunks::<SUMS>());
+        let (xs, x_rest) = x.as_chunks::<SUMS>();
+        for (k, x) in xs.iter().enumerate() {
+            let rows = rows.map(|(whole, _)| &whole[k]);
+            for (i, x) in x.iter().enumerate() {
+                for (sums, row) in sums.iter_mut().zip(rows) {
+                    sums[i] = row[i].mul_add(*x, sums[i]);
+                }
+            }
+        }
+        for (sums, (_, rest)) in sums.iter_mut().zip(rows) {
+            for ((sum, a), x) in sums.iter_mut().zip(rest).zip(x_rest) {
+                *sum = a.mul_add(*x, *sum);
+            }
+        }
+        sums.map(|mut sums| halved(&mut sums, &mut [0.0; SUMS / 4], x.len()))
     }
 }
 
@@ -213,7 +266,11 @@ fn strip_sums(isa: Isa, x: &[f32], matrix: Matrix<'_, f32>, y: &mut [f32], scrat
             }
             let (below, above) = scratch.split_at_mut((level + 1) * LEVEL_LEN);
             let sums = &mut below[level * LEVEL_LEN..];
-            fold_rows(isa, sums, width, used);
+            if level == 0 && used == ROWS {
+                fold_fours(isa, sums, width, ROW_SUMS / 4);
+            } else {
+                fold_rows(isa, sums, width, used);
+            }
             if level > 0 {
                 taken[level] = 0;
             }
@@ -232,14 +289,22 @@ fn strip_sums(isa: Isa, x: &[f32], matrix: Matrix<'_, f32>, y: &mut [f32], scrat
 }
 
 versions! {
-    /// Takes a block of rows into sums that begin with 0.
+    /// Takes a block of rows into sums that begin with 0; of a whole block, those of four neighbours are added already.
     fn add_block(x: &[f32], matrix: Matrix<'_, f32>, sums: &mut [f32]) {
         let width = matrix.columns();
         if x.len() == ROWS {
-            // All that a sum takes at once: it is written once, and read not at all.
-            for (row, sums) in sums.chunks_exact_mut(width).take(ROW_SUMS).enumerate() {
-                let rows: [usize; ROWS / ROW_SUMS] = std::array::from_fn(|k| row + k * ROW_SUMS);
-                add_rows(rows.map(|row| matrix.row(row)), rows.map(|row| x[row]), sums);
+            // All that a sum takes at once: it is not written and read again for each row.
+            let (fours, others) = sums.split_at_mut(ROW_SUMS / 4 * width);
+            let others: &mut [f32] = &mut others[..3 * width];
+            for (four, to) in fours.chunks_exact_mut(width).enumerate() {
+                for (k, sums) in others.chunks_exact_mut(width).chain([&mut *to]).enumerate() {
+                    let rows: [usize; ROWS / ROW_SUMS] = std::array::from_fn(|row| 4 * four + k + row * ROW_SUMS);
+                    add_rows(rows.map(|row| matrix.row(row)), rows.map(|row| x[row]), sums);
+                }
+                let ((zero, one), two) = (others[..2 * width].split_at(width), &others[2 * width..]);
+                for (((to, zero), one), two) in to.iter_mut().zip(zero).zip(one).zip(two) {
+                    *to = (*zero + *one) + (*two + *to);
+                }
             }
             return;
         }
@@ -308,13 +373,25 @@ versions! {
                 *to = (*to + *one) + (*two + *three);
             }
         }
-        let mut half = count / 8;
-        while half > 0 {
-            let (first, second) = sums.split_at_mut(half * width);
-            for (sum, other) in first.iter_mut().zip(second) {
-                *sum += *other;
-            }
-            half /= 2;
+        halve_rows(sums, width, count / 4);
+    }
+}
+
+versions! {
+    /// Folds rows, each the sum of four already, to the first of them.
+    fn fold_fours(sums: &mut [f32], width: usize, count: usize) {
+        halve_rows(sums, width, count);
+    }
+}
+
+#[inline(always)]
+fn halve_rows(sums: &mut [f32], width: usize, count: usize) {
+    let mut half = count / 2;
+    while half > 0 {
+        let (first, second) = sums.split_at_mut(half * width);
+        for (sum, other) in first.iter_mut().zip(second) {
+            *sum += *other;
         }
+        half /= 2;
     }
 }

@@ -45,7 +45,7 @@ fn sum_of(products: &[(f32, f32)], block: usize, sums: usize) -> f32 {
     }
 }
 
-const SHAPES: [(usize, usize); 12] = [
+const SHAPES: [(usize, usize); 14] = [
     (0, 0),
     (0, 7),
     (7, 0),
@@ -58,6 +58,8 @@ const SHAPES: [(usize, usize); 12] = [
     (ROWS + 1, 3),
     (3, 2 * BLOCK + SUMS + 5),
     (2 * ROWS + ROW_SUMS + 3, 1_029),
+    (ROWS + 3, 4_100),
+    (6, BLOCK + SUMS + 5),
 ];
 
 #[test]

@@ -168,7 +168,11 @@ fn run(operation: Operation) {
         Operation::IntegerAddMin => u32_add_min(isa),
         Operation::F32InverseRoot => f32_inverse_root(isa),
         // Not measured, but computed from the others.
-        Operation::F16MultiplyAdd | Operation::Bf16MultiplyAdd | Operation::F32Pull | Operation::BusByte => {}
+        Operation::F16MultiplyAdd
+        | Operation::Bf16MultiplyAdd
+        | Operation::F32Pull
+        | Operation::BusByte
+        | Operation::DownByte => {}
     }
 }
 

@@ -107,6 +107,9 @@ pub fn measure(
         ceilings
             .rates
             .extend(bus(&ceilings).map(|rate| (Operation::BusByte, rate)));
+        ceilings
+            .rates
+            .extend(down(&ceilings).map(|rate| (Operation::DownByte, rate)));
     }
     for points in [&mut ceilings.copy, &mut ceilings.read, &mut ceilings.write] {
         points.sort_by_key(|point| point.bytes);
@@ -117,8 +120,11 @@ pub fn measure(
 /// Operations that are measured one by one.
 fn measured() -> impl Iterator<Item = Operation> {
     let whole = |operation: &Operation| {
-        use Operation::{Bf16MultiplyAdd, BusByte, F16MultiplyAdd, F32Pull};
-        !matches!(operation, F16MultiplyAdd | Bf16MultiplyAdd | F32Pull | BusByte)
+        use Operation::{Bf16MultiplyAdd, BusByte, DownByte, F16MultiplyAdd, F32Pull};
+        !matches!(
+            operation,
+            F16MultiplyAdd | Bf16MultiplyAdd | F32Pull | BusByte | DownByte
+        )
     };
     Operation::ALL.into_iter().filter(whole)
 }
@@ -134,7 +140,8 @@ fn pull(ceilings: &Ceilings) -> Option<f64> {
     Some(slots.min(roots))
 }
 
-/// Bytes a second of the slower of the two ways over the bus, from and to page-locked memory.
+/// Bytes each way a second while both ways over the bus carry as many, from and to page-locked memory: half of what both carry at
+/// once, or the slower way alone where that is less.
 #[cfg(feature = "gpu")]
 fn bus(ceilings: &Ceilings) -> Option<f64> {
     let rate = |name: &str| {
@@ -142,7 +149,15 @@ fn bus(ceilings: &Ceilings) -> Option<f64> {
         transfer.rate
     };
     let (up, down) = (rate("host → device, pinned")?, rate("device → host, pinned")?);
-    Some(up.min(down))
+    let both = rate("host ↔ device, pinned, both at once").map_or(f64::MAX, |both| both / 2.0);
+    Some(up.min(down).min(both))
+}
+
+/// Bytes a second from the device to page-locked memory.
+#[cfg(feature = "gpu")]
+fn down(ceilings: &Ceilings) -> Option<f64> {
+    let down = |transfer: &&crate::record::Transfer| transfer.name == "device → host, pinned";
+    ceilings.transfers.iter().find(down)?.rate
 }
 
 /// Steps that [`measure`] takes.

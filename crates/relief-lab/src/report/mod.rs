@@ -2,11 +2,13 @@
 //! variants, marked as such.
 
 mod csv;
+mod occupancy;
 mod page;
 mod plot;
 mod summary;
 mod svg;
 mod table;
+mod timeline;
 
 pub use csv::csv;
 pub use page::page;

@@ -3,7 +3,7 @@
 use crate::record::Record;
 
 use super::svg::escape;
-use super::{Section, plot, sections, summary, table};
+use super::{Section, occupancy, plot, sections, summary, table, timeline};
 
 const STYLE: &str = "\
 :root{color-scheme:light dark;--ink:#1d2433;--soft:#667085;--paper:#fff;--bar:#9db4d6;--own:#1f6f5c;--red:#b42318;\
@@ -23,7 +23,10 @@ svg{max-width:100%;height:auto;display:block;font:12px system-ui,sans-serif}text
 .series.rival{stroke:var(--soft);stroke-dasharray:4 3}.dot.rival{fill:var(--soft)}\
 .series.s0{stroke:#3b6fb6}.series.s1{stroke:#b6603b}.series.s2{stroke:#3b9a6e}.series.s3{stroke:#8a5bb5}\
 .series.s4{stroke:#b09a2b}.series.s5{stroke:#b53b7c}.dot.s0{fill:#3b6fb6}.dot.s1{fill:#b6603b}.dot.s2{fill:#3b9a6e}\
-.dot.s3{fill:#8a5bb5}.dot.s4{fill:#b09a2b}.dot.s5{fill:#b53b7c}";
+.dot.s3{fill:#8a5bb5}.dot.s4{fill:#b09a2b}.dot.s5{fill:#b53b7c}\
+.step.up{fill:#3b6fb6}.step.computed{fill:#b6603b}.step.down{fill:#3b9a6e}\
+.field{fill:var(--own)}.f1{fill-opacity:.04}.f2{fill-opacity:.1}.f3{fill-opacity:.16}.f4{fill-opacity:.22}.f5{fill-opacity:.28}\
+.f6{fill-opacity:.35}.f7{fill-opacity:.42}.f8{fill-opacity:.5}.f9{fill-opacity:.58}.f10{fill-opacity:.68}";
 
 /// The page of one or more records.
 #[must_use]
@@ -60,6 +63,9 @@ fn show(section: &Section<'_>, record: &Record) -> String {
         for shown in [plot::Shown::Time, plot::Shown::Throughput] {
             text.push_str(&plot::sweep(section, axis, shown).unwrap_or_default());
         }
+        if occupancy::is_of(section) {
+            text.push_str(&occupancy::fields(section, &record.header.driver).unwrap_or_default());
+        }
         if let Some(sentence) = summary::worst(section) {
             text.push_str(&format!("<p class=\"note\">{}</p>\n", escape(&sentence)));
         }
@@ -78,6 +84,14 @@ fn show(section: &Section<'_>, record: &Record) -> String {
     if let Some(roof) = plot::roof(section, &record.ceilings) {
         text.push_str("<h3>Under the roof</h3>\n");
         text.push_str(&roof);
+    }
+    let timelines = record.timelines.iter();
+    for spans in timelines.filter(|timeline| timeline.ladder == section.ladder) {
+        text.push_str(&format!(
+            "<h3>When each chunk was where, {}</h3>\n",
+            escape(&spans.name)
+        ));
+        text.push_str(&timeline::timeline(spans));
     }
     text
 }

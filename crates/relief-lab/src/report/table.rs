@@ -204,6 +204,32 @@ fn cells(row: &Row, name: String, [first, previous, rival]: [String; 3], source:
 }
 
 /// A ladder whose cases differ in one number: a row for each, a column for each variant.
+/// Why variants have no time in a sweep; what several give for the same reason stands once.
+fn reasons(section: &Section<'_>) -> String {
+    let mut found: Vec<(&str, String, Vec<String>)> = Vec::new();
+    for row in section.cases.iter().flat_map(|case| &case.rows) {
+        let Some(reason) = row.verdict.reason() else {
+            continue;
+        };
+        let (word, reason) = (row.verdict.word(), reason.replace('\n', " "));
+        let place = format!("{}, {}", row.variant, row.case);
+        match found.iter_mut().find(|same| same.0 == word && same.1 == reason) {
+            Some(same) => same.2.push(place),
+            None => found.push((word, reason, vec![place])),
+        }
+    }
+    let mut text = String::new();
+    for (word, reason, places) in found {
+        let others = match places.len() {
+            1 => String::new(),
+            2 => " and one more".to_owned(),
+            count => format!(" and {} more", count - 1),
+        };
+        text.push_str(&format!("  {}{others}: {word}: {reason}\n", places[0]));
+    }
+    text
+}
+
 fn sweep(section: &Section<'_>, axis: &str) -> String {
     let mut variants: Vec<&str> = Vec::new();
     for row in section.cases.iter().flat_map(|case| &case.rows) {
@@ -231,20 +257,7 @@ fn sweep(section: &Section<'_>, axis: &str) -> String {
         table.push(line);
     }
     let mut text = format!("{} over {axis}\n{}", section.ladder, columns(&table, &[0]));
-    let bad = section
-        .cases
-        .iter()
-        .flat_map(|case| &case.rows)
-        .filter(|row| row.verdict.reason().is_some());
-    for row in bad {
-        let reason = row.verdict.reason().unwrap_or_default().replace('\n', " ");
-        text.push_str(&format!(
-            "  {}, {}: {}: {reason}\n",
-            row.variant,
-            row.case,
-            row.verdict.word()
-        ));
-    }
+    text.push_str(&reasons(section));
     for (case, other) in others(section) {
         let name = &other.row.variant;
         let time = other.rival.summary.map(|summary| seconds(summary.median));

@@ -5,9 +5,12 @@
 //! Rows of a slice are permuted, vector v of row r at v xor r mod 8, so that the eight rows of a matrix of 8 × 8 that the
 //! instruction loads lie in different banks, and so do neighbours of a row that is stored.
 //!
-//! Not measured on a device so far: its text compiles for compute capability 9.0 to 128 matrix products and 32 loads of shared memory for each
-//! slice and plane, with 170 registers and no spills. What bounds it there are these instructions themselves, which reach about six tenths
-//! of the rate of those that take whole groups of planes, which the runtime does not offer.
+//! What the instructions of one step take is loaded to registers while those of the step before run, across slices too, and
+//! where k is a multiple of 64 the next slice is asked for without a branch, so that the compiler puts loads and copies between products.
+//! The first way of this kernel, which did one after the other behind a barrier, kept the units for products idle for more than a
+//! third of the time: 168 T multiply-adds a second on an H200 (`relief lab run matmul/bf16 --device cuda`, 2026-11-21, 8 192³), where cuBLAS
+//! has 414. What bounds it then are these instructions themselves, which reach about six tenths of the rate of those that take whole groups of
+//! planes, which the runtime does not offer.
 //!
 //! The instructions add the products of 16 k at once, in an order and with roundings that their maker does not state: here results
 //! have an error, not an order. Devices of other makers, and Vulkan, offer no such instructions through the runtime: there it is
@@ -37,6 +40,13 @@ const EIGHT: u32 = 8;
 /// Bytes of shared memory of a cube, and a little for barriers.
 pub(super) const SHARED: usize = (STAGES * (LEFT + RIGHT) * 2 + 256) as usize;
 
+/// Vectors of a slice of the right operand that a unit copies, and the parts that it does so in, with a vector of the left operand each.
+const RIGHT_COPIES: u32 = RIGHT / EIGHT / UNITS;
+const PARTS: u32 = LEFT / EIGHT / UNITS;
+
+/// Steps of 16 k of a slice.
+const STEPS: u32 = SLICE / 16;
+
 /// Matrices of 16 rows and of 8 columns that a plane has.
 const HIGH: u32 = 4;
 const WIDE: u32 = 8;
@@ -65,6 +75,7 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
     left_pitch: u32,
     right_pitch: u32,
     result_pitch: u32,
+    #[comptime] whole: bool,
 ) {
     let high = (rows + comptime!(ROWS - 1)) / ROWS;
     let wide = (columns + comptime!(COLUMNS - 1)) / COLUMNS;
@@ -98,23 +109,24 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
         sums.push(sum);
     }
 
+    let feed = Feed::new(top, start, rows, columns, left_pitch);
     #[unroll]
     for stage in 0..comptime!(STAGES - 1) {
-        if comptime!(stage * SLICE) < inner {
-            load::<E>(
+        let mut begin = comptime!(stage * SLICE).runtime();
+        if comptime!(whole) {
+            begin = min(begin, inner - SLICE);
+        }
+        if begin < inner {
+            ask::<E>(
                 left,
                 right,
                 &mut lefts,
                 &mut rights,
                 barriers.index(comptime!(stage as usize)),
-                top,
-                start,
-                comptime!(stage * SLICE).runtime(),
+                &feed,
+                begin,
                 stage,
-                rows,
                 inner,
-                columns,
-                left_pitch,
                 right_pitch,
             );
         }
@@ -123,11 +135,41 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
     let lane = UNIT_POS_PLANE;
     let plane = UNIT_POS / 32;
     // Where a lane finds the row of eight numbers that it names to the instructions: in a slice of each operand.
-    let row = (plane % 2) * 64 + lane % 16;
-    let column = (plane / 2) * 8;
-    let turn = lane % 8;
     let half = lane / 16;
+    let turn = lane % 8;
+    let left_at = ((plane % 2) * 64 + lane % 16) * SLICE;
+    let right_at = (lane % 16) * COLUMNS;
+    let column = (plane / 2) * 8;
 
+    // Two sets of what the instructions take: one is loaded while the other is multiplied.
+    let mut numbers = Sequence::<Array<Vector<E, NA>>>::new();
+    let mut others = Sequence::<Array<Vector<E, NB>>>::new();
+    #[unroll]
+    for _ in 0..comptime!(2 * HIGH) {
+        numbers.push(Array::<Vector<E, NA>>::new(4usize));
+    }
+    #[unroll]
+    for _ in 0..comptime!(2 * WIDE) {
+        others.push(Array::<Vector<E, NB>>::new(2usize));
+    }
+
+    if inner > 0 {
+        barriers.index(0usize).wait_parity(0u32);
+        take::<E, NA, NB>(
+            definition,
+            &lefts,
+            &rights,
+            &mut numbers,
+            &mut others,
+            left_at,
+            right_at,
+            column,
+            turn,
+            half,
+            0u32,
+            0u32,
+        );
+    }
     let mut begin = u32::new(0);
     let mut phase = u32::new(0);
     while begin < inner {
@@ -135,70 +177,118 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
         for stage in 0..STAGES {
             let here = begin + comptime!(stage * SLICE);
             if here < inner {
-                barriers.index(comptime!(stage as usize)).wait_parity(phase);
-                // All have multiplied the slice before, whose place the next one takes.
-                sync_cube();
-                let ahead = comptime!((stage + STAGES - 1) % STAGES);
-                let next = here + comptime!((STAGES - 1) * SLICE);
-                if next < inner {
-                    load::<E>(
-                        left,
-                        right,
-                        &mut lefts,
-                        &mut rights,
-                        barriers.index(comptime!(ahead as usize)),
-                        top,
-                        start,
-                        next,
-                        ahead,
-                        rows,
-                        inner,
-                        columns,
-                        left_pitch,
-                        right_pitch,
-                    );
-                }
                 #[unroll]
-                for step in 0..comptime!(SLICE / 16) {
-                    let mut others = Sequence::<Array<Vector<E, NB>>>::new();
-                    #[unroll]
-                    for pair in 0..comptime!(WIDE / 2) {
-                        let vector = column + ((comptime!(2 * pair) + half) ^ turn);
-                        let at = comptime!(stage * RIGHT + step * 16 * COLUMNS)
-                            + (lane % 16) * COLUMNS
-                            + vector * EIGHT;
-                        let place = rights.slice(at as usize, (at + EIGHT) as usize);
-                        let four =
-                            definition.load_matrix::<E, NB>(&place, cmma::MatrixIdent::B, 4usize, true);
-                        #[unroll]
-                        for k in 0..2usize {
-                            let mut two = Array::<Vector<E, NB>>::new(2usize);
-                            two[0usize] = four[comptime!(2 * k)];
-                            two[1usize] = four[comptime!(2 * k + 1)];
-                            others.push(two);
+                for step in 0..STEPS {
+                    let follows = comptime!((step + 1) % STEPS);
+                    if comptime!(step + 1 < STEPS) {
+                        take::<E, NA, NB>(
+                            definition,
+                            &lefts,
+                            &rights,
+                            &mut numbers,
+                            &mut others,
+                            left_at,
+                            right_at,
+                            column,
+                            turn,
+                            half,
+                            stage,
+                            follows,
+                        );
+                    } else if here + SLICE < inner {
+                        let after = comptime!((stage + 1) % STAGES);
+                        let parity = (phase + comptime!((stage + 1) / STAGES)) % 2;
+                        barriers.index(comptime!(after as usize)).wait_parity(parity);
+                        take::<E, NA, NB>(
+                            definition,
+                            &lefts,
+                            &rights,
+                            &mut numbers,
+                            &mut others,
+                            left_at,
+                            right_at,
+                            column,
+                            turn,
+                            half,
+                            after,
+                            follows,
+                        );
+                    }
+                    let ahead = comptime!((stage + STAGES - 1) % STAGES);
+                    let next = here + comptime!((STAGES - 1) * SLICE);
+                    if comptime!(step == 0 && !whole) {
+                        // All have taken the last of the slice before, whose place another one takes.
+                        sync_cube();
+                        if next < inner {
+                            ask::<E>(
+                                left,
+                                right,
+                                &mut lefts,
+                                &mut rights,
+                                barriers.index(comptime!(ahead as usize)),
+                                &feed,
+                                next,
+                                ahead,
+                                inner,
+                                right_pitch,
+                            );
                         }
                     }
+                    let set = comptime!(step % 2);
                     #[unroll]
                     for i in 0..HIGH {
-                        let vector = (comptime!(2 * step) + half) ^ turn;
-                        let at = comptime!(stage * LEFT + i * 16 * SLICE) + row * SLICE + vector * EIGHT;
-                        let place = lefts.slice(at as usize, (at + EIGHT) as usize);
-                        let numbers =
-                            definition.load_matrix::<E, NA>(&place, cmma::MatrixIdent::A, 4usize, false);
                         #[unroll]
                         for j in 0..WIDE {
                             definition.execute_inplace::<NA, NB, NC>(
-                                &numbers,
-                                others.index(comptime!(j as usize)),
+                                numbers.index(comptime!((set * HIGH + i) as usize)),
+                                others.index(comptime!((set * WIDE + j) as usize)),
                                 sums.index_mut(comptime!((i * WIDE + j) as usize)),
                             );
                         }
+                        if comptime!(step == 0 && whole) {
+                            if comptime!(i == 0) {
+                                // As above, but with products on the way.
+                                sync_cube();
+                            }
+                            // Behind the last slice it is asked for again, for nobody: without a branch, copies and products mix.
+                            copies::<E>(
+                                left,
+                                right,
+                                &mut lefts,
+                                &mut rights,
+                                &feed,
+                                min(next, inner - SLICE),
+                                ahead,
+                                inner,
+                                right_pitch,
+                                i,
+                                false,
+                            );
+                        }
+                    }
+                    if comptime!(step == 0 && whole) {
+                        let barrier = barriers.index(comptime!(ahead as usize));
+                        barrier.commit_copy_async();
+                        barrier.arrive();
                     }
                 }
             }
         }
         phase = 1 - phase;
         begin += comptime!(STAGES * SLICE);
+    }
+
+    if comptime!(whole) {
+        // What was asked for behind the last slice has to be there before this cube's memory is another's. As many slices were asked for as
+        // there are and STAGES - 1 more, in the order of the stages.
+        let asked = inner / SLICE + comptime!(STAGES - 1);
+        #[unroll]
+        for stage in 0..STAGES {
+            let turns = (asked - stage + comptime!(STAGES - 1)) / STAGES;
+            barriers
+                .index(comptime!(stage as usize))
+                .wait_parity((turns - 1) % 2);
+        }
     }
 
     // A lane has pairs of neighbours, in rows 8 apart.
@@ -226,64 +316,145 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
     }
 }
 
+/// Loads what the instructions of a step of 16 k take, of a slice that is there, into the step's set of registers.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn take<E: Float, NA: Size, NB: Size>(
+    definition: cmma::MmaDefinition<E, E, f32>,
+    lefts: &SharedMemory<E>,
+    rights: &SharedMemory<E>,
+    numbers: &mut Sequence<Array<Vector<E, NA>>>,
+    others: &mut Sequence<Array<Vector<E, NB>>>,
+    left_at: u32,
+    right_at: u32,
+    column: u32,
+    turn: u32,
+    half: u32,
+    #[comptime] stage: u32,
+    #[comptime] step: u32,
+) {
+    let set = comptime!(step % 2);
+    #[unroll]
+    for pair in 0..comptime!(WIDE / 2) {
+        let vector = column + ((comptime!(2 * pair) + half) ^ turn);
+        let at = comptime!(stage * RIGHT + step * 16 * COLUMNS) + right_at + vector * EIGHT;
+        let place = rights.slice(at as usize, (at + EIGHT) as usize);
+        let four = definition.load_matrix::<E, NB>(&place, cmma::MatrixIdent::B, 4usize, true);
+        #[unroll]
+        for k in 0..2u32 {
+            let two = others.index_mut(comptime!((set * WIDE + 2 * pair + k) as usize));
+            two[0usize] = four[comptime!((2 * k) as usize)];
+            two[1usize] = four[comptime!((2 * k + 1) as usize)];
+        }
+    }
+    let vector = (comptime!(2 * step) + half) ^ turn;
+    #[unroll]
+    for i in 0..HIGH {
+        let at = comptime!(stage * LEFT + i * 16 * SLICE) + left_at + vector * EIGHT;
+        let place = lefts.slice(at as usize, (at + EIGHT) as usize);
+        definition.load_matrix_inplace::<E, NA>(
+            &place,
+            numbers.index_mut(comptime!((set * HIGH + i) as usize)),
+            cmma::MatrixIdent::A,
+            4usize,
+            false,
+        );
+    }
+}
+
+/// Where a unit's vectors of a slice come from and go to: what does not depend on the slice.
+#[derive(CubeType)]
+struct Feed {
+    /// Numbers before its rows of the left operand, which stand for the last one where they lie below it.
+    rows: Sequence<u32>,
+    /// Its vector of these, in numbers.
+    k: u32,
+    /// Its first row of a slice of the right operand, and the number where its vector begins.
+    y: u32,
+    x: u32,
+    /// Where they go.
+    left_to: u32,
+    right_to: u32,
+}
+
+#[cube]
+impl Feed {
+    fn new(top: u32, start: u32, rows: u32, columns: u32, left_pitch: u32) -> Feed {
+        let (row, vector) = (UNIT_POS / 8, UNIT_POS % 8);
+        let mut offsets = Sequence::<u32>::new();
+        #[unroll]
+        for i in 0..PARTS {
+            offsets.push(min(top + row + comptime!(i * UNITS / 8), rows - 1) * left_pitch);
+        }
+        let (y, across) = (UNIT_POS / 32, UNIT_POS % 32);
+        let last = (columns + comptime!(EIGHT - 1)) / EIGHT - 1;
+        Feed {
+            rows: offsets,
+            k: vector * EIGHT,
+            y,
+            x: min(start / 8 + across, last) * EIGHT,
+            // Rows of further copies are multiples of eight further on: the permutation is the same.
+            left_to: row * SLICE + (vector ^ (row % 8)) * EIGHT,
+            right_to: y * COLUMNS + (across ^ (y % 8)) * EIGHT,
+        }
+    }
+}
+
 /// Asks for a slice of both operands. Rows and vectors outside stand for the last ones inside; numbers behind the last k are 0.
 #[cube]
 #[allow(clippy::too_many_arguments)]
-fn load<E: Float>(
+fn ask<E: Float>(
     left: &Array<E>,
     right: &Array<E>,
     lefts: &mut SharedMemory<E>,
     rights: &mut SharedMemory<E>,
     barrier: &Shared<Barrier>,
-    top: u32,
-    start: u32,
+    feed: &Feed,
     begin: u32,
     #[comptime] stage: u32,
-    rows: u32,
     inner: u32,
-    columns: u32,
-    left_pitch: u32,
     right_pitch: u32,
 ) {
     if begin + SLICE <= inner {
-        copies::<E>(
-            left,
-            right,
-            lefts,
-            rights,
-            top,
-            start,
-            begin,
-            stage,
-            rows,
-            inner,
-            columns,
-            left_pitch,
-            right_pitch,
-            false,
-        );
+        #[unroll]
+        for part in 0..PARTS {
+            copies::<E>(
+                left,
+                right,
+                lefts,
+                rights,
+                feed,
+                begin,
+                stage,
+                inner,
+                right_pitch,
+                part,
+                false,
+            );
+        }
     } else {
-        copies::<E>(
-            left,
-            right,
-            lefts,
-            rights,
-            top,
-            start,
-            begin,
-            stage,
-            rows,
-            inner,
-            columns,
-            left_pitch,
-            right_pitch,
-            true,
-        );
+        #[unroll]
+        for part in 0..PARTS {
+            copies::<E>(
+                left,
+                right,
+                lefts,
+                rights,
+                feed,
+                begin,
+                stage,
+                inner,
+                right_pitch,
+                part,
+                true,
+            );
+        }
     }
     barrier.commit_copy_async();
     barrier.arrive();
 }
 
+/// One of the parts of a unit's copies of a slice.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 fn copies<E: Float>(
@@ -291,52 +462,41 @@ fn copies<E: Float>(
     right: &Array<E>,
     lefts: &mut SharedMemory<E>,
     rights: &mut SharedMemory<E>,
-    top: u32,
-    start: u32,
+    feed: &Feed,
     begin: u32,
     #[comptime] stage: u32,
-    rows: u32,
     inner: u32,
-    columns: u32,
-    left_pitch: u32,
     right_pitch: u32,
+    #[comptime] part: u32,
     #[comptime] partly: bool,
 ) {
-    #[unroll]
-    for i in 0..comptime!(LEFT / EIGHT / UNITS) {
-        let place = UNIT_POS + comptime!(i * UNITS);
-        let (y, vector) = (place / 8, place % 8);
-        let k = begin + vector * EIGHT;
-        let to = comptime!(stage * LEFT) + y * SLICE + (vector ^ (y % 8)) * EIGHT;
-        let mut target = lefts.slice_mut(to as usize, (to + EIGHT) as usize);
-        let row = min(top + y, rows - 1) * left_pitch;
-        if comptime!(partly) {
-            // What is not there is not named either: the first numbers of the row instead, of which none is taken.
-            let present = min(max(inner, k) - k, EIGHT);
-            let from = row + select(present == 0, 0u32, k);
-            let source = left.slice(from as usize, (from + present) as usize);
-            copy_async_checked(&source, &mut target, EIGHT);
-        } else {
-            let source = left.slice((row + k) as usize, (row + k + EIGHT) as usize);
-            copy_async(&source, &mut target, EIGHT);
-        }
+    let to = comptime!(stage * LEFT + part * (UNITS / 8) * SLICE) + feed.left_to;
+    let mut target = lefts.slice_mut(to as usize, (to + EIGHT) as usize);
+    let row = *feed.rows.index(comptime!(part as usize));
+    let k = begin + feed.k;
+    if comptime!(partly) {
+        // What is not there is not named either: the first numbers of the row instead, of which none is taken.
+        let present = min(max(inner, k) - k, EIGHT);
+        let from = row + select(present == 0, 0u32, k);
+        let source = left.slice(from as usize, (from + present) as usize);
+        copy_async_checked(&source, &mut target, EIGHT);
+    } else {
+        let source = left.slice((row + k) as usize, (row + k + EIGHT) as usize);
+        copy_async(&source, &mut target, EIGHT);
     }
-    let last = (columns + comptime!(EIGHT - 1)) / EIGHT - 1;
     #[unroll]
-    for i in 0..comptime!(RIGHT / EIGHT / UNITS) {
-        let place = UNIT_POS + comptime!(i * UNITS);
-        let (y, vector) = (place / 32, place % 32);
-        let k = begin + y;
-        let to = comptime!(stage * RIGHT) + y * COLUMNS + (vector ^ (y % 8)) * EIGHT;
+    for n in 0..comptime!(RIGHT_COPIES / PARTS) {
+        let i = comptime!(part * (RIGHT_COPIES / PARTS) + n);
+        let to = comptime!(stage * RIGHT + i * (UNITS / 32) * COLUMNS) + feed.right_to;
         let mut target = rights.slice_mut(to as usize, (to + EIGHT) as usize);
-        let x = min(start / 8 + vector, last) * EIGHT;
+        let k = begin + feed.y + comptime!(i * UNITS / 32);
         if comptime!(partly) {
             let present = select(k < inner, comptime!(EIGHT), 0u32);
-            let from = min(k, inner - 1) * right_pitch + x;
+            let from = min(k, inner - 1) * right_pitch + feed.x;
             let source = right.slice(from as usize, (from + present) as usize);
             copy_async_checked(&source, &mut target, EIGHT);
         } else {
-            let from = k * right_pitch + x;
+            let from = k * right_pitch + feed.x;
             let source = right.slice(from as usize, (from + EIGHT) as usize);
             copy_async(&source, &mut target, EIGHT);
         }

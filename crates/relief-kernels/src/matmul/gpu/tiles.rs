@@ -10,9 +10,6 @@ use cubecl::prelude::*;
 use super::Shape;
 use crate::policy::Tuning;
 
-/// Numbers of k of a slice. With 16, the loop of 8 × 16 sums does not fit the nearest cache of instructions.
-const SLICE: u32 = 8;
-
 /// Rows of a unit's block, in groups of four.
 const BLOCK: u32 = 8;
 
@@ -28,6 +25,8 @@ pub(super) struct Tile {
     wide: u32,
     /// Groups of four columns of a unit's block.
     groups: u32,
+    /// Numbers of k of a slice.
+    depth: u32,
 }
 
 impl Tile {
@@ -44,6 +43,7 @@ impl Tile {
             high,
             wide,
             groups: tuning.items / (4 * BLOCK),
+            depth: tuning.vector,
         })
     }
 
@@ -71,15 +71,15 @@ impl Tile {
     }
 
     const fn all_squares(&self) -> u32 {
-        self.left() * (SLICE / 4)
+        self.left() * (self.depth / 4)
     }
 
     const fn loads(&self) -> u32 {
-        SLICE * self.right() / self.units
+        self.depth * self.right() / self.units
     }
 
     pub(super) const fn shared_bytes(&self) -> u32 {
-        2 * SLICE * 16 * (self.left() + self.right())
+        2 * self.depth * 16 * (self.left() + self.right())
     }
 
     /// Cubes that a product takes, where they can be counted.
@@ -112,8 +112,8 @@ pub(super) fn multiply_tiles<N: Size>(
     let row = (team % teams_high) * 4 + lane / 8;
     let column = (team / teams_high) * 8 + lane % 8;
 
-    let mut lefts = SharedMemory::<Vector<f32, N>>::new(comptime!((2 * SLICE * tile.left()) as usize));
-    let mut rights = SharedMemory::<Vector<f32, N>>::new(comptime!((2 * SLICE * tile.right()) as usize));
+    let mut lefts = SharedMemory::<Vector<f32, N>>::new(comptime!((2 * tile.depth * tile.left()) as usize));
+    let mut rights = SharedMemory::<Vector<f32, N>>::new(comptime!((2 * tile.depth * tile.right()) as usize));
     let mut from_left = Array::<Vector<f32, N>>::new(comptime!((4 * tile.squares()) as usize));
     let mut from_right = Array::<Vector<f32, N>>::new(comptime!(tile.loads() as usize));
     let mut sums = Array::<Vector<f32, N>>::new(comptime!((BLOCK * tile.groups) as usize));
@@ -123,7 +123,7 @@ pub(super) fn multiply_tiles<N: Size>(
     }
 
     // Slices that are there in full; what is left comes after the loop, which it would slow down.
-    let whole = inner / SLICE * SLICE;
+    let whole = inner / comptime!(tile.depth) * comptime!(tile.depth);
     if whole > 0 {
         load::<N>(
             left,
@@ -147,7 +147,7 @@ pub(super) fn multiply_tiles<N: Size>(
             &mut lefts,
             &mut rights,
             0u32,
-            SLICE,
+            comptime!(tile.depth),
             false,
             tile,
         );
@@ -156,7 +156,7 @@ pub(super) fn multiply_tiles<N: Size>(
     let mut begin = u32::new(0);
     let mut half = u32::new(0);
     while begin < whole {
-        let next = begin + SLICE;
+        let next = begin + comptime!(tile.depth);
         if next < whole {
             load::<N>(
                 left,
@@ -183,7 +183,7 @@ pub(super) fn multiply_tiles<N: Size>(
                 &mut lefts,
                 &mut rights,
                 1 - half,
-                SLICE,
+                comptime!(tile.depth),
                 false,
                 tile,
             );
@@ -304,14 +304,14 @@ fn load_left<N: Size>(
     #[unroll]
     for i in 0..comptime!(tile.squares()) {
         let place = UNIT_POS + comptime!(i * tile.units);
-        let mut x = begin / 4 + place / 8 % comptime!(SLICE / 4);
+        let mut x = begin / 4 + place / 8 % comptime!(tile.depth / 4);
         if comptime!(partly) {
             x = min(x, (inner + comptime!(4 - 1)) / 4 - 1);
         }
         #[unroll]
         for e in 0..4u32 {
             let y = min(
-                top + 4 * (place % 8 + 8 * (place / comptime!(2 * SLICE))) + e,
+                top + 4 * (place % 8 + 8 * (place / comptime!(2 * tile.depth))) + e,
                 rows - 1,
             );
             from_left[comptime!((4 * i + e) as usize)] = left[(y * left_pitch + x) as usize];
@@ -345,7 +345,7 @@ fn put<N: Size>(
                 numbers = Vector::empty().fill(0.0f32);
             }
         }
-        rights[(half * comptime!(SLICE * tile.right()) + place) as usize] = numbers;
+        rights[(half * comptime!(tile.depth * tile.right()) + place) as usize] = numbers;
     }
 }
 
@@ -361,8 +361,8 @@ fn put_left<N: Size>(
     #[unroll]
     for i in 0..comptime!(tile.squares()) {
         let place = UNIT_POS + comptime!(i * tile.units);
-        let y = place % 8 + 8 * (place / comptime!(2 * SLICE));
-        let first = 4 * (place / 8 % comptime!(SLICE / 4));
+        let y = place % 8 + 8 * (place / comptime!(2 * tile.depth));
+        let first = 4 * (place / 8 % comptime!(tile.depth / 4));
         #[unroll]
         for e in 0..4u32 {
             let mut numbers = Vector::<f32, N>::empty();
@@ -376,7 +376,7 @@ fn put_left<N: Size>(
                     numbers = Vector::empty().fill(0.0f32);
                 }
             }
-            let to = half * comptime!(SLICE * tile.left()) + (first + e) * comptime!(tile.left()) + y;
+            let to = half * comptime!(tile.depth * tile.left()) + (first + e) * comptime!(tile.left()) + y;
             lefts[to as usize] = numbers;
         }
     }
@@ -393,11 +393,11 @@ fn multiply_slice<N: Size>(
     column: u32,
     #[comptime] tile: Tile,
 ) {
-    let left_at = half * comptime!(SLICE * tile.left()) + row;
-    let right_at = half * comptime!(SLICE * tile.right()) + column;
+    let left_at = half * comptime!(tile.depth * tile.left()) + row;
+    let right_at = half * comptime!(tile.depth * tile.right()) + column;
     let groups = comptime!(tile.groups);
     #[unroll]
-    for k in 0..SLICE {
+    for k in 0..comptime!(tile.depth) {
         let mut factors = Array::<Vector<f32, N>>::new(comptime!(groups as usize));
         #[unroll]
         for h in 0..groups {

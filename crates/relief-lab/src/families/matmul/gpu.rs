@@ -62,7 +62,7 @@ pub(super) fn variants() -> Vec<Variant<Product>> {
                 let squares = Tuning {
                     units: 256,
                     items: 64,
-                    vector: 4,
+                    vector: 8,
                 };
                 blocks(p, &call, Some(squares))
             },
@@ -155,71 +155,40 @@ impl Launch {
             unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width) }
         };
         let (left, right, result) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-        let Self {
-            rows,
-            inner,
-            pitch,
-            columns,
-            step,
-            ..
-        } = *self;
+        let (rows, inner, pitch, columns) = (self.rows, self.inner, self.pitch, self.columns);
+        let square = CubeDim::new_2d(TILE, TILE);
+        let line = CubeDim::new_1d;
+        // A kernel, its cubes, and what else it takes.
+        macro_rules! launch {
+            ($kernel:ident, $cube:expr $(, $also:expr)?) => {
+                $kernel::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    $cube,
+                    array(left, 1),
+                    array(right, 1),
+                    array(result, 1),
+                    rows,
+                    inner,
+                    pitch,
+                    columns,
+                    $($also)?
+                )
+            };
+        }
         // SAFETY: rows, columns and numbers of k are compared with how many there are, or clamped to the last, and the buffers hold
         // as many.
         unsafe {
-            match step {
-                Step::Naive | Step::Coalesced => sums::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_2d(TILE, TILE),
-                    array(left, 1),
-                    array(right, 1),
-                    array(result, 1),
-                    rows,
-                    inner,
-                    pitch,
-                    columns,
-                    step == Step::Naive,
-                ),
-                Step::Shared => tiles::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_2d(TILE, TILE),
-                    array(left, 1),
-                    array(right, 1),
-                    array(result, 1),
-                    rows,
-                    inner,
-                    pitch,
-                    columns,
-                ),
-                Step::Columns => columns_of_eight::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_1d(512),
-                    array(left, 1),
-                    array(right, 1),
-                    array(result, 1),
-                    rows,
-                    inner,
-                    pitch,
-                    columns,
-                ),
-                Step::Squares => squares::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_1d(256),
-                    array(left, 1),
-                    array(right, 1),
-                    array(result, 1),
-                    rows,
-                    inner,
-                    pitch,
-                    columns,
-                ),
+            match self.step {
+                Step::Naive => launch!(sums, square, true),
+                Step::Coalesced => launch!(sums, square, false),
+                Step::Shared => launch!(tiles, square),
+                Step::Columns => launch!(columns_of_eight, line(512)),
+                Step::Squares => launch!(squares, line(256)),
                 Step::Vectors => vectors::launch_unchecked::<R>(
                     client,
                     grid,
-                    CubeDim::new_1d(256),
+                    line(256),
                     4,
                     array(left, 4),
                     array(right, 4),

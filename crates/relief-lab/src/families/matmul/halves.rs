@@ -2,8 +2,9 @@
 //!
 //! - On the CPU: `rows`, whose inner loop widens a row; `packed`, the production kernel on one thread, which widens as it packs;
 //!   `threads`: production.
-//! - On devices: `matrix instructions`: production, planes of 64 × 64 sums, slices by way of asynchronous copies. Where a device
-//!   lacks them, as software Vulkan does, it says so.
+//! - On devices: `cooperative matrices`, the runtime's own, plane by plane, as one writes them down; `matrix instructions`: production, by
+//!   single instructions whose operands lie where the kernel puts them, planes of 64 × 64 sums, slices by way of asynchronous copies. Where a
+//!   device lacks either, as software Vulkan does, it says so.
 //!
 //! The bound is that of the device's matrix instructions fed from registers, and of multiply-adds of f32 where there are none. Libraries that
 //! use the instructions of Hopper for whole groups of planes, which the runtime does not offer, may pass it.
@@ -52,8 +53,8 @@ pub(super) fn ladders() -> [Ladder<Halves>; 2] {
     ]
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Half {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Half {
     F16,
     Bf16,
 }
@@ -77,8 +78,8 @@ impl Half {
 /// Two matrices of numbers of 16 bits, whose rows begin at multiples of eight numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Halves {
-    half: Half,
-    shape: super::Product,
+    pub(super) half: Half,
+    pub(super) shape: super::Product,
 }
 
 impl Halves {
@@ -87,7 +88,7 @@ impl Halves {
     }
 
     /// Numbers from one row of each operand to the next.
-    const fn pitches(&self) -> [usize; 2] {
+    pub(super) const fn pitches(&self) -> [usize; 2] {
         [
             self.shape.inner.next_multiple_of(8),
             self.shape.columns.next_multiple_of(8),
@@ -214,8 +215,14 @@ fn variants() -> Vec<Variant<Halves>> {
         .production(),
         #[cfg(feature = "gpu")]
         Variant::gpu(
+            "cooperative matrices",
+            "the runtime's matrices of 16 × 16: planes of 32 × 32 sums, slices through registers",
+            |p: &Halves, call: crate::family::OnGpu<'_>| super::cooperative::run(p, &call),
+        ),
+        #[cfg(feature = "gpu")]
+        Variant::gpu(
             "matrix instructions",
-            "planes of 64 × 64 sums, slices by asynchronous copies",
+            "planes of 64 × 64 sums, slices by asynchronous copies, operands of the next products loaded meanwhile",
             |p: &Halves, call: crate::family::OnGpu<'_>| {
                 let shape = gpu::Shape {
                     rows: p.shape.rows as u32,
@@ -240,7 +247,8 @@ fn variants() -> Vec<Variant<Halves>> {
                     of(&call.outputs[0], p.shape.columns),
                 )?)
             },
-        ),
+        )
+        .production(),
     ]
 }
 

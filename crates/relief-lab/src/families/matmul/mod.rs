@@ -24,6 +24,8 @@
 //! left operand repeat after 61, so that a reference in f64 of all sums takes no longer than that of 61 rows. The source's
 //! figures, 8.3 to 36.9 GFLOPS, include transfers, and name no sizes.
 
+#[cfg(feature = "gpu")]
+mod cooperative;
 mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;

@@ -210,80 +210,36 @@ impl Launch {
             unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width) }
         };
         let grid = cubes(call.gpu, self.count);
-        let square = CubeDim::new_2d(TILE, TILE);
-        let (rows, columns) = (self.rows, self.columns);
+        let (rows, columns, lanes) = (self.rows, self.columns, self.lanes);
+        let (line, square) = (CubeDim::new_1d(UNITS), CubeDim::new_2d(TILE, TILE));
+        // A kernel, its cubes and the width of its vectors, if it has any; the widths of the three arrays; what else it takes.
+        macro_rules! launch {
+            ($kernel:ident, $cube:expr $(, $vector:literal)?; $of_matrix:literal, $of_x:literal, $of_y:literal; $($also:expr),*) => {
+                $kernel::launch_unchecked::<R>(
+                    client,
+                    grid,
+                    $cube,
+                    $($vector,)?
+                    array(matrix, $of_matrix),
+                    array(x, $of_x),
+                    array(y, $of_y),
+                    rows,
+                    columns.div_ceil($of_matrix),
+                    $($also),*
+                )
+            };
+        }
         // SAFETY: rows and columns are compared with their numbers, which the buffers hold; every loop ends.
         unsafe {
             match self.step {
-                Step::Column | Step::ColumnTile => down_columns::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_1d(UNITS),
-                    array(matrix, 1),
-                    array(x, 1),
-                    array(y, 1),
-                    rows,
-                    columns,
-                    self.step == Step::ColumnTile,
-                ),
-                Step::ColumnVectors => down_vectors::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_1d(UNITS),
-                    4,
-                    array(matrix, 4),
-                    array(x, 1),
-                    array(y, 4),
-                    rows,
-                    columns / 4,
-                ),
-                Step::Tiles | Step::RowTiles => tiles::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    square,
-                    array(matrix, 1),
-                    array(x, 1),
-                    array(y, 1),
-                    rows,
-                    columns,
-                    self.step == Step::Tiles,
-                ),
-                Step::Row => along_row::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_1d(UNITS),
-                    array(matrix, 1),
-                    array(x, 1),
-                    array(y, 1),
-                    rows,
-                    columns,
-                ),
-                Step::Plane => planes::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_1d(UNITS),
-                    1,
-                    array(matrix, 1),
-                    array(x, 1),
-                    array(y, 1),
-                    rows,
-                    columns,
-                    self.lanes,
-                    1,
-                ),
-                Step::PlaneVectors => planes::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_1d(UNITS),
-                    4,
-                    array(matrix, 4),
-                    array(x, 4),
-                    array(y, 1),
-                    rows,
-                    columns / 4,
-                    self.lanes,
-                    4,
-                ),
+                Step::Column => launch!(down_columns, line; 1, 1, 1; false),
+                Step::ColumnTile => launch!(down_columns, line; 1, 1, 1; true),
+                Step::ColumnVectors => launch!(down_vectors, line, 4; 4, 1, 4;),
+                Step::Tiles => launch!(tiles, square; 1, 1, 1; true),
+                Step::RowTiles => launch!(tiles, square; 1, 1, 1; false),
+                Step::Row => launch!(along_row, line; 1, 1, 1;),
+                Step::Plane => launch!(planes, line, 1; 1, 1, 1; lanes, 1),
+                Step::PlaneVectors => launch!(planes, line, 4; 4, 4, 1; lanes, 4),
             }
         }
     }

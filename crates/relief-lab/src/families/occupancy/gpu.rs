@@ -37,15 +37,14 @@ fn run(problem: &Resident, call: &OnGpu<'_>, units: u32) -> Outcome {
     let shared = match problem.warps {
         None => 0,
         Some(warps) => limits.shared_for(warps, units).ok_or_else(|| {
-            Failure::Unsupported(format!(
-                "{warps} warps are not whole cubes of {units} units, or too many"
-            ))
+            Failure::Unsupported("cubes of so many units do not come to so many warps".to_owned())
         })?,
     };
-    if shared > report.shared_memory {
+    // Beyond what every kernel may take, where the runtime asks for it.
+    let most = on_client!(call.gpu, client => client.properties().hardware.max_shared_memory_size);
+    if shared as usize > most {
         return Err(Failure::Unsupported(format!(
-            "a cube would take {shared} bytes of shared memory, and the device gives it {}",
-            report.shared_memory
+            "a cube would take more shared memory than the {most} bytes that the device gives it"
         )));
     }
     if problem.words == 0 {

@@ -50,6 +50,12 @@ impl Limits {
     /// what comes of it is the device's affair.
     #[must_use]
     pub fn of_device(report: &DeviceReport) -> Self {
+        Self::of_driver(&report.driver)
+    }
+
+    /// The same from what a device's driver calls itself.
+    #[must_use]
+    pub fn of_driver(driver: &str) -> Self {
         const UNKNOWN: Limits = Limits {
             warps: 64,
             cubes: 32,
@@ -57,9 +63,15 @@ impl Limits {
             reserved: 1 << 10,
             registers: 1 << 16,
         };
-        let told = report.driver.split("compute capability ").nth(1);
-        let told = told.and_then(|version| version.split_once('.'));
-        let told = told.and_then(|(major, minor)| Self::of(major.parse().ok()?, minor.parse().ok()?));
+        let told = driver.split("compute capability ").nth(1);
+        let told = told.and_then(|version| {
+            let digits = |text: &str| {
+                let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+                text[..end].parse().ok()
+            };
+            let (major, minor) = version.split_once('.')?;
+            Self::of(digits(major)?, digits(minor)?)
+        });
         told.unwrap_or(UNKNOWN)
     }
 
@@ -115,6 +127,17 @@ mod tests {
             assert_eq!(Limits::of(major, minor).unwrap().resident(256, 0, 32), warps);
         }
         assert_eq!(Limits::of(2, 0), None);
+    }
+
+    #[test]
+    fn a_driver_tells_the_compute_capability() {
+        for driver in [
+            "CUDA 13.0, compute capability 7.5",
+            "compute capability 7.5, CUDA 13.0",
+        ] {
+            assert_eq!(Limits::of_driver(driver), Limits::of(7, 5).unwrap());
+        }
+        assert_eq!(Limits::of_driver("Mesa 25"), Limits::of(9, 0).unwrap());
     }
 
     #[test]
