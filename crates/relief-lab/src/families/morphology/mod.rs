@@ -226,7 +226,7 @@ impl Dilation {
                 (-reach..=reach).map(height).collect()
             };
             // Not the same along both, so that they are not taken for each other.
-            return (of(depth / 200), of((depth / 300).max(2)));
+            return (of((depth / 400).max(1)), of((depth / 600).max(2)));
         }
         let height = |place: usize| match place == side * side / 2 {
             true => 0,
