@@ -250,6 +250,21 @@ fn shortest_paths_are_those_of_relaxed_edges() {
     }
 }
 
+/// A path too long for 16 bits is none, and so is what goes on from it.
+#[test]
+fn short_paths_saturate() {
+    for (vertices, sparse) in [(1, 1), (50, 20), (BLOCK + 9, 70)] {
+        let edges: Vec<i32> = edges(vertices, 3, sparse, 0)
+            .iter()
+            .map(|length| length.checked_mul(60).unwrap_or(i32::MAX))
+            .collect();
+        let short = |length: &i32| u16::try_from(*length).unwrap_or(u16::MAX);
+        let expected: Vec<u16> = relaxed(&edges, vertices).unwrap().iter().map(short).collect();
+        let found = paths_of(&edges.iter().map(short).collect::<Vec<u16>>(), vertices).unwrap();
+        assert!(found == expected, "{vertices} vertices");
+    }
+}
+
 #[test]
 fn a_negative_cycle_is_an_error_and_a_negative_edge_is_none() {
     // Around 0, 1, …, 299 in steps of −1, and back for what that comes to.
