@@ -67,13 +67,13 @@ pub(super) fn fields(section: &Section<'_>, driver: &str) -> Option<String> {
             svg.rect(&class, (left + 1.0, top + 1.0), (wide - 2.0, HIGH - 2.0), &tip);
             let text = format!("{} %", digits(100.0 * part, 3));
             svg.text("value", Anchor::Middle, (middle, top + 19.0), &text);
-            svg.text("note", Anchor::Middle, (middle, top + 35.0), &shared);
+            svg.text("small", Anchor::Middle, (middle, top + 35.0), &shared);
         }
     }
     for (x, case) in section.cases.iter().enumerate() {
         let warps = case.rows.first().and_then(|row| row.place).unwrap_or(0.0);
         let place = (LEFT + wide * (x as f64 + 0.5), TOP - 8.0);
-        svg.text("tick", Anchor::Middle, place, &digits(warps, 2));
+        svg.text("tick", Anchor::Middle, place, &format!("{warps:.0}"));
     }
     svg.text("tick", Anchor::End, (LEFT - 8.0, TOP - 8.0), "resident warps");
     let note = "part of the fastest throughput; below it the shared memory of a cube that leaves room for so many warps";

@@ -24,7 +24,7 @@ svg{max-width:100%;height:auto;display:block;font:12px system-ui,sans-serif}text
 .series.s0{stroke:#3b6fb6}.series.s1{stroke:#b6603b}.series.s2{stroke:#3b9a6e}.series.s3{stroke:#8a5bb5}\
 .series.s4{stroke:#b09a2b}.series.s5{stroke:#b53b7c}.dot.s0{fill:#3b6fb6}.dot.s1{fill:#b6603b}.dot.s2{fill:#3b9a6e}\
 .dot.s3{fill:#8a5bb5}.dot.s4{fill:#b09a2b}.dot.s5{fill:#b53b7c}\
-.step.up{fill:#3b6fb6}.step.computed{fill:#b6603b}.step.down{fill:#3b9a6e}\
+.small{font-size:11px}.step.up{fill:#3b6fb6}.step.computed{fill:#b6603b}.step.down{fill:#3b9a6e}\
 .field{fill:var(--own)}.f1{fill-opacity:.04}.f2{fill-opacity:.1}.f3{fill-opacity:.16}.f4{fill-opacity:.22}.f5{fill-opacity:.28}\
 .f6{fill-opacity:.35}.f7{fill-opacity:.42}.f8{fill-opacity:.5}.f9{fill-opacity:.58}.f10{fill-opacity:.68}";
 

@@ -113,7 +113,10 @@ fn roofline(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
     let mut plot = Plot::new((low, high), (least, peak * 2.0));
     let (xs, ys) = (decimal(plot.x), decimal(plot.y));
     plot.axes(
-        (xs, &|x| format!("{} op/B", digits(x, 1))),
+        (xs, &|x| match x < 1.0 {
+            true => format!("{x:.2} op/B"),
+            false => format!("{} op/B", digits(x, 1)),
+        }),
         (ys, &|y| show_rate(y, "op")),
     );
     plot.path("roof", &[(low, low * top), (ridge, peak), (high, peak)]);

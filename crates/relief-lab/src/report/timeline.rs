@@ -51,7 +51,8 @@ pub(super) fn timeline(timeline: &Timeline) -> String {
             4 => Anchor::End,
             _ => Anchor::Middle,
         };
-        svg.text("tick", anchor, (at(time), bottom + 13.0), &seconds(time));
+        let written = if part == 0 { "0".to_owned() } else { seconds(time) };
+        svg.text("tick", anchor, (at(time), bottom + 13.0), &written);
     }
     for (step, (class, what)) in STEPS.into_iter().enumerate() {
         let (x, y) = (LEFT + 220.0 * step as f64, bottom + 36.0);

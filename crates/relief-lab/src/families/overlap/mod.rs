@@ -24,9 +24,13 @@
 //! - `three on the way`: as many reads as the engine has.
 //! - `three on the way, 2 threads`: as the engine does on CUDA.
 //!
+//! `overlap/design` does the same with a design in the place of the multiplication, the lesser of a ramp and noise in 8 bits, by the kernel
+//! that designs run with: what a design's bands come to beside what the bus allows.
+//!
 //! What a launch costs, and what waiting for one does, stands among the ceilings. The source names the technique: two streams that overlap copies
 //! and kernels.
 
+mod design;
 #[cfg(feature = "gpu")]
 mod gpu;
 
@@ -110,18 +114,27 @@ pub fn family() -> Family {
                     let bands = |words| Overlap {
                         words,
                         chunk: CHUNK,
-                        sent: false,
+                        made: Made::Numbers,
                     };
                     [0, 1, 1_000, CHUNK + 77].map(bands).into()
                 },
-                cases: |scale| {
-                    let bands = |words| Overlap {
-                        words,
-                        chunk: BAND.min((words / 4).next_multiple_of(64).max(64)),
-                        sent: false,
+                cases: |scale| bands(scale, Made::Numbers, 64),
+                huge: Vec::new,
+                variants: variants(Ways::Bands),
+            }),
+            Box::new(Ladder {
+                name: "overlap/design",
+                about: "a ramp and noise, u8, rendered on the device and brought to the host",
+                axis: None,
+                checks: || {
+                    let rows = |rows| Overlap {
+                        words: rows * design::ROW,
+                        chunk: 5 * design::ROW,
+                        made: Made::Design,
                     };
-                    sizes(scale).into_iter().map(bands).collect()
+                    [0, 1, 13].map(rows).into()
                 },
+                cases: |scale| bands(scale, Made::Design, design::ROW),
                 huge: Vec::new,
                 variants: variants(Ways::Bands),
             }),
@@ -145,8 +158,18 @@ const fn there(words: usize, chunk: usize) -> Overlap {
     Overlap {
         words,
         chunk,
-        sent: true,
+        made: Made::Sent,
     }
+}
+
+/// Problems of the usual sizes, rounded up to whole rows of so many words, in bands of whole rows: four at least.
+fn bands(scale: Scale, made: Made, row: usize) -> Vec<Overlap> {
+    let of = |words: usize| Overlap {
+        words: words.next_multiple_of(row),
+        chunk: BAND.min((words / 4).next_multiple_of(row).max(row)),
+        made,
+    };
+    sizes(scale).into_iter().map(of).collect()
 }
 
 fn sizes(scale: Scale) -> Vec<usize> {
@@ -200,8 +223,18 @@ fn variants(ways: Ways) -> Vec<Variant<Overlap>> {
 struct Overlap {
     words: usize,
     chunk: usize,
-    /// Whether they are sent there.
-    sent: bool,
+    made: Made,
+}
+
+/// Where words come from.
+#[derive(Clone, Copy, PartialEq)]
+enum Made {
+    /// The host sends them.
+    Sent,
+    /// The device makes the numbers of their places.
+    Numbers,
+    /// The device renders a design.
+    Design,
 }
 
 const FACTOR: u32 = 2_654_435_761;
@@ -209,16 +242,18 @@ const FACTOR: u32 = 2_654_435_761;
 impl Overlap {
     /// What goes to the device: nothing that it could make itself.
     fn word(&self, place: usize) -> u32 {
-        if self.sent {
-            mix(1, place as u64)
-        } else {
-            place as u32
+        match self.made {
+            Made::Sent => mix(1, place as u64),
+            Made::Numbers | Made::Design => place as u32,
         }
     }
 
     /// What comes back.
     fn result(&self, place: usize) -> u32 {
-        self.word(place).wrapping_mul(FACTOR).wrapping_add(1)
+        match self.made {
+            Made::Design => design::word(place),
+            _ => self.word(place).wrapping_mul(FACTOR).wrapping_add(1),
+        }
     }
 }
 
@@ -239,15 +274,15 @@ fn on_host(problem: &Overlap, call: OnCpu<'_>) -> Outcome {
 impl Problem for Overlap {
     fn label(&self) -> String {
         let words = crate::quantity::count(self.words as u64);
-        match self.sent {
-            true => format!(
-                "{words} u32, chunks of {}",
-                crate::quantity::bytes(4 * self.chunk as u64)
-            ),
-            false => format!(
-                "{words} u32, bands of {}",
-                crate::quantity::bytes(4 * self.chunk as u64)
-            ),
+        let part = crate::quantity::bytes(4 * self.chunk as u64);
+        match self.made {
+            Made::Sent => format!("{words} u32, chunks of {part}"),
+            Made::Numbers => format!("{words} u32, bands of {part}"),
+            Made::Design => {
+                let rows = crate::quantity::count((self.words / design::ROW) as u64);
+                let width = crate::quantity::count(design::WIDTH as u64);
+                format!("{width} × {rows} u8, bands of {part}")
+            }
         }
     }
 
@@ -273,14 +308,14 @@ impl Problem for Overlap {
 
     fn work(&self) -> Work {
         // Memory on both sides is faster than the bus.
-        let (operation, read) = match self.sent {
-            true => (Operation::BusByte, 4 * self.elements()),
-            false => (Operation::DownByte, 0),
+        let (operation, read) = match self.made {
+            Made::Sent => (Operation::BusByte, 4 * self.elements()),
+            Made::Numbers | Made::Design => (Operation::DownByte, 0),
         };
         Work::bytes(read, 4 * self.elements()).operations(operation, 4 * self.elements())
     }
 
     fn place(&self) -> Option<f64> {
-        self.sent.then_some(self.chunk as f64 / 256.0)
+        (self.made == Made::Sent).then_some(self.chunk as f64 / 256.0)
     }
 }
