@@ -2,7 +2,7 @@
 //!
 //! - On the CPU: `rows`, whose inner loop widens a row; `packed`, the production kernel on one thread, which widens as it packs;
 //!   `threads`: production.
-//! - On devices: `cooperative matrices`, the runtime's own, plane by plane, as one writes them down; `matrix instructions`: production, by
+//! - On devices: `cooperative matrices`, the runtime's own, plane by plane, as one writes them down; `matrix instructions`: what production has, by
 //!   single instructions whose operands lie where the kernel puts them, planes of 64 × 64 sums, slices by way of asynchronous copies. Where a
 //!   device lacks either, as software Vulkan does, it says so.
 //!
@@ -247,8 +247,7 @@ fn variants() -> Vec<Variant<Halves>> {
                     of(&call.outputs[0], p.shape.columns),
                 )?)
             },
-        )
-        .production(),
+        ),
     ]
 }
 
