@@ -39,12 +39,29 @@ pub const SPACE: Space = Space {
     vectors: &[4],
 };
 
-/// The layout where no other was found.
+/// The layout for bytes where no other was found.
 pub const DEFAULT: Tuning = Tuning {
     units: 512,
     items: 4,
     vector: 4,
 };
+
+/// The layout for words of 16 bits where no other was found: their counters leave room for one cube on a multiprocessor, or
+/// for two.
+pub const DEFAULT_OF_WORDS: Tuning = Tuning {
+    units: 1_024,
+    items: 2,
+    vector: 4,
+};
+
+/// The layout for samples of so many bits where no other was found.
+#[must_use]
+pub const fn default(bits: u32) -> Tuning {
+    match bits {
+        8 => DEFAULT,
+        _ => DEFAULT_OF_WORDS,
+    }
+}
 
 /// What the kernel for samples of so many bits is called in policy files.
 #[must_use]
@@ -185,7 +202,7 @@ fn fitting(
     counts: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    let tuning = policy::tuning(gpu.report(), name(samples.bits), &SPACE, DEFAULT);
+    let tuning = policy::tuning(gpu.report(), name(samples.bits), &SPACE, default(samples.bits));
     let by = |route| add(gpu, tuning, route, samples, first, counts, scratch);
     match by(Route::fitting(gpu, samples.bits)) {
         // What a device says it has in shared memory, its compiler or driver may still refuse.

@@ -1,6 +1,8 @@
 //! The variants on devices.
 
-use relief_kernels::histogram::gpu::{DEFAULT, Route, SPACE, Samples, histogram_with, name, scratch_words};
+use relief_kernels::histogram::gpu::{
+    DEFAULT_OF_WORDS, Route, SPACE, Samples, default, histogram_with, name, scratch_words,
+};
 use relief_kernels::policy::Tuning;
 
 use super::Histogram;
@@ -63,7 +65,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Histogram>> {
     if bits == 16 {
         variants.extend(SHARED.map(|(name, idea, bits, bytes)| {
             let route = Route::Values { bits, bytes };
-            let run = move |p: &Histogram, call: OnGpu<'_>| by_route(p, &call, SLICES, route);
+            let run = move |p: &Histogram, call: OnGpu<'_>| by_route(p, &call, DEFAULT_OF_WORDS, route);
             Variant::gpu(name, idea, run).scratch(scratch)
         }));
     }
@@ -77,7 +79,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Histogram>> {
             },
         )
         .scratch(scratch)
-        .tuned(name(bits), SPACE, DEFAULT)
+        .tuned(name(bits), SPACE, default(bits))
         .production(),
     );
     variants
@@ -106,13 +108,6 @@ const SHARED: [(&str, &str, u32, u32); 5] = [
         64 << 10,
     ),
 ];
-
-/// The layout of those: one cube of a multiprocessor has most of its shared memory.
-const SLICES: Tuning = Tuning {
-    units: 1_024,
-    items: 2,
-    vector: 4,
-};
 
 fn scratch(problem: &Histogram) -> Vec<Layout> {
     let words = scratch_words(problem.bits(), problem.len as u64);
