@@ -266,9 +266,9 @@ fn size_of(left: u32, right: u32, before: u32, here: u32, after: u32, #[comptime
         Pairs::Halves => {
             // The smoothed are so many of the least steps of f16; so is their difference, at most 1 020 of them in size.
             let across = pair(bits(pair(right) - pair(left)) & 0x7fff_7fffu32);
-            // 2 · 1 280 are taken away from twice the slope here: an even number below 4 096. With the other two it is at most
-            // 2 045 in size, then 1 020.
-            let down = pair(here) * twice(2.0) + twice(-2_560.0) + pair(before) + pair(after);
+            // 4 · 1 280 are taken away from twice the slope here: an even number from −3 070 to −2 050. With the other two it is at
+            // most 2 045 in size, then 1 020.
+            let down = pair(here) * twice(2.0) + twice(-5_120.0) + pair(before) + pair(after);
             let down = pair(bits(down) & 0x7fff_7fffu32);
             // 2⁻²⁴: so many least steps.
             let size = down * twice(5.960_464_5e-8) + across;

@@ -15,7 +15,8 @@
 //! - `separable`: columns, then rows, with the picture of the columns' results between.
 //! - `running sum`: the same for a box, each sum from the last by what enters and what leaves.
 //! - `one pass`: columns and rows at once, strip by strip, what is between in shared memory, least and greatest and sum
-//!   by van Herk, Gil and Werman (or weights; or, for small squares, registers); production, with its layout tuned.
+//!   by van Herk, Gil and Werman (or weights; or, for small squares, registers); bytes two at a time, as halves of words,
+//!   and weighted by matrix instructions where a device has them; production, with its layout tuned.
 //!
 //! On the CPU:
 //! - `definition`: the square of each pixel.
