@@ -181,7 +181,8 @@ impl Problem for Product {
         match self.side {
             Side::Rows => y.par_iter_mut().enumerate().for_each(|(r, y)| {
                 let products = matrix[r * columns..][..columns].iter().zip(x);
-                *y = products.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>() as f32;
+                // From +0 on: the sum of no floats is −0.
+                *y = products.fold(0.0_f64, |sum, (a, b)| sum + f64::from(*a) * f64::from(*b)) as f32;
             }),
             // Columns side by side, for memory's sake.
             Side::Columns => y.par_chunks_mut(64).enumerate().for_each(|(part, y)| {
