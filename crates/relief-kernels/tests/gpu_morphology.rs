@@ -8,7 +8,7 @@ use relief_kernels::device::{Buffer, Gpu};
 use relief_kernels::element::Element;
 use relief_kernels::matrix::{Matrix, MatrixMut};
 use relief_kernels::morphology::cpu::{self, Sample};
-use relief_kernels::morphology::gpu::{DEFAULT, DeviceHeight, Morphology, SPACE, Size, row_words};
+use relief_kernels::morphology::gpu::{DeviceHeight, Morphology, SPACE, Size, default, row_words};
 use relief_kernels::morphology::{Height, MAX_RADIUS, Operator, StructuringFunction};
 use relief_kernels::policy::Tuning;
 use support::{Random, device};
@@ -310,7 +310,10 @@ fn what_does_not_fit_is_refused() {
             .apply(&gpu, size(u32::MAX, u32::MAX), &enough, &other)
             .is_err()
     );
-    let wrong = Tuning { units: 96, ..DEFAULT };
+    let wrong = Tuning {
+        units: 96,
+        ..default(true, 2)
+    };
     assert!(
         morphology
             .apply_with(&gpu, wrong, size(8, 8), &enough, &other)

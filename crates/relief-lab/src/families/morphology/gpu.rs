@@ -73,7 +73,7 @@ pub(super) fn variants(kind: Kind, separable: bool) -> Vec<Variant<Dilation>> {
         .tuned(
             production::kernel_name(separable),
             production::SPACE,
-            production::DEFAULT,
+            production::default(separable, 15),
         ),
     );
     variants.push(
