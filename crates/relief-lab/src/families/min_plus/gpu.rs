@@ -25,6 +25,7 @@ pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
         ("64 units, 8 × 8, depth 16, first", 64, 8, 16, Arrival::First),
         ("64 units, 8 × 8, depth 32, first", 64, 8, 32, Arrival::First),
         ("128 units, 8 × 8, depth 16, first", 128, 8, 16, Arrival::First),
+        ("128 units, 8 × 8, depth 32, first", 128, 8, 32, Arrival::First),
         ("128 units, 8 × 8, depth 16, in turn", 128, 8, 16, Arrival::InTurn),
         ("256 units, 8 × 8, depth 8", 256, 8, 8, Arrival::Held),
         ("256 units, 8 × 8, depth 8, in turn", 256, 8, 8, Arrival::InTurn),
