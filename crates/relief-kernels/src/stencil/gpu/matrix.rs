@@ -32,6 +32,9 @@ type Product = cmma::MmaDefinition<u8, u8, i32>;
 type Four = Vector<u8, Const<4>>;
 type Two = Vector<i32, Const<2>>;
 
+/// Steps whose rows are on their way: a plane asks for few bytes at a time.
+const AHEAD: u32 = 4;
+
 /// What is compiled into the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Plan {
@@ -62,6 +65,8 @@ pub(super) fn weigh_by_matrix<N: Size>(
     let mut across = Array::<Four>::new(4usize);
     // Rows of the result g, and eight more; rows read 2 t and 2 t + 8, 2 t + 1 and 2 t + 9, and sixteen more.
     let mut down = Array::<Four>::new(4usize);
+    // Through shared memory, or a compiler finds the weights again in each step.
+    let mut held = SharedMemory::<u32>::new(comptime!((8 * plan.units) as usize));
     #[unroll]
     for r in 0..4u32 {
         let mut columns = u32::new(0);
@@ -75,6 +80,14 @@ pub(super) fn weigh_by_matrix<N: Size>(
             let made = group + comptime!(8 * (r % 2));
             rows |= weight(read, made, comptime!(plan.clone())) << comptime!(8 * b);
         }
+        held[(UNIT_POS + comptime!(r * plan.units)) as usize] = columns;
+        held[(UNIT_POS + comptime!((4 + r) * plan.units)) as usize] = rows;
+    }
+    sync_cube();
+    #[unroll]
+    for r in 0..4u32 {
+        let columns = held[(UNIT_POS + comptime!(r * plan.units)) as usize];
+        let rows = held[(UNIT_POS + comptime!((4 + r) * plan.units)) as usize];
         across[comptime!(r as usize)] = Four::reinterpret(columns);
         down[comptime!(r as usize)] = Four::reinterpret(rows);
     }
@@ -90,32 +103,32 @@ pub(super) fn weigh_by_matrix<N: Size>(
     // High and low bytes of sums, of columns g and of those two further, of sixteen rows and of the next sixteen.
     let mut above = Array::<u32>::new(4usize);
     let mut below = Array::<u32>::new(4usize);
-    // Two words of rows g and g + 8.
-    let mut read = Array::<u32>::new(4usize);
-    let top = first as i32 - comptime!(REACH as i32);
+    // Two words of rows g and g + 8, of this step and those that follow.
+    let mut read = Array::<u32>::new(comptime!((4 * AHEAD) as usize));
+    let top = first as i32 - comptime!(REACH as i32) + group as i32;
     load::<N>(
-        source,
-        &mut read,
-        top + group as i32,
-        &left,
-        &right,
-        inside,
-        word,
-        height,
-        pitch,
+        source, &mut read, top, &left, &right, inside, word, height, pitch, 0u32,
     );
     sums(&definition, &across, &read, &mut above);
-    let next = top + comptime!(TILE as i32) + group as i32;
-    load::<N>(
-        source, &mut read, next, &left, &right, inside, word, height, pitch,
-    );
+    #[unroll]
+    for ahead in 0..AHEAD {
+        let row = top + comptime!(((ahead + 1) * TILE) as i32);
+        load::<N>(
+            source, &mut read, row, &left, &right, inside, word, height, pitch, ahead,
+        );
+    }
 
     for s in 0..steps {
         let row = first + s * comptime!(TILE);
         sums(&definition, &across, &read, &mut below);
-        let after = row as i32 + comptime!(2 * TILE as i32 - REACH as i32) + group as i32;
+        #[unroll]
+        for k in 0..comptime!((4 * AHEAD - 4) as usize) {
+            read[k] = read[comptime!(k + 4)];
+        }
+        let after = row as i32 + comptime!(((AHEAD + 1) * TILE) as i32 - REACH as i32) + group as i32;
+        let ahead = comptime!(AHEAD - 1);
         load::<N>(
-            source, &mut read, after, &left, &right, inside, word, height, pitch,
+            source, &mut read, after, &left, &right, inside, word, height, pitch, ahead,
         );
 
         let near = weighted(
@@ -178,7 +191,7 @@ fn weight(read: u32, made: u32, #[comptime] plan: Plan) -> u32 {
     weight
 }
 
-/// Two words of rows `row` and `row` + 8; rows and pixels outside are the nearest inside.
+/// Two words of rows `row` and `row` + 8, to those of step `ahead`; rows and pixels outside are the nearest inside.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 fn load<N: Size>(
@@ -191,11 +204,12 @@ fn load<N: Size>(
     word: i32,
     height: u32,
     pitch: u32,
+    #[comptime] ahead: u32,
 ) {
     #[unroll]
     for e in 0..2u32 {
         let here = max(min(row + comptime!(8 * e as i32), height as i32 - 1i32), 0i32) as u32 * pitch;
-        let (a, b) = comptime!((2 * e as usize, 2 * e as usize + 1));
+        let (a, b) = comptime!(((4 * ahead + 2 * e) as usize, (4 * ahead + 2 * e + 1) as usize));
         // 0 ≤ row < height; both words are of the row, whose words are even in number, as is `word`.
         if inside {
             let two = source[((here + word as u32) / 2u32) as usize];
