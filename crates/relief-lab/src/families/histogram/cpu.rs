@@ -62,7 +62,8 @@ fn tables(kind: Kind, samples: &Array, part: impl Fn(usize) -> usize) -> Vec<u64
             counted.reduce(|| vec![0; 256], add)
         }
         _ => {
-            let parts = samples.slice::<u16>().par_chunks(part(len));
+            // Tables take as long to clear and to add up as so many samples to count.
+            let parts = samples.slice::<u16>().par_chunks(part(len).max(1 << 19));
             let counted = parts.map(|samples| {
                 let mut counts = vec![0; 1 << 16];
                 if let Some(counts) = counts.first_chunk_mut() {

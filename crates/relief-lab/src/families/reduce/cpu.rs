@@ -119,15 +119,20 @@ fn all(problem: &Reduce, call: OnCpu<'_>, way: &impl Way) -> Outcome {
 fn rows<T: Value>(problem: &Reduce, call: OnCpu<'_>, way: &impl Way) {
     let words: &mut [u32] = bytemuck::cast_slice_mut(call.outputs[0].bytes_mut());
     let each = problem.result_words();
-    let rows = problem.rows::<T>(&call.inputs[0]).zip(words.chunks_mut(each));
     if way.deals_rows() && problem.height >= 2 * rayon::current_num_threads() {
-        let rows: Vec<_> = rows.collect();
-        let part = rows.len().div_ceil(2 * rayon::current_num_threads());
-        rows.into_par_iter().with_min_len(part).for_each(|(row, to)| {
-            to.copy_from_slice(&Vectors.reduce(problem.operation, row, &mut [])[..each]);
+        let part = problem.height.div_ceil(2 * rayon::current_num_threads());
+        let parts = words.par_chunks_mut(part * each).enumerate();
+        parts.for_each(|(k, words)| {
+            let rows = problem.rows_from::<T>(&call.inputs[0], k * part);
+            for (row, to) in rows.zip(words.chunks_mut(each)) {
+                to.copy_from_slice(&Vectors.reduce(problem.operation, row, &mut [])[..each]);
+            }
         });
         return;
     }
+    let rows = problem
+        .rows_from::<T>(&call.inputs[0], 0)
+        .zip(words.chunks_mut(each));
     for (row, to) in rows {
         to.copy_from_slice(&way.reduce(problem.operation, row, call.scratch)[..each]);
     }

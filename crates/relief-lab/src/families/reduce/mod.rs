@@ -188,11 +188,15 @@ impl Reduce {
         }
     }
 
-    /// The first `width` numbers of each row.
-    fn rows<'a, T: Number>(&self, array: &'a Array) -> impl Iterator<Item = &'a [T]> + use<'a, T> {
+    /// The first `width` numbers of each row, from one on.
+    fn rows_from<'a, T: Number>(
+        &self,
+        array: &'a Array,
+        first: usize,
+    ) -> impl Iterator<Item = &'a [T]> + use<'a, T> {
         let all: &[T] = bytemuck::cast_slice(array.bytes());
         let (width, height, pitch) = (self.width, self.height, self.pitch());
-        (0..height).map(move |y| &all[y * pitch..][..width])
+        (first..height).map(move |y| &all[y * pitch..][..width])
     }
 
     /// What a row becomes: plainly.
@@ -224,7 +228,7 @@ impl Reduce {
     fn results<T: Number>(&self, input: &Array, output: &mut Array, value: impl Fn(T) -> i128 + Copy) {
         let words: &mut [u32] = bytemuck::cast_slice_mut(output.bytes_mut());
         let results = words.chunks_mut(self.result_words());
-        for (row, result) in self.rows::<T>(input).zip(results) {
+        for (row, result) in self.rows_from::<T>(input, 0).zip(results) {
             result.copy_from_slice(&self.result(row, value)[..result.len()]);
         }
     }
