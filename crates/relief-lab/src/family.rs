@@ -252,6 +252,8 @@ pub struct Variant<P> {
     run: Run<P>,
     /// What it is a part of.
     whole: Option<Run<P>>,
+    /// What a check does beside.
+    proof: Option<Run<P>>,
     scratch: fn(&P) -> Vec<Layout>,
 }
 
@@ -305,6 +307,7 @@ impl<P> Variant<P> {
             about,
             run,
             whole: None,
+            proof: None,
             scratch: |_| Vec::new(),
         }
     }
@@ -315,6 +318,22 @@ impl<P> Variant<P> {
     pub fn part_of(mut self, whole: Self) -> Self {
         self.scratch = whole.scratch;
         self.whole = Some(whole.run);
+        self
+    }
+
+    /// With a proof of what it leaves in memory that no output tells, as a phase of another variant does: a check calls `proof` after
+    /// it, in the same memory, and is told of a failure. It may call the variant again, on memory that it has spoilt.
+    #[must_use]
+    pub fn proven_on_cpu(mut self, proof: impl Fn(&P, OnCpu<'_>) -> Outcome + Send + Sync + 'static) -> Self {
+        self.proof = Some(Run::Cpu(Box::new(proof)));
+        self
+    }
+
+    /// [`Self::proven_on_cpu`] of a variant on devices.
+    #[cfg(feature = "gpu")]
+    #[must_use]
+    pub fn proven_on_gpu(mut self, proof: impl Fn(&P, OnGpu<'_>) -> Outcome + Send + Sync + 'static) -> Self {
+        self.proof = Some(Run::Gpu(Box::new(proof)));
         self
     }
 
@@ -343,6 +362,7 @@ impl<P> Variant<P> {
         match step {
             Step::Before => self.whole.as_ref(),
             Step::Itself => Some(&self.run),
+            Step::Proof => self.proof.as_ref(),
         }
     }
 
@@ -447,6 +467,8 @@ pub enum Step {
     Before,
     /// What is timed.
     Itself,
+    /// What a check does after it, and is not timed.
+    Proof,
 }
 
 /// A problem of a ladder, together with the ladder's variants, which are named by their numbers.

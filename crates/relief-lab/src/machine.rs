@@ -321,14 +321,16 @@ impl Machine {
     ) -> Outcome<Option<Difference>> {
         let mut scratch = self.scratch(&case.scratch(variant))?;
         self.poison(staged, variant as u8)?;
-        let call = || {
-            self.call(case, (variant, Step::Before), tuning, staged, &mut scratch)?;
-            self.call(case, (variant, Step::Itself), tuning, staged, &mut scratch)
+        let mut call = |step| {
+            let call = || self.call(case, (variant, step), tuning, staged, &mut scratch);
+            let panicked = |panic: Box<dyn std::any::Any + Send>| {
+                Err(Failure::Failed(format!("it panicked: {}", message(&*panic))))
+            };
+            catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(panicked)
         };
-        match catch_unwind(AssertUnwindSafe(call)) {
-            Ok(outcome) => outcome?,
-            Err(panic) => return Err(Failure::Failed(format!("it panicked: {}", message(&*panic)))),
-        }
+        call(Step::Before)?;
+        call(Step::Itself)?;
+        call(Step::Proof)?;
         self.wait()?;
         self.compare(staged, expected, variant as u8)
     }

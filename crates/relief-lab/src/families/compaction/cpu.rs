@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use relief_kernels::element::Number;
 use relief_kernels::select::cpu::{BLOCK, SCRATCH_WORDS, SMALL, Shared, Wanted, count, select};
 
-use super::Compaction;
+use super::{Compaction, PROVEN, Phases, SPOILT, expect};
 use crate::array::{self, Kind, Layout};
 use crate::families::part;
 use crate::family::{OnCpu, Outcome, Variant};
@@ -113,10 +113,46 @@ fn counts_and_places(_: &Compaction) -> Vec<Layout> {
     vec![Layout::of::<u32>(2 * PARTS); 2]
 }
 
+/// Elements of a part.
+fn each(len: usize) -> usize {
+    part(len).max(len.div_ceil(PARTS))
+}
+
+/// Spoils what a phase leaves, and calls it alone.
+fn leaves_what_is_right(call: OnCpu<'_>, phase: Phase) -> Outcome {
+    let words = call.inputs[0].slice::<u32>();
+    if words.len() > PROVEN {
+        return Ok(());
+    }
+    let each = each(words.len());
+    let right = Phases::of(words, each, words.len().div_ceil(each));
+    let spoilt = match phase {
+        Phase::Count => &mut call.scratch[0],
+        Phase::Prefix => &mut call.scratch[1],
+        Phase::Move => &mut call.outputs[0],
+    };
+    spoilt.bytes_mut().fill(SPOILT);
+    let again = OnCpu {
+        inputs: call.inputs,
+        outputs: &mut *call.outputs,
+        scratch: &mut *call.scratch,
+    };
+    two_passes::<u32>(again, Some(phase))?;
+    let long = |array: &array::Array| -> Vec<u32> {
+        let numbers = bytemuck::cast_slice::<u8, u64>(array.bytes());
+        numbers.iter().map(|number| *number as u32).collect()
+    };
+    match phase {
+        Phase::Count => expect("the count of part", &long(&call.scratch[0]), &right.counts),
+        Phase::Prefix => expect("the place of part", &long(&call.scratch[1]), &right.places),
+        Phase::Move => expect("element", call.outputs[0].slice(), &right.kept),
+    }
+}
+
 /// Which of the phases of [`two_passes`] to run; nothing for all of them.
 fn two_passes<T: Element>(call: OnCpu<'_>, phase: Option<Phase>) -> Outcome {
     let from = call.inputs[0].slice::<T>();
-    let each = part(from.len()).max(from.len().div_ceil(PARTS));
+    let each = each(from.len());
     let parts = || from.par_chunks(each);
     let (counts, places) = call.scratch.split_at_mut(1);
     let counts: &mut [u64] = &mut bytemuck::cast_slice_mut(counts[0].bytes_mut())[..parts().len()];
@@ -193,6 +229,7 @@ pub(super) fn phases() -> Vec<Variant<Compaction>> {
             two_passes::<u32>(call, Some(phase))
         })
         .part_of(two_passes_whole())
+        .proven_on_cpu(move |_, call| leaves_what_is_right(call, phase))
     };
     std::iter::once(two_passes_whole())
         .chain(phases.map(part))

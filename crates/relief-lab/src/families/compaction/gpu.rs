@@ -1,22 +1,24 @@
 //! The variants on devices.
 
+use relief_kernels::copy::gpu::fill;
+use relief_kernels::device::Buffer;
 use relief_kernels::policy::Tuning;
 use relief_kernels::select::gpu::{
-    Elements, Order, Output, Phase, Route, Selection, Wanted, default, name, phase, scratch_words,
-    select_with, space,
+    Elements, Order, Output, Phase, Route, Selection, Wanted, default, name, phase, phase_tiles,
+    scratch_words, select_with, space,
 };
 
 mod classic;
 
 use classic::Owners;
 
-use super::Compaction;
+use super::{Compaction, PROVEN, Phases, SPOILT, expect};
 use crate::array::{Kind, Layout};
 use crate::family::{Failure, OnGpu, Outcome, Variant};
 
 pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
     let bits = 8 * kind.bytes() as u32;
-    let of = |name, idea, route| of(name, idea, bits, route);
+    let of = |name, idea, route| by(name, idea, bits, route);
     let look_back = |reads, order| Route::LookBack {
         reads,
         order,
@@ -73,7 +75,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
 }
 
 /// A variant by this route, with the usual layout.
-fn of(name: &str, idea: &'static str, bits: u32, route: Route) -> Variant<Compaction> {
+fn by(name: &str, idea: &'static str, bits: u32, route: Route) -> Variant<Compaction> {
     Variant::gpu(name, idea, move |p: &Compaction, call: OnGpu<'_>| {
         by_route(p, &call, default(bits), route)
     })
@@ -194,11 +196,13 @@ pub(super) fn phases() -> Vec<Variant<Compaction>> {
         all.push(classic.whole());
         all.extend(PHASES.map(|(phase, name, idea)| {
             let part = classic.variant(format!("{}: {name}", classic.name), idea, Some(phase));
-            part.part_of(classic.whole())
+            let owners = classic.owners;
+            let proof = move |p: &Compaction, call: OnGpu<'_>| classic_is_right(p, &call, owners, phase);
+            part.part_of(classic.whole()).proven_on_gpu(proof)
         }));
     }
     let whole = || {
-        of(
+        by(
             "three phases",
             "one launch counts, one adds up, one moves",
             32,
@@ -211,9 +215,110 @@ pub(super) fn phases() -> Vec<Variant<Compaction>> {
             phase(call.gpu, default(32), which, &selection(p, &call))?;
             Ok(())
         };
-        Variant::gpu(format!("three phases: {name}"), idea, run).part_of(whole())
+        let proof = move |p: &Compaction, call: OnGpu<'_>| phase_is_right(p, &call, which);
+        let part = Variant::gpu(format!("three phases: {name}"), idea, run).part_of(whole());
+        part.proven_on_gpu(proof)
     }));
     all
+}
+
+/// Spoils what a phase leaves, and calls it alone.
+fn classic_is_right(p: &Compaction, call: &OnGpu<'_>, owners: Owners, phase: Phase) -> Outcome {
+    if p.len > PROVEN {
+        return Ok(());
+    }
+    let each = owners.each(p.len as u32, call.gpu.report().plane.1);
+    let count = owners.count(p.len as u32) as usize;
+    let right = Phases::of(&read(call, &call.inputs[0], p.len)?, each as usize, count);
+    let left = match phase {
+        Phase::Count => &call.scratch[0],
+        Phase::Prefix => &call.scratch[1],
+        Phase::Move => &call.outputs[0],
+    };
+    spoil(call, left, right.left(phase).len())?;
+    let outputs = [&call.outputs[0], &call.outputs[1]];
+    let scratch = [&call.scratch[0], &call.scratch[1], &call.scratch[2]];
+    let words = p.len as u32;
+    classic::compact(
+        call.gpu,
+        owners,
+        Some(phase),
+        &call.inputs[0],
+        words,
+        outputs,
+        scratch,
+    )?;
+    let found = read(call, left, right.left(phase).len())?;
+    expect(of(phase), &found, right.left(phase))
+}
+
+/// The same for the phases of this crate's selection, whose places lie where counts were.
+fn phase_is_right(p: &Compaction, call: &OnGpu<'_>, which: Phase) -> Outcome {
+    if p.len > PROVEN {
+        return Ok(());
+    }
+    let selection = selection(p, call);
+    let tiles = phase_tiles(call.gpu, default(32), &selection)?;
+    let words = read(call, &call.inputs[0], p.len)?;
+    let right = Phases::of(&words, tiles.elements as usize, tiles.count as usize);
+    let spoilt = match which {
+        Phase::Count => Some(&tiles.numbers),
+        Phase::Prefix => None,
+        Phase::Move => Some(&call.outputs[0]),
+    };
+    if let Some(buffer) = spoilt {
+        spoil(call, buffer, right.left(which).len())?;
+    }
+    let phase = |which| phase(call.gpu, default(32), which, &selection);
+    if which == Phase::Prefix {
+        phase(Phase::Count)?;
+    }
+    phase(which)?;
+    let left = match which {
+        Phase::Count | Phase::Prefix => &tiles.numbers,
+        Phase::Move => &call.outputs[0],
+    };
+    let found = read(call, left, right.left(which).len())?;
+    expect(of(which), &found, right.left(which))
+}
+
+impl Phases {
+    fn left(&self, phase: Phase) -> &[u32] {
+        match phase {
+            Phase::Count => &self.counts,
+            Phase::Prefix => &self.places,
+            Phase::Move => &self.kept,
+        }
+    }
+}
+
+/// What one of the numbers is that a phase leaves.
+const fn of(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Count => "the count of owner",
+        Phase::Prefix => "the place of owner",
+        Phase::Move => "element",
+    }
+}
+
+fn spoil(call: &OnGpu<'_>, buffer: &Buffer, words: usize) -> Outcome {
+    if words > 0 {
+        fill(call.gpu, buffer, words, u32::from_ne_bytes([SPOILT; 4]))?;
+    }
+    Ok(())
+}
+
+fn read(call: &OnGpu<'_>, buffer: &Buffer, words: usize) -> Outcome<Vec<u32>> {
+    if words == 0 {
+        return Ok(Vec::new());
+    }
+    let bytes = call.gpu.read(buffer, words).wait()?;
+    Ok(bytes
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|word| u32::from_le_bytes(*word))
+        .collect())
 }
 
 /// Phases, what their rows are called, and what they do.

@@ -19,7 +19,8 @@
 //!   phases.
 //!
 //! Phases are rows of their own in `compaction/phases`: `count`, `prefix`, `move`, each alone in the memory that all of them
-//! have left.
+//! have left. A check of small ones spoils what a phase leaves, calls it alone, and compares: counts with how many are kept of each owner's elements,
+//! places with their sums, and what was moved with what is kept.
 //!
 //! On the CPU:
 //! - `loop`: a branch for each element.
@@ -45,7 +46,7 @@ use relief_kernels::element::Element as Number;
 
 use self::selections::What;
 use crate::array::{Array, Element, Fill, Kind, Layout, mix};
-use crate::family::{Class, Family, Ladder, Problem, Scale, Work};
+use crate::family::{Class, Failure, Family, Ladder, Outcome, Problem, Scale, Work};
 
 /// The family.
 #[must_use]
@@ -341,5 +342,48 @@ impl Problem for Compaction {
 
     fn place(&self) -> Option<f64> {
         self.place
+    }
+}
+
+/// What phases of a compaction leave, by plain loops: how many of each owner's words are kept, where they go, and themselves.
+struct Phases {
+    counts: Vec<u32>,
+    places: Vec<u32>,
+    kept: Vec<u32>,
+}
+
+impl Phases {
+    /// Of owners of `each` words; there may be more of them than words.
+    fn of(words: &[u32], each: usize, owners: usize) -> Self {
+        let (mut counts, mut places, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        for owner in 0..owners {
+            let end = words.len().min((owner + 1) * each);
+            places.push(kept.len() as u32);
+            kept.extend(
+                words[end.min(owner * each)..end]
+                    .iter()
+                    .filter(|word| **word != 0),
+            );
+            counts.push(kept.len() as u32 - places[owner]);
+        }
+        Self { counts, places, kept }
+    }
+}
+
+/// The most words of which phases are proven: what large ones leave takes longer to read back than to check.
+const PROVEN: usize = 1 << 20;
+
+/// What no phase leaves.
+const SPOILT: u8 = 0xB7;
+
+/// A failure where a phase has left something else than is right.
+fn expect(what: &str, found: &[u32], right: &[u32]) -> Outcome {
+    match found.iter().zip(right).position(|(found, right)| found != right) {
+        Some(at) => Err(Failure::Failed(format!(
+            "{what} {at} is {} where {} is right",
+            found[at], right[at]
+        ))),
+        None if found.len() < right.len() => Err(Failure::Failed(format!("too few: {what}"))),
+        None => Ok(()),
     }
 }

@@ -47,7 +47,7 @@ impl Owners {
     }
 
     /// Words of one sequence: whole chunks as wide as a plane.
-    const fn each(self, words: u32, lanes: u32) -> u32 {
+    pub(super) const fn each(self, words: u32, lanes: u32) -> u32 {
         match self {
             Self::Planes(planes, width) => words.div_ceil(lanes * width).div_ceil(planes) * lanes * width,
             _ => UNITS,
