@@ -120,15 +120,15 @@ pub const fn space(filter: &Filter, samples: Samples) -> Space {
 #[must_use]
 pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
     let (units, items, vector) = match (filter, samples) {
-        (Filter::Sobel, Samples::Bytes) => (64, 16, 4),
+        (Filter::Sobel, Samples::Bytes) => (128, 32, 4),
         (Filter::Sobel | Filter::Convolution(_), _) => (128, 4, 4),
         // Weights of many words at once are loaded, and words taken apart, fewer times.
-        (Filter::Gauss(_), Samples::Bytes) => (128, 16, 8),
+        (Filter::Gauss(_), Samples::Bytes) => (256, 32, 8),
         (Filter::Gauss(_), Samples::Floats) => (256, 8, 8),
-        (Filter::Box(_), Samples::Bytes) => (256, 16, 8),
-        (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes) => (128, 16, 8),
+        (Filter::Box(_), Samples::Bytes) => (256, 32, 8),
+        (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes) => (128, 32, 8),
         (Filter::Box(r) | Filter::Erosion(r) | Filter::Dilation(r), Samples::Floats) => match *r {
-            0..=8 => (512, 4, 4),
+            0..=8 => (512, 12, 4),
             9..=31 => (256, 12, 8),
             _ => (512, 1, 8),
         },

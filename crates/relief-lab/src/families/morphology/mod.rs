@@ -29,6 +29,7 @@ mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
 
+#[cfg(feature = "gpu")]
 use relief_kernels::element::Element;
 use relief_kernels::morphology::StructuringFunction;
 
@@ -201,6 +202,7 @@ impl Dilation {
         self.width == 0 || self.height == 0
     }
 
+    #[cfg(feature = "gpu")]
     const fn element(&self) -> Element {
         match self.kind {
             Kind::U8 => Element::U8,
@@ -243,11 +245,13 @@ impl Dilation {
         (of(one), of(other))
     }
 
+    #[cfg(feature = "gpu")]
     fn whole_function(&self) -> Option<StructuringFunction<i32>> {
         let (one, other) = self.whole_heights();
         function(self.radius, &one, &other)
     }
 
+    #[cfg(feature = "gpu")]
     fn function(&self) -> Option<StructuringFunction<f32>> {
         let (one, other) = self.heights();
         function(self.radius, &one, &other)
