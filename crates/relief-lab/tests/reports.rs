@@ -109,7 +109,8 @@ fn a_record_comes_back_from_its_lines() {
         assert_eq!(value.as_object().unwrap().len(), 1, "{line}");
     }
     // And the header, the ceilings, and where production stands.
-    assert_eq!(text.lines().count(), 3 + record().rows.len());
+    let record_lines = record().rows.len() + record().timelines.len();
+    assert_eq!(text.lines().count(), 3 + record_lines);
     let twice = format!("{text}\n{text}");
     assert_eq!(Record::from_json(&twice).unwrap(), [record(), record()]);
 }
@@ -152,8 +153,8 @@ fn the_page_is_well_formed_and_shows_every_variant() {
     };
     let document = roxmltree::Document::parse_with_options(&page, options).unwrap();
     let pictures = document.descendants().filter(|node| node.has_tag_name("svg"));
-    // Bars of copy and distance, times and throughput of a sweep, and what is under each roof.
-    assert_eq!(pictures.count(), 6);
+    // Bars of copy and distance, times and throughput of a sweep, what is under each roof, and a timeline.
+    assert_eq!(pictures.count(), 7);
     let texts: Vec<&str> = document.descendants().filter_map(|node| node.text()).collect();
     for row in record().rows {
         assert!(
