@@ -47,6 +47,18 @@ def erosion(picture, radius):
     return numpy.minimum.reduce(shifted(down, radius, 1))
 
 
+def dilation(picture, heights):
+    """The greatest f(x - s) + b(s) by a square of heights; what lies outside does not count."""
+    radius = len(heights) // 2
+    corner = numpy.asarray(picture[: CORNER + radius, : CORNER + radius], dtype=numpy.float64)
+    wide = numpy.pad(corner, ((radius, 0), (radius, 0)), constant_values=-numpy.inf)
+    most = numpy.full((wide.shape[0] - 2 * radius, wide.shape[1] - 2 * radius), -numpy.inf)
+    for t, row in enumerate(heights[::-1]):
+        for s, height in enumerate(row[::-1]):
+            numpy.maximum(most, wide[t : t + most.shape[0], s : s + most.shape[1]] + height, out=most)
+    return most
+
+
 def sobel(picture):
     """|gx| + |gy|."""
     wide = around(picture, 1)

@@ -222,6 +222,22 @@ def stencils(record):
         free()
 
 
+def dilations(record):
+    for side, widths in ((sized(1024, 300), (15,)), (sized(4096, 301), (3, 5, 7, 15, 31))):
+        k = rotation(8 * side * side)
+        pictures, out = [floats_of((side, side), i) for i in range(k)], [cupy.zeros((side, side), cupy.float32) for _ in range(k)]
+        for width in widths:
+            heights = -floats_of((width, width), 70 + width)
+            corner, expected = slice(0, reference.CORNER), reference.dilation(host(pictures[0][:400, :400]), host(heights))
+            record.rival(
+                "morphology/dilation-f32", f"{side} × {side} f32, k = {width}", "cupyx grey_dilation", f"{reference.CORNER}² pixels of the corner with NumPy in f64, by 10^-6",
+                lambda i: ndimage.grey_dilation(pictures[i % k], structure=heights, output=out[i % k], mode="constant", cval=-1e30),
+                lambda: reference.differ(host(out[0][corner, corner]), expected, 1e-6), 0.3,
+            )
+        del pictures, out
+        free()
+
+
 def distances(record):
     side = sized(10240, 256)
     x, y = cupy.arange(side)[None, :], cupy.arange(side)[:, None]
@@ -327,7 +343,7 @@ def main():
         cupy.cuda.Device().synchronize()
         del a
         free()
-    for family in (maps, transposes, stitches, stencils, distances, sums, histograms, compactions):
+    for family in (maps, transposes, stitches, stencils, dilations, distances, sums, histograms, compactions):
         try:
             family(record)
         except Exception as error:  # A family that fails, for memory say, must not keep the others from being measured.

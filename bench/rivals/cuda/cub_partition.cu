@@ -1,4 +1,4 @@
-// CUB's other selections: by flags, of places, of both halves, and of runs of bytes.
+// CUB's other selections: by flags, by a range, of places, of both halves, and of runs of bytes.
 #include <cub/device/device_partition.cuh>
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_select.cuh>
@@ -7,6 +7,11 @@
 #include "cub.cuh"
 
 struct Kept { __host__ __device__ bool operator()(const u32& v) const { return v != 0; } };
+
+struct Within {
+  u32 first, span;
+  __host__ __device__ bool operator()(const u32& v) const { return v - first <= span; }
+};
 
 static std::string label_of(int exponent, const char* kind, int percent) {
   return "2^" + std::to_string(exponent) + " " + kind + ", " + std::to_string(percent) + " %";
@@ -45,6 +50,11 @@ static void words(int exponent, int percent) {
   };
   cub_rival("compaction/flagged", label, "cub::DeviceSelect::Flagged", "every word and the count, with a loop",
             [&](void* memory, size_t& bytes, size_t i) { return cub::DeviceSelect::Flagged(memory, bytes, in[i], flags[i], out[i], count[0], (int)n); },
+            [&] { return is(values); });
+  cub_rival("compaction/within", label, "cub::DeviceSelect::If of a range", "every word and the count, with a loop",
+            [&](void* memory, size_t& bytes, size_t i) {
+              return cub::DeviceSelect::If(memory, bytes, in[i], out[i], count[0], (int)n, Within{1, ~1u});
+            },
             [&] { return is(values); });
   cub_rival("compaction/indices", label, "cub::DeviceSelect::Flagged of a counting iterator", "every place and the count, with a loop",
             [&](void* memory, size_t& bytes, size_t i) {
