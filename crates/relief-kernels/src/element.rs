@@ -107,9 +107,108 @@ impl Number for f32 {
     }
 }
 
+/// A range of [keys](Number::key): the numbers from one to another, or all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Keys {
+    pub(crate) first: u32,
+    /// How many follow the first, modulo 2^32.
+    pub(crate) span: u32,
+}
+
+impl Keys {
+    /// Those of a number and of all above it.
+    #[must_use]
+    pub fn at_least<T: Number>(least: T) -> Self {
+        let first = least.key();
+        Self {
+            first,
+            span: Self::most::<T>() - first,
+        }
+    }
+
+    /// Those of a number and of all below it.
+    #[must_use]
+    pub fn at_most<T: Number>(greatest: T) -> Self {
+        Self {
+            first: 0,
+            span: greatest.key(),
+        }
+    }
+
+    /// Those of the numbers from `least` to `greatest`, both of them too; nothing where no number is one.
+    #[must_use]
+    pub fn within<T: Number>(least: T, greatest: T) -> Option<Self> {
+        let (first, last) = (least.key(), greatest.key());
+        (first <= last).then(|| Self {
+            first,
+            span: last - first,
+        })
+    }
+
+    /// Those of all numbers but these; nothing where these are all.
+    #[must_use]
+    pub fn outside<T: Number>(least: T, greatest: T) -> Option<Self> {
+        let (first, last) = (least.key(), greatest.key());
+        let most = Self::most::<T>();
+        if first > last {
+            return Some(Self { first: 0, span: most });
+        }
+        // From the key after the last round to that before the first.
+        (first > 0 || last < most).then(|| Self {
+            first: last.wrapping_add(1),
+            span: first.wrapping_sub(last).wrapping_sub(2),
+        })
+    }
+
+    /// The greatest key.
+    const fn most<T: Number>() -> u32 {
+        u32::MAX >> (32 - T::ELEMENT.bits())
+    }
+
+    /// Whether a key is one of them.
+    #[inline(always)]
+    #[must_use]
+    pub const fn hold(self, key: u32) -> bool {
+        key.wrapping_sub(self.first) <= self.span
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// What ranges hold is what comparisons say.
+    fn ranges_hold<T: Number>(least: T, greatest: T, number: T, inside: bool) {
+        let holds = |keys: Option<Keys>| keys.is_some_and(|keys| keys.hold(number.key()));
+        assert_eq!(holds(Keys::within(least, greatest)), inside);
+        assert_eq!(holds(Keys::outside(least, greatest)), !inside);
+        let (above, below) = (least.key() <= number.key(), number.key() <= greatest.key());
+        assert_eq!(holds(Some(Keys::at_least(least))), above);
+        assert_eq!(holds(Some(Keys::at_most(greatest))), below);
+    }
+
+    proptest! {
+        #[test]
+        fn keys_hold_the_numbers_from_one_to_another(least: u8, greatest: u8, number: u8, words: [i32; 3], floats: [u32; 3]) {
+            // The ends of a kind are rare among all of its numbers.
+            let ends = |number: u8| if number % 4 == 0 { 0 } else if number % 4 == 1 { 255 } else { number };
+            for (a, b) in [(least, greatest), (ends(least), ends(greatest))] {
+                ranges_hold(a, b, number, a <= number && number <= b);
+                let (c, d, e) = (u16::from(a) * 257, u16::from(b) * 257, u16::from(number) * 257);
+                ranges_hold(c, d, e, c <= e && e <= d);
+            }
+            let [a, b, c] = words;
+            for (a, b) in [(a, b), (i32::MIN, b), (a, i32::MAX), (i32::MIN, i32::MAX)] {
+                ranges_hold(a, b, c, a <= c && c <= b);
+                let [d, e, f] = [a, b, c].map(i32::cast_unsigned);
+                ranges_hold(d, e, f, d <= f && f <= e);
+            }
+            let [a, b, c] = floats.map(f32::from_bits);
+            ranges_hold(a, b, c, a.total_cmp(&c).is_le() && c.total_cmp(&b).is_le());
+        }
+    }
 
     #[test]
     fn keys_are_in_the_order_of_the_numbers_and_give_them_back() {

@@ -6,7 +6,7 @@ mod support;
 
 use relief_kernels::copy::gpu::fill;
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
-use relief_kernels::element::Element;
+use relief_kernels::element::{Element, Keys};
 use relief_kernels::histogram::gpu as histogram;
 use relief_kernels::integral::Sums;
 use relief_kernels::integral::gpu as integral;
@@ -16,7 +16,7 @@ use relief_kernels::reduce::{Operation, cpu};
 use relief_kernels::scan::Kind;
 use relief_kernels::scan::gpu as scan;
 use relief_kernels::select::gpu as select;
-use relief_kernels::select::gpu::pieces::{PiecesSelection, select_with};
+use relief_kernels::select::gpu::pieces::{PiecesOutput, PiecesSelection, PiecesWanted, select_with};
 use relief_kernels::transpose::gpu::Matrix;
 
 /// Words of numbers in which nothing is regular.
@@ -298,20 +298,22 @@ fn a_selection_of_pieces_fills_buffer_after_buffer() {
                 .unwrap()
             })
             .collect();
-        for flags in [None, Some(&flags[..])] {
+        for wanted in [PiecesWanted::NonZero, PiecesWanted::Flagged(&flags)] {
             let selection = PiecesSelection {
                 from: Pieces { buffers: &from, each },
                 kind,
                 len,
-                flags,
-                to: Pieces {
+                wanted,
+                output: PiecesOutput::Values(Pieces {
                     buffers: &to,
                     each: to_each,
-                },
+                }),
                 scratch: &scratch,
             };
             let kept = select_with(&gpu, select::Route::Phases, 8_192, &selection).unwrap();
-            assert_eq!(kept, right.len() as u64, "{len} {kind:?}");
+            let of_piece = |numbers: &[u32]| numbers.iter().filter(|n| **n != 0).count() as u64;
+            let counts: Vec<u64> = all[..len as usize].chunks(each as usize).map(of_piece).collect();
+            assert_eq!(kept, counts, "{len} {kind:?}");
             let words = to_each * u64::from(bits) / 32;
             let found: Vec<u32> = to
                 .iter()
@@ -342,8 +344,8 @@ fn selections_to_pieces_that_do_not_hold_all_are_refused() {
             from: of(1_024),
             kind: Element::U32,
             len,
-            flags: None,
-            to: of(to_each),
+            wanted: PiecesWanted::NonZero,
+            output: PiecesOutput::Values(of(to_each)),
             scratch: &scratch,
         };
         select::pieces::select(&gpu, &selection).map(drop)
@@ -353,6 +355,150 @@ fn selections_to_pieces_that_do_not_hold_all_are_refused() {
     is_unsupported(run(0, 1));
     is_unsupported(run(1_024, 3_073));
     run(1_024, 0).unwrap();
+}
+
+/// Poisoned buffers of `each` numbers of these bits, enough for `len`.
+fn poisoned(gpu: &Gpu, len: u64, each: u64, kind: Element) -> Vec<Buffer> {
+    let one = || gpu.upload(&vec![0xDDDD_DDDD; kind.words(each) as usize]).unwrap();
+    (0..len.div_ceil(each)).map(|_| one()).collect()
+}
+
+/// Whether buffers of `each` hold these numbers, one after the other, and nothing else.
+fn hold(gpu: &Gpu, to: &[Buffer], each: u64, bits: u32, right: &[u32], label: &str) {
+    let words = (each * u64::from(bits) / 32) as usize;
+    let found: Vec<u32> = to
+        .iter()
+        .flat_map(|b| numbers(&read(gpu, b, words), bits))
+        .collect();
+    if let Some(at) = found.iter().zip(right).position(|(a, b)| a != b) {
+        panic!("{label}: {} at {at} instead of {}", found[at], right[at]);
+    }
+    let untouched = 0xDDDD_DDDD >> (32 - bits);
+    assert!(
+        found[right.len()..].iter().all(|v| *v == untouched),
+        "past {label}"
+    );
+}
+
+#[test]
+fn halves_and_places_of_pieces_fill_buffers_of_their_own() {
+    let Some(gpu) = support::device() else { return };
+    for (kind, each, kept_each, left_each, len) in [
+        (Element::U32, 20_480, 7_000, 3_004, 50_001),
+        (Element::U32, 8_192, 100_000, 4_000, 33_000),
+        (Element::U16, 16_384, 4_004, 9_000, 40_000),
+        (Element::U8, 40_960, 9_004, 20_000, 100_003),
+    ] {
+        let bits = kind.bits();
+        let held = words(kind.words(len) as usize);
+        let all = &numbers(&held, bits)[..len as usize];
+        let from = buffers(&gpu, &held, (each * u64::from(bits) / 32) as usize);
+        let scratch = gpu.buffer(select::scratch_words(bits, each) as usize).unwrap();
+        let third = u32::MAX >> (32 - bits);
+        let keys = match kind {
+            Element::U8 => Keys::within((third / 3) as u8, (third / 3 * 2) as u8),
+            Element::U16 => Keys::within((third / 3) as u16, (third / 3 * 2) as u16),
+            _ => Keys::within(third / 3, third / 3 * 2),
+        };
+        let inside = |value: &u32| (third / 3..=third / 3 * 2).contains(value);
+        let (kept, left): (Vec<u32>, Vec<u32>) = all.iter().partition(|value| inside(value));
+        let counts: Vec<u64> = all
+            .chunks(each as usize)
+            .map(|piece| piece.iter().filter(|value| inside(value)).count() as u64)
+            .collect();
+        let selects = |output| {
+            let selection = PiecesSelection {
+                from: Pieces { buffers: &from, each },
+                kind,
+                len,
+                wanted: PiecesWanted::Within(keys.unwrap()),
+                output,
+                scratch: &scratch,
+            };
+            let route = select::Route::fitting(gpu.report(), bits);
+            let found = select_with(&gpu, route, 8_192, &selection).unwrap();
+            assert_eq!(found, counts, "{len} {kind:?}");
+        };
+        let label = format!("{len} {kind:?} by {each}");
+
+        let (to, rest) = (
+            poisoned(&gpu, len, kept_each, kind),
+            poisoned(&gpu, len, left_each, kind),
+        );
+        let of = |buffers, each| Pieces { buffers, each };
+        selects(PiecesOutput::Halves(of(&to, kept_each), of(&rest, left_each)));
+        hold(&gpu, &to, kept_each, bits, &kept, &label);
+        hold(&gpu, &rest, left_each, bits, &left, &label);
+
+        let places = poisoned(&gpu, len, kept_each, Element::U32);
+        selects(PiecesOutput::Indices(of(&places, kept_each)));
+        let right: Vec<u32> = (0..len as usize)
+            .filter(|i| inside(&all[*i]))
+            .map(|i| (i % each as usize) as u32)
+            .collect();
+        hold(&gpu, &places, kept_each, 32, &right, &label);
+    }
+}
+
+#[test]
+fn runs_of_rows_in_pieces_begin_where_bytes_change_and_with_each_row() {
+    let Some(gpu) = support::device() else { return };
+    for (width, each, to_each, len) in [
+        (100_u32, 20_800_u64, 3_000, 50_003_u64),
+        (9_600, 38_400, 8_000, 100_000),
+        (1, 8_192, 4_096, 9_000),
+    ] {
+        // Runs of one to seven bytes.
+        let byte = |i: u64| (i / (1 + i / 1_000 % 7)) as u8;
+        let bytes: Vec<u8> = (0..len.next_multiple_of(16)).map(byte).collect();
+        let held: Vec<u32> = bytes
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|b| u32::from_le_bytes(*b))
+            .collect();
+        let from = buffers(&gpu, &held, each as usize / 4);
+        let (places, values) = (
+            poisoned(&gpu, len, to_each, Element::U32),
+            poisoned(&gpu, len, to_each, Element::U8),
+        );
+        let scratch = gpu.buffer(select::scratch_words(8, each) as usize).unwrap();
+        let of = |buffers| Pieces {
+            buffers,
+            each: to_each,
+        };
+        let selection = PiecesSelection {
+            from: Pieces { buffers: &from, each },
+            kind: Element::U8,
+            len,
+            wanted: PiecesWanted::Heads(width),
+            output: PiecesOutput::Places(of(&places), of(&values)),
+            scratch: &scratch,
+        };
+        let route = select::Route::fitting(gpu.report(), 8);
+        let kept = select_with(&gpu, route, 8_192, &selection).unwrap();
+        let heads = (0..len as usize).filter(|i| i % width as usize == 0 || bytes[*i] != bytes[i - 1]);
+        let heads: Vec<usize> = heads.collect();
+        let label = format!("rows of {width} in {len}");
+        assert_eq!(kept.iter().sum::<u64>(), heads.len() as u64, "{label}");
+        let right: Vec<u32> = heads.iter().map(|i| (*i % each as usize) as u32).collect();
+        hold(&gpu, &places, to_each, 32, &right, &label);
+        let right: Vec<u32> = heads.iter().map(|i| bytes[*i].into()).collect();
+        hold(&gpu, &values, to_each, 8, &right, &label);
+
+        let cut = Pieces {
+            buffers: &from,
+            each: each + 1,
+        };
+        for (from, kind) in [(cut, Element::U8), (selection.from, Element::U32)] {
+            let selection = PiecesSelection {
+                from,
+                kind,
+                ..selection
+            };
+            is_unsupported(select::pieces::select(&gpu, &selection).map(drop));
+        }
+    }
 }
 
 const fn matrix(buffer: &Buffer, pitch: u32) -> Matrix<'_> {
@@ -498,14 +644,14 @@ fn more_than_2_32_words_are_reduced_scanned_counted_and_selected_from() {
         from: numbers,
         kind: Element::U32,
         len,
-        flags: None,
-        to: Pieces {
+        wanted: PiecesWanted::NonZero,
+        output: PiecesOutput::Values(Pieces {
             buffers: &to,
             each: to_each,
-        },
+        }),
         scratch: &scratch,
     };
-    assert_eq!(select::pieces::select(&gpu, &selection).unwrap(), 2 * each);
+    assert_eq!(select::pieces::select(&gpu, &selection).unwrap(), [each, 0, each]);
     assert_eq!(end(&to[0], to_each - 64), [3; 64]);
     assert_eq!(end(&to[1], 0), [3; 64]);
     assert_eq!(end(&to[1], (1 << 20) - 64), [3; 64]);

@@ -5,7 +5,7 @@
 mod support;
 
 use relief_kernels::device::{Buffer, Gpu};
-use relief_kernels::element::Element;
+use relief_kernels::element::{Element, Keys, Number};
 use relief_kernels::policy::Tuning;
 use relief_kernels::select::gpu::runs::{Rows, Runs, encode, encode_scratch_words};
 use relief_kernels::select::gpu::{
@@ -22,6 +22,38 @@ enum By {
     NonZero,
     Float,
     Flags,
+    /// Keys from a third of all to two thirds, or the others.
+    Within,
+    Outside,
+}
+
+/// Words as numbers of this kind.
+fn key(kind: Element, word: u32) -> u32 {
+    match kind {
+        Element::U8 | Element::U16 | Element::U32 => word,
+        Element::I32 => word.cast_signed().key(),
+        Element::F32 => f32::from_bits(word).key(),
+    }
+}
+
+/// The keys from one to another, or all others, of this kind.
+fn keys(kind: Element, least: u32, greatest: u32, inside: bool) -> Keys {
+    fn of<T: Number>(least: u32, greatest: u32, inside: bool) -> Keys {
+        let (least, greatest) = (T::from_key(least), T::from_key(greatest));
+        let keys = if inside {
+            Keys::within(least, greatest)
+        } else {
+            Keys::outside(least, greatest)
+        };
+        keys.unwrap()
+    }
+    match kind {
+        Element::U8 => of::<u8>(least, greatest, inside),
+        Element::U16 => of::<u16>(least, greatest, inside),
+        Element::U32 => of::<u32>(least, greatest, inside),
+        Element::I32 => of::<i32>(least, greatest, inside),
+        Element::F32 => of::<f32>(least, greatest, inside),
+    }
 }
 
 /// What is written.
@@ -34,20 +66,12 @@ enum Into {
 
 #[derive(Clone, Copy, Debug)]
 struct Case {
-    bits: u32,
+    kind: Element,
     len: usize,
     /// Of a hundred elements, so many are not zero, and as many are flagged.
     percent: u32,
     by: By,
     into: Into,
-}
-
-fn kind(bits: u32) -> Element {
-    match bits {
-        8 => Element::U8,
-        16 => Element::U16,
-        _ => Element::U32,
-    }
 }
 
 fn pack(elements: &[u32], bits: u32) -> Vec<u32> {
@@ -75,8 +99,9 @@ fn element(words: &[u32], i: usize, bits: u32) -> u32 {
 impl Case {
     fn is_right(self, gpu: &Gpu, tuning: Tuning, route: Option<Route>) {
         let Self {
-            bits, len, percent, ..
+            kind, len, percent, ..
         } = self;
+        let bits = kind.bits();
         let mut random = Random::new(len as u64 * 7 + u64::from(bits + percent));
         let mask = u32::MAX >> (32 - bits);
         let elements: Vec<u32> = (0..len)
@@ -89,10 +114,14 @@ impl Case {
         let flags: Vec<u32> = (0..len)
             .map(|_| u32::from(random.below(100) < percent) * (1 + random.below(255)))
             .collect();
+        let between = mask / 3..=mask / 3 * 2;
+        let keys = |inside| Wanted::Within(keys(kind, *between.start(), *between.end(), inside));
         let kept = |i: &usize| match self.by {
             By::NonZero => elements[*i] != 0,
             By::Float => f32::from_bits(elements[*i]) != 0.0,
             By::Flags => flags[*i] != 0,
+            By::Within => between.contains(&key(kind, elements[*i])),
+            By::Outside => !between.contains(&key(kind, elements[*i])),
         };
         let (inside, outside): (Vec<usize>, Vec<usize>) = (0..len).partition(kept);
         // What follows the input is not zero and flagged.
@@ -116,15 +145,14 @@ impl Case {
         let selection = Selection {
             from: Elements {
                 buffer: &from,
-                kind: match self.by {
-                    By::Float => Element::F32,
-                    _ => kind(bits),
-                },
+                kind,
                 len: len as u64,
             },
             wanted: match self.by {
                 By::NonZero | By::Float => Wanted::NonZero,
                 By::Flags => Wanted::Flagged(&flagged),
+                By::Within => keys(true),
+                By::Outside => keys(false),
             },
             output: match self.into {
                 Into::Values => Output::Values(&out),
@@ -209,11 +237,15 @@ fn routes(gpu: &Gpu) -> &'static [Route] {
 #[test]
 fn every_route_keeps_what_is_wanted_in_order_and_writes_nothing_else() {
     let Some(gpu) = device() else { return };
-    for bits in [8, 16, 32] {
-        for by in [By::NonZero, By::Float, By::Flags] {
-            if matches!(by, By::Float) && bits < 32 {
-                continue;
-            }
+    let all = [By::NonZero, By::Flags, By::Within, By::Outside];
+    for (kind, by) in [
+        (Element::U8, &all[..]),
+        (Element::U16, &all),
+        (Element::U32, &all),
+        (Element::I32, &all[2..]),
+        (Element::F32, &[By::Float, By::Within, By::Outside]),
+    ] {
+        for by in by.iter().copied() {
             for into in [Into::Values, Into::Indices, Into::Halves] {
                 for (len, percent) in [
                     (0, 50),
@@ -224,14 +256,14 @@ fn every_route_keeps_what_is_wanted_in_order_and_writes_nothing_else() {
                     (40_000, 100),
                 ] {
                     let case = Case {
-                        bits,
+                        kind,
                         len,
                         percent,
                         by,
                         into,
                     };
                     for route in routes(&gpu) {
-                        case.is_right(&gpu, default(bits), Some(*route));
+                        case.is_right(&gpu, default(kind.bits()), Some(*route));
                     }
                 }
             }
@@ -242,17 +274,19 @@ fn every_route_keeps_what_is_wanted_in_order_and_writes_nothing_else() {
 #[test]
 fn every_layout_computes_the_same() {
     let Some(gpu) = device() else { return };
-    for bits in [8, 16, 32] {
-        for tuning in space(bits).all() {
-            let case = Case {
-                bits,
-                len: 50_003,
-                percent: 40,
-                by: By::NonZero,
-                into: Into::Values,
-            };
-            for route in routes(&gpu) {
-                case.is_right(&gpu, tuning, Some(*route));
+    for kind in [Element::U8, Element::U16, Element::U32] {
+        for tuning in space(kind.bits()).all() {
+            for by in [By::NonZero, By::Within] {
+                let case = Case {
+                    kind,
+                    len: 50_003,
+                    percent: 40,
+                    by,
+                    into: Into::Values,
+                };
+                for route in routes(&gpu) {
+                    case.is_right(&gpu, tuning, Some(*route));
+                }
             }
         }
     }

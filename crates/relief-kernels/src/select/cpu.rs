@@ -9,7 +9,9 @@
 
 use std::ops::Range;
 
-use crate::element::{Element, Number};
+use bytemuck::{cast_slice, cast_slice_mut};
+
+use crate::element::{Element, Keys, Number};
 use crate::isa::{Isa, versions};
 
 mod shared;
@@ -25,14 +27,67 @@ pub enum Wanted<'a> {
     NonZero,
     /// Those whose flag is not 0.
     Flagged(&'a [u8]),
+    /// Those whose keys are some.
+    Within(Keys),
 }
 
 impl<'a> Wanted<'a> {
     /// The same for the elements of a part of the input.
     fn part(self, range: Range<usize>) -> Wanted<'a> {
         match self {
-            Self::NonZero => self,
+            Self::NonZero | Self::Within(_) => self,
             Self::Flagged(flags) => Wanted::Flagged(&flags[range]),
+        }
+    }
+
+    fn assert_fits(self, len: usize) {
+        if let Self::Flagged(flags) = self {
+            assert_eq!(flags.len(), len, "a flag for each element");
+        }
+    }
+
+    /// Calls `each` with the elements and what vectors take for this, or block after block with the place of its first and flags for
+    /// it: to compare keys is so little beside what vectors do with flags that they need no way of their own for it.
+    fn each<T: Number>(self, from: &[T], mut each: impl FnMut(usize, &[T], Marks<'_>)) {
+        match self {
+            Self::NonZero => each(0, from, Marks::NonZero),
+            Self::Flagged(flags) => each(0, from, Marks::Flags(flags)),
+            Self::Within(keys) => {
+                let mut flags = [0; FLAGS];
+                for (k, block) in from.chunks(FLAGS).enumerate() {
+                    let flags = &mut flags[..block.len()];
+                    flag(Isa::best(), block, keys, flags);
+                    each(k * FLAGS, block, Marks::Flags(flags));
+                }
+            }
+        }
+    }
+}
+
+/// Elements whose flags are made at once.
+const FLAGS: usize = 4 << 10;
+
+versions! {
+    fn flag<T: Number>(from: &[T], keys: Keys, flags: &mut [u8]) {
+        for (value, flag) in from.iter().zip(flags) {
+            *flag = u8::from(keys.hold(value.key()));
+        }
+    }
+}
+
+/// [`Wanted`], as vectors take it.
+#[derive(Clone, Copy, Debug)]
+enum Marks<'a> {
+    NonZero,
+    Flags(&'a [u8]),
+}
+
+impl<'a> Marks<'a> {
+    /// The same for the elements of a part of the input.
+    fn part(self, range: Range<usize>) -> Marks<'a> {
+        match self {
+            Self::NonZero => self,
+            Self::Flags(flags) => Marks::Flags(&flags[range]),
         }
     }
 
@@ -40,13 +95,7 @@ impl<'a> Wanted<'a> {
     fn keeps<T: Number>(self, i: usize, value: T) -> bool {
         match self {
             Self::NonZero => is_set(value),
-            Self::Flagged(flags) => flags[i] != 0,
-        }
-    }
-
-    fn assert_fits(self, len: usize) {
-        if let Self::Flagged(flags) = self {
-            assert_eq!(flags.len(), len, "a flag for each element");
+            Self::Flags(flags) => flags[i] != 0,
         }
     }
 }
@@ -59,33 +108,17 @@ impl<'a> Wanted<'a> {
 pub fn select<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [T]) -> usize {
     assert!(to.len() >= from.len(), "all of the elements may be kept");
     wanted.assert_fits(from.len());
-    let isa = Isa::best();
-    match T::ELEMENT {
-        Element::U8 => bytes(
-            isa,
-            bytemuck::cast_slice(from),
-            wanted,
-            bytemuck::cast_slice_mut(to),
-        ),
-        Element::U16 => halves(
-            isa,
-            bytemuck::cast_slice(from),
-            wanted,
-            bytemuck::cast_slice_mut(to),
-        ),
-        Element::U32 | Element::I32 => words::<false>(
-            isa,
-            bytemuck::cast_slice(from),
-            wanted,
-            bytemuck::cast_slice_mut(to),
-        ),
-        Element::F32 => words::<true>(
-            isa,
-            bytemuck::cast_slice(from),
-            wanted,
-            bytemuck::cast_slice_mut(to),
-        ),
-    }
+    let (isa, mut count) = (Isa::best(), 0);
+    wanted.each(from, |_, from, marks| {
+        let to = &mut to[count..];
+        count += match T::ELEMENT {
+            Element::U8 => bytes(isa, cast_slice(from), marks, cast_slice_mut(to)),
+            Element::U16 => halves(isa, cast_slice(from), marks, cast_slice_mut(to)),
+            Element::U32 | Element::I32 => words::<false>(isa, cast_slice(from), marks, cast_slice_mut(to)),
+            Element::F32 => words::<true>(isa, cast_slice(from), marks, cast_slice_mut(to)),
+        };
+    });
+    count
 }
 
 /// Writes where those of `from` lie that are wanted to the start of `to`, and returns how many they are. What `to` holds after
@@ -102,13 +135,18 @@ pub fn indices<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [u32]) -> usi
 
 /// [`indices`] counted from `first` on.
 fn places<T: Number>(from: &[T], wanted: Wanted<'_>, first: u32, to: &mut [u32]) -> usize {
-    let (read, mut count) = vectors(|isa| x86_indices(isa, from, wanted, first, to));
-    for (i, value) in from.iter().enumerate().skip(read) {
-        // What is not wanted is overwritten by the next.
-        to[count] = first.wrapping_add(i as u32);
-        count += usize::from(wanted.keeps(i, *value));
-    }
-    count
+    let mut all = 0;
+    wanted.each(from, |at, from, marks| {
+        let (first, to) = (first.wrapping_add(at as u32), &mut to[all..]);
+        let (read, mut count) = vectors(|isa| x86_indices(isa, from, marks, first, to));
+        for (i, value) in from.iter().enumerate().skip(read) {
+            // What is not wanted is overwritten by the next.
+            to[count] = first.wrapping_add(i as u32);
+            count += usize::from(marks.keeps(i, *value));
+        }
+        all += count;
+    });
+    all
 }
 
 /// Writes those of `from` that are wanted to the start of `kept` and the others to the start of `left`, both in their order, and
@@ -122,13 +160,18 @@ pub fn partition<T: Number>(from: &[T], wanted: Wanted<'_>, kept: &mut [T], left
         "all of the elements may be on either side"
     );
     wanted.assert_fits(from.len());
-    let (read, mut count) = vectors(|isa| x86_partition(isa, from, wanted, kept, left));
-    for (i, value) in from.iter().enumerate().skip(read) {
-        kept[count] = *value;
-        left[i - count] = *value;
-        count += usize::from(wanted.keeps(i, *value));
-    }
-    count
+    let mut all = 0;
+    wanted.each(from, |at, from, marks| {
+        let (kept, left) = (&mut kept[all..], &mut left[at - all..]);
+        let (read, mut count) = vectors(|isa| x86_partition(isa, from, marks, kept, left));
+        for (i, value) in from.iter().enumerate().skip(read) {
+            kept[count] = *value;
+            left[i - count] = *value;
+            count += usize::from(marks.keeps(i, *value));
+        }
+        all += count;
+    });
+    all
 }
 
 /// How many elements are wanted.
@@ -138,16 +181,17 @@ pub fn partition<T: Number>(from: &[T], wanted: Wanted<'_>, kept: &mut [T], left
 #[must_use]
 pub fn count<T: Number>(from: &[T], wanted: Wanted<'_>) -> u64 {
     wanted.assert_fits(from.len());
-    let isa = Isa::best();
-    match wanted {
-        Wanted::Flagged(flags) => count_bytes(isa, flags),
-        Wanted::NonZero => match T::ELEMENT {
-            Element::U8 => count_bytes(isa, bytemuck::cast_slice(from)),
-            Element::U16 => count_halves(isa, bytemuck::cast_slice(from)),
-            Element::U32 | Element::I32 => count_words(isa, bytemuck::cast_slice(from), 0),
-            Element::F32 => count_words(isa, bytemuck::cast_slice(from), 1),
-        },
-    }
+    let (isa, mut count) = (Isa::best(), 0);
+    wanted.each(from, |_, from, marks| {
+        count += match (marks, T::ELEMENT) {
+            (Marks::Flags(flags), _) => count_bytes(isa, flags),
+            (Marks::NonZero, Element::U8) => count_bytes(isa, cast_slice(from)),
+            (Marks::NonZero, Element::U16) => count_halves(isa, cast_slice(from)),
+            (Marks::NonZero, Element::U32 | Element::I32) => count_words(isa, cast_slice(from), 0),
+            (Marks::NonZero, Element::F32) => count_words(isa, cast_slice(from), 1),
+        };
+    });
+    count
 }
 
 /// Splits bytes into runs of equal ones: writes where each begins and what it holds, and returns how many there are. A run
@@ -218,12 +262,12 @@ fn vectors(by: impl FnOnce(Isa) -> Option<(usize, usize)>) -> (usize, usize) {
 use x86::{heads as x86_heads, indices as x86_indices, partition as x86_partition};
 
 #[cfg(not(target_arch = "x86_64"))]
-fn x86_indices<T>(_: Isa, _: &[T], _: Wanted<'_>, _: u32, _: &mut [u32]) -> Option<(usize, usize)> {
+fn x86_indices<T>(_: Isa, _: &[T], _: Marks<'_>, _: u32, _: &mut [u32]) -> Option<(usize, usize)> {
     None
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn x86_partition<T>(_: Isa, _: &[T], _: Wanted<'_>, _: &mut [T], _: &mut [T]) -> Option<(usize, usize)> {
+fn x86_partition<T>(_: Isa, _: &[T], _: Marks<'_>, _: &mut [T], _: &mut [T]) -> Option<(usize, usize)> {
     None
 }
 
@@ -235,7 +279,7 @@ fn x86_heads(_: Isa, _: &[u8], _: u32, _: &mut [u32], _: &mut [u8]) -> Option<(u
 /// Whether a number is not 0.
 fn is_set<T: Number>(value: T) -> bool {
     match T::ELEMENT {
-        Element::F32 => bytemuck::cast_slice::<T, u32>(&[value])[0] << 1 != 0,
+        Element::F32 => cast_slice::<T, u32>(&[value])[0] << 1 != 0,
         _ => bytemuck::bytes_of(&value).iter().any(|byte| *byte != 0),
     }
 }
@@ -265,16 +309,16 @@ versions! {
 
 /// One element after the other, without a branch.
 #[inline(always)]
-fn portable<U: Copy>(from: &[U], wanted: Wanted<'_>, to: &mut [U], is_set: impl Fn(U) -> bool) -> usize {
+fn portable<U: Copy>(from: &[U], marks: Marks<'_>, to: &mut [U], is_set: impl Fn(U) -> bool) -> usize {
     let mut count = 0;
-    match wanted {
-        Wanted::NonZero => {
+    match marks {
+        Marks::NonZero => {
             for value in from {
                 to[count] = *value;
                 count += usize::from(is_set(*value));
             }
         }
-        Wanted::Flagged(flags) => {
+        Marks::Flags(flags) => {
             for (value, flag) in from.iter().zip(flags) {
                 to[count] = *value;
                 count += usize::from(*flag != 0);
@@ -284,29 +328,29 @@ fn portable<U: Copy>(from: &[U], wanted: Wanted<'_>, to: &mut [U], is_set: impl 
     count
 }
 
-fn words<const FLOAT: bool>(isa: Isa, from: &[u32], wanted: Wanted<'_>, to: &mut [u32]) -> usize {
+fn words<const FLOAT: bool>(isa: Isa, from: &[u32], marks: Marks<'_>, to: &mut [u32]) -> usize {
     #[cfg(target_arch = "x86_64")]
-    if let Some(count) = x86::words::<FLOAT>(isa, from, wanted, to) {
+    if let Some(count) = x86::words::<FLOAT>(isa, from, marks, to) {
         return count;
     }
     let _ = isa;
-    portable(from, wanted, to, |v| if FLOAT { v << 1 != 0 } else { v != 0 })
+    portable(from, marks, to, |v| if FLOAT { v << 1 != 0 } else { v != 0 })
 }
 
-fn halves(isa: Isa, from: &[u16], wanted: Wanted<'_>, to: &mut [u16]) -> usize {
+fn halves(isa: Isa, from: &[u16], marks: Marks<'_>, to: &mut [u16]) -> usize {
     #[cfg(target_arch = "x86_64")]
-    if let Some(count) = x86::halves(isa, from, wanted, to) {
+    if let Some(count) = x86::halves(isa, from, marks, to) {
         return count;
     }
     let _ = isa;
-    portable(from, wanted, to, |v| v != 0)
+    portable(from, marks, to, |v| v != 0)
 }
 
-fn bytes(isa: Isa, from: &[u8], wanted: Wanted<'_>, to: &mut [u8]) -> usize {
+fn bytes(isa: Isa, from: &[u8], marks: Marks<'_>, to: &mut [u8]) -> usize {
     #[cfg(target_arch = "x86_64")]
-    if let Some(count) = x86::bytes(isa, from, wanted, to) {
+    if let Some(count) = x86::bytes(isa, from, marks, to) {
         return count;
     }
     let _ = isa;
-    portable(from, wanted, to, |v| v != 0)
+    portable(from, marks, to, |v| v != 0)
 }

@@ -15,7 +15,7 @@
 use cubecl::prelude::*;
 
 use crate::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, cubes, on_client};
-use crate::element::Element;
+use crate::element::{Element, Keys};
 use crate::policy::{self, Space, Tuning};
 
 mod kernel;
@@ -40,6 +40,8 @@ pub enum Wanted<'a> {
     NonZero,
     /// Elements whose flag, a byte each, is not 0.
     Flagged(&'a Buffer),
+    /// Elements whose keys are some.
+    Within(Keys),
     /// The first element of each row of so many, and those other than that before; of bytes.
     Heads(u32),
 }
@@ -347,6 +349,40 @@ enum Keep {
     NonZeroFloat,
     Flags,
     Heads,
+    /// Elements less a number are at most another; their signs have been seen to.
+    Within,
+    WithinFloat,
+}
+
+impl Keep {
+    /// Whether kernels make flags of it before they count.
+    const fn has_marks(self) -> bool {
+        !matches!(self, Self::NonZero | Self::NonZeroFloat)
+    }
+
+    const fn of(wanted: Wanted<'_>, kind: Element) -> Self {
+        match (wanted, kind) {
+            (Wanted::NonZero, Element::F32) => Self::NonZeroFloat,
+            (Wanted::NonZero, _) => Self::NonZero,
+            (Wanted::Flagged(_), _) => Self::Flags,
+            (Wanted::Heads(_), _) => Self::Heads,
+            (Wanted::Within(_), Element::F32) => Self::WithinFloat,
+            (Wanted::Within(_), _) => Self::Within,
+        }
+    }
+}
+
+impl Wanted<'_> {
+    /// What kernels take for it: the elements of a row, or the first element and how many follow.
+    const fn numbers(self, kind: Element) -> (u32, u32) {
+        match (self, kind) {
+            (Wanted::Heads(width), _) => (width, 0),
+            // Keys of integers with a sign are half of all numbers above them.
+            (Wanted::Within(keys), Element::I32) => (keys.first.wrapping_add(1 << 31), keys.span),
+            (Wanted::Within(keys), _) => (keys.first, keys.span),
+            (Wanted::NonZero | Wanted::Flagged(_), _) => (1, 0),
+        }
+    }
 }
 
 /// [`Output`], as kernels know it.
@@ -410,12 +446,7 @@ impl Shape {
             lanes,
             items: tuning.items,
             width: tuning.vector,
-            keep: match selection.wanted {
-                Wanted::NonZero if selection.from.kind == Element::F32 => Keep::NonZeroFloat,
-                Wanted::NonZero => Keep::NonZero,
-                Wanted::Flagged(_) => Keep::Flags,
-                Wanted::Heads(_) => Keep::Heads,
-            },
+            keep: Keep::of(selection.wanted, selection.from.kind),
             what: match selection.output {
                 Output::Values(_) => What::Values,
                 Output::Indices(_) => What::Indices,
@@ -518,16 +549,20 @@ struct Launch {
     flags: Buffer,
     out: Buffer,
     rest: Buffer,
-    /// Elements of a row.
-    width: u32,
+    /// The place of the part's first element.
+    begin: u32,
+    /// How many elements come before it, less those that other buffers have of either half.
+    before: u64,
+    /// What the rule takes.
+    numbers: (u32, u32),
     count: Buffer,
     bases: Buffer,
     state: Buffer,
     nothing: Buffer,
     /// Elements of the result before those of the first part, in two words; below 0 where the result's buffer begins later.
     origin: (u32, u32),
-    /// Words of the result's buffer, where there are several.
-    limit: u32,
+    /// Words of the buffers of the result and of its other half, where there are several.
+    limits: (u32, u32),
 }
 
 /// How many multiprocessors a device has, or a guess where it does not tell.
@@ -552,11 +587,7 @@ impl Launch {
             Wanted::Flagged(flags) => after(flags, 8)?,
             // Of all parts: the first of one is compared with the last of that before.
             Wanted::Heads(_) => selection.from.buffer.clone(),
-            Wanted::NonZero => nothing.clone(),
-        };
-        let width = match selection.wanted {
-            Wanted::Heads(width) => width,
-            _ => 1,
+            Wanted::NonZero | Wanted::Within(_) => nothing.clone(),
         };
         let (out, rest) = match selection.output {
             Output::Values(out) | Output::Indices(out) => (out.clone(), nothing.clone()),
@@ -596,13 +627,15 @@ impl Launch {
             flags,
             out,
             rest,
-            width,
+            begin: first as u32,
+            before: first,
+            numbers: selection.wanted.numbers(selection.from.kind),
             count: selection.count.clone(),
             bases: split(0, bases)?,
             state,
             nothing,
             origin: (0, 0),
-            limit: u32::MAX,
+            limits: (u32::MAX, u32::MAX),
         })
     }
 
@@ -638,8 +671,9 @@ impl Launch {
                     ArrayArg::from_raw_parts(flags, marks),
                     counts(),
                     self.len,
-                    self.part,
-                    self.width,
+                    self.begin,
+                    self.numbers.0,
+                    self.numbers.1,
                     self.shape,
                 ),
                 Phase::Prefix => kernel::add_up::launch_unchecked::<R>(
@@ -698,7 +732,7 @@ impl Launch {
         // SAFETY: `check` has made sure that all buffers hold `len` elements, rounded up to whole vectors of four words, and
         // the scratch its states. Vectors are loaded only where their first element is below `len`. A tile stages at most its
         // own elements. It writes `kept` or `valid - kept` elements after those of the tiles before, so none past `len`; into a
-        // buffer of several none past its `limit` words.
+        // buffer of several none past its limit.
         unsafe {
             let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
             kernel::compact::launch_unchecked::<S, R>(
@@ -720,8 +754,13 @@ impl Launch {
                 self.len,
                 self.tiles,
                 self.part,
-                self.width,
-                self.limit,
+                self.begin,
+                self.before as u32,
+                (self.before >> 32) as u32,
+                self.numbers.0,
+                self.numbers.1,
+                self.limits.0,
+                self.limits.1,
                 self.shape,
             );
         }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::cpu::{
     BLOCK, SCRATCH_WORDS, Shared, Wanted, count, indices, partition, runs, runs_of_rows, select,
 };
-use crate::element::Number;
+use crate::element::{Keys, Number};
 use crate::isa::Isa;
 
 /// Elements of which about so many of 100 are not 0.
@@ -25,10 +25,25 @@ fn selections_hold<T: Number + Default>(from: &[T], is_set: impl Fn(&T) -> bool)
     let flags: Vec<u8> = (0..from.len())
         .map(|i| if i * 7 % 5 < 2 { (i | 1) as u8 } else { 0 })
         .collect();
-    for wanted in [Wanted::NonZero, Wanted::Flagged(&flags)] {
+    // Between two of them, both of them too, in the order of all.
+    let ends = || (from.get(from.len() / 3), from.last());
+    let ordered = |a: &T, b: &T| if a.key() <= b.key() { (*a, *b) } else { (*b, *a) };
+    let (least, greatest) = match ends() {
+        (Some(a), Some(b)) => ordered(a, b),
+        _ => (T::default(), T::default()),
+    };
+    let within = Keys::within(least, greatest).unwrap();
+    let outside = Keys::outside(least, greatest);
+    let ranges = [Some(within), outside].into_iter().flatten().map(Wanted::Within);
+    for wanted in [Wanted::NonZero, Wanted::Flagged(&flags)]
+        .into_iter()
+        .chain(ranges)
+    {
+        let between = |value: &T| (least.key()..=greatest.key()).contains(&value.key());
         let keep = |i: &usize| match wanted {
             Wanted::NonZero => is_set(&from[*i]),
             Wanted::Flagged(flags) => flags[*i] != 0,
+            Wanted::Within(keys) => between(&from[*i]) == (keys == within),
         };
         let (inside, outside): (Vec<usize>, Vec<usize>) = (0..from.len()).partition(keep);
         let at = |places: &[usize]| places.iter().map(|i| from[*i]).collect::<Vec<T>>();

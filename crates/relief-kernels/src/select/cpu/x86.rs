@@ -7,7 +7,7 @@
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::*;
 
-use super::{Wanted, portable};
+use super::{Marks, portable};
 use crate::element::{Element, Number};
 use crate::isa::{Isa, Level};
 
@@ -15,17 +15,17 @@ use crate::isa::{Isa, Level};
 pub(super) fn words<const FLOAT: bool>(
     isa: Isa,
     from: &[u32],
-    wanted: Wanted<'_>,
+    marks: Marks<'_>,
     to: &mut [u32],
 ) -> Option<usize> {
     if isa.level() < Level::Avx512 {
         return None;
     }
     // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-    let (read, kept) = unsafe { words_avx512::<FLOAT>(from, wanted, to) };
+    let (read, kept) = unsafe { words_avx512::<FLOAT>(from, marks, to) };
     let rest = portable(
         &from[read..],
-        wanted.part(read..from.len()),
+        marks.part(read..from.len()),
         &mut to[kept..],
         |v| {
             if FLOAT { v << 1 != 0 } else { v != 0 }
@@ -35,32 +35,32 @@ pub(super) fn words<const FLOAT: bool>(
 }
 
 /// Nothing where the machine cannot.
-pub(super) fn halves(isa: Isa, from: &[u16], wanted: Wanted<'_>, to: &mut [u16]) -> Option<usize> {
+pub(super) fn halves(isa: Isa, from: &[u16], marks: Marks<'_>, to: &mut [u16]) -> Option<usize> {
     if isa.level() < Level::Avx512Vbmi || !has!("avx512vbmi2") {
         return None;
     }
     // SAFETY: the machine was just asked for the instructions.
-    let (read, kept) = unsafe { halves_vbmi2(from, wanted, to) };
+    let (read, kept) = unsafe { halves_vbmi2(from, marks, to) };
     let rest = &from[read..];
-    Some(kept + portable(rest, wanted.part(read..from.len()), &mut to[kept..], |v| v != 0))
+    Some(kept + portable(rest, marks.part(read..from.len()), &mut to[kept..], |v| v != 0))
 }
 
 /// Nothing where the machine cannot.
-pub(super) fn bytes(isa: Isa, from: &[u8], wanted: Wanted<'_>, to: &mut [u8]) -> Option<usize> {
+pub(super) fn bytes(isa: Isa, from: &[u8], marks: Marks<'_>, to: &mut [u8]) -> Option<usize> {
     if isa.level() < Level::Avx512Vbmi || !has!("avx512vbmi2") {
         return None;
     }
     // SAFETY: the machine was just asked for the instructions.
-    let (read, kept) = unsafe { bytes_vbmi2(from, wanted, to) };
+    let (read, kept) = unsafe { bytes_vbmi2(from, marks, to) };
     let rest = &from[read..];
-    Some(kept + portable(rest, wanted.part(read..from.len()), &mut to[kept..], |v| v != 0))
+    Some(kept + portable(rest, marks.part(read..from.len()), &mut to[kept..], |v| v != 0))
 }
 
 /// Nothing where the machine cannot.
 pub(super) fn indices<T: Number>(
     isa: Isa,
     from: &[T],
-    wanted: Wanted<'_>,
+    marks: Marks<'_>,
     first: u32,
     to: &mut [u32],
 ) -> Option<(usize, usize)> {
@@ -68,14 +68,14 @@ pub(super) fn indices<T: Number>(
         return None;
     }
     // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-    Some(unsafe { indices_avx512(from, wanted, first, to) })
+    Some(unsafe { indices_avx512(from, marks, first, to) })
 }
 
 /// Nothing where the machine cannot.
 pub(super) fn partition<T: Number>(
     isa: Isa,
     from: &[T],
-    wanted: Wanted<'_>,
+    marks: Marks<'_>,
     kept: &mut [T],
     left: &mut [T],
 ) -> Option<(usize, usize)> {
@@ -86,8 +86,8 @@ pub(super) fn partition<T: Number>(
     // SAFETY: the machine has the instructions that numbers of this size take: the level's, or VBMI2, which was just asked for.
     Some(unsafe {
         match small {
-            true => partition_vbmi2(from, wanted, kept, left),
-            false => partition_words(from, wanted, kept, left),
+            true => partition_vbmi2(from, marks, kept, left),
+            false => partition_words(from, marks, kept, left),
         }
     })
 }
@@ -113,10 +113,10 @@ pub(super) fn heads(
 /// There are as many, and as many flags.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-unsafe fn mask_of_64<T: Number>(from: &[T], i: usize, wanted: Wanted<'_>) -> u64 {
+unsafe fn mask_of_64<T: Number>(from: &[T], i: usize, marks: Marks<'_>) -> u64 {
     // SAFETY: the caller has made sure of 64 elements and flags from `i` on; vectors of 64 bytes cover them without going past.
     unsafe {
-        if let Wanted::Flagged(flags) = wanted {
+        if let Marks::Flags(flags) = marks {
             let flags = _mm512_loadu_si512(flags.as_ptr().add(i).cast());
             return _mm512_test_epi8_mask(flags, flags);
         }
@@ -163,14 +163,14 @@ unsafe fn store_places(mask: u64, first: u32, to: *mut u32) -> usize {
 
 /// As [`words_avx512`], for places of elements of any size.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-fn indices_avx512<T: Number>(from: &[T], wanted: Wanted<'_>, first: u32, to: &mut [u32]) -> (usize, usize) {
+fn indices_avx512<T: Number>(from: &[T], marks: Marks<'_>, first: u32, to: &mut [u32]) -> (usize, usize) {
     let mut kept = 0;
     let whole = from.len() / 64 * 64;
     for i in (0..whole).step_by(64) {
         // SAFETY: 64 elements from `i` on lie inside; before each quarter at most as many are kept as were looked at, so 16 more
         // lie inside `to`, which is as long as `from`.
         unsafe {
-            let mask = mask_of_64(from, i, wanted);
+            let mask = mask_of_64(from, i, marks);
             kept += store_places(mask, first.wrapping_add(i as u32), to.as_mut_ptr().add(kept));
         }
     }
@@ -181,7 +181,7 @@ fn indices_avx512<T: Number>(from: &[T], wanted: Wanted<'_>, first: u32, to: &mu
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 fn partition_words<T: Number>(
     from: &[T],
-    wanted: Wanted<'_>,
+    marks: Marks<'_>,
     kept: &mut [T],
     left: &mut [T],
 ) -> (usize, usize) {
@@ -191,7 +191,7 @@ fn partition_words<T: Number>(
         // SAFETY: 64 elements of 32 bits from `i` on lie inside. After i elements `count` are kept and i - count are left: whole
         // vectors after those lie inside both, which are as long as `from`.
         unsafe {
-            let mask = mask_of_64(from, i, wanted);
+            let mask = mask_of_64(from, i, marks);
             for quarter in 0..4 {
                 let at = i + 16 * quarter;
                 let part = (mask >> (16 * quarter)) as u16;
@@ -211,7 +211,7 @@ fn partition_words<T: Number>(
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
 fn partition_vbmi2<T: Number>(
     from: &[T],
-    wanted: Wanted<'_>,
+    marks: Marks<'_>,
     kept: &mut [T],
     left: &mut [T],
 ) -> (usize, usize) {
@@ -220,7 +220,7 @@ fn partition_vbmi2<T: Number>(
     for i in (0..whole).step_by(64) {
         // SAFETY: as in `partition_words`.
         unsafe {
-            let mask = mask_of_64(from, i, wanted);
+            let mask = mask_of_64(from, i, marks);
             if T::ELEMENT == Element::U8 {
                 let vector = _mm512_loadu_si512(from.as_ptr().add(i).cast());
                 let inside = _mm512_maskz_compress_epi8(mask, vector);
@@ -270,7 +270,7 @@ fn heads_vbmi2(from: &[u8], first: u32, starts: &mut [u32], values: &mut [u8]) -
 
 /// Selects from all whole vectors; returns how many elements that were, and how many of them are kept.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-fn words_avx512<const FLOAT: bool>(from: &[u32], wanted: Wanted<'_>, to: &mut [u32]) -> (usize, usize) {
+fn words_avx512<const FLOAT: bool>(from: &[u32], marks: Marks<'_>, to: &mut [u32]) -> (usize, usize) {
     let significant = _mm512_set1_epi32(if FLOAT { i32::MAX } else { -1 });
     let mut kept = 0;
     let whole = from.len() / 16 * 16;
@@ -278,9 +278,9 @@ fn words_avx512<const FLOAT: bool>(from: &[u32], wanted: Wanted<'_>, to: &mut [u
         // SAFETY: 16 elements from `i` on lie inside; see above for the store; there are as many flags as elements.
         unsafe {
             let vector = _mm512_loadu_si512(from.as_ptr().add(i).cast());
-            let mask = match wanted {
-                Wanted::NonZero => _mm512_test_epi32_mask(vector, significant),
-                Wanted::Flagged(flags) => {
+            let mask = match marks {
+                Marks::NonZero => _mm512_test_epi32_mask(vector, significant),
+                Marks::Flags(flags) => {
                     let flags = _mm_loadu_si128(flags.as_ptr().add(i).cast());
                     _mm_test_epi8_mask(flags, flags)
                 }
@@ -295,16 +295,16 @@ fn words_avx512<const FLOAT: bool>(from: &[u32], wanted: Wanted<'_>, to: &mut [u
 
 /// As [`words_avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
-fn halves_vbmi2(from: &[u16], wanted: Wanted<'_>, to: &mut [u16]) -> (usize, usize) {
+fn halves_vbmi2(from: &[u16], marks: Marks<'_>, to: &mut [u16]) -> (usize, usize) {
     let mut kept = 0;
     let whole = from.len() / 32 * 32;
     for i in (0..whole).step_by(32) {
         // SAFETY: 32 elements from `i` on lie inside; see above for the store; there are as many flags as elements.
         unsafe {
             let vector = _mm512_loadu_si512(from.as_ptr().add(i).cast());
-            let mask = match wanted {
-                Wanted::NonZero => _mm512_test_epi16_mask(vector, vector),
-                Wanted::Flagged(flags) => {
+            let mask = match marks {
+                Marks::NonZero => _mm512_test_epi16_mask(vector, vector),
+                Marks::Flags(flags) => {
                     let flags = _mm256_loadu_si256(flags.as_ptr().add(i).cast());
                     _mm256_test_epi8_mask(flags, flags)
                 }
@@ -319,18 +319,18 @@ fn halves_vbmi2(from: &[u16], wanted: Wanted<'_>, to: &mut [u16]) -> (usize, usi
 
 /// As [`words_avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-fn bytes_vbmi2(from: &[u8], wanted: Wanted<'_>, to: &mut [u8]) -> (usize, usize) {
+fn bytes_vbmi2(from: &[u8], marks: Marks<'_>, to: &mut [u8]) -> (usize, usize) {
     let mut kept = 0;
     let whole = from.len() / 64 * 64;
     for i in (0..whole).step_by(64) {
         // SAFETY: 64 elements from `i` on lie inside; see above for the store; there are as many flags as elements.
         unsafe {
             let vector = _mm512_loadu_si512(from.as_ptr().add(i).cast());
-            let marks = match wanted {
-                Wanted::NonZero => vector,
-                Wanted::Flagged(flags) => _mm512_loadu_si512(flags.as_ptr().add(i).cast()),
+            let bytes = match marks {
+                Marks::NonZero => vector,
+                Marks::Flags(flags) => _mm512_loadu_si512(flags.as_ptr().add(i).cast()),
             };
-            let mask = _mm512_test_epi8_mask(marks, marks);
+            let mask = _mm512_test_epi8_mask(bytes, bytes);
             let compressed = _mm512_maskz_compress_epi8(mask, vector);
             _mm512_storeu_si512(to.as_mut_ptr().add(kept).cast(), compressed);
             kept += mask.count_ones() as usize;

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::{Keep, Order, PART, Prefix, Shape, What};
+use super::{Keep, Order, Prefix, Shape, What};
 
 /// Bits of a state that hold a number; the two above tell what it is.
 const NUMBER: u32 = 0x3fff_ffff;
@@ -17,6 +17,9 @@ const ALL: i64 = 1 << 31;
 ///
 /// `edges` is the same memory as `out`, and `rest_edges` as `rest`: words that two tiles share are written by atomic
 /// operations, a mask and a value, each tile its own bits. `seen` is the same memory as `state`.
+///
+/// `begin` is the place of the part's first element, and `before` how many elements come before it less those that other
+/// buffers have of either half, in two words. What is kept may depend on `first` and `span`: the elements of a row, or keys.
 #[allow(clippy::too_many_arguments)]
 #[cube(launch_unchecked)]
 pub(super) fn compact<S: Int, N: Size>(
@@ -34,8 +37,13 @@ pub(super) fn compact<S: Int, N: Size>(
     len: u32,
     tiles: u32,
     part: u32,
-    width: u32,
+    begin: u32,
+    before: u32,
+    before_high: u32,
+    first: u32,
+    span: u32,
     limit: u32,
+    rest_limit: u32,
     #[comptime] shape: Shape,
 ) {
     let mut stage = SharedMemory::<S>::new(comptime!(shape.tile() as usize));
@@ -59,9 +67,9 @@ pub(super) fn compact<S: Int, N: Size>(
     }
     let mut items = Array::<Vector<u32, N>>::new(comptime!(shape.items as usize));
     let mut marks = Array::<u32>::new(comptime!((shape.items * shape.marks()) as usize));
-    let row = (part * comptime!(PART), width);
+    let rule = (begin, first, span);
     load::<N>(
-        from, flags, &mut items, &mut marks, tile, len, row, plane, lane, shape,
+        from, flags, &mut items, &mut marks, tile, len, rule, plane, lane, shape,
     );
 
     while tile < tiles {
@@ -104,7 +112,7 @@ pub(super) fn compact<S: Int, N: Size>(
             at,
             total,
             valid,
-            part * comptime!(PART) + start,
+            begin + start,
             plane,
             lane,
             shape,
@@ -123,7 +131,7 @@ pub(super) fn compact<S: Int, N: Size>(
                 // The next tile is on the way while this one waits and is written.
                 next = shared[0];
                 load::<N>(
-                    from, flags, &mut items, &mut marks, next, len, row, plane, lane, shape,
+                    from, flags, &mut items, &mut marks, next, len, rule, plane, lane, shape,
                 );
             }
             if UNIT_POS < comptime!(shape.lanes) {
@@ -156,7 +164,7 @@ pub(super) fn compact<S: Int, N: Size>(
             } else {
                 Field::All
             }),
-            row.0 + start,
+            begin + start,
         );
         if comptime!(shape.what == What::Runs) {
             flush::<S>(
@@ -176,9 +184,7 @@ pub(super) fn compact<S: Int, N: Size>(
             );
         }
         if comptime!(shape.what == What::Halves) {
-            // Before this part lie `part` whole ones, of which `low` and `high` elements are kept.
-            let before = part * comptime!(PART);
-            let before_high = part / comptime!(u32::MAX / PART + 1);
+            // Of those before this part, `low` and `high` elements are kept.
             let borrow = u32::cast_from(before < low);
             flush::<S>(
                 &stage,
@@ -189,7 +195,7 @@ pub(super) fn compact<S: Int, N: Size>(
                 before - low,
                 before_high - high - borrow,
                 start - prefix,
-                limit,
+                rest_limit,
                 per,
                 shape,
                 Field::All,
@@ -267,8 +273,9 @@ pub(super) fn count_tiles<N: Size>(
     flags: &Array<u32>,
     counts: &mut Array<u32>,
     len: u32,
-    part: u32,
-    width: u32,
+    begin: u32,
+    first: u32,
+    span: u32,
     #[comptime] shape: Shape,
 ) {
     let mut totals = SharedMemory::<u32>::new(comptime!((shape.units / shape.lanes) as usize));
@@ -277,9 +284,9 @@ pub(super) fn count_tiles<N: Size>(
     let tile = CUBE_POS as u32;
     let mut items = Array::<Vector<u32, N>>::new(comptime!(shape.items as usize));
     let mut marks = Array::<u32>::new(comptime!((shape.items * shape.marks()) as usize));
-    let row = (part * comptime!(PART), width);
+    let rule = (begin, first, span);
     load::<N>(
-        from, flags, &mut items, &mut marks, tile, len, row, plane, lane, shape,
+        from, flags, &mut items, &mut marks, tile, len, rule, plane, lane, shape,
     );
     let mut kept = u32::new(0);
     #[unroll]
@@ -369,8 +376,8 @@ pub(super) fn reset(
     }
 }
 
-/// Loads the items of a unit of a tile, and the flags of their elements. Elements outside of the input are zeros without flags. `row`
-/// is where the part begins, and the elements of a row.
+/// Loads the items of a unit of a tile, and the flags of their elements. Elements outside of the input are zeros without flags. `rule`
+/// is where the part begins, and what is kept: the elements of a row, or the first key and how many follow.
 #[allow(clippy::too_many_arguments)]
 #[cube]
 fn load<N: Size>(
@@ -380,7 +387,7 @@ fn load<N: Size>(
     marks: &mut Array<u32>,
     tile: u32,
     len: u32,
-    row: (u32, u32),
+    rule: (u32, u32, u32),
     plane: u32,
     lane: u32,
     #[comptime] shape: Shape,
@@ -394,8 +401,18 @@ fn load<N: Size>(
         #[unroll]
         for j in 0..comptime!(shape.items) {
             let place = first + comptime!(j * shape.lanes);
-            items[j as usize] = from[(vectors + place) as usize];
-            load_marks(flags, marks, j, start + place * elements, elements, row, shape);
+            let item = from[(vectors + place) as usize];
+            items[j as usize] = item;
+            load_marks::<N>(
+                flags,
+                item,
+                marks,
+                j,
+                start + place * elements,
+                elements,
+                rule,
+                shape,
+            );
         }
     } else {
         #[unroll]
@@ -409,8 +426,9 @@ fn load<N: Size>(
             let here = place * elements;
             if here < valid {
                 let have = valid - here;
-                items[j as usize] = inside::<N>(from[(vectors + place) as usize], have, shape);
-                load_marks(flags, marks, j, start + here, have, row, shape);
+                let item = inside::<N>(from[(vectors + place) as usize], have, shape);
+                items[j as usize] = item;
+                load_marks::<N>(flags, item, marks, j, start + here, have, rule, shape);
             }
         }
     }
@@ -435,17 +453,19 @@ fn inside<N: Size>(vector: Vector<u32, N>, have: u32, #[comptime] shape: Shape) 
 
 /// The flags of the elements of item `j`, a byte each, from element `first` on; those from `have` on are zeros. Where heads of runs
 /// are wanted, `flags` are the elements of all parts.
+#[allow(clippy::too_many_arguments)]
 #[cube]
-fn load_marks(
+fn load_marks<N: Size>(
     flags: &Array<u32>,
+    item: Vector<u32, N>,
     marks: &mut Array<u32>,
     #[comptime] j: u32,
     first: u32,
     have: u32,
-    row: (u32, u32),
+    rule: (u32, u32, u32),
     #[comptime] shape: Shape,
 ) {
-    if comptime!(matches!(shape.keep, Keep::Flags | Keep::Heads)) {
+    if comptime!(shape.keep.has_marks()) {
         #[unroll]
         for m in 0..comptime!(shape.marks()) {
             let at = comptime!(4 * m);
@@ -453,7 +473,9 @@ fn load_marks(
             let mut word = u32::new(0);
             if left > 0 {
                 if comptime!(shape.keep == Keep::Heads) {
-                    word = heads(flags, row.0 + first + at, row.1);
+                    word = heads(flags, rule.0 + first + at, rule.1);
+                } else if comptime!(matches!(shape.keep, Keep::Within | Keep::WithinFloat)) {
+                    word = within::<N>(item, m, rule.1, rule.2, shape);
                 } else {
                     word = flags[(first / 4u32 + m) as usize] >> ((first % 4u32) * 8u32);
                 }
@@ -487,6 +509,30 @@ fn heads(bytes: &Array<u32>, first: u32, width: u32) -> u32 {
     marks
 }
 
+/// Up to four flags: elements from 4 `m` on whose keys are from `first` on, and at most `span` further.
+#[cube]
+fn within<N: Size>(
+    item: Vector<u32, N>,
+    #[comptime] m: u32,
+    first: u32,
+    span: u32,
+    #[comptime] shape: Shape,
+) -> u32 {
+    let mut marks = u32::new(0);
+    #[unroll]
+    for k in 0..comptime!(shape.elements().min(4)) {
+        let mut key = element::<N>(item, comptime!(4 * m + k), shape.bits);
+        if comptime!(shape.keep == Keep::WithinFloat) {
+            // Negative numbers in reverse, and below the others.
+            key ^= (u32::new(0) - (key >> 31u32)) | (u32::new(1) << 31u32);
+        }
+        if key - first <= span {
+            marks |= comptime!(255u32 << (8 * k));
+        }
+    }
+    marks
+}
+
 /// Element `e` of a vector.
 #[cube]
 fn element<N: Size>(vector: Vector<u32, N>, #[comptime] e: u32, #[comptime] bits: u32) -> u32 {
@@ -507,7 +553,7 @@ fn kept_element<N: Size>(
         Keep::NonZero => element::<N>(item, e, shape.bits) != 0u32,
         // Both zeros of a float: the sign does not count.
         Keep::NonZeroFloat => (element::<N>(item, e, shape.bits) << 1u32) != 0u32,
-        Keep::Flags | Keep::Heads => {
+        Keep::Flags | Keep::Heads | Keep::Within | Keep::WithinFloat => {
             let word = marks[comptime!((j * shape.marks() + e / 4) as usize)];
             ((word >> comptime!(e % 4 * 8)) & 255u32) != 0u32
         }
@@ -528,7 +574,7 @@ fn count_item<N: Size>(
         for n in 0..comptime!(shape.width) {
             count += bytes_set(item[n as usize]);
         }
-    } else if comptime!(matches!(shape.keep, Keep::Flags | Keep::Heads) && shape.elements() >= 4) {
+    } else if comptime!(shape.keep.has_marks() && shape.elements() >= 4) {
         #[unroll]
         for m in 0..comptime!(shape.marks()) {
             count += bytes_set(marks[comptime!((j * shape.marks() + m) as usize)]);
