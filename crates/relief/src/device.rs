@@ -9,9 +9,11 @@ pub(crate) fn select(choice: &DeviceChoice) -> Result<Vec<DeviceId>, Failure> {
     if *choice == DeviceChoice::Cpu || (*choice == DeviceChoice::Auto && !may_have_gpu()) {
         return Ok(vec![DeviceId::Cpu]);
     }
-    let chosen = relief_engine::select(choice, &devices_for(choice))?;
+    let there = devices_for(choice);
+    let chosen = relief_engine::select(choice, &there)?;
     if chosen.iter().any(|id| *id != DeviceId::Cpu) {
-        keep_kernels();
+        let reports = there.devices.iter().filter(|report| chosen.contains(&report.id));
+        keep_kernels(reports.map(|report| report.driver.as_str()).collect());
         load_policies();
     }
     Ok(chosen)
@@ -31,15 +33,32 @@ fn may_have_gpu() -> bool {
     !cfg!(target_os = "linux") || FILES.iter().any(|file| std::path::Path::new(file).exists())
 }
 
-/// Keeps compiled kernels for the next run, so that it starts sooner.
-fn keep_kernels() {
+/// Keeps compiled kernels for the next run, so that it starts sooner. They are machine code for one kind of device, and the
+/// runtime knows them by what they compute alone: each driver and compute capability has a folder of its own, and a job on
+/// devices of several kinds keeps none.
+fn keep_kernels(mut drivers: Vec<&str>) {
+    drivers.dedup();
     #[cfg(feature = "gpu")]
-    if let Some(folder) = kernel_folder()
+    if let ([driver], Some(folder)) = (drivers.as_slice(), kernel_folder())
+        && let folder = folder.join(name_of(driver))
         && std::fs::create_dir_all(&folder).is_ok()
     {
         let kept = relief_engine::persist_kernels(&folder);
         tracing::debug!(kept, "compiled kernels in {}", folder.display());
     }
+}
+
+/// A text as a file's name.
+#[cfg(feature = "gpu")]
+fn name_of(text: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '.' {
+            c
+        } else {
+            '-'
+        }
+    };
+    text.chars().map(plain).collect()
 }
 
 /// Makes the layouts that were found for this machine's devices hold, where there are any.

@@ -132,6 +132,9 @@ impl<S: Sample> Gpus<S> {
         let mut slot = self.slot(device)?;
         let shape = self.plan.shape;
         let width = rect.width() as usize;
+        if let Some(part) = parts(rect, shape.band_width, shape.band_height).next() {
+            self.compile_ahead(device, &mut slot, part, part)?;
+        }
         for part in parts(rect, shape.band_width, shape.band_height) {
             cancel.check()?;
             let read = self.compute(device, &mut slot, part, part)?.wait();
@@ -235,7 +238,16 @@ impl<S: Sample> Gpus<S> {
         let mut slot = self.slot(device)?;
         tracing::debug!("planes of {} are allocated", device.gpu.id());
         let mut under_way: VecDeque<(Rect, Reading)> = VecDeque::new();
-        let mut bands = bands.fuse();
+        let mut bands = bands.fuse().peekable();
+        if let Some(band) = bands.peek() {
+            self.compile_ahead(
+                device,
+                &mut slot,
+                self.plan.band(*band),
+                self.strip(deal.strip_of(*band)),
+            )?;
+            tracing::debug!("kernels of {} are compiled", device.gpu.id());
+        }
         // The first band is waited for alone: memory for the next would be page-locked before it is handed on.
         let mut ahead = 1;
         loop {
@@ -292,9 +304,28 @@ impl<S: Sample> Gpus<S> {
         })
     }
 
-    /// Asks a device for a band, and for its way to the host. `strip` holds the band, in coordinates of the streamed raster:
-    /// what is read for all of it is computed at its first band.
+    /// Compiles the kernels of a band before the first of them is asked for.
+    fn compile_ahead(&self, device: &Device, slot: &mut Slot, rect: Rect, strip: Rect) -> Result<(), Error> {
+        let ask = || {
+            self.ask(device, slot, rect, strip)
+                .map(drop)
+                .map_err(Failure::Engine)
+        };
+        let asked = device.gpu.compile_ahead(ask);
+        // Nothing was computed.
+        slot.strip = None;
+        asked.map_err(|failure| self.blame(device, rect, failure))
+    }
+
+    /// Asks a device for a band, and for its way to the host.
     fn compute(&self, device: &Device, slot: &mut Slot, rect: Rect, strip: Rect) -> Result<Reading, Error> {
+        let words = self.ask(device, slot, rect, strip)?;
+        Ok(device.gpu.read(&slot.output, words))
+    }
+
+    /// Asks a device for a band; returns how many words it takes. `strip` holds the band, in coordinates of the streamed raster:
+    /// what is read for all of it is computed at its first band.
+    fn ask(&self, device: &Device, slot: &mut Slot, rect: Rect, strip: Rect) -> Result<usize, Error> {
         let region = self.plan.region;
         let place = |rect: Rect| rect.translated(region.x(), region.y());
         let (band, strip) = (place(rect), place(strip));
@@ -324,9 +355,7 @@ impl<S: Sample> Gpus<S> {
             pitch,
         )
         .map_err(|error| self.lost(device, rect, error))?;
-        Ok(device
-            .gpu
-            .read(&slot.output, pitch as usize * band.height() as usize))
+        Ok(pitch as usize * band.height() as usize)
     }
 
     /// Computes the planes that are read for a strip of the canvas, of which `rect` is asked for first.

@@ -2,11 +2,59 @@
 
 #![allow(unsafe_code)]
 
+mod ahead;
+mod runtime;
+
 use std::path::PathBuf;
 
+use cubecl::client::ComputeClient;
 use cudarc::driver::{result, sys};
 
+pub use runtime::Cuda;
+
 use super::{DeviceId, DeviceReport};
+
+/// Launches of this thread that are noted, not done.
+pub(super) struct Noting<'a> {
+    client: &'a ComputeClient<Cuda>,
+}
+
+impl<'a> Noting<'a> {
+    /// Begins. Everything that this thread asked of the device before is done.
+    pub(super) fn begin(client: &'a ComputeClient<Cuda>) -> Self {
+        client.info().begin();
+        Self { client }
+    }
+
+    /// Ends, and compiles what was noted and is not kept, for device `ordinal`; the device has seen everything that was launched.
+    /// Returns a number that no earlier call on this machine returned, where any was compiled.
+    pub(super) fn compile(self, ordinal: u16) -> Option<usize> {
+        let tasks = self.client.info().end();
+        ahead::compile(capability(ordinal).ok()?, tasks)
+    }
+}
+
+impl Drop for Noting<'_> {
+    fn drop(&mut self) {
+        self.client.info().end();
+    }
+}
+
+fn capability(ordinal: u16) -> Result<(u32, u32), String> {
+    use sys::CUdevice_attribute as Attribute;
+    let explain = |e| format!("CUDA device {ordinal} does not answer: {e}");
+    let device = result::device::get(i32::from(ordinal)).map_err(explain)?;
+    let attribute = |which| {
+        // SAFETY: `device` was just returned by the driver; attributes are only read.
+        unsafe { result::device::get_attribute(device, which) }
+            .map(i32::unsigned_abs)
+            .map_err(explain)
+    };
+    Ok((
+        attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+        attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+    ))
+}
 
 /// All CUDA devices, or what is missing: the driver, NVRTC, the headers, or devices.
 pub(super) fn devices() -> Result<Vec<DeviceReport>, String> {
@@ -84,8 +132,7 @@ fn report(ordinal: u16) -> Result<DeviceReport, String> {
             .map_err(explain)
     };
     let plane = attribute(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)?;
-    let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-    let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    let (major, minor) = capability(ordinal)?;
     Ok(DeviceReport {
         id: DeviceId::Cuda(ordinal),
         name,

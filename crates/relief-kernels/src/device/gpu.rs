@@ -29,7 +29,7 @@ pub struct Gpu {
 pub enum Client {
     /// NVIDIA's.
     #[cfg(feature = "cuda")]
-    Cuda(ComputeClient<cubecl::cuda::CudaRuntime>),
+    Cuda(ComputeClient<super::cuda::Cuda>),
     /// Any with a Vulkan driver.
     #[cfg(feature = "vulkan")]
     Vulkan(ComputeClient<cubecl::wgpu::WgpuRuntime>),
@@ -117,7 +117,7 @@ impl Gpu {
             #[cfg(feature = "cuda")]
             DeviceId::Cuda(ordinal) => {
                 let device = cubecl::cuda::CudaDevice::new(usize::from(ordinal));
-                let load = || <cubecl::cuda::CudaRuntime as Runtime>::client(&device);
+                let load = || <super::cuda::Cuda as Runtime>::client(&device);
                 let client = catch_unwind(AssertUnwindSafe(load))
                     .map_err(|_| unavailable("the CUDA runtime could not start it".to_owned()))?;
                 Ok(Self::new(
@@ -429,6 +429,11 @@ impl Gpu {
                 reason: ENDED.to_owned(),
             })
         };
+        if self.is_noting() {
+            // Everything that is launched the first time.
+            on_client!(self, client => poison_on(client, output, 0, 0));
+            return run();
+        }
         if self.lock_proven().contains(&key) {
             return run();
         }
@@ -447,6 +452,40 @@ impl Gpu {
         })
     }
 
+    /// Compiles the kernels that `ask` launches, several at a time, where the device's runtime would compile them one after the
+    /// other, and keeps what it compiled; see [`persist_kernels`]. Nothing that `ask` launches is computed, so it must not wait
+    /// for results. Elsewhere `ask` is not called.
+    ///
+    /// # Errors
+    /// Those of `ask`, and where the device is lost. A kernel that does not compile is an error when it is launched.
+    pub fn compile_ahead<E: From<DeviceError>>(&self, ask: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        #[cfg(feature = "cuda")]
+        if let (Client::Cuda(client), DeviceId::Cuda(ordinal)) = (&self.client, self.id()) {
+            // What this thread asked before is launched; what it asks next is noted, and has been when it is settled.
+            self.settle("sync")?;
+            let noting = super::cuda::Noting::begin(client);
+            ask()?;
+            self.settle("sync")?;
+            if let Some(before) = noting.compile(ordinal) {
+                // The runtime looks for what was added when it compiles something that is new to it.
+                let somewhere = self.buffer(1)?;
+                poison_on(client, &somewhere, 0, before as u32 + 1);
+            }
+        }
+        #[cfg(not(feature = "cuda"))]
+        let _ = ask;
+        Ok(())
+    }
+
+    /// Whether launches of this thread are noted, not done.
+    fn is_noting(&self) -> bool {
+        #[cfg(feature = "cuda")]
+        if let Client::Cuda(client) = &self.client {
+            return client.info().is_noting();
+        }
+        false
+    }
+
     fn lock_proven(&self) -> std::sync::MutexGuard<'_, HashSet<u64>> {
         self.shared.proven.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -462,7 +501,7 @@ impl Gpu {
     fn poison(&self, buffer: &Buffer, value: u32) -> Result<(), DeviceError> {
         // Not the hash of any kernel's shape but with odds of 2⁻⁶⁴.
         const POISON: u64 = 0x706f_6973_6f6e_0000;
-        on_client!(self, client => poison_on(client, buffer, value));
+        on_client!(self, client => poison_on(client, buffer, value, 0));
         self.settle("poison")?;
         if self.lock_proven().contains(&POISON) {
             return Ok(());
@@ -489,8 +528,9 @@ impl std::fmt::Debug for Gpu {
     }
 }
 
+/// Of each generation a kernel of its own.
 #[allow(unsafe_code)]
-fn poison_on<R: Runtime>(client: &ComputeClient<R>, buffer: &Buffer, value: u32) {
+fn poison_on<R: Runtime>(client: &ComputeClient<R>, buffer: &Buffer, value: u32, generation: u32) {
     // SAFETY: the buffer has at least the one word that is written.
     unsafe {
         poison_word::launch_unchecked::<R>(
@@ -499,12 +539,13 @@ fn poison_on<R: Runtime>(client: &ComputeClient<R>, buffer: &Buffer, value: u32)
             CubeDim::new_1d(1),
             ArrayArg::from_raw_parts(buffer.handle(), buffer.words()),
             value,
+            generation,
         );
     }
 }
 
 #[cube(launch_unchecked)]
-fn poison_word(output: &mut Array<u32>, value: u32) {
+fn poison_word(output: &mut Array<u32>, value: u32, #[comptime] _generation: u32) {
     if ABSOLUTE_POS == 0 {
         output[0] = value;
     }

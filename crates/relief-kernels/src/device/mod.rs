@@ -28,6 +28,8 @@ mod vulkan;
 #[cfg(feature = "gpu")]
 pub use buffer::Buffer;
 pub use choice::{ChoiceError, DeviceChoice, DeviceId};
+#[cfg(feature = "cuda")]
+pub use cuda::Cuda;
 #[cfg(feature = "gpu")]
 pub use error::DeviceError;
 #[cfg(feature = "gpu")]
