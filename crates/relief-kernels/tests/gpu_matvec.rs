@@ -149,7 +149,16 @@ fn sums_along_rows_have_the_bits_of_the_cpu() {
 fn sums_along_columns_have_the_bits_of_the_cpu() {
     let Some(gpu) = support::device() else { return };
     let tall = [(ROWS * ROWS + 70, 3), (0, 7), (10 * ROWS, 1)];
-    for (rows, columns) in SHAPES.into_iter().chain(tall) {
+    // Blocks that share a cube, down to where they do not: nine of them, or many columns.
+    let merged = [
+        (ROWS + 1, 33),
+        (2 * ROWS, 4_200),
+        (5 * ROWS - 3, 1),
+        (7 * ROWS + 129, 70),
+        (8 * ROWS, 31),
+        (8 * ROWS + 1, 31),
+    ];
+    for (rows, columns) in SHAPES.into_iter().chain(tall).chain(merged) {
         let case = Case::new(rows, columns);
         assert_eq!(
             across(&gpu, COLUMNS_DEFAULT, &case),
@@ -166,7 +175,8 @@ fn layouts_compute_the_same() {
     for tuning in ROWS_SPACE.all().step_by(3) {
         assert_eq!(along(&gpu, tuning, &case), expected_along(&case), "{tuning}");
     }
-    let case = Case::new(1_100, 333);
+    // More blocks than share a cube.
+    let case = Case::new(8 * ROWS + 100, 133);
     for tuning in COLUMNS_SPACE.all().step_by(3) {
         assert_eq!(across(&gpu, tuning, &case), expected_across(&case), "{tuning}");
     }

@@ -1,6 +1,6 @@
 //! Products on a device.
 //!
-//! Floats of 32 bits: [`multiply`]. Cubes compute tiles of the result from slices of 8 or 16 of k in shared memory, units blocks of
+//! Floats of 32 bits: [`multiply`]. Cubes compute tiles of the result from slices of 8 to 32 of k in shared memory, units blocks of
 //! 8 × 8 or 8 × 16 sums in registers, so that a load of shared memory serves 8 operations or more; while one slice is
 //! multiplied, the next is on its way from memory to registers and is put into the other half of shared memory. The bits are
 //! those that the [module](super) states.
@@ -24,7 +24,7 @@ use tiles::{Tile, multiply_tiles};
 pub const SPACE: Space = Space {
     units: &[64, 128, 256],
     items: &[64, 128],
-    vectors: &[8, 16],
+    vectors: &[8, 16, 32],
 };
 
 /// The layout where no other was found. On an H200, 8 192³, cubes of 128 units with slices of 8 took 8 % longer.
@@ -97,7 +97,8 @@ fn fills(gpu: &Gpu, tuning: Tuning, shape: Shape) -> bool {
 }
 
 fn runs(gpu: &Gpu, tuning: Tuning) -> bool {
-    Tile::of(tuning).is_some_and(|tile| tile.shared_bytes() <= gpu.report().shared_memory)
+    let most = on_client!(gpu, client => client.properties().hardware.max_shared_memory_size);
+    Tile::of(tuning).is_some_and(|tile| tile.shared_bytes() as usize <= most)
 }
 
 /// [`multiply`] with another layout.
@@ -166,6 +167,7 @@ impl Launch<'_> {
                 left.pitch / 4,
                 right.pitch / 4,
                 result.pitch / 4,
+                0,
                 tile,
             );
         }

@@ -15,7 +15,7 @@ use crate::policy::{self, Space, Tuning};
 mod columns;
 mod rows;
 
-use columns::{Across, sum_columns};
+use columns::{Across, MERGED, MERGED_SIDE, sum_columns};
 use rows::{Along, sum_rows};
 
 /// The layouts of M·x: units of a cube, and rows that a team takes at once.
@@ -270,7 +270,7 @@ pub fn vector_matrix_with(
     let mut held;
     loop {
         let blocks = from.rows.div_ceil(ROWS as u32).max(1);
-        if blocks == 1 {
+        if blocks == 1 || (!ones && merges(gpu, from)) {
             return across(gpu, tuning, (!ones).then_some(x), from, y);
         }
         let pitch = matrix.columns.next_multiple_of(4);
@@ -291,6 +291,14 @@ pub fn vector_matrix_with(
     }
 }
 
+/// Whether a cube takes all blocks of its columns: where there are some, and not so many columns that a second launch is short beside them.
+fn merges(gpu: &Gpu, matrix: Matrix<'_>) -> bool {
+    let processors = on_client!(gpu, client => client.properties().hardware.num_streaming_multiprocessors);
+    let blocks = matrix.rows.div_ceil(ROWS as u32);
+    let cubes = matrix.columns.div_ceil(4 * MERGED_SIDE);
+    (2..=MERGED).contains(&blocks) && cubes <= 8 * processors.unwrap_or(16)
+}
+
 /// One launch of x·M: sums of blocks, rows of as many vectors as a row of the matrix has. Without `x`, numbers are added.
 fn across(
     gpu: &Gpu,
@@ -300,8 +308,12 @@ fn across(
     to: &Buffer,
 ) -> Result<(), DeviceError> {
     let vectors = from.columns.div_ceil(4);
-    let plan = Across::of(tuning, vectors, x.is_none());
     let blocks = from.rows.div_ceil(ROWS as u32).max(1);
+    let plan = if x.is_some() && merges(gpu, from) {
+        Across::merging(blocks, vectors)
+    } else {
+        Across::of(tuning, vectors, x.is_none())
+    };
     let count = blocks
         .div_ceil(plan.blocks)
         .checked_mul(vectors.div_ceil(plan.side));

@@ -600,6 +600,7 @@ impl Launch<'_> {
                 vectors,
                 pitches.2,
                 self.infinity(),
+                (-0.0_f32).to_bits(),
                 shape,
             );
         }

@@ -4,6 +4,13 @@
 //! served at once read one vector of it and eight neighbours of the right one; rows and columns of a unit's block are groups of
 //! four, far apart, which is what keeps its vectors next to those of its neighbours. Units transpose squares of 4 × 4 in their
 //! registers on the way to shared memory, and eight that are served at once store neighbours.
+//!
+//! A multiply-add reads three registers, and the even and the odd ones each give one a clock: it takes one clock where a factor is that
+//! of the instruction before, and the other factor and the sum lie in different halves. The words of a vector that is stored are
+//! neighbours, as are those of one that is loaded, so sums that are stored as they are lie in the half of their factors: the compiler
+//! moved them away and back in each slice. Stored by way of an exclusive or with 0, which it does not know, they lie where they are best: counted in
+//! the machine code for sm_90, slices of 16, 2 435 clocks for 2 048 multiply-adds became 2 318. What is left lies at the ends of a slice: 4 456 for
+//! 4 096 with slices of 32.
 
 use cubecl::prelude::*;
 
@@ -90,7 +97,7 @@ impl Tile {
     }
 }
 
-/// C = A·B. Widths and pitches are in vectors of four.
+/// C = A·B. Widths and pitches are in vectors of four; `zero` is 0.
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn multiply_tiles<N: Size>(
@@ -103,6 +110,7 @@ pub(super) fn multiply_tiles<N: Size>(
     left_pitch: u32,
     right_pitch: u32,
     result_pitch: u32,
+    zero: u32,
     #[comptime] tile: Tile,
 ) {
     let (top, start) = place_of_cube(rows, width, tile);
@@ -231,7 +239,14 @@ pub(super) fn multiply_tiles<N: Size>(
             for h in 0..comptime!(tile.groups) {
                 let x = start + comptime!(h * tile.wide) + column;
                 if x < width {
-                    result[(y * result_pitch + x) as usize] = sums[comptime!((i * tile.groups + h) as usize)];
+                    let four = sums[comptime!((i * tile.groups + h) as usize)];
+                    let mut stored = Vector::<f32, N>::empty();
+                    #[unroll]
+                    for e in 0..4u32 {
+                        let bits = u32::reinterpret(four[comptime!(e as usize)]) ^ zero;
+                        stored[comptime!(e as usize)] = f32::reinterpret(bits);
+                    }
+                    result[(y * result_pitch + x) as usize] = stored;
                 }
             }
         }
@@ -246,7 +261,7 @@ fn place_of_cube(rows: u32, width: u32, #[comptime] tile: Tile) -> (u32, u32) {
     let cube = CUBE_POS as u32;
     let band = cube / (BAND * wide);
     let within = cube - band * (BAND * wide);
-    // A last band may have fewer rows; cubes that are too many compute tiles below the result, and write nothing.
+    // A last band may have fewer rows; cubes that are too many compute tiles below the result, and write zero.
     let tall = max(min(high - min(band * BAND, high), comptime!(BAND)), 1u32);
     let top = (band * BAND + within % tall) * comptime!(tile.rows());
     let start = (within / tall) * comptime!(tile.right());

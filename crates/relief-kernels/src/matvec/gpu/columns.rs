@@ -2,6 +2,9 @@
 //!
 //! 16 units, or fewer that play 16, lie below each other: unit q takes rows 4q to 4q + 3 of every 64, so that it loads a vector
 //! of x for four vectors of the matrix. Where rows are short, several blocks share a cube.
+//!
+//! Up to 8 blocks of not too many columns are all in one cube, which adds up what they come to: a second launch takes as long as a fifth of the
+//! matrix of 4 096². Then units are few, and each has twice as many loads on the way.
 
 use cubecl::prelude::*;
 
@@ -10,6 +13,10 @@ use crate::policy::Tuning;
 
 /// Units below each other, each with four of the sums.
 const GROUPS: u32 = ROW_SUMS as u32 / 4;
+
+/// The most blocks that share a cube which adds up their sums, and the vectors that it takes side by side: a line of memory.
+pub(super) const MERGED: u32 = 8;
+pub(super) const MERGED_SIDE: u32 = 8;
 
 /// What is compiled into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +27,10 @@ pub(super) struct Across {
     groups: u32,
     /// Blocks of a cube.
     pub(super) blocks: u32,
+    /// Whether these are all, and their sums are added up.
+    pub(super) merges: bool,
+    /// Rounds of 64 rows that are loaded at once.
+    ahead: u32,
     /// Whether numbers are added, without a vector.
     ones: bool,
 }
@@ -32,12 +43,31 @@ impl Across {
             side,
             groups,
             blocks: tuning.units / (side * groups),
+            merges: false,
+            ahead: 1,
             ones,
+        }
+    }
+
+    /// For so many blocks, all in one cube.
+    pub(super) fn merging(blocks: u32, vectors: u32) -> Self {
+        Self {
+            side: vectors.next_power_of_two().clamp(1, MERGED_SIDE),
+            groups: GROUPS / 2,
+            blocks: blocks.next_power_of_two(),
+            merges: true,
+            ahead: 2,
+            ones: false,
         }
     }
 
     pub(super) const fn units(&self) -> u32 {
         self.side * self.groups * self.blocks
+    }
+
+    /// Rows from a unit's first to its `m`-th four of a part of what it takes: `at_once` of each round.
+    const fn row(&self, m: u32, part: u32, at_once: u32) -> u32 {
+        m / at_once * ROW_SUMS as u32 + 4 * (part * at_once + m % at_once) * self.groups
     }
 
     /// Groups that a unit plays.
@@ -76,8 +106,10 @@ pub(super) fn sum_columns<N: Size>(
     while period < comptime!(ROWS as u32) && begin + period < rows {
         // Rows of this unit: those of group + k · groups.
         let first = begin + period + 4 * group;
-        if begin + period + comptime!(ROW_SUMS as u32) <= rows {
+        if begin + period + comptime!(plan.ahead * ROW_SUMS as u32) <= rows {
             take_whole::<N>(matrix, x, &mut sums, first, place, pitch, plan);
+            // The round below is the last of these.
+            period += comptime!((plan.ahead - 1) * ROW_SUMS as u32);
         } else {
             #[unroll]
             for m in 0..plays {
@@ -130,16 +162,45 @@ pub(super) fn sum_columns<N: Size>(
         }
         left[0usize] = shared[UNIT_POS as usize];
     }
+    if comptime!(plan.merges) {
+        let mut results = SharedMemory::<Vector<f32, N>>::new(comptime!((plan.blocks * side) as usize));
+        if group == 0 {
+            // As in a launch of their own, sums begin with 0.
+            let own = UNIT_POS / comptime!(side * groups);
+            results[(own * side + UNIT_POS % side) as usize] = left[0usize] + Vector::empty().fill(0.0f32);
+        }
+        sync_cube();
+        let mut merged = Array::<Vector<f32, N>>::new(comptime!(plan.blocks as usize));
+        #[unroll]
+        for b in 0..comptime!(plan.blocks) {
+            merged[comptime!(b as usize)] = results[(comptime!(b * side) + UNIT_POS % side) as usize];
+        }
+        #[unroll]
+        for step in 0..comptime!(plan.blocks.ilog2()) {
+            // Neighbours first: four of them are one unit's there, and there are no more than two such units.
+            #[unroll]
+            for b in 0..comptime!(plan.blocks >> (step + 1)) {
+                merged[comptime!(b as usize)] =
+                    merged[comptime!((2 * b) as usize)] + merged[comptime!((2 * b + 1) as usize)];
+            }
+        }
+        left[0usize] = merged[0usize];
+    }
     if group == 0 {
         if column < vectors {
-            if begin < max(rows, 1u32) {
+            // Of blocks that are added up, the first holds the sum.
+            let mut stores = begin < max(rows, 1u32);
+            if comptime!(plan.merges) {
+                stores = block == 0u32;
+            }
+            if stores {
                 to[(block * vectors + column) as usize] = left[0usize];
             }
         }
     }
 }
 
-/// Takes the rows of a unit of 64 that are all there, all loads before the first product.
+/// Takes the rows of a unit of 64 or more that are all there, all loads before the first product.
 #[cube]
 fn take_whole<N: Size>(
     matrix: &Array<Vector<f32, N>>,
@@ -150,29 +211,29 @@ fn take_whole<N: Size>(
     pitch: u32,
     #[comptime] plan: Across,
 ) {
-    let (groups, plays) = comptime!((plan.groups, plan.plays()));
-    // No more than eight at once: registers.
+    let plays = comptime!(plan.plays());
+    // No more than eight of a round at once: registers.
     let at_once = comptime!(plays.min(2));
     #[unroll]
     for part in 0..comptime!(plays / at_once) {
-        let mut held = Array::<Vector<f32, N>>::new(comptime!((4 * at_once) as usize));
+        let mut held = Array::<Vector<f32, N>>::new(comptime!((4 * at_once * plan.ahead) as usize));
         #[unroll]
-        for m in 0..at_once {
+        for m in 0..comptime!(at_once * plan.ahead) {
             #[unroll]
             for e in 0..4u32 {
-                let row = first + comptime!(4 * (part * at_once + m) * groups + e);
+                let row = first + comptime!(plan.row(m, part, at_once) + e);
                 held[comptime!((4 * m + e) as usize)] = matrix[(row * pitch + place) as usize];
             }
         }
         #[unroll]
-        for m in 0..at_once {
+        for m in 0..comptime!(at_once * plan.ahead) {
             let mut four = Vector::<f32, N>::empty().fill(1.0f32);
             if comptime!(!plan.ones) {
-                four = x[((first + comptime!(4 * (part * at_once + m) * groups)) / 4) as usize];
+                four = x[((first + comptime!(plan.row(m, part, at_once))) / 4) as usize];
             }
             #[unroll]
             for e in 0..4u32 {
-                let k = comptime!((4 * (part * at_once + m) + e) as usize);
+                let k = comptime!((4 * (part * at_once + m % at_once) + e) as usize);
                 let factor = Vector::<f32, N>::empty().fill(four[comptime!(e as usize)]);
                 sums[k] = fma(held[comptime!((4 * m + e) as usize)], factor, sums[k]);
             }
