@@ -96,6 +96,40 @@ fn a_run_prints_a_table_and_writes_json_csv_and_a_page() {
 }
 
 #[test]
+fn planes_that_diverge_are_counted_for_a_picture_and_for_a_product() {
+    for (arguments, parts) in [
+        (
+            &["1000x1", "--cube", "256x1"][..],
+            &["1 of 32 planes diverge"][..],
+        ),
+        (&["62x76"], &["38 of 160 planes diverge, 23.8 %"]),
+        (
+            &["--product", "100"],
+            &[
+                "350 of 2744 ",
+                "336 of 2352 ",
+                "14 of 392 phases of planes diverge, 3.6 %",
+            ],
+        ),
+    ] {
+        let output = lab(&[&["divergence"], arguments].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let told = text(&output.stdout);
+        assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+    }
+    for wrong in [
+        &["62x76", "--cube", "64x32"][..],
+        &["9999999999x2"],
+        &["8x8", "--lanes", "0"],
+        &["--product", "100", "--cube", "16x8"],
+        &[],
+    ] {
+        let output = lab(&[&["divergence"], wrong].concat());
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
 fn a_check_times_nothing() {
     let output = lab(&[
         "run", "copy", "--device", "cpu", "--quick", "--size", "1000", "--check",

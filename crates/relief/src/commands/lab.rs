@@ -17,6 +17,7 @@ use relief_lab::{measure, rivals, selection, steps};
 use crate::device;
 use crate::failure::Failure;
 
+mod divergence;
 mod tune;
 
 #[derive(Debug, Args)]
@@ -35,6 +36,8 @@ enum Command {
     Ceilings(Box<Ceiling>),
     /// Search the layouts of a device's kernels; the best becomes what production uses
     Tune(Box<tune::Tune>),
+    /// Count the planes of a launch that diverge: that have units inside of a picture and outside of it
+    Divergence(divergence::Counted),
     /// Show records again, as tables and as a page, beside other programs
     Show(Show),
     /// Compare two records: SAME, FASTER, SLOWER or UNSURE. Exits with 5 where something is slower or broken
@@ -150,6 +153,7 @@ pub(crate) fn run(lab: &Lab) -> Result<(), Failure> {
         Command::Run(run) => run_ladders(run),
         Command::Ceilings(ceiling) => run_ceilings(ceiling),
         Command::Tune(tune) => tune::run(tune),
+        Command::Divergence(counted) => divergence::run(counted),
         Command::Show(show) => run_show(show),
         Command::Compare(compare) => run_compare(compare),
     }
