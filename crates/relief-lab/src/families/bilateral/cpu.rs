@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use relief_kernels::bilateral::Level;
 use relief_kernels::bilateral::cpu::{Filter, bilateral, grid_len};
 
-use super::{FRAMES, Picture, Temporal, Way};
+use super::{Picture, Temporal, Way};
 use crate::array::{Array, Element, Kind};
 use crate::families::part;
 use crate::family::{Failure, OnCpu, Outcome, Variant};
@@ -236,14 +236,14 @@ pub(super) fn temporal() -> Vec<Variant<Temporal>> {
             "naive",
             "all frames of a pixel, then the next",
             |p: &Temporal, call| {
-                let output = call.outputs[0].slice_mut::<u8>();
+                let (output, frames) = (call.outputs[0].slice_mut::<u8>(), p.frames() as u32);
                 for (i, mean) in output.iter_mut().enumerate().take(p.pixels) {
                     let sum: u32 = call
                         .inputs
                         .iter()
                         .map(|frame| u32::from(frame.slice::<u8>()[i]))
                         .sum();
-                    *mean = ((sum + FRAMES as u32 / 2) / FRAMES as u32) as u8;
+                    *mean = ((sum + frames / 2) / frames) as u8;
                 }
                 Ok(())
             },
@@ -251,13 +251,14 @@ pub(super) fn temporal() -> Vec<Variant<Temporal>> {
         Variant::cpu(
             "threads vectors",
             "sums of 16 bits in vectors, a part for each thread",
-            |_: &Temporal, call| {
+            |p: &Temporal, call| {
+                let (half, log) = (p.frames() as u16 / 2, p.log_frames);
                 let frames: Vec<&[u8]> = call.inputs.iter().map(|frame| frame.slice::<u8>()).collect();
                 let output = call.outputs[0].slice_mut::<u8>();
                 let len = part(output.len());
                 output.par_chunks_mut(len).enumerate().for_each(|(k, means)| {
                     for (block, means) in means.chunks_mut(BLOCK).enumerate() {
-                        let mut sums = [FRAMES as u16 / 2; BLOCK];
+                        let mut sums = [half; BLOCK];
                         for frame in &frames {
                             let samples = &frame[k * len + block * BLOCK..][..means.len()];
                             for (sum, sample) in sums.iter_mut().zip(samples) {
@@ -265,7 +266,7 @@ pub(super) fn temporal() -> Vec<Variant<Temporal>> {
                             }
                         }
                         for (mean, sum) in means.iter_mut().zip(sums) {
-                            *mean = (sum / FRAMES as u16) as u8;
+                            *mean = (sum >> log) as u8;
                         }
                     }
                 });

@@ -4,9 +4,10 @@
 //! pixel of the border, each weighted by exp(−d²/2σ² − v²/2ρ²), d its distance, v its difference in value. σ is 16 pixels, ρ a
 //! tenth of the values. Its work grows with σ².
 //! - `naive`: an exponential for each neighbour; on the CPU in f64.
-//! - `tables`: weights of places in a table; integers also have those of differences in one.
+//! - `tables`: weights of places in a table; on the CPU integers also have those of differences in one.
 //! - `threads …`: rows shared by all threads.
-//! - `tiled` (devices): the neighbourhood of a cube's pixels staged in shared memory.
+//! - `tiled` (devices): the neighbourhood of a cube's pixels staged in shared memory too.
+//! - `range table`, `tiled, range table` (devices, bytes): weights of differences in a table instead of an exponential for each neighbour.
 //!
 //! `bilateral/separable-…` is an approximation: rows first, then columns of the result, weighted by the same function of one axis
 //! (Pham and van Vliet, 2005). Its work grows with σ, and edges that are neither horizontal nor vertical leave streaks.
@@ -14,7 +15,7 @@
 //! `bilateral/grid-…` is production: the bilateral grid of Paris and Durand, defined in `relief_kernels::bilateral`. Its work
 //! hardly depends on σ, which `bilateral/grid-sigma` sweeps. `production` uses all threads; `one thread` tells what they bring.
 //!
-//! `bilateral/temporal-u8` is what the source tried against the jitter of a depth camera and rejected: the mean of the last 8 frames.
+//! `bilateral/temporal-u8` is what the source tried against the jitter of a depth camera and rejected: the mean of the last frames.
 //!
 //! Least work: a sample read and written. How near the approximations come to the definition, in dB, is told by
 //! `cargo run --release -p relief-lab --example bilateral_accuracy`.
@@ -361,7 +362,7 @@ fn filters(name: &'static str, kind: Kind, way: Way) -> Ladder<Picture> {
     #[allow(unused_mut)]
     let mut variants: Vec<Variant<Picture>> = cpu::variants(way, kind);
     #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(way));
+    variants.extend(gpu::variants(way, kind));
     let (about, sizes): (_, Sizes) = match (way, kind) {
         (Way::Disc, Kind::U8) => ("the definition, over a disc", sizes!(Kind::U8, Way::Disc)),
         (Way::Disc, _) => ("the definition, over a disc", sizes!(Kind::F32, Way::Disc)),
@@ -417,7 +418,7 @@ fn sweep() -> Ladder<Picture> {
     #[allow(unused_mut)]
     let mut variants = cpu::variants(Way::Grid, Kind::U8);
     #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(Way::Grid));
+    variants.extend(gpu::variants(Way::Grid, Kind::U8));
     Ladder {
         name: "bilateral/grid-sigma",
         about: "the bilateral grid, by the deviation in space",
@@ -439,21 +440,23 @@ fn sweep() -> Ladder<Picture> {
     }
 }
 
-/// Frames of which a mean is taken.
-const FRAMES: usize = 8;
-
-/// The mean of the last frames.
+/// The mean of the last frames, a power of two of them, at most 2^7: so many bytes and a half add up in 16 bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Temporal {
     pixels: usize,
+    log_frames: u32,
+}
+
+impl Temporal {
+    const fn frames(&self) -> usize {
+        1 << self.log_frames
+    }
 }
 
 impl Problem for Temporal {
     fn label(&self) -> String {
-        format!(
-            "{} px, {FRAMES} frames",
-            crate::quantity::count(self.pixels as u64)
-        )
+        let pixels = crate::quantity::count(self.pixels as u64);
+        format!("{pixels} px, {} frames", self.frames())
     }
 
     fn elements(&self) -> u64 {
@@ -462,7 +465,7 @@ impl Problem for Temporal {
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         let frame = |seed| Array::filled(Layout::of::<u8>(self.pixels), fill, seed);
-        (0..FRAMES as u64).map(frame).collect()
+        (0..self.frames() as u64).map(frame).collect()
     }
 
     fn outputs(&self) -> Vec<Layout> {
@@ -472,12 +475,13 @@ impl Problem for Temporal {
     fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
         for (i, mean) in outputs[0].slice_mut::<u8>().iter_mut().enumerate() {
             let sum: u32 = inputs.iter().map(|frame| u32::from(frame.slice::<u8>()[i])).sum();
-            *mean = ((sum + FRAMES as u32 / 2) / FRAMES as u32) as u8;
+            let frames = self.frames() as u32;
+            *mean = ((sum + frames / 2) / frames) as u8;
         }
     }
 
     fn work(&self) -> Work {
-        Work::bytes((FRAMES * self.pixels) as u64, self.pixels as u64)
+        Work::bytes((self.frames() * self.pixels) as u64, self.pixels as u64)
     }
 }
 
@@ -488,14 +492,34 @@ fn temporal() -> Ladder<Temporal> {
     variants.extend(gpu::temporal());
     Ladder {
         name: "bilateral/temporal-u8",
-        about: "the mean of the last 8 frames, rounded",
+        about: "the mean of the last frames, rounded",
         axis: None,
-        checks: || crate::family::LENGTHS.map(|pixels| Temporal { pixels }).into(),
-        cases: |scale| {
-            let of = |size| Temporal {
-                pixels: size as usize,
+        checks: || {
+            let eight = |pixels| Temporal {
+                pixels,
+                log_frames: 3,
             };
-            scale.sizes().into_iter().map(of).collect()
+            let others = [0, 1, 2, 4].map(|log_frames| Temporal {
+                log_frames,
+                ..eight(1_001)
+            });
+            crate::family::LENGTHS
+                .into_iter()
+                .map(eight)
+                .chain(others)
+                .collect()
+        },
+        cases: |scale| {
+            let of = |size: u64, log_frames| Temporal {
+                pixels: size as usize,
+                log_frames,
+            };
+            let sizes = scale.sizes();
+            let mut cases: Vec<Temporal> = sizes.iter().map(|size| of(*size, 3)).collect();
+            if let (Some(largest), false) = (sizes.last(), scale.quick) {
+                cases.extend([1, 2, 4].map(|log_frames| of(*largest, log_frames)));
+            }
+            cases
         },
         huge: Vec::new,
         variants,

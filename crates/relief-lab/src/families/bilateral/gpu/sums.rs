@@ -1,0 +1,333 @@
+//! Sums over neighbours: the definition, and its approximation by rows and columns.
+
+use cubecl::prelude::*;
+use relief_kernels::device::{Buffer, on_client};
+
+use super::super::Picture;
+use crate::array::{Kind, Layout};
+use crate::family::{Failure, OnGpu, Outcome};
+
+/// Units of a cube; each computes the pixels of a word.
+const SIDE: (u32, u32) = (32, 8);
+
+/// How weights and neighbours are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Way {
+    /// Whether weights of places are in a table.
+    pub(super) places: bool,
+    /// Whether those of differences are; of bytes.
+    pub(super) differences: bool,
+    /// Whether neighbours are staged in shared memory.
+    pub(super) tiled: bool,
+}
+
+impl Way {
+    pub(super) const NAIVE: Self = Self {
+        places: false,
+        differences: false,
+        tiled: false,
+    };
+}
+
+/// What is compiled into a kernel of sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Plan {
+    from_bits: u32,
+    to_bits: u32,
+    way: Way,
+    axis: Axis,
+    radius: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Axis {
+    Both,
+    Row,
+    Column,
+}
+
+impl Plan {
+    fn of(picture: &Picture, way: Way, axis: Axis) -> Self {
+        let bits = 8 * picture.kind.bytes() as u32;
+        Self {
+            from_bits: bits,
+            to_bits: bits,
+            way,
+            axis,
+            radius: picture.radius() as u32,
+        }
+    }
+
+    /// Pixels of a unit.
+    const fn per(&self) -> u32 {
+        32 / self.to_bits
+    }
+
+    /// How far neighbours lie across, and down.
+    const fn reach(&self) -> (u32, u32) {
+        match self.axis {
+            Axis::Both => (self.radius, self.radius),
+            Axis::Row => (self.radius, 0),
+            Axis::Column => (0, self.radius),
+        }
+    }
+
+    /// Columns and rows of a tile: those of a cube and its neighbours, in whole words.
+    const fn tile(&self) -> (u32, u32) {
+        let (across, down) = self.reach();
+        let width = SIDE.0 * self.per() + 2 * across;
+        (width.next_multiple_of(self.per()), SIDE.1 + 2 * down)
+    }
+
+    /// Words of the table of places, of that of differences, and of the tile; one where there is none.
+    const fn words(&self) -> (u32, u32, u32) {
+        let (width, height) = self.tile();
+        (
+            if self.way.places {
+                2 * self.radius * self.radius + 1
+            } else {
+                1
+            },
+            if self.way.differences { 256 } else { 1 },
+            if self.way.tiled { width * height } else { 1 },
+        )
+    }
+}
+
+/// The definition.
+pub(super) fn disc(picture: &Picture, call: &OnGpu<'_>, way: Way) -> Outcome {
+    let plan = Plan::of(picture, way, Axis::Both);
+    sums(picture, call, plan, &call.inputs[0], &call.outputs[0])
+}
+
+/// Floats between rows and columns.
+pub(super) fn between(picture: &Picture) -> Vec<Layout> {
+    vec![Layout::of::<f32>(picture.pitch() * picture.height)]
+}
+
+/// Rows, then columns of the result.
+pub(super) fn separable(picture: &Picture, call: &OnGpu<'_>, way: Way) -> Outcome {
+    let rows = Plan {
+        to_bits: 32,
+        ..Plan::of(picture, way, Axis::Row)
+    };
+    let columns = Plan {
+        from_bits: 32,
+        ..Plan::of(picture, way, Axis::Column)
+    };
+    sums(picture, call, rows, &call.inputs[0], &call.scratch[0])?;
+    sums(picture, call, columns, &call.scratch[0], &call.outputs[0])
+}
+
+fn sums(picture: &Picture, call: &OnGpu<'_>, plan: Plan, from: &Buffer, to: &Buffer) -> Outcome {
+    if picture.width == 0 || picture.height == 0 {
+        return Ok(());
+    }
+    let gpu = call.gpu;
+    let (places, differences, tile) = plan.words();
+    let bytes = 4 * (places + differences + tile);
+    if bytes > gpu.report().shared_memory.min(48 << 10) {
+        let reason = format!("{bytes} bytes of shared memory, more than a cube has");
+        return Err(Failure::Unsupported(reason));
+    }
+    gpu.launch(
+        "bilateral sums",
+        &plan,
+        to,
+        || on_client!(gpu, client => sums_on(client, picture, plan, from, to)),
+    )?;
+    Ok(())
+}
+
+fn sums_on<R: Runtime>(client: &ComputeClient<R>, picture: &Picture, plan: Plan, from: &Buffer, to: &Buffer) {
+    let words = |bits: u32| (picture.pitch() as u32 * bits).div_ceil(32);
+    let columns = words(plan.to_bits);
+    let greatest = match picture.kind {
+        Kind::U8 => 255.0,
+        Kind::U16 => 65_535.0,
+        _ => 1.0,
+    };
+    let range = f64::from(picture.range()) / f64::from(picture.greatest()) * greatest;
+    // SAFETY: places of neighbours are brought into the picture, a tile holds those of all of its cube's pixels, and words stored are
+    // compared with the picture's size.
+    unsafe {
+        sums_kernel::launch_unchecked::<R>(
+            client,
+            CubeCount::Static(
+                columns.div_ceil(SIDE.0),
+                (picture.height as u32).div_ceil(SIDE.1),
+                1,
+            ),
+            CubeDim::new_2d(SIDE.0, SIDE.1),
+            ArrayArg::from_raw_parts(from.handle(), from.words()),
+            ArrayArg::from_raw_parts(to.handle(), to.words()),
+            picture.width as u32,
+            picture.height as u32,
+            words(plan.from_bits),
+            words(plan.to_bits),
+            (-0.5 / f64::from(picture.sigma).powi(2)) as f32,
+            (-0.5 / range.powi(2)) as f32,
+            plan,
+        );
+    }
+}
+
+/// A sample as a float: bytes and words by their values.
+#[cube]
+fn sample(image: &Array<u32>, x: u32, y: u32, pitch: u32, #[comptime] bits: u32) -> f32 {
+    if comptime!(bits == 32) {
+        f32::reinterpret(image[(y * pitch + x) as usize])
+    } else {
+        let word = image[(y * pitch + x / comptime!(32 / bits)) as usize];
+        let shift = (x % comptime!(32 / bits)) * bits;
+        f32::cast_from((word >> shift) & comptime!((1u32 << (bits % 32)) - 1))
+    }
+}
+
+/// A place brought into the picture.
+#[cube]
+fn inside(place: i32, size: u32) -> u32 {
+    u32::cast_from(clamp(place, 0, i32::cast_from(size) - 1))
+}
+
+/// The place of a tile's column in its row: columns lie by their number in a unit's word, so that neighbouring units read neighbouring
+/// words, in banks of their own.
+#[cube]
+fn column_of_tile(column: u32, #[comptime] plan: Plan) -> u32 {
+    (column % comptime!(plan.per())) * comptime!(plan.tile().0 / plan.per()) + column / comptime!(plan.per())
+}
+
+/// Fills the tables and the tile that a plan has, of a cube's pixels from (`left`, `top`) on.
+#[allow(clippy::too_many_arguments)]
+#[cube]
+fn stage(
+    from: &Array<u32>,
+    places: &mut SharedMemory<f32>,
+    differences: &mut SharedMemory<f32>,
+    tile: &mut SharedMemory<f32>,
+    size: (u32, u32),
+    pitch: u32,
+    space: f32,
+    range: f32,
+    #[comptime] plan: Plan,
+) {
+    let units = comptime!(SIDE.0 * SIDE.1);
+    let (across, down) = comptime!(plan.reach());
+    let (tile_width, tile_height) = comptime!(plan.tile());
+    if comptime!(plan.way.places) {
+        let mut square = UNIT_POS;
+        while square < comptime!(plan.words().0) {
+            places[square as usize] = Exp::exp(f32::cast_from(square) * space);
+            square += units;
+        }
+    }
+    if comptime!(plan.way.differences) {
+        let mut difference = UNIT_POS;
+        while difference < 256u32 {
+            differences[difference as usize] = Exp::exp(f32::cast_from(difference * difference) * range);
+            difference += units;
+        }
+    }
+    if comptime!(plan.way.tiled) {
+        let left = i32::cast_from(CUBE_POS_X * comptime!(SIDE.0 * plan.per())) - comptime!(across as i32);
+        let top = i32::cast_from(CUBE_POS_Y * comptime!(SIDE.1)) - comptime!(down as i32);
+        let mut place = UNIT_POS;
+        while place < comptime!(tile_width * tile_height) {
+            let (column, row) = (place % tile_width, place / tile_width);
+            let x = inside(left + i32::cast_from(column), size.0);
+            let y = inside(top + i32::cast_from(row), size.1);
+            let at = row * tile_width + column_of_tile(column, plan);
+            tile[at as usize] = sample(from, x, y, pitch, plan.from_bits);
+            place += units;
+        }
+    }
+    sync_cube();
+}
+
+#[cube(launch_unchecked)]
+fn sums_kernel(
+    from: &Array<u32>,
+    to: &mut Array<u32>,
+    width: u32,
+    height: u32,
+    from_pitch: u32,
+    to_pitch: u32,
+    space: f32,
+    range: f32,
+    #[comptime] plan: Plan,
+) {
+    let mut places = SharedMemory::<f32>::new(comptime!(plan.words().0 as usize));
+    let mut differences = SharedMemory::<f32>::new(comptime!(plan.words().1 as usize));
+    let mut tile = SharedMemory::<f32>::new(comptime!(plan.words().2 as usize));
+    let size = (width, height);
+    stage(
+        from,
+        &mut places,
+        &mut differences,
+        &mut tile,
+        size,
+        from_pitch,
+        space,
+        range,
+        plan,
+    );
+    let (word, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
+    let across = comptime!(plan.reach().0 as i32);
+    let down = comptime!(plan.reach().1 as i32);
+    if word < to_pitch {
+        if y < height {
+            let mut packed = u32::new(0);
+            #[unroll]
+            for s in 0..comptime!(plan.per()) {
+                let x = word * comptime!(plan.per()) + s;
+                if x < width {
+                    let middle = sample(from, x, y, from_pitch, plan.from_bits);
+                    let mut sum = 0.0f32;
+                    let mut weights = 0.0f32;
+                    let mut dy = i32::cast_from(u32::new(0)) - down;
+                    while dy <= down {
+                        let row = inside(i32::cast_from(y) + dy, height);
+                        let tile_row =
+                            u32::cast_from(i32::cast_from(UNIT_POS_Y) + down + dy) * comptime!(plan.tile().0);
+                        let mut dx = i32::cast_from(u32::new(0)) - across;
+                        while dx <= across {
+                            let square = dx * dx + dy * dy;
+                            if square <= comptime!((plan.radius * plan.radius) as i32) {
+                                let value = if comptime!(plan.way.tiled) {
+                                    let column = UNIT_POS_X * comptime!(plan.per()) + s;
+                                    let column = u32::cast_from(i32::cast_from(column) + across + dx);
+                                    tile[(tile_row + column_of_tile(column, plan)) as usize]
+                                } else {
+                                    let column = inside(i32::cast_from(x) + dx, width);
+                                    sample(from, column, row, from_pitch, plan.from_bits)
+                                };
+                                let difference = value - middle;
+                                let weight = if comptime!(plan.way.differences) {
+                                    // A whole number below 2^23 as the lowest bits of a float of 2^23 and more.
+                                    let place =
+                                        u32::reinterpret(Abs::abs(difference) + 8_388_608.0f32) & 255u32;
+                                    places[square as usize] * differences[place as usize]
+                                } else if comptime!(plan.way.places) {
+                                    places[square as usize] * Exp::exp(difference * difference * range)
+                                } else {
+                                    Exp::exp(f32::cast_from(square) * space + difference * difference * range)
+                                };
+                                sum += weight * value;
+                                weights += weight;
+                            }
+                            dx += 1;
+                        }
+                        dy += 1;
+                    }
+                    let mean = sum / weights;
+                    if comptime!(plan.to_bits == 32) {
+                        packed = u32::reinterpret(mean);
+                    } else {
+                        packed |= u32::cast_from(mean + 0.5f32) << comptime!(s * plan.to_bits);
+                    }
+                }
+            }
+            to[(y * to_pitch + word) as usize] = packed;
+        }
+    }
+}
