@@ -30,7 +30,7 @@
 //! - `threads production`: one pass in blocks that stay in the nearest cache; a thread waits for its turn to learn where to
 //!   write, gives it on, and stores past the caches.
 //!
-//! `selections`: by flags, of indices, of both halves, and of runs.
+//! `selections`: by flags, by bounds, of indices, of both halves, and of runs.
 //!
 //! The source's times are of a GTX 690, 2^24 words of which half are kept; on the CPU 7.4 ms structured (1, 0, 3, 0, …) and
 //! 55.1 ms random.
@@ -78,6 +78,7 @@ pub fn family() -> Family {
             })),
             Box::new(phases("compaction/phases-sizes", SIZE, sizes)),
             Box::new(selections::ladder(What::Flagged)),
+            Box::new(selections::ladder(What::Within)),
             Box::new(selections::ladder(What::Indices)),
             Box::new(selections::ladder(What::Halves)),
             Box::new(selections::ladder(What::Runs)),

@@ -1,4 +1,4 @@
-//! What else is selected: by a flag for each element, where they lie, both halves, and runs of rows of bytes.
+//! What else is selected: by a flag for each element, between two numbers, where they lie, both halves, and runs of rows of bytes.
 //!
 //! Least work: elements (and flags) are read once, what is kept is written once.
 //!
@@ -21,6 +21,7 @@
 //!   What is small is left to one thread.
 
 use rayon::prelude::*;
+use relief_kernels::element::Keys;
 use relief_kernels::select::cpu::{self, BLOCK, SMALL, Shared, Wanted};
 
 use super::cpu::by_threads;
@@ -34,6 +35,8 @@ use crate::family::{LENGTHS, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Wo
 pub(super) enum What {
     /// Words whose flag is not 0.
     Flagged,
+    /// Words from 0 to a bound.
+    Within,
     /// Where words that are not 0 lie.
     Indices,
     /// Words that are not 0, and the others.
@@ -59,6 +62,7 @@ pub(super) fn ladder(what: What) -> Ladder<Selected> {
             "compaction/flagged",
             "the words whose flag is not 0, in their order",
         ),
+        What::Within => ("compaction/within", "the words from 0 to a bound, in their order"),
         What::Indices => ("compaction/indices", "where the words lie that are not 0"),
         What::Halves => ("compaction/partition", "the words that are not 0, and the others"),
         What::Runs => (
@@ -77,6 +81,7 @@ pub(super) fn ladder(what: What) -> Ladder<Selected> {
     }
     let (checks, cases, huge) = match what {
         What::Flagged => of!(Flagged),
+        What::Within => of!(Within),
         What::Indices => of!(Indices),
         What::Halves => of!(Halves),
         What::Runs => of!(Runs),
@@ -143,6 +148,16 @@ impl Selected {
         self.percent == 100 || mix(9, i as u64) < threshold(self.percent)
     }
 
+    /// The greatest word that a bound keeps.
+    fn bound(&self) -> u32 {
+        threshold(self.percent)
+    }
+
+    /// What a bound keeps.
+    fn within(&self) -> Wanted<'static> {
+        Wanted::Within(Keys::at_most(self.bound()))
+    }
+
     /// Bytes of an element.
     const fn bytes(&self) -> u64 {
         match self.what {
@@ -155,6 +170,7 @@ impl Selected {
     fn keeps(&self, inputs: &[Array], i: usize) -> bool {
         match self.what {
             What::Flagged => inputs[1].slice::<u8>()[i] != 0,
+            What::Within => inputs[0].slice::<u32>()[i] <= self.bound(),
             What::Indices | What::Halves => inputs[0].slice::<u32>()[i] != 0,
             What::Runs => {
                 let bytes = inputs[0].slice::<u8>();
@@ -195,6 +211,7 @@ impl Problem for Selected {
                 };
                 vec![Array::filled(words, fill, 1), Array::from_fn(self.len, flag)]
             }
+            What::Within => vec![Array::filled(words, fill, 1)],
             What::Indices | What::Halves => vec![Array::from_fn(self.len, zeros)],
             What::Runs => {
                 // Another byte than the one before where chance begins a run: its last bit changes.
@@ -234,7 +251,7 @@ impl Problem for Selected {
         for i in 0..self.len {
             let keeps = self.keeps(inputs, i);
             match self.what {
-                What::Flagged if keeps => {
+                What::Flagged | What::Within if keeps => {
                     outputs[1].slice_mut::<u32>()[count] = inputs[0].slice::<u32>()[i];
                 }
                 What::Indices if keeps => outputs[1].slice_mut::<u32>()[count] = i as u32,
@@ -257,7 +274,7 @@ impl Problem for Selected {
     fn defined(&self, expected: &[Array]) -> Vec<usize> {
         let count = expected[0].slice::<u32>()[0] as usize;
         match self.what {
-            What::Flagged | What::Indices => vec![2, count],
+            What::Flagged | What::Within | What::Indices => vec![2, count],
             What::Halves => vec![2, count, self.len - count],
             What::Runs => vec![2, count, count],
         }
@@ -268,7 +285,7 @@ impl Problem for Selected {
         let kept = (len as f64 * f64::from(self.percent) / 100.0) as u64;
         match self.what {
             What::Flagged => Work::bytes(5 * len, 4 * kept),
-            What::Indices => Work::bytes(4 * len, 4 * kept),
+            What::Indices | What::Within => Work::bytes(4 * len, 4 * kept),
             What::Halves => Work::bytes(4 * len, 4 * len),
             What::Runs => Work::bytes(len, 5 * kept),
         }
@@ -334,6 +351,11 @@ fn one_by_one<const BRANCHES: bool>(p: &Selected, inputs: &[Array], outputs: &mu
             let pairs = inputs[0].slice::<u32>().iter().zip(inputs[1].slice::<u8>());
             pairs.for_each(|(value, flag)| put(*flag != 0, &mut |at| first[at] = *value));
         }
+        What::Within => {
+            let bound = p.bound();
+            let values = inputs[0].slice::<u32>().iter();
+            values.for_each(|value| put(*value <= bound, &mut |at| first[at] = *value));
+        }
         What::Indices => {
             let values = inputs[0].slice::<u32>().iter().enumerate();
             values.for_each(|(i, value)| put(*value != 0, &mut |at| first[at] = i as u32));
@@ -376,6 +398,7 @@ fn vectors(p: &Selected, inputs: &[Array], outputs: &mut [Array]) -> usize {
             let flags = Wanted::Flagged(inputs[1].slice());
             cpu::select(inputs[0].slice::<u32>(), flags, first)
         }
+        What::Within => cpu::select(inputs[0].slice::<u32>(), p.within(), first),
         What::Indices => cpu::indices(inputs[0].slice::<u32>(), Wanted::NonZero, first),
         What::Halves => {
             let (from, left) = (inputs[0].slice::<u32>(), rest[0].slice_mut());
@@ -396,6 +419,7 @@ fn in_turns(p: &Selected, inputs: &[Array], outputs: &mut [Array]) -> usize {
             let flags = Wanted::Flagged(inputs[1].slice());
             by_threads(&Shared::select(inputs[0].slice::<u32>(), flags, first))
         }
+        What::Within => by_threads(&Shared::select(inputs[0].slice::<u32>(), p.within(), first)),
         What::Indices => {
             let from = inputs[0].slice::<u32>();
             by_threads(&Shared::indices(from, Wanted::NonZero, first))
@@ -476,7 +500,7 @@ mod gpu {
 
     use cubecl::prelude::*;
     use relief_kernels::device::{Buffer, cubes, on_client};
-    use relief_kernels::element::Element;
+    use relief_kernels::element::{Element, Keys};
     use relief_kernels::policy;
     use relief_kernels::select::gpu::{
         Elements, Order, Output, Route, Selection, Wanted, default, name, scratch_words, select_with, space,
@@ -563,6 +587,7 @@ mod gpu {
         let out = |k: usize| &call.outputs[k];
         let (wanted, output) = match p.what {
             What::Flagged => (Wanted::Flagged(&call.inputs[1]), Output::Values(out(1))),
+            What::Within => (Wanted::Within(Keys::at_most(p.bound())), Output::Values(out(1))),
             What::Indices => (Wanted::NonZero, Output::Indices(out(1))),
             What::Halves => (Wanted::NonZero, Output::Halves(out(1), out(2))),
             What::Runs => (Wanted::Heads(ROW as u32), Output::Places(out(1), out(2))),

@@ -15,8 +15,7 @@
 //!   one pass; its layout is tuned.
 //!
 //! On the CPU:
-//! - `naive`: a sample and three sums for each sum: in + left + above − above left.
-//! - `row sums`: the sum of the row so far, added to the sum above.
+//! - `naive`: the sum of the row so far, added to the sum above.
 //! - `two passes`: all rows, then all columns.
 //! - `vectors`: production on one thread: strips of columns that stay in the nearest cache; what enters a strip is known first.
 //! - `threads`: production: as many bands of rows at a time as there are threads, each from what enters it.

@@ -40,7 +40,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
             "a unit for each word of the result, cubes 32 wide",
             Way::Modulo,
         )
-        .source("2 030 µs"),
+        .source("2 030 µs; 2.5 ms at 16² and 32², 2.3 at 64² and 128²"),
         simple(
             "shared, one loads",
             "the first unit of each cube copies the pattern to shared memory",
@@ -57,7 +57,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
             "a unit for each word of the pattern writes all of its copies",
             Way::Grid,
         )
-        .source("3 200 µs"),
+        .source("3 200 µs; 10.1 ms at 16², 7.3 at 32², 1.8 at 64², 1.4 at 128²"),
         simple(
             "vectors",
             "a unit for each vector, one modulo for each axis",
