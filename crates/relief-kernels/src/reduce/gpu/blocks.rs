@@ -10,7 +10,7 @@ use crate::element::Element;
 use crate::policy::Tuning;
 
 /// Rounds of results whose loads are asked for together.
-const AHEAD: u32 = 8;
+const AHEAD: u32 = 16;
 
 /// What is compiled into the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -150,10 +150,17 @@ pub(super) fn reduce_blocks<N: Size>(
 
     let mut held = Array::<Vector<u32, N>>::new(comptime!((plan.items * plays) as usize));
     if row < rows && (block + 1) * comptime!(span * plan.rounds) <= whole {
-        for group in 0..comptime!(plan.rounds / plan.items) {
-            let round = group * comptime!(plan.items);
-            load_rounds::<N>(from, &mut held, base + round * span, plan);
-            take_rounds::<N>(&mut kept, &held, round, plan);
+        // As many rounds are on the way as a unit has registers for: each that is taken makes room for the next.
+        #[unroll]
+        for round in 0..comptime!(plan.items) {
+            load_round::<N>(from, &mut held, base, round, plan);
+        }
+        #[unroll]
+        for round in 0..comptime!(plan.rounds) {
+            take_round::<N>(&mut kept, &held, round, plan);
+            if comptime!(round + plan.items < plan.rounds) {
+                load_round::<N>(from, &mut held, base, comptime!(round + plan.items), plan);
+            }
         }
     } else {
         let end = select(row < rows, vectors, 0u32);
@@ -191,42 +198,37 @@ pub(super) fn reduce_blocks<N: Size>(
     }
 }
 
-/// Loads a unit's vectors of some rounds of a block that is whole, the first of which is `base`.
+/// Loads a unit's vectors of a round of a block that is whole, the first of which is `base`.
 #[cube]
-fn load_rounds<N: Size>(
+fn load_round<N: Size>(
     from: &Array<Vector<u32, N>>,
     held: &mut Array<Vector<u32, N>>,
     base: u32,
+    #[comptime] round: u32,
     #[comptime] plan: Plan,
 ) {
     let plays = comptime!(plan.plays());
     #[unroll]
-    for k in 0..comptime!(plan.items) {
-        #[unroll]
-        for m in 0..plays {
-            let at = base + comptime!(k * plan.span + m * plan.team);
-            held[comptime!((k * plays + m) as usize)] = from[at as usize];
-        }
+    for m in 0..plays {
+        let at = base + comptime!(round * plan.span + m * plan.team);
+        held[comptime!((round % plan.items * plays + m) as usize)] = from[at as usize];
     }
 }
 
-/// Takes what was loaded of the rounds from `round` on.
+/// Takes what was loaded of a round.
 #[cube]
-fn take_rounds<N: Size>(
+fn take_round<N: Size>(
     kept: &mut Array<u32>,
     held: &Array<Vector<u32, N>>,
-    round: u32,
+    #[comptime] round: u32,
     #[comptime] plan: Plan,
 ) {
     let plays = comptime!(plan.plays());
     #[unroll]
-    for k in 0..comptime!(plan.items) {
-        #[unroll]
-        for m in 0..plays {
-            let vector = held[comptime!((k * plays + m) as usize)];
-            let numbers = comptime!(plan.per_vector());
-            take::<N>(kept, vector, m, round + k, numbers, true, plan);
-        }
+    for m in 0..plays {
+        let vector = held[comptime!((round % plan.items * plays + m) as usize)];
+        let numbers = comptime!(plan.per_vector());
+        take::<N>(kept, vector, m, round.runtime(), numbers, true, plan);
     }
 }
 
