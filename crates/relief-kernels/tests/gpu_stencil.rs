@@ -5,8 +5,11 @@
 mod support;
 
 use relief_kernels::device::Gpu;
+use relief_kernels::policy::Tuning;
 use relief_kernels::stencil::cpu::{self, Picture, Pixel, scratch_words};
-use relief_kernels::stencil::gpu::{Samples, Size, apply, apply_with, default, row_words, space};
+use relief_kernels::stencil::gpu::{
+    Samples, Size, Way, apply, apply_by, apply_with, default, row_words, space, way,
+};
 use relief_kernels::stencil::{Filter, GaussWeights, MAX_RADIUS, Mask, Shape};
 
 /// Samples that a device knows.
@@ -49,6 +52,18 @@ fn noise<T: Known>(count: usize) -> Vec<T> {
 const POISON: u32 = 0xA1A1_A1A1;
 
 fn check<T: Known>(gpu: &Gpu, filter: &Filter, width: usize, height: usize) {
+    check_by::<T>(gpu, way(filter, T::SAMPLES), None, filter, width, height);
+}
+
+/// In a layout, else the one that production takes.
+fn check_by<T: Known>(
+    gpu: &Gpu,
+    way: Way,
+    tuning: Option<Tuning>,
+    filter: &Filter,
+    width: usize,
+    height: usize,
+) {
     let size = Size {
         samples: T::SAMPLES,
         width: width as u32,
@@ -66,7 +81,10 @@ fn check<T: Known>(gpu: &Gpu, filter: &Filter, width: usize, height: usize) {
     let from = gpu.upload(bytemuck::cast_slice(&samples)).unwrap();
     let words = from.words();
     let to = gpu.upload(&vec![POISON; words + 64]).unwrap();
-    apply(gpu, filter, size, &from, &to).unwrap();
+    match tuning {
+        None => apply(gpu, filter, size, &from, &to).unwrap(),
+        Some(tuning) => apply_by(gpu, way, tuning, filter, size, &from, &to).unwrap(),
+    }
     let found = gpu.read(&to, words + 64).wait().unwrap();
     let (found, after) = found.split_at(words * 4);
     let found: Vec<T> = bytemuck::pod_collect_to_vec(found);
@@ -179,6 +197,38 @@ fn every_layout_gives_the_same_bytes() {
 }
 
 #[test]
+fn every_way_gives_what_the_cpu_gives() {
+    let Some(gpu) = support::device() else { return };
+    // Radii whose windows are lower than a step, as high as one, whole steps and not; a ring of any number of rows.
+    for (radius, ahead, vector) in [(2, 2, 4), (3, 1, 4), (4, 2, 8), (5, 1, 8), (11, 2, 4), (16, 1, 8)] {
+        let way = Way {
+            kept: true,
+            ahead,
+            exchange: radius != 5,
+        };
+        let tuning = Tuning {
+            units: 64,
+            items: 1,
+            vector,
+        };
+        check_by::<f32>(&gpu, way, Some(tuning), &Filter::Box(radius), 131, 150);
+        check_by::<u8>(&gpu, way, Some(tuning), &Filter::Box(radius), 391, 150);
+        let bytes = Tuning { vector: 8, ..tuning };
+        check_by::<u8>(&gpu, way, Some(bytes), &Filter::Erosion(radius), 391, 150);
+    }
+    let gauss = Filter::Gauss(GaussWeights::new(2.0).unwrap());
+    let tuning = default(&gauss, Samples::Floats);
+    for exchange in [false, true] {
+        let way = Way {
+            kept: false,
+            ahead: 2,
+            exchange,
+        };
+        check_by::<f32>(&gpu, way, Some(tuning), &gauss, 391, 150);
+    }
+}
+
+#[test]
 fn what_cannot_be_computed_is_refused() {
     let Some(gpu) = support::device() else { return };
     let buffer = gpu.buffer(64).unwrap();
@@ -191,7 +241,7 @@ fn what_cannot_be_computed_is_refused() {
     assert!(refused(&Filter::Box(1), size(17, 9)), "too short a buffer");
     assert!(refused(&Filter::Box(1), size(u32::MAX, u32::MAX)));
     assert!(refused(&Filter::Erosion(MAX_RADIUS + 1), size(4, 4)));
-    let tuning = relief_kernels::policy::Tuning {
+    let tuning = Tuning {
         units: 3,
         ..default(&Filter::Sobel, Samples::Bytes)
     };

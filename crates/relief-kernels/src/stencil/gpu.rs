@@ -22,6 +22,7 @@ mod edges;
 mod extremes;
 mod matrix;
 mod pairs;
+mod ring;
 mod slide;
 mod square;
 mod sums;
@@ -136,6 +137,28 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
     Tuning { units, items, vector }
 }
 
+/// How strips go down a picture, where they do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Way {
+    /// Whether shared memory keeps the rows that sums and extremes will leave, where a device has enough of it. Else they are read
+    /// again.
+    pub kept: bool,
+    /// Steps whose rows are on their way, 1 or 2.
+    pub ahead: u32,
+    /// Whether neighbours exchange vectors, where planes have one width, so that a store writes whole sectors of memory.
+    pub exchange: bool,
+}
+
+/// The way of a filter.
+#[must_use]
+pub const fn way(_filter: &Filter, _samples: Samples) -> Way {
+    Way {
+        kept: false,
+        ahead: 1,
+        exchange: true,
+    }
+}
+
 /// Filters a picture, whose rows are [`row_words`] apart in `from` and `to`.
 ///
 /// # Errors
@@ -164,13 +187,29 @@ pub fn apply_with(
     from: &Buffer,
     to: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !space(filter, size.samples).contains(tuning) {
+    apply_by(gpu, way(filter, size.samples), tuning, filter, size, from, to)
+}
+
+/// [`apply_with`] in another way; results are the same.
+///
+/// # Errors
+/// As [`apply_with`].
+pub fn apply_by(
+    gpu: &Gpu,
+    way: Way,
+    tuning: Tuning,
+    filter: &Filter,
+    size: Size,
+    from: &Buffer,
+    to: &Buffer,
+) -> Result<(), DeviceError> {
+    if !space(filter, size.samples).contains(tuning) || !matches!(way.ahead, 1 | 2) {
         return Err(gpu.unsupported(format!("the layout {tuning}")));
     }
     if !filter.is_supported() {
         return Err(gpu.unsupported(format!("a radius above {MAX_RADIUS}")));
     }
-    let Some(call) = Call::new(gpu, size, from, to)? else {
+    let Some(call) = Call::new(gpu, way, size, from, to)? else {
         return Ok(());
     };
     match filter {
@@ -291,6 +330,7 @@ macro_rules! launch {
 /// A picture that is there, and where its result goes.
 struct Call<'a> {
     gpu: &'a Gpu,
+    way: Way,
     size: Size,
     pitch: u32,
     from: &'a Buffer,
@@ -299,7 +339,13 @@ struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// Nothing where there are no pixels.
-    fn new(gpu: &'a Gpu, size: Size, from: &'a Buffer, to: &'a Buffer) -> Result<Option<Self>, DeviceError> {
+    fn new(
+        gpu: &'a Gpu,
+        way: Way,
+        size: Size,
+        from: &'a Buffer,
+        to: &'a Buffer,
+    ) -> Result<Option<Self>, DeviceError> {
         let Size {
             samples,
             width,
@@ -320,6 +366,7 @@ impl<'a> Call<'a> {
             }
             Some(words) if words < 0xF000_0000 => Ok(Some(Self {
                 gpu,
+                way,
                 size,
                 pitch,
                 from,
@@ -355,16 +402,37 @@ impl<'a> Call<'a> {
         (height.div_ceil(steps * rows), steps)
     }
 
+    /// Whether units of a plane may exchange vectors: neighbours are where they should be.
+    fn exchanges(&self) -> bool {
+        let (least, most) = self.gpu.report().plane;
+        self.way.exchange && least == most && least.is_multiple_of(2)
+    }
+
     /// What cubes of about `wide` units compute strips with: with the rows of two steps in shared memory, else of one, else with
-    /// half the units.
-    fn plan<P: Strip>(&self, wide: u32, what: &str, plan: impl Fn(u32, bool) -> P) -> Result<P, DeviceError> {
-        let fits = |plan: &P| plan.shared_bytes() <= self.gpu.report().shared_memory && plan.columns() > 0;
-        let layouts = [(wide, true), (wide, false), (wide / 2, false)];
-        let plan = layouts
+    /// half the units; and before that the same with the rows of windows in shared memory, where that is the way.
+    fn plan<P: Strip>(
+        &self,
+        wide: u32,
+        what: &str,
+        plan: impl Fn(u32, bool, bool) -> P,
+    ) -> Result<P, DeviceError> {
+        let usual = self.gpu.report().shared_memory;
+        // On CUDA more than a kernel has without asking.
+        let most = on_client!(self.gpu, client => client.properties().hardware.max_shared_memory_size) as u32;
+        let kept = [(wide, true, true, most), (wide, false, true, most)];
+        let again = [
+            (wide, true, false, usual),
+            (wide, false, false, usual),
+            (wide / 2, false, false, usual),
+        ];
+        let plan = kept
             .into_iter()
-            .map(|(units, double)| plan(units, double))
-            .find(fits);
-        plan.ok_or_else(|| self.gpu.unsupported(what.to_owned()))
+            .filter(|_| self.way.kept)
+            .chain(again)
+            .map(|(units, double, kept, most)| (plan(units, double, kept), most))
+            .find(|(plan, most)| plan.shared_bytes() <= *most && plan.columns() > 0);
+        plan.map(|(plan, _)| plan)
+            .ok_or_else(|| self.gpu.unsupported(what.to_owned()))
     }
 
     /// The grid of strips, and the steps of each.
@@ -380,12 +448,17 @@ impl<'a> Call<'a> {
         let rows = if radius <= 16 { tuning.vector } else { 8 };
         // Three quarters of the columns that a cube reads are computed, where that is possible.
         let wide = tuning.units.max((8 * radius).next_power_of_two()).min(512);
-        let plan = self.plan(wide, "a window of such a radius", |units, double| slide::Plan {
-            fold,
-            radius,
-            units,
-            rows,
-            double,
+        let plan = self.plan(wide, "a window of such a radius", |units, double, kept| {
+            slide::Plan {
+                fold,
+                radius,
+                units,
+                rows,
+                double,
+                kept,
+                ahead: self.way.ahead,
+                exchange: self.exchanges(),
+            }
         })?;
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
         let inverse = 1.0 / f64::from(2 * radius + 1).powi(2) as f32;
@@ -400,7 +473,7 @@ impl<'a> Call<'a> {
     fn extremes(&self, tuning: Tuning, fold: Fold, radius: u32) -> Result<(), DeviceError> {
         let (rows, pairs) = (tuning.vector, pairs(self.gpu));
         let wide = tuning.units.max((2 * radius).next_power_of_two()).min(512);
-        let plan = self.plan(wide, "a window of such a radius", |units, double| {
+        let plan = self.plan(wide, "a window of such a radius", |units, double, kept| {
             extremes::Plan {
                 fold,
                 pairs,
@@ -408,6 +481,8 @@ impl<'a> Call<'a> {
                 units,
                 rows,
                 double,
+                kept,
+                ahead: self.way.ahead,
             }
         })?;
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
@@ -423,11 +498,16 @@ impl<'a> Call<'a> {
         // Wide windows are summed from runs: longer ones are fewer.
         let rows = if radius <= 16 { tuning.vector } else { 8 };
         let wide = tuning.units.max((2 * radius).next_power_of_two()).min(512);
-        let plan = self.plan(wide, "a window of such a radius", |units, double| sums::Plan {
-            radius,
-            units,
-            rows,
-            double,
+        let plan = self.plan(wide, "a window of such a radius", |units, double, kept| {
+            sums::Plan {
+                radius,
+                units,
+                rows,
+                double,
+                kept,
+                ahead: self.way.ahead,
+                exchange: self.exchanges(),
+            }
         })?;
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
         let inverse = 1.0 / f64::from(2 * radius + 1).powi(2) as f32;
@@ -443,12 +523,16 @@ impl<'a> Call<'a> {
         let radius = weights.len() as u32 - 1;
         let left = radius.div_ceil(self.size.samples.per_word());
         let wide = tuning.units.max((8 * left).next_power_of_two()).min(512);
-        let plan = self.plan(wide, "such weights in this layout", |units, double| weigh::Plan {
-            samples: self.size.samples,
-            weights: weights.clone(),
-            units,
-            rows: tuning.vector,
-            double,
+        let plan = self.plan(wide, "such weights in this layout", |units, double, _| {
+            weigh::Plan {
+                samples: self.size.samples,
+                weights: weights.clone(),
+                units,
+                rows: tuning.vector,
+                double,
+                ahead: self.way.ahead,
+                exchange: self.exchanges(),
+            }
         })?;
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, plan.rows)?;
         self.gpu.launch("stencil weigh", &plan, self.to, || {

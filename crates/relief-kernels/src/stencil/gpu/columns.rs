@@ -14,11 +14,15 @@ pub(super) struct Column {
     outside: u32,
     /// Where in it the sample lies that stands for all others.
     shift: u32,
+    /// Rows of the picture.
+    height: u32,
+    /// Words from one row to the next.
+    pitch: u32,
 }
 
 /// Column `word` of a picture of `width` samples a row.
 #[cube]
-pub(super) fn column(word: i32, width: u32, #[comptime] samples: Samples) -> Column {
+pub(super) fn column(word: i32, width: u32, height: u32, pitch: u32, #[comptime] samples: Samples) -> Column {
     let per_word = comptime!(samples.per_word());
     let last = (width + comptime!(per_word - 1)) / per_word - 1u32;
     let mut outside = u32::new(0);
@@ -42,6 +46,8 @@ pub(super) fn column(word: i32, width: u32, #[comptime] samples: Samples) -> Col
         word: max(min(word, last as i32), 0i32) as u32,
         outside,
         shift,
+        height,
+        pitch,
     }
 }
 
@@ -63,19 +69,17 @@ pub(super) fn mended(word: u32, column: &Column) -> u32 {
 /// The words of rows `first`, `first` + 1, … in a column, to `words[at]`, …; rows outside are the nearest inside.
 // One condition is the compiler's, the other the device's.
 #[cube]
-#[allow(clippy::too_many_arguments, clippy::collapsible_if)]
+#[allow(clippy::collapsible_if)]
 pub(super) fn load_rows<W: Numeric>(
     source: &Array<W>,
     words: &mut Array<W>,
     first: i32,
     column: &Column,
-    height: u32,
-    pitch: u32,
     #[comptime] at: u32,
     #[comptime] count: u32,
     #[comptime] samples: Samples,
 ) {
-    let last = height as i32 - 1i32;
+    let (pitch, last) = (column.pitch, column.height as i32 - 1i32);
     // 0 ≤ row < height and the word is one of its row; far from both ends that need not be looked at for each.
     if max(first, 0i32) == min(first, last - comptime!(count as i32 - 1i32)) {
         let place = first as u32 * pitch + column.word;
@@ -101,40 +105,111 @@ pub(super) fn load_rows<W: Numeric>(
     }
 }
 
-/// Stores `count` words, whole vectors, from column `first` of words on, as far as the row goes; samples past `width` are 0.
+/// Where runs of words go: a raster, and the samples that it holds.
+#[derive(CubeType, Clone)]
+pub(super) struct Raster {
+    width: u32,
+    height: u32,
+    pitch: u32,
+}
+
+/// A raster of `width` samples a row, whose rows are `pitch` words apart.
 #[cube]
-#[allow(clippy::too_many_arguments)]
+pub(super) fn raster(width: u32, height: u32, pitch: u32) -> Raster {
+    Raster { width, height, pitch }
+}
+
+/// Stores `count` words, whole vectors, from column `first` of words on, as far as the row goes; samples past its width are 0.
+#[cube]
 pub(super) fn store_run<W: Numeric, N: Size>(
     out: &mut Array<Vector<W, N>>,
     words: &Array<W>,
     row: u32,
     first: u32,
-    width: u32,
-    height: u32,
-    pitch: u32,
+    raster: &Raster,
     #[comptime] count: u32,
     #[comptime] samples: Samples,
 ) {
-    // Rows and words past the picture are not its memory.
-    if row < height {
+    #[unroll]
+    for v in 0..comptime!(count / 4) {
+        let mut vector = Vector::<W, N>::empty();
         #[unroll]
-        for v in 0..comptime!(count / 4) {
-            let word = first + comptime!(4 * v);
-            if word < pitch {
-                let mut vector = Vector::<W, N>::empty();
+        for k in 0..4u32 {
+            vector[comptime!(k as usize)] = words[comptime!((4 * v + k) as usize)];
+        }
+        store_vector::<W, N>(out, vector, row, first + comptime!(4 * v), raster, samples);
+    }
+}
+
+/// Stores the runs of eight words of all units of a plane, which are side by side from column `left` of words on, those of an even
+/// and of an odd unit beside each other; `run` is this unit's, and those from `runs` on are left out.
+///
+/// Where each unit stores its own, each store of a plane writes every other vector: half a sector of memory at a time, and each sector
+/// twice. So two neighbours exchange a vector each, and store first the one's run, then the other's.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn store_two_runs<W: Numeric, N: Size>(
+    out: &mut Array<Vector<W, N>>,
+    words: &Array<W>,
+    row: u32,
+    left: u32,
+    run: u32,
+    raster: &Raster,
+    #[comptime] runs: u32,
+    #[comptime] samples: Samples,
+) {
+    let odd = run % 2u32;
+    let mut first = Vector::<W, N>::empty();
+    let mut second = Vector::<W, N>::empty();
+    #[unroll]
+    for k in 0..4u32 {
+        let (upper, lower) = (words[comptime!(k as usize)], words[comptime!((4 + k) as usize)]);
+        let mut sent = lower;
+        if odd == 1u32 {
+            sent = upper;
+        }
+        let got = plane_shuffle_xor(sent, 1u32);
+        let mut of_even = upper;
+        let mut of_odd = got;
+        if odd == 1u32 {
+            of_even = got;
+            of_odd = lower;
+        }
+        first[comptime!(k as usize)] = of_even;
+        second[comptime!(k as usize)] = of_odd;
+    }
+    let even = run - odd;
+    let word = left + even * 8u32 + odd * 4u32;
+    if even < runs {
+        store_vector::<W, N>(out, first, row, word, raster, samples);
+    }
+    if even + 1u32 < runs {
+        store_vector::<W, N>(out, second, row, word + 8u32, raster, samples);
+    }
+}
+
+/// Stores four words from column `word` of words on.
+#[cube]
+fn store_vector<W: Numeric, N: Size>(
+    out: &mut Array<Vector<W, N>>,
+    vector: Vector<W, N>,
+    row: u32,
+    word: u32,
+    raster: &Raster,
+    #[comptime] samples: Samples,
+) {
+    // Rows and words past the picture are not its memory.
+    if row < raster.height {
+        if word < raster.pitch {
+            let mut inside = vector;
+            if (word + 4u32) * comptime!(samples.per_word()) > raster.width {
                 #[unroll]
                 for k in 0..4u32 {
-                    vector[comptime!(k as usize)] = words[comptime!((4 * v + k) as usize)];
+                    inside[comptime!(k as usize)] =
+                        within::<W>(vector[comptime!(k as usize)], word + k, raster.width, samples);
                 }
-                if (word + 4u32) * comptime!(samples.per_word()) > width {
-                    #[unroll]
-                    for k in 0..4u32 {
-                        vector[comptime!(k as usize)] =
-                            within::<W>(vector[comptime!(k as usize)], word + k, width, samples);
-                    }
-                }
-                out[((row * pitch + word) / 4u32) as usize] = vector;
             }
+            out[((row * raster.pitch + word) / 4u32) as usize] = inside;
         }
     }
 }

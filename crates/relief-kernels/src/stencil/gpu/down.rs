@@ -16,6 +16,7 @@ use cubecl::prelude::*;
 use super::Samples;
 use super::columns::{Column, load_rows};
 use super::pairs::{Pairs, evens, greatest, least, odds};
+use super::ring::{Ring, exchange, keep};
 
 /// How samples of a window become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,9 +35,27 @@ pub(super) struct Down {
     pub(super) radius: u32,
     /// K, even.
     pub(super) rows: u32,
+    /// Units of a cube.
+    pub(super) units: u32,
+    /// Whether shared memory keeps the rows of a window.
+    pub(super) kept: bool,
+    /// Steps whose rows are on their way.
+    pub(super) ahead: u32,
 }
 
 impl Down {
+    /// The rows of a window but the last, where shared memory keeps them.
+    pub(super) const fn ring(&self) -> Ring {
+        let rows = match (self.kept, self.blocks().0) {
+            (false, _) | (_, 0) => 0,
+            _ => 2 * self.radius,
+        };
+        Ring {
+            rows,
+            units: self.units,
+        }
+    }
+
     /// Values that a word is taken apart into.
     pub(super) const fn lanes(&self) -> u32 {
         match self.samples {
@@ -51,7 +70,7 @@ impl Down {
     }
 
     /// Rows of a window but the last, where it is lower than a block; else 0.
-    const fn kept(&self) -> u32 {
+    const fn low(&self) -> u32 {
         match self.blocks() {
             (0, rest) => rest,
             _ => 0,
@@ -65,11 +84,13 @@ pub(super) struct Descent<W: Numeric> {
     column: Column,
     /// The first row of the block above.
     top: i32,
+    /// Where it is kept.
+    slot: u32,
     /// The totals of blocks 1 … m − 1.
     between: Array<W>,
     /// The rows of block m that all windows of the step have.
     begun: Array<W>,
-    /// The last rows of the step's windows; where they are lower than a block, with the rows before.
+    /// The last rows of the step's windows; where they are lower than a block, after the rows before. Then those of the next steps.
     below: Array<W>,
     /// Block 0.
     above: Array<W>,
@@ -79,44 +100,24 @@ pub(super) struct Descent<W: Numeric> {
 #[cube]
 pub(super) fn descent<W: Numeric>(
     source: &Array<W>,
+    kept: &mut SharedMemory<W>,
     column: Column,
     top: i32,
-    height: u32,
-    pitch: u32,
     #[comptime] down: Down,
 ) -> Descent<W> {
     let (blocks, rest) = comptime!(down.blocks());
-    let (rows, lanes, kept, samples) = comptime!((down.rows, down.lanes(), down.kept(), down.samples));
+    let (rows, lanes, samples) = comptime!((down.rows, down.lanes(), down.samples));
+    let count = comptime!(down.low() + down.ahead * rows);
     let mut between = Array::<W>::new(comptime!((lanes * blocks.max(1)) as usize));
     let mut begun = Array::<W>::new(comptime!(lanes as usize));
-    let mut below = Array::<W>::new(comptime!((kept + rows) as usize));
+    let mut below = Array::<W>::new(comptime!(count as usize));
     let mut above = Array::<W>::new(comptime!(rows as usize));
-    let last = top + comptime!(2 * down.radius as i32);
-    if comptime!(blocks == 0) {
-        load_rows::<W>(
-            source,
-            &mut below,
-            top,
-            &column,
-            height,
-            pitch,
-            0u32,
-            comptime!(kept + rows),
-            samples,
-        );
-    } else {
+    let last = top + comptime!((2 * down.radius - down.low()) as i32);
+    if comptime!(blocks > 0) {
         for b in 1..blocks {
-            load_rows::<W>(
-                source,
-                &mut above,
-                top + (b * rows) as i32,
-                &column,
-                height,
-                pitch,
-                0u32,
-                rows,
-                samples,
-            );
+            let row = b * rows;
+            load_rows::<W>(source, &mut above, top + row as i32, &column, 0u32, rows, samples);
+            keep::<W>(kept, &above, row, rows, comptime!(down.ring()));
             let mut total = Array::<W>::new(comptime!(lanes as usize));
             fold_rows::<W>(&mut total, &above, 0u32, rows, down);
             push::<W>(&mut between, &total, down);
@@ -125,26 +126,23 @@ pub(super) fn descent<W: Numeric>(
             load_rows::<W>(
                 source,
                 &mut above,
-                last - comptime!(rest as i32),
+                last - rest as i32,
                 &column,
-                height,
-                pitch,
                 0u32,
                 rest,
                 samples,
             );
+            keep::<W>(kept, &above, blocks * rows, rest, comptime!(down.ring()));
             fold_rows::<W>(&mut begun, &above, 0u32, rest, down);
         }
-        load_rows::<W>(
-            source, &mut below, last, &column, height, pitch, 0u32, rows, samples,
-        );
-        load_rows::<W>(
-            source, &mut above, top, &column, height, pitch, 0u32, rows, samples,
-        );
+        load_rows::<W>(source, &mut above, top, &column, 0u32, rows, samples);
+        keep::<W>(kept, &above, 0u32, rows, comptime!(down.ring()));
     }
+    load_rows::<W>(source, &mut below, last, &column, 0u32, count, samples);
     Descent::<W> {
         column,
         top,
+        slot: 0u32,
         between,
         begun,
         below,
@@ -158,54 +156,64 @@ pub(super) fn descend<W: Numeric>(
     descent: &mut Descent<W>,
     windows: &mut Array<W>,
     source: &Array<W>,
-    height: u32,
-    pitch: u32,
+    kept: &mut SharedMemory<W>,
     #[comptime] down: Down,
 ) {
-    let (rows, kept, samples) = comptime!((down.rows, down.kept(), down.samples));
-    descent.top += comptime!(rows as i32);
-    let last = descent.top + comptime!(2 * down.radius as i32);
-    if comptime!(down.blocks().0 == 0) {
+    let (rows, samples) = comptime!((down.rows, down.samples));
+    let (blocks, rest) = comptime!(down.blocks());
+    if comptime!(blocks == 0) {
         near::<W>(&descent.below, windows, down);
-        #[unroll]
-        for k in 0..comptime!(kept as usize) {
-            descent.below[k] = descent.below[comptime!(k + rows as usize)];
-        }
-        load_rows::<W>(
-            source,
-            &mut descent.below,
-            last,
-            &descent.column,
-            height,
-            pitch,
-            kept,
-            rows,
-            samples,
-        );
     } else {
-        if comptime!(down.lanes() == 1) {
-            far::<W>(descent, windows, down);
-        } else {
-            far_by_two::<W>(descent, windows, down);
+        if comptime!(down.ring().is_used()) {
+            descent.slot = exchange::<W>(
+                kept,
+                &descent.below,
+                &mut descent.above,
+                descent.slot,
+                rows,
+                comptime!(down.ring()),
+            );
         }
-        load_rows::<W>(
-            source,
-            &mut descent.below,
-            last,
-            &descent.column,
-            height,
-            pitch,
-            0u32,
-            rows,
-            samples,
-        );
+        let mut total = Array::<W>::new(comptime!(down.lanes() as usize));
+        if comptime!(down.lanes() == 1) {
+            far::<W>(descent, windows, &mut total, down);
+        } else {
+            far_by_two::<W>(descent, windows, &mut total, down);
+        }
+        // The block below then is between.
+        push::<W>(&mut descent.between, &total, down);
+        if comptime!(rest > 0) {
+            fold_rows::<W>(
+                &mut descent.begun,
+                &descent.below,
+                comptime!(rows - rest),
+                rest,
+                down,
+            );
+        }
+    }
+    let used = comptime!(down.low() + (down.ahead - 1) * rows);
+    #[unroll]
+    for k in 0..comptime!(used as usize) {
+        descent.below[k] = descent.below[comptime!(k + rows as usize)];
+    }
+    descent.top += rows as i32;
+    let next = descent.top + comptime!((2 * down.radius + (down.ahead - 1) * rows) as i32);
+    load_rows::<W>(
+        source,
+        &mut descent.below,
+        next,
+        &descent.column,
+        used,
+        rows,
+        samples,
+    );
+    if comptime!(blocks > 0 && !down.ring().is_used()) {
         load_rows::<W>(
             source,
             &mut descent.above,
             descent.top,
             &descent.column,
-            height,
-            pitch,
             0u32,
             rows,
             samples,
@@ -301,10 +309,14 @@ fn near<W: Numeric>(below: &Array<W>, windows: &mut Array<W>, #[comptime] down: 
     }
 }
 
-/// The windows of a step's rows: the ends of the block above, what is between, the beginnings below. The block below
-/// then is between.
+/// The windows of a step's rows: the ends of the block above, what is between, the beginnings below. And the total of block m.
 #[cube]
-fn far<W: Numeric>(descent: &mut Descent<W>, windows: &mut Array<W>, #[comptime] down: Down) {
+fn far<W: Numeric>(
+    descent: &Descent<W>,
+    windows: &mut Array<W>,
+    total: &mut Array<W>,
+    #[comptime] down: Down,
+) {
     let (blocks, rest) = comptime!(down.blocks());
     let rows = comptime!(down.rows as usize);
     let mut ends = Array::<W>::new(rows);
@@ -319,7 +331,6 @@ fn far<W: Numeric>(descent: &mut Descent<W>, windows: &mut Array<W>, #[comptime]
         let k = comptime!(rows - 1 - j);
         ends[k] = fold::<W>(ends[comptime!(k + 1)], descent.above[k], down);
     }
-    let mut total = Array::<W>::new(1usize);
     let mut begun = descent.below[0usize];
     if comptime!(rest > 0) {
         begun = fold::<W>(begun, descent.begun[0usize], down);
@@ -334,24 +345,18 @@ fn far<W: Numeric>(descent: &mut Descent<W>, windows: &mut Array<W>, #[comptime]
         }
         windows[k] = fold::<W>(ends[k], begun, down);
     }
-    push::<W>(&mut descent.between, &total, down);
-    if comptime!(rest > 0) {
-        fold_rows::<W>(
-            &mut descent.begun,
-            &descent.below,
-            comptime!(down.rows - rest),
-            rest,
-            down,
-        );
-    }
 }
 
 /// The same of pairs, three folded at once.
 #[cube]
-fn far_by_two<W: Numeric>(descent: &mut Descent<W>, windows: &mut Array<W>, #[comptime] down: Down) {
+fn far_by_two<W: Numeric>(
+    descent: &Descent<W>,
+    windows: &mut Array<W>,
+    totals: &mut Array<W>,
+    #[comptime] down: Down,
+) {
     let (blocks, rest) = comptime!(down.blocks());
     let (rows, lanes) = comptime!((down.rows as usize, down.lanes() as usize));
-    let mut totals = Array::<W>::new(lanes);
     #[unroll]
     for l in 0..lanes {
         let mut above = Array::<W>::new(rows);
@@ -403,15 +408,5 @@ fn far_by_two<W: Numeric>(descent: &mut Descent<W>, windows: &mut Array<W>, #[co
                 totals[l] = begun;
             }
         }
-    }
-    push::<W>(&mut descent.between, &totals, down);
-    if comptime!(rest > 0) {
-        fold_rows::<W>(
-            &mut descent.begun,
-            &descent.below,
-            comptime!(down.rows - rest),
-            rest,
-            down,
-        );
     }
 }

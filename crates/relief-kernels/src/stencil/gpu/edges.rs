@@ -7,7 +7,7 @@
 use cubecl::prelude::*;
 
 use super::Samples;
-use super::columns::store_run;
+use super::columns::{raster, store_run};
 use super::pairs::{Pairs, between, bits, evens, odds, pair, twice};
 
 /// What is compiled into the kernel.
@@ -80,9 +80,7 @@ pub(super) fn edges<N: Size>(
                     &words,
                     row + k,
                     vector * 4u32,
-                    width,
-                    height,
-                    pitch,
+                    &raster(width, height, pitch),
                     4u32,
                     comptime!(Samples::Bytes),
                 );

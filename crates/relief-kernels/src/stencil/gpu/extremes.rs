@@ -12,7 +12,7 @@
 use cubecl::prelude::*;
 
 use super::Samples;
-use super::columns::{column, store_run};
+use super::columns::{Raster, column, raster, store_run};
 use super::down::{Down, Fold, descend, descent, fold, fold_three};
 use super::pairs::{Pairs, firsts, seconds};
 
@@ -29,6 +29,10 @@ pub(super) struct Plan {
     pub(super) rows: u32,
     /// Whether shared memory holds the rows of two steps, so that one wait less is needed.
     pub(super) double: bool,
+    /// Whether shared memory keeps the rows of windows.
+    pub(super) kept: bool,
+    /// Steps whose rows are on their way.
+    pub(super) ahead: u32,
 }
 
 impl Plan {
@@ -39,6 +43,9 @@ impl Plan {
             pairs: self.pairs,
             radius: self.radius,
             rows: self.rows,
+            units: self.units,
+            kept: self.kept,
+            ahead: self.ahead,
         }
     }
 
@@ -78,7 +85,7 @@ impl Plan {
 
     /// Bytes of shared memory.
     pub(super) const fn shared_bytes(&self) -> u32 {
-        (16 * self.step() + 4 * self.units) * self.steps()
+        (16 * self.step() + 4 * self.units) * self.steps() + 4 * self.down().ring().words()
     }
 
     /// Whole runs across a window, and the pixels that are left.
@@ -116,11 +123,15 @@ pub(super) fn extremes<N: Size>(
     let column = column(
         left as i32 + UNIT_POS as i32 - comptime!(plan.left() as i32),
         width,
+        height,
+        pitch,
         comptime!(Samples::Bytes),
     );
     let first = CUBE_POS_Y * steps * rows;
     let top = first as i32 - comptime!(plan.radius as i32);
-    let mut descent = descent::<u32>(source, column, top, height, pitch, comptime!(plan.down()));
+    let mut kept = SharedMemory::<u32>::new(comptime!(plan.down().ring().allocated()));
+    let mut descent = descent::<u32>(source, &mut kept, column, top, comptime!(plan.down()));
+    let raster = raster(width, height, pitch);
     let at = UNIT_POS + UNIT_POS / comptime!(plan.vectors());
 
     for s in 0..steps {
@@ -131,8 +142,7 @@ pub(super) fn extremes<N: Size>(
             &mut descent,
             &mut windows,
             source,
-            height,
-            pitch,
+            &mut kept,
             comptime!(plan.down()),
         );
         let place = step * comptime!(plan.step()) + at;
@@ -142,18 +152,7 @@ pub(super) fn extremes<N: Size>(
             shared[(place + comptime!(k as u32 * plan.pitch())) as usize] = vector;
         }
         sync_cube();
-        across::<N>(
-            &shared,
-            &mut totals,
-            out,
-            step,
-            row,
-            left,
-            width,
-            height,
-            pitch,
-            plan,
-        );
+        across::<N>(&shared, &mut totals, out, step, row, left, &raster, plan);
         // Of two steps' rows, the next step writes the others, and the one after only after the next one's wait.
         if comptime!(!plan.double) {
             sync_cube();
@@ -213,9 +212,7 @@ fn across<N: Size>(
     step: u32,
     row: u32,
     left: u32,
-    width: u32,
-    height: u32,
-    pitch: u32,
+    raster: &Raster,
     #[comptime] plan: Plan,
 ) {
     let (runs, rest) = comptime!(plan.runs());
@@ -321,8 +318,8 @@ fn across<N: Size>(
         let word = left + run * comptime!(plan.vectors());
         let (count, bytes) = comptime!((plan.vectors(), Samples::Bytes));
         let row = row + 2u32 * k;
-        store_run::<u32, N>(out, &upper, row, word, width, height, pitch, count, bytes);
-        store_run::<u32, N>(out, &lower, row + 1u32, word, width, height, pitch, count, bytes);
+        store_run::<u32, N>(out, &upper, row, word, raster, count, bytes);
+        store_run::<u32, N>(out, &lower, row + 1u32, word, raster, count, bytes);
     }
 }
 

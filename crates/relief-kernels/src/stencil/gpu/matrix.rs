@@ -94,8 +94,8 @@ pub(super) fn weigh_by_matrix<N: Size>(
 
     // Two words of each row that this lane reads, and a word of the result.
     let word = (tile * 4u32 + lane * 2u32) as i32 - 2i32;
-    let left = column(word, width, comptime!(Samples::Bytes));
-    let right = column(word + 1i32, width, comptime!(Samples::Bytes));
+    let left = column(word, width, height, pitch, comptime!(Samples::Bytes));
+    let right = column(word + 1i32, width, height, pitch, comptime!(Samples::Bytes));
     let mut inside = word >= 0i32;
     inside = inside && (word + 2i32) * 4i32 <= width as i32;
     let result = tile * 4u32 + lane;

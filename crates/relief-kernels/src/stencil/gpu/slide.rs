@@ -10,7 +10,7 @@
 use cubecl::prelude::*;
 
 use super::Samples;
-use super::columns::{column, store_run};
+use super::columns::{Raster, column, raster, store_run, store_two_runs};
 use super::down::{Down, Fold, descend, descent, fold};
 use super::pairs::Pairs;
 
@@ -25,6 +25,12 @@ pub(super) struct Plan {
     pub(super) rows: u32,
     /// Whether shared memory holds the rows of two steps, so that one wait less is needed.
     pub(super) double: bool,
+    /// Whether shared memory keeps the rows of windows.
+    pub(super) kept: bool,
+    /// Steps whose rows are on their way.
+    pub(super) ahead: u32,
+    /// Whether neighbours exchange vectors that they store.
+    pub(super) exchange: bool,
 }
 
 impl Plan {
@@ -35,6 +41,9 @@ impl Plan {
             pairs: Pairs::Apart,
             radius: self.radius,
             rows: self.rows,
+            units: self.units,
+            kept: self.kept,
+            ahead: self.ahead,
         }
     }
 
@@ -59,7 +68,7 @@ impl Plan {
 
     /// Bytes of shared memory.
     pub(super) const fn shared_bytes(&self) -> u32 {
-        4 * (self.step() + self.units) * self.steps()
+        4 * ((self.step() + self.units) * self.steps() + self.down().ring().words())
     }
 
     /// Whole runs across a window, and the pixels that are left.
@@ -94,11 +103,15 @@ pub(super) fn slide<N: Size>(
     let column = column(
         left as i32 + UNIT_POS as i32 - comptime!(plan.radius as i32),
         width,
+        height,
+        pitch,
         comptime!(Samples::Floats),
     );
     let first = CUBE_POS_Y * steps * rows;
     let top = first as i32 - comptime!(plan.radius as i32);
-    let mut descent = descent::<f32>(source, column, top, height, pitch, comptime!(plan.down()));
+    let mut kept = SharedMemory::<f32>::new(comptime!(plan.down().ring().allocated()));
+    let mut descent = descent::<f32>(source, &mut kept, column, top, comptime!(plan.down()));
+    let raster = raster(width, height, pitch);
     let at = UNIT_POS + UNIT_POS / rows;
 
     for s in 0..steps {
@@ -109,8 +122,7 @@ pub(super) fn slide<N: Size>(
             &mut descent,
             &mut windows,
             source,
-            height,
-            pitch,
+            &mut kept,
             comptime!(plan.down()),
         );
         let place = step * comptime!(plan.step()) + at;
@@ -119,19 +131,7 @@ pub(super) fn slide<N: Size>(
             shared[(place + comptime!(k as u32 * plan.pitch())) as usize] = windows[k];
         }
         sync_cube();
-        across::<N>(
-            &shared,
-            &mut totals,
-            out,
-            step,
-            row,
-            left,
-            width,
-            height,
-            pitch,
-            inverse,
-            plan,
-        );
+        across::<N>(&shared, &mut totals, out, step, row, left, &raster, inverse, plan);
         // Of two steps' rows, the next step writes the others, and the one after only after the next one's wait.
         if comptime!(!plan.double) {
             sync_cube();
@@ -165,9 +165,7 @@ fn across<N: Size>(
     step: u32,
     row: u32,
     left: u32,
-    width: u32,
-    height: u32,
-    pitch: u32,
+    raster: &Raster,
     inverse: f32,
     #[comptime] plan: Plan,
 ) {
@@ -233,24 +231,18 @@ fn across<N: Size>(
             }
         }
     }
-    if run < computed {
-        if comptime!(plan.fold == Fold::Sum) {
-            #[unroll]
-            for p in 0..comptime!(count as usize) {
-                windows[p] *= inverse;
-            }
+    if comptime!(plan.fold == Fold::Sum) {
+        #[unroll]
+        for p in 0..comptime!(count as usize) {
+            windows[p] *= inverse;
         }
-        store_run::<f32, N>(
-            out,
-            &windows,
-            row + k,
-            left + run * count,
-            width,
-            height,
-            pitch,
-            count,
-            comptime!(Samples::Floats),
-        );
+    }
+    let samples = comptime!(Samples::Floats);
+    if comptime!(plan.exchange && count == 8) {
+        store_two_runs::<f32, N>(out, &windows, row + k, left, run, raster, computed, samples);
+    } else if run < computed {
+        let first = left + run * count;
+        store_run::<f32, N>(out, &windows, row + k, first, raster, count, samples);
     }
 }
 

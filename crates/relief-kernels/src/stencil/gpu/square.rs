@@ -7,7 +7,7 @@
 use cubecl::prelude::*;
 
 use super::Samples;
-use super::columns::{Column, column, load_rows, store_run};
+use super::columns::{Column, column, load_rows, raster, store_run};
 
 /// What is computed from a square.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -124,18 +124,9 @@ fn row_pixels<W: Numeric>(
     let mut loaded = Array::<W>::new(1usize);
     #[unroll]
     for w in 0..comptime!((skip + plan.span()).div_ceil(per_word)) {
-        let column: Column = column(word as i32 + comptime!(w as i32 - left as i32), width, samples);
-        load_rows::<W>(
-            source,
-            &mut loaded,
-            row,
-            &column,
-            height,
-            pitch,
-            0u32,
-            1u32,
-            samples,
-        );
+        let at = word as i32 + comptime!(w as i32 - left as i32);
+        let column: Column = column(at, width, height, pitch, samples);
+        load_rows::<W>(source, &mut loaded, row, &column, 0u32, 1u32, samples);
         #[unroll]
         for b in 0..per_word {
             let p = comptime!((w * per_word + b).wrapping_sub(skip));
@@ -248,9 +239,7 @@ fn sobel<W: Numeric, N: Size>(
             &words,
             top + k,
             word,
-            width,
-            height,
-            pitch,
+            &raster(width, height, pitch),
             comptime!(plan.words),
             comptime!(plan.samples),
         );
@@ -324,9 +313,7 @@ fn convolve<W: Numeric, N: Size>(
             &words,
             top + k,
             word,
-            width,
-            height,
-            pitch,
+            &raster(width, height, pitch),
             comptime!(plan.words),
             comptime!(plan.samples),
         );

@@ -15,8 +15,9 @@
 use cubecl::prelude::*;
 
 use super::Samples;
-use super::columns::{Column, column, load_rows, store_run};
+use super::columns::{Raster, column, load_rows, raster, store_run, store_two_runs};
 use super::pairs::{evens, odds};
+use super::ring::{Ring, exchange, keep};
 
 /// What is compiled into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,6 +29,12 @@ pub(super) struct Plan {
     pub(super) rows: u32,
     /// Whether shared memory holds the rows of two steps, so that one wait less is needed.
     pub(super) double: bool,
+    /// Whether shared memory keeps the rows of windows.
+    pub(super) kept: bool,
+    /// Steps whose rows are on their way.
+    pub(super) ahead: u32,
+    /// Whether neighbours exchange vectors that they store.
+    pub(super) exchange: bool,
 }
 
 impl Plan {
@@ -58,7 +65,20 @@ impl Plan {
 
     /// Bytes of shared memory.
     pub(super) const fn shared_bytes(&self) -> u32 {
-        4 * (self.step() + self.units) * self.steps()
+        4 * ((self.step() + self.units) * self.steps() + self.ring().words())
+    }
+
+    /// The rows of a window but the last, where shared memory keeps them: not those of one that is lower than a step.
+    const fn ring(&self) -> Ring {
+        let rows = if self.kept && 2 * self.radius >= self.rows {
+            2 * self.radius
+        } else {
+            0
+        };
+        Ring {
+            rows,
+            units: self.units,
+        }
     }
 
     /// Pixels from the beginning of a run to that of its first window.
@@ -99,63 +119,53 @@ pub(super) fn sums<N: Size>(
     let column = column(
         left as i32 + UNIT_POS as i32 - comptime!(plan.left() as i32),
         width,
+        height,
+        pitch,
         comptime!(Samples::Bytes),
     );
     let first = CUBE_POS_Y * steps * rows;
     let top = first as i32 - comptime!(plan.radius as i32);
 
+    let mut kept = SharedMemory::<u32>::new(comptime!(plan.ring().allocated()));
+    let bytes = comptime!(Samples::Bytes);
     // The sums of the first window but its last row.
-    let mut even = u32::new(0);
-    let mut odd = u32::new(0);
-    let mut words = Array::<u32>::new(comptime!(rows as usize));
-    for b in 0..comptime!(2 * plan.radius / rows) {
-        load::<u32>(
-            source,
-            &mut words,
-            top + (b * rows) as i32,
-            &column,
-            height,
-            pitch,
-            0u32,
-            rows,
-        );
-        #[unroll]
-        for k in 0..rows {
-            even += evens(words[comptime!(k as usize)]);
-            odd += odds(words[comptime!(k as usize)]);
-        }
-    }
+    let mut pairs = Array::<u32>::new(2usize);
+    pairs[0usize] = u32::new(0);
+    pairs[1usize] = u32::new(0);
+    let mut above = Array::<u32>::new(comptime!(rows as usize));
     let rest = comptime!(2 * plan.radius % rows);
-    if comptime!(rest > 0) {
-        let after = top + comptime!((2 * plan.radius - rest) as i32);
-        load::<u32>(source, &mut words, after, &column, height, pitch, 0u32, rest);
-        #[unroll]
-        for k in 0..rest {
-            even += evens(words[comptime!(k as usize)]);
-            odd += odds(words[comptime!(k as usize)]);
-        }
+    for b in 0..comptime!(2 * plan.radius / rows) {
+        let row = b * rows;
+        load_rows::<u32>(source, &mut above, top + row as i32, &column, 0u32, rows, bytes);
+        keep::<u32>(&mut kept, &above, row, rows, comptime!(plan.ring()));
+        add_rows(&mut pairs, &above, rows);
     }
+    if comptime!(rest > 0) {
+        let row = comptime!(2 * plan.radius - rest);
+        load_rows::<u32>(source, &mut above, top + row as i32, &column, 0u32, rest, bytes);
+        keep::<u32>(&mut kept, &above, row, rest, comptime!(plan.ring()));
+        add_rows(&mut pairs, &above, rest);
+    }
+    let (mut even, mut odd) = (pairs[0usize], pairs[1usize]);
 
     // What enters and what leaves in a step; asked for as soon as that of the step before is used.
-    let mut below = Array::<u32>::new(comptime!(rows as usize));
-    let mut above = Array::<u32>::new(comptime!(rows as usize));
+    let on_way = comptime!(plan.ahead * rows);
+    let mut below = Array::<u32>::new(comptime!(on_way as usize));
     let reach = comptime!(2 * plan.radius as i32);
-    load::<u32>(
-        source,
-        &mut below,
-        top + reach,
-        &column,
-        height,
-        pitch,
-        0u32,
-        rows,
-    );
-    load::<u32>(source, &mut above, top, &column, height, pitch, 0u32, rows);
+    load_rows::<u32>(source, &mut below, top + reach, &column, 0u32, on_way, bytes);
+    if comptime!(!plan.ring().is_used()) {
+        load_rows::<u32>(source, &mut above, top, &column, 0u32, rows, bytes);
+    }
+    let mut slot = u32::new(0);
+    let raster = raster(width, height, pitch);
     let at = UNIT_POS + UNIT_POS / rows;
     for s in 0..steps {
         let step = s % comptime!(plan.steps());
         let row = first + s * rows;
         let place = step * comptime!(plan.step()) + at;
+        if comptime!(plan.ring().is_used()) {
+            slot = exchange::<u32>(&mut kept, &below, &mut above, slot, rows, comptime!(plan.ring()));
+        }
         #[unroll]
         for k in 0..rows {
             even += evens(below[comptime!(k as usize)]);
@@ -165,32 +175,19 @@ pub(super) fn sums<N: Size>(
             even -= evens(above[comptime!(k as usize)]);
             odd -= odds(above[comptime!(k as usize)]);
         }
+        let used = comptime!(on_way - rows);
+        #[unroll]
+        for k in 0..comptime!(used as usize) {
+            below[k] = below[comptime!(k + rows as usize)];
+        }
         let next = row as i32 + comptime!(rows as i32 - plan.radius as i32);
-        load::<u32>(
-            source,
-            &mut below,
-            next + reach,
-            &column,
-            height,
-            pitch,
-            0u32,
-            rows,
-        );
-        load::<u32>(source, &mut above, next, &column, height, pitch, 0u32, rows);
+        let after = next + reach + comptime!(used as i32);
+        load_rows::<u32>(source, &mut below, after, &column, used, rows, bytes);
+        if comptime!(!plan.ring().is_used()) {
+            load_rows::<u32>(source, &mut above, next, &column, 0u32, rows, bytes);
+        }
         sync_cube();
-        across::<N>(
-            &shared,
-            &mut totals,
-            out,
-            step,
-            row,
-            left,
-            width,
-            height,
-            pitch,
-            inverse,
-            plan,
-        );
+        across::<N>(&shared, &mut totals, out, step, row, left, &raster, inverse, plan);
         // Of two steps' rows, the next step writes the others, and the one after only after the next one's wait.
         if comptime!(!plan.double) {
             sync_cube();
@@ -198,30 +195,14 @@ pub(super) fn sums<N: Size>(
     }
 }
 
-/// Rows of a column of bytes.
+/// Adds `count` words to the sums of their even and of their odd pixels.
 #[cube]
-#[allow(clippy::too_many_arguments)]
-fn load<W: Numeric>(
-    source: &Array<W>,
-    words: &mut Array<W>,
-    first: i32,
-    column: &Column,
-    height: u32,
-    pitch: u32,
-    #[comptime] at: u32,
-    #[comptime] count: u32,
-) {
-    load_rows::<W>(
-        source,
-        words,
-        first,
-        column,
-        height,
-        pitch,
-        at,
-        count,
-        comptime!(Samples::Bytes),
-    );
+fn add_rows(pairs: &mut Array<u32>, words: &Array<u32>, #[comptime] count: u32) {
+    #[unroll]
+    for k in 0..count {
+        pairs[0usize] += evens(words[comptime!(k as usize)]);
+        pairs[1usize] += odds(words[comptime!(k as usize)]);
+    }
 }
 
 /// The sum of `count` pixels of a row in shared memory from the beginning of word `word` after `place` on.
@@ -277,9 +258,7 @@ fn across<N: Size>(
     step: u32,
     row: u32,
     left: u32,
-    width: u32,
-    height: u32,
-    pitch: u32,
+    raster: &Raster,
     inverse: f32,
     #[comptime] plan: Plan,
 ) {
@@ -304,6 +283,7 @@ fn across<N: Size>(
             sync_cube();
         }
     }
+    let mut words = Array::<u32>::new(comptime!(rows as usize));
     if run < computed {
         if comptime!(runs > 1) {
             for b in 1..runs {
@@ -313,7 +293,6 @@ fn across<N: Size>(
         sum += total(shared, place, comptime!(runs * rows), rest, plan);
         sum -= total(shared, place, 0u32, comptime!(plan.skip()), plan);
         let mut window = f32::cast_from(sum);
-        let mut words = Array::<u32>::new(comptime!(rows as usize));
         #[unroll]
         for w in 0..rows {
             // Beside 2²³ nothing below 1 has room: a mean is rounded to the nearest, which then are the lowest bits of the
@@ -338,16 +317,12 @@ fn across<N: Size>(
             }
             words[comptime!(w as usize)] = bytes - 0x4b00_0000u32;
         }
-        store_run::<u32, N>(
-            out,
-            &words,
-            row + k,
-            left + run * rows,
-            width,
-            height,
-            pitch,
-            rows,
-            comptime!(Samples::Bytes),
-        );
+    }
+    let samples = comptime!(Samples::Bytes);
+    if comptime!(plan.exchange && rows == 8) {
+        store_two_runs::<u32, N>(out, &words, row + k, left, run, raster, computed, samples);
+    } else if run < computed {
+        let first = left + run * rows;
+        store_run::<u32, N>(out, &words, row + k, first, raster, rows, samples);
     }
 }

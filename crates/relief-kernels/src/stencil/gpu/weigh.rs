@@ -7,7 +7,7 @@
 use cubecl::prelude::*;
 
 use super::Samples;
-use super::columns::{column, load_rows, store_run};
+use super::columns::{Raster, column, load_rows, raster, store_run, store_two_runs};
 
 /// What is compiled into the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +21,10 @@ pub(super) struct Plan {
     pub(super) rows: u32,
     /// Whether shared memory holds the rows of two steps, so that one wait less is needed.
     pub(super) double: bool,
+    /// Steps whose rows are on their way.
+    pub(super) ahead: u32,
+    /// Whether neighbours exchange vectors that they store.
+    pub(super) exchange: bool,
 }
 
 impl Plan {
@@ -90,37 +94,40 @@ pub(super) fn weigh<W: Numeric, N: Size>(
     let column = column(
         left as i32 + UNIT_POS as i32 - comptime!(plan.left() as i32),
         width,
+        height,
+        pitch,
         samples,
     );
     let first = CUBE_POS_Y * steps * rows;
     let top = first as i32 - comptime!(plan.radius() as i32);
 
-    // The rows of the window of a step's first row but the last, then those of the step; and the next step's, as they are.
+    // The rows of the window of a step's first row but the last, then those of the step; and those of the next steps, as they are.
     let mut window = Array::<W>::new(comptime!(((reach + rows) * lanes) as usize));
-    let mut next = Array::<W>::new(comptime!((reach.max(rows)) as usize));
-    load_rows::<W>(
-        source, &mut next, top, &column, height, pitch, 0u32, reach, samples,
-    );
+    let on_way = comptime!(plan.ahead * rows);
+    let mut next = Array::<W>::new(comptime!(reach.max(on_way) as usize));
+    load_rows::<W>(source, &mut next, top, &column, 0u32, reach, samples);
     take_apart::<W>(&next, &mut window, 0u32, reach, comptime!(plan.clone()));
-    load_rows::<W>(
-        source,
-        &mut next,
-        top + comptime!(reach as i32),
-        &column,
-        height,
-        pitch,
-        0u32,
-        rows,
-        samples,
-    );
+    let after = top + comptime!(reach as i32);
+    load_rows::<W>(source, &mut next, after, &column, 0u32, on_way, samples);
 
+    let raster = raster(width, height, pitch);
     for s in 0..steps {
         let step = s % comptime!(plan.steps());
         let row = first + s * rows;
         take_apart::<W>(&next, &mut window, reach, rows, comptime!(plan.clone()));
-        let after = row as i32 + comptime!((rows + plan.radius()) as i32);
+        #[unroll]
+        for k in 0..comptime!((on_way - rows) as usize) {
+            next[k] = next[comptime!(k + rows as usize)];
+        }
+        let after = row as i32 + comptime!((on_way + plan.radius()) as i32);
         load_rows::<W>(
-            source, &mut next, after, &column, height, pitch, 0u32, rows, samples,
+            source,
+            &mut next,
+            after,
+            &column,
+            comptime!(on_way - rows),
+            rows,
+            samples,
         );
         down::<W>(&window, &mut shared, step, comptime!(plan.clone()));
         #[unroll]
@@ -128,17 +135,7 @@ pub(super) fn weigh<W: Numeric, N: Size>(
             window[comptime!(k as usize)] = window[comptime!((k + rows * lanes) as usize)];
         }
         sync_cube();
-        across::<W, N>(
-            &shared,
-            out,
-            step,
-            row,
-            left,
-            width,
-            height,
-            pitch,
-            comptime!(plan.clone()),
-        );
+        across::<W, N>(&shared, out, step, row, left, &raster, comptime!(plan.clone()));
         // Of two steps' rows, the next step writes the others, and the one after only after the next one's wait.
         if comptime!(!plan.double) {
             sync_cube();
@@ -213,17 +210,17 @@ fn across<W: Numeric, N: Size>(
     step: u32,
     row: u32,
     left: u32,
-    width: u32,
-    height: u32,
-    pitch: u32,
+    raster: &Raster,
     #[comptime] plan: Plan,
 ) {
     let radius = comptime!(plan.radius());
     let per_word = comptime!(plan.samples.per_word());
     let of_row = comptime!(plan.units / plan.rows);
     let (k, run) = (UNIT_POS / of_row, UNIT_POS % of_row);
+    let computed = comptime!(plan.columns() / plan.rows);
+    let mut words = Array::<W>::new(comptime!(plan.rows as usize));
     // The window of the last pixel of the last run ends within the words that the cube has read.
-    if run < comptime!(plan.columns() / plan.rows) {
+    if run < computed {
         let place = step * comptime!(plan.step())
             + k * comptime!(plan.lanes() * plan.pitch())
             + run * comptime!(plan.rows + 1);
@@ -251,22 +248,16 @@ fn across<W: Numeric, N: Size>(
                 }
             }
         }
-        let mut words = Array::<W>::new(comptime!(plan.rows as usize));
         #[unroll]
         for w in 0..comptime!(plan.rows) {
             words[comptime!(w as usize)] = weighted::<W>(&pixels, w, comptime!(plan.clone()));
         }
-        store_run::<W, N>(
-            out,
-            &words,
-            row + k,
-            left + run * comptime!(plan.rows),
-            width,
-            height,
-            pitch,
-            comptime!(plan.rows),
-            comptime!(plan.samples),
-        );
+    }
+    let (count, samples) = comptime!((plan.rows, plan.samples));
+    if comptime!(plan.exchange && count == 8) {
+        store_two_runs::<W, N>(out, &words, row + k, left, run, raster, computed, samples);
+    } else if run < computed {
+        store_run::<W, N>(out, &words, row + k, left + run * count, raster, count, samples);
     }
 }
 

@@ -6,8 +6,9 @@ mod passes;
 mod pixels;
 mod squares;
 
+use relief_kernels::policy::Tuning;
 use relief_kernels::stencil::Filter;
-use relief_kernels::stencil::gpu::{self as production, Samples, Size};
+use relief_kernels::stencil::gpu::{self as production, Samples, Size, Way};
 
 use super::{Stencil, Subject, filter};
 use crate::array::{Kind, Layout};
@@ -164,7 +165,104 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
         )
         .production(),
     );
+    variants.extend(strips(subject, kind).into_iter().map(strip));
     variants
+}
+
+/// A way down the columns, in a layout: units, cubes on a multiprocessor, rows of a step; whether rows are kept, steps ahead, and whether
+/// neighbours exchange vectors.
+type Strip = (u32, u32, u32, bool, u32, bool);
+
+/// Ways to be measured beside production's.
+fn strips(subject: Subject, kind: Kind) -> Vec<Strip> {
+    let (k, a) = (true, false);
+    match (subject, kind) {
+        (Subject::Box | Subject::Extreme, Kind::F32) => vec![
+            (512, 12, 4, a, 1, true),
+            (512, 3, 4, a, 1, true),
+            (512, 3, 4, a, 2, true),
+            (256, 12, 8, a, 1, false),
+            (256, 12, 8, a, 1, true),
+            (256, 12, 8, a, 2, true),
+            (512, 6, 4, k, 1, true),
+            (512, 3, 4, k, 2, true),
+            (256, 6, 4, k, 1, true),
+            (256, 12, 8, k, 1, true),
+            (256, 4, 8, k, 1, true),
+            (256, 4, 8, k, 2, true),
+            (256, 3, 8, k, 1, true),
+            (128, 8, 8, k, 1, true),
+            (512, 4, 8, k, 1, true),
+            (512, 2, 8, k, 1, true),
+            (512, 2, 8, k, 2, true),
+            (512, 1, 8, a, 1, false),
+            (512, 1, 8, a, 1, true),
+            (512, 1, 8, a, 2, true),
+            (512, 1, 8, k, 1, true),
+            (512, 1, 8, k, 2, true),
+        ],
+        (Subject::Box, _) => vec![
+            (256, 32, 8, a, 1, false),
+            (256, 32, 8, a, 1, true),
+            (256, 32, 8, a, 2, true),
+            (256, 16, 8, a, 1, true),
+            (128, 32, 8, a, 1, true),
+            (256, 16, 8, k, 1, true),
+            (256, 4, 8, k, 1, true),
+            (128, 8, 8, k, 1, true),
+            (128, 8, 8, k, 2, true),
+            (512, 8, 8, a, 1, true),
+        ],
+        (Subject::Extreme, _) => vec![
+            (128, 32, 8, a, 1, true),
+            (128, 32, 8, a, 2, true),
+            (128, 8, 8, a, 1, true),
+            (128, 4, 8, k, 1, true),
+            (128, 8, 8, k, 2, true),
+            (256, 4, 8, k, 1, true),
+            (256, 8, 8, a, 1, true),
+        ],
+        (Subject::Gauss, Kind::F32) => vec![
+            (256, 8, 8, a, 1, false),
+            (256, 8, 8, a, 1, true),
+            (256, 8, 8, a, 2, true),
+            (256, 4, 8, a, 1, true),
+            (256, 4, 8, a, 2, true),
+            (128, 32, 8, a, 1, true),
+            (128, 8, 8, a, 2, true),
+            (512, 4, 8, a, 1, true),
+            (512, 8, 4, a, 1, true),
+            (512, 8, 4, a, 2, true),
+        ],
+        _ => Vec::new(),
+    }
+}
+
+fn strip((units, items, vector, kept, ahead, exchange): Strip) -> Variant<Stencil> {
+    let tuning = Tuning { units, items, vector };
+    let way = Way {
+        kept,
+        ahead,
+        exchange,
+    };
+    let rows = if kept { "kept" } else { "again" };
+    let stores = if exchange { "exchanged" } else { "own" };
+    Variant::gpu(
+        format!("one pass, {rows}, {ahead} ahead, {stores}, {units}x{items}x{vector}"),
+        "columns and rows at once, in strips, in another way",
+        move |p: &Stencil, call| {
+            let (from, to) = (&call.inputs[0], &call.outputs[0]);
+            Ok(production::apply_by(
+                call.gpu,
+                way,
+                tuning,
+                &p.filter,
+                p.size(),
+                from,
+                to,
+            )?)
+        },
+    )
 }
 
 /// The most pixels that are looked at of a picture: a device does that in a tenth of a second.
