@@ -193,7 +193,10 @@ impl Morphology {
     /// little shared memory for the radius.
     pub fn apply(&self, gpu: &Gpu, size: Size, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
         let name = kernel_name(self.separable);
-        let tuning = policy::tuning(gpu.report(), name, &SPACE, default(self.separable, self.radius));
+        let mut tuning = policy::tuning(gpu.report(), name, &SPACE, default(self.separable, self.radius));
+        if !self.separable && self.square(tuning).tiles(size) < u64::from(FEW * gpu.multiprocessors()) {
+            tuning = layout(256, 2);
+        }
         // Devices with little shared memory hold smaller tiles.
         let smaller = [
             tuning,
@@ -288,6 +291,11 @@ impl Morphology {
         }
     }
 }
+
+/// Tiles for each multiprocessor below which some wait while others have two: then tiles are low and cubes large (1 024 × 1 024 by
+/// 15 × 15 heights on an H200: 23.9 µs for bytes by 256 units of two rows, 28.5 by 128 of eight; 4 096 × 4 096 309 and 308;
+/// `relief lab run morphology --device cuda`, 2026-11-21).
+const FEW: u32 = 4;
 
 const fn layout(units: u32, items: u32) -> Tuning {
     Tuning {

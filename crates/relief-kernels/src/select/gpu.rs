@@ -565,11 +565,6 @@ struct Launch {
     limits: (u32, u32),
 }
 
-/// How many multiprocessors a device has, or a guess where it does not tell.
-fn processors(gpu: &Gpu) -> u32 {
-    on_client!(gpu, client => client.properties().hardware.num_streaming_multiprocessors.unwrap_or(32))
-}
-
 /// Units of a cube of the kernels that reset and add up.
 const UNITS: u32 = 256;
 
@@ -604,7 +599,7 @@ impl Launch {
         let tiles = len.div_ceil(shape.tile()).max(1);
         let grid = match shape.order {
             // More than run at once: those that begin late find no ticket.
-            Order::Ahead => cubes(gpu, tiles.min(8 * processors(gpu))),
+            Order::Ahead => cubes(gpu, tiles.min(8 * gpu.multiprocessors())),
             Order::Position | Order::Ticket => cubes(gpu, tiles),
         };
         let CubeCount::Static(x, y, _) = grid else {

@@ -25,6 +25,12 @@ impl Plan {
         (4 * self.units.0, self.rows * self.units.1)
     }
 
+    /// Tiles of a picture.
+    pub(super) const fn tiles(&self, size: super::Size) -> u64 {
+        let (columns, rows) = self.tile();
+        size.width.div_ceil(columns) as u64 * size.height.div_ceil(rows) as u64
+    }
+
     /// Fours left of the tile that are seen.
     const fn halo(&self) -> u32 {
         self.radius.div_ceil(4)
