@@ -245,12 +245,12 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                                 sums.index_mut(comptime!((i * WIDE + j) as usize)),
                             );
                         }
-                        if comptime!(step == 0 && whole) {
-                            if comptime!(i == 0) {
-                                // As above, but with products on the way.
-                                sync_cube();
-                            }
-                            // Behind the last slice it is asked for again, for nobody: without a branch, copies and products mix.
+                        if comptime!(step == 0 && whole && i == 0) {
+                            // As above, but with products on the way.
+                            sync_cube();
+                        }
+                        if comptime!(whole && i == 0) {
+                            // A part in each step, so that loads of other planes do not wait behind all of a slice's copies. Behind the last slice it is asked for again, for nobody: without a branch, copies and products mix.
                             copies::<E>(
                                 left,
                                 right,
@@ -261,12 +261,12 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                                 ahead,
                                 inner,
                                 right_pitch,
-                                i,
+                                step,
                                 false,
                             );
                         }
                     }
-                    if comptime!(step == 0 && whole) {
+                    if comptime!(step + 1 == STEPS && whole) {
                         let barrier = barriers.index(comptime!(ahead as usize));
                         barrier.commit_copy_async();
                         barrier.arrive();
