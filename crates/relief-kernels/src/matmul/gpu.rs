@@ -23,7 +23,7 @@ use tiles::{Tile, multiply_tiles};
 /// The layouts of [`multiply_with`]: units of a cube, sums of a unit, and, in the place of a vector, numbers of k of a slice.
 pub const SPACE: Space = Space {
     units: &[64, 128, 256],
-    items: &[64, 128],
+    items: &[32, 64, 128],
     vectors: &[8, 16, 32],
 };
 

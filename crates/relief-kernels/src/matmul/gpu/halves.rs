@@ -400,7 +400,7 @@ impl Feed {
     }
 }
 
-/// Asks for a slice of both operands. Rows and vectors outside stand for the last ones inside; numbers behind the last k are 0.
+/// Asks for a slice of both operands, which may be there partly. Rows and vectors outside stand for the last ones inside; numbers behind the last k are 0.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 fn ask<E: Float>(
@@ -415,40 +415,21 @@ fn ask<E: Float>(
     inner: u32,
     right_pitch: u32,
 ) {
-    if begin + SLICE <= inner {
-        #[unroll]
-        for part in 0..PARTS {
-            copies::<E>(
-                left,
-                right,
-                lefts,
-                rights,
-                feed,
-                begin,
-                stage,
-                inner,
-                right_pitch,
-                part,
-                false,
-            );
-        }
-    } else {
-        #[unroll]
-        for part in 0..PARTS {
-            copies::<E>(
-                left,
-                right,
-                lefts,
-                rights,
-                feed,
-                begin,
-                stage,
-                inner,
-                right_pitch,
-                part,
-                true,
-            );
-        }
+    #[unroll]
+    for part in 0..PARTS {
+        copies::<E>(
+            left,
+            right,
+            lefts,
+            rights,
+            feed,
+            begin,
+            stage,
+            inner,
+            right_pitch,
+            part,
+            true,
+        );
     }
     barrier.commit_copy_async();
     barrier.arrive();

@@ -40,18 +40,24 @@ impl Tile {
     pub(super) const fn of(tuning: Tuning) -> Option<Self> {
         let (high, wide) = match (tuning.units, tuning.items) {
             (64, _) => (8, 8),
-            (128, 64) => (8, 16),
-            (128, _) => (16, 8),
+            (128, 128) => (16, 8),
+            (128, _) => (8, 16),
             (256, _) => (16, 16),
             _ => return None,
         };
-        Some(Self {
+        let tile = Self {
             units: tuning.units,
             high,
             wide,
             groups: tuning.items / (4 * BLOCK),
             depth: tuning.vector,
-        })
+        };
+        // Units share out vectors of the right matrix without remainder.
+        if (tile.depth * tile.right()).is_multiple_of(tile.units) {
+            Some(tile)
+        } else {
+            None
+        }
     }
 
     /// Rows and columns.
