@@ -101,7 +101,13 @@ pub(super) fn offset() -> Ladder<Read> {
         axis: Some("k"),
         checks: || checks(Access::Offset),
         cases: |scale| sweep(scale, Access::Offset),
-        huge: Vec::new,
+        huge: || {
+            vec![Read {
+                access: Access::Offset,
+                k: 5,
+                len: (1 << 30) + 77,
+            }]
+        },
         variants: variants("6.4 ms at k = 1"),
     }
 }
@@ -113,7 +119,13 @@ pub(super) fn stride() -> Ladder<Read> {
         axis: Some("k"),
         checks: || checks(Access::Stride),
         cases: |scale| sweep(scale, Access::Stride),
-        huge: Vec::new,
+        huge: || {
+            vec![Read {
+                access: Access::Stride,
+                k: 2,
+                len: (1 << 29) + 77,
+            }]
+        },
         variants: variants("6.4 ms at k = 1, 28.7 ms at k = 51; 600 K values"),
     }
 }

@@ -155,7 +155,12 @@ pub(super) fn float() -> Ladder<Colours> {
         axis: None,
         checks: || checks(Weights::Float),
         cases: |scale| cases(Weights::Float, scale),
-        huge: Vec::new,
+        huge: || {
+            vec![Colours {
+                weights: Weights::Float,
+                len: (1 << 31) + 77,
+            }]
+        },
         variants,
     }
 }

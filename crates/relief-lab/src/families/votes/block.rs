@@ -115,16 +115,21 @@ fn ladder(name: &'static str, about: &'static str, problems: Problems) -> Ladder
         axis: None,
         checks: problems.0,
         cases: problems.1,
-        huge: Vec::new,
+        huge: problems.2,
         variants,
     }
 }
 
-/// Those to check and those to time.
-struct Problems(fn() -> Vec<Votes>, fn(Scale) -> Vec<Votes>);
+/// Those to check, those to time, and those of more than 2^32 bytes.
+struct Problems(fn() -> Vec<Votes>, fn(Scale) -> Vec<Votes>, fn() -> Vec<Votes>);
 
 fn checks(question: Question) -> Vec<Votes> {
     LENGTHS.map(|words| Votes { question, words }).into()
+}
+
+fn huge(question: Question) -> Vec<Votes> {
+    let words = (1 << 30) + 77;
+    vec![Votes { question, words }]
 }
 
 fn cases(question: Question, scale: Scale) -> Vec<Votes> {
@@ -142,6 +147,7 @@ pub(super) fn counts() -> Ladder<Votes> {
         Problems(
             || checks(Question::Blocks),
             |scale| cases(Question::Blocks, scale),
+            || huge(Question::Blocks),
         ),
     )
 }
@@ -150,7 +156,11 @@ pub(super) fn ballots() -> Ladder<Votes> {
     ladder(
         "votes/ballot",
         "a bit for each word: whether it is not zero",
-        Problems(|| checks(Question::Bits), |scale| cases(Question::Bits, scale)),
+        Problems(
+            || checks(Question::Bits),
+            |scale| cases(Question::Bits, scale),
+            || huge(Question::Bits),
+        ),
     )
 }
 
@@ -158,7 +168,11 @@ pub(super) fn elections() -> Ladder<Votes> {
     ladder(
         "votes/elect",
         "one counter of all words that are not zero",
-        Problems(|| checks(Question::Total), |scale| cases(Question::Total, scale)),
+        Problems(
+            || checks(Question::Total),
+            |scale| cases(Question::Total, scale),
+            || huge(Question::Total),
+        ),
     )
 }
 
@@ -228,6 +242,7 @@ mod gpu {
             ],
             _ => vec![
                 of("every unit", "every unit adds to one counter", Way::TotalUnits),
+                of("first lane", "the first lane adds for its plane", Way::TotalFirst),
                 of("elected", "an elected lane adds for its plane", Way::TotalElected),
             ],
         }

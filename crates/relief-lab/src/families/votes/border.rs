@@ -130,7 +130,12 @@ pub(super) fn ladder() -> Ladder<Picture> {
             };
             scale.sizes().into_iter().map(of).collect()
         },
-        huge: Vec::new,
+        huge: || {
+            vec![Picture {
+                width: 32_780,
+                height: 32_777,
+            }]
+        },
         variants,
     }
 }

@@ -4,7 +4,8 @@
 //!   memory, by a tree of barriers, by planes: a sum, a ballot, and what all and any lanes say.
 //! - *votes/ballot*: a bit for each word: whether it is not zero. By units that put them together from shared memory, and by
 //!   ballots.
-//! - *votes/elect*: the words that are not zero are counted in one counter: by every unit, or by one elected lane for its plane.
+//! - *votes/elect*: the words that are not zero are counted in one counter: by every unit, by the first lane of each plane, or by
+//!   one that is elected.
 //! - *votes/divergence*: units of a run of g take one branch, those of the next run the other; both take equally long. Where g is less
 //!   than a plane, planes take both. Work: 64 additions and as many multiplications for each word.
 //! - *votes/border*: a sum of 3 × 3 neighbours, clamped at the edges: every unit asks where its neighbours lie, or only
