@@ -122,7 +122,8 @@ pub fn select<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [T]) -> usize 
 }
 
 /// Writes where those of `from` lie that are wanted to the start of `to`, and returns how many they are. What `to` holds after
-/// them, up to the length of `from`, is undefined.
+/// them, up to the length of `from`, is undefined. What is longer than 2^32 elements is taken in parts, whose places count from their own
+/// first element.
 ///
 /// # Panics
 /// As [`select`], and where there are more than 2^32 elements.

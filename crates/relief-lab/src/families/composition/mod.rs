@@ -15,6 +15,8 @@
 //! - `boxes, bound anew`: as the C++ of the source does it: the chain is bound for each number, and the log kept.
 //!
 //! The source: state, exception and output wrappers in C++ took 60 times as long as the plain loop, and 6 times the code.
+//! Lines of code here: the plain loop 12, question marks 24, the iterator 20, combinators 22, on 55 in `action` that every such chain
+//! shares.
 
 mod action;
 

@@ -6,6 +6,8 @@
 //! On devices (bytes):
 //! - `global atomics`: a unit adds to counters in memory.
 //! - `shared atomics`: a cube has counters in shared memory, and adds them to those in memory at its end.
+//! - `… quad`: the same, four words for each unit at a time.
+//! - `aggregated by plane`: where all lanes of a plane have one value, one of them adds for all.
 //! - `private per plane`: each plane of a cube has counters of its own.
 //! - `production`: a counter for each value and each lane, so that lanes never wait for each other; a vector of equal bytes
 //!   is one addition.
