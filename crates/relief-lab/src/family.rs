@@ -254,8 +254,13 @@ pub struct Variant<P> {
     whole: Option<Run<P>>,
     /// What a check does beside.
     proof: Option<Run<P>>,
+    /// What can be tuned of it, where that depends on the problem.
+    layouts: Option<fn(&P) -> Layouts>,
     scratch: fn(&P) -> Vec<Layout>,
 }
+
+/// How a kernel is called in policy files, the layouts that can be tuned, and the default.
+pub type Layouts = (&'static str, Space, Tuning);
 
 /// What is told of a variant.
 #[derive(Clone, Debug)]
@@ -270,8 +275,8 @@ pub struct About {
     pub source: Option<&'static str>,
     /// Whether it is what production uses.
     pub production: bool,
-    /// The layouts that can be tuned, how its kernel is called in policy files, and the default.
-    pub tuning: Option<(&'static str, Space, Tuning)>,
+    /// What can be tuned of it; where that depends on the problem, what most problems have.
+    pub tuning: Option<Layouts>,
 }
 
 impl<P> Variant<P> {
@@ -308,6 +313,7 @@ impl<P> Variant<P> {
             run,
             whole: None,
             proof: None,
+            layouts: None,
             scratch: |_| Vec::new(),
         }
     }
@@ -355,6 +361,13 @@ impl<P> Variant<P> {
     #[must_use]
     pub const fn tuned(mut self, kernel: &'static str, space: Space, default: Tuning) -> Self {
         self.about.tuning = Some((kernel, space, default));
+        self
+    }
+
+    /// With layouts that depend on the problem, as many of them for each.
+    #[must_use]
+    pub const fn tuned_by(mut self, layouts: fn(&P) -> Layouts) -> Self {
+        self.layouts = Some(layouts);
         self
     }
 
@@ -477,6 +490,8 @@ pub trait Case: Send + Sync {
     fn problem(&self) -> &dyn Problem;
     /// Memory that a variant wants.
     fn scratch(&self, variant: usize) -> Vec<Layout>;
+    /// What can be tuned of a variant for this problem.
+    fn layouts(&self, variant: usize) -> Option<Layouts>;
     /// Calls a variant on the CPU.
     ///
     /// # Errors
@@ -545,6 +560,12 @@ impl<P: Problem> Case for Bound<'_, P> {
 
     fn scratch(&self, variant: usize) -> Vec<Layout> {
         (self.ladder.variants[variant].scratch)(&self.problem)
+    }
+
+    fn layouts(&self, variant: usize) -> Option<Layouts> {
+        let variant = &self.ladder.variants[variant];
+        let layouts = variant.layouts.map(|layouts| layouts(&self.problem));
+        layouts.or(variant.about.tuning)
     }
 
     fn on_cpu(&self, variant: usize, step: Step, call: OnCpu<'_>) -> Outcome {

@@ -21,7 +21,7 @@ use crate::array::{Array, Fill, Layout};
 use crate::check::{Difference, compare};
 #[cfg(feature = "gpu")]
 use crate::family::OnGpu;
-use crate::family::{About, Case, Class, Failure, OnCpu, Outcome, Problem, Step, Tolerance};
+use crate::family::{Case, Class, Failure, Layouts, OnCpu, Outcome, Problem, Step, Tolerance};
 
 /// Where variants run.
 pub enum Machine {
@@ -225,14 +225,14 @@ impl Machine {
         })
     }
 
-    /// The layout that a variant runs with unless another is asked for.
-    pub(crate) fn tuning(&self, variant: &About) -> Tuning {
+    /// The layout that a kernel with such layouts runs with unless another is asked for.
+    pub(crate) fn tuning(&self, layouts: Option<Layouts>) -> Tuning {
         const PLAIN: Tuning = Tuning {
             units: 256,
             items: 1,
             vector: 1,
         };
-        match (self, variant.tuning) {
+        match (self, layouts) {
             #[cfg(feature = "gpu")]
             (Self::Gpu(gpu), Some((kernel, space, default))) => {
                 policy::tuning(gpu.report(), kernel, &space, default)

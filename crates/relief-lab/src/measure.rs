@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::array::Fill;
 use crate::ceiling::bound;
-use crate::family::{About, AnyLadder, Case, Class, Failure, Outcome, Scale, Step};
+use crate::family::{About, AnyLadder, Case, Class, Failure, Layouts, Outcome, Scale, Step};
 use crate::machine::{Expected, Machine, Scratch, Staged};
 use crate::record::{Ceilings, Row, Verdict};
 use crate::sampling::{Sampling, Times, sample};
@@ -70,15 +70,22 @@ impl Watch for () {
     fn step(&mut self, _: &str) {}
 }
 
-/// A variant that takes part: its number in the ladder, what is told of it, its layout, and what has become of it.
+/// A variant that takes part: its number in the ladder, what is told of it, its layout where it is not the one of each problem, and
+/// what has become of it.
 struct Competitor<'a> {
     number: usize,
     about: &'a About,
-    tuning: Tuning,
+    tuning: Option<Tuning>,
     verdict: Verdict,
 }
 
 impl Competitor<'_> {
+    /// Its layout for a problem.
+    fn tuning(&self, machine: &Machine, case: &dyn Case) -> Tuning {
+        self.tuning
+            .unwrap_or_else(|| machine.tuning(case.layouts(self.number)))
+    }
+
     fn is_right(&self) -> bool {
         self.verdict == Verdict::Right
     }
@@ -155,23 +162,24 @@ pub struct Trial {
     pub summary: Option<Summary>,
 }
 
-/// Times every layout of a variant's space on each case; a layout that is wrong or cannot run has no time.
+/// Times every layout of a variant's space on each case, which is told with its kernel; a layout that is wrong or cannot run has no
+/// time.
 pub(crate) fn search(
     machine: &Machine,
     ladder: &dyn AnyLadder,
     variant: usize,
     plan: &Plan,
     watch: &mut dyn Watch,
-) -> Vec<(String, Vec<Trial>)> {
+) -> Vec<(Layouts, String, Vec<Trial>)> {
     let variants = ladder.variants();
     let about = variants[variant];
-    let Some((_, space, _)) = about.tuning else {
+    let Some((_, space, default)) = about.tuning else {
         return Vec::new();
     };
     let of = |tuning| Competitor {
         number: variant,
         about,
-        tuning,
+        tuning: Some(tuning),
         verdict: Verdict::Right,
     };
     let mut competitors: Vec<Competitor<'_>> = space.all().map(of).collect();
@@ -184,11 +192,12 @@ pub(crate) fn search(
         let rows = measure_case(machine, ladder, &*case, plan, &Ceilings::default(), &competitors);
         let results = competitors.iter().zip(rows);
         let results = results.map(|(competitor, row)| Trial {
-            tuning: competitor.tuning,
+            tuning: competitor.tuning.unwrap_or(default),
             verdict: row.verdict,
             summary: row.summary,
         });
-        found.push((label, results.collect()));
+        let layouts = case.layouts(variant).or(about.tuning);
+        found.extend(layouts.map(|layouts| (layouts, label, results.collect())));
     }
     found
 }
@@ -208,7 +217,7 @@ fn competitors<'a>(machine: &Machine, ladder: &'a dyn AnyLadder, plan: &Plan) ->
         .map(|(_, (number, about))| Competitor {
             number,
             about,
-            tuning: machine.tuning(about),
+            tuning: None,
             verdict: Verdict::Right,
         })
         .collect()
@@ -248,7 +257,7 @@ fn check_case(
         }
     };
     for competitor in competitors.iter_mut().filter(|competitor| competitor.is_right()) {
-        let (number, tuning) = (competitor.number, competitor.tuning);
+        let (number, tuning) = (competitor.number, competitor.tuning(machine, case));
         let check = || machine.check(case, number, tuning, &mut staged, expected);
         let outcome = machine.within(check);
         competitor.judge(outcome, label);
@@ -272,6 +281,7 @@ fn measure_case(
         .iter()
         .map(|c| Competitor {
             verdict: copy(c),
+            tuning: Some(c.tuning(machine, case)),
             ..*c
         })
         .collect();
@@ -311,7 +321,7 @@ fn time_case(
     }
     let mut scratches: Vec<Option<Scratch>> = Vec::new();
     for competitor in competitors.iter_mut() {
-        let (variant, tuning) = (competitor.number, competitor.tuning);
+        let (variant, tuning) = (competitor.number, competitor.tuning(machine, case));
         let mut prepare = || {
             let mut scratch = machine.scratch(&case.scratch(variant))?;
             machine.call(case, (variant, Step::Before), tuning, &mut sets[0], &mut scratch)?;
@@ -339,7 +349,7 @@ fn time_case(
         machine.time(
             case,
             shared[k].number,
-            shared[k].tuning,
+            shared[k].tuning(machine, case),
             &mut sets,
             scratch,
             &mut turn,
@@ -386,7 +396,10 @@ fn row(
         variant: about.name.clone(),
         production: about.production,
         source: about.source.map(str::to_owned),
-        tuning: about.tuning.map(|_| competitor.tuning.to_string()),
+        tuning: competitor
+            .tuning
+            .filter(|_| about.tuning.is_some())
+            .map(|tuning| tuning.to_string()),
         verdict: competitor.verdict.clone(),
         elements: problem.elements(),
         read: work.read,

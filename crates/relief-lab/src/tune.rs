@@ -30,21 +30,19 @@ pub fn tune(
     let mut searches: Vec<Search> = Vec::new();
     for ladder in ladders {
         for (number, about) in ladder.variants().into_iter().enumerate() {
-            let Some((kernel, _, default)) = about.tuning.filter(|_| about.gpu == gpu) else {
+            if about.gpu != gpu {
                 continue;
-            };
-            let cases = search(machine, *ladder, number, plan, watch);
-            let place = format!("{} {}", ladder.name(), about.name);
-            let cases = cases
-                .into_iter()
-                .map(|(case, trials)| (format!("{place}, {case}"), trials));
-            match searches.iter_mut().find(|search| search.kernel == kernel) {
-                Some(search) => search.cases.extend(cases),
-                None => searches.push(Search {
-                    kernel,
-                    default,
-                    cases: cases.collect(),
-                }),
+            }
+            for ((kernel, _, default), case, trials) in search(machine, *ladder, number, plan, watch) {
+                let case = (format!("{} {}, {case}", ladder.name(), about.name), trials);
+                match searches.iter_mut().find(|search| search.kernel == kernel) {
+                    Some(search) => search.cases.push(case),
+                    None => searches.push(Search {
+                        kernel,
+                        default,
+                        cases: vec![case],
+                    }),
+                }
             }
         }
     }

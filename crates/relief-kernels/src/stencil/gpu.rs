@@ -69,20 +69,33 @@ pub const fn row_words(samples: Samples, width: u32) -> u32 {
     width.div_ceil(4 * samples.per_word()) * 4
 }
 
-/// What the kernel of a filter is called in policy files.
+/// What the kernel of a filter is called in policy files. Windows of sums and extremes suit other layouts as they grow: those whose
+/// radius is above 8, and above 31, have names of their own.
 #[must_use]
 pub const fn kernel_name(filter: &Filter, samples: Samples) -> &'static str {
-    match (filter, samples) {
-        (Filter::Box(_), Samples::Bytes) => "stencil box u8",
-        (Filter::Box(_), Samples::Floats) => "stencil box f32",
-        (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes) => "stencil extreme u8",
-        (Filter::Erosion(_) | Filter::Dilation(_), Samples::Floats) => "stencil extreme f32",
-        (Filter::Gauss(_), Samples::Bytes) => "stencil gauss u8",
-        (Filter::Gauss(_), Samples::Floats) => "stencil gauss f32",
-        (Filter::Sobel, Samples::Bytes) => "stencil sobel u8",
-        (Filter::Sobel, Samples::Floats) => "stencil sobel f32",
-        (Filter::Convolution(_), Samples::Bytes) => "stencil convolution u8",
-        (Filter::Convolution(_), Samples::Floats) => "stencil convolution f32",
+    match samples {
+        Samples::Bytes => match filter {
+            Filter::Box(0..=8) => "stencil box u8",
+            Filter::Box(9..=31) => "stencil box u8, r > 8",
+            Filter::Box(_) => "stencil box u8, r > 31",
+            Filter::Erosion(0..=8) | Filter::Dilation(0..=8) => "stencil extreme u8",
+            Filter::Erosion(9..=31) | Filter::Dilation(9..=31) => "stencil extreme u8, r > 8",
+            Filter::Erosion(_) | Filter::Dilation(_) => "stencil extreme u8, r > 31",
+            Filter::Gauss(_) => "stencil gauss u8",
+            Filter::Sobel => "stencil sobel u8",
+            Filter::Convolution(_) => "stencil convolution u8",
+        },
+        Samples::Floats => match filter {
+            Filter::Box(0..=8) => "stencil box f32",
+            Filter::Box(9..=31) => "stencil box f32, r > 8",
+            Filter::Box(_) => "stencil box f32, r > 31",
+            Filter::Erosion(0..=8) | Filter::Dilation(0..=8) => "stencil extreme f32",
+            Filter::Erosion(9..=31) | Filter::Dilation(9..=31) => "stencil extreme f32, r > 8",
+            Filter::Erosion(_) | Filter::Dilation(_) => "stencil extreme f32, r > 31",
+            Filter::Gauss(_) => "stencil gauss f32",
+            Filter::Sobel => "stencil sobel f32",
+            Filter::Convolution(_) => "stencil convolution f32",
+        },
     }
 }
 
@@ -554,11 +567,11 @@ impl<'a> Call<'a> {
             weights,
             units: tuning.units,
         };
-        let columns = plan.units / 32 * (matrix::TILE / 4);
+        let columns = plan.columns();
         let (grid, steps) = self.lay(columns, tuning.items, matrix::REACH, matrix::TILE)?;
         self.gpu.launch("stencil weigh by matrix", &plan, self.to, || {
             on_client!(self.gpu, client => launch!(
-                self, client, matrix::weigh_by_matrix::launch_unchecked, grid.clone(), plan.units, 2 => 1, steps, plan.clone()
+                self, client, matrix::weigh_by_matrix::launch_unchecked, grid.clone(), plan.units, 2 => 2, steps, plan.clone()
             ));
         })
     }

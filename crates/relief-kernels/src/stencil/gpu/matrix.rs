@@ -1,4 +1,4 @@
-//! Symmetric weights of bytes by the matrix instructions of a device: 16 × 16 pixels for each plane at a time, down a strip, with
+//! Symmetric weights of bytes by the matrix instructions of a device: two tiles of 16 × 16 pixels for each plane at a time, down a strip, with
 //! nothing between planes.
 //!
 //! A weighted sum along an axis is a product with a band of weights. An instruction multiplies 16 × 32 bytes by 32 × 8 and adds in
@@ -16,7 +16,7 @@
 use cubecl::prelude::*;
 
 use super::Samples;
-use super::columns::{Column, column, mended, within};
+use super::columns::{column, mended, within};
 use super::pairs::{Pairs, seconds};
 
 /// Rows and columns of the result that a plane computes at a time, and rows of a step.
@@ -32,8 +32,14 @@ type Product = cmma::MmaDefinition<u8, u8, i32>;
 type Four = Vector<u8, Const<4>>;
 type Two = Vector<i32, Const<2>>;
 
+/// Tiles of a plane, side by side: rows of the result of 32 bytes, a sector of memory.
+const TILES: u32 = 2;
+
+/// Words that a lane reads for a step.
+const WORDS: u32 = 4 * TILES;
+
 /// Steps whose rows are on their way: a plane asks for few bytes at a time.
-const AHEAD: u32 = 4;
+const AHEAD: u32 = 2;
 
 /// What is compiled into the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,12 +50,19 @@ pub(super) struct Plan {
     pub(super) units: u32,
 }
 
+impl Plan {
+    /// Columns of words that a cube computes.
+    pub(super) const fn columns(&self) -> u32 {
+        self.units / 32 * TILES * (TILE / 4)
+    }
+}
+
 /// Weights the squares of a strip of `steps` · 16 rows; CUBE_POS_X counts cubes across, CUBE_POS_Y strips down.
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn weigh_by_matrix<N: Size>(
     source: &Array<Vector<u32, N>>,
-    out: &mut Array<u32>,
+    out: &mut Array<Vector<u32, N>>,
     width: u32,
     height: u32,
     pitch: u32,
@@ -58,15 +71,123 @@ pub(super) fn weigh_by_matrix<N: Size>(
 ) {
     let definition = Product::new(16usize, 8usize, 32usize);
     let (group, lane) = (UNIT_POS_PLANE / 4u32, UNIT_POS_PLANE % 4u32);
-    let tile = CUBE_POS_X * comptime!(plan.units / 32) + UNIT_POS / 32u32;
+    let tile = (CUBE_POS_X * comptime!(plan.units / 32) + UNIT_POS / 32u32) * TILES;
     let first = CUBE_POS_Y * steps * comptime!(TILE);
-
-    // Columns of the result 4 · (g / 2) + g mod 2, and two more; columns read 8 t … 8 t + 7.
     let mut across = Array::<Four>::new(4usize);
-    // Rows of the result g, and eight more; rows read 2 t and 2 t + 8, 2 t + 1 and 2 t + 9, and sixteen more.
     let mut down = Array::<Four>::new(4usize);
-    // Through shared memory, or a compiler finds the weights again in each step.
-    let mut held = SharedMemory::<u32>::new(comptime!((8 * plan.units) as usize));
+    bands(&mut across, &mut down, group, lane, comptime!(plan.clone()));
+
+    // Two words of each row and tile that this lane reads, and those of the result that it stores.
+    let word = (tile * 4u32 + lane * 2u32) as i32 - 2i32;
+    let mut inside = word >= 0i32;
+    inside = inside && (word + comptime!((4 * TILES - 2) as i32)) * 4i32 <= width as i32;
+    let odd = lane % 2u32;
+    let result = tile * 4u32 + (lane - odd) + odd * 4u32;
+
+    // Of each tile: high and low bytes of sums, of columns g and of those two further, of sixteen rows and of the next sixteen.
+    let mut above = Array::<u32>::new(comptime!((4 * TILES) as usize));
+    let mut below = Array::<u32>::new(comptime!((4 * TILES) as usize));
+    // Of each tile: two words of rows g and g + 8, of this step and those that follow.
+    let mut read = Array::<u32>::new(comptime!((WORDS * AHEAD) as usize));
+    let top = first as i32 - comptime!(REACH as i32) + group as i32;
+    load::<N>(source, &mut read, top, inside, word, width, height, pitch, 0u32);
+    sums(&definition, &across, &read, &mut above);
+    #[unroll]
+    for ahead in 0..AHEAD {
+        let row = top + comptime!(((ahead + 1) * TILE) as i32);
+        load::<N>(source, &mut read, row, inside, word, width, height, pitch, ahead);
+    }
+
+    for s in 0..steps {
+        let row = first + s * comptime!(TILE);
+        sums(&definition, &across, &read, &mut below);
+        #[unroll]
+        for k in 0..comptime!((WORDS * (AHEAD - 1)) as usize) {
+            read[k] = read[comptime!(k + WORDS as usize)];
+        }
+        let after = row as i32 + comptime!(((AHEAD + 1) * TILE) as i32 - REACH as i32) + group as i32;
+        let ahead = comptime!(AHEAD - 1);
+        load::<N>(
+            source, &mut read, after, inside, word, width, height, pitch, ahead,
+        );
+
+        // A word of each tile in row g, then in row g + 8.
+        let mut words = Array::<u32>::new(comptime!((2 * TILES) as usize));
+        #[unroll]
+        for t in 0..TILES {
+            let at = comptime!((4 * t) as usize);
+            let near = weighted(
+                &definition,
+                &down,
+                above[at],
+                below[at],
+                above[comptime!(at + 1)],
+                below[comptime!(at + 1)],
+            );
+            let far = weighted(
+                &definition,
+                &down,
+                above[comptime!(at + 2)],
+                below[comptime!(at + 2)],
+                above[comptime!(at + 3)],
+                below[comptime!(at + 3)],
+            );
+            #[unroll]
+            for e in 0..2usize {
+                // The third byte of each sum.
+                let (l, r) = comptime!((2 * e, 2 * e + 1));
+                let even = seconds(near[l], far[l], comptime!(Pairs::Halves));
+                let odd = seconds(near[r], far[r], comptime!(Pairs::Halves));
+                words[comptime!(e * TILES as usize + t as usize)] = even + (odd << 8u32);
+            }
+        }
+        #[unroll]
+        for e in 0..2usize {
+            // An even lane gives its word of the right tile for one of the left: two neighbours, and rows of whole sectors.
+            let (left, right) = (words[comptime!(2 * e)], words[comptime!(2 * e + 1)]);
+            let mut sent = right;
+            if odd == 1u32 {
+                sent = left;
+            }
+            let got = plane_shuffle_xor(sent, 1u32);
+            let mut two = Vector::<u32, N>::empty();
+            two[0usize] = left;
+            two[1usize] = got;
+            if odd == 1u32 {
+                two[0usize] = got;
+                two[1usize] = right;
+            }
+            let here = row + group + comptime!(8 * e as u32);
+            // Rows and words past the picture are not its memory.
+            if here < height {
+                if result < pitch {
+                    if (result + 2u32) * 4u32 > width {
+                        let bytes = comptime!(Samples::Bytes);
+                        two[0usize] = within::<u32>(two[0usize], result, width, bytes);
+                        two[1usize] = within::<u32>(two[1usize], result + 1u32, width, bytes);
+                    }
+                    out[((here * pitch + result) / 2u32) as usize] = two;
+                }
+            }
+        }
+        #[unroll]
+        for k in 0..comptime!((4 * TILES) as usize) {
+            above[k] = below[k];
+        }
+    }
+}
+
+/// What this lane has of both bands: columns of the result 4 · (g / 2) + g mod 2, and two more, by columns read 8 t … 8 t + 7; rows of
+/// the result g, and eight more, by rows read 2 t and 2 t + 8, 2 t + 1 and 2 t + 9, and sixteen more.
+#[cube]
+fn bands(across: &mut Array<Four>, down: &mut Array<Four>, group: u32, lane: u32, #[comptime] plan: Plan) {
+    // By how much further what is read lies than what is made from it: 31 at most. From shared memory, or a compiler finds the weights
+    // again in each step.
+    let mut weights = SharedMemory::<u32>::new(64usize);
+    for place in range_stepped(UNIT_POS, 64u32, comptime!(plan.units)) {
+        weights[place as usize] = weight(place as i32 - 16i32, comptime!(plan.clone()));
+    }
+    sync_cube();
     #[unroll]
     for r in 0..4u32 {
         let mut columns = u32::new(0);
@@ -75,111 +196,20 @@ pub(super) fn weigh_by_matrix<N: Size>(
         for b in 0..4u32 {
             let read = 8u32 * lane + comptime!(4 * (r / 2) + b);
             let made = 4u32 * (group / 2u32) + group % 2u32 + comptime!(2 * (r % 2));
-            columns |= weight(read, made, comptime!(plan.clone())) << comptime!(8 * b);
+            columns |= weights[(16u32 + read - made) as usize] << comptime!(8 * b);
             let read = 2u32 * lane + comptime!(16 * (r / 2) + 8 * (b % 2) + b / 2);
             let made = group + comptime!(8 * (r % 2));
-            rows |= weight(read, made, comptime!(plan.clone())) << comptime!(8 * b);
+            rows |= weights[(16u32 + read - made) as usize] << comptime!(8 * b);
         }
-        held[(UNIT_POS + comptime!(r * plan.units)) as usize] = columns;
-        held[(UNIT_POS + comptime!((4 + r) * plan.units)) as usize] = rows;
-    }
-    sync_cube();
-    #[unroll]
-    for r in 0..4u32 {
-        let columns = held[(UNIT_POS + comptime!(r * plan.units)) as usize];
-        let rows = held[(UNIT_POS + comptime!((4 + r) * plan.units)) as usize];
         across[comptime!(r as usize)] = Four::reinterpret(columns);
         down[comptime!(r as usize)] = Four::reinterpret(rows);
     }
-
-    // Two words of each row that this lane reads, and a word of the result.
-    let word = (tile * 4u32 + lane * 2u32) as i32 - 2i32;
-    let left = column(word, width, height, pitch, comptime!(Samples::Bytes));
-    let right = column(word + 1i32, width, height, pitch, comptime!(Samples::Bytes));
-    let mut inside = word >= 0i32;
-    inside = inside && (word + 2i32) * 4i32 <= width as i32;
-    let result = tile * 4u32 + lane;
-
-    // High and low bytes of sums, of columns g and of those two further, of sixteen rows and of the next sixteen.
-    let mut above = Array::<u32>::new(4usize);
-    let mut below = Array::<u32>::new(4usize);
-    // Two words of rows g and g + 8, of this step and those that follow.
-    let mut read = Array::<u32>::new(comptime!((4 * AHEAD) as usize));
-    let top = first as i32 - comptime!(REACH as i32) + group as i32;
-    load::<N>(
-        source, &mut read, top, &left, &right, inside, word, height, pitch, 0u32,
-    );
-    sums(&definition, &across, &read, &mut above);
-    #[unroll]
-    for ahead in 0..AHEAD {
-        let row = top + comptime!(((ahead + 1) * TILE) as i32);
-        load::<N>(
-            source, &mut read, row, &left, &right, inside, word, height, pitch, ahead,
-        );
-    }
-
-    for s in 0..steps {
-        let row = first + s * comptime!(TILE);
-        sums(&definition, &across, &read, &mut below);
-        #[unroll]
-        for k in 0..comptime!((4 * AHEAD - 4) as usize) {
-            read[k] = read[comptime!(k + 4)];
-        }
-        let after = row as i32 + comptime!(((AHEAD + 1) * TILE) as i32 - REACH as i32) + group as i32;
-        let ahead = comptime!(AHEAD - 1);
-        load::<N>(
-            source, &mut read, after, &left, &right, inside, word, height, pitch, ahead,
-        );
-
-        let near = weighted(
-            &definition,
-            &down,
-            above[0usize],
-            below[0usize],
-            above[1usize],
-            below[1usize],
-        );
-        let far = weighted(
-            &definition,
-            &down,
-            above[2usize],
-            below[2usize],
-            above[3usize],
-            below[3usize],
-        );
-        #[unroll]
-        for e in 0..2usize {
-            // The third byte of each sum.
-            let even = seconds(
-                near[comptime!(2 * e)],
-                far[comptime!(2 * e)],
-                comptime!(Pairs::Halves),
-            );
-            let odd = seconds(
-                near[comptime!(2 * e + 1)],
-                far[comptime!(2 * e + 1)],
-                comptime!(Pairs::Halves),
-            );
-            let here = row + group + comptime!(8 * e as u32);
-            // Rows and words past the picture are not its memory.
-            if here < height {
-                if result < pitch {
-                    let bytes = within::<u32>(even + (odd << 8u32), result, width, comptime!(Samples::Bytes));
-                    out[(here * pitch + result) as usize] = bytes;
-                }
-            }
-        }
-        #[unroll]
-        for k in 0..4usize {
-            above[k] = below[k];
-        }
-    }
 }
 
-/// The weight of what is read at place `read` for the result at place `made`, whose middle is [`REACH`] further.
+/// The weight of what is read so much further than the result, whose middle is [`REACH`] further.
 #[cube]
-fn weight(read: u32, made: u32, #[comptime] plan: Plan) -> u32 {
-    let away = read as i32 - made as i32 - comptime!(REACH as i32);
+fn weight(further: i32, #[comptime] plan: Plan) -> u32 {
+    let away = further - comptime!(REACH as i32);
     let away = max(away, -away);
     let mut weight = u32::new(0);
     #[unroll]
@@ -191,17 +221,16 @@ fn weight(read: u32, made: u32, #[comptime] plan: Plan) -> u32 {
     weight
 }
 
-/// Two words of rows `row` and `row` + 8, to those of step `ahead`; rows and pixels outside are the nearest inside.
+/// Two words of each tile in rows `row` and `row` + 8, to those of step `ahead`; rows and pixels outside are the nearest inside.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 fn load<N: Size>(
     source: &Array<Vector<u32, N>>,
     read: &mut Array<u32>,
     row: i32,
-    left: &Column,
-    right: &Column,
     inside: bool,
     word: i32,
+    width: u32,
     height: u32,
     pitch: u32,
     #[comptime] ahead: u32,
@@ -209,15 +238,23 @@ fn load<N: Size>(
     #[unroll]
     for e in 0..2u32 {
         let here = max(min(row + comptime!(8 * e as i32), height as i32 - 1i32), 0i32) as u32 * pitch;
-        let (a, b) = comptime!(((4 * ahead + 2 * e) as usize, (4 * ahead + 2 * e + 1) as usize));
-        // 0 ≤ row < height; both words are of the row, whose words are even in number, as is `word`.
-        if inside {
-            let two = source[((here + word as u32) / 2u32) as usize];
-            read[a] = two[0usize];
-            read[b] = two[1usize];
-        } else {
-            read[a] = mended(one_word::<N>(source, here + left.word()), left);
-            read[b] = mended(one_word::<N>(source, here + right.word()), right);
+        #[unroll]
+        for t in 0..TILES {
+            let at = comptime!((WORDS * ahead + 4 * t + 2 * e) as usize);
+            // 0 ≤ row < height; both words are of the row, whose words are even in number, as is `word`.
+            if inside {
+                let two = source[((here + word as u32) / 2u32 + comptime!(2 * t)) as usize];
+                read[at] = two[0usize];
+                read[comptime!(at + 1)] = two[1usize];
+            } else {
+                #[unroll]
+                for k in 0..2u32 {
+                    let place = word + comptime!((4 * t + k) as i32);
+                    let column = column(place, width, height, pitch, comptime!(Samples::Bytes));
+                    let loaded = one_word::<N>(source, here + column.word());
+                    read[comptime!(at + k as usize)] = mended(loaded, &column);
+                }
+            }
         }
     }
 }
@@ -233,31 +270,36 @@ fn one_word<N: Size>(source: &Array<Vector<u32, N>>, place: u32) -> u32 {
     word
 }
 
-/// High and low bytes of the sums across sixteen rows: those of columns g, then of those two further.
+/// High and low bytes of the sums across sixteen rows of each tile: those of columns g, then of those two further.
 #[cube]
 fn sums(definition: &Product, across: &Array<Four>, read: &Array<u32>, bytes: &mut Array<u32>) {
-    let mut two = Array::<u32>::new(4usize);
     #[unroll]
-    for e in 0..2usize {
-        let mut rows = Array::<Four>::new(2usize);
-        rows[0usize] = Four::reinterpret(read[comptime!(2 * e)]);
-        rows[1usize] = Four::reinterpret(read[comptime!(2 * e + 1)]);
-        let mut sum = Array::<Two>::new(2usize);
-        sum[0usize] = Two::new(0i32);
-        sum[1usize] = Two::new(0i32);
-        definition.execute_inplace::<Const<4>, Const<4>, Const<2>>(across, &rows, &mut sum);
+    for t in 0..TILES {
+        let at = comptime!((4 * t) as usize);
+        let mut two = Array::<u32>::new(4usize);
+        #[unroll]
+        for e in 0..2usize {
+            let mut rows = Array::<Four>::new(2usize);
+            rows[0usize] = Four::reinterpret(read[comptime!(at + 2 * e)]);
+            rows[1usize] = Four::reinterpret(read[comptime!(at + 2 * e + 1)]);
+            let mut sum = Array::<Two>::new(2usize);
+            sum[0usize] = Two::new(0i32);
+            sum[1usize] = Two::new(0i32);
+            definition.execute_inplace::<Const<4>, Const<4>, Const<2>>(across, &rows, &mut sum);
+            #[unroll]
+            for c in 0..2usize {
+                let pair = sum[c];
+                // At most 65 280 each.
+                two[comptime!(2 * c + e)] = pair[0usize] as u32 + ((pair[1usize] as u32) << 16u32);
+            }
+        }
         #[unroll]
         for c in 0..2usize {
-            let pair = sum[c];
-            // At most 65 280 each.
-            two[comptime!(2 * c + e)] = pair[0usize] as u32 + ((pair[1usize] as u32) << 16u32);
+            let (upper, lower) = (two[comptime!(2 * c)], two[comptime!(2 * c + 1)]);
+            let place = comptime!(at + 2 * c);
+            bytes[place] = ((upper >> 8u32) & 0x00ff_00ffu32) | (lower & 0xff00_ff00u32);
+            bytes[comptime!(place + 1)] = (upper & 0x00ff_00ffu32) + ((lower & 0x00ff_00ffu32) << 8u32);
         }
-    }
-    #[unroll]
-    for c in 0..2usize {
-        let (upper, lower) = (two[comptime!(2 * c)], two[comptime!(2 * c + 1)]);
-        bytes[comptime!(2 * c)] = ((upper >> 8u32) & 0x00ff_00ffu32) | (lower & 0xff00_ff00u32);
-        bytes[comptime!(2 * c + 1)] = (upper & 0x00ff_00ffu32) + ((lower & 0x00ff_00ffu32) << 8u32);
     }
 }
 

@@ -12,7 +12,7 @@ use relief_kernels::stencil::gpu::{self as production, Samples, Size, Way};
 
 use super::{Stencil, Subject, filter};
 use crate::array::{Kind, Layout};
-use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};
+use crate::family::{Failure, Layouts, OnGpu, Outcome, Problem, Variant};
 
 /// How samples become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -135,7 +135,7 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
             .scratch(between),
         );
     }
-    let (filter, samples) = (filter(subject, 1), samples(kind));
+    let (name, space, default) = layouts_of(&filter(subject, 1), samples(kind));
     variants.push(
         Variant::gpu(
             "one pass",
@@ -158,15 +158,25 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
                 )?)
             },
         )
-        .tuned(
-            production::kernel_name(&filter, samples),
-            production::space(&filter, samples),
-            production::default(&filter, samples),
-        )
+        .tuned(name, space, default)
+        .tuned_by(layouts)
         .production(),
     );
     variants.extend(strips(subject, kind).into_iter().map(strip));
     variants
+}
+
+/// What production may choose for a problem.
+fn layouts(problem: &Stencil) -> Layouts {
+    layouts_of(&problem.filter, samples(problem.kind))
+}
+
+fn layouts_of(filter: &Filter, samples: Samples) -> Layouts {
+    (
+        production::kernel_name(filter, samples),
+        production::space(filter, samples),
+        production::default(filter, samples),
+    )
 }
 
 /// A way down the columns, in a layout: units, cubes on a multiprocessor, rows of a step; whether rows are kept, steps ahead, and whether
