@@ -15,7 +15,7 @@
 //! - `rows, then columns`: separable: a kernel for each, the picture in between in memory as 32-bit numbers.
 //! - `square`: separable: as if it were not, the best of the other ladder.
 //! - `… units, … rows`: four columns of some rows for a unit, samples and heights as vectors from shared memory; separable: strips, with a ring
-//!   of rows in shared memory, both functions in registers.
+//!   of rows in shared memory, both functions in registers; but for k = 3 of integers, which are squares.
 //! - `production`: that in its tuned layout.
 //!
 //! On the CPU:
