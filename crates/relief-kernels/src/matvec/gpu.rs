@@ -35,18 +35,19 @@ pub const ROWS_DEFAULT: Tuning = Tuning {
 /// What the kernel of M·x is called in policy files.
 pub const ROWS_NAME: &str = "matrix-vector";
 
-/// The layouts of x·M: units of a cube, and vectors of a row that it takes side by side.
+/// The layouts of x·M where cubes do not merge blocks: units of a cube, vectors of a row that it takes side by side, and, in the place of a vector,
+/// rounds of 64 rows that a unit loads at once.
 pub const COLUMNS_SPACE: Space = Space {
     units: &[64, 128, 256, 512],
     items: &[8, 16, 32, 64],
-    vectors: &[4],
+    vectors: &[1, 2],
 };
 
 /// The layout of x·M where no other was found.
 pub const COLUMNS_DEFAULT: Tuning = Tuning {
     units: 256,
     items: 32,
-    vector: 4,
+    vector: 1,
 };
 
 /// What the kernel of x·M is called in policy files.

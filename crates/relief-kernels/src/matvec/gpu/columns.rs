@@ -44,7 +44,7 @@ impl Across {
             groups,
             blocks: tuning.units / (side * groups),
             merges: false,
-            ahead: 1,
+            ahead: tuning.vector,
             ones,
         }
     }

@@ -67,7 +67,7 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
             of("vectors", "four columns a unit", Step::ColumnVectors),
             Variant::gpu(
                 "split",
-                "blocks of rows, a cube for 128 columns of each; a launch for their sums",
+                "blocks of rows, a cube for 128 columns of each and a launch for their sums; few blocks in one cube",
                 |p: &Product, call: OnGpu<'_>| {
                     let matrix = matrix(p, &call);
                     Ok(production::vector_matrix_with(

@@ -11,7 +11,7 @@
 //! - `unit per column`: both straight from memory: caches serve x.
 //! - `vectors`: the same, four columns a unit.
 //! - `split`: production: rows are cut in blocks of 512, cubes of each sum 128 columns, and a second launch their results, in a
-//!   fixed order.
+//!   fixed order; or, where there are few blocks, a cube all of them of 32 columns, without a second launch.
 //!
 //! For M·x (`matvec/rows`):
 //! - `unit per row`: neighbouring units read numbers a row apart.
