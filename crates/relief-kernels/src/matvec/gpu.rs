@@ -271,7 +271,7 @@ pub fn vector_matrix_with(
     let mut held;
     loop {
         let blocks = from.rows.div_ceil(ROWS as u32).max(1);
-        if blocks == 1 || (!ones && merges(gpu, from)) {
+        if blocks == 1 || merges(gpu, from) {
             return across(gpu, tuning, (!ones).then_some(x), from, y);
         }
         let pitch = matrix.columns.next_multiple_of(4);
@@ -310,8 +310,8 @@ fn across(
 ) -> Result<(), DeviceError> {
     let vectors = from.columns.div_ceil(4);
     let blocks = from.rows.div_ceil(ROWS as u32).max(1);
-    let plan = if x.is_some() && merges(gpu, from) {
-        Across::merging(blocks, vectors)
+    let plan = if merges(gpu, from) {
+        Across::merging(blocks, vectors, x.is_none())
     } else {
         Across::of(tuning, vectors, x.is_none())
     };

@@ -50,14 +50,14 @@ impl Across {
     }
 
     /// For so many blocks, all in one cube.
-    pub(super) fn merging(blocks: u32, vectors: u32) -> Self {
+    pub(super) fn merging(blocks: u32, vectors: u32, ones: bool) -> Self {
         Self {
             side: vectors.next_power_of_two().clamp(1, MERGED_SIDE),
             groups: GROUPS / 2,
             blocks: blocks.next_power_of_two(),
             merges: true,
             ahead: 2,
-            ones: false,
+            ones,
         }
     }
 
