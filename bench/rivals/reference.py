@@ -77,6 +77,12 @@ def clamped(picture):
     return numpy.clip(picture, 0, 255)
 
 
+def repeated(pattern, height, width, last):
+    """The last rows of a square pattern repeated over a raster."""
+    side = len(pattern)
+    return pattern[numpy.ix_(numpy.arange(height - last, height) % side, numpy.arange(width) % side)]
+
+
 def differ(found, expected, tolerance):
     """What differs, or nothing; the first `CORNER` rows and columns of both."""
     found = numpy.asarray(found, dtype=numpy.float64)[:CORNER, :CORNER]
