@@ -24,7 +24,7 @@ use relief_raster::{Rect, Sample};
 pub(crate) use plan::Target;
 pub(crate) use stages::Builder;
 use stages::{Ready, Spared, materialised, needs, spared};
-use store::{Residents, row_words};
+use store::{Ahead, Residents, row_words};
 
 use crate::Error;
 use crate::cancel::Cancel;
@@ -75,7 +75,7 @@ impl<S: Sample> Gpus<S> {
             .flat_map(|device| device.ids.iter().copied())
             .collect();
         // Starting a device takes a tenth of a second: meanwhile the host makes what is kept.
-        let (host, gpus) = std::thread::scope(|scope| {
+        let (host, ahead, gpus) = std::thread::scope(|scope| {
             let open = |id: &DeviceId| {
                 let id = *id;
                 scope.spawn(move || Gpu::open(id).map_err(|error| failed("starting", id, error)))
@@ -83,8 +83,11 @@ impl<S: Sample> Gpus<S> {
             let opening: Vec<_> = ids.iter().map(open).collect();
             let host = Cpu::<S>::new(plan.clone(), images, cancel);
             tracing::debug!("what is kept is made");
+            let ahead = host.as_ref().ok();
+            let ahead = ahead.and_then(|host| Ahead::pack(&plan.program, host.store()));
             (
                 host,
+                ahead,
                 opening.into_iter().map(joined).collect::<Result<Vec<_>, _>>(),
             )
         });
@@ -92,10 +95,10 @@ impl<S: Sample> Gpus<S> {
         tracing::debug!("devices are started");
         let devices = std::thread::scope(|scope| {
             let upload = |gpu: Gpu| {
-                let (program, store) = (&plan.program, host.store());
+                let (program, store, ahead) = (&plan.program, host.store(), ahead.as_ref());
                 scope.spawn(move || {
                     let id = gpu.id();
-                    let residents = Residents::upload(&gpu, program, store)
+                    let residents = Residents::upload(&gpu, program, store, ahead)
                         .map_err(|error| failed("copying pictures and cells", id, error))?;
                     Ok(Device { gpu, residents })
                 })

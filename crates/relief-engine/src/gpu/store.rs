@@ -2,7 +2,7 @@
 
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
 use relief_kernels::distance::gpu::Profile;
-use relief_kernels::fused::{Cell, CellLayout, Plane};
+use relief_kernels::fused::{Cell, CellLayout, PackedCell, Plane};
 use relief_raster::{Period, Rect, Sample};
 
 use super::stages::cell_of_repeat;
@@ -32,12 +32,37 @@ pub(super) const fn row_words(width: u64, bytes: u64) -> u64 {
     width.saturating_mul(bytes).div_ceil(4)
 }
 
+/// The largest cell that is kept, packed while devices start: for tens of megabytes that takes as long as to copy it. The others are
+/// packed one by one on their way, so that no more lies on the host at a time.
+pub(super) struct Ahead {
+    node: usize,
+    cell: PackedCell,
+}
+
+impl Ahead {
+    pub(super) fn pack<S: Sample>(program: &Program, store: &Store<S>) -> Option<Self> {
+        let cells = program.steps.iter().enumerate().filter_map(|(node, step)| {
+            let plane = store.planes[node]
+                .as_ref()
+                .filter(|plane| plane.uniform.is_none())?;
+            match step.keep {
+                Keep::Cell { period, .. } if !step.need.is_empty() => Some((node, period, plane)),
+                _ => None,
+            }
+        });
+        let (node, period, plane) = cells.max_by_key(|(_, period, _)| period.cell())?;
+        let cell = PackedCell::new(&plane.samples, period, layout::<S>(period))?;
+        Some(Self { node, cell })
+    }
+}
+
 impl Residents {
     /// Copies what the host keeps.
     pub(super) fn upload<S: Sample>(
         gpu: &Gpu,
         program: &Program,
         store: &Store<S>,
+        ahead: Option<&Ahead>,
     ) -> Result<Self, DeviceError> {
         let mut residents = Self {
             planes: Vec::new(),
@@ -74,7 +99,10 @@ impl Residents {
                     },
                     _ => None,
                 },
-                (_, Some(plane)) => Some(resident(gpu, plane, step.keep)?),
+                (_, Some(plane)) => {
+                    let ahead = ahead.filter(|ahead| ahead.node == index);
+                    Some(resident(gpu, plane, step.keep, ahead)?)
+                }
             };
             residents.planes.push(plane);
         }
@@ -82,12 +110,20 @@ impl Residents {
     }
 }
 
-fn resident<S: Sample>(gpu: &Gpu, plane: &HostPlane<S>, keep: Keep) -> Result<Resident, DeviceError> {
+fn resident<S: Sample>(
+    gpu: &Gpu,
+    plane: &HostPlane<S>,
+    keep: Keep,
+    ahead: Option<&Ahead>,
+) -> Result<Resident, DeviceError> {
     if let Keep::Cell { period, valid } = keep {
         if let Some(value) = plane.uniform {
             return Ok(Resident::Uniform(value.to_u16()));
         }
-        let cell = Cell::upload(gpu, &plane.samples, period, layout::<S>(period))?;
+        let cell = match ahead {
+            Some(ahead) => ahead.cell.upload(gpu)?,
+            None => Cell::upload(gpu, &plane.samples, period, layout::<S>(period))?,
+        };
         return Ok(Resident::Cell(cell, valid.x(), valid.y()));
     }
     let (width, height) = (plane.rect.width(), plane.rect.height());

@@ -81,11 +81,42 @@ impl Cell {
         period: Period,
         layout: CellLayout,
     ) -> Result<Self, DeviceError> {
+        let too_large = || gpu.unsupported(format!("a cell of {} samples is too large", period.cell()));
+        PackedCell::new(samples, period, layout)
+            .ok_or_else(too_large)?
+            .upload(gpu)
+    }
+
+    /// How it is stored.
+    #[must_use]
+    pub const fn layout(&self) -> CellLayout {
+        self.layout
+    }
+}
+
+/// The words of a cell as a device stores them, still on the host.
+#[derive(Debug)]
+pub struct PackedCell {
+    packed: Vec<u32>,
+    period: Period,
+    layout: CellLayout,
+    width: u32,
+    pitch: u32,
+    copy: u32,
+}
+
+impl PackedCell {
+    /// Packs the cell whose row y is `samples[y·a..][..a]`, with a and c those of the period. `None` where it has too many words
+    /// for 32 bits.
+    ///
+    /// # Panics
+    /// Where `samples` is not one cell.
+    #[must_use]
+    pub fn new<S: Sample>(samples: &[S], period: Period, layout: CellLayout) -> Option<Self> {
         assert_eq!(samples.len() as u128, period.cell(), "samples of one cell");
         let bits = size_of::<S>() as u32 * 8;
-        let too_large = || gpu.unsupported(format!("a cell of {} samples is too large", period.cell()));
-        let (width, pitch) = row(period.a(), layout, bits).ok_or_else(too_large)?;
-        let words = Self::words(period, layout, bits).ok_or_else(too_large)?;
+        let (width, pitch) = row(period.a(), layout, bits)?;
+        let words = Cell::words(period, layout, bits)?;
         let copies = layout.copies(bits);
         let copy = words / copies;
         let mut packed = vec![0_u32; words as usize];
@@ -106,8 +137,8 @@ impl Cell {
         if cfg!(target_endian = "big") {
             packed.iter_mut().for_each(|word| *word = reversed::<S>(*word));
         }
-        Ok(Self {
-            buffer: gpu.upload(&packed)?,
+        Some(Self {
+            packed,
             period,
             layout,
             width,
@@ -116,10 +147,19 @@ impl Cell {
         })
     }
 
-    /// How it is stored.
-    #[must_use]
-    pub const fn layout(&self) -> CellLayout {
-        self.layout
+    /// Copies it to a device.
+    ///
+    /// # Errors
+    /// Where it does not fit the device.
+    pub fn upload(&self, gpu: &Gpu) -> Result<Cell, DeviceError> {
+        Ok(Cell {
+            buffer: gpu.upload(&self.packed)?,
+            period: self.period,
+            layout: self.layout,
+            width: self.width,
+            pitch: self.pitch,
+            copy: self.copy,
+        })
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) mod packed;
 mod render;
 pub(crate) mod shape;
 
-pub use cell::{Cell, CellLayout};
+pub use cell::{Cell, CellLayout, PackedCell};
 pub use expression::{Axis, Expression, Plane};
 pub(crate) use render::check_output;
 pub use render::{OWN_BUFFERS, Policy, render, render_with};
