@@ -25,12 +25,14 @@ mod pairs;
 mod ring;
 mod slide;
 mod square;
+mod strip;
 mod sums;
 mod weigh;
 
 use self::down::Fold;
 use self::pairs::Pairs;
 use self::square::Square;
+use self::strip::Strip;
 
 /// The samples of a picture on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -292,7 +294,7 @@ fn has_matrix_instructions(gpu: &Gpu) -> bool {
 }
 
 /// What strips of columns are computed with.
-trait Strip {
+trait Stream {
     /// Columns of words that a cube computes; 0 where it is too narrow.
     fn columns(&self) -> u32;
 
@@ -300,10 +302,10 @@ trait Strip {
     fn shared_bytes(&self) -> u32;
 }
 
-macro_rules! strips {
+macro_rules! streams {
     ($($plan:ty),*) => {
         $(
-            impl Strip for $plan {
+            impl Stream for $plan {
                 fn columns(&self) -> u32 {
                     self.columns()
                 }
@@ -316,7 +318,7 @@ macro_rules! strips {
     };
 }
 
-strips!(extremes::Plan, slide::Plan, sums::Plan, weigh::Plan);
+streams!(extremes::Plan, slide::Plan, sums::Plan, weigh::Plan);
 
 /// Launches a kernel from a picture's words to its result's, so many to a vector.
 macro_rules! launch {
@@ -423,11 +425,12 @@ impl<'a> Call<'a> {
 
     /// What cubes of about `wide` units compute strips with: with the rows of two steps in shared memory, else of one, else with
     /// half the units; and before that the same with the rows of windows in shared memory, where that is the way.
-    fn plan<P: Strip>(
+    fn plan<P: Stream>(
         &self,
         wide: u32,
+        rows: u32,
         what: &str,
-        plan: impl Fn(u32, bool, bool) -> P,
+        plan: impl Fn(Strip) -> P,
     ) -> Result<P, DeviceError> {
         let usual = self.gpu.report().shared_memory;
         // On CUDA more than a kernel has without asking.
@@ -438,11 +441,19 @@ impl<'a> Call<'a> {
             (wide, false, false, usual),
             (wide / 2, false, false, usual),
         ];
-        let plan = kept
-            .into_iter()
-            .filter(|_| self.way.kept)
-            .chain(again)
-            .map(|(units, double, kept, most)| (plan(units, double, kept), most))
+        let layouts = kept.into_iter().filter(|_| self.way.kept).chain(again);
+        let plan = layouts
+            .map(|(units, double, kept, most)| {
+                let strip = Strip {
+                    units,
+                    rows,
+                    double,
+                    kept,
+                    ahead: self.way.ahead,
+                    exchange: self.exchanges(),
+                };
+                (plan(strip), most)
+            })
             .find(|(plan, most)| plan.shared_bytes() <= *most && plan.columns() > 0);
         plan.map(|(plan, _)| plan)
             .ok_or_else(|| self.gpu.unsupported(what.to_owned()))
@@ -461,23 +472,16 @@ impl<'a> Call<'a> {
         let rows = if radius <= 16 { tuning.vector } else { 8 };
         // Three quarters of the columns that a cube reads are computed, where that is possible.
         let wide = tuning.units.max((8 * radius).next_power_of_two()).min(512);
-        let plan = self.plan(wide, "a window of such a radius", |units, double, kept| {
-            slide::Plan {
-                fold,
-                radius,
-                units,
-                rows,
-                double,
-                kept,
-                ahead: self.way.ahead,
-                exchange: self.exchanges(),
-            }
+        let plan = self.plan(wide, rows, "a window of such a radius", |strip| slide::Plan {
+            fold,
+            radius,
+            strip,
         })?;
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
         let inverse = 1.0 / f64::from(2 * radius + 1).powi(2) as f32;
         self.gpu.launch("stencil slide", &plan, self.to, || {
             on_client!(self.gpu, client => launch!(
-                self, client, slide::slide::launch_unchecked, grid.clone(), plan.units, 1 => 4, steps, inverse, plan
+                self, client, slide::slide::launch_unchecked, grid.clone(), plan.strip.units, 1 => 4, steps, inverse, plan
             ));
         })
     }
@@ -486,22 +490,16 @@ impl<'a> Call<'a> {
     fn extremes(&self, tuning: Tuning, fold: Fold, radius: u32) -> Result<(), DeviceError> {
         let (rows, pairs) = (tuning.vector, pairs(self.gpu));
         let wide = tuning.units.max((2 * radius).next_power_of_two()).min(512);
-        let plan = self.plan(wide, "a window of such a radius", |units, double, kept| {
-            extremes::Plan {
-                fold,
-                pairs,
-                radius,
-                units,
-                rows,
-                double,
-                kept,
-                ahead: self.way.ahead,
-            }
+        let plan = self.plan(wide, rows, "a window of such a radius", |strip| extremes::Plan {
+            fold,
+            pairs,
+            radius,
+            strip,
         })?;
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
         self.gpu.launch("stencil extremes", &plan, self.to, || {
             on_client!(self.gpu, client => launch!(
-                self, client, extremes::extremes::launch_unchecked, grid.clone(), plan.units, 1 => 4, steps, plan
+                self, client, extremes::extremes::launch_unchecked, grid.clone(), plan.strip.units, 1 => 4, steps, plan
             ));
         })
     }
@@ -511,22 +509,15 @@ impl<'a> Call<'a> {
         // Wide windows are summed from runs: longer ones are fewer.
         let rows = if radius <= 16 { tuning.vector } else { 8 };
         let wide = tuning.units.max((2 * radius).next_power_of_two()).min(512);
-        let plan = self.plan(wide, "a window of such a radius", |units, double, kept| {
-            sums::Plan {
-                radius,
-                units,
-                rows,
-                double,
-                kept,
-                ahead: self.way.ahead,
-                exchange: self.exchanges(),
-            }
+        let plan = self.plan(wide, rows, "a window of such a radius", |strip| sums::Plan {
+            radius,
+            strip,
         })?;
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
         let inverse = 1.0 / f64::from(2 * radius + 1).powi(2) as f32;
         self.gpu.launch("stencil sums", &plan, self.to, || {
             on_client!(self.gpu, client => launch!(
-                self, client, sums::sums::launch_unchecked, grid.clone(), plan.units, 1 => 4, steps, inverse, plan
+                self, client, sums::sums::launch_unchecked, grid.clone(), plan.strip.units, 1 => 4, steps, inverse, plan
             ));
         })
     }
@@ -536,25 +527,20 @@ impl<'a> Call<'a> {
         let radius = weights.len() as u32 - 1;
         let left = radius.div_ceil(self.size.samples.per_word());
         let wide = tuning.units.max((8 * left).next_power_of_two()).min(512);
-        let plan = self.plan(wide, "such weights in this layout", |units, double, _| {
-            weigh::Plan {
-                samples: self.size.samples,
-                weights: weights.clone(),
-                units,
-                rows: tuning.vector,
-                double,
-                ahead: self.way.ahead,
-                exchange: self.exchanges(),
-            }
+        let rows = tuning.vector;
+        let plan = self.plan(wide, rows, "such weights in this layout", |strip| weigh::Plan {
+            samples: self.size.samples,
+            weights: weights.clone(),
+            strip,
         })?;
-        let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, plan.rows)?;
+        let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
         self.gpu.launch("stencil weigh", &plan, self.to, || {
             on_client!(self.gpu, client => match plan.samples {
                 Samples::Bytes => launch!(
-                    self, client, weigh::weigh::launch_unchecked::<u32, _>, grid.clone(), plan.units, 1 => 4, steps, plan.clone()
+                    self, client, weigh::weigh::launch_unchecked::<u32, _>, grid.clone(), plan.strip.units, 1 => 4, steps, plan.clone()
                 ),
                 Samples::Floats => launch!(
-                    self, client, weigh::weigh::launch_unchecked::<f32, _>, grid.clone(), plan.units, 1 => 4, steps, plan.clone()
+                    self, client, weigh::weigh::launch_unchecked::<f32, _>, grid.clone(), plan.strip.units, 1 => 4, steps, plan.clone()
                 ),
             });
         })

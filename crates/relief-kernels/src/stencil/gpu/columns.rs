@@ -5,6 +5,19 @@ use cubecl::prelude::*;
 
 use super::Samples;
 
+/// How a picture lies in memory: samples of a row, rows, words from one row to the next.
+#[derive(CubeType, Clone)]
+pub(super) struct Raster {
+    width: u32,
+    height: u32,
+    pitch: u32,
+}
+
+#[cube]
+pub(super) fn raster(width: u32, height: u32, pitch: u32) -> Raster {
+    Raster { width, height, pitch }
+}
+
 /// A column of words that a unit looks at; it may lie outside of the picture.
 #[derive(CubeType, Clone)]
 pub(super) struct Column {
@@ -20,9 +33,10 @@ pub(super) struct Column {
     pitch: u32,
 }
 
-/// Column `word` of a picture of `width` samples a row.
+/// Column `word` of a picture.
 #[cube]
-pub(super) fn column(word: i32, width: u32, height: u32, pitch: u32, #[comptime] samples: Samples) -> Column {
+pub(super) fn column(word: i32, raster: &Raster, #[comptime] samples: Samples) -> Column {
+    let width = raster.width;
     let per_word = comptime!(samples.per_word());
     let last = (width + comptime!(per_word - 1)) / per_word - 1u32;
     let mut outside = u32::new(0);
@@ -46,8 +60,8 @@ pub(super) fn column(word: i32, width: u32, height: u32, pitch: u32, #[comptime]
         word: max(min(word, last as i32), 0i32) as u32,
         outside,
         shift,
-        height,
-        pitch,
+        height: raster.height,
+        pitch: raster.pitch,
     }
 }
 
@@ -103,20 +117,6 @@ pub(super) fn load_rows<W: Numeric>(
             }
         }
     }
-}
-
-/// Where runs of words go: a raster, and the samples that it holds.
-#[derive(CubeType, Clone)]
-pub(super) struct Raster {
-    width: u32,
-    height: u32,
-    pitch: u32,
-}
-
-/// A raster of `width` samples a row, whose rows are `pitch` words apart.
-#[cube]
-pub(super) fn raster(width: u32, height: u32, pitch: u32) -> Raster {
-    Raster { width, height, pitch }
 }
 
 /// Stores `count` words, whole vectors, from column `first` of words on, as far as the row goes; samples past its width are 0.

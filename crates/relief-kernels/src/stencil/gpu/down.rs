@@ -17,6 +17,7 @@ use super::Samples;
 use super::columns::{Column, load_rows};
 use super::pairs::{Pairs, evens, greatest, least, odds};
 use super::ring::{Ring, exchange, keep};
+use super::strip::Strip;
 
 /// How samples of a window become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,26 +34,20 @@ pub(super) struct Down {
     pub(super) fold: Fold,
     pub(super) pairs: Pairs,
     pub(super) radius: u32,
-    /// K, even.
-    pub(super) rows: u32,
-    /// Units of a cube.
-    pub(super) units: u32,
-    /// Whether shared memory keeps the rows of a window.
-    pub(super) kept: bool,
-    /// Steps whose rows are on their way.
-    pub(super) ahead: u32,
+    /// K is even.
+    pub(super) strip: Strip,
 }
 
 impl Down {
     /// The rows of a window but the last, where shared memory keeps them.
     pub(super) const fn ring(&self) -> Ring {
-        let rows = match (self.kept, self.blocks().0) {
+        let rows = match (self.strip.kept, self.blocks().0) {
             (false, _) | (_, 0) => 0,
             _ => 2 * self.radius,
         };
         Ring {
             rows,
-            units: self.units,
+            units: self.strip.units,
         }
     }
 
@@ -66,7 +61,10 @@ impl Down {
 
     /// Whole blocks down a window, and the rows that are left.
     const fn blocks(&self) -> (u32, u32) {
-        (2 * self.radius / self.rows, 2 * self.radius % self.rows)
+        (
+            2 * self.radius / self.strip.rows,
+            2 * self.radius % self.strip.rows,
+        )
     }
 
     /// Rows of a window but the last, where it is lower than a block; else 0.
@@ -106,8 +104,8 @@ pub(super) fn descent<W: Numeric>(
     #[comptime] down: Down,
 ) -> Descent<W> {
     let (blocks, rest) = comptime!(down.blocks());
-    let (rows, lanes, samples) = comptime!((down.rows, down.lanes(), down.samples));
-    let count = comptime!(down.low() + down.ahead * rows);
+    let (rows, lanes, samples) = comptime!((down.strip.rows, down.lanes(), down.samples));
+    let count = comptime!(down.low() + down.strip.ahead * rows);
     let mut between = Array::<W>::new(comptime!((lanes * blocks.max(1)) as usize));
     let mut begun = Array::<W>::new(comptime!(lanes as usize));
     let mut below = Array::<W>::new(comptime!(count as usize));
@@ -159,7 +157,7 @@ pub(super) fn descend<W: Numeric>(
     kept: &mut SharedMemory<W>,
     #[comptime] down: Down,
 ) {
-    let (rows, samples) = comptime!((down.rows, down.samples));
+    let (rows, samples) = comptime!((down.strip.rows, down.samples));
     let (blocks, rest) = comptime!(down.blocks());
     if comptime!(blocks == 0) {
         near::<W>(&descent.below, windows, down);
@@ -192,13 +190,13 @@ pub(super) fn descend<W: Numeric>(
             );
         }
     }
-    let used = comptime!(down.low() + (down.ahead - 1) * rows);
+    let used = comptime!(down.low() + (down.strip.ahead - 1) * rows);
     #[unroll]
     for k in 0..comptime!(used as usize) {
         descent.below[k] = descent.below[comptime!(k + rows as usize)];
     }
     descent.top += rows as i32;
-    let next = descent.top + comptime!((2 * down.radius + (down.ahead - 1) * rows) as i32);
+    let next = descent.top + comptime!((2 * down.radius + (down.strip.ahead - 1) * rows) as i32);
     load_rows::<W>(
         source,
         &mut descent.below,
@@ -299,7 +297,7 @@ fn push<W: Numeric>(between: &mut Array<W>, total: &Array<W>, #[comptime] down: 
 fn near<W: Numeric>(below: &Array<W>, windows: &mut Array<W>, #[comptime] down: Down) {
     let lanes = comptime!(down.lanes());
     #[unroll]
-    for k in 0..comptime!(down.rows) {
+    for k in 0..comptime!(down.strip.rows) {
         let mut window = Array::<W>::new(comptime!(lanes as usize));
         fold_rows::<W>(&mut window, below, k, comptime!(2 * down.radius + 1), down);
         #[unroll]
@@ -318,7 +316,7 @@ fn far<W: Numeric>(
     #[comptime] down: Down,
 ) {
     let (blocks, rest) = comptime!(down.blocks());
-    let rows = comptime!(down.rows as usize);
+    let rows = comptime!(down.strip.rows as usize);
     let mut ends = Array::<W>::new(rows);
     let mut end = descent.above[comptime!(rows - 1)];
     #[unroll]
@@ -356,7 +354,7 @@ fn far_by_two<W: Numeric>(
     #[comptime] down: Down,
 ) {
     let (blocks, rest) = comptime!(down.blocks());
-    let (rows, lanes) = comptime!((down.rows as usize, down.lanes() as usize));
+    let (rows, lanes) = comptime!((down.strip.rows as usize, down.lanes() as usize));
     #[unroll]
     for l in 0..lanes {
         let mut above = Array::<W>::new(rows);

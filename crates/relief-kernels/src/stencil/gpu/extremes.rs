@@ -15,6 +15,7 @@ use super::Samples;
 use super::columns::{Raster, column, raster, store_run};
 use super::down::{Down, Fold, descend, descent, fold, fold_three};
 use super::pairs::{Pairs, firsts, seconds};
+use super::strip::Strip;
 
 /// What is compiled into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,16 +24,8 @@ pub(super) struct Plan {
     pub(super) fold: Fold,
     pub(super) pairs: Pairs,
     pub(super) radius: u32,
-    /// Units of a cube, and columns of words that it reads.
-    pub(super) units: u32,
-    /// K: rows of a step; a run has 2 K pixels.
-    pub(super) rows: u32,
-    /// Whether shared memory holds the rows of two steps, so that one wait less is needed.
-    pub(super) double: bool,
-    /// Whether shared memory keeps the rows of windows.
-    pub(super) kept: bool,
-    /// Steps whose rows are on their way.
-    pub(super) ahead: u32,
+    /// A run has twice as many pixels as a step has rows.
+    pub(super) strip: Strip,
 }
 
 impl Plan {
@@ -42,10 +35,7 @@ impl Plan {
             fold: self.fold,
             pairs: self.pairs,
             radius: self.radius,
-            rows: self.rows,
-            units: self.units,
-            kept: self.kept,
-            ahead: self.ahead,
+            strip: self.strip,
         }
     }
 
@@ -56,36 +46,32 @@ impl Plan {
 
     /// Words, and vectors of pairs, of a run.
     const fn vectors(&self) -> u32 {
-        self.rows / 2
+        self.strip.rows / 2
     }
 
     /// Pixels of a run.
     const fn run(&self) -> u32 {
-        2 * self.rows
+        2 * self.strip.rows
     }
 
     /// Columns of words that a cube computes: whole runs; 0 where the cube is too narrow.
     pub(super) const fn columns(&self) -> u32 {
-        self.units.saturating_sub(2 * self.left()) / self.vectors() * self.vectors()
+        self.strip.columns(self.left(), self.vectors())
     }
 
     /// Vectors from one pair of rows of shared memory to the next.
     const fn pitch(&self) -> u32 {
-        self.units + self.units / self.vectors()
+        self.strip.pitch(self.vectors())
     }
 
     /// Vectors of a step's rows in shared memory.
     const fn step(&self) -> u32 {
-        self.pitch() * (self.rows / 2)
-    }
-
-    const fn steps(&self) -> u32 {
-        if self.double { 2 } else { 1 }
+        self.pitch() * (self.strip.rows / 2)
     }
 
     /// Bytes of shared memory.
     pub(super) const fn shared_bytes(&self) -> u32 {
-        (16 * self.step() + 4 * self.units) * self.steps() + 4 * self.down().ring().words()
+        (16 * self.step() + 4 * self.strip.units) * self.strip.steps() + 4 * self.down().ring().words()
     }
 
     /// Whole runs across a window, and the pixels that are left.
@@ -116,26 +102,25 @@ pub(super) fn extremes<N: Size>(
     steps: u32,
     #[comptime] plan: Plan,
 ) {
-    let rows = comptime!(plan.rows);
-    let mut shared = SharedMemory::<Vector<u32, N>>::new(comptime!((plan.step() * plan.steps()) as usize));
-    let mut totals = SharedMemory::<u32>::new(comptime!((plan.units * plan.steps()) as usize));
+    let rows = comptime!(plan.strip.rows);
+    let mut shared =
+        SharedMemory::<Vector<u32, N>>::new(comptime!((plan.step() * plan.strip.steps()) as usize));
+    let mut totals = SharedMemory::<u32>::new(comptime!((plan.strip.units * plan.strip.steps()) as usize));
+    let raster = raster(width, height, pitch);
     let left = CUBE_POS_X * comptime!(plan.columns());
     let column = column(
         left as i32 + UNIT_POS as i32 - comptime!(plan.left() as i32),
-        width,
-        height,
-        pitch,
+        &raster,
         comptime!(Samples::Bytes),
     );
     let first = CUBE_POS_Y * steps * rows;
     let top = first as i32 - comptime!(plan.radius as i32);
     let mut kept = SharedMemory::<u32>::new(comptime!(plan.down().ring().allocated()));
     let mut descent = descent::<u32>(source, &mut kept, column, top, comptime!(plan.down()));
-    let raster = raster(width, height, pitch);
     let at = UNIT_POS + UNIT_POS / comptime!(plan.vectors());
 
     for s in 0..steps {
-        let step = s % comptime!(plan.steps());
+        let step = s % comptime!(plan.strip.steps());
         let row = first + s * rows;
         let mut windows = Array::<u32>::new(comptime!((2 * rows) as usize));
         descend::<u32>(
@@ -154,7 +139,7 @@ pub(super) fn extremes<N: Size>(
         sync_cube();
         across::<N>(&shared, &mut totals, out, step, row, left, &raster, plan);
         // Of two steps' rows, the next step writes the others, and the one after only after the next one's wait.
-        if comptime!(!plan.double) {
+        if comptime!(!plan.strip.double) {
             sync_cube();
         }
     }
@@ -217,7 +202,7 @@ fn across<N: Size>(
 ) {
     let (runs, rest) = comptime!(plan.runs());
     let count = comptime!(plan.run());
-    let of_row = comptime!(plan.units / plan.vectors());
+    let of_row = comptime!(plan.strip.units / plan.vectors());
     let computed = comptime!(plan.columns() / plan.vectors());
     let (k, run) = (UNIT_POS / of_row, UNIT_POS % of_row);
     let place =
@@ -234,7 +219,7 @@ fn across<N: Size>(
         let mut first = Array::<u32>::new(comptime!(count as usize));
         // Of pixel 2 p the end of the run from there on.
         let mut ends = Array::<u32>::new(half);
-        let spot = step * comptime!(plan.units) + UNIT_POS;
+        let spot = step * comptime!(plan.strip.units) + UNIT_POS;
         // Runs that lie between the ends of a window, or are one.
         if run < comptime!(computed + runs - 1) {
             pixels::<N>(shared, &mut first, place, 0u32, count, plan);

@@ -16,7 +16,7 @@
 use cubecl::prelude::*;
 
 use super::Samples;
-use super::columns::{column, mended, within};
+use super::columns::{column, mended, raster, within};
 use super::pairs::{Pairs, seconds};
 
 /// Rows and columns of the result that a plane computes at a time, and rows of a step.
@@ -250,7 +250,7 @@ fn load<N: Size>(
                 #[unroll]
                 for k in 0..2u32 {
                     let place = word + comptime!((4 * t + k) as i32);
-                    let column = column(place, width, height, pitch, comptime!(Samples::Bytes));
+                    let column = column(place, &raster(width, height, pitch), comptime!(Samples::Bytes));
                     let loaded = one_word::<N>(source, here + column.word());
                     read[comptime!(at + k as usize)] = mended(loaded, &column);
                 }

@@ -13,24 +13,15 @@ use super::Samples;
 use super::columns::{Raster, column, raster, store_run, store_two_runs};
 use super::down::{Down, Fold, descend, descent, fold};
 use super::pairs::Pairs;
+use super::strip::Strip;
 
 /// What is compiled into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Plan {
     pub(super) fold: Fold,
     pub(super) radius: u32,
-    /// Units of a cube, and columns that it reads.
-    pub(super) units: u32,
-    /// K: rows of a step, and pixels of a run.
-    pub(super) rows: u32,
-    /// Whether shared memory holds the rows of two steps, so that one wait less is needed.
-    pub(super) double: bool,
-    /// Whether shared memory keeps the rows of windows.
-    pub(super) kept: bool,
-    /// Steps whose rows are on their way.
-    pub(super) ahead: u32,
-    /// Whether neighbours exchange vectors that they store.
-    pub(super) exchange: bool,
+    /// A run is as long as a step is high.
+    pub(super) strip: Strip,
 }
 
 impl Plan {
@@ -40,45 +31,41 @@ impl Plan {
             fold: self.fold,
             pairs: Pairs::Apart,
             radius: self.radius,
-            rows: self.rows,
-            units: self.units,
-            kept: self.kept,
-            ahead: self.ahead,
+            strip: self.strip,
         }
     }
 
     /// Columns that a cube computes: whole runs; 0 where the cube is too narrow.
     pub(super) const fn columns(&self) -> u32 {
-        self.units.saturating_sub(2 * self.radius) / self.rows * self.rows
+        self.strip.columns(self.radius, self.strip.rows)
     }
 
     /// Words from one row of shared memory to the next.
     const fn pitch(&self) -> u32 {
-        self.units + self.units / self.rows
+        self.strip.pitch(self.strip.rows)
     }
 
     /// Words of a step's rows in shared memory.
     const fn step(&self) -> u32 {
-        self.pitch() * self.rows
-    }
-
-    const fn steps(&self) -> u32 {
-        if self.double { 2 } else { 1 }
+        self.pitch() * self.strip.rows
     }
 
     /// Bytes of shared memory.
     pub(super) const fn shared_bytes(&self) -> u32 {
-        4 * ((self.step() + self.units) * self.steps() + self.down().ring().words())
+        4 * ((self.step() + self.strip.units) * self.strip.steps() + self.down().ring().words())
     }
 
     /// Whole runs across a window, and the pixels that are left.
     const fn runs(&self) -> (u32, u32) {
-        (2 * self.radius / self.rows, 2 * self.radius % self.rows)
+        (
+            2 * self.radius / self.strip.rows,
+            2 * self.radius % self.strip.rows,
+        )
     }
 
     /// Where in shared memory pixel `pixel` after the beginning of a run lies, from its own.
     const fn place(&self, pixel: u32) -> u32 {
-        pixel + pixel / self.rows
+        pixel + pixel / self.strip.rows
     }
 }
 
@@ -96,26 +83,24 @@ pub(super) fn slide<N: Size>(
     inverse: f32,
     #[comptime] plan: Plan,
 ) {
-    let rows = comptime!(plan.rows);
-    let mut shared = SharedMemory::<f32>::new(comptime!((plan.step() * plan.steps()) as usize));
-    let mut totals = SharedMemory::<f32>::new(comptime!((plan.units * plan.steps()) as usize));
+    let rows = comptime!(plan.strip.rows);
+    let mut shared = SharedMemory::<f32>::new(comptime!((plan.step() * plan.strip.steps()) as usize));
+    let mut totals = SharedMemory::<f32>::new(comptime!((plan.strip.units * plan.strip.steps()) as usize));
+    let raster = raster(width, height, pitch);
     let left = CUBE_POS_X * comptime!(plan.columns());
     let column = column(
         left as i32 + UNIT_POS as i32 - comptime!(plan.radius as i32),
-        width,
-        height,
-        pitch,
+        &raster,
         comptime!(Samples::Floats),
     );
     let first = CUBE_POS_Y * steps * rows;
     let top = first as i32 - comptime!(plan.radius as i32);
     let mut kept = SharedMemory::<f32>::new(comptime!(plan.down().ring().allocated()));
     let mut descent = descent::<f32>(source, &mut kept, column, top, comptime!(plan.down()));
-    let raster = raster(width, height, pitch);
     let at = UNIT_POS + UNIT_POS / rows;
 
     for s in 0..steps {
-        let step = s % comptime!(plan.steps());
+        let step = s % comptime!(plan.strip.steps());
         let row = first + s * rows;
         let mut windows = Array::<f32>::new(comptime!(rows as usize));
         descend::<f32>(
@@ -133,7 +118,7 @@ pub(super) fn slide<N: Size>(
         sync_cube();
         across::<N>(&shared, &mut totals, out, step, row, left, &raster, inverse, plan);
         // Of two steps' rows, the next step writes the others, and the one after only after the next one's wait.
-        if comptime!(!plan.double) {
+        if comptime!(!plan.strip.double) {
             sync_cube();
         }
     }
@@ -170,11 +155,12 @@ fn across<N: Size>(
     #[comptime] plan: Plan,
 ) {
     let (runs, rest) = comptime!(plan.runs());
-    let count = comptime!(plan.rows);
-    let of_row = comptime!(plan.units / plan.rows);
-    let computed = comptime!(plan.columns() / plan.rows);
+    let count = comptime!(plan.strip.rows);
+    let of_row = comptime!(plan.strip.units / plan.strip.rows);
+    let computed = comptime!(plan.columns() / plan.strip.rows);
     let (k, run) = (UNIT_POS / of_row, UNIT_POS % of_row);
-    let place = step * comptime!(plan.step()) + k * comptime!(plan.pitch()) + run * comptime!(plan.rows + 1);
+    let place =
+        step * comptime!(plan.step()) + k * comptime!(plan.pitch()) + run * comptime!(plan.strip.rows + 1);
     let mut windows = Array::<f32>::new(comptime!(count as usize));
 
     if comptime!(runs == 0) {
@@ -184,7 +170,7 @@ fn across<N: Size>(
         }
     } else {
         let mut ends = Array::<f32>::new(comptime!(count as usize));
-        let spot = step * comptime!(plan.units) + UNIT_POS;
+        let spot = step * comptime!(plan.strip.units) + UNIT_POS;
         // Runs that lie between the ends of a window, or are one.
         if run < comptime!(computed + runs - 1) {
             pixels(shared, &mut ends, place, 0u32, count, plan);
@@ -206,7 +192,7 @@ fn across<N: Size>(
                 shared,
                 &mut begins,
                 place,
-                comptime!(runs * plan.rows),
+                comptime!(runs * plan.strip.rows),
                 comptime!(count + rest),
                 plan,
             );
@@ -238,7 +224,7 @@ fn across<N: Size>(
         }
     }
     let samples = comptime!(Samples::Floats);
-    if comptime!(plan.exchange && count == 8) {
+    if comptime!(plan.strip.exchange && count == 8) {
         store_two_runs::<f32, N>(out, &windows, row + k, left, run, raster, computed, samples);
     } else if run < computed {
         let first = left + run * count;
@@ -249,7 +235,7 @@ fn across<N: Size>(
 /// The windows of a run that are narrower than it: the same from blocks as wide as a window.
 #[cube]
 fn near(shared: &SharedMemory<f32>, windows: &mut Array<f32>, place: u32, #[comptime] plan: Plan) {
-    let count = comptime!(plan.rows as usize);
+    let count = comptime!(plan.strip.rows as usize);
     let reach = comptime!(2 * plan.radius as usize);
     let mut ends = Array::<f32>::new(comptime!(count + reach));
     let mut begins = Array::<f32>::new(comptime!(count + reach));

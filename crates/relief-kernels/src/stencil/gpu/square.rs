@@ -125,7 +125,7 @@ fn row_pixels<W: Numeric>(
     #[unroll]
     for w in 0..comptime!((skip + plan.span()).div_ceil(per_word)) {
         let at = word as i32 + comptime!(w as i32 - left as i32);
-        let column: Column = column(at, width, height, pitch, samples);
+        let column: Column = column(at, &raster(width, height, pitch), samples);
         load_rows::<W>(source, &mut loaded, row, &column, 0u32, 1u32, samples);
         #[unroll]
         for b in 0..per_word {

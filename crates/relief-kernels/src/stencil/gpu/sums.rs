@@ -18,23 +18,14 @@ use super::Samples;
 use super::columns::{Raster, column, load_rows, raster, store_run, store_two_runs};
 use super::pairs::{evens, odds};
 use super::ring::{Ring, exchange, keep};
+use super::strip::Strip;
 
 /// What is compiled into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Plan {
     pub(super) radius: u32,
-    /// Units of a cube, and columns of words that it reads.
-    pub(super) units: u32,
-    /// K: rows of a step, and words of a run.
-    pub(super) rows: u32,
-    /// Whether shared memory holds the rows of two steps, so that one wait less is needed.
-    pub(super) double: bool,
-    /// Whether shared memory keeps the rows of windows.
-    pub(super) kept: bool,
-    /// Steps whose rows are on their way.
-    pub(super) ahead: u32,
-    /// Whether neighbours exchange vectors that they store.
-    pub(super) exchange: bool,
+    /// A run has as many words as a step has rows.
+    pub(super) strip: Strip,
 }
 
 impl Plan {
@@ -45,39 +36,34 @@ impl Plan {
 
     /// Columns of words that a cube computes: whole runs; 0 where the cube is too narrow.
     pub(super) const fn columns(&self) -> u32 {
-        let inside = self.units.saturating_sub(2 * self.left());
-        inside / self.rows * self.rows
+        self.strip.columns(self.left(), self.strip.rows)
     }
 
     /// Words from one row of shared memory to the next, of even or of odd pixels.
     const fn pitch(&self) -> u32 {
-        self.units + self.units / self.rows
+        self.strip.pitch(self.strip.rows)
     }
 
     /// Words of a step's rows in shared memory.
     const fn step(&self) -> u32 {
-        2 * self.pitch() * self.rows
-    }
-
-    const fn steps(&self) -> u32 {
-        if self.double { 2 } else { 1 }
+        2 * self.pitch() * self.strip.rows
     }
 
     /// Bytes of shared memory.
     pub(super) const fn shared_bytes(&self) -> u32 {
-        4 * ((self.step() + self.units) * self.steps() + self.ring().words())
+        4 * ((self.step() + self.strip.units) * self.strip.steps() + self.ring().words())
     }
 
     /// The rows of a window but the last, where shared memory keeps them: not those of one that is lower than a step.
     const fn ring(&self) -> Ring {
-        let rows = if self.kept && 2 * self.radius >= self.rows {
+        let rows = if self.strip.kept && 2 * self.radius >= self.strip.rows {
             2 * self.radius
         } else {
             0
         };
         Ring {
             rows,
-            units: self.units,
+            units: self.strip.units,
         }
     }
 
@@ -88,13 +74,13 @@ impl Plan {
 
     /// Whole runs from the beginning of a run to the end of its first window, and the pixels that are left.
     const fn runs(&self) -> (u32, u32) {
-        let (end, run) = (self.skip() + 2 * self.radius + 1, 4 * self.rows);
+        let (end, run) = (self.skip() + 2 * self.radius + 1, 4 * self.strip.rows);
         (end / run, end % run)
     }
 
     /// Where in shared memory word `word` after the beginning of a run of those read lies, from its own.
     const fn place(&self, word: u32) -> u32 {
-        word + word / self.rows
+        word + word / self.strip.rows
     }
 }
 
@@ -112,15 +98,14 @@ pub(super) fn sums<N: Size>(
     inverse: f32,
     #[comptime] plan: Plan,
 ) {
-    let rows = comptime!(plan.rows);
-    let mut shared = SharedMemory::<u32>::new(comptime!((plan.step() * plan.steps()) as usize));
-    let mut totals = SharedMemory::<u32>::new(comptime!((plan.units * plan.steps()) as usize));
+    let rows = comptime!(plan.strip.rows);
+    let mut shared = SharedMemory::<u32>::new(comptime!((plan.step() * plan.strip.steps()) as usize));
+    let mut totals = SharedMemory::<u32>::new(comptime!((plan.strip.units * plan.strip.steps()) as usize));
+    let raster = raster(width, height, pitch);
     let left = CUBE_POS_X * comptime!(plan.columns());
     let column = column(
         left as i32 + UNIT_POS as i32 - comptime!(plan.left() as i32),
-        width,
-        height,
-        pitch,
+        &raster,
         comptime!(Samples::Bytes),
     );
     let first = CUBE_POS_Y * steps * rows;
@@ -149,7 +134,7 @@ pub(super) fn sums<N: Size>(
     let (mut even, mut odd) = (pairs[0usize], pairs[1usize]);
 
     // What enters and what leaves in a step; asked for as soon as that of the step before is used.
-    let on_way = comptime!(plan.ahead * rows);
+    let on_way = comptime!(plan.strip.ahead * rows);
     let mut below = Array::<u32>::new(comptime!(on_way as usize));
     let reach = comptime!(2 * plan.radius as i32);
     load_rows::<u32>(source, &mut below, top + reach, &column, 0u32, on_way, bytes);
@@ -157,10 +142,9 @@ pub(super) fn sums<N: Size>(
         load_rows::<u32>(source, &mut above, top, &column, 0u32, rows, bytes);
     }
     let mut slot = u32::new(0);
-    let raster = raster(width, height, pitch);
     let at = UNIT_POS + UNIT_POS / rows;
     for s in 0..steps {
-        let step = s % comptime!(plan.steps());
+        let step = s % comptime!(plan.strip.steps());
         let row = first + s * rows;
         let place = step * comptime!(plan.step()) + at;
         if comptime!(plan.ring().is_used()) {
@@ -189,7 +173,7 @@ pub(super) fn sums<N: Size>(
         sync_cube();
         across::<N>(&shared, &mut totals, out, step, row, left, &raster, inverse, plan);
         // Of two steps' rows, the next step writes the others, and the one after only after the next one's wait.
-        if comptime!(!plan.double) {
+        if comptime!(!plan.strip.double) {
             sync_cube();
         }
     }
@@ -262,13 +246,13 @@ fn across<N: Size>(
     inverse: f32,
     #[comptime] plan: Plan,
 ) {
-    let rows = comptime!(plan.rows);
+    let rows = comptime!(plan.strip.rows);
     let (runs, rest) = comptime!(plan.runs());
-    let of_row = comptime!(plan.units / rows);
+    let of_row = comptime!(plan.strip.units / rows);
     let computed = comptime!(plan.columns() / rows);
     let (k, run) = (UNIT_POS / of_row, UNIT_POS % of_row);
     let place = step * comptime!(plan.step()) + k * comptime!(2 * plan.pitch()) + run * comptime!(rows + 1);
-    let spot = step * comptime!(plan.units) + UNIT_POS;
+    let spot = step * comptime!(plan.strip.units) + UNIT_POS;
 
     let mut sum = u32::new(0);
     if comptime!(runs > 0) {
@@ -319,7 +303,7 @@ fn across<N: Size>(
         }
     }
     let samples = comptime!(Samples::Bytes);
-    if comptime!(plan.exchange && rows == 8) {
+    if comptime!(plan.strip.exchange && rows == 8) {
         store_two_runs::<u32, N>(out, &words, row + k, left, run, raster, computed, samples);
     } else if run < computed {
         let first = left + run * rows;

@@ -8,6 +8,7 @@ use cubecl::prelude::*;
 
 use super::Samples;
 use super::columns::{Raster, column, load_rows, raster, store_run, store_two_runs};
+use super::strip::Strip;
 
 /// What is compiled into the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -15,16 +16,8 @@ pub(super) struct Plan {
     pub(super) samples: Samples,
     /// By distance from the middle: bits of f32, or 256ths.
     pub(super) weights: Vec<u32>,
-    /// Units of a cube, and columns of words that it reads.
-    pub(super) units: u32,
-    /// Rows of a step, and words of a run.
-    pub(super) rows: u32,
-    /// Whether shared memory holds the rows of two steps, so that one wait less is needed.
-    pub(super) double: bool,
-    /// Steps whose rows are on their way.
-    pub(super) ahead: u32,
-    /// Whether neighbours exchange vectors that they store.
-    pub(super) exchange: bool,
+    /// A run has as many words as a step has rows.
+    pub(super) strip: Strip,
 }
 
 impl Plan {
@@ -39,7 +32,7 @@ impl Plan {
 
     /// Columns of words that a cube computes: whole runs; 0 where the cube is too narrow.
     pub(super) const fn columns(&self) -> u32 {
-        self.units.saturating_sub(2 * self.left()) / self.rows * self.rows
+        self.strip.columns(self.left(), self.strip.rows)
     }
 
     /// Values that a word of a column is taken apart into, and words that it takes in shared memory.
@@ -52,25 +45,21 @@ impl Plan {
 
     /// Words from one row of shared memory to the next.
     const fn pitch(&self) -> u32 {
-        self.units + self.units / self.rows
+        self.strip.pitch(self.strip.rows)
     }
 
     /// Words of a step's rows in shared memory.
     const fn step(&self) -> u32 {
-        self.pitch() * self.rows * self.lanes()
-    }
-
-    const fn steps(&self) -> u32 {
-        if self.double { 2 } else { 1 }
+        self.pitch() * self.strip.rows * self.lanes()
     }
 
     /// Bytes of shared memory.
     pub(super) const fn shared_bytes(&self) -> u32 {
-        4 * self.step() * self.steps()
+        4 * self.step() * self.strip.steps()
     }
 
     const fn run(&self) -> u32 {
-        self.rows * self.samples.per_word()
+        self.strip.rows * self.samples.per_word()
     }
 }
 
@@ -86,16 +75,15 @@ pub(super) fn weigh<W: Numeric, N: Size>(
     steps: u32,
     #[comptime] plan: Plan,
 ) {
-    let (rows, lanes) = comptime!((plan.rows, plan.lanes()));
+    let (rows, lanes) = comptime!((plan.strip.rows, plan.lanes()));
     let samples = comptime!(plan.samples);
     let reach = comptime!(2 * plan.radius());
-    let mut shared = SharedMemory::<W>::new(comptime!((plan.steps() * plan.step()) as usize));
+    let mut shared = SharedMemory::<W>::new(comptime!((plan.strip.steps() * plan.step()) as usize));
+    let raster = raster(width, height, pitch);
     let left = CUBE_POS_X * comptime!(plan.columns());
     let column = column(
         left as i32 + UNIT_POS as i32 - comptime!(plan.left() as i32),
-        width,
-        height,
-        pitch,
+        &raster,
         samples,
     );
     let first = CUBE_POS_Y * steps * rows;
@@ -103,16 +91,15 @@ pub(super) fn weigh<W: Numeric, N: Size>(
 
     // The rows of the window of a step's first row but the last, then those of the step; and those of the next steps, as they are.
     let mut window = Array::<W>::new(comptime!(((reach + rows) * lanes) as usize));
-    let on_way = comptime!(plan.ahead * rows);
+    let on_way = comptime!(plan.strip.ahead * rows);
     let mut next = Array::<W>::new(comptime!(reach.max(on_way) as usize));
     load_rows::<W>(source, &mut next, top, &column, 0u32, reach, samples);
     take_apart::<W>(&next, &mut window, 0u32, reach, comptime!(plan.clone()));
     let after = top + comptime!(reach as i32);
     load_rows::<W>(source, &mut next, after, &column, 0u32, on_way, samples);
 
-    let raster = raster(width, height, pitch);
     for s in 0..steps {
-        let step = s % comptime!(plan.steps());
+        let step = s % comptime!(plan.strip.steps());
         let row = first + s * rows;
         take_apart::<W>(&next, &mut window, reach, rows, comptime!(plan.clone()));
         #[unroll]
@@ -137,7 +124,7 @@ pub(super) fn weigh<W: Numeric, N: Size>(
         sync_cube();
         across::<W, N>(&shared, out, step, row, left, &raster, comptime!(plan.clone()));
         // Of two steps' rows, the next step writes the others, and the one after only after the next one's wait.
-        if comptime!(!plan.double) {
+        if comptime!(!plan.strip.double) {
             sync_cube();
         }
     }
@@ -180,11 +167,11 @@ fn down<W: Numeric>(window: &Array<W>, shared: &mut SharedMemory<W>, step: u32, 
     let radius = comptime!(plan.radius());
     let lanes = comptime!(plan.lanes());
     #[unroll]
-    for k in 0..comptime!(plan.rows) {
+    for k in 0..comptime!(plan.strip.rows) {
         let place = step * comptime!(plan.step())
             + comptime!(k * lanes * plan.pitch())
             + UNIT_POS
-            + UNIT_POS / comptime!(plan.rows);
+            + UNIT_POS / comptime!(plan.strip.rows);
         #[unroll]
         for l in 0..lanes {
             let middle = comptime!(k + radius);
@@ -215,21 +202,21 @@ fn across<W: Numeric, N: Size>(
 ) {
     let radius = comptime!(plan.radius());
     let per_word = comptime!(plan.samples.per_word());
-    let of_row = comptime!(plan.units / plan.rows);
+    let of_row = comptime!(plan.strip.units / plan.strip.rows);
     let (k, run) = (UNIT_POS / of_row, UNIT_POS % of_row);
-    let computed = comptime!(plan.columns() / plan.rows);
-    let mut words = Array::<W>::new(comptime!(plan.rows as usize));
+    let computed = comptime!(plan.columns() / plan.strip.rows);
+    let mut words = Array::<W>::new(comptime!(plan.strip.rows as usize));
     // The window of the last pixel of the last run ends within the words that the cube has read.
     if run < computed {
         let place = step * comptime!(plan.step())
             + k * comptime!(plan.lanes() * plan.pitch())
-            + run * comptime!(plan.rows + 1);
+            + run * comptime!(plan.strip.rows + 1);
         let skip = comptime!(plan.left() * per_word - radius);
         let count = comptime!(plan.run() + 2 * radius);
         let mut pixels = Array::<W>::new(comptime!(count as usize));
         #[unroll]
         for w in 0..comptime!((skip + count).div_ceil(per_word)) {
-            let at = place + comptime!(w + w / plan.rows);
+            let at = place + comptime!(w + w / plan.strip.rows);
             #[unroll]
             for b in 0..per_word {
                 let p = comptime!((w * per_word + b).wrapping_sub(skip));
@@ -249,12 +236,12 @@ fn across<W: Numeric, N: Size>(
             }
         }
         #[unroll]
-        for w in 0..comptime!(plan.rows) {
+        for w in 0..comptime!(plan.strip.rows) {
             words[comptime!(w as usize)] = weighted::<W>(&pixels, w, comptime!(plan.clone()));
         }
     }
-    let (count, samples) = comptime!((plan.rows, plan.samples));
-    if comptime!(plan.exchange && count == 8) {
+    let (count, samples) = comptime!((plan.strip.rows, plan.samples));
+    if comptime!(plan.strip.exchange && count == 8) {
         store_two_runs::<W, N>(out, &words, row + k, left, run, raster, computed, samples);
     } else if run < computed {
         store_run::<W, N>(out, &words, row + k, left + run * count, raster, count, samples);

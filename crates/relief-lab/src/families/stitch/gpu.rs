@@ -32,7 +32,11 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
         Variant::gpu(
             "modulo and transfers",
             "the pattern up, a unit for each word, the result down",
-            transfers,
+            |p: &Stitch, call| {
+                transfers(p, &call, |pattern, out| {
+                    launch(p, call.gpu, Way::Modulo, pattern, out)
+                })
+            },
         )
         .source("34 000 µs"),
         simple(
@@ -68,13 +72,31 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
             "the engine's kernel for trees, of a cell stored once for each alignment",
             move |p: &Stitch, call| fused(p, &call, &cells),
         ),
-        Variant::gpu("copies", "a unit stores one vector down many copies", copies)
-            .tuned(
-                production::name(8 * kind.bytes() as u32),
-                production::SPACE,
-                production::DEFAULT,
-            )
-            .production(),
+        Variant::gpu(
+            "copies and transfers",
+            "the pattern up, production's kernel, the result down",
+            |p: &Stitch, call| {
+                transfers(p, &call, |pattern, out| {
+                    let (cell, to) = (cell_of(p, pattern), raster_of(p, out));
+                    Ok(production::expand(call.gpu, bits(p), cell, (0, 0), to)?)
+                })
+            },
+        ),
+        Variant::gpu(
+            "copies",
+            "a unit stores one vector down many copies",
+            |p: &Stitch, call| {
+                let (cell, to) = (cell_of(p, &call.inputs[0]), raster_of(p, &call.outputs[0]));
+                production::expand_with(call.gpu, call.tuning, bits(p), cell, (0, 0), to)?;
+                Ok(())
+            },
+        )
+        .tuned(
+            production::name(8 * kind.bytes() as u32),
+            production::SPACE,
+            production::DEFAULT,
+        )
+        .production(),
     ]
 }
 
@@ -87,29 +109,31 @@ fn pitch(problem: &Stitch) -> u32 {
     (problem.width * problem.kind.bytes() / 4) as u32
 }
 
-fn copies(problem: &Stitch, call: OnGpu<'_>) -> Outcome {
+/// The pattern, as production takes it.
+fn cell_of<'a>(problem: &Stitch, buffer: &'a Buffer) -> Cell<'a> {
     let side = problem.side as u32;
-    let cell = Cell {
-        buffer: &call.inputs[0],
+    Cell {
+        buffer,
         width: side,
         height: side,
         pitch: side,
-    };
-    let to = Raster {
-        buffer: &call.outputs[0],
+    }
+}
+
+fn raster_of<'a>(problem: &Stitch, buffer: &'a Buffer) -> Raster<'a> {
+    Raster {
+        buffer,
         width: problem.width as u32,
         height: problem.height as u32,
         pitch: pitch(problem),
-    };
-    production::expand_with(call.gpu, call.tuning, bits(problem), cell, (0, 0), to)?;
-    Ok(())
+    }
 }
 
 /// The pattern comes down first, a few microseconds, because the lab hands it over on the device.
-fn transfers(problem: &Stitch, call: OnGpu<'_>) -> Outcome {
+fn transfers(problem: &Stitch, call: &OnGpu<'_>, compute: impl Fn(&Buffer, &Buffer) -> Outcome) -> Outcome {
     let (gpu, out) = (call.gpu, &call.outputs[0]);
     let pattern = gpu.upload(&words_of(gpu, &call.inputs[0])?)?;
-    launch(problem, gpu, Way::Modulo, &pattern, out)?;
+    compute(&pattern, out)?;
     let mut flying: std::collections::VecDeque<Reading> = std::collections::VecDeque::new();
     let words = pitch(problem) as usize * problem.height;
     for start in (0..words).step_by(PART / 4) {

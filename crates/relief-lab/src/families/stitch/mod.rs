@@ -17,7 +17,8 @@
 //! - `shared, all load`: all units of a cube copy the pattern together, which is still too much of it for one cube.
 //! - `vectors`: a unit for each vector of four words; one modulo for each axis, then steps that wrap.
 //! - `fused cell`: the engine's kernel for trees, whose only leaf is the pattern, stored once for each alignment.
-//! - `copies`: a unit stores one vector down many copies; production, with its layout tuned.
+//! - `copies`: a unit stores one vector down many copies; production, with its layout tuned. `copies and transfers`: with the pattern sent up
+//!   before and the result down after.
 //! - `rows`: on the CPU, one row of the pattern after the other, by `memcpy`.
 //! - `production`, `threads …`: production's rows, laid out in the nearest cache and stored past all of them.
 //!
