@@ -1,6 +1,6 @@
 //! Histograms on the CPU.
 //!
-//! An addition to a counter in memory takes some cycles until the next may read it. So neighbours add to tables of their own, eight
+//! An addition to a counter in memory takes some cycles until the next may read it. So neighbours add to tables of their own, sixteen
 //! for bytes and two for words of 16 bits, which are added up in the end. Counters have 32 bits; they are added up before
 //! they could overflow.
 
@@ -8,7 +8,13 @@
 const RUN: usize = 1 << 31;
 
 /// Tables for bytes.
-const TABLES: usize = 8;
+const TABLES: usize = 16;
+
+/// Counters of a table for bytes, some of which are not used. A load waits for a store that has not ended where the lower 12 bits of
+/// their addresses agree: with 256 counters that would be those of one value in every fourth table (eight such tables took 1.72 ms for
+/// 4 MiB of one value and 1.34 for a photograph, these take 1.28 and 1.27; uniform bytes 1.26 and 1.25; one thread of an Intel Xeon with
+/// other work beside it, 2026-11-21).
+const SPACED: usize = 256 + 16;
 
 /// Words of scratch that [`sixteen`] takes.
 pub const SCRATCH_WORDS: usize = 2 << 16;
@@ -16,7 +22,7 @@ pub const SCRATCH_WORDS: usize = 2 << 16;
 /// Adds to `counts[v]` how many of the samples are v.
 pub fn eight(samples: &[u8], counts: &mut [u64; 256]) {
     for samples in samples.chunks(RUN) {
-        let mut tables = [[0_u32; 256]; TABLES];
+        let mut tables = [[0_u32; SPACED]; TABLES];
         let (runs, rest) = samples.as_chunks::<TABLES>();
         for run in runs {
             // Loads of bytes cost less than to take them out of a register: a processor loads more than it stores.

@@ -20,7 +20,7 @@
 //!
 //! On the CPU:
 //! - `one table`: a counter for each value; equal neighbours wait for each other's addition.
-//! - `several tables`: neighbours add to tables of their own: eight for bytes, two for words of 16 bits.
+//! - `several tables`: neighbours add to tables of their own: sixteen for bytes, two for words of 16 bits.
 //! - `threads production`: the same, a part for each thread.
 //!
 //! `even`: numbers of 32 bits over bins of equal width.
