@@ -600,7 +600,6 @@ impl Launch<'_> {
                 vectors,
                 pitches.2,
                 self.infinity(),
-                (-0.0_f32).to_bits(),
                 shape,
             );
         }

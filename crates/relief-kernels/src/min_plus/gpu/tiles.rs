@@ -1,10 +1,4 @@
 //! The product itself, on operands that are padded to whole tiles.
-//!
-//! An addition of an sm_90 reads two registers, and the even and the odd ones each give one a clock. Words of a vector that is loaded are
-//! neighbours, so number i of a unit's column and number j of its row are both in even registers, or both in odd ones, for every second sum, which
-//! then took two clocks. For these sums there is a copy of number i elsewhere: it plus −0, which the compiler cannot know, is the same number. Counted in the
-//! machine code, 8 × 8 sums by slices of 16: 2 561 clocks for 1 024 sums, 2 251 with copies; 8 × 16 sums of none negative by slices of 8: 2 476 and
-//! 2 129.
 
 use cubecl::prelude::*;
 
@@ -84,11 +78,6 @@ impl Shape {
         left.is_multiple_of(self.all_units()) && right.is_multiple_of(self.all_units())
     }
 
-    /// Whether numbers of the left operand are in registers twice: sums of integers and their minima are one instruction.
-    const fn is_copied(&self) -> bool {
-        !matches!(self.step, Step::Integer)
-    }
-
     /// Rows of the operands that a step takes at once.
     const fn at_once(pairs: bool) -> u32 {
         if pairs { 2 } else { 1 }
@@ -114,13 +103,11 @@ struct Sizes {
     vectors: u32,
     out_pitch: u32,
     infinity: u32,
-    negative_zero: u32,
 }
 
 /// out(i, j) = min over k of left(k, i) + right(k, j), a tile of it for each cube.
 ///
-/// `left` lies transposed, both have `steps` · depth rows of whole tiles. `rows` × `vectors` of the result are stored. `negative_zero`
-/// is −0.
+/// `left` lies transposed, both have `steps` · depth rows of whole tiles. `rows` × `vectors` of the result are stored.
 // One condition is the compiler's, the other the device's.
 #[allow(clippy::collapsible_if)]
 #[cube(launch_unchecked)]
@@ -138,7 +125,6 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
     vectors: u32,
     out_pitch: u32,
     infinity: u32,
-    negative_zero: u32,
     #[comptime] shape: Shape,
 ) {
     let mut a = SharedMemory::<Vector<T, N>>::new(comptime!((2 * shape.slice().0) as usize));
@@ -151,7 +137,6 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
         vectors,
         out_pitch,
         infinity,
-        negative_zero,
     };
     if comptime!(shape.guarded) {
         // A sign that the kernel ran.
@@ -269,18 +254,7 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
                     }
                 }
             }
-            shorten::<T, C, N>(
-                left_slices,
-                right_slices,
-                now,
-                x,
-                y,
-                &mut least,
-                sizes.negative_zero,
-                k,
-                shape,
-                pairs,
-            );
+            shorten::<T, C, N>(left_slices, right_slices, now, x, y, &mut least, k, shape, pairs);
             if comptime!(stored.0 < stored.1) {
                 if more {
                     put::<T, N>(left_slices, right_slices, &held, next, stored, shape);
@@ -364,7 +338,6 @@ fn shorten<T: Numeric, C: Numeric, N: Size>(
     x: u32,
     y: u32,
     least: &mut Array<C>,
-    negative_zero: u32,
     #[comptime] k: u32,
     #[comptime] shape: Shape,
     #[comptime] pairs: bool,
@@ -378,7 +351,6 @@ fn shorten<T: Numeric, C: Numeric, N: Size>(
         half * comptime!(shape.slice().1) + x,
     );
     let a = row::<T, N>(left_slices, left_at, comptime!(first * left_row), down, lines);
-    let a_again = copies::<T>(&a, negative_zero, shape);
     let b = row::<T, N>(
         right_slices,
         right_at,
@@ -389,7 +361,6 @@ fn shorten<T: Numeric, C: Numeric, N: Size>(
     if comptime!(pairs) {
         let next = comptime!(first + 1);
         let c = row::<T, N>(left_slices, left_at, comptime!(next * left_row), down, lines);
-        let c_again = copies::<T>(&c, negative_zero, shape);
         let d = row::<T, N>(
             right_slices,
             right_at,
@@ -401,8 +372,8 @@ fn shorten<T: Numeric, C: Numeric, N: Size>(
         for i in 0..lines {
             #[unroll]
             for j in 0..columns {
-                let one = C::reinterpret(sum::<T>(&a, &a_again, &b, i, j, shape));
-                let other = C::reinterpret(sum::<T>(&c, &c_again, &d, i, j, shape));
+                let one = C::reinterpret(a[i as usize] + b[j as usize]);
+                let other = C::reinterpret(c[i as usize] + d[j as usize]);
                 let q = comptime!((i * columns + j) as usize);
                 least[q] = min(min(one, other), least[q]);
             }
@@ -412,43 +383,12 @@ fn shorten<T: Numeric, C: Numeric, N: Size>(
         for i in 0..lines {
             #[unroll]
             for j in 0..columns {
-                let one = C::reinterpret(sum::<T>(&a, &a_again, &b, i, j, shape));
+                let sum = C::reinterpret(a[i as usize] + b[j as usize]);
                 let q = comptime!((i * columns + j) as usize);
-                least[q] = min(one, least[q]);
+                least[q] = min(sum, least[q]);
             }
         }
     }
-}
-
-/// The numbers of a unit's column again, where it is known that they are elsewhere: `negative_zero` is −0.
-#[cube]
-fn copies<T: Numeric>(numbers: &Array<T>, negative_zero: u32, #[comptime] shape: Shape) -> Array<T> {
-    let count = comptime!(if shape.is_copied() { shape.block.1 } else { 1 });
-    let mut again = Array::<T>::new(comptime!(count as usize));
-    if comptime!(shape.is_copied()) {
-        #[unroll]
-        for q in 0..count {
-            again[comptime!(q as usize)] = numbers[comptime!(q as usize)] + T::reinterpret(negative_zero);
-        }
-    }
-    again
-}
-
-/// a(i) + b(j), of registers that are read at once.
-#[cube]
-fn sum<T: Numeric>(
-    a: &Array<T>,
-    again: &Array<T>,
-    b: &Array<T>,
-    #[comptime] i: u32,
-    #[comptime] j: u32,
-    #[comptime] shape: Shape,
-) -> T {
-    let mut number = a[comptime!(i as usize)];
-    if comptime!(shape.is_copied() && (i + j).is_multiple_of(2)) {
-        number = again[comptime!(i as usize)];
-    }
-    number + b[comptime!(j as usize)]
 }
 
 /// Numbers of a row of a slice: vectors of four, `apart` vectors from one to the next.
