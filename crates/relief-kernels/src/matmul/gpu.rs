@@ -83,6 +83,24 @@ pub fn multiply(
     result: Rows<'_>,
 ) -> Result<(), DeviceError> {
     let tuning = policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT);
+    multiply_by(gpu, tuning, shape, left, right, result)
+}
+
+/// [`multiply`] with another layout, where the device has the shared memory for it and the result is large enough.
+///
+/// # Errors
+/// As [`multiply`], and where the layout is not of [`SPACE`].
+pub fn multiply_by(
+    gpu: &Gpu,
+    tuning: Tuning,
+    shape: Shape,
+    left: Rows<'_>,
+    right: Rows<'_>,
+    result: Rows<'_>,
+) -> Result<(), DeviceError> {
+    if !SPACE.contains(tuning) {
+        return Err(gpu.unsupported(format!("the layout {tuning}")));
+    }
     let mut tunings = [tuning].into_iter().chain(SMALLER);
     let enough = tunings.find(|tuning| fills(gpu, *tuning, shape));
     let tuning = enough.unwrap_or(SMALLER[SMALLER.len() - 1]);

@@ -103,6 +103,12 @@ pub(super) fn sum_columns<N: Size>(
     }
     let begin = block * comptime!(ROWS as u32);
     let mut period = u32::new(0);
+    if comptime!(plan.merges) {
+        if begin + comptime!(ROWS as u32) <= rows {
+            take_block::<N>(matrix, x, &mut sums, begin + 4 * group, place, pitch, plan);
+            period += comptime!(ROWS as u32);
+        }
+    }
     while period < comptime!(ROWS as u32) && begin + period < rows {
         // Rows of this unit: those of group + k · groups.
         let first = begin + period + 4 * group;
@@ -236,6 +242,50 @@ fn take_whole<N: Size>(
                 let k = comptime!((4 * (part * at_once + m % at_once) + e) as usize);
                 let factor = Vector::<f32, N>::empty().fill(four[comptime!(e as usize)]);
                 sums[k] = fma(held[comptime!((4 * m + e) as usize)], factor, sums[k]);
+            }
+        }
+    }
+}
+
+/// Takes all rows of a unit of a block that is there in full: each four rows that are taken make room for the loads of others.
+#[cube]
+fn take_block<N: Size>(
+    matrix: &Array<Vector<f32, N>>,
+    x: &Array<Vector<f32, N>>,
+    sums: &mut Array<Vector<f32, N>>,
+    first: u32,
+    place: u32,
+    pitch: u32,
+    #[comptime] plan: Across,
+) {
+    let plays = comptime!(plan.plays());
+    // Fours of rows: on the way, and all.
+    let ahead = comptime!(plan.ahead * plays);
+    let all = comptime!(ROWS as u32 / ROW_SUMS as u32 * plays);
+    let mut held = Array::<Vector<f32, N>>::new(comptime!((4 * ahead) as usize));
+    let mut factors = Array::<Vector<f32, N>>::new(comptime!(ahead as usize));
+    #[unroll]
+    for step in 0..comptime!(all + ahead) {
+        let slot = comptime!(step % ahead);
+        if comptime!(step >= ahead) {
+            let four = factors[comptime!(slot as usize)];
+            #[unroll]
+            for e in 0..4u32 {
+                let k = comptime!((4 * ((step - ahead) % plays) + e) as usize);
+                let factor = Vector::<f32, N>::empty().fill(four[comptime!(e as usize)]);
+                sums[k] = fma(held[comptime!((4 * slot + e) as usize)], factor, sums[k]);
+            }
+        }
+        if comptime!(step < all) {
+            let row = first + comptime!(plan.row(step, 0, plays));
+            let mut four = Vector::<f32, N>::empty().fill(1.0f32);
+            if comptime!(!plan.ones) {
+                four = x[(row / 4) as usize];
+            }
+            factors[comptime!(slot as usize)] = four;
+            #[unroll]
+            for e in 0..4u32 {
+                held[comptime!((4 * slot + e) as usize)] = matrix[((row + e) * pitch + place) as usize];
             }
         }
     }

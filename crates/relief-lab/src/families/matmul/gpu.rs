@@ -69,20 +69,15 @@ pub(super) fn variants() -> Vec<Variant<Product>> {
         ),
         Variant::gpu(
             "blocks",
-            "up to 8 × 16 sums for each unit",
-            |p: &Product, call: OnGpu<'_>| blocks(p, &call, Some(call.tuning)),
-        )
-        .tuned(production::NAME, production::SPACE, production::DEFAULT),
-        Variant::gpu(
-            "production",
-            "the same, in smaller tiles where those would leave the device idle",
+            "up to 8 × 16 sums for each unit; smaller tiles where those would leave the device idle",
             |p: &Product, call: OnGpu<'_>| blocks(p, &call, None),
         )
+        .tuned(production::NAME, production::SPACE, production::DEFAULT)
         .production(),
     ]
 }
 
-/// By a layout, or by the one that production takes.
+/// By a layout, or as production does it by the one that is tuned.
 fn blocks(p: &Product, call: &OnGpu<'_>, tuning: Option<Tuning>) -> Outcome {
     let shape = production::Shape {
         rows: p.rows as u32,
@@ -98,7 +93,7 @@ fn blocks(p: &Product, call: &OnGpu<'_>, tuning: Option<Tuning>) -> Outcome {
     let result = of(&call.outputs[0], p.columns);
     match tuning {
         Some(tuning) => production::multiply_with(call.gpu, tuning, shape, left, right, result)?,
-        None => production::multiply(call.gpu, shape, left, right, result)?,
+        None => production::multiply_by(call.gpu, call.tuning, shape, left, right, result)?,
     }
     Ok(())
 }

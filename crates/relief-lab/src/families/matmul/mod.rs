@@ -12,7 +12,7 @@
 //! - `squares of eight`: 8 × 8 sums of a unit: 16 numbers serve 64.
 //! - `vectors`: the same, four numbers at a load, the left operand transposed on its way to shared memory.
 //! - `double-buffered`: two halves of shared memory: the next slices are on their way while these are multiplied.
-//! - `blocks`: the same with up to 8 × 16 sums, tuned. `production`: smaller tiles where the result has few.
+//! - `blocks`: production: the same with up to 8 × 16 sums, tuned; smaller tiles where the result has few.
 //!
 //! On the CPU: `naive`; `rows`, whose inner loop runs along rows; `blocked`, tiles for the caches; `packed`, the production kernel on
 //! one thread: packed panels, 14 × 32 sums in registers; `threads`: production; and beside it the crate `gemm` on as many threads.
