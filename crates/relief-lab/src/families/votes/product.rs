@@ -103,8 +103,11 @@ pub(super) fn ladder() -> Ladder<Square> {
         cases: |scale: Scale| {
             let of = |side: u64| Square { side: side as usize };
             match (scale.size, scale.class, scale.quick) {
-                // More take minutes to refer to.
-                (Some(size), ..) => vec![of(size.min(1 << 24).isqrt().max(1))],
+                // More take minutes to refer to. Beside a side that may end with a tile, one that does not.
+                (Some(size), ..) => {
+                    let side = size.min(1 << 24).isqrt().max(1);
+                    vec![of(side), of(side + 1)]
+                }
                 (None, Class::Gpu, false) => [100, 1_000, 2_048, 2_049].map(of).into(),
                 (None, Class::Gpu, true) => [100, 1_000].map(of).into(),
                 (None, Class::Cpu, _) => [100, 512].map(of).into(),
@@ -147,7 +150,7 @@ mod gpu {
     }
 
     fn run(problem: &Square, call: &OnGpu<'_>, apart: bool) -> Outcome {
-        // At most 2^12, by the cases.
+        // At most 2^12 + 1, by the cases.
         let side = problem.side as u32;
         if side == 0 {
             return Ok(());
