@@ -141,11 +141,11 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
         // Weights of many words at once are loaded, and words taken apart, fewer times.
         (Filter::Gauss(_), Samples::Bytes) => (256, 32, 8),
         (Filter::Gauss(_), Samples::Floats) => (256, 8, 8),
+        (Filter::Box(9..=31), Samples::Bytes) => (128, 32, 8),
         (Filter::Box(_), Samples::Bytes) => (256, 32, 8),
         (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes) => (128, 32, 8),
         (Filter::Box(r) | Filter::Erosion(r) | Filter::Dilation(r), Samples::Floats) => match *r {
-            0..=8 => (512, 12, 4),
-            9..=31 => (256, 12, 8),
+            0..=31 => (256, 12, 8),
             _ => (512, 1, 8),
         },
     };
@@ -158,7 +158,7 @@ pub struct Way {
     /// Whether shared memory keeps the rows that sums and extremes will leave, where a device has enough of it. Else they are read
     /// again.
     pub kept: bool,
-    /// Steps whose rows are on their way, 1 or 2.
+    /// Steps whose rows are on their way, 1 to 4.
     pub ahead: u32,
     /// Whether neighbours exchange vectors, where planes have one width, so that a store writes whole sectors of memory.
     pub exchange: bool,
@@ -166,11 +166,29 @@ pub struct Way {
 
 /// The way of a filter.
 #[must_use]
-pub const fn way(_filter: &Filter, _samples: Samples) -> Way {
+pub const fn way(filter: &Filter, samples: Samples) -> Way {
+    let (kept, ahead) = match (filter, samples) {
+        (Filter::Box(radius) | Filter::Erosion(radius) | Filter::Dilation(radius), Samples::Floats) => {
+            match *radius {
+                // No row of a window that is lower than a step is read again.
+                0..=3 => (false, 2),
+                4..=8 => (true, 1),
+                // Caches still have them, and shared memory would be too much for many cubes.
+                9..=31 => (false, 1),
+                _ => (true, 2),
+            }
+        }
+        _ => (false, 1),
+    };
+    let exchange = match (filter, samples) {
+        // They would take too many registers.
+        (Filter::Box(radius), Samples::Bytes) => *radius <= 31,
+        _ => true,
+    };
     Way {
-        kept: false,
-        ahead: 1,
-        exchange: true,
+        kept,
+        ahead,
+        exchange,
     }
 }
 
@@ -218,7 +236,7 @@ pub fn apply_by(
     from: &Buffer,
     to: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !space(filter, size.samples).contains(tuning) || !matches!(way.ahead, 1 | 2) {
+    if !space(filter, size.samples).contains(tuning) || !matches!(way.ahead, 1..=4) {
         return Err(gpu.unsupported(format!("the layout {tuning}")));
     }
     if !filter.is_supported() {
@@ -433,8 +451,7 @@ impl<'a> Call<'a> {
         plan: impl Fn(Strip) -> P,
     ) -> Result<P, DeviceError> {
         let usual = self.gpu.report().shared_memory;
-        // On CUDA more than a kernel has without asking.
-        let most = on_client!(self.gpu, client => client.properties().hardware.max_shared_memory_size) as u32;
+        let most = self.most_shared_memory();
         let kept = [(wide, true, true, most), (wide, false, true, most)];
         let again = [
             (wide, true, false, usual),
@@ -459,6 +476,32 @@ impl<'a> Call<'a> {
             .ok_or_else(|| self.gpu.unsupported(what.to_owned()))
     }
 
+    /// Bytes of shared memory that a cube may have: on CUDA more than a kernel has without asking.
+    fn most_shared_memory(&self) -> u32 {
+        on_client!(self.gpu, client => client.properties().hardware.max_shared_memory_size) as u32
+    }
+
+    /// Cubes of which a multiprocessor holds but one, because they keep the rows of wide windows: narrower by some planes where that
+    /// leaves fewer multiprocessors without a cube.
+    fn narrower(&self, plan: slide::Plan, of: impl Fn(u32) -> slide::Plan) -> slide::Plan {
+        let most = self.most_shared_memory();
+        if !plan.strip.kept || plan.strip.units < 512 || plan.radius <= 31 {
+            return plan;
+        }
+        let multiprocessors = self.gpu.multiprocessors();
+        // The columns of a cube times the rows that it goes down.
+        let cost = |plan: &slide::Plan| {
+            let across = self.pitch.div_ceil(plan.columns().max(1));
+            let waves = across.div_ceil(multiprocessors).max(1);
+            let strips = (waves * multiprocessors / across).max(1);
+            let rows = self.size.height.div_ceil(strips) + 2 * plan.radius;
+            u64::from(waves) * u64::from(plan.strip.units) * u64::from(rows)
+        };
+        let narrow = [512, 480, 448, 416, 384].map(of).into_iter();
+        let fitting = narrow.filter(|plan| plan.shared_bytes() <= most && plan.columns() > 0);
+        fitting.min_by_key(cost).unwrap_or(plan)
+    }
+
     /// The grid of strips, and the steps of each.
     fn lay(&self, columns: u32, cubes: u32, radius: u32, rows: u32) -> Result<(CubeCount, u32), DeviceError> {
         let across = self.pitch.div_ceil(columns);
@@ -472,10 +515,9 @@ impl<'a> Call<'a> {
         let rows = if radius <= 16 { tuning.vector } else { 8 };
         // Three quarters of the columns that a cube reads are computed, where that is possible.
         let wide = tuning.units.max((8 * radius).next_power_of_two()).min(512);
-        let plan = self.plan(wide, rows, "a window of such a radius", |strip| slide::Plan {
-            fold,
-            radius,
-            strip,
+        let of = |strip| slide::Plan { fold, radius, strip };
+        let plan = self.plan(wide, rows, "a window of such a radius", |strip| {
+            self.narrower(of(strip), |units| of(Strip { units, ..strip }))
         })?;
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
         let inverse = 1.0 / f64::from(2 * radius + 1).powi(2) as f32;
