@@ -3,8 +3,8 @@
 //! 16 units, or fewer that play 16, lie below each other: unit q takes rows 4q to 4q + 3 of every 64, so that it loads a vector
 //! of x for four vectors of the matrix. Where rows are short, several blocks share a cube.
 //!
-//! Up to 8 blocks of not too many columns are all in one cube, which adds up what they come to: a second launch takes as long as a fifth of the
-//! matrix of 4 096². Then units are few, and each has twice as many loads on the way.
+//! Up to 8 blocks of not too many columns are all in one cube, which adds up what they come to, without a second launch. Then units are few, and each has
+//! twice as many loads on the way. Together this made 25.5 µs for 4 096² to 21.1 (NVIDIA H200, `relief lab run matvec/columns --device cuda`, 2026-11-21).
 
 use cubecl::prelude::*;
 
