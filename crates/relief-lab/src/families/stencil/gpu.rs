@@ -6,7 +6,6 @@ mod passes;
 mod pixels;
 mod squares;
 
-use relief_kernels::policy::Tuning;
 use relief_kernels::stencil::Filter;
 use relief_kernels::stencil::gpu::{self as production, Samples, Size, Way};
 
@@ -162,7 +161,7 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
         .tuned_by(layouts)
         .production(),
     );
-    variants.extend(strips(subject, kind).into_iter().map(strip));
+    variants.extend(others(subject, kind).iter().map(other));
     variants
 }
 
@@ -179,86 +178,57 @@ fn layouts_of(filter: &Filter, samples: Samples) -> Layouts {
     )
 }
 
-/// A way down the columns, in a layout: units, cubes on a multiprocessor, rows of a step; whether rows are kept, steps ahead, and whether
-/// neighbours exchange vectors.
-type Strip = (u32, u32, u32, bool, u32, bool);
+/// Another way than production's, and the idea of it.
+type Other = (&'static str, &'static str, fn(Way) -> Way);
 
-/// Ways to be measured beside production's.
-fn strips(subject: Subject, kind: Kind) -> Vec<Strip> {
-    let (k, a) = (true, false);
+const OWN: Other = (
+    "one pass, own stores",
+    "the same, but each unit stores its own two vectors: half a sector of memory at a time",
+    |way| Way {
+        exchange: false,
+        ..way
+    },
+);
+const AGAIN: Other = (
+    "one pass, rows again",
+    "the same, but rows that leave windows are read again",
+    |way| Way { kept: false, ..way },
+);
+const KEPT: Other = (
+    "one pass, rows kept",
+    "the same, but shared memory keeps the rows of windows, where it is large enough",
+    |way| Way { kept: true, ..way },
+);
+const ONE_STEP: Other = (
+    "one pass, one step ahead",
+    "the same, but rows are asked for a step before they are used",
+    |way| Way { ahead: 1, ..way },
+);
+const TWO_STEPS: Other = (
+    "one pass, two steps ahead",
+    "the same, but rows are asked for two steps before they are used",
+    |way| Way { ahead: 2, ..way },
+);
+
+/// What ways down the columns differ in, a row each, in production's layout; one of each pair is production's.
+const fn others(subject: Subject, kind: Kind) -> &'static [Other] {
     match (subject, kind) {
-        (Subject::Box | Subject::Extreme, Kind::F32) => vec![
-            (256, 12, 8, a, 1, false),
-            (256, 12, 8, a, 1, true),
-            (256, 12, 8, a, 2, true),
-            (256, 12, 8, k, 1, true),
-            (256, 16, 8, a, 1, true),
-            (512, 6, 8, a, 1, true),
-            (512, 4, 8, k, 1, true),
-            (512, 2, 8, k, 2, true),
-            (512, 1, 8, k, 1, true),
-            (512, 1, 8, k, 2, true),
-            (512, 1, 8, k, 3, true),
-            (512, 1, 8, k, 4, true),
-        ],
-        (Subject::Box, _) => vec![
-            (256, 32, 8, a, 1, false),
-            (256, 32, 8, a, 1, true),
-            (128, 32, 8, a, 1, false),
-            (128, 32, 8, a, 1, true),
-            (128, 16, 8, a, 1, true),
-            (256, 12, 8, a, 1, false),
-            (256, 16, 8, k, 1, true),
-        ],
-        (Subject::Extreme, _) => vec![(128, 32, 8, a, 2, true), (128, 16, 8, a, 1, true)],
-        (Subject::Gauss, Kind::F32) => vec![
-            (256, 8, 8, a, 1, false),
-            (256, 6, 8, a, 1, true),
-            (256, 12, 8, a, 1, true),
-            (256, 16, 8, a, 1, true),
-            (256, 32, 8, a, 1, true),
-            (512, 6, 8, a, 1, true),
-            (512, 8, 8, a, 1, true),
-            (128, 16, 8, a, 1, true),
-        ],
-        (Subject::Gauss, _) => vec![
-            (256, 4, 8, a, 1, true),
-            (256, 8, 8, a, 1, true),
-            (256, 16, 8, a, 1, true),
-            (128, 8, 8, a, 1, true),
-            (128, 16, 8, a, 1, true),
-            (128, 32, 8, a, 1, true),
-            (512, 8, 8, a, 1, true),
-        ],
-        _ => Vec::new(),
+        (Subject::Box, _) | (Subject::Extreme, Kind::F32) => &[OWN, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
+        (Subject::Extreme, _) => &[AGAIN, KEPT, ONE_STEP, TWO_STEPS],
+        (Subject::Gauss, Kind::F32) => &[OWN, ONE_STEP, TWO_STEPS],
+        _ => &[],
     }
 }
 
-fn strip((units, items, vector, kept, ahead, exchange): Strip) -> Variant<Stencil> {
-    let tuning = Tuning { units, items, vector };
-    let way = Way {
-        kept,
-        ahead,
-        exchange,
-    };
-    let rows = if kept { "kept" } else { "again" };
-    let stores = if exchange { "exchanged" } else { "own" };
-    Variant::gpu(
-        format!("one pass, {rows}, {ahead} ahead, {stores}, {units}x{items}x{vector}"),
-        "columns and rows at once, in strips, in another way",
-        move |p: &Stencil, call| {
-            let (from, to) = (&call.inputs[0], &call.outputs[0]);
-            Ok(production::apply_by(
-                call.gpu,
-                way,
-                tuning,
-                &p.filter,
-                p.size(),
-                from,
-                to,
-            )?)
-        },
-    )
+fn other(&(name, idea, of): &Other) -> Variant<Stencil> {
+    Variant::gpu(name, idea, move |p: &Stencil, call| {
+        let (from, to, size) = (&call.inputs[0], &call.outputs[0], p.size());
+        let way = of(production::way(&p.filter, size.samples));
+        let tuning = production::default(&p.filter, size.samples);
+        Ok(production::apply_by(
+            call.gpu, way, tuning, &p.filter, size, from, to,
+        )?)
+    })
 }
 
 /// The most pixels that are looked at of a picture: a device does that in a tenth of a second.
