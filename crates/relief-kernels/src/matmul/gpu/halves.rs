@@ -7,10 +7,10 @@
 //!
 //! What the instructions of one step take is loaded to registers while those of the step before run, across slices too, and
 //! where k is a multiple of 64 the next slice is asked for without a branch, so that the compiler puts loads and copies between products.
-//! On an H200, bf16, 8 192³ (`relief lab run matmul/bf16 --device cuda`, 2026-11-21): 199 T multiply-adds a second, 168 by the first way of this
-//! kernel, which did one after the other behind a barrier. From registers alone the same instructions reach 302, and cuBLAS 414, by those that
-//! take whole groups of planes, which the runtime does not offer. At 199 T the cubes together read 4.7 TB/s from the L2 cache, 48 KB for each
-//! slice and cube; that this is what binds now is our reading, and was not measured. Sharing slices between cubes would halve it.
+//! On an H200, bf16, 8 192³ (`relief lab run matmul/bf16 --device cuda`, 2026-11-21): 202 T multiply-adds a second, 199 with all copies of a slice in one
+//! of its steps, 168 by the first way of this kernel, which did one after the other behind a barrier. From registers alone the same instructions reach 302 to 312, and
+//! cuBLAS 414, by those that take whole groups of planes, which the runtime does not offer. At 200 T the cubes together read 4.7 TB/s from the L2 cache, 48 KB for
+//! each slice and cube; that this is what binds now is our reading, and was not measured. Sharing slices between cubes would halve it.
 //!
 //! The instructions add the products of 16 k at once, in an order and with roundings that their maker does not state: here results
 //! have an error, not an order. Devices of other makers, and Vulkan, offer no such instructions through the runtime: there it is

@@ -6,11 +6,11 @@
 //! registers on the way to shared memory, and eight that are served at once store neighbours.
 //!
 //! What counts beside multiply-adds was read off the machine code that CUDA 13.0 makes for sm_90, 2 048 multiply-adds of a slice of 16:
-//! - Places in shared memory need no arithmetic where the compiler sees that they are small: 2 391 instructions became 2 207.
 //! - Words of a vector that is stored are neighbours, as are those of one that is loaded, so that a sum and its factor are both in even registers or both in
 //!   odd ones, which are said to be read one a clock each. The compiler moved sums away and back in each slice. Stored by way of an exclusive or with 0, which
-//!   it does not know to be 0, they lie where it likes: of 503 multiply-adds that read two or three registers of a kind, 270 are left. What that brings was not measured
-//!   for itself.
+//!   it does not know to be 0, they lie where it likes. On an H200 (`relief lab run matmul/f32 --device cuda`, 2026-11-21) 8 192³ took 25.1 ms instead of 25.5, 4 096³
+//!   3.19 instead of 3.30.
+//! - Places in shared memory need no arithmetic where the compiler sees that they are small: 2 391 instructions became 2 207. That was not measured on a device.
 
 use cubecl::prelude::*;
 

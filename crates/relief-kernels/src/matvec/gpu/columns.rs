@@ -4,7 +4,7 @@
 //! of x for four vectors of the matrix. Where rows are short, several blocks share a cube.
 //!
 //! Up to 8 blocks of not too many columns are all in one cube, which adds up what they come to, without a second launch. Then units are few, and each has
-//! twice as many loads on the way. Together this made 25.5 µs for 4 096² to 21.1 (NVIDIA H200, `relief lab run matvec/columns --device cuda`, 2026-11-21).
+//! twice as many loads on the way, as one that it takes makes room for the next. Together this made 25.5 µs for 4 096² to 21.0 (NVIDIA H200, `relief lab run matvec/columns --device cuda`, 2026-11-21).
 
 use cubecl::prelude::*;
 
