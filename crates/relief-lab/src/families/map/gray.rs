@@ -197,7 +197,7 @@ mod gpu {
     use relief_kernels::map::gpu::{DEFAULT, GRAY_SPACE, gray_with};
 
     use super::{Colours, Weights};
-    use crate::family::{OnGpu, Outcome, Variant};
+    use crate::family::{Failure, OnGpu, Outcome, Variant};
 
     pub(super) fn integer() -> Vec<Variant<Colours>> {
         let mut variants = both();
@@ -255,6 +255,9 @@ mod gpu {
         let count = problem.len.div_ceil(16) as u32 * 4 / width;
         if count == 0 {
             return Ok(());
+        }
+        if loads == Loads::Bytes && 12 * u64::from(count) > 1 << 32 {
+            return Err(Failure::Unsupported("bytes are counted in 32 bits".to_owned()));
         }
         let grid = cubes(call.gpu, count.div_ceil(UNITS));
         let shape = (loads, problem.weights);
