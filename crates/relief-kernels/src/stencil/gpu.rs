@@ -140,9 +140,10 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
         (Filter::Sobel | Filter::Convolution(_), _) => (128, 4, 4),
         // Weights of many words at once are loaded, and words taken apart, fewer times.
         (Filter::Gauss(_), Samples::Bytes) => (256, 32, 8),
-        (Filter::Gauss(_), Samples::Floats) => (256, 8, 8),
+        (Filter::Gauss(_), Samples::Floats) => (256, 32, 8),
         (Filter::Box(9..=31), Samples::Bytes) => (128, 32, 8),
-        (Filter::Box(_), Samples::Bytes) => (256, 32, 8),
+        (Filter::Box(0..=31), Samples::Bytes) => (256, 32, 8),
+        (Filter::Box(_), Samples::Bytes) => (256, 12, 8),
         (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes) => (128, 32, 8),
         (Filter::Box(r) | Filter::Erosion(r) | Filter::Dilation(r), Samples::Floats) => match *r {
             0..=31 => (256, 12, 8),
@@ -175,7 +176,7 @@ pub const fn way(filter: &Filter, samples: Samples) -> Way {
                 4..=8 => (true, 1),
                 // Caches still have them, and shared memory would be too much for many cubes.
                 9..=31 => (false, 1),
-                _ => (true, 2),
+                _ => (true, 1),
             }
         }
         _ => (false, 1),

@@ -5,7 +5,7 @@
 //! cache and multiprocessor, and the windows of all strips together are more than a cache holds. A unit keeps words of its own
 //! column alone, so nothing waits for the others.
 //!
-//! It pays where windows are wide: means of f32 at r = 50 take 878 µs with rows of two steps on their way, 976 where rows are read again; at
+//! It pays where windows are wide: means of f32 at r = 50 take 832 µs, 976 where rows are read again; at
 //! r = 15, where one cube's rings take the room of others, 751 against 676. Bytes, of which caches hold four times as many rows, gain
 //! nothing. `relief lab run stencil --size 2^28`, NVIDIA H200, 2026-11-21.
 
