@@ -92,6 +92,8 @@ struct Shared {
 
 /// Keeps compiled CUDA kernels under `directory`, so that the next process starts without compiling. Returns whether
 /// that took effect: only before the first device of the process was started.
+///
+/// They are machine code, known by what they compute alone: devices of different compute capabilities need folders of their own.
 pub fn persist_kernels(directory: &Path) -> bool {
     let set = || {
         // `CUBECL_DEBUG_LOG=FILE` keeps its meaning: the sources of kernels in a file.
