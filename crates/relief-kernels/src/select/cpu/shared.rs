@@ -187,7 +187,8 @@ impl<'a> Shared<'a, u8> {
     /// As [`runs_of_rows`](super::runs_of_rows).
     #[must_use]
     pub fn runs_of_rows(from: &'a [u8], width: usize, starts: &'a mut [u32], values: &'a mut [u8]) -> Self {
-        super::assert_holds_runs(from, width, starts, values);
+        super::assert_holds_runs(from, width, starts.len(), values);
+        super::assert_narrow(from);
         let runs = Target::Runs(width, starts.as_mut_ptr(), values.as_mut_ptr());
         Self::new(from, Wanted::NonZero, runs)
     }
