@@ -34,6 +34,9 @@ struct Compiled {
     ptx: Vec<c_char>,
 }
 
+/// Of several devices that start a job together the first compiles for all.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// Compiles the kernels that the runtime does not have, for a device of this compute capability, if the runtime keeps what it
 /// compiles. Returns how many kernels were kept before, where any was added: the runtime sees what others wrote when it
 /// writes something itself.
@@ -41,6 +44,7 @@ pub(super) fn compile(capability: (u32, u32), tasks: Vec<(Task, ExecutionMode)>)
     let config = CubeClRuntimeConfig::get();
     let place = config.compilation.cache.as_ref()?;
     let option = || CacheOption::default().name("cuda").root(place.root());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     // The names alone first: usually everything is there.
     let kept = catch_unwind(|| Cache::<StableHash, String>::new("ptx/toc", option())).ok()?;
     let mut seen = HashSet::new();
