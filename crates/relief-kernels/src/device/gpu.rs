@@ -185,6 +185,13 @@ impl Gpu {
         on_client!(self, client => client.properties().hardware.num_streaming_multiprocessors).unwrap_or(32)
     }
 
+    /// Bytes of shared memory that a cube may have: on CUDA more than a kernel has without asking.
+    #[must_use]
+    pub fn most_shared_memory(&self) -> u32 {
+        let most = on_client!(self, client => client.properties().hardware.max_shared_memory_size);
+        u32::try_from(most).unwrap_or(u32::MAX)
+    }
+
     /// Bytes of all buffers that exist.
     #[must_use]
     pub fn used(&self) -> u64 {

@@ -106,18 +106,13 @@ impl Route {
         let whole = 2 << 16;
         match bits {
             8 => Self::Lanes,
-            _ if shared_memory(gpu) >= whole => Self::Values {
+            _ if gpu.most_shared_memory() >= whole => Self::Values {
                 bits: 16,
                 bytes: whole,
             },
             _ => Self::EIGHTHS,
         }
     }
-}
-
-/// Bytes of shared memory that a cube may have: on CUDA more than a kernel has without asking.
-fn shared_memory(gpu: &Gpu) -> u32 {
-    on_client!(gpu, client => client.properties().hardware.max_shared_memory_size) as u32
 }
 
 /// The most cubes that count the same values.
@@ -297,7 +292,7 @@ struct Shape {
 
 impl Shape {
     fn of(gpu: &Gpu, tuning: Tuning, route: Route, bits: u32) -> Result<Self, DeviceError> {
-        let shared = shared_memory(gpu);
+        let shared = gpu.most_shared_memory();
         let (values, copies, fields) = match route {
             Route::Lanes if bits == 8 => {
                 let words = gpu.report().shared_memory / 4;

@@ -115,8 +115,8 @@ fn fills(gpu: &Gpu, tuning: Tuning, shape: Shape) -> bool {
 }
 
 fn runs(gpu: &Gpu, tuning: Tuning) -> bool {
-    let most = on_client!(gpu, client => client.properties().hardware.max_shared_memory_size);
-    Tile::of(tuning).is_some_and(|tile| tile.shared_bytes() as usize <= most)
+    let most = gpu.most_shared_memory();
+    Tile::of(tuning).is_some_and(|tile| tile.shared_bytes() <= most)
 }
 
 /// [`multiply`] with another layout.

@@ -459,8 +459,7 @@ impl Shape {
             windowed: false,
         };
         // More than a kernel has by default: two such cubes fit a multiprocessor of an H200.
-        let shared = on_client!(gpu, client => client.properties().hardware.max_shared_memory_size);
-        let shared = shared.min(100 << 10) as u32;
+        let shared = gpu.most_shared_memory().min(100 << 10);
         // What a unit holds are registers.
         while shape.shared_bytes() > shared || shape.items * shape.width > 64 {
             match shape.items {

@@ -139,8 +139,7 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
         (Filter::Sobel, Samples::Bytes) => (128, 32, 4),
         (Filter::Sobel | Filter::Convolution(_), _) => (128, 4, 4),
         // Weights of many words at once are loaded, and words taken apart, fewer times.
-        (Filter::Gauss(_), Samples::Bytes) => (256, 32, 8),
-        (Filter::Gauss(_), Samples::Floats) => (256, 32, 8),
+        (Filter::Gauss(_), _) => (256, 32, 8),
         (Filter::Box(9..=31), Samples::Bytes) => (128, 32, 8),
         (Filter::Box(0..=31), Samples::Bytes) => (256, 32, 8),
         (Filter::Box(_), Samples::Bytes) => (256, 12, 8),
@@ -453,7 +452,7 @@ impl<'a> Call<'a> {
         plan: impl Fn(Strip) -> P,
     ) -> Result<P, DeviceError> {
         let usual = self.gpu.report().shared_memory;
-        let most = self.most_shared_memory();
+        let most = self.gpu.most_shared_memory();
         let kept = [(wide, true, true, most), (wide, false, true, most)];
         let again = [
             (wide, true, false, usual),
@@ -478,15 +477,10 @@ impl<'a> Call<'a> {
             .ok_or_else(|| self.gpu.unsupported(what.to_owned()))
     }
 
-    /// Bytes of shared memory that a cube may have: on CUDA more than a kernel has without asking.
-    fn most_shared_memory(&self) -> u32 {
-        on_client!(self.gpu, client => client.properties().hardware.max_shared_memory_size) as u32
-    }
-
     /// Cubes of which a multiprocessor holds but one, because they keep the rows of wide windows: narrower by some planes where that
     /// leaves fewer multiprocessors without a cube.
     fn narrower(&self, plan: slide::Plan, of: impl Fn(u32) -> slide::Plan) -> slide::Plan {
-        let most = self.most_shared_memory();
+        let most = self.gpu.most_shared_memory();
         if !plan.strip.kept || plan.strip.units < 512 || plan.radius <= 31 {
             return plan;
         }

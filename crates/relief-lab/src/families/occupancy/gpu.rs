@@ -41,8 +41,8 @@ fn run(problem: &Resident, call: &OnGpu<'_>, units: u32) -> Outcome {
         })?,
     };
     // Beyond what every kernel may take, where the runtime asks for it.
-    let most = on_client!(call.gpu, client => client.properties().hardware.max_shared_memory_size);
-    if shared as usize > most {
+    let most = call.gpu.most_shared_memory();
+    if shared > most {
         return Err(Failure::Unsupported(format!(
             "a cube would take more shared memory than the {most} bytes that the device gives it"
         )));
