@@ -80,6 +80,12 @@ impl<S: Sample> Cpu<S> {
         &self.store
     }
 
+    /// Runs `work` with the threads of this device.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(work)
+    }
+
     /// Computes `rect`, in coordinates of the streamed raster, into `out`, packed.
     pub(crate) fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
         let region = self.plan.region;

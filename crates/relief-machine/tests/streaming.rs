@@ -116,6 +116,20 @@ fn options(output: Option<std::path::PathBuf>, machine: Machine) -> ReceiverOpti
     }
 }
 
+/// Sends a whole job that nobody watches, records or stops.
+fn send_all(program: &Program, raster: &Mixed, token: u8, sender: &SenderOptions) -> Result<Sent, Error> {
+    let control = Control::default();
+    send(
+        program,
+        raster,
+        job(program, token),
+        sender,
+        None,
+        &control,
+        &mut |_| (),
+    )
+}
+
 fn local() -> Address {
     "tcp://127.0.0.1:0".parse().unwrap()
 }
@@ -346,15 +360,7 @@ fn a_second_sender_is_refused_and_the_first_goes_on() {
         let mut refused = None;
         let mut observe = |progress: &relief_machine::Progress| {
             if progress.executed > 10 && refused.is_none() {
-                let second = send(
-                    &program,
-                    &raster,
-                    job(&program, 2),
-                    &sender,
-                    None,
-                    &Control::default(),
-                    &mut |_| (),
-                );
+                let second = send_all(&program, &raster, 2, &sender);
                 refused = Some(second.unwrap_err().to_string());
             }
         };
@@ -395,15 +401,7 @@ fn only_a_sender_with_the_secret_is_taken_and_only_a_machine_with_it_is_trusted(
                 patience: Duration::ZERO,
                 ..quick(receiver.address())
             };
-            send(
-                &program,
-                &raster,
-                job(&program, 1),
-                &options,
-                None,
-                &Control::default(),
-                &mut |_| (),
-            )
+            send_all(&program, &raster, 1, &options)
         };
         for wrong in [None, secret("incorrect horse battery")] {
             let error = try_with(wrong).unwrap_err().to_string();
@@ -449,15 +447,7 @@ fn tls_is_taken_from_the_pinned_certificate_alone() {
                 patience: Duration::ZERO,
                 ..quick(receiver.address())
             };
-            send(
-                &program,
-                &raster,
-                job(&program, 1),
-                &options,
-                None,
-                &Control::default(),
-                &mut |_| (),
-            )
+            send_all(&program, &raster, 1, &options)
         };
         assert!(matches!(try_with(None), Err(Error::Tls { .. })));
         assert!(matches!(try_with(Some(other.pin())), Err(Error::Connect { .. })));
@@ -560,16 +550,7 @@ fn a_frame_out_of_order_ends_the_connection_and_executes_nothing_twice() {
         stranger.say(Kind::Lines, 0, 5, &[0; 50]);
         assert_eq!(stranger.refusal(), Some(Code::Sequence));
         let sender = quick(receiver.address());
-        let sent = send(
-            &program,
-            &raster,
-            job(&program, 9),
-            &sender,
-            None,
-            &Control::default(),
-            &mut |_| (),
-        )
-        .unwrap();
+        let sent = send_all(&program, &raster, 9, &sender).unwrap();
         assert_eq!((sent.executed, received.join().unwrap().executed), (50, 50));
     });
 }
@@ -709,16 +690,7 @@ fn with_strangers(machine: Machine, strangers: impl FnOnce(&Receiver, &Program))
         let _stop = Stop(&receiver);
         strangers(&receiver, &program);
         let sender = quick(receiver.address());
-        send(
-            &program,
-            &raster,
-            job(&program, 9),
-            &sender,
-            None,
-            &Control::default(),
-            &mut |_| (),
-        )
-        .unwrap();
+        send_all(&program, &raster, 9, &sender).unwrap();
         assert_eq!(received.join().unwrap().executed, 50);
     });
 }
@@ -868,15 +840,7 @@ fn a_machine_that_contradicts_itself_ends_the_job_and_nothing_hangs() {
     let error_of = |accept: Accept, answer: fn(TcpStream)| {
         with_machine(accept, answer, |address| {
             let sender = quick(address);
-            let sent = send(
-                &program,
-                &raster,
-                job(&program, 9),
-                &sender,
-                None,
-                &Control::default(),
-                &mut |_| (),
-            );
+            let sent = send_all(&program, &raster, 9, &sender);
             sent.unwrap_err()
         })
     };
@@ -962,15 +926,7 @@ fn a_connection_that_brings_nothing_is_not_tried_forever() {
             patience: Duration::from_millis(300),
             ..quick(receiver.address())
         };
-        let sent = send(
-            &program,
-            &raster,
-            job(&program, 9),
-            &sender,
-            None,
-            &Control::default(),
-            &mut |_| (),
-        );
+        let sent = send_all(&program, &raster, 9, &sender);
         receiver.stop();
         assert!(matches!(sent, Err(Error::Connect { .. })), "{sent:?}");
         assert!(received.join().unwrap().is_err());
@@ -994,15 +950,7 @@ fn what_is_no_socket_and_what_no_journal_knows_is_left_alone() {
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run());
         let sender = quick(receiver.address());
-        let sent = send(
-            &program,
-            &raster,
-            job(&program, 9),
-            &sender,
-            None,
-            &Control::default(),
-            &mut |_| (),
-        );
+        let sent = send_all(&program, &raster, 9, &sender);
         assert!(
             matches!(
                 sent,

@@ -83,8 +83,11 @@ impl<S: Sample> Gpus<S> {
             let opening: Vec<_> = ids.iter().map(open).collect();
             let host = Cpu::<S>::new(plan.clone(), images, cancel);
             tracing::debug!("what is kept is made");
-            let ahead = host.as_ref().ok();
-            let ahead = ahead.and_then(|host| Ahead::pack(&plan.program, host.store()));
+            let ahead = host.as_ref().map_or_else(
+                |_| Ahead::default(),
+                |host| host.install(|| Ahead::pack(&plan.program, host.store(), plan.peak.bands)),
+            );
+            tracing::debug!("cells are packed");
             (
                 host,
                 ahead,
@@ -95,7 +98,7 @@ impl<S: Sample> Gpus<S> {
         tracing::debug!("devices are started");
         let devices = std::thread::scope(|scope| {
             let upload = |gpu: Gpu| {
-                let (program, store, ahead) = (&plan.program, host.store(), ahead.as_ref());
+                let (program, store, ahead) = (&plan.program, host.store(), &ahead);
                 scope.spawn(move || {
                     let id = gpu.id();
                     let residents = Residents::upload(&gpu, program, store, ahead)
@@ -106,6 +109,7 @@ impl<S: Sample> Gpus<S> {
             let uploading: Vec<_> = gpus.into_iter().map(upload).collect();
             uploading.into_iter().map(joined).collect::<Result<Vec<_>, _>>()
         })?;
+        drop(ahead);
         tracing::debug!("what is kept is on the devices");
         Ok(Self {
             plan,

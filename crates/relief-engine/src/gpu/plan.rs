@@ -297,7 +297,8 @@ fn device_bytes(
         .max()
         .unwrap_or(0);
     let mut words = of_lane.saturating_mul(lanes as u64).saturating_add(NOTHING);
-    for index in 0..program.steps.len() {
+    let reached = stages::reached(program);
+    for index in (0..program.steps.len()).filter(|index| reached[*index]) {
         for resident in residents(program, index) {
             words = words.saturating_add(resident);
             largest = largest.max(resident);
@@ -306,12 +307,9 @@ fn device_bytes(
     (words.saturating_mul(4), largest.saturating_mul(4))
 }
 
-/// The words of the table and of what is kept of a node.
+/// The words of the table and of what is kept of a node that is read.
 fn residents(program: &Program, index: usize) -> [u64; 2] {
     let step = &program.steps[index];
-    if step.need.is_empty() {
-        return [0; 2];
-    }
     let depth = program.canvas.depth;
     let bytes = depth.bytes();
     let table = match (&step.kind, &step.table) {

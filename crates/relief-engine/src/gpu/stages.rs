@@ -96,6 +96,23 @@ fn lies_there(program: &Program, index: usize) -> bool {
     }
 }
 
+/// Which nodes a device ever reads: of what lies there from the start, nothing below is.
+pub(super) fn reached(program: &Program) -> Vec<bool> {
+    let mut reached = vec![false; program.steps.len()];
+    reached[program.root()] = true;
+    for (index, step) in program.steps.iter().enumerate().rev() {
+        if step.need.is_empty() {
+            reached[index] = false;
+        }
+        if reached[index] && !lies_there(program, index) {
+            for link in &step.links {
+                reached[link.node] = true;
+            }
+        }
+    }
+    reached
+}
+
 /// The cell of a repeat that is made of its kept pattern, with 0 up to the step. `None` for other nodes, and for a
 /// cell that is mostly gap and too large: copies are then looked for, as those of a lattice.
 pub(super) fn cell_of_repeat(program: &Program, index: usize) -> Option<Period> {

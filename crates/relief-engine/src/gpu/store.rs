@@ -1,11 +1,12 @@
 //! What a device holds for the whole job: pictures, cells, tables.
 
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
 use relief_kernels::distance::gpu::Profile;
 use relief_kernels::fused::{Cell, CellLayout, PackedCell, Plane};
-use relief_raster::{Period, Rect, Sample};
+use relief_raster::{Period, Rect, Sample, View};
 
-use super::stages::cell_of_repeat;
+use super::stages::{cell_of_repeat, reached};
 use crate::evaluate::{Plane as HostPlane, Store};
 use crate::nodes::Kind;
 use crate::program::{Keep, Program};
@@ -32,48 +33,101 @@ pub(super) const fn row_words(width: u64, bytes: u64) -> u64 {
     width.saturating_mul(bytes).div_ceil(4)
 }
 
-/// The largest cell that is kept, packed while devices start: for tens of megabytes that takes as long as to copy it. The others are
-/// packed one by one on their way, so that no more lies on the host at a time.
-pub(super) struct Ahead {
-    node: usize,
-    cell: PackedCell,
+/// What a cell on a device is made of.
+struct Source<'a, S> {
+    /// From the cell's top-left on; it is 0 elsewhere.
+    pattern: View<'a, S>,
+    period: Period,
+    /// Where the cell's top-left lies.
+    place: (i64, i64),
 }
 
-impl Ahead {
-    pub(super) fn pack<S: Sample>(program: &Program, store: &Store<S>) -> Option<Self> {
-        let cells = program.steps.iter().enumerate().filter_map(|(node, step)| {
-            let plane = store.planes[node]
-                .as_ref()
-                .filter(|plane| plane.uniform.is_none())?;
-            match step.keep {
-                Keep::Cell { period, .. } if !step.need.is_empty() => Some((node, period, plane)),
-                _ => None,
-            }
-        });
-        let (node, period, plane) = cells.max_by_key(|(_, period, _)| period.cell())?;
-        let cell = PackedCell::new(&plane.samples, period, layout::<S>(period))?;
-        Some(Self { node, cell })
+impl<'a, S: Sample> Source<'a, S> {
+    /// That of a node which lies on devices as a cell.
+    fn of(program: &Program, store: &'a Store<S>, index: usize) -> Option<Self> {
+        let step = &program.steps[index];
+        if let (Keep::Cell { period, valid }, Some(plane)) = (step.keep, &store.planes[index]) {
+            return plane.uniform.is_none().then(|| Self {
+                pattern: plane.view(),
+                period,
+                place: (valid.x(), valid.y()),
+            });
+        }
+        let period = cell_of_repeat(program, index)?;
+        let link = step.links.first()?;
+        Some(Self {
+            pattern: store.planes[link.node].as_ref()?.view(),
+            period,
+            place: (link.extent.x(), link.extent.y()),
+        })
+    }
+
+    fn pack(&self) -> Option<PackedCell> {
+        PackedCell::new(self.pattern, self.period, layout::<S>(self.period))
     }
 }
 
+/// Cells, packed while devices start: for tens of megabytes that takes longer than to copy them. They take the memory of the bands,
+/// of which there is none yet; cells beyond it are packed one by one on their way.
+#[derive(Default)]
+pub(super) struct Ahead {
+    /// By the number of the node.
+    cells: Vec<Option<PackedCell>>,
+}
+
+impl Ahead {
+    /// Packs at most `bytes`.
+    pub(super) fn pack<S: Sample>(program: &Program, store: &Store<S>, bytes: u64) -> Self {
+        let mut left = bytes;
+        let mut fitting = |source: &Source<'_, S>| {
+            let words = Cell::words(source.period, layout::<S>(source.period), S::DEPTH.bits());
+            let size = words.map_or(u64::MAX, |words| u64::from(words) * 4);
+            let fits = size <= left;
+            left -= if fits { size } else { 0 };
+            fits
+        };
+        let cells = sources(program, store)
+            .into_iter()
+            .map(|source| source.filter(|source| fitting(source)))
+            .collect::<Vec<_>>()
+            .into_par_iter()
+            .map(|source| source.and_then(|source| source.pack()))
+            .collect();
+        Self { cells }
+    }
+}
+
+/// What the cells that devices read are made of, by the number of the node.
+fn sources<'a, S: Sample>(program: &Program, store: &'a Store<S>) -> Vec<Option<Source<'a, S>>> {
+    let source = |(index, reached)| {
+        if reached {
+            Source::of(program, store, index)
+        } else {
+            None
+        }
+    };
+    reached(program).into_iter().enumerate().map(source).collect()
+}
+
 impl Residents {
-    /// Copies what the host keeps.
+    /// Copies what the host keeps and devices read.
     pub(super) fn upload<S: Sample>(
         gpu: &Gpu,
         program: &Program,
         store: &Store<S>,
-        ahead: Option<&Ahead>,
+        ahead: &Ahead,
     ) -> Result<Self, DeviceError> {
         let mut residents = Self {
             planes: Vec::new(),
             tables: Vec::new(),
             profiles: Vec::new(),
         };
+        let (reached, sources) = (reached(program), sources(program, store));
         for (index, step) in program.steps.iter().enumerate() {
             let table = &store.tables[index];
             let (mut lookup, mut profile) = (None, None);
             match &step.kind {
-                _ if step.need.is_empty() => {}
+                _ if !reached[index] => {}
                 Kind::Distance(distance) => {
                     profile = Some(Profile::upload(
                         gpu,
@@ -87,22 +141,14 @@ impl Residents {
             }
             residents.tables.push(lookup);
             residents.profiles.push(profile);
-            let plane = match (&step.kind, &store.planes[index]) {
-                _ if step.need.is_empty() => None,
-                (_, None) => match (cell_of_repeat(program, index), step.links.first()) {
-                    (Some(period), Some(link)) => match &store.planes[link.node] {
-                        Some(pattern) => {
-                            let cell = repeat_cell(gpu, pattern, period)?;
-                            Some(Resident::Cell(cell, link.extent.x(), link.extent.y()))
-                        }
-                        None => None,
-                    },
-                    _ => None,
-                },
-                (_, Some(plane)) => {
-                    let ahead = ahead.filter(|ahead| ahead.node == index);
-                    Some(resident(gpu, plane, step.keep, ahead)?)
+            let plane = match (&sources[index], &store.planes[index]) {
+                _ if !reached[index] => None,
+                (Some(source), _) => {
+                    let packed = ahead.cells.get(index).and_then(Option::as_ref);
+                    Some(upload_cell(gpu, source, packed)?)
                 }
+                (None, Some(plane)) => Some(upload_plane(gpu, plane, step.keep)?),
+                (None, None) => None,
             };
             residents.planes.push(plane);
         }
@@ -110,21 +156,28 @@ impl Residents {
     }
 }
 
-fn resident<S: Sample>(
+fn upload_cell<S: Sample>(
     gpu: &Gpu,
-    plane: &HostPlane<S>,
-    keep: Keep,
-    ahead: Option<&Ahead>,
+    source: &Source<'_, S>,
+    packed: Option<&PackedCell>,
 ) -> Result<Resident, DeviceError> {
-    if let Keep::Cell { period, valid } = keep {
-        if let Some(value) = plane.uniform {
-            return Ok(Resident::Uniform(value.to_u16()));
+    let cell = match packed {
+        Some(packed) => packed.upload(gpu)?,
+        None => {
+            let too_large = || DeviceError::Unsupported {
+                device: gpu.id(),
+                reason: format!("a cell of {} samples is too large", source.period.cell()),
+            };
+            source.pack().ok_or_else(too_large)?.upload(gpu)?
         }
-        let cell = match ahead {
-            Some(ahead) => ahead.cell.upload(gpu)?,
-            None => Cell::upload(gpu, &plane.samples, period, layout::<S>(period))?,
-        };
-        return Ok(Resident::Cell(cell, valid.x(), valid.y()));
+    };
+    let (x, y) = source.place;
+    Ok(Resident::Cell(cell, x, y))
+}
+
+fn upload_plane<S: Sample>(gpu: &Gpu, plane: &HostPlane<S>, keep: Keep) -> Result<Resident, DeviceError> {
+    if let (Keep::Cell { .. }, Some(value)) = (keep, plane.uniform) {
+        return Ok(Resident::Uniform(value.to_u16()));
     }
     let (width, height) = (plane.rect.width(), plane.rect.height());
     let pitch = row_words(width, S::DEPTH.bytes());
@@ -152,33 +205,6 @@ fn resident<S: Sample>(
 pub(super) fn layout<S: Sample>(period: Period) -> CellLayout {
     let samples = u64::try_from(period.cell()).unwrap_or(u64::MAX);
     CellLayout::fitting(samples, S::DEPTH.bits())
-}
-
-/// One cell of a repeat: the pattern with 0 up to the step.
-fn repeat_cell<S: Sample>(gpu: &Gpu, pattern: &HostPlane<S>, period: Period) -> Result<Cell, DeviceError> {
-    let (step_x, step_y) = (period.a(), period.c());
-    let view = pattern.view();
-    if (view.width() as u64, view.height() as u64) == (step_x, step_y) {
-        return Cell::upload(gpu, &pattern.samples, period, layout::<S>(period));
-    }
-    let mut samples = Vec::new();
-    let refused = |_| DeviceError::OutOfMemory {
-        device: gpu.id(),
-        bytes: u64::try_from(period.cell())
-            .unwrap_or(u64::MAX)
-            .saturating_mul(S::DEPTH.bytes()),
-        reason: "the host has no memory to make a cell".to_owned(),
-    };
-    samples
-        .try_reserve_exact(usize::try_from(period.cell()).unwrap_or(usize::MAX))
-        .map_err(refused)?;
-    for row in view.rows() {
-        let end = samples.len() + step_x as usize;
-        samples.extend_from_slice(row);
-        samples.resize(end, S::ZERO);
-    }
-    samples.resize(period.cell() as usize, S::ZERO);
-    Cell::upload(gpu, &samples, period, layout::<S>(period))
 }
 
 /// Rows of `width` samples as words, each row filled up with 0 to `padded` samples.

@@ -1,6 +1,6 @@
 //! Periodic planes: one cell, stored so that no read of a row ever wraps.
 
-use relief_raster::{Period, Sample};
+use relief_raster::{Period, Sample, View};
 
 use crate::device::{Buffer, DeviceError, Gpu};
 
@@ -81,8 +81,11 @@ impl Cell {
         period: Period,
         layout: CellLayout,
     ) -> Result<Self, DeviceError> {
+        assert_eq!(samples.len() as u128, period.cell(), "samples of one cell");
         let too_large = || gpu.unsupported(format!("a cell of {} samples is too large", period.cell()));
-        PackedCell::new(samples, period, layout)
+        // A cell whose samples are there has sides that fit.
+        let pattern = View::packed(samples, period.a() as usize, period.c() as usize);
+        PackedCell::new(pattern, period, layout)
             .ok_or_else(too_large)?
             .upload(gpu)
     }
@@ -106,14 +109,14 @@ pub struct PackedCell {
 }
 
 impl PackedCell {
-    /// Packs the cell whose row y is `samples[y·a..][..a]`, with a and c those of the period. `None` where it has too many words
-    /// for 32 bits.
+    /// Packs the cell that has `pattern` at its top-left and 0 elsewhere. `None` where it has too many words for 32 bits.
     ///
     /// # Panics
-    /// Where `samples` is not one cell.
+    /// Where the pattern is larger than a cell.
     #[must_use]
-    pub fn new<S: Sample>(samples: &[S], period: Period, layout: CellLayout) -> Option<Self> {
-        assert_eq!(samples.len() as u128, period.cell(), "samples of one cell");
+    pub fn new<S: Sample>(pattern: View<'_, S>, period: Period, layout: CellLayout) -> Option<Self> {
+        let fits = pattern.width() as u64 <= period.a() && pattern.height() as u64 <= period.c();
+        assert!(fits, "a pattern of at most one cell");
         let bits = size_of::<S>() as u32 * 8;
         let (width, pitch) = row(period.a(), layout, bits)?;
         let words = Cell::words(period, layout, bits)?;
@@ -122,15 +125,12 @@ impl PackedCell {
         let mut packed = vec![0_u32; words as usize];
         let stored: &mut [S] = bytemuck::cast_slice_mut(&mut packed);
         let columns = pitch as usize * 32 / bits as usize;
-        // A row long enough to be read from any shift on.
-        let mut run = vec![S::ZERO; columns + copies as usize];
-        for (y, row) in samples.chunks_exact(period.a() as usize).enumerate() {
-            for part in run.chunks_mut(row.len()) {
-                part.copy_from_slice(&row[..part.len()]);
-            }
-            for shift in 0..copies as usize {
-                let start = (shift * (copy / pitch) as usize + y) * columns;
-                stored[start..start + columns].copy_from_slice(&run[shift..shift + columns]);
+        // `row` has bounded a.
+        let a = period.a() as usize;
+        for (line, stored) in stored.chunks_exact_mut(columns).enumerate() {
+            let (shift, y) = (line as u64 / period.c(), line as u64 % period.c());
+            if y < pattern.height() as u64 {
+                repeat(pattern.row(y as usize), a, shift as usize, stored);
             }
         }
         // Samples were stored as they follow each other; words have the first of them in their lowest bits.
@@ -160,6 +160,19 @@ impl PackedCell {
             pitch: self.pitch,
             copy: self.copy,
         })
+    }
+}
+
+/// Stores the row that repeats `pattern` every `a` samples, with 0 up to the next, from sample `shift` of it on. `stored` is all 0.
+fn repeat<S: Sample>(pattern: &[S], a: usize, shift: usize, stored: &mut [S]) {
+    let mut from = shift % a;
+    let mut rest = stored;
+    while !rest.is_empty() {
+        let (turn, after) = rest.split_at_mut((a - from).min(rest.len()));
+        let part = pattern.get(from..).unwrap_or_default();
+        let known = part.len().min(turn.len());
+        turn[..known].copy_from_slice(&part[..known]);
+        (from, rest) = (0, after);
     }
 }
 
