@@ -4,9 +4,8 @@
 //!
 //! - [`bits`], up to 20: 32 pixels of a column in a word, white pixels at every offset taken in the order of their
 //!   distance. What they cost grows with the square of the radius and hardly depends on the mask.
-//! - [`tiles`], up to 64: distances along columns, then along rows, in shared memory. They win on dense masks at any
-//!   radius, and lose on thin lines at large ones.
-//! - [`rows`], for every radius: steps over whole rows, which are the better of the worst cases at large radii.
+//! - [`tiles`], up to 118: distances along columns, then along rows, in shared memory.
+//! - [`rows`], for every radius: steps over whole rows.
 
 #[doc(hidden)]
 pub mod bits;
@@ -29,8 +28,8 @@ pub use rows::{profile_steps, render as render_by_rows};
 /// square of the radius, and compiling it must not hold up the first band.
 const BITS: u32 = 20;
 
-/// Up to this radius [`tiles`] do, beyond it [`rows`]: where the worst masks of both take as long.
-const TILED: u32 = 64;
+/// Up to this radius [`tiles`] do, beyond it [`rows`].
+const TILED: u32 = tiles::MAX_RADIUS;
 
 /// A function of the distance on a device.
 #[derive(Clone, Debug)]

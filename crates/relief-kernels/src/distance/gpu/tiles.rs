@@ -6,8 +6,9 @@
 //!    columns at once in the bytes of a word.
 //! 3. *Tiles*: a cube sweeps the blocks of its tile and of the margin left and right of it down and up, four columns at
 //!    once, which gives g, the distance along the column; then each unit takes eight pixels of a row and finds the least
-//!    dx² + g² chunk by chunk of eight columns, outwards from its own. A chunk is skipped where its least g cannot win,
-//!    and the search ends where dx² alone cannot.
+//!    dx² + g² chunk by chunk of eight columns, outwards from its own. Chunks without a white pixel within the radius
+//!    are not looked at: a bit for each says so, and the next one is found by counting zeros. A chunk is skipped where
+//!    its least g cannot win, and the search ends where dx² alone cannot.
 //!
 //! Columns come first, the other way round than in [`render`](super::render): their sweeps are a few operations for
 //! four pixels at once, where zeros in front of a bit take several for each, and eight neighbours of a row share what
@@ -113,6 +114,20 @@ impl Shape {
         }
     }
 
+    /// Words that say which chunks of four rows have a white pixel within the radius, a bit for each, and one more.
+    const fn flag_words(self) -> u32 {
+        self.span().div_ceil(32) + 1
+    }
+
+    /// The same of all rows.
+    const fn all_flag_words(self) -> u32 {
+        if self.nearby {
+            1
+        } else {
+            self.blocks * 2 * self.flag_words()
+        }
+    }
+
     /// Entries of the profile that shared memory holds, one a word.
     const fn table_words(self) -> u32 {
         if self.table_shared() {
@@ -127,7 +142,7 @@ impl Shape {
     }
 
     const fn shared_bytes(self) -> u32 {
-        4 * (self.rows() * self.span() * 2 + self.least_words() + self.table_words())
+        4 * (self.rows() * self.span() * 2 + self.least_words() + self.all_flag_words() + self.table_words())
     }
 }
 

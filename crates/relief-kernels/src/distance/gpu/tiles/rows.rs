@@ -97,8 +97,9 @@ fn any_within<B: Size>(chunk: Vector<u32, B>, #[comptime] radius: u32) -> bool {
     (beyond & 0x8080_8080u32) != 0x8080_8080u32
 }
 
-/// As [`nearby`] for large radii, whose chunks are many and mostly too far: `least` holds the least g of each chunk for four rows a word, that of the chunk `own` in
-/// byte `row` % 4 of the word `own_least`.
+/// As [`nearby`] for large radii, whose chunks are many and mostly too far: `least` holds the least g of each chunk for four rows a
+/// word, that of the chunk `own` in byte `row` % 4 of the word `own_least`; `there` says how far those chunks are that have any,
+/// see [`super::tile`].
 #[cube]
 pub(super) fn looped<B: Size>(
     near: &SharedMemory<Vector<u32, B>>,
@@ -106,15 +107,18 @@ pub(super) fn looped<B: Size>(
     own: u32,
     own_least: u32,
     row: u32,
+    there: u32,
     #[comptime] shape: Shape,
 ) -> Array<i32> {
     let mut best = from_own::<B>(near, own, comptime!(shape.radius));
     let shift = (row % 4u32) * 8u32;
-    let mut d = u32::new(1);
-    while d <= comptime!(shape.reach) {
+    let mut left_over = there;
+    while left_over != 0u32 {
+        let d = left_over.trailing_zeros() + 1u32;
         let far = i32::cast_from(d) * 8i32;
         let nearest = (far - 7i32) * (far - 7i32);
         let limit = greatest(&best);
+        left_over &= left_over - 1u32;
         if nearest < limit {
             let g_right = i32::cast_from((least[(own_least + d) as usize] >> shift) & 255u32);
             let g_left = i32::cast_from((least[(own_least - d) as usize] >> shift) & 255u32);
@@ -129,9 +133,8 @@ pub(super) fn looped<B: Size>(
                     visit::<B>(near[(own - d) as usize], &mut best, &steps, true);
                 }
             }
-            d += 1u32;
         } else {
-            d = comptime!(shape.reach + 1).runtime();
+            left_over = 0u32.runtime();
         }
     }
     best

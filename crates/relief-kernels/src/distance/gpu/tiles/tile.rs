@@ -24,6 +24,7 @@ pub(super) fn render<B: Size, O: Size>(
 ) {
     let mut near = SharedMemory::<Vector<u32, B>>::new(comptime!((shape.rows() * shape.span()) as usize));
     let mut least = SharedMemory::<u32>::new(comptime!(shape.least_words() as usize));
+    let mut flags = SharedMemory::<u32>::new(comptime!(shape.all_flag_words() as usize));
     let mut table = SharedMemory::<u32>::new(comptime!(shape.table_words() as usize));
     if comptime!(shape.table_shared()) {
         let mut entry = UNIT_POS;
@@ -71,6 +72,14 @@ pub(super) fn render<B: Size, O: Size>(
         task += UNITS;
     }
     sync_cube();
+    if comptime!(!shape.nearby) {
+        let mut task = UNIT_POS;
+        while task < comptime!(shape.all_flag_words()) {
+            flags[task as usize] = flags_of(&least, task, shape);
+            task += UNITS;
+        }
+        sync_cube();
+    }
 
     let mut task = UNIT_POS;
     while task < comptime!(shape.rows() * shape.chunks) {
@@ -85,13 +94,50 @@ pub(super) fn render<B: Size, O: Size>(
                 let best = nearby::<B>(&near, own, shape);
                 output[(y * pitch + x) as usize] = samples::<O>(&best, profile, &table, shape);
             } else {
-                let own_least = (row / 4u32) * comptime!(shape.span()) + column;
-                let best = looped::<B>(&near, &least, own, own_least, row, shape);
+                let four = row / 4u32;
+                let own_least = four * comptime!(shape.span()) + column;
+                let there = within_reach(&flags, four, column, shape);
+                let best = looped::<B>(&near, &least, own, own_least, row, there, shape);
                 output[(y * pitch + x) as usize] = samples::<O>(&best, profile, &table, shape);
             }
         }
         task += UNITS;
     }
+}
+
+/// Word `task` of the flags: which of 32 chunks have a white pixel within the radius in any of four rows.
+#[cube]
+fn flags_of(least: &SharedMemory<u32>, task: u32, #[comptime] shape: Shape) -> u32 {
+    let four = task / comptime!(shape.flag_words());
+    let first = (task % comptime!(shape.flag_words())) * 32u32;
+    let mut flags = u32::new(0);
+    // Nothing where all chunks lie before.
+    for k in 0..min(max(first, comptime!(shape.span())) - first, 32u32) {
+        let word = least[(four * comptime!(shape.span()) + first + k) as usize];
+        // All bytes are below 128.
+        let beyond = (word + comptime!((127 - shape.radius) * 0x0101_0101)) & 0x8080_8080u32;
+        flags |= select(beyond != 0x8080_8080u32, 1u32, 0u32) << k;
+    }
+    flags
+}
+
+/// How far chunks within reach of that in `column` are, left or right, that have a white pixel within the radius: bit d − 1
+/// for those d away.
+#[cube]
+fn within_reach(flags: &SharedMemory<u32>, four: u32, column: u32, #[comptime] shape: Shape) -> u32 {
+    let first = four * comptime!(shape.flag_words());
+    let right = bits_from(flags, first, column + 1u32);
+    let left = bits_from(flags, first, column - comptime!(shape.reach));
+    let mirrored = left.reverse_bits() >> comptime!(32 - shape.reach);
+    (right & comptime!((1u32 << shape.reach) - 1)) | mirrored
+}
+
+/// 32 bits of the words from `first` on, from bit `bit`.
+#[cube]
+fn bits_from(flags: &SharedMemory<u32>, first: u32, bit: u32) -> u32 {
+    let word = first + bit / 32u32;
+    let shift = bit % 32u32;
+    (flags[word as usize] >> shift) | ((flags[(word + 1u32) as usize] << 1u32) << (31u32 - shift))
 }
 
 /// g of four columns in the eight rows of a block, from its bits and from how far white is next to it.
