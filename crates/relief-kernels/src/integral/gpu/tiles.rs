@@ -307,39 +307,66 @@ pub(super) fn finish_tiles<N: Size, M: Size>(
             for r in 0..AHEAD {
                 entering[comptime!(r as usize)] = left[(place + r) as usize];
             }
+            // Rows of bytes sum up to less than 2^16, so two are scanned as one.
+            let together = comptime!(if float { 1u32 } else { 2u32 });
             #[unroll]
-            for r in 0..AHEAD {
-                let mut before = entering[comptime!(r as usize)];
+            for r in 0..comptime!(AHEAD / together) {
+                let first = comptime!(r * together);
+                let mut before = Array::<u32>::new(comptime!(together as usize));
+                #[unroll]
+                for e in 0..together {
+                    before[comptime!(e as usize)] = entering[comptime!((first + e) as usize)];
+                }
                 #[unroll]
                 for p in 0..pieces {
-                    let vector = held[comptime!((r * pieces + p) as usize)];
-                    // Sums of the vector up to each of its samples.
-                    let mut up_to = Array::<u32>::new(4usize);
-                    up_to[0usize] = sample::<N>(vector, 0u32, plan);
+                    // Sums of the vectors up to each of their samples.
+                    let mut up_to = Array::<u32>::new(comptime!((4 * together) as usize));
                     #[unroll]
-                    for k in 1..4u32 {
-                        let sum = add(
-                            up_to[comptime!(k as usize - 1)],
-                            sample::<N>(vector, k, plan),
-                            float,
-                        );
-                        up_to[comptime!(k as usize)] = sum;
+                    for e in 0..together {
+                        let vector = held[comptime!(((first + e) * pieces + p) as usize)];
+                        up_to[comptime!((4 * e) as usize)] = sample::<N>(vector, 0u32, plan);
+                        #[unroll]
+                        for k in 1..4u32 {
+                            let at = comptime!((4 * e + k) as usize);
+                            let sum = add(up_to[comptime!(at - 1)], sample::<N>(vector, k, plan), float);
+                            up_to[at] = sum;
+                        }
                     }
-                    let (lanes_before, all) = plane_before(up_to[3usize], plan);
-                    let base = add(before, lanes_before, float);
-                    before = add(before, all, float);
-                    #[unroll]
-                    for k in 0..4u32 {
-                        let value = add(base, up_to[comptime!(k as usize)], float);
-                        take(&mut sums, &mut upper, comptime!(4 * p + k), value, plan);
+                    let mut sum = up_to[3usize];
+                    if !float {
+                        sum |= up_to[7usize] << 16u32;
                     }
+                    let (lanes_before, all) = plane_before(sum, plan);
                     let x = column + comptime!(p * plan.lanes);
-                    if row + r < height && 4 * x < width {
-                        store::<M>(to, &sums, &upper, (row + r) * to_pitch, x, p, plan);
+                    #[unroll]
+                    for e in 0..together {
+                        let own = of_row(lanes_before, e, plan);
+                        let base = add(before[comptime!(e as usize)], own, float);
+                        let more = of_row(all, e, plan);
+                        before[comptime!(e as usize)] = add(before[comptime!(e as usize)], more, float);
+                        #[unroll]
+                        for k in 0..4u32 {
+                            let value = add(base, up_to[comptime!((4 * e + k) as usize)], float);
+                            take(&mut sums, &mut upper, comptime!(4 * p + k), value, plan);
+                        }
+                        let row = row + comptime!(first + e);
+                        if row < height && 4 * x < width {
+                            store::<M>(to, &sums, &upper, row * to_pitch, x, p, plan);
+                        }
                     }
                 }
             }
         }
+    }
+}
+
+/// What row `e` of two that are scanned as one has of a sum; of floats, of one alone.
+#[cube]
+fn of_row(sum: u32, #[comptime] e: u32, #[comptime] plan: Plan) -> u32 {
+    match (plan.float(), e) {
+        (true, _) => sum,
+        (_, 0) => sum & 0xffffu32,
+        _ => sum >> 16u32,
     }
 }
 

@@ -399,15 +399,28 @@ fn plane_scan(value: u32, #[comptime] plan: Plan) -> (u32, u32) {
 }
 
 /// What lies before each of a unit's vectors in the run of its plane, and the sum of the run.
+///
+/// Four bytes of each unit of a plane sum up to less than 2¹⁶, so two items are scanned as one.
 #[cube]
 pub(crate) fn scan_items<N: Size>(
     held: &Array<Vector<u32, N>>,
     before: &mut Array<u32>,
     #[comptime] plan: Plan,
 ) -> u32 {
+    let pairs = comptime!(if plan.bits == 8 { plan.items as usize / 2 } else { 0 });
     let mut run = u32::new(0);
     #[unroll]
-    for j in 0..comptime!(plan.items as usize) {
+    for j in 0..pairs {
+        let (first, second) = comptime!((2 * j, 2 * j + 1));
+        let both = sum_of::<N>(held[first], plan) | (sum_of::<N>(held[second], plan) << 16u32);
+        let (left, all) = plane_scan(both, plan);
+        before[first] = run + (left & 0xffffu32);
+        run += all & 0xffffu32;
+        before[second] = run + (left >> 16u32);
+        run += all >> 16u32;
+    }
+    #[unroll]
+    for j in comptime!(2 * pairs)..comptime!(plan.items as usize) {
         let (left, all) = plane_scan(sum_of::<N>(held[j], plan), plan);
         before[j] = add(run, left, comptime!(plan.float));
         run = add(run, all, comptime!(plan.float));
