@@ -246,11 +246,37 @@ fn every_layout_and_step_computes_the_same() {
         depth: 16,
         arrival: Arrival::Held,
     };
-    signed.holds(&gpu, Some(layout), Step::Signed);
+    for step in [Step::Signed, Step::Settling] {
+        signed.holds(&gpu, Some(layout), step);
+    }
     unsigned.holds(&gpu, Some(layout), Step::NonNegative);
 }
 
 /// Edges one in `sparse` pairs of vertices, of lengths from `least` on.
+#[test]
+fn sums_that_become_negative_at_any_time_are_the_least() {
+    let Some(gpu) = device() else { return };
+    // Columns of the left operand by which all sums become negative: in the first rows that are asked about, later, and never for some rows.
+    for (first, rows) in [(0, 70), (3, 70), (40, 70), (95, 70), (40, 31), (200, 70)] {
+        let size = size((70, 120, 70));
+        let mut case = Case::new(Element::F32, size, |random| float(random, -20));
+        for i in 0..rows {
+            for k in first..size.inner {
+                let number = &mut case.a[(i * size.inner + k) as usize];
+                *number = (f32::from_bits(*number).min(900.0) - 1_000.0).to_bits();
+            }
+        }
+        let layout = Layout {
+            units: 128,
+            columns: 16,
+            depth: 8,
+            arrival: Arrival::InTurn,
+        };
+        case.holds(&gpu, Some(layout), Step::Settling);
+        case.holds(&gpu, Some(layout), Step::Found);
+    }
+}
+
 fn edges(vertices: u32, sparse: u32, least: i32) -> Vec<i32> {
     let mut random = Random::new(u64::from(vertices * sparse));
     (0..vertices * vertices)

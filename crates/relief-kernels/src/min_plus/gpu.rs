@@ -395,7 +395,7 @@ fn shapes(
     };
     Ok(Shapes {
         first: guarded(layout, Step::NonNegative)?,
-        other: Some(guarded(signed, Step::Signed)?),
+        other: Some(guarded(signed, Step::Settling)?),
     })
 }
 
@@ -426,6 +426,10 @@ fn shape(gpu: &Gpu, layout: Layout, step: Step, element: Element) -> Result<Shap
         depth: layout.depth,
         arrival: layout.arrival,
         lessens: false,
+        votes: {
+            let (least, most) = gpu.report().plane;
+            least == most
+        },
         guarded: false,
     };
     // Every unit of a cube brings a vector of each slice.

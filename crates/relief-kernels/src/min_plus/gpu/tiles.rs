@@ -7,9 +7,12 @@ use cubecl::prelude::*;
 pub enum Step {
     /// An addition and a minimum of floats, whatever their signs.
     Signed,
+    /// The same until all that units of a plane have is negative, as it stays: negative floats are in the reverse order of their bits, so from then on two
+    /// additions of floats and one maximum of three integers.
+    Settling,
     /// Two additions of floats and one minimum of three integers: floats that are not negative are in the order of their bits.
     NonNegative,
-    /// The second where no number of either operand is negative, else the first; the operands' padding has found out.
+    /// That where no number of either operand is negative, else the first; the operands' padding has found out.
     Found,
     /// An addition and a minimum of integers.
     Integer,
@@ -52,6 +55,8 @@ pub(super) struct Shape {
     pub(super) arrival: Arrival,
     /// Whether the result is the lesser of the product and of a matrix that there is.
     pub(super) lessens: bool,
+    /// Whether all planes have as many units, which may vote.
+    pub(super) votes: bool,
     /// Whether it computes only where the padding has found numbers of the step: some of them negative, or none.
     pub(super) guarded: bool,
 }
@@ -78,17 +83,36 @@ impl Shape {
         left.is_multiple_of(self.all_units()) && right.is_multiple_of(self.all_units())
     }
 
-    /// Rows of the operands that a step takes at once.
-    const fn at_once(pairs: bool) -> u32 {
-        if pairs { 2 } else { 1 }
-    }
-
     /// Bytes of shared memory: two slices of both.
     pub(super) const fn shared(&self) -> u32 {
         let (left, right) = self.slice();
         (left + right) * 2 * 16
     }
 }
+
+/// What minima are taken of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Way {
+    /// A sum and the least so far.
+    Singly,
+    /// The bits of two sums and of the least so far.
+    InPairs,
+    /// The same where all are negative: the greatest bits.
+    Negative,
+}
+
+impl Way {
+    /// Rows of the operands that are taken at once.
+    const fn at_once(self) -> u32 {
+        match self {
+            Self::Singly => 1,
+            Self::InPairs | Self::Negative => 2,
+        }
+    }
+}
+
+/// Rows of operands after which it is asked whether all is negative: the question takes half an instruction for each sum.
+const ASKED: u32 = 32;
 
 /// Units next to each other that a plane of 32 has, across and down: each of its loads is then one line of shared memory.
 const GROUP: (u32, u32) = (8, 4);
@@ -145,30 +169,32 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
         }
     }
     match shape.step {
-        Step::Integer => take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, false),
-        Step::Signed => {
+        Step::Integer => {
+            take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::Singly)
+        }
+        Step::Signed | Step::Settling => {
             if comptime!(shape.guarded) {
                 if found[0] != 0u32 {
-                    take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, false);
+                    take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::Singly);
                 }
             } else {
-                take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, false);
+                take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::Singly);
             }
         }
         Step::NonNegative => {
             if comptime!(shape.guarded) {
                 if found[0] == 0u32 {
-                    take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, true);
+                    take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::InPairs);
                 }
             } else {
-                take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, true);
+                take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::InPairs);
             }
         }
         Step::Found => {
             if found[0] == 0u32 {
-                take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, true);
+                take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::InPairs);
             } else {
-                take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, false);
+                take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::Singly);
             }
         }
     }
@@ -185,7 +211,7 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
     out: &mut Array<Vector<u32, W>>,
     sizes: Sizes,
     #[comptime] shape: Shape,
-    #[comptime] pairs: bool,
+    #[comptime] way: Way,
 ) {
     let (tile_width, tile_height) = comptime!(shape.tile());
     let (left_size, right_size) = comptime!(shape.slice());
@@ -207,59 +233,96 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
 
     // What a unit brings: vectors as far apart as the cube has units, first those of the left operand.
     let (left_row, right_row) = comptime!((tile_height / 4, tile_width / 4));
-    let mut left_place =
-        (UNIT_POS / left_row) * sizes.left_pitch + CUBE_POS_Y * left_row + UNIT_POS % left_row;
-    let mut right_place =
+    let left_place = (UNIT_POS / left_row) * sizes.left_pitch + CUBE_POS_Y * left_row + UNIT_POS % left_row;
+    let right_place =
         (UNIT_POS / right_row) * sizes.right_pitch + CUBE_POS_X * right_row + UNIT_POS % right_row;
     let (left_stride, right_stride) = (
         comptime!(units / left_row) * sizes.left_pitch,
         comptime!(units / right_row) * sizes.right_pitch,
     );
     let loads = comptime!(left_loads + right_loads);
-    let mut held = Array::<Vector<T, N>>::new(comptime!(loads as usize));
+    let mut arriving = Arriving::<T, N> {
+        held: Array::<Vector<T, N>>::new(comptime!(loads as usize)),
+        left_place,
+        right_place,
+        left_stride,
+        right_stride,
+    };
     #[unroll]
     for q in 0..left_loads {
-        left_slices[(q * units + UNIT_POS) as usize] = left[left_place as usize];
-        left_place += left_stride;
+        left_slices[(q * units + UNIT_POS) as usize] = left[arriving.left_place as usize];
+        arriving.left_place += left_stride;
     }
     #[unroll]
     for q in 0..right_loads {
-        right_slices[(q * units + UNIT_POS) as usize] = right[right_place as usize];
-        right_place += right_stride;
+        right_slices[(q * units + UNIT_POS) as usize] = right[arriving.right_place as usize];
+        arriving.right_place += right_stride;
     }
     sync_cube();
 
-    let turns = comptime!(shape.depth / Shape::at_once(pairs));
+    let settles = comptime!(matches!(shape.step, Step::Settling));
+    let mut settled = false;
     for step in 0..sizes.steps {
         let more = step + 1 < sizes.steps;
-        let (now, next) = (step % 2u32, 1u32 - step % 2u32);
-        #[unroll]
-        for k in 0..turns {
-            // Which vectors are asked for before the rows of this turn, and which are stored after it.
-            let (asked, stored) = comptime!(turn(shape.arrival, loads, turns, k));
-            if comptime!(asked.0 < asked.1) {
-                if more {
+        if comptime!(settles) {
+            if settled {
+                slice::<T, C, N>(
+                    left,
+                    right,
+                    left_slices,
+                    right_slices,
+                    &mut arriving,
+                    &mut least,
+                    step,
+                    more,
+                    x,
+                    y,
+                    shape,
+                    Way::Negative,
+                );
+            } else {
+                slice::<T, C, N>(
+                    left,
+                    right,
+                    left_slices,
+                    right_slices,
+                    &mut arriving,
+                    &mut least,
+                    step,
+                    more,
+                    x,
+                    y,
+                    shape,
+                    way,
+                );
+                if step % comptime!(ASKED / shape.depth) == 0 {
+                    let mut all = u32::reinterpret(least[0usize]);
                     #[unroll]
-                    for q in comptime!(asked.0)..comptime!(asked.1) {
-                        if comptime!(q < left_loads) {
-                            held[comptime!(q as usize)] = left[left_place as usize];
-                            left_place += left_stride;
-                        } else {
-                            held[comptime!(q as usize)] = right[right_place as usize];
-                            right_place += right_stride;
-                        }
+                    for q in 1..comptime!(columns * lines) {
+                        all &= u32::reinterpret(least[q as usize]);
                     }
-                    if comptime!(matches!(shape.arrival, Arrival::First)) {
-                        put::<T, N>(left_slices, right_slices, &held, next, asked, shape);
+                    settled = all >= 1u32 << 31u32;
+                    if comptime!(shape.votes) {
+                        // Else a plane would run both loops.
+                        settled = plane_all(settled);
                     }
                 }
             }
-            shorten::<T, C, N>(left_slices, right_slices, now, x, y, &mut least, k, shape, pairs);
-            if comptime!(stored.0 < stored.1) {
-                if more {
-                    put::<T, N>(left_slices, right_slices, &held, next, stored, shape);
-                }
-            }
+        } else {
+            slice::<T, C, N>(
+                left,
+                right,
+                left_slices,
+                right_slices,
+                &mut arriving,
+                &mut least,
+                step,
+                more,
+                x,
+                y,
+                shape,
+                way,
+            );
         }
         if more {
             sync_cube();
@@ -283,6 +346,69 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
                         out[at] = result;
                     }
                 }
+            }
+        }
+    }
+}
+
+/// The vectors of the next slices that a unit brings: those on the way, the next ones' places, and from one place to the next.
+#[derive(CubeType)]
+struct Arriving<T: Numeric, N: Size> {
+    held: Array<Vector<T, N>>,
+    left_place: u32,
+    right_place: u32,
+    left_stride: u32,
+    right_stride: u32,
+}
+
+/// The least sums by way of the slices that are there, while the next ones come, if there are `more`.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn slice<T: Numeric, C: Numeric, N: Size>(
+    left: &Array<Vector<T, N>>,
+    right: &Array<Vector<T, N>>,
+    left_slices: &mut SharedMemory<Vector<T, N>>,
+    right_slices: &mut SharedMemory<Vector<T, N>>,
+    arriving: &mut Arriving<T, N>,
+    least: &mut Array<C>,
+    step: u32,
+    more: bool,
+    x: u32,
+    y: u32,
+    #[comptime] shape: Shape,
+    #[comptime] way: Way,
+) {
+    let (left_size, right_size) = comptime!(shape.slice());
+    let units = comptime!(shape.all_units());
+    let (left_loads, right_loads) = comptime!((left_size / units, right_size / units));
+    let loads = comptime!(left_loads + right_loads);
+    let turns = comptime!(shape.depth / way.at_once());
+    let (now, next) = (step % 2u32, 1u32 - step % 2u32);
+    #[unroll]
+    for k in 0..turns {
+        // Which vectors are asked for before the rows of this turn, and which are stored after it.
+        let (asked, stored) = comptime!(turn(shape.arrival, loads, turns, k));
+        if comptime!(asked.0 < asked.1) {
+            if more {
+                #[unroll]
+                for q in comptime!(asked.0)..comptime!(asked.1) {
+                    if comptime!(q < left_loads) {
+                        arriving.held[comptime!(q as usize)] = left[arriving.left_place as usize];
+                        arriving.left_place += arriving.left_stride;
+                    } else {
+                        arriving.held[comptime!(q as usize)] = right[arriving.right_place as usize];
+                        arriving.right_place += arriving.right_stride;
+                    }
+                }
+                if comptime!(matches!(shape.arrival, Arrival::First)) {
+                    put::<T, N>(left_slices, right_slices, &arriving.held, next, asked, shape);
+                }
+            }
+        }
+        shorten::<T, C, N>(left_slices, right_slices, now, x, y, least, k, shape, way);
+        if comptime!(stored.0 < stored.1) {
+            if more {
+                put::<T, N>(left_slices, right_slices, &arriving.held, next, stored, shape);
             }
         }
     }
@@ -340,12 +466,12 @@ fn shorten<T: Numeric, C: Numeric, N: Size>(
     least: &mut Array<C>,
     #[comptime] k: u32,
     #[comptime] shape: Shape,
-    #[comptime] pairs: bool,
+    #[comptime] way: Way,
 ) {
     let (columns, lines) = comptime!(shape.block);
     let (left_row, right_row) = comptime!((shape.tile().1 / 4, shape.tile().0 / 4));
     let (across, down) = comptime!(shape.units);
-    let first = comptime!(k * Shape::at_once(pairs));
+    let first = comptime!(k * way.at_once());
     let (left_at, right_at) = (
         half * comptime!(shape.slice().0) + y,
         half * comptime!(shape.slice().1) + x,
@@ -358,7 +484,7 @@ fn shorten<T: Numeric, C: Numeric, N: Size>(
         across,
         columns,
     );
-    if comptime!(pairs) {
+    if comptime!(way.at_once() == 2) {
         let next = comptime!(first + 1);
         let c = row::<T, N>(left_slices, left_at, comptime!(next * left_row), down, lines);
         let d = row::<T, N>(
@@ -372,10 +498,14 @@ fn shorten<T: Numeric, C: Numeric, N: Size>(
         for i in 0..lines {
             #[unroll]
             for j in 0..columns {
-                let one = C::reinterpret(a[i as usize] + b[j as usize]);
-                let other = C::reinterpret(c[i as usize] + d[j as usize]);
+                let (one, other) = (a[i as usize] + b[j as usize], c[i as usize] + d[j as usize]);
                 let q = comptime!((i * columns + j) as usize);
-                least[q] = min(min(one, other), least[q]);
+                if comptime!(matches!(way, Way::Negative)) {
+                    let greater = max(u32::reinterpret(one), u32::reinterpret(other));
+                    least[q] = C::reinterpret(max(greater, u32::reinterpret(least[q])));
+                } else {
+                    least[q] = min(min(C::reinterpret(one), C::reinterpret(other)), least[q]);
+                }
             }
         }
     } else {
