@@ -40,10 +40,14 @@ pub const DEFAULT: Tuning = Tuning {
     vector: 4,
 };
 
-/// The layout of numbers of which some are negative: their loop takes fewer registers, so that four cubes are on a multiprocessor and wait in turn. The
-/// fastest on an H200 for n = 16 384 (`relief lab run min-plus/f32 --device cuda --size 2^28`, 2026-11-21: 331 ms; 339 by 256 units, 353 in the layout of
-/// the other loop).
+/// The layout of numbers of which some are negative, and that where a device does not copy to shared memory by itself.
 const SIGNED: Layout = Layout {
+    units: 256,
+    columns: 8,
+    depth: 16,
+    arrival: Arrival::Straight,
+};
+const SIGNED_HELD: Layout = Layout {
     units: 128,
     columns: 8,
     depth: 16,
@@ -180,11 +184,26 @@ fn fitting(gpu: &Gpu, element: Element, size: Size) -> Result<Shapes, DeviceErro
         _ => Step::Integer,
     };
     let tuned = Layout::of(policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT));
+    let (tuned, signed) = match copies(gpu) {
+        true => (
+            Layout {
+                arrival: Arrival::Straight,
+                ..tuned
+            },
+            SIGNED,
+        ),
+        false => (tuned, SIGNED_HELD),
+    };
     // Devices with little shared memory hold the small tiles.
-    match shapes(gpu, tuned, SIGNED, step, element) {
+    match shapes(gpu, tuned, signed, step, element) {
         Ok(shapes) if large => Ok(shapes),
         _ => shapes(gpu, Layout::SMALL, Layout::SMALL, step, element),
     }
+}
+
+/// Whether a device copies to shared memory without registers.
+fn copies(gpu: &Gpu) -> bool {
+    on_client!(gpu, client => client.features().copy_async)
 }
 
 /// Tiles of 128 × 128 that a large device has on the way at once.
@@ -432,6 +451,9 @@ fn shape(gpu: &Gpu, layout: Layout, step: Step, element: Element) -> Result<Shap
         },
         guarded: false,
     };
+    if layout.arrival == Arrival::Straight && !copies(gpu) {
+        return Err(refused());
+    }
     // Every unit of a cube brings a vector of each slice.
     if !shape.is_dealt() || shape.shared() > gpu.report().shared_memory.min(48 << 10) {
         return Err(refused());

@@ -1,5 +1,6 @@
 //! The product itself, on operands that are padded to whole tiles.
 
+use cubecl::prelude::barrier::{Barrier, copy_async};
 use cubecl::prelude::*;
 
 /// How a step of a product is computed.
@@ -27,6 +28,19 @@ pub enum Arrival {
     InTurn,
     /// All of them wait in registers for the end of the slices in use.
     Held,
+    /// From memory to shared memory, without registers (`cp.async`), where the device can.
+    Straight,
+}
+
+impl Arrival {
+    /// Slices of each operand in shared memory.
+    const fn stages(self) -> u32 {
+        match self {
+            Self::First | Self::InTurn | Self::Held => 2,
+            // One may still be read while the next but one is asked for: then one barrier a slice does, that of its arrival.
+            Self::Straight => 3,
+        }
+    }
 }
 
 /// What becomes of the least sums.
@@ -83,10 +97,10 @@ impl Shape {
         left.is_multiple_of(self.all_units()) && right.is_multiple_of(self.all_units())
     }
 
-    /// Bytes of shared memory: two slices of both.
+    /// Bytes of shared memory: some slices of both.
     pub(super) const fn shared(&self) -> u32 {
         let (left, right) = self.slice();
-        (left + right) * 2 * 16
+        (left + right) * self.arrival.stages() * 16
     }
 }
 
@@ -151,8 +165,10 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
     infinity: u32,
     #[comptime] shape: Shape,
 ) {
-    let mut a = SharedMemory::<Vector<T, N>>::new(comptime!((2 * shape.slice().0) as usize));
-    let mut b = SharedMemory::<Vector<T, N>>::new(comptime!((2 * shape.slice().1) as usize));
+    let mut a =
+        SharedMemory::<Vector<T, N>>::new(comptime!((shape.arrival.stages() * shape.slice().0) as usize));
+    let mut b =
+        SharedMemory::<Vector<T, N>>::new(comptime!((shape.arrival.stages() * shape.slice().1) as usize));
     let sizes = Sizes {
         left_pitch,
         right_pitch,
@@ -248,22 +264,57 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
         left_stride,
         right_stride,
     };
-    #[unroll]
-    for q in 0..left_loads {
-        left_slices[(q * units + UNIT_POS) as usize] = left[arriving.left_place as usize];
-        arriving.left_place += left_stride;
+    let straight = comptime!(matches!(shape.arrival, Arrival::Straight));
+    // One is enough: units ask for a slice only when that before is there, so it counts one slice after the other.
+    let mut barriers = Sequence::<Shared<Barrier>>::new();
+    if comptime!(straight) {
+        barriers.push(Barrier::shared(comptime!(units), UNIT_POS == 0));
+        ask::<T, N>(
+            left,
+            right,
+            left_slices,
+            right_slices,
+            &mut arriving,
+            barriers.index(0usize),
+            0u32,
+            shape,
+        );
+    } else {
+        #[unroll]
+        for q in 0..left_loads {
+            left_slices[(q * units + UNIT_POS) as usize] = left[arriving.left_place as usize];
+            arriving.left_place += left_stride;
+        }
+        #[unroll]
+        for q in 0..right_loads {
+            right_slices[(q * units + UNIT_POS) as usize] = right[arriving.right_place as usize];
+            arriving.right_place += right_stride;
+        }
+        sync_cube();
     }
-    #[unroll]
-    for q in 0..right_loads {
-        right_slices[(q * units + UNIT_POS) as usize] = right[arriving.right_place as usize];
-        arriving.right_place += right_stride;
-    }
-    sync_cube();
 
     let settles = comptime!(matches!(shape.step, Step::Settling));
     let mut settled = false;
+    let mut now = u32::new(0);
     for step in 0..sizes.steps {
         let more = step + 1 < sizes.steps;
+        let next = select(now + 1 == comptime!(shape.arrival.stages()), 0u32, now + 1);
+        if comptime!(straight) {
+            // All have asked for the slice of this step, so none reads that of the last but one, whose place is taken.
+            barriers.index(0usize).wait_parity(step % 2);
+            if more {
+                ask::<T, N>(
+                    left,
+                    right,
+                    left_slices,
+                    right_slices,
+                    &mut arriving,
+                    barriers.index(0usize),
+                    next,
+                    shape,
+                );
+            }
+        }
         if comptime!(settles) {
             if settled {
                 slice::<T, C, N>(
@@ -273,7 +324,8 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
                     right_slices,
                     &mut arriving,
                     &mut least,
-                    step,
+                    now,
+                    next,
                     more,
                     x,
                     y,
@@ -288,7 +340,8 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
                     right_slices,
                     &mut arriving,
                     &mut least,
-                    step,
+                    now,
+                    next,
                     more,
                     x,
                     y,
@@ -316,7 +369,8 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
                 right_slices,
                 &mut arriving,
                 &mut least,
-                step,
+                now,
+                next,
                 more,
                 x,
                 y,
@@ -324,9 +378,12 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
                 way,
             );
         }
-        if more {
-            sync_cube();
+        if comptime!(!straight) {
+            if more {
+                sync_cube();
+            }
         }
+        now = next;
     }
 
     // Sums of four columns, which lie together, of one line.
@@ -361,6 +418,43 @@ struct Arriving<T: Numeric, N: Size> {
     right_stride: u32,
 }
 
+/// Asks for the next slices of both operands.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn ask<T: Numeric, N: Size>(
+    left: &Array<Vector<T, N>>,
+    right: &Array<Vector<T, N>>,
+    left_slices: &mut SharedMemory<Vector<T, N>>,
+    right_slices: &mut SharedMemory<Vector<T, N>>,
+    arriving: &mut Arriving<T, N>,
+    barrier: &Shared<Barrier>,
+    to: u32,
+    #[comptime] shape: Shape,
+) {
+    let (left_size, right_size) = comptime!(shape.slice());
+    let units = comptime!(shape.all_units());
+    #[unroll]
+    for q in 0..comptime!(left_size / units) {
+        let from = arriving.left_place;
+        let at = to * left_size + comptime!(q * units) + UNIT_POS;
+        let source = left.slice(from as usize, (from + 1) as usize);
+        let mut target = left_slices.slice_mut(at as usize, (at + 1) as usize);
+        copy_async(&source, &mut target, 4u32);
+        arriving.left_place += arriving.left_stride;
+    }
+    #[unroll]
+    for q in 0..comptime!(right_size / units) {
+        let from = arriving.right_place;
+        let at = to * right_size + comptime!(q * units) + UNIT_POS;
+        let source = right.slice(from as usize, (from + 1) as usize);
+        let mut target = right_slices.slice_mut(at as usize, (at + 1) as usize);
+        copy_async(&source, &mut target, 4u32);
+        arriving.right_place += arriving.right_stride;
+    }
+    barrier.commit_copy_async();
+    barrier.arrive();
+}
+
 /// The least sums by way of the slices that are there, while the next ones come, if there are `more`.
 #[cube]
 #[allow(clippy::too_many_arguments)]
@@ -371,7 +465,8 @@ fn slice<T: Numeric, C: Numeric, N: Size>(
     right_slices: &mut SharedMemory<Vector<T, N>>,
     arriving: &mut Arriving<T, N>,
     least: &mut Array<C>,
-    step: u32,
+    now: u32,
+    next: u32,
     more: bool,
     x: u32,
     y: u32,
@@ -383,7 +478,6 @@ fn slice<T: Numeric, C: Numeric, N: Size>(
     let (left_loads, right_loads) = comptime!((left_size / units, right_size / units));
     let loads = comptime!(left_loads + right_loads);
     let turns = comptime!(shape.depth / way.at_once());
-    let (now, next) = (step % 2u32, 1u32 - step % 2u32);
     #[unroll]
     for k in 0..turns {
         // Which vectors are asked for before the rows of this turn, and which are stored after it.
@@ -422,6 +516,7 @@ const fn turn(arrival: Arrival, loads: u32, turns: u32, k: u32) -> ((u32, u32), 
             if k == 0 { (0, loads) } else { (0, 0) },
             if k + 1 == turns { (0, loads) } else { (0, 0) },
         ),
+        Arrival::Straight => ((0, 0), (0, 0)),
         // Vector q from turn q · turns / loads to that of the next: of the turns in which it begins, and in which the next does less one.
         Arrival::InTurn => (
             ((k * loads).div_ceil(turns), ((k + 1) * loads).div_ceil(turns)),

@@ -36,6 +36,41 @@ pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
         ("128 units, 16 × 8, depth 8", 128, 16, 8, Arrival::Held),
         ("128 units, 16 × 8, depth 8, first", 128, 16, 8, Arrival::First),
         ("128 units, 16 × 8, depth 8, in turn", 128, 16, 8, Arrival::InTurn),
+        (
+            "128 units, 16 × 8, depth 8, straight",
+            128,
+            16,
+            8,
+            Arrival::Straight,
+        ),
+        (
+            "128 units, 16 × 8, depth 16, straight",
+            128,
+            16,
+            16,
+            Arrival::Straight,
+        ),
+        (
+            "128 units, 8 × 8, depth 16, straight",
+            128,
+            8,
+            16,
+            Arrival::Straight,
+        ),
+        (
+            "256 units, 8 × 8, depth 8, straight",
+            256,
+            8,
+            8,
+            Arrival::Straight,
+        ),
+        (
+            "256 units, 8 × 8, depth 16, straight",
+            256,
+            8,
+            16,
+            Arrival::Straight,
+        ),
     ];
     for (name, units, columns, depth, arrival) in layouts {
         let layout = Layout {
