@@ -310,7 +310,11 @@ fn a_selection_of_pieces_fills_buffer_after_buffer() {
                 }),
                 scratch: &scratch,
             };
-            let kept = select_with(&gpu, select::Route::Phases, 8_192, &selection).unwrap();
+            let route = match wanted {
+                PiecesWanted::NonZero => select::Route::Phases,
+                _ => select::Route::fitting(gpu.report(), bits),
+            };
+            let kept = select_with(&gpu, route, 8_192, &selection).unwrap();
             let of_piece = |numbers: &[u32]| numbers.iter().filter(|n| **n != 0).count() as u64;
             let counts: Vec<u64> = all[..len as usize].chunks(each as usize).map(of_piece).collect();
             assert_eq!(kept, counts, "{len} {kind:?}");

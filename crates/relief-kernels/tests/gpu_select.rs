@@ -206,8 +206,9 @@ fn poison(words: usize) -> Vec<u32> {
     vec![UNTOUCHED; words]
 }
 
-const ROUTES: [Route; 4] = [
+const ROUTES: [Route; 5] = [
     Route::Phases,
+    Route::Sequences,
     Route::LookBack {
         reads: 1,
         order: Order::Ticket,
@@ -228,7 +229,7 @@ const ROUTES: [Route; 4] = [
 /// Those that the device offers: software adapters end loops that wait.
 fn routes(gpu: &Gpu) -> &'static [Route] {
     if gpu.report().software {
-        &ROUTES[..1]
+        &ROUTES[..2]
     } else {
         &ROUTES
     }

@@ -9,6 +9,9 @@
 //!   that began before it: their numbers come from a ticket in the order in which cubes begin.
 //! - phases: one launch counts, one adds up, one moves. That reads the input twice, and waits for nobody.
 //!
+//! Where a processor imitates a device, planes are loops, and that units wait for each other costs more than all else. There a third
+//! way replaces tiles: each unit keeps a long sequence of its own.
+//!
 //! Look-back needs that a cube that has begun goes on while others wait for it. CUDA promises that, Vulkan does not; and software
 //! adapters (llvmpipe) end every loop after 65 535 rounds, whatever it waits for.
 
@@ -21,6 +24,7 @@ use crate::policy::{self, Space, Tuning};
 mod kernel;
 pub mod pieces;
 pub mod runs;
+mod sequences;
 
 /// What is selected from.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +93,8 @@ pub enum Route {
     },
     /// From launches before.
     Phases,
+    /// From launches before as well, which count a sequence of many elements for each unit: a unit moves what it keeps of its own.
+    Sequences,
 }
 
 /// Which tiles a cube takes.
@@ -103,7 +109,8 @@ pub enum Order {
 }
 
 impl Route {
-    /// The route for elements of so many bits: look-back where cubes that have begun go on whatever others do, as on CUDA.
+    /// The route for elements of so many bits: look-back where cubes that have begun go on whatever others do, as on CUDA; sequences
+    /// on software (`relief lab run compaction --device vulkan:0`).
     /// On an H200 words gained from loading ahead; bytes lost by it, and gained from tiles in the order of cubes (as scans take them
     /// there) and a glance; to read four states for each lane lost everywhere (`relief lab run compaction --device cuda --size 2^28`,
     /// 2026-11-21).
@@ -120,6 +127,7 @@ impl Route {
                 order,
                 glance,
             },
+            _ if report.software => Self::Sequences,
             _ => Self::Phases,
         }
     }
@@ -397,8 +405,13 @@ enum What {
 /// Where a kernel finds what the tiles before keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Prefix {
-    LookBack { reads: u32, glance: bool },
+    LookBack {
+        reads: u32,
+        glance: bool,
+    },
     Given,
+    /// Given, for sequences in place of tiles.
+    Sequences,
 }
 
 /// What is compiled into the kernels.
@@ -433,6 +446,7 @@ impl Shape {
             }
             Route::LookBack { reads, order, glance } => (Prefix::LookBack { reads, glance }, order),
             Route::Phases => (Prefix::Given, Order::Position),
+            Route::Sequences => (Prefix::Sequences, Order::Position),
         };
         let (least, most) = gpu.report().plane;
         let lanes = if least == most && matches!(most, 1..=64) && tuning.units.is_multiple_of(most) {
@@ -458,6 +472,17 @@ impl Shape {
             narrow: gpu.report().backend() == Some(Backend::Cuda),
             windowed: false,
         };
+        if shape.prefix == Prefix::Sequences {
+            // A vector at a time; nothing is staged.
+            return Ok(Self {
+                units: 1,
+                lanes: 1,
+                items: 1,
+                width: 4,
+                narrow: false,
+                ..shape
+            });
+        }
         // More than a kernel has by default: two such cubes fit a multiprocessor of an H200.
         let shared = gpu.most_shared_memory().min(100 << 10);
         // What a unit holds are registers.
@@ -506,7 +531,7 @@ impl Shape {
     const fn reads(&self) -> u32 {
         match self.prefix {
             Prefix::LookBack { reads, .. } => reads,
-            Prefix::Given => 1,
+            Prefix::Given | Prefix::Sequences => 1,
         }
     }
 
@@ -539,7 +564,10 @@ struct Launch {
     part: u32,
     /// Elements of this part.
     len: u32,
+    /// Tiles or sequences.
     tiles: u32,
+    /// Vectors of a sequence.
+    each: u32,
     grid: CubeCount,
     reset_grid: CubeCount,
     /// Words of the state that kernels use.
@@ -566,6 +594,13 @@ struct Launch {
 
 /// Units of a cube of the kernels that reset and add up.
 const UNITS: u32 = 256;
+
+/// The most sequences: many for each processor, and so many that one has fewer vectors of a part than the 65 535 rounds after which
+/// software ends a loop.
+const SEQUENCES: u32 = 4_096;
+
+/// Units of a cube with a sequence each.
+const SEQUENCES_OF_CUBE: u32 = 32;
 
 impl Launch {
     fn of(gpu: &Gpu, shape: Shape, selection: &Selection<'_>, part: u64) -> Result<Self, DeviceError> {
@@ -595,8 +630,15 @@ impl Launch {
                 .part(start, words)
                 .ok_or_else(|| gpu.unsupported("scratch"))
         };
-        let tiles = len.div_ceil(shape.tile()).max(1);
+        let vectors = len.div_ceil(shape.elements()).max(1);
+        // As long as the shortest tile, so that there are words for their counts.
+        let each = vectors.div_ceil(SEQUENCES).max(LEAST as u32 / shape.width);
+        let tiles = match shape.prefix {
+            Prefix::Sequences => vectors.div_ceil(each),
+            Prefix::LookBack { .. } | Prefix::Given => len.div_ceil(shape.tile()).max(1),
+        };
         let grid = match shape.order {
+            _ if shape.prefix == Prefix::Sequences => cubes(gpu, tiles.div_ceil(SEQUENCES_OF_CUBE)),
             // More than run at once: those that begin late find no ticket.
             Order::Ahead => cubes(gpu, tiles.min(8 * gpu.multiprocessors())),
             Order::Position | Order::Ticket => cubes(gpu, tiles),
@@ -614,6 +656,7 @@ impl Launch {
             part: part as u32,
             len,
             tiles,
+            each,
             grid,
             reset_grid: cubes(gpu, words.div_ceil(UNITS)),
             states: words,
@@ -643,6 +686,14 @@ impl Launch {
                 self.phase(client, Phase::Count);
                 self.phase(client, Phase::Prefix);
                 self.phase(client, Phase::Move);
+            }
+            Prefix::Sequences => {
+                self.count_sequences(client);
+                self.phase(client, Phase::Prefix);
+                if self.part == 0 {
+                    self.reset_words(client, 0);
+                }
+                self.move_sequences(client);
             }
         }
     }
@@ -689,6 +740,67 @@ impl Launch {
         }
     }
 
+    #[allow(unsafe_code)]
+    fn count_sequences<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let width = self.shape.width as usize;
+        // SAFETY: as in `move_sequences`; counts are as many as sequences, which `state` was checked to hold.
+        unsafe {
+            sequences::count_sequences::launch_unchecked::<R>(
+                client,
+                self.grid.clone(),
+                CubeDim::new_1d(SEQUENCES_OF_CUBE),
+                width,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / width),
+                ArrayArg::from_raw_parts(self.flags.handle(), self.flags.words()),
+                ArrayArg::from_raw_parts(self.state.handle(), self.state.words()),
+                self.len,
+                self.tiles,
+                self.each,
+                self.begin,
+                self.numbers.0,
+                self.numbers.1,
+                self.shape,
+            );
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn move_sequences<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let width = self.shape.width as usize;
+        // SAFETY: as in `compact_staged`; a unit writes what it keeps after what those before it keep, and what it leaves after what
+        // they leave, and both together are no more than its sequence has.
+        unsafe {
+            let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
+            sequences::move_sequences::launch_unchecked::<R>(
+                client,
+                self.grid.clone(),
+                CubeDim::new_1d(SEQUENCES_OF_CUBE),
+                width,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / width),
+                array(&self.flags),
+                array(&self.out),
+                array(&self.out),
+                array(&self.rest),
+                array(&self.rest),
+                array(&self.state),
+                array(&self.bases),
+                array(&self.count),
+                self.len,
+                self.tiles,
+                self.each,
+                self.part,
+                self.begin,
+                self.before as u32,
+                (self.before >> 32) as u32,
+                self.numbers.0,
+                self.numbers.1,
+                self.limits.0,
+                self.limits.1,
+                self.shape,
+            );
+        }
+    }
+
     /// Makes the first states those of tiles of which nothing is known, and the first base the origin.
     #[allow(unsafe_code)]
     fn reset_words<R: Runtime>(&self, client: &ComputeClient<R>, words: u32) {
@@ -721,7 +833,7 @@ impl Launch {
         let width = self.shape.width as usize;
         let (state, prefixes) = match self.shape.prefix {
             Prefix::LookBack { .. } => (&self.state, &self.nothing),
-            Prefix::Given => (&self.nothing, &self.state),
+            Prefix::Given | Prefix::Sequences => (&self.nothing, &self.state),
         };
         // SAFETY: `check` has made sure that all buffers hold `len` elements, rounded up to whole vectors of four words, and
         // the scratch its states. Vectors are loaded only where their first element is below `len`. A tile stages at most its

@@ -436,7 +436,7 @@ fn load<N: Size>(
 
 /// The first `have` elements of a vector, and zeros.
 #[cube]
-fn inside<N: Size>(vector: Vector<u32, N>, have: u32, #[comptime] shape: Shape) -> Vector<u32, N> {
+pub(super) fn inside<N: Size>(vector: Vector<u32, N>, have: u32, #[comptime] shape: Shape) -> Vector<u32, N> {
     let mut result = Vector::<u32, N>::empty();
     #[unroll]
     for n in 0..comptime!(shape.width) {
@@ -455,7 +455,7 @@ fn inside<N: Size>(vector: Vector<u32, N>, have: u32, #[comptime] shape: Shape) 
 /// are wanted, `flags` are the elements of all parts.
 #[allow(clippy::too_many_arguments)]
 #[cube]
-fn load_marks<N: Size>(
+pub(super) fn load_marks<N: Size>(
     flags: &Array<u32>,
     item: Vector<u32, N>,
     marks: &mut Array<u32>,
@@ -535,14 +535,14 @@ fn within<N: Size>(
 
 /// Element `e` of a vector.
 #[cube]
-fn element<N: Size>(vector: Vector<u32, N>, #[comptime] e: u32, #[comptime] bits: u32) -> u32 {
+pub(super) fn element<N: Size>(vector: Vector<u32, N>, #[comptime] e: u32, #[comptime] bits: u32) -> u32 {
     let word = vector[comptime!((e * bits / 32) as usize)];
     (word >> comptime!(e * bits % 32)) & comptime!(u32::MAX >> (32 - bits))
 }
 
 /// Whether element `e` of item `j` is kept.
 #[cube]
-fn kept_element<N: Size>(
+pub(super) fn kept_element<N: Size>(
     item: Vector<u32, N>,
     marks: &Array<u32>,
     #[comptime] j: u32,
@@ -562,7 +562,7 @@ fn kept_element<N: Size>(
 
 /// How many elements of item `j` are kept.
 #[cube]
-fn count_item<N: Size>(
+pub(super) fn count_item<N: Size>(
     item: Vector<u32, N>,
     marks: &Array<u32>,
     #[comptime] j: u32,
@@ -771,7 +771,7 @@ fn staged<S: Int>(stage: &SharedMemory<S>, i: u32, #[comptime] field: Field, fir
 /// Whether word `place` of a result is one of the `limit` words of the buffer. What goes to the buffer before lies below 0, which is
 /// far above the limit.
 #[cube]
-fn inside_window(place: u32, limit: u32, #[comptime] shape: Shape) -> bool {
+pub(super) fn inside_window(place: u32, limit: u32, #[comptime] shape: Shape) -> bool {
     let mut inside = true;
     if comptime!(shape.windowed) {
         inside = place < limit;

@@ -36,6 +36,11 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
             Route::Phases,
         ),
         of(
+            "sequences",
+            "the same phases, a long sequence for each unit",
+            Route::Sequences,
+        ),
+        of(
             "look-back",
             "one pass; tiles learn from their predecessors where to write",
             look_back(1, Order::Ticket),
@@ -63,7 +68,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
         of("look-back ahead, glance", "both", glance(Order::Ahead)),
         Variant::gpu(
             "production",
-            "look-back, ahead for words; three phases where waiting is not safe",
+            "look-back, ahead for words; where waiting is not safe, three phases, of sequences on software",
             move |p: &Compaction, call: OnGpu<'_>| {
                 by_route(p, &call, call.tuning, Route::fitting(call.gpu.report(), bits))
             },

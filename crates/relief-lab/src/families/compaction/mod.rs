@@ -8,6 +8,7 @@
 //!   how a unit learns what the units before it keep; `Billeter, Olsson, Assarsson`, `modernised`: planes own sequences. Counts
 //!   become places by this crate's scan, which reads as many numbers as there are owners.
 //! - `three phases`: one launch counts what tiles keep, one adds up, one moves: the input is read twice.
+//! - `sequences`: the same three phases, a long sequence for each unit, which counts and moves it alone.
 //! - `look-back`: one pass; a tile learns from its predecessors where to write, by the states of as many as a plane has lanes at a
 //!   time.
 //! - `look-back in order`: a cube takes the tile of its own number, and no counter has to answer first. It rests on devices beginning
@@ -16,7 +17,7 @@
 //! - `look-back ahead`: cubes stay and load the next tile while one waits and is written, so that memory is always busy.
 //! - `… glance`: states are first read as other memory is, not by atomic operations, as scans gained from.
 //! - `production`: look-back, ahead for words, its layout tuned, where a device promises that cubes that have begun go on; else three
-//!   phases.
+//!   phases, of sequences where a processor imitates a device.
 //!
 //! Phases are rows of their own in `compaction/phases`: `count`, `prefix`, `move`, each alone in the memory that all of them
 //! have left. A check of small ones spoils what a phase leaves, calls it alone, and compares: counts with how many are kept of each owner's elements,
