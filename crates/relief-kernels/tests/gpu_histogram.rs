@@ -26,7 +26,12 @@ enum Values {
 }
 
 fn is_right(gpu: &Gpu, tuning: Tuning, bits: u32, len: usize, values: Values) {
-    is_right_by(gpu, tuning, Route::fitting(gpu, bits), bits, len, values);
+    let usual = if bits == 8 { Route::Lanes } else { Route::EIGHTHS };
+    let mut routes = vec![Route::fitting(gpu, bits), Route::Memory, usual];
+    routes.dedup();
+    for route in routes {
+        is_right_by(gpu, tuning, route, bits, len, values);
+    }
 }
 
 fn is_right_by(gpu: &Gpu, tuning: Tuning, route: Route, bits: u32, len: usize, values: Values) {

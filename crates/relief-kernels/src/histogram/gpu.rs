@@ -9,6 +9,9 @@
 //! CUDA: two counters share a word, and who sees his counter wrap around notes that in memory, which happens once in 65 536
 //! additions to it. Where there is less shared memory a cube counts only some of the values, and cubes that run side by side read
 //! the same samples, all but one of them from the cache.
+//!
+//! Where a processor imitates a device, shared memory is memory as any other, and additions in the counts themselves cost no more: words of
+//! 16 bits are counted there, in one launch, and bytes with one counter for each value and cube.
 
 use cubecl::prelude::*;
 
@@ -91,6 +94,8 @@ pub enum Route {
         /// Bytes of shared memory, a power of two.
         bytes: u32,
     },
+    /// The counts themselves, in memory.
+    Memory,
 }
 
 impl Route {
@@ -100,11 +105,19 @@ impl Route {
         bytes: 32 << 10,
     };
 
+    /// Counters of 32 bits for each byte, shared by a cube.
+    const SHARED: Self = Self::Values {
+        bits: 32,
+        bytes: 4 << 8,
+    };
+
     /// The route for samples of so many bits.
     #[must_use]
     pub fn fitting(gpu: &Gpu, bits: u32) -> Self {
         let whole = 2 << 16;
         match bits {
+            8 if gpu.report().software => Self::SHARED,
+            _ if gpu.report().software => Self::Memory,
             8 => Self::Lanes,
             _ if gpu.most_shared_memory() >= whole => Self::Values {
                 bits: 16,
@@ -257,6 +270,7 @@ fn add(
         let first = (part * PART / 4) as usize;
         let of = buffer.part(first, buffer.words() - first);
         let launch = Launch {
+            route,
             shape: Shape::of(gpu, tuning, route, bits)?,
             from: of.ok_or_else(|| gpu.unsupported("a part of a buffer"))?,
             len: (len - part * part_samples).min(part_samples),
@@ -266,7 +280,7 @@ fn add(
         };
         gpu.launch(
             "histogram",
-            &launch.shape,
+            &(route, launch.shape),
             counts,
             || on_client!(gpu, client => launch.on(gpu, client)),
         )?;
@@ -305,6 +319,7 @@ impl Shape {
             } if bytes.is_power_of_two() && (256..=shared).contains(&bytes) => {
                 ((8 * bytes / of).min(1 << bits), 1, 32 / of)
             }
+            Route::Memory => (1 << bits, 1, 1),
             _ => (0, 0, 1),
         };
         if copies == 0 {
@@ -350,6 +365,7 @@ impl Shape {
 }
 
 struct Launch<'a> {
+    route: Route,
     shape: Shape,
     from: Buffer,
     len: u64,
@@ -365,6 +381,9 @@ const BINS: u32 = 8;
 impl Launch<'_> {
     #[allow(unsafe_code)]
     fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+        if self.route == Route::Memory {
+            return self.in_memory(gpu, client);
+        }
         let Shape { bits, units, .. } = self.shape;
         let vectors = self.len * u64::from(bits) / 128;
         let rows = self.rows(client, vectors);
@@ -405,6 +424,34 @@ impl Launch<'_> {
         }
     }
 
+    /// Adds to the counts.
+    #[allow(unsafe_code)]
+    fn in_memory<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+        let Shape {
+            bits, units, items, ..
+        } = self.shape;
+        if self.first {
+            zero(gpu, client, self.counts, 2 << bits);
+        }
+        let vectors = self.len * u64::from(bits) / 128;
+        // SAFETY: places of vectors are compared with `vectors`, which are whole; the one after them is read where samples
+        // are left, which it holds. The counts were checked to hold two words for each value.
+        unsafe {
+            kernel::count_in_memory::launch_unchecked::<R>(
+                client,
+                // One vector more, which may be a part.
+                cubes(gpu, (vectors as u32 + 1).div_ceil(units * items)),
+                CubeDim::new_1d(units),
+                4,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / 4),
+                ArrayArg::from_raw_parts(self.counts.handle(), self.counts.words()),
+                vectors as u32,
+                (self.len % u64::from(128 / bits)) as u32,
+                self.shape,
+            );
+        }
+    }
+
     /// Cubes that count the same values: as many as the device runs at once, but no more than pay.
     fn rows<R: Runtime>(&self, client: &ComputeClient<R>, vectors: u64) -> u32 {
         /// Shared memory that the cubes of a multiprocessor have together, at most.
@@ -415,5 +462,38 @@ impl Launch<'_> {
         let wanted = u64::from(processors.unwrap_or(16) * together / self.shape.slices()).max(1);
         let chunks = vectors.div_ceil(u64::from(self.shape.units * self.shape.items));
         wanted.min(chunks).min(rows(self.shape.bits, self.len)).max(1) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::devices;
+
+    #[test]
+    fn counts_in_memory_go_on_beyond_32_bits() {
+        let any = devices().devices.iter().find_map(|d| Gpu::open(d.id).ok());
+        let Some(gpu) = any else { return };
+        let samples = gpu.upload(&[0x0007_0007; 48]).unwrap();
+        let samples = Samples {
+            buffer: &samples,
+            bits: 16,
+            len: 95,
+        };
+        let scratch = gpu.buffer(scratch_words(16, 95) as usize).unwrap();
+        let mut before = vec![0; count_words(16)];
+        before[14] = u32::MAX - 4;
+        before[15] = 2;
+        let counts = gpu.upload(&before).unwrap();
+        let by = |begins, counts| {
+            let tuning = DEFAULT_OF_WORDS;
+            add(&gpu, tuning, Route::Memory, samples, begins, counts, &scratch).unwrap();
+        };
+        // A kernel is proven in counts that it begins.
+        by(true, &gpu.buffer(count_words(16)).unwrap());
+        by(false, &counts);
+        let found = gpu.read(&counts, 16).wait().unwrap();
+        assert_eq!(found[56..60], 90_u32.to_le_bytes());
+        assert_eq!(found[60..64], 3_u32.to_le_bytes());
     }
 }

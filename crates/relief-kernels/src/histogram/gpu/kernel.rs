@@ -231,6 +231,43 @@ fn add_to(
     }
 }
 
+/// Counts the samples of `vectors` vectors and `rest` more in the counts themselves, of two words each.
+#[cube(launch_unchecked)]
+pub(super) fn count_in_memory<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    counts: &mut Array<Atomic<u32>>,
+    vectors: u32,
+    rest: u32,
+    #[comptime] shape: Shape,
+) {
+    let bits = comptime!(shape.bits);
+    let first = CUBE_POS as u32 * comptime!(shape.units * shape.items) + UNIT_POS;
+    for k in 0..comptime!(shape.items) {
+        let place = first + k * comptime!(shape.units);
+        if place <= vectors {
+            let mut samples = u32::new(comptime!((128 / bits) as i64));
+            if place == vectors {
+                samples = rest;
+            }
+            if samples > 0 {
+                let vector = from[place as usize];
+                #[unroll]
+                for e in 0..comptime!(128 / shape.bits) {
+                    let word = vector[comptime!((e * bits / 32) as usize)];
+                    let sample = (word >> comptime!(e * bits % 32)) & comptime!((1u32 << bits) - 1);
+                    if e < samples {
+                        let count = (sample * 2u32) as usize;
+                        let before = counts[count].fetch_add(1u32);
+                        if before == u32::new(comptime!(u32::MAX as i64)) {
+                            counts[count + 1].fetch_add(1u32);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The word of a value's counter: neighbours lie in different banks.
 #[cube]
 fn place_of(value: u32, #[comptime] shape: Shape) -> u32 {

@@ -62,6 +62,13 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Histogram>> {
             ),
         ]);
     }
+    let run = |p: &Histogram, call: OnGpu<'_>| by_route(p, &call, default(p.bits()), Route::Memory);
+    let memory = Variant::gpu(
+        "counts in memory",
+        "a unit adds to the counts of 64 bits themselves",
+        run,
+    );
+    variants.push(memory.scratch(scratch));
     if bits == 16 {
         variants.extend(SHARED.map(|(name, idea, bits, bytes)| {
             let route = Route::Values { bits, bytes };
@@ -72,7 +79,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Histogram>> {
     variants.push(
         Variant::gpu(
             "production",
-            "a counter of bytes for each lane; counters of 16 bits for all words, or an eighth of the values",
+            "a counter of bytes for each lane; counters of 16 bits for all words, or an eighth of the values; on software one, or the counts",
             |p: &Histogram, call: OnGpu<'_>| {
                 let route = Route::fitting(call.gpu, p.bits());
                 by_route(p, &call, call.tuning, route)
