@@ -120,7 +120,7 @@ fn samples_of_16_bits_whose_low_byte_is_zero_are_white() {
 fn scratch_memory_of_every_way_is_what_is_said() {
     let Some(gpu) = device() else { return };
     for (sides, radius) in [((1, 1), 0), ((1_000, 70), 15), ((33, 400), 17), ((61, 90), 50)] {
-        let said = scratch_bytes(sides.0, sides.1, radius).unwrap();
+        let said = scratch_bytes(gpu.report(), sides.0, sides.1, radius).unwrap();
         takes_scratch(&gpu, sides, radius, said, &chosen);
     }
 }

@@ -1,6 +1,6 @@
 //! Nodes that a kernel of their own computes.
 
-use relief_kernels::device::{Buffer, Gpu};
+use relief_kernels::device::{Buffer, DeviceReport, Gpu};
 use relief_kernels::distance;
 use relief_kernels::fused::{self, Expression};
 use relief_kernels::lattice::{self, Blend};
@@ -109,8 +109,10 @@ fn nearest(step: u64, offset: i64, length: u64, (from, to): (i64, i64)) -> (i64,
 }
 
 /// The words of scratch that a distance of this size takes on a device.
-pub(super) fn distance_scratch(radius: u32, width: u64, height: u64) -> u64 {
+pub(super) fn distance_scratch(report: &DeviceReport, radius: u32, width: u64, height: u64) -> u64 {
     let sides = u32::try_from(width).ok().zip(u32::try_from(height).ok());
-    let bytes = sides.and_then(|(width, height)| distance::gpu::scratch_bytes(width, height, radius));
-    bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(4))
+    let bytes = |(width, height)| distance::gpu::scratch_bytes(report, width, height, radius);
+    sides
+        .and_then(bytes)
+        .map_or(u64::MAX, |bytes| bytes.div_ceil(4))
 }

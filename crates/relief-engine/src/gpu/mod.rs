@@ -291,8 +291,8 @@ impl<S: Sample> Gpus<S> {
         let shape = self.plan.shape;
         let strip = self.plan.device.as_ref().map_or(1, |device| device.strip);
         let rows = plan::strip_rows(shape, strip, self.devices.len() as u64);
-        let readable = |words| plan::readable(self.devices.iter().map(|device| device.gpu.report()), words);
-        let sizes = plan::buffers(&self.plan.program, shape, rows, &self.materialised, readable);
+        let reports = self.devices.iter().map(|device| device.gpu.report());
+        let sizes = plan::buffers(&self.plan.program, shape, rows, &self.materialised, reports);
         let allocate = |words: u64| {
             let words = usize::try_from(words).unwrap_or(usize::MAX);
             device

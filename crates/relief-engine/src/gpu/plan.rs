@@ -172,8 +172,7 @@ impl Target {
         memory: Option<u64>,
     ) -> Result<u64, Error> {
         let rows = strip_rows(shape, strip, self.count() as u64);
-        let readable = |words| readable(self.reports.iter(), words);
-        let (bytes, largest) = device_bytes(program, shape, rows, lanes, readable);
+        let (bytes, largest) = device_bytes(program, shape, rows, lanes, self.reports.iter());
         for report in &self.reports {
             // A driver and its runtime keep a part for themselves.
             let limit = report.memory.map_or(u64::MAX, |memory| memory / 10 * 9);
@@ -229,19 +228,19 @@ pub(super) struct Buffers {
 }
 
 /// The words of a buffer that all of some devices read well.
-pub(super) fn readable<'a>(reports: impl Iterator<Item = &'a DeviceReport>, words: u64) -> u64 {
+fn readable<'a>(reports: impl Iterator<Item = &'a DeviceReport>, words: u64) -> u64 {
     let bytes = words.saturating_mul(4);
     let most = reports.map(|report| report.readable_bytes(bytes)).max();
     most.map_or(words, |most| most.div_ceil(4).max(words))
 }
 
-/// What one lane allocates for bands of this shape, with planes for `rows` rows of the raster.
-pub(super) fn buffers(
+/// What one lane allocates for bands of this shape, with planes for `rows` rows of the raster; the same on all of some devices.
+pub(super) fn buffers<'a>(
     program: &Program,
     shape: Shape,
     rows: u64,
     materialised: &[bool],
-    readable: impl Fn(u64) -> u64,
+    reports: impl Iterator<Item = &'a DeviceReport> + Clone,
 ) -> Buffers {
     let bytes = program.canvas.depth.bytes();
     let words = |(width, height): (u64, u64)| u64::from(pitch(width, bytes)).saturating_mul(height);
@@ -253,7 +252,9 @@ pub(super) fn buffers(
         .enumerate()
         .map(|(index, step)| match &step.kind {
             Kind::Distance(distance) if materialised[index] => {
-                super::kernels::distance_scratch(distance.radius, sizes[index].0, sizes[index].1)
+                let (width, height) = sizes[index];
+                let scratch = |report| super::kernels::distance_scratch(report, distance.radius, width, height);
+                reports.clone().map(scratch).max().unwrap_or(0)
             }
             _ => 0,
         });
@@ -268,22 +269,22 @@ pub(super) fn buffers(
     });
     Buffers {
         spans: spans.max().unwrap_or(0),
-        output: readable(words((shape.band_width, shape.band_height))),
+        output: readable(reports, words((shape.band_width, shape.band_height))),
         scratch: scratch.max().unwrap_or(0),
         planes: sizes.iter().copied().enumerate().map(plane).collect(),
     }
 }
 
 /// The bytes that a job takes of a device, and the largest buffer among them.
-fn device_bytes(
+fn device_bytes<'a>(
     program: &Program,
     shape: Shape,
     rows: u64,
     lanes: usize,
-    readable: impl Fn(u64) -> u64,
+    reports: impl Iterator<Item = &'a DeviceReport> + Clone,
 ) -> (u64, u64) {
     let materialised = stages::materialised(program);
-    let lane = buffers(program, shape, rows, &materialised, readable);
+    let lane = buffers(program, shape, rows, &materialised, reports);
     let of_lane = lane
         .planes
         .iter()

@@ -1,11 +1,14 @@
 //! The distance on a device: exact, and the same for every way of computing it.
 //!
-//! Three ways, by the radius (`docs/gpu.md` has the measurements):
+//! Three ways (`docs/gpu.md` has the measurements); by the radius on hardware:
 //!
 //! - [`bits`], up to 20: 32 pixels of a column in a word, white pixels at every offset taken in the order of their
 //!   distance. What they cost grows with the square of the radius and hardly depends on the mask.
 //! - [`tiles`], up to 118: distances along columns, then along rows, in shared memory.
 //! - [`rows`], for every radius: steps over whole rows.
+//!
+//! A processor that imitates a device skips what a plane of eight agrees to skip, and its shared memory is its nearest cache: there
+//! tiles win at every radius that they can compute (`relief lab run distance --device vulkan:0`).
 
 #[doc(hidden)]
 pub mod bits;
@@ -17,7 +20,7 @@ pub mod tiles;
 
 use relief_raster::{Depth, Rect, Sample};
 
-use crate::device::{Buffer, DeviceError, Gpu};
+use crate::device::{Buffer, DeviceError, DeviceReport, Gpu};
 use crate::fused::Plane;
 use crate::fused::shape::per_word;
 
@@ -30,6 +33,25 @@ const BITS: u32 = 20;
 
 /// Up to this radius [`tiles`] do, beyond it [`rows`].
 const TILED: u32 = tiles::MAX_RADIUS;
+
+/// How the distance is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Bits,
+    Tiles,
+    Rows,
+}
+
+impl Way {
+    const fn fitting(report: &DeviceReport, radius: u32) -> Self {
+        match radius {
+            radius if report.software && radius <= tiles::MAX_RADIUS => Self::Tiles,
+            radius if radius <= BITS => Self::Bits,
+            radius if radius <= TILED => Self::Tiles,
+            _ => Self::Rows,
+        }
+    }
+}
 
 /// A function of the distance on a device.
 #[derive(Clone, Debug)]
@@ -98,14 +120,14 @@ impl Profile {
     }
 }
 
-/// The most bytes of device memory that [`render`] takes besides mask and output, or `None` where the sizes exceed
+/// The most bytes of its memory that [`render`] takes of a device besides mask and output, or `None` where the sizes exceed
 /// 32 bits. Devices with little shared memory take a little less.
 #[must_use]
-pub fn scratch_bytes(width: u32, height: u32, radius: u32) -> Option<u64> {
-    match radius {
-        radius if radius <= BITS => bits::scratch_bytes(width, height),
-        radius if radius <= TILED => tiles::most_scratch_bytes(width, height, radius),
-        _ => rows::scratch_bytes(width, height, radius),
+pub fn scratch_bytes(report: &DeviceReport, width: u32, height: u32, radius: u32) -> Option<u64> {
+    match Way::fitting(report, radius) {
+        Way::Bits => bits::scratch_bytes(width, height),
+        Way::Tiles => tiles::most_scratch_bytes(width, height, radius),
+        Way::Rows => rows::scratch_bytes(width, height, radius),
     }
 }
 
@@ -124,15 +146,15 @@ pub fn render(
     output: &Buffer,
     pitch: u32,
 ) -> Result<(), DeviceError> {
-    match profile.radius {
-        radius if radius <= BITS => {
+    match Way::fitting(gpu.report(), profile.radius) {
+        Way::Bits => {
             let policy = bits::Policy::default();
             bits::render(gpu, &policy, mask, place, profile, band, output, pitch)
         }
-        radius if radius <= TILED => {
+        Way::Tiles => {
             let policy = tiles::Policy::default();
             tiles::render(gpu, &policy, mask, place, profile, band, output, pitch)
         }
-        _ => rows::render(gpu, mask, place, profile, band, output, pitch),
+        Way::Rows => rows::render(gpu, mask, place, profile, band, output, pitch),
     }
 }
