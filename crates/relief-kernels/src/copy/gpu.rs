@@ -2,6 +2,9 @@
 //!
 //! A unit loads several vectors of 16 bytes before it stores the first of them, so that many loads are on the way at
 //! once; neighbouring units load neighbouring vectors.
+//!
+//! Where a processor imitates a device, to begin a cube costs as much as copying several KiB: there few planes copy long
+//! sequences.
 
 use cubecl::prelude::*;
 
@@ -34,6 +37,9 @@ pub const FILL: Tuning = Tuning {
 /// # Errors
 /// Where the device fails, and where a buffer does not hold `words` rounded up to a multiple of 4.
 pub fn copy(gpu: &Gpu, from: &Buffer, to: &Buffer, words: usize) -> Result<(), DeviceError> {
+    if gpu.report().software {
+        return copy_sequences(gpu, SEQUENCES, 4, from, to, words);
+    }
     copy_with(
         gpu,
         policy::tuning(gpu.report(), "copy", &SPACE, DEFAULT),
@@ -65,6 +71,94 @@ pub fn copy_with(
         to,
         || on_client!(gpu, client => copy_on(client, tuning, from, to, count, grid.clone())),
     )
+}
+
+/// Planes with a sequence each: many for each processor.
+const SEQUENCES: u32 = 512;
+
+/// Units of a cube of them.
+const SEQUENCES_UNITS: u32 = 128;
+
+/// The most vectors of a unit: software ends loops after 65 535 rounds.
+const ROUNDS: u32 = 1 << 15;
+
+/// [`copy`] by about so many planes, or as many more as it takes, each with a sequence of vectors of 1, 2 or 4 words.
+///
+/// # Errors
+/// As [`copy`], and for other vectors.
+pub fn copy_sequences(
+    gpu: &Gpu,
+    planes: u32,
+    vector: u32,
+    from: &Buffer,
+    to: &Buffer,
+    words: usize,
+) -> Result<(), DeviceError> {
+    let tuning = Tuning { vector, ..DEFAULT };
+    let count = vectors(gpu, tuning, words, &[from, to])?;
+    if count == 0 {
+        return Ok(());
+    }
+    let lanes = gpu.report().plane.1.clamp(1, SEQUENCES_UNITS);
+    let planes = planes.max(count.div_ceil(lanes * ROUNDS));
+    let wanted = planes.div_ceil(SEQUENCES_UNITS / lanes);
+    let grid = cubes(gpu, wanted);
+    let each = count.div_ceil(lanes).div_ceil(planes) * lanes;
+    gpu.launch(
+        "copy sequences",
+        &(vector, lanes),
+        to,
+        || on_client!(gpu, client => sequences_on(client, (vector, lanes), from, to, count, each, grid.clone())),
+    )
+}
+
+#[allow(unsafe_code)]
+fn sequences_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    (vector, lanes): (u32, u32),
+    from: &Buffer,
+    to: &Buffer,
+    count: u32,
+    each: u32,
+    grid: CubeCount,
+) {
+    let width = vector as usize;
+    // SAFETY: places are compared with `count`, and both buffers hold as many vectors.
+    unsafe {
+        copy_each::launch_unchecked::<R>(
+            client,
+            grid,
+            CubeDim::new_1d(SEQUENCES_UNITS),
+            width,
+            ArrayArg::from_raw_parts(from.handle(), from.words() / width),
+            ArrayArg::from_raw_parts(to.handle(), to.words() / width),
+            count,
+            each,
+            lanes,
+        );
+    }
+}
+
+/// A plane copies `each` vectors, as many at once as it has lanes.
+#[cube(launch_unchecked)]
+fn copy_each<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    to: &mut Array<Vector<u32, N>>,
+    count: u32,
+    each: u32,
+    #[comptime] lanes: u32,
+) {
+    let unit = CUBE_POS as u32 * comptime!(SEQUENCES_UNITS) + UNIT_POS;
+    let first = unit / lanes * each;
+    let mut place = first + unit % lanes;
+    // Planes after the last that is needed begin past the end.
+    if first < count {
+        let end = min(first + each, count);
+        while place < end {
+            to[place as usize] = from[place as usize];
+            place += lanes;
+        }
+    }
 }
 
 /// Writes `value` into the first `words` words of a buffer; what follows, up to a multiple of 4 words, may be

@@ -224,7 +224,12 @@ mod gpu {
         };
         let none = "a vector for each unit";
         let grid = "2 048 cubes step over all units' vectors";
-        let sequences = "480 planes, a contiguous sequence for each";
+        let sequences = |name, vector| {
+            let idea = "480 planes, a contiguous sequence for each";
+            Variant::gpu(name, idea, move |p: &Copy, call: OnGpu<'_>| {
+                in_sequences(p, &call, 480, vector)
+            })
+        };
         let planes = "a plane copies four runs of its width, then steps over all planes'";
         vec![
             copy("none scalar", none, Walk::Once, 1, "870.9 µs, 154.1 GB/s"),
@@ -233,27 +238,9 @@ mod gpu {
             copy("grid-stride scalar", grid, Walk::Grid, 1, "861.8 µs, 155.7 GB/s"),
             copy("grid-stride pair", grid, Walk::Grid, 2, "859.7 µs, 156.1 GB/s"),
             copy("grid-stride quad", grid, Walk::Grid, 4, "862.4 µs, 155.6 GB/s"),
-            copy(
-                "sequences scalar",
-                sequences,
-                Walk::Sequences(480),
-                1,
-                "1125.3 µs, 119.3 GB/s",
-            ),
-            copy(
-                "sequences pair",
-                sequences,
-                Walk::Sequences(480),
-                2,
-                "1005.6 µs, 133.5 GB/s",
-            ),
-            copy(
-                "sequences quad",
-                sequences,
-                Walk::Sequences(480),
-                4,
-                "1023.8 µs, 131.1 GB/s",
-            ),
+            sequences("sequences scalar", 1).source("1125.3 µs, 119.3 GB/s"),
+            sequences("sequences pair", 2).source("1005.6 µs, 133.5 GB/s"),
+            sequences("sequences quad", 4).source("1023.8 µs, 131.1 GB/s"),
             copy(
                 "plane-stride scalar",
                 planes,
@@ -278,7 +265,7 @@ mod gpu {
             Variant::gpu(
                 "sequences 8192 quad",
                 "8 192 planes, a contiguous sequence for each",
-                |p, call| walked(p, &call, Walk::Sequences(8_192), 4),
+                |p, call| in_sequences(p, &call, 8_192, 4),
             ),
             Variant::gpu(
                 "several quads",
@@ -300,9 +287,29 @@ mod gpu {
                     )?)
                 },
             )
-            .tuned("copy", production::SPACE, production::DEFAULT)
+            .tuned("copy", production::SPACE, production::DEFAULT),
+            Variant::gpu(
+                "production",
+                "several quads; on software, sequences of quads",
+                |p: &Copy, call| {
+                    let (from, to) = (&call.inputs[0], &call.outputs[0]);
+                    Ok(production::copy(call.gpu, from, to, p.words)?)
+                },
+            )
             .production(),
         ]
+    }
+
+    fn in_sequences(problem: &Copy, call: &OnGpu<'_>, planes: u32, vector: u32) -> Outcome {
+        let (from, to) = (&call.inputs[0], &call.outputs[0]);
+        Ok(production::copy_sequences(
+            call.gpu,
+            planes,
+            vector,
+            from,
+            to,
+            problem.words,
+        )?)
     }
 
     /// In which order units take vectors.
@@ -310,7 +317,6 @@ mod gpu {
     enum Walk {
         Once,
         Grid,
-        Sequences(u32),
         Planes,
     }
 
@@ -324,15 +330,11 @@ mod gpu {
         if count == 0 {
             return Ok(());
         }
-        let units = match walk {
-            Walk::Sequences(_) => 128,
-            _ => UNITS,
-        };
+        let units = UNITS;
         let lanes = call.gpu.report().plane.1.clamp(1, units);
         let wanted = match walk {
             Walk::Once => count.div_ceil(units),
             Walk::Grid => CUBES.min(count.div_ceil(units)),
-            Walk::Sequences(planes) => planes.div_ceil(units / lanes),
             Walk::Planes => CUBES.min(count.div_ceil(units * RUNS)),
         };
         let grid = cubes(call.gpu, wanted);
@@ -407,17 +409,6 @@ mod gpu {
                 while place < count {
                     to[place as usize] = from[place as usize];
                     place += comptime!(shape.cubes * shape.units);
-                }
-            }
-            Walk::Sequences(_) => {
-                // Whole chunks as wide as a plane, as many for each plane as it takes.
-                let chunks = (count + comptime!(shape.lanes - 1)) / comptime!(shape.lanes);
-                let each = (chunks + comptime!(planes - 1)) / planes * comptime!(shape.lanes);
-                let mut place = plane * each + lane;
-                let end = min(plane * each + each, count);
-                while place < end {
-                    to[place as usize] = from[place as usize];
-                    place += comptime!(shape.lanes);
                 }
             }
             Walk::Planes => {
