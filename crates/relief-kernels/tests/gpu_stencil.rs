@@ -52,7 +52,23 @@ fn noise<T: Known>(count: usize) -> Vec<T> {
 const POISON: u32 = 0xA1A1_A1A1;
 
 fn check<T: Known>(gpu: &Gpu, filter: &Filter, width: usize, height: usize) {
-    check_by::<T>(gpu, way(filter, T::SAMPLES), None, filter, width, height);
+    check_by::<T>(
+        gpu,
+        way(gpu.report(), filter, T::SAMPLES),
+        None,
+        filter,
+        width,
+        height,
+    );
+    if gpu.report().software {
+        // As on hardware, where neighbours exchange vectors.
+        let way = Way {
+            kept: false,
+            ahead: 2,
+            exchange: true,
+        };
+        check_by::<T>(gpu, way, Some(default(filter, T::SAMPLES)), filter, width, height);
+    }
 }
 
 /// In a layout, else the one that production takes.

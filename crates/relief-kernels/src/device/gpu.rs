@@ -179,9 +179,14 @@ impl Gpu {
         &self.shared.report
     }
 
-    /// How many multiprocessors the device has; where its runtime does not tell, a guess.
+    /// How many multiprocessors the device has; where its runtime does not tell, a guess. Of a device that is imitated, the threads that
+    /// imitate it: as many as the processor has.
     #[must_use]
     pub fn multiprocessors(&self) -> u32 {
+        if self.report().software {
+            let threads = std::thread::available_parallelism();
+            return threads.map_or(1, |threads| u32::try_from(threads.get()).unwrap_or(u32::MAX));
+        }
         on_client!(self, client => client.properties().hardware.num_streaming_multiprocessors).unwrap_or(32)
     }
 

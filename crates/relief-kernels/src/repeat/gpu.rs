@@ -97,6 +97,14 @@ pub fn expand_with(
     }
     let side = 128 / bits;
     let vectors = to.width.div_ceil(side);
+    let tuning = match gpu.report().software {
+        // Units past the end of a row take as long there as others.
+        true => Tuning {
+            units: tuning.units.min(vectors.next_multiple_of(gpu.report().plane.1)),
+            ..tuning
+        },
+        false => tuning,
+    };
     // Rows of the cell that come up, and parts of their copies.
     let rows = cell.height.min(to.height);
     let copies = to.height.div_ceil(cell.height);

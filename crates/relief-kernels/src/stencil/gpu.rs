@@ -13,7 +13,7 @@ use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use cubecl::prelude::*;
 
 use super::{Filter, MAX_RADIUS};
-use crate::device::{Backend, Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, on_client};
 use crate::policy::{self, Space, Tuning};
 
 mod columns;
@@ -164,9 +164,17 @@ pub struct Way {
     pub exchange: bool,
 }
 
-/// The way of a filter.
+/// The way of a filter. A processor that imitates a device has its caches for what is kept and looks ahead itself, and planes that exchange
+/// are loops: there the plain way is as good as any or better (`relief lab run stencil --device vulkan:0`).
 #[must_use]
-pub const fn way(filter: &Filter, samples: Samples) -> Way {
+pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Way {
+    if report.software {
+        return Way {
+            kept: false,
+            ahead: 1,
+            exchange: false,
+        };
+    }
     let (kept, ahead) = match (filter, samples) {
         (Filter::Box(radius) | Filter::Erosion(radius) | Filter::Dilation(radius), Samples::Floats) => {
             match *radius {
@@ -221,7 +229,8 @@ pub fn apply_with(
     from: &Buffer,
     to: &Buffer,
 ) -> Result<(), DeviceError> {
-    apply_by(gpu, way(filter, size.samples), tuning, filter, size, from, to)
+    let way = way(gpu.report(), filter, size.samples);
+    apply_by(gpu, way, tuning, filter, size, from, to)
 }
 
 /// [`apply_with`] in another way; results are the same.

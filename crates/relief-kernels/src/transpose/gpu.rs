@@ -16,7 +16,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, on_client};
 use crate::policy::{self, Space, Tuning};
 
 pub mod block;
@@ -43,10 +43,10 @@ pub enum Route {
 
 impl Route {
     /// The one that was faster on an H200, by a tenth for 16 384² bytes, and as fast for 4 096²
-    /// (`relief lab run transpose/u8 --device cuda`, 2026-11-21).
+    /// (`relief lab run transpose/u8 --device cuda`, 2026-11-21). Software has no memory nearer than its caches: there registers are.
     #[must_use]
-    pub const fn fitting(bits: u32, (width, height): (u32, u32)) -> Self {
-        if bits == 8 && width as u64 * height as u64 >= 1 << 26 {
+    pub const fn fitting(report: &DeviceReport, bits: u32, (width, height): (u32, u32)) -> Self {
+        if report.software || bits == 8 && width as u64 * height as u64 >= 1 << 26 {
             Self::Registers
         } else {
             Self::Shared
@@ -106,7 +106,7 @@ pub fn transpose(
     to: Matrix<'_>,
 ) -> Result<(), DeviceError> {
     let tuning = policy::tuning(gpu.report(), name(bits), &space(bits), default(bits));
-    let route = Route::fitting(bits, (width, height));
+    let route = Route::fitting(gpu.report(), bits, (width, height));
     transpose_with(gpu, tuning, route, bits, (width, height), from, to)
 }
 

@@ -223,7 +223,7 @@ const fn others(subject: Subject, kind: Kind) -> &'static [Other] {
 fn other(&(name, idea, of): &Other) -> Variant<Stencil> {
     Variant::gpu(name, idea, move |p: &Stencil, call| {
         let (from, to, size) = (&call.inputs[0], &call.outputs[0], p.size());
-        let way = of(production::way(&p.filter, size.samples));
+        let way = of(production::way(call.gpu.report(), &p.filter, size.samples));
         let tuning = production::default(&p.filter, size.samples);
         Ok(production::apply_by(
             call.gpu, way, tuning, &p.filter, size, from, to,
