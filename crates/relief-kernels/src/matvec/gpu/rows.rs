@@ -28,6 +28,8 @@ pub(super) struct Along {
     lanes: u32,
     /// Whether numbers are added, without a vector.
     ones: bool,
+    /// Whether rows may end within what a team takes at once.
+    tail: bool,
 }
 
 impl Along {
@@ -37,8 +39,11 @@ impl Along {
             _ => 1,
         };
         let vectors = columns.div_ceil(4).max(1);
-        if lanes > 1 && vectors <= SPAN {
-            let span = vectors.next_power_of_two();
+        // Where a processor imitates a device, teams of several planes wait for each other in turn, and a loop that nobody enters is
+        // computed once.
+        let software = gpu.report().software;
+        if lanes > 1 && (vectors <= SPAN || software) {
+            let span = vectors.next_power_of_two().min(SPAN);
             let team = span.min(lanes);
             let plays = span / team;
             return Self {
@@ -49,6 +54,7 @@ impl Along {
                 ahead: 1,
                 lanes,
                 ones,
+                tail: !software || !columns.is_multiple_of(4 * span),
             };
         }
         Self {
@@ -59,6 +65,7 @@ impl Along {
             ahead: (8 * tuning.units / (tuning.items * SPAN)).max(1),
             lanes,
             ones,
+            tail: true,
         }
     }
 
@@ -119,40 +126,43 @@ pub(super) fn sum_rows<N: Size>(
         take_whole::<N>(matrix, x, &mut sums, &bases, at, plan);
         at += step;
     }
-    end = min(
-        (columns + comptime!(4 - 1)) / 4,
-        (block + 1) * comptime!(SPAN * ROUNDS),
-    );
-    while at - member < end {
-        #[unroll]
-        for m in 0..plays {
-            let place = at + comptime!(m * team);
-            if place < end {
-                let mut factor = Vector::<f32, N>::empty().fill(1.0f32);
-                if comptime!(!plan.ones) {
-                    factor = x[place as usize];
-                }
-                let present = columns - 4 * place;
-                #[unroll]
-                for r in 0..comptime!(plan.rows) {
-                    let k = comptime!((r * plays + m) as usize);
-                    let numbers = matrix[(bases[comptime!(r as usize)] + place) as usize];
-                    let mut sum = sums[k];
-                    // What lies behind a row may be anything.
-                    #[unroll]
-                    for e in 0..4u32 {
-                        let taken = fma(
-                            numbers[comptime!(e as usize)],
-                            factor[comptime!(e as usize)],
-                            sum[comptime!(e as usize)],
-                        );
-                        sum[comptime!(e as usize)] = select(e < present, taken, sum[comptime!(e as usize)]);
+    if comptime!(plan.tail) {
+        end = min(
+            (columns + comptime!(4 - 1)) / 4,
+            (block + 1) * comptime!(SPAN * ROUNDS),
+        );
+        while at - member < end {
+            #[unroll]
+            for m in 0..plays {
+                let place = at + comptime!(m * team);
+                if place < end {
+                    let mut factor = Vector::<f32, N>::empty().fill(1.0f32);
+                    if comptime!(!plan.ones) {
+                        factor = x[place as usize];
                     }
-                    sums[k] = sum;
+                    let present = columns - 4 * place;
+                    #[unroll]
+                    for r in 0..comptime!(plan.rows) {
+                        let k = comptime!((r * plays + m) as usize);
+                        let numbers = matrix[(bases[comptime!(r as usize)] + place) as usize];
+                        let mut sum = sums[k];
+                        // What lies behind a row may be anything.
+                        #[unroll]
+                        for e in 0..4u32 {
+                            let taken = fma(
+                                numbers[comptime!(e as usize)],
+                                factor[comptime!(e as usize)],
+                                sum[comptime!(e as usize)],
+                            );
+                            sum[comptime!(e as usize)] =
+                                select(e < present, taken, sum[comptime!(e as usize)]);
+                        }
+                        sums[k] = sum;
+                    }
                 }
             }
+            at += span;
         }
-        at += span;
     }
 
     let mut left = Array::<f32>::new(comptime!((plan.rows * plays) as usize));
