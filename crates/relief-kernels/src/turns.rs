@@ -10,6 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The turn after a thread has failed: the others must not wait for it.
 const FAILED: usize = usize::MAX;
 
+/// Looks at the turn before a thread yields: some tens of microseconds.
+const SPINS: u32 = 1 << 12;
+
 /// The turns of blocks, and what is carried from one to the next.
 #[derive(Debug)]
 pub(crate) struct Turns<C> {
@@ -67,7 +70,9 @@ impl<C: Copy> Turn<'_, C> {
                 break;
             }
             spins += 1;
-            if spins.is_multiple_of(64) {
+            // A turn comes within microseconds, unless its thread has lost its processor to another program: then this one lends it its
+            // own. To yield earlier would hand it to the other program turn by turn.
+            if spins.is_multiple_of(SPINS) {
                 std::thread::yield_now();
             } else {
                 std::hint::spin_loop();
