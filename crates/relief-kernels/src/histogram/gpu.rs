@@ -490,7 +490,8 @@ mod tests {
             add(&gpu, tuning, Route::Memory, samples, begins, counts, &scratch).unwrap();
         };
         // A kernel is proven in counts that it begins.
-        by(true, &gpu.buffer(count_words(16)).unwrap());
+        let begun = gpu.buffer(count_words(16)).unwrap();
+        by(true, &begun);
         by(false, &counts);
         let found = gpu.read(&counts, 16).wait().unwrap();
         assert_eq!(found[56..60], 90_u32.to_le_bytes());
