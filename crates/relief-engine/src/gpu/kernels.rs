@@ -112,7 +112,5 @@ fn nearest(step: u64, offset: i64, length: u64, (from, to): (i64, i64)) -> (i64,
 pub(super) fn distance_scratch(report: &DeviceReport, radius: u32, width: u64, height: u64) -> u64 {
     let sides = u32::try_from(width).ok().zip(u32::try_from(height).ok());
     let bytes = |(width, height)| distance::gpu::scratch_bytes(report, width, height, radius);
-    sides
-        .and_then(bytes)
-        .map_or(u64::MAX, |bytes| bytes.div_ceil(4))
+    sides.and_then(bytes).map_or(u64::MAX, |bytes| bytes.div_ceil(4))
 }

@@ -253,11 +253,13 @@ pub(super) fn buffers<'a>(
         .map(|(index, step)| match &step.kind {
             Kind::Distance(distance) if materialised[index] => {
                 let (width, height) = sizes[index];
-                let scratch = |report| super::kernels::distance_scratch(report, distance.radius, width, height);
+                let scratch =
+                    |report| super::kernels::distance_scratch(report, distance.radius, width, height);
                 reports.clone().map(scratch).max().unwrap_or(0)
             }
             _ => 0,
-        });
+        })
+        .max();
     let discs = stages::discs(program, materialised);
     let spans = (0..program.steps.len()).map(|index| {
         let rows = match index {
@@ -270,7 +272,7 @@ pub(super) fn buffers<'a>(
     Buffers {
         spans: spans.max().unwrap_or(0),
         output: readable(reports, words((shape.band_width, shape.band_height))),
-        scratch: scratch.max().unwrap_or(0),
+        scratch: scratch.unwrap_or(0),
         planes: sizes.iter().copied().enumerate().map(plane).collect(),
     }
 }

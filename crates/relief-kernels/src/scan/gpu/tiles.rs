@@ -407,7 +407,11 @@ pub(crate) fn scan_items<N: Size>(
     before: &mut Array<u32>,
     #[comptime] plan: Plan,
 ) -> u32 {
-    let pairs = comptime!(if plan.bits == 8 { plan.items as usize / 2 } else { 0 });
+    let pairs = comptime!(if plan.bits == 8 {
+        plan.items as usize / 2
+    } else {
+        0
+    });
     let mut run = u32::new(0);
     #[unroll]
     for j in 0..pairs {
