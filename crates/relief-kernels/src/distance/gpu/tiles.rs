@@ -73,6 +73,19 @@ struct Shape {
     nearby: bool,
     /// Bits of a sample.
     depth: u32,
+    /// How shared memory holds the profile.
+    table: Table,
+}
+
+/// How shared memory holds the profile, whose entries units ask for all over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Table {
+    /// An entry in a word.
+    Words,
+    /// As it lies in memory, several entries in a word.
+    Packed,
+    /// Not at all.
+    Elsewhere,
 }
 
 impl Shape {
@@ -85,6 +98,11 @@ impl Shape {
             blocks: policy.blocks.max(1),
             nearby: radius <= policy.nearby,
             depth: depth.bits(),
+            table: if radius <= 31 {
+                Table::Words
+            } else {
+                Table::Elsewhere
+            },
         };
         while shape.blocks > 1 && shape.shared_bytes() > shared {
             shape.blocks = shape.blocks.div_ceil(2);
@@ -92,7 +110,14 @@ impl Shape {
         while shape.chunks > 1 && shape.shared_bytes() > shared {
             shape.chunks = shape.chunks.div_ceil(2);
         }
-        shape
+        let packed = Self {
+            table: Table::Packed,
+            ..shape
+        };
+        match shape.table {
+            Table::Elsewhere if packed.shared_bytes() <= shared => packed,
+            _ => shape,
+        }
     }
 
     /// Chunks of a tile with its margins.
@@ -128,17 +153,14 @@ impl Shape {
         }
     }
 
-    /// Entries of the profile that shared memory holds, one a word.
+    /// Words of the profile in shared memory.
     const fn table_words(self) -> u32 {
-        if self.table_shared() {
-            self.radius * self.radius + 2
-        } else {
-            1
+        let entries = self.radius * self.radius + 2;
+        match self.table {
+            Table::Words => entries,
+            Table::Packed => entries.div_ceil(32 / self.depth),
+            Table::Elsewhere => 1,
         }
-    }
-
-    const fn table_shared(self) -> bool {
-        self.radius <= 31
     }
 
     const fn shared_bytes(self) -> u32 {

@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::blocks::least_bytes;
 use super::rows::{looped, nearby};
-use super::{CHUNK, Shape, UNITS};
+use super::{CHUNK, Shape, Table, UNITS};
 
 /// Renders the tile of the cube's position. `span` chunks lie in a row of blocks, `pitch` groups of eight samples in a
 /// row of the output.
@@ -26,11 +26,15 @@ pub(super) fn render<B: Size, O: Size>(
     let mut least = SharedMemory::<u32>::new(comptime!(shape.least_words() as usize));
     let mut flags = SharedMemory::<u32>::new(comptime!(shape.all_flag_words() as usize));
     let mut table = SharedMemory::<u32>::new(comptime!(shape.table_words() as usize));
-    if comptime!(shape.table_shared()) {
-        let mut entry = UNIT_POS;
-        while entry < comptime!(shape.table_words()) {
-            table[entry as usize] = entry_of(profile, entry, comptime!(shape.depth));
-            entry += UNITS;
+    if comptime!(shape.table != Table::Elsewhere) {
+        let mut place = UNIT_POS;
+        while place < comptime!(shape.table_words()) {
+            if comptime!(shape.table == Table::Words) {
+                table[place as usize] = entry_of(profile, place, comptime!(shape.depth));
+            } else {
+                table[place as usize] = profile[place as usize];
+            }
+            place += UNITS;
         }
     }
 
@@ -169,6 +173,13 @@ fn entry_of(profile: &Array<u32>, a: u32, #[comptime] depth: u32) -> u32 {
     (profile[(a / lanes) as usize] >> ((a % lanes) * depth)) & comptime!((1u32 << depth) - 1)
 }
 
+/// The same of a table in shared memory.
+#[cube]
+fn packed_entry(table: &SharedMemory<u32>, a: u32, #[comptime] depth: u32) -> u32 {
+    let lanes = comptime!(32 / depth);
+    (table[(a / lanes) as usize] >> ((a % lanes) * depth)) & comptime!((1u32 << depth) - 1)
+}
+
 /// The eight samples of eight sums.
 #[cube]
 fn samples<O: Size>(
@@ -185,11 +196,12 @@ fn samples<O: Size>(
         #[unroll]
         for l in 0..lanes {
             let a = u32::cast_from(best[comptime!(j * lanes + l)]);
-            if comptime!(shape.table_shared()) {
-                word |= table[a as usize] << comptime!(l as u32 * shape.depth);
-            } else {
-                word |= entry_of(profile, a, comptime!(shape.depth)) << comptime!(l as u32 * shape.depth);
-            }
+            let sample = match shape.table {
+                Table::Words => table[a as usize],
+                Table::Packed => packed_entry(table, a, comptime!(shape.depth)),
+                Table::Elsewhere => entry_of(profile, a, comptime!(shape.depth)),
+            };
+            word |= sample << comptime!(l as u32 * shape.depth);
         }
         words[j] = word;
     }
