@@ -128,6 +128,13 @@ fn mask(radius: u32) -> Filter {
     Filter::Convolution(Mask::new(radius, &weights, 6).unwrap())
 }
 
+/// Weights that take 16 bits.
+fn heavy_mask(radius: u32) -> Filter {
+    let count = (2 * radius as i16 + 1).pow(2);
+    let weights: Vec<i16> = (0..count).map(|k| k * 577 % 1_999 - 900).collect();
+    Filter::Convolution(Mask::new(radius, &weights, 12).unwrap())
+}
+
 const SHAPES: [(usize, usize); 7] = [(1, 1), (2, 9), (5, 1), (64, 33), (67, 70), (130, 19), (1_301, 30)];
 
 #[test]
@@ -163,6 +170,9 @@ fn edges_and_convolutions_agree_with_the_cpu() {
         both(&gpu, &Filter::Sobel, width, height);
         for radius in [0, 1, 2, 3] {
             both(&gpu, &mask(radius), width, height);
+        }
+        for radius in [1, 3] {
+            check::<u8>(&gpu, &heavy_mask(radius), width, height);
         }
     }
     both(&gpu, &mask(7), 100, 20);
@@ -221,6 +231,7 @@ fn every_way_gives_what_the_cpu_gives() {
             kept: true,
             ahead,
             exchange: radius != 5,
+            matrix: false,
         };
         let tuning = Tuning {
             units: 64,
@@ -233,12 +244,23 @@ fn every_way_gives_what_the_cpu_gives() {
         check_by::<u8>(&gpu, way, Some(bytes), &Filter::Erosion(radius), 391, 150);
     }
     let gauss = Filter::Gauss(GaussWeights::new(2.0).unwrap());
+    for filter in [&gauss, &mask(1), &mask(3), &heavy_mask(2)] {
+        for matrix in [false, true] {
+            let way = Way {
+                matrix,
+                ..way(gpu.report(), filter, Samples::Bytes)
+            };
+            let tuning = default(filter, Samples::Bytes);
+            check_by::<u8>(&gpu, way, Some(tuning), filter, 391, 150);
+        }
+    }
     let tuning = default(&gauss, Samples::Floats);
     for exchange in [false, true] {
         let way = Way {
             kept: false,
             ahead: 2,
             exchange,
+            matrix: false,
         };
         check_by::<f32>(&gpu, way, Some(tuning), &gauss, 391, 150);
     }

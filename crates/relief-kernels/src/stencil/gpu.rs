@@ -2,8 +2,9 @@
 //!
 //! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the radius (`slide`; of bytes
 //!   `sums` and `extremes`).
-//! - **Gauss**: the same with weights (`weigh`; of bytes by matrix instructions, where a device has them: `matrix`).
+//! - **Gauss**: the same with weights (`weigh`).
 //! - **Sobel, convolution**: small squares in registers (`square`; Sobel of bytes `edges`).
+//! - Gauss filters and convolutions of bytes by matrix instructions, where a device has them (`matrix`).
 //!
 //! Rows of a picture are whole vectors of 16 bytes: [`row_words`]. What a row has past its width is not looked at, and is 0
 //! in results.
@@ -12,7 +13,7 @@ use cubecl::ir::features::MmaConfig;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use cubecl::prelude::*;
 
-use super::{Filter, MAX_RADIUS};
+use super::{Filter, MAX_RADIUS, Mask};
 use crate::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, on_client};
 use crate::policy::{self, Space, Tuning};
 
@@ -104,7 +105,7 @@ pub const fn kernel_name(filter: &Filter, samples: Samples) -> &'static str {
 /// The layouts of a filter. [`Tuning::items`] is how many cubes a multiprocessor gets, from which follows how high the strips are;
 /// of squares in registers, Sobel's filter of f32 and convolutions, the rows that a unit computes. [`Tuning::vector`] is how many rows
 /// a step has, and how many words of a row a unit computes at once, in vectors of four; in erosions of bytes half as many,
-/// of two rows.
+/// of two rows. By matrix instructions rows of a step are given, and of convolutions the strips too.
 #[must_use]
 pub const fn space(filter: &Filter, samples: Samples) -> Space {
     const CUBES: &[u32] = &[1, 2, 3, 4, 6, 8, 12, 16, 32];
@@ -139,7 +140,8 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
         (Filter::Sobel, Samples::Bytes) => (128, 32, 4),
         (Filter::Sobel | Filter::Convolution(_), _) => (128, 4, 4),
         // Weights of many words at once are loaded, and words taken apart, fewer times.
-        (Filter::Gauss(_), _) => (256, 32, 8),
+        (Filter::Gauss(_), Samples::Bytes) => (128, 32, 8),
+        (Filter::Gauss(_), Samples::Floats) => (256, 32, 8),
         (Filter::Box(9..=31), Samples::Bytes) => (128, 32, 8),
         (Filter::Box(0..=31), Samples::Bytes) => (256, 32, 8),
         (Filter::Box(_), Samples::Bytes) => (256, 12, 8),
@@ -152,6 +154,9 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
     Tuning { units, items, vector }
 }
 
+/// Strips of planes that a multiprocessor gets, of convolutions by matrix instructions: several times as many as it holds at once.
+const PLANES: u32 = 96;
+
 /// How strips go down a picture, where they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Way {
@@ -162,6 +167,8 @@ pub struct Way {
     pub ahead: u32,
     /// Whether neighbours exchange vectors, where planes have one width, so that a store writes whole sectors of memory.
     pub exchange: bool,
+    /// Whether weighted means and convolutions of bytes are computed by matrix instructions instead, where a device has them.
+    pub matrix: bool,
 }
 
 /// The way of a filter. A processor that imitates a device has its caches for what is kept and looks ahead itself, and planes that exchange
@@ -173,6 +180,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
             kept: false,
             ahead: 1,
             exchange: false,
+            matrix: false,
         };
     }
     let (kept, ahead) = match (filter, samples) {
@@ -198,6 +206,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
         kept,
         ahead,
         exchange,
+        matrix: true,
     }
 }
 
@@ -255,6 +264,7 @@ pub fn apply_by(
     let Some(call) = Call::new(gpu, way, size, from, to)? else {
         return Ok(());
     };
+    let by_matrix = way.matrix && has_matrix_instructions(gpu);
     match filter {
         Filter::Box(radius) => match size.samples {
             Samples::Bytes => call.sums(tuning, *radius),
@@ -273,12 +283,10 @@ pub fn apply_by(
                 Samples::Bytes => weights.whole().iter().map(|weight| u32::from(*weight)).collect(),
                 Samples::Floats => weights.real().iter().map(|weight| weight.to_bits()).collect(),
             };
-            let near =
-                weights.len() as u32 <= matrix::REACH + 1 && weights.iter().all(|weight| *weight < 256);
+            let near = weights.len() as u32 <= matrix::weigh::REACH + 1
+                && weights.iter().all(|weight| *weight < 256);
             match size.samples {
-                Samples::Bytes if near && has_matrix_instructions(gpu) => {
-                    call.weigh_by_matrix(tuning, weights)
-                }
+                Samples::Bytes if near && by_matrix => call.weigh_by_matrix(tuning, weights),
                 _ => call.weigh(tuning, weights),
             }
         }
@@ -286,6 +294,9 @@ pub fn apply_by(
             Samples::Bytes => call.edges(tuning),
             Samples::Floats => call.square(tuning, Square::Sobel, 1),
         },
+        Filter::Convolution(mask) if size.samples == Samples::Bytes && by_matrix => {
+            call.convolve_by_matrix(tuning, mask)
+        }
         Filter::Convolution(mask) => {
             let square = Square::Weights {
                 weights: mask.weights().to_vec(),
@@ -306,19 +317,23 @@ fn pairs(gpu: &Gpu) -> Pairs {
     }
 }
 
-/// Whether a device multiplies matrices of bytes.
+/// Whether a device multiplies matrices of bytes, the left ones with a sign or without.
 fn has_matrix_instructions(gpu: &Gpu) -> bool {
-    let byte = ElemType::UInt(UIntKind::U8).into();
-    let product = MmaConfig {
-        a_type: byte,
-        b_type: byte,
+    let byte = ElemType::UInt(UIntKind::U8);
+    let of = |left: ElemType| MmaConfig {
+        a_type: left.into(),
+        b_type: byte.into(),
         cd_type: ElemType::Int(IntKind::I32).into(),
         m: 16,
         n: 8,
         k: 32,
     };
-    let has_product = on_client!(gpu, client => client.features().matmul.mma.contains(&product));
-    has_product && gpu.report().plane == (32, 32) && pairs(gpu) == Pairs::Halves
+    let products = [of(byte), of(ElemType::Int(IntKind::I8))];
+    let has_products = on_client!(gpu, client => {
+        let there = &client.features().matmul.mma;
+        products.iter().all(|product| there.contains(product))
+    });
+    has_products && gpu.report().plane == (32, 32) && pairs(gpu) == Pairs::Halves
 }
 
 /// What strips of columns are computed with.
@@ -596,15 +611,36 @@ impl<'a> Call<'a> {
     /// Weights of bytes by matrix instructions, each at most 255.
     #[allow(unsafe_code)]
     fn weigh_by_matrix(&self, tuning: Tuning, weights: Vec<u32>) -> Result<(), DeviceError> {
-        let plan = matrix::Plan {
+        let plan = matrix::weigh::Plan {
             weights,
             units: tuning.units,
         };
         let columns = plan.columns();
-        let (grid, steps) = self.lay(columns, tuning.items, matrix::REACH, matrix::TILE)?;
+        let (grid, steps) = self.lay(columns, tuning.items, matrix::weigh::REACH, matrix::weigh::TILE)?;
         self.gpu.launch("stencil weigh by matrix", &plan, self.to, || {
             on_client!(self.gpu, client => launch!(
-                self, client, matrix::weigh_by_matrix::launch_unchecked, grid.clone(), plan.units, 2 => 2, steps, plan.clone()
+                self, client, matrix::weigh::weigh_by_matrix::launch_unchecked, grid.clone(), plan.units, 4 => 4,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words()), steps, plan.clone()
+            ));
+        })
+    }
+
+    /// Convolutions of bytes by matrix instructions.
+    #[allow(unsafe_code)]
+    fn convolve_by_matrix(&self, tuning: Tuning, mask: &Mask) -> Result<(), DeviceError> {
+        let plan = matrix::convolve::Plan {
+            weights: mask.weights().to_vec(),
+            radius: mask.radius(),
+            shift: mask.shift(),
+            units: tuning.units,
+            rows: 8,
+        };
+        let cubes = PLANES * 32 / plan.units;
+        let (grid, steps) = self.lay(plan.columns(), cubes, mask.radius(), plan.rows)?;
+        let from = plan.vector() as usize;
+        self.gpu.launch("stencil convolve by matrix", &plan, self.to, || {
+            on_client!(self.gpu, client => launch!(
+                self, client, matrix::convolve::convolve_by_matrix::launch_unchecked, grid.clone(), plan.units, from => 1, steps, plan.clone()
             ));
         })
     }

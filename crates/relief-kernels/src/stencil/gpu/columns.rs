@@ -65,17 +65,9 @@ pub(super) fn column(word: i32, raster: &Raster, #[comptime] samples: Samples) -
     }
 }
 
-#[cube]
-impl Column {
-    /// The nearest column inside.
-    pub(super) fn word(&self) -> u32 {
-        self.word
-    }
-}
-
 /// A word of bytes in a column, those outside of the picture replaced.
 #[cube]
-pub(super) fn mended(word: u32, column: &Column) -> u32 {
+fn mended(word: u32, column: &Column) -> u32 {
     let nearest = ((word >> column.shift) & 255u32) * 0x0101_0101u32;
     (word & !column.outside) | (nearest & column.outside)
 }

@@ -210,12 +210,20 @@ const TWO_STEPS: Other = (
     |way| Way { ahead: 2, ..way },
 );
 
-/// What ways down the columns differ in, a row each, in production's layout; one of each pair is production's.
+const NO_MATRIX: Other = (
+    "one pass, no matrix instructions",
+    "the same without the instructions that multiply matrices of bytes",
+    |way| way,
+);
+
+/// What ways down the columns differ in, a row each, in production's layout; one of each pair is production's. And production
+/// without matrix instructions, where it uses them.
 const fn others(subject: Subject, kind: Kind) -> &'static [Other] {
     match (subject, kind) {
         (Subject::Box, _) | (Subject::Extreme, Kind::F32) => &[OWN, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
         (Subject::Extreme, _) => &[AGAIN, KEPT, ONE_STEP, TWO_STEPS],
         (Subject::Gauss, Kind::F32) => &[OWN, ONE_STEP, TWO_STEPS],
+        (Subject::Gauss | Subject::Convolution, Kind::U8) => &[NO_MATRIX],
         _ => &[],
     }
 }
@@ -223,7 +231,10 @@ const fn others(subject: Subject, kind: Kind) -> &'static [Other] {
 fn other(&(name, idea, of): &Other) -> Variant<Stencil> {
     Variant::gpu(name, idea, move |p: &Stencil, call| {
         let (from, to, size) = (&call.inputs[0], &call.outputs[0], p.size());
-        let way = of(production::way(call.gpu.report(), &p.filter, size.samples));
+        let way = of(Way {
+            matrix: false,
+            ..production::way(call.gpu.report(), &p.filter, size.samples)
+        });
         let tuning = production::default(&p.filter, size.samples);
         Ok(production::apply_by(
             call.gpu, way, tuning, &p.filter, size, from, to,
