@@ -5,6 +5,7 @@ use cubecl::prelude::*;
 use super::super::Sums;
 use crate::policy::Tuning;
 use crate::scan::gpu::look_back::add;
+use crate::scan::gpu::tiles::sums_before;
 
 /// Columns of a strip, unless planes are wider.
 pub(super) const STRIP: u32 = 128;
@@ -333,16 +334,16 @@ pub(super) fn finish_tiles<N: Size, M: Size>(
                         }
                     }
                     let mut sum = up_to[3usize];
-                    if !float {
+                    if comptime!(together == 2) {
                         sum |= up_to[7usize] << 16u32;
                     }
-                    let (lanes_before, all) = plane_before(sum, plan);
+                    let (lanes_before, all) = sums_before(sum, comptime!(plan.lanes), float);
                     let x = column + comptime!(p * plan.lanes);
                     #[unroll]
                     for e in 0..together {
-                        let own = of_row(lanes_before, e, plan);
+                        let own = of_row(lanes_before, e, comptime!(together == 1));
                         let base = add(before[comptime!(e as usize)], own, float);
-                        let more = of_row(all, e, plan);
+                        let more = of_row(all, e, comptime!(together == 1));
                         before[comptime!(e as usize)] = add(before[comptime!(e as usize)], more, float);
                         #[unroll]
                         for k in 0..4u32 {
@@ -360,10 +361,10 @@ pub(super) fn finish_tiles<N: Size, M: Size>(
     }
 }
 
-/// What row `e` of two that are scanned as one has of a sum; of floats, of one alone.
+/// What row `e` of two that are scanned as one has of a sum; one alone has all.
 #[cube]
-fn of_row(sum: u32, #[comptime] e: u32, #[comptime] plan: Plan) -> u32 {
-    match (plan.float(), e) {
+fn of_row(sum: u32, #[comptime] e: u32, #[comptime] alone: bool) -> u32 {
+    match (alone, e) {
         (true, _) => sum,
         (_, 0) => sum & 0xffffu32,
         _ => sum >> 16u32,
@@ -385,26 +386,6 @@ fn take(
         upper[at] += u32::cast_from(sum < value);
     }
     sums[at] = sum;
-}
-
-/// The sum of what the units of the plane before this one have, and that of what all have.
-#[cube]
-fn plane_before(value: u32, #[comptime] plan: Plan) -> (u32, u32) {
-    if comptime!(plan.lanes == 1) {
-        (u32::new(0), value)
-    } else if comptime!(plan.float()) {
-        let up_to = plane_inclusive_sum(f32::reinterpret(value));
-        let all = plane_broadcast(up_to, comptime!(plan.lanes - 1));
-        let before = plane_shuffle_up(up_to, 1u32);
-        let first = UNIT_POS_PLANE == 0;
-        (
-            select(first, 0u32, u32::reinterpret(before)),
-            u32::reinterpret(all),
-        )
-    } else {
-        let up_to = plane_inclusive_sum(value);
-        (up_to - value, plane_broadcast(up_to, comptime!(plan.lanes - 1)))
-    }
 }
 
 /// Stores piece `p` of a row.

@@ -377,25 +377,44 @@ fn sum_of<N: Size>(vector: Vector<u32, N>, #[comptime] plan: Plan) -> u32 {
     }
 }
 
+/// The sum of what the units of the plane up to this one have, of `lanes` units.
+///
+/// Written out, because what the runtime makes of `plane_inclusive_sum` on CUDA is a loop with a division in it.
+#[cube]
+pub(crate) fn sum_up_to(value: u32, #[comptime] lanes: u32, #[comptime] float: bool) -> u32 {
+    let lane = UNIT_POS % lanes;
+    let mut sum = value;
+    #[unroll]
+    for k in 0..comptime!(lanes.ilog2()) {
+        let distance = comptime!(1u32 << k);
+        let before = plane_shuffle_up(sum, distance);
+        sum = select(lane >= distance, add(before, sum, float), sum);
+    }
+    sum
+}
+
 /// The sum of what the units of the plane before this one have, and that of what all have.
 #[cube]
-fn plane_scan(value: u32, #[comptime] plan: Plan) -> (u32, u32) {
-    if comptime!(plan.lanes == 1) {
+pub(crate) fn sums_before(value: u32, #[comptime] lanes: u32, #[comptime] float: bool) -> (u32, u32) {
+    if comptime!(lanes == 1) {
         (u32::new(0), value)
-    } else if comptime!(plan.float) {
-        let up_to = plane_inclusive_sum(f32::reinterpret(value));
-        let all = plane_broadcast(up_to, comptime!(plan.lanes - 1));
-        // The sum up to the unit before: to take the own value off again would round.
-        let before = plane_shuffle_up(up_to, 1u32);
-        let first = UNIT_POS_PLANE == 0;
-        (
-            select(first, 0u32, u32::reinterpret(before)),
-            u32::reinterpret(all),
-        )
     } else {
-        let up_to = plane_inclusive_sum(value);
-        (up_to - value, plane_broadcast(up_to, comptime!(plan.lanes - 1)))
+        let up_to = sum_up_to(value, lanes, float);
+        let all = plane_broadcast(up_to, comptime!(lanes - 1));
+        if comptime!(float) {
+            // The sum up to the unit before: to take the own value off again would round.
+            let before = plane_shuffle_up(up_to, 1u32);
+            (select(UNIT_POS % lanes == 0u32, 0u32, before), all)
+        } else {
+            (up_to - value, all)
+        }
     }
+}
+
+/// The same for the units of a plan.
+#[cube]
+fn plane_scan(value: u32, #[comptime] plan: Plan) -> (u32, u32) {
+    sums_before(value, comptime!(plan.lanes), comptime!(plan.float))
 }
 
 /// What lies before each of a unit's vectors in the run of its plane, and the sum of the run.
