@@ -157,40 +157,32 @@ pub(super) fn sum_columns<N: Size>(
         let mut shared = SharedMemory::<Vector<f32, N>>::new(comptime!(plan.units() as usize));
         shared[UNIT_POS as usize] = left[0usize];
         sync_cube();
-        #[unroll]
-        for step in 0..comptime!(groups.ilog2()) {
-            let half = comptime!(groups >> (step + 1));
-            if group < half {
-                let other = shared[(UNIT_POS + half * side) as usize];
-                shared[UNIT_POS as usize] = shared[UNIT_POS as usize] + other;
+        // Units are few, and a barrier of all of them takes longer than what one adds up alone.
+        if group == 0 {
+            let mut parts = Array::<Vector<f32, N>>::new(comptime!(groups as usize));
+            #[unroll]
+            for g in 0..groups {
+                parts[comptime!(g as usize)] = shared[(UNIT_POS + comptime!(g * side)) as usize];
+            }
+            #[unroll]
+            for step in 0..comptime!(groups.ilog2()) {
+                let half = comptime!(groups >> (step + 1));
+                #[unroll]
+                for g in 0..half {
+                    parts[comptime!(g as usize)] =
+                        parts[comptime!(g as usize)] + parts[comptime!((g + half) as usize)];
+                }
+            }
+            left[0usize] = parts[0usize];
+        }
+        if comptime!(plan.merges) {
+            // Nobody else reads this place. As in a launch of their own, sums begin with 0.
+            if group == 0 {
+                shared[UNIT_POS as usize] = left[0usize] + Vector::empty().fill(0.0f32);
             }
             sync_cube();
+            left[0usize] = merged::<N>(&shared, plan);
         }
-        left[0usize] = shared[UNIT_POS as usize];
-    }
-    if comptime!(plan.merges) {
-        let mut results = SharedMemory::<Vector<f32, N>>::new(comptime!((plan.blocks * side) as usize));
-        if group == 0 {
-            // As in a launch of their own, sums begin with 0.
-            let own = UNIT_POS / comptime!(side * groups);
-            results[(own * side + UNIT_POS % side) as usize] = left[0usize] + Vector::empty().fill(0.0f32);
-        }
-        sync_cube();
-        let mut merged = Array::<Vector<f32, N>>::new(comptime!(plan.blocks as usize));
-        #[unroll]
-        for b in 0..comptime!(plan.blocks) {
-            merged[comptime!(b as usize)] = results[(comptime!(b * side) + UNIT_POS % side) as usize];
-        }
-        #[unroll]
-        for step in 0..comptime!(plan.blocks.ilog2()) {
-            // Neighbours first: four of them are one unit's there, and there are no more than two such units.
-            #[unroll]
-            for b in 0..comptime!(plan.blocks >> (step + 1)) {
-                merged[comptime!(b as usize)] =
-                    merged[comptime!((2 * b) as usize)] + merged[comptime!((2 * b + 1) as usize)];
-            }
-        }
-        left[0usize] = merged[0usize];
     }
     if group == 0 {
         if column < vectors {
@@ -204,6 +196,27 @@ pub(super) fn sum_columns<N: Size>(
             }
         }
     }
+}
+
+/// The sum of what all blocks of a cube come to.
+#[cube]
+fn merged<N: Size>(results: &SharedMemory<Vector<f32, N>>, #[comptime] plan: Across) -> Vector<f32, N> {
+    let mut merged = Array::<Vector<f32, N>>::new(comptime!(plan.blocks as usize));
+    #[unroll]
+    for b in 0..comptime!(plan.blocks) {
+        let place = comptime!(b * plan.side * plan.groups) + UNIT_POS % comptime!(plan.side);
+        merged[comptime!(b as usize)] = results[place as usize];
+    }
+    #[unroll]
+    for step in 0..comptime!(plan.blocks.ilog2()) {
+        // Neighbours first: four of them are one unit's there, and there are no more than two such units.
+        #[unroll]
+        for b in 0..comptime!(plan.blocks >> (step + 1)) {
+            merged[comptime!(b as usize)] =
+                merged[comptime!((2 * b) as usize)] + merged[comptime!((2 * b + 1) as usize)];
+        }
+    }
+    merged[0usize]
 }
 
 /// Takes the rows of a unit of 64 or more that are all there, all loads before the first product.
