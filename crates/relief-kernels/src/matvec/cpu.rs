@@ -19,6 +19,12 @@ const LEVELS: usize = 4;
 /// Rows of M·x that are taken at once.
 const TOGETHER: usize = 4;
 
+/// Products of a row of which those of one sum are added at once, so that memory follows few runs of a row at a time.
+const FEW: usize = 2 * SUMS;
+
+/// Sums of a row that registers hold.
+const GROUP: usize = 16;
+
 /// Columns of x·M that are summed together: four pages of each row, and the sums that are written stay in the second cache.
 const STRIP: usize = 4_096;
 
@@ -53,8 +59,10 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
 
 /// [`dot`] of several rows.
 fn dots(isa: Isa, rows: [&[f32]; TOGETHER], x: &[f32]) -> [f32; TOGETHER] {
-    if x.len() <= BLOCK {
-        return blocks(isa, rows, x);
+    match x.len() {
+        0..=FEW => return few(isa, rows, x),
+        ..=BLOCK => return blocks(isa, rows, x),
+        _ => {}
     }
     let mut levels = [[Level::new(); LEVELS]; TOGETHER];
     for (k, x) in x.chunks(BLOCK).enumerate() {
@@ -174,6 +182,57 @@ versions! {
 }
 
 versions! {
+    /// [`blocks`] of so few products that those of a sum are added at once: sums stay in registers (which the compiler sees of arrays with names
+    /// of their own, not of an array of arrays), and only what four neighbours come to is kept.
+    #[allow(clippy::needless_range_loop)]
+    fn few(rows: [&[f32]; TOGETHER], x: &[f32]) -> [f32; TOGETHER] {
+        let mut fours = [[0.0_f32; SUMS / 4]; TOGETHER];
+        let used = x.len().next_power_of_two().clamp(4, SUMS);
+        let [a, b, c, d] = rows.map(|row| &row[..x.len()]);
+        for group in 0..used.div_ceil(GROUP) {
+            let (mut p, mut q, mut r, mut s) = ([0.0; GROUP], [0.0; GROUP], [0.0; GROUP], [0.0; GROUP]);
+            let mut start = group * GROUP;
+            while start + GROUP <= x.len() {
+                add_products(&mut p, a, x, start);
+                add_products(&mut q, b, x, start);
+                add_products(&mut r, c, x, start);
+                add_products(&mut s, d, x, start);
+                start += SUMS;
+            }
+            if start < x.len() {
+                for i in 0..x.len() - start {
+                    p[i] = a[start + i].mul_add(x[start + i], p[i]);
+                    q[i] = b[start + i].mul_add(x[start + i], q[i]);
+                    r[i] = c[start + i].mul_add(x[start + i], r[i]);
+                    s[i] = d[start + i].mul_add(x[start + i], s[i]);
+                }
+            }
+            for (fours, sums) in fours.iter_mut().zip([p, q, r, s]) {
+                for k in 0..GROUP / 4 {
+                    fours[group * GROUP / 4 + k] =
+                        (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
+                }
+            }
+        }
+        fours.each_mut().map(|fours| folded(&mut fours[..used / 4]))
+    }
+}
+
+/// Adds products of numbers from one on, as many as there are sums, each to its own.
+#[allow(clippy::needless_range_loop)]
+#[inline(always)]
+fn add_products(sums: &mut [f32; GROUP], row: &[f32], x: &[f32], first: usize) {
+    if let (Some(row), Some(x)) = (
+        row[first..].first_chunk::<GROUP>(),
+        x[first..].first_chunk::<GROUP>(),
+    ) {
+        for i in 0..GROUP {
+            sums[i] = row[i].mul_add(x[i], sums[i]);
+        }
+    }
+}
+
+versions! {
     fn short(row: &[f32], x: &[f32]) -> f32 {
         let mut sums = [0.0_f32; SHORT];
         for ((sum, a), x) in sums.iter_mut().zip(row).zip(x) {
@@ -190,7 +249,13 @@ fn halved(sums: &mut [f32], fours: &mut [f32], count: usize) -> f32 {
     for (four, sums) in fours.iter_mut().zip(sums[..used].as_chunks::<4>().0) {
         *four = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
-    let mut half = used / 8;
+    folded(&mut fours[..used / 4])
+}
+
+/// Adds the second half to the first until one is left, of a power of two.
+#[inline(always)]
+fn folded(fours: &mut [f32]) -> f32 {
+    let mut half = fours.len() / 2;
     while half > 0 {
         let (first, second) = fours.split_at_mut(half);
         for (sum, other) in first.iter_mut().zip(second) {

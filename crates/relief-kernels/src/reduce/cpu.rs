@@ -12,6 +12,9 @@ use crate::isa::{Isa, versions};
 /// Sums that a block of floats is taken into, and blocks' sums after it.
 const SUMS: usize = 1_024;
 
+/// Sums that registers hold.
+const GROUP: usize = 128;
+
 /// Numbers that can be reduced.
 pub trait Reducible: Number {
     /// What a sum of them is: 64 bits for integers, an `f32` for floats.
@@ -184,6 +187,7 @@ versions! {
             0..=16 => return sum_few::<16>(block),
             17..=64 => return sum_few::<64>(block),
             65..=256 => return sum_few::<256>(block),
+            257..=SUMS => return sum_groups(block),
             _ => {}
         }
         let mut sums = [0.0_f32; SUMS];
@@ -209,18 +213,50 @@ versions! {
 /// The sum of at most `N` floats, in the order of a block.
 #[inline(always)]
 fn sum_few<const N: usize>(block: &[f32]) -> f32 {
+    // The length is a constant in the usual case.
+    match <&[f32; N]>::try_from(block) {
+        Ok(all) => sum_up_to::<N>(all, N),
+        Err(_) => sum_up_to::<N>(block, block.len().next_power_of_two().clamp(4, N)),
+    }
+}
+
+/// [`sum_few`] with as many sums.
+#[inline(always)]
+fn sum_up_to<const N: usize>(block: &[f32], used: usize) -> f32 {
     let mut sums = [0.0_f32; N];
     // Each is 0 and a number, as in a block: 0 + -0 is 0.
     for (sum, value) in sums.iter_mut().zip(block) {
         *sum += value;
     }
-    let used = block.len().next_power_of_two().clamp(4, N);
     let (fours, _) = sums.as_chunks::<4>();
     let mut halves = [0.0_f32; 64];
     for (half, sums) in halves.iter_mut().zip(&fours[..used / 4]) {
         *half = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
     halve(&mut halves[..used / 4])
+}
+
+/// The sum of at most [`SUMS`] floats, in the order of a block: only what four neighbours come to is kept.
+#[inline(always)]
+fn sum_groups(block: &[f32]) -> f32 {
+    let mut fours = [0.0_f32; SUMS / 4];
+    let used = block.len().next_power_of_two().clamp(4, SUMS);
+    for (values, fours) in block.chunks(GROUP).zip(fours.chunks_mut(GROUP / 4)) {
+        let mut sums = [0.0_f32; GROUP];
+        if let Some(values) = values.first_chunk::<GROUP>() {
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum += value;
+            }
+        } else {
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum += value;
+            }
+        }
+        for (four, sums) in fours.iter_mut().zip(sums.as_chunks::<4>().0) {
+            *four = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        }
+    }
+    halve(&mut fours[..used / 4])
 }
 
 /// Adds the second half to the first until one is left.

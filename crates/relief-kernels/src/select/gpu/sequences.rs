@@ -9,6 +9,7 @@ use super::kernel::{count_item, element, inside, inside_window, kept_element, lo
 use super::{Shape, What};
 
 /// Counts what each of `sequences` sequences of `each` vectors keeps.
+#[allow(clippy::too_many_arguments)]
 #[cube(launch_unchecked)]
 pub(super) fn count_sequences<N: Size>(
     from: &Array<Vector<u32, N>>,

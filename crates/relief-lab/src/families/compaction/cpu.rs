@@ -252,7 +252,7 @@ struct InTurns;
 
 impl Keep for InTurns {
     fn keep<T: Element>(&self, from: &[T], to: &mut [T]) -> usize {
-        if size_of_val(from) < SMALL {
+        if size_of_val(from) <= SMALL {
             return select(from, Wanted::NonZero, to);
         }
         by_threads(&Shared::select(from, Wanted::NonZero, to))

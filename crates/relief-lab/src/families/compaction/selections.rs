@@ -409,7 +409,7 @@ fn vectors(p: &Selected, inputs: &[Array], outputs: &mut [Array]) -> usize {
 }
 
 fn in_turns(p: &Selected, inputs: &[Array], outputs: &mut [Array]) -> usize {
-    if p.len * (p.bytes() as usize) < SMALL {
+    if p.len * (p.bytes() as usize) <= SMALL {
         return vectors(p, inputs, outputs);
     }
     let [_, first, rest @ ..] = outputs else { return 0 };

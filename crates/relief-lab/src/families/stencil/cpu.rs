@@ -106,16 +106,27 @@ pub(super) fn variants(subject: Subject) -> Vec<Variant<Stencil>> {
         Variant::cpu(
             "threads production",
             "the same, a strip for each thread",
-            |p: &Stencil, call| production(p, call, strips()),
+            |p: &Stencil, call| production(p, call, strips(p)),
         )
-        .scratch(|p| vec![scratch(p, strips())])
+        .scratch(|p| vec![scratch(p, strips(p))])
         .production(),
     );
     variants
 }
 
-/// Strips that a picture is dealt out in: two for each thread.
-fn strips() -> usize {
+/// Bytes of which one thread has made windows' sums or extremes before another has woken up: 0.1 to 0.15 ms on an AMD EPYC (Zen 5).
+const SMALL: usize = 1 << 20;
+
+/// Strips that a picture is dealt out in: two for each thread, or one.
+fn strips(problem: &Stencil) -> usize {
+    let bytes = problem.kind == Kind::U8 && problem.pitch() * problem.height <= SMALL;
+    let quick = matches!(
+        problem.filter,
+        Filter::Box(_) | Filter::Erosion(_) | Filter::Dilation(_)
+    );
+    if bytes && quick {
+        return 1;
+    }
     std::thread::available_parallelism()
         .map_or(1, usize::from)
         .min(64)
