@@ -40,7 +40,8 @@ pub const DEFAULT: Tuning = Tuning {
     vector: 4,
 };
 
-/// The layout of numbers of which some are negative, and that where a device does not copy to shared memory by itself.
+/// The layout of numbers of which some are negative, and that where a device does not copy to shared memory by itself. On an H200, n = 16 384
+/// (`relief lab run min-plus/f32 --device cuda --size 2^28`, 2026-11-22), 299 ms; 319 with slices of 8.
 const SIGNED: Layout = Layout {
     units: 256,
     columns: 8,

@@ -68,6 +68,30 @@ pub(super) fn variants() -> Vec<Variant<Product>> {
             },
         ),
         Variant::gpu(
+            "128 units, few sums",
+            "8 × 4 sums for each unit, slices of 16",
+            |p: &Product, call: OnGpu<'_>| {
+                let few = Tuning {
+                    units: 128,
+                    items: 32,
+                    vector: 16,
+                };
+                blocks(p, &call, Some(few))
+            },
+        ),
+        Variant::gpu(
+            "256 units, few sums",
+            "8 × 4 sums for each unit, slices of 16",
+            |p: &Product, call: OnGpu<'_>| {
+                let few = Tuning {
+                    units: 256,
+                    items: 32,
+                    vector: 16,
+                };
+                blocks(p, &call, Some(few))
+            },
+        ),
+        Variant::gpu(
             "blocks",
             "up to 8 × 16 sums for each unit; smaller tiles where those would leave the device idle",
             |p: &Product, call: OnGpu<'_>| blocks(p, &call, None),
