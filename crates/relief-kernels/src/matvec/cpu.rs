@@ -59,10 +59,11 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
 
 /// [`dot`] of several rows.
 fn dots(isa: Isa, rows: [&[f32]; TOGETHER], x: &[f32]) -> [f32; TOGETHER] {
-    match x.len() {
-        0..=FEW => return few(isa, rows, x),
-        ..=BLOCK => return blocks(isa, rows, x),
-        _ => {}
+    if x.len() <= FEW {
+        return few(isa, rows, x);
+    }
+    if x.len() <= BLOCK {
+        return blocks(isa, rows, x);
     }
     let mut levels = [[Level::new(); LEVELS]; TOGETHER];
     for (k, x) in x.chunks(BLOCK).enumerate() {
