@@ -66,6 +66,7 @@ fn check<T: Known>(gpu: &Gpu, filter: &Filter, width: usize, height: usize) {
             kept: false,
             ahead: 2,
             exchange: true,
+            matrix: false,
         };
         check_by::<T>(gpu, way, Some(default(filter, T::SAMPLES)), filter, width, height);
     }

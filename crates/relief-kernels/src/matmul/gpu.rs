@@ -305,12 +305,12 @@ impl Launch<'_> {
         let Shape { rows, inner, columns } = self.shape;
         let of = |rows: u32, columns: u32, matrix: Rows<'_>, height: u32| {
             // That of a single row may be anything.
-            let pitch = (matrix.pitch * 2).max(columns.next_multiple_of(8));
+            let pitch = (matrix.pitch as usize * 2).max((columns as usize).next_multiple_of(8));
             // SAFETY: so many rows of the pitch lie in the buffer, see `Rows::check`.
             let tensor = unsafe {
                 TensorArg::from_raw_parts(
                     matrix.buffer.handle(),
-                    strides![pitch as usize, 1],
+                    strides![pitch, 1],
                     shape![rows as usize, columns as usize],
                 )
             };
