@@ -49,7 +49,16 @@ impl Plan {
             Class::Cpu => (sampling.batch, 4),
             Class::Software | Class::Gpu => (sampling.batch.max(Duration::from_millis(4)), 40),
         };
-        let sampling = Sampling { batch, ..sampling };
+        // Processors are awake: they have just computed what is right.
+        let wake = match self.scale.class {
+            Class::Gpu => sampling.wake,
+            Class::Cpu | Class::Software => Duration::ZERO,
+        };
+        let sampling = Sampling {
+            batch,
+            wake,
+            ..sampling
+        };
         let left = self.end.map(|end| end.saturating_duration_since(Instant::now()));
         let each = left.map(|left| Duration::from_millis(least).max(left / count.max(1) as u32));
         Some(each.map_or(sampling, |each| sampling.within(each)))

@@ -20,6 +20,8 @@ pub struct Sampling {
     pub least: usize,
     /// Batches end where the median is this sure, as a part of it.
     pub sure: f64,
+    /// How long competitors are called before any is timed: a device that has idled takes its time to bring its clock up.
+    pub wake: Duration,
 }
 
 impl Sampling {
@@ -29,6 +31,7 @@ impl Sampling {
         budget: Duration::from_millis(30),
         least: 5,
         sure: 0.02,
+        wake: Duration::from_millis(20),
     };
 
     /// Figures to publish.
@@ -37,6 +40,7 @@ impl Sampling {
         budget: Duration::from_secs(1),
         least: 21,
         sure: 0.005,
+        wake: Duration::from_millis(300),
     };
 
     /// The same where no competitor may take longer than this: fewer batches, and only then shorter ones, because each has its share of
@@ -52,6 +56,7 @@ impl Sampling {
             batch: self.batch.min(budget / least as u32),
             budget,
             least,
+            wake: self.wake.min(time),
             ..self
         }
     }
@@ -90,6 +95,7 @@ pub fn sample(
     sampling: &Sampling,
     mut run: impl FnMut(usize, u64) -> Outcome<Duration>,
 ) -> Vec<Times> {
+    wake(count, sampling.wake, &mut run);
     let mut all: Vec<Times> = Vec::new();
     for competitor in 0..count {
         let mut times = Times::default();
@@ -116,6 +122,18 @@ pub fn sample(
         if !running {
             return all;
         }
+    }
+}
+
+/// Calls the last competitor, which is rarely a slow one, for so long.
+fn wake(count: usize, time: Duration, run: &mut impl FnMut(usize, u64) -> Outcome<Duration>) {
+    let Some(last) = count.checked_sub(1) else { return };
+    let (mut taken, mut batch) = (Duration::ZERO, 1);
+    while taken < time && batch < LONGEST {
+        // A failure shows again when it is timed.
+        let Ok(more) = run(last, batch) else { return };
+        taken += more;
+        batch *= 2;
     }
 }
 
@@ -167,7 +185,28 @@ mod tests {
             budget: Duration::from_millis(50),
             least: 5,
             sure: 0.01,
+            wake: Duration::ZERO,
         }
+    }
+
+    #[test]
+    fn a_device_that_idled_is_awake_before_it_is_timed() {
+        // Four times as slow until it has worked for 40 ms.
+        let first_of = |wake: u64| {
+            let sampling = Sampling {
+                wake: Duration::from_millis(wake),
+                ..settings()
+            };
+            let mut worked = Duration::ZERO;
+            let times = sample(2, &sampling, |_, n| {
+                let slow = worked < Duration::from_millis(40);
+                let time = Duration::from_micros(if slow { 400 } else { 100 }) * n as u32;
+                worked += time;
+                Ok(time)
+            });
+            (times[0].seconds[0] * 1e6).round() as u32
+        };
+        assert_eq!((first_of(0), first_of(40)), (400, 100));
     }
 
     #[test]
