@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use cubecl::config::{CubeClRuntimeConfig, RuntimeConfig, cache::CacheConfig};
 use cubecl::prelude::*;
@@ -183,9 +183,13 @@ impl Gpu {
     /// imitate it: as many as the processor has.
     #[must_use]
     pub fn multiprocessors(&self) -> u32 {
-        if self.report().software {
+        // Asked for once: that may read files.
+        static THREADS: LazyLock<u32> = LazyLock::new(|| {
             let threads = std::thread::available_parallelism();
-            return threads.map_or(1, |threads| u32::try_from(threads.get()).unwrap_or(u32::MAX));
+            threads.map_or(1, |threads| u32::try_from(threads.get()).unwrap_or(u32::MAX))
+        });
+        if self.report().software {
+            return *THREADS;
         }
         on_client!(self, client => client.properties().hardware.num_streaming_multiprocessors).unwrap_or(32)
     }
