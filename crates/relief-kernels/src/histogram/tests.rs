@@ -27,6 +27,37 @@ proptest! {
     }
 
     #[test]
+    fn many_bytes_are_counted_whatever_follows_what(
+        parts in prop::collection::vec((0..4_u8, any::<u8>(), 1..200_000_usize), 1..6),
+        seed in any::<u32>(),
+    ) {
+        // One value, two in turn, random ones, and runs of random ones, one after the other.
+        let mut random = u64::from(seed) << 1 | 1;
+        let mut samples = Vec::new();
+        for (kind, value, len) in parts {
+            for i in 0..len {
+                if kind == 2 || i % 23 == 0 {
+                    random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+                }
+                samples.push(match kind {
+                    0 => value,
+                    1 => value ^ (i & 1) as u8,
+                    _ => (random >> 56) as u8,
+                });
+            }
+        }
+        let mut found = [5; 256];
+        eight(&samples, &mut found);
+        let mut sorted = samples;
+        sorted.sort_unstable();
+        for (v, count) in found.iter().enumerate() {
+            let v = v as u8;
+            let right = sorted.partition_point(|s| *s <= v) - sorted.partition_point(|s| *s < v);
+            prop_assert_eq!(*count, 5 + right as u64);
+        }
+    }
+
+    #[test]
     fn an_equalising_table_rises_from_the_least_value_to_the_greatest(
         counts in prop::collection::vec(0..9_u64, 256..=256),
     ) {

@@ -1,6 +1,6 @@
 //! Tables on a device.
 //!
-//! A table of 256 entries is kept in shared memory, an entry for each word, so that a look-up is one load and no shift;
+//! A table of 256 entries is kept in shared memory, four entries a word as it lies in memory: filling it is one load for each of 64 units;
 //! a unit looks up the 16 samples of a vector of words. Copies of the table for every lane would keep lanes from waiting
 //! for each other's banks, but filling them takes longer than waiting. A table of 65 536 entries exceeds shared memory:
 //! it is read from where it lies, and stays in the caches.
@@ -24,6 +24,9 @@ pub const DEFAULT: Tuning = Tuning {
     items: 4,
     vector: 4,
 };
+
+/// Cubes that a multiprocessor is to have.
+const CUBES: u32 = 4;
 
 /// Writes `table[v]` for every sample v of the first `words` words of `source`, packed as everywhere; `table` holds its
 /// M + 1 entries packed the same way.
@@ -74,6 +77,12 @@ pub fn map_with(
         Ok(padded) if padded < 0xF000_0000 => padded / tuning.vector,
         _ => return Err(gpu.unsupported(format!("{words} words at once"))),
     };
+    // A short array has few cubes, which are to leave no multiprocessor idle.
+    let enough = (vectors / (tuning.units * CUBES * gpu.multiprocessors())).max(1);
+    let tuning = Tuning {
+        items: tuning.items.min(1 << enough.ilog2()),
+        ..tuning
+    };
     let grid = cubes(gpu, vectors.div_ceil(tuning.units * tuning.items));
     gpu.launch("table", &(tuning, depth), out, || {
         on_client!(gpu, client => map_on(client, tuning, depth, [table, source, out], vectors, grid.clone()))
@@ -119,14 +128,10 @@ fn map_bytes<N: Size>(
     #[comptime] items: u32,
     #[comptime] width: usize,
 ) {
-    let mut entries = SharedMemory::<u32>::new(256usize);
+    let mut entries = SharedMemory::<u32>::new(64usize);
     let mut word = UNIT_POS;
     while word < 64u32 {
-        let packed = table[word as usize];
-        #[unroll]
-        for k in 0..4u32 {
-            entries[(word * 4u32 + k) as usize] = (packed >> comptime!(8 * k)) & 255u32;
-        }
+        entries[word as usize] = table[word as usize];
         word += units;
     }
     sync_cube();
@@ -139,11 +144,14 @@ fn map_bytes<N: Size>(
             let mut result = Vector::<u32, N>::empty();
             #[unroll]
             for j in 0..width {
-                let word = samples[j];
-                result[j] = entries[(word & 255u32) as usize]
-                    | (entries[((word >> 8u32) & 255u32) as usize] << 8u32)
-                    | (entries[((word >> 16u32) & 255u32) as usize] << 16u32)
-                    | (entries[(word >> 24u32) as usize] << 24u32);
+                let mut word = u32::new(0);
+                #[unroll]
+                for k in 0..4u32 {
+                    let sample = (samples[j] >> comptime!(8 * k)) & 255u32;
+                    let entry = (entries[(sample >> 2u32) as usize] >> ((sample & 3u32) * 8u32)) & 255u32;
+                    word |= entry << comptime!(8 * k);
+                }
+                result[j] = word;
             }
             out[place as usize] = result;
         }

@@ -3,6 +3,7 @@
 use cubecl::prelude::*;
 
 use super::{Keep, Order, Prefix, Shape, What};
+use crate::scan::gpu::tiles::sum_up_to;
 
 /// Bits of a state that hold a number; the two above tell what it is.
 const NUMBER: u32 = 0x3fff_ffff;
@@ -622,7 +623,7 @@ fn scan<N: Size>(
         let mut inclusive = own;
         let mut all = own;
         if comptime!(shape.lanes > 1) {
-            inclusive = plane_inclusive_sum(own);
+            inclusive = sum_up_to(own, comptime!(shape.lanes), false);
             all = plane_broadcast(inclusive, comptime!(shape.lanes - 1));
         }
         packed[comptime!((2 * g) as usize)] = inclusive - own;

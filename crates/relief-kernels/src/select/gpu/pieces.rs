@@ -80,7 +80,7 @@ pub fn select(gpu: &Gpu, selection: &PiecesSelection<'_>) -> Result<Vec<u64>, De
     let bits = selection.kind.bits();
     select_with(
         gpu,
-        Route::fitting(gpu.report(), bits),
+        Route::fitting(gpu.report(), bits, selection.len),
         u64::from(PART),
         selection,
     )

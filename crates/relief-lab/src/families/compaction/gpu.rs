@@ -68,9 +68,10 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
         of("look-back ahead, glance", "both", glance(Order::Ahead)),
         Variant::gpu(
             "production",
-            "look-back, ahead for words; where waiting is not safe, three phases, of sequences on software",
+            "look-back, ahead for many words; where waiting is not safe, three phases, of sequences on software",
             move |p: &Compaction, call: OnGpu<'_>| {
-                by_route(p, &call, call.tuning, Route::fitting(call.gpu.report(), bits))
+                let route = Route::fitting(call.gpu.report(), bits, p.len as u64);
+                by_route(p, &call, call.tuning, route)
             },
         )
         .scratch(scratch)

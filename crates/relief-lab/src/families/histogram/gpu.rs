@@ -81,7 +81,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Histogram>> {
             "production",
             "a counter of bytes for each lane; counters of 16 bits for all words, or an eighth of the values; on software one, or the counts",
             |p: &Histogram, call: OnGpu<'_>| {
-                let route = Route::fitting(call.gpu, p.bits());
+                let route = Route::fitting(call.gpu, p.bits(), p.len as u64);
                 by_route(p, &call, call.tuning, route)
             },
         )
