@@ -312,8 +312,7 @@ fn a_selection_of_pieces_fills_buffer_after_buffer() {
             };
             let route = match wanted {
                 PiecesWanted::NonZero => select::Route::Phases,
-                // As if it were long.
-                _ => select::Route::fitting(gpu.report(), bits, u64::MAX),
+                _ => select::Route::fitting(gpu.report()),
             };
             let kept = select_with(&gpu, route, 8_192, &selection).unwrap();
             let of_piece = |numbers: &[u32]| numbers.iter().filter(|n| **n != 0).count() as u64;
@@ -420,7 +419,7 @@ fn halves_and_places_of_pieces_fill_buffers_of_their_own() {
                 output,
                 scratch: &scratch,
             };
-            let route = select::Route::fitting(gpu.report(), bits, len);
+            let route = select::Route::fitting(gpu.report());
             let found = select_with(&gpu, route, 8_192, &selection).unwrap();
             assert_eq!(found, counts, "{len} {kind:?}");
         };

@@ -108,27 +108,19 @@ pub enum Order {
     Ahead,
 }
 
-/// Words from which on the next tile is loaded while one waits.
-const LONG: u64 = 1 << 27;
-
 impl Route {
-    /// The route for so many elements of so many bits: look-back where cubes that have begun go on whatever others do, as on CUDA;
-    /// sequences on software (`relief lab run compaction --device vulkan:0`).
-    /// On an H200 many words gain from loading ahead; bytes, and words that a device's cubes have soon taken, lose by it and gain from
-    /// tiles in the order of cubes (as scans take them there) and a glance; to read four states for each lane lost everywhere
-    /// (`relief lab run compaction --device cuda --size 2^28`, 2026-11-21 and, by length, 2026-11-22).
+    /// The route that a device takes: look-back where cubes that have begun go on whatever others do, as on CUDA; sequences on software
+    /// (`relief lab run compaction --device vulkan:0`).
+    /// On an H200 tiles in the order of cubes (as scans take them there) and a glance are the fastest for bytes and for 2^20 to 2^28 words,
+    /// or within 1 % of it: to load ahead took up to 15 % longer at 2^24 and up to 3 % at 2^28, and to read four states for each lane lost
+    /// everywhere (`relief lab run compaction --device cuda --size 2^24`, 2026-11-22).
     #[must_use]
-    pub fn fitting(report: &DeviceReport, bits: u32, len: u64) -> Self {
-        let (order, glance) = if bits == 32 && len >= LONG {
-            (Order::Ahead, false)
-        } else {
-            (Order::Position, true)
-        };
+    pub fn fitting(report: &DeviceReport) -> Self {
         match report.backend() {
             Some(Backend::Cuda) => Self::LookBack {
                 reads: 1,
-                order,
-                glance,
+                order: Order::Position,
+                glance: true,
             },
             _ if report.software => Self::Sequences,
             _ => Self::Phases,
@@ -212,12 +204,7 @@ const fn parts(len: u64) -> u64 {
 pub fn select(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
     let bits = selection.from.kind.bits();
     let tuning = policy::tuning(gpu.report(), name(bits), &space(bits), default(bits));
-    select_with(
-        gpu,
-        tuning,
-        Route::fitting(gpu.report(), bits, selection.from.len),
-        selection,
-    )
+    select_with(gpu, tuning, Route::fitting(gpu.report()), selection)
 }
 
 /// [`select()`] by this route and with another layout.

@@ -77,13 +77,7 @@ pub struct PiecesSelection<'a> {
 /// Where the device fails, and where buffers are too short; where pieces of the result are no multiples of 4 elements, or of nearly 2^32
 /// words or more; where places in a piece have more than 32 bits; where pieces are no whole rows.
 pub fn select(gpu: &Gpu, selection: &PiecesSelection<'_>) -> Result<Vec<u64>, DeviceError> {
-    let bits = selection.kind.bits();
-    select_with(
-        gpu,
-        Route::fitting(gpu.report(), bits, selection.len),
-        u64::from(PART),
-        selection,
-    )
+    select_with(gpu, Route::fitting(gpu.report()), u64::from(PART), selection)
 }
 
 /// [`select`] by this route, with at most so many elements, a multiple of 8 192, for each launch.

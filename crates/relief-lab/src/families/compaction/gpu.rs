@@ -68,9 +68,9 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
         of("look-back ahead, glance", "both", glance(Order::Ahead)),
         Variant::gpu(
             "production",
-            "look-back, ahead for many words; where waiting is not safe, three phases, of sequences on software",
+            "look-back in order, glance; where waiting is not safe, three phases, of sequences on software",
             move |p: &Compaction, call: OnGpu<'_>| {
-                let route = Route::fitting(call.gpu.report(), bits, p.len as u64);
+                let route = Route::fitting(call.gpu.report());
                 by_route(p, &call, call.tuning, route)
             },
         )

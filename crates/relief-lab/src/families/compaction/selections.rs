@@ -616,7 +616,7 @@ mod gpu {
         };
         let report = call.gpu.report();
         let tuning = policy::tuning(report, name(bits), &space(bits), default(bits));
-        let route = route.unwrap_or_else(|| Route::fitting(report, bits, p.len as u64));
+        let route = route.unwrap_or_else(|| Route::fitting(report));
         select_with(call.gpu, tuning, route, &selection)?;
         Ok(())
     }
