@@ -11,6 +11,7 @@ mod agreement;
 pub mod array;
 pub mod ceiling;
 pub mod check;
+mod clock;
 pub mod compare;
 pub mod families;
 pub mod family;

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 #[cfg(feature = "gpu")]
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[cfg(feature = "gpu")]
 use relief_kernels::copy::gpu::fill;
@@ -19,6 +19,9 @@ use crate::Error;
 use crate::agreement::agree;
 use crate::array::{Array, Fill, Layout};
 use crate::check::{Difference, compare};
+use crate::clock::at_once;
+#[cfg(feature = "gpu")]
+use crate::clock::steadily;
 #[cfg(feature = "gpu")]
 use crate::family::OnGpu;
 use crate::family::{Case, Class, Failure, Layouts, OnCpu, Outcome, Problem, Step, Tolerance};
@@ -394,13 +397,15 @@ impl Machine {
         turn: &mut usize,
         calls: u64,
     ) -> Outcome<Duration> {
-        let start = Instant::now();
-        for _ in 0..calls {
+        let mut call = || {
             *turn = (*turn + 1) % sets.len();
-            self.call(case, (variant, Step::Itself), tuning, &mut sets[*turn], scratch)?;
+            self.call(case, (variant, Step::Itself), tuning, &mut sets[*turn], scratch)
+        };
+        match self {
+            Self::Cpu(_) => at_once(calls, &mut call),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => steadily(gpu, calls, &mut call),
         }
-        self.wait()?;
-        Ok(start.elapsed())
     }
 }
 

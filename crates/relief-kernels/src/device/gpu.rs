@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use cubecl::config::{CubeClRuntimeConfig, RuntimeConfig, cache::CacheConfig};
@@ -372,14 +373,24 @@ impl Gpu {
     }
 
     fn settle(&self, kernel: &'static str) -> Result<(), DeviceError> {
-        let wait = || on_client!(self, client => cubecl::future::block_on(client.sync()));
-        catch_unwind(AssertUnwindSafe(wait))
-            .map_err(|_| DeviceError::Lost {
-                device: self.id(),
-                reason: ENDED.to_owned(),
-            })?
-            .map_err(|e| self.explain(kernel, &e))?;
-        self.health()
+        self.mark()?.reached(kernel)
+    }
+
+    /// Marks what this thread has asked of this device so far, so that more can be asked before that is waited for. On Vulkan the mark may be
+    /// reached only with what was asked since.
+    ///
+    /// # Errors
+    /// Where the device is lost.
+    pub fn mark(&self) -> Result<Mark, DeviceError> {
+        let ask = || -> Settled { on_client!(self, client => client.sync()) };
+        let done = catch_unwind(AssertUnwindSafe(ask)).map_err(|_| DeviceError::Lost {
+            device: self.id(),
+            reason: ENDED.to_owned(),
+        })?;
+        Ok(Mark {
+            gpu: self.clone(),
+            done,
+        })
     }
 
     pub(super) fn explain(&self, kernel: &'static str, error: &ServerError) -> DeviceError {
@@ -632,5 +643,44 @@ mod tests {
             "{error:?}"
         );
         assert_eq!(gpu.read(&output, 2).wait().unwrap()[4], 7);
+    }
+}
+
+/// The runtime's promise to tell when work is done.
+type Settled = Pin<Box<dyn Future<Output = Result<(), ServerError>> + Send>>;
+
+/// A place in what a thread asks of a device.
+pub struct Mark {
+    gpu: Gpu,
+    done: Settled,
+}
+
+impl std::fmt::Debug for Mark {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mark")
+            .field("gpu", &self.gpu)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Mark {
+    /// Waits until everything asked before is done.
+    ///
+    /// # Errors
+    /// Where any of it failed.
+    pub fn wait(self) -> Result<(), DeviceError> {
+        self.reached("sync")
+    }
+
+    fn reached(self, kernel: &'static str) -> Result<(), DeviceError> {
+        let Self { gpu, done } = self;
+        let wait = || cubecl::future::block_on(done);
+        catch_unwind(AssertUnwindSafe(wait))
+            .map_err(|_| DeviceError::Lost {
+                device: gpu.id(),
+                reason: ENDED.to_owned(),
+            })?
+            .map_err(|e| gpu.explain(kernel, &e))?;
+        gpu.health()
     }
 }

@@ -33,7 +33,7 @@ pub use cuda::Cuda;
 #[cfg(feature = "gpu")]
 pub use error::DeviceError;
 #[cfg(feature = "gpu")]
-pub use gpu::{Client, Gpu, on_client, persist_kernels};
+pub use gpu::{Client, Gpu, Mark, on_client, persist_kernels};
 #[cfg(feature = "gpu")]
 pub use grid::cubes;
 #[cfg(feature = "gpu")]

@@ -9,6 +9,7 @@ use relief_kernels::versions;
 
 use super::best;
 use crate::array::{Array, Layout};
+use crate::clock::at_once;
 use crate::family::Operation;
 use crate::record::{Ceilings, Point};
 use crate::sampling::Sampling;
@@ -26,7 +27,7 @@ pub(super) fn measure(sampling: &Sampling, sizes: &[u64], working_set: u64) -> C
                     memory.call(ways[way], *bytes);
                     Ok(())
                 },
-                || Ok(()),
+                at_once,
             );
             rate.map(|rate| Point {
                 bytes: *bytes,
@@ -44,7 +45,7 @@ pub(super) fn measure(sampling: &Sampling, sizes: &[u64], working_set: u64) -> C
             rayon::broadcast(|_| run(operation));
             Ok(())
         };
-        let rate = best(1, sampling, call, || Ok(()));
+        let rate = best(1, sampling, call, at_once);
         let operations = (ROUNDS * LANES * threads) as f64;
         ceilings
             .rates
@@ -54,7 +55,7 @@ pub(super) fn measure(sampling: &Sampling, sizes: &[u64], working_set: u64) -> C
         rayon::broadcast(|_| black_box(0));
         Ok(())
     };
-    ceilings.launch_waited = best(1, sampling, empty, || Ok(())).map(|rate| 1.0 / rate);
+    ceilings.launch_waited = best(1, sampling, empty, at_once).map(|rate| 1.0 / rate);
     ceilings
 }
 

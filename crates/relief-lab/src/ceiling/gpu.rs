@@ -7,6 +7,7 @@ use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, cubes, on_clien
 use relief_kernels::policy::Tuning;
 
 use super::best;
+use crate::clock::{at_once, steadily, until_done};
 use crate::family::{Operation, Outcome};
 use crate::record::{Ceilings, Point, Transfer};
 use crate::sampling::Sampling;
@@ -36,10 +37,10 @@ pub(super) fn measure(gpu: &Gpu, sampling: &Sampling, sizes: &[u64], working_set
         .extend(super::matrix::rates(gpu, sampling, &output)?);
     let launch = |_| Ok(fill(gpu, &output, 4, 1)?);
     launch(0)?;
-    let wait = || Ok(gpu.sync()?);
-    ceilings.launch = best(1, sampling, launch, wait).map(|rate| 1.0 / rate);
-    let waited = |way| launch(way).and_then(|()| wait());
-    ceilings.launch_waited = best(1, sampling, waited, || Ok(())).map(|rate| 1.0 / rate);
+    let steady = |calls, call: &mut dyn FnMut() -> Outcome| steadily(gpu, calls, call);
+    ceilings.launch = best(1, sampling, launch, steady).map(|rate| 1.0 / rate);
+    let waited = |way| launch(way).and_then(|()| Ok(gpu.sync()?));
+    ceilings.launch_waited = best(1, sampling, waited, at_once).map(|rate| 1.0 / rate);
     Ok(ceilings)
 }
 
@@ -105,7 +106,9 @@ impl<'a> Memory<'a> {
             Ok(())
         };
         let ways = if matches!(way, Way::Fill) { FILLS.len() } else { 1 };
-        let rate = best(ways, sampling, call, || Ok(self.gpu.sync()?));
+        let rate = best(ways, sampling, call, |calls, call| {
+            steadily(self.gpu, calls, call)
+        });
         Ok(rate.map(|rate| Point {
             bytes,
             rate: rate * bytes as f64,
@@ -184,7 +187,7 @@ fn rate(
     };
     call(0)?;
     let operations = f64::from(count) * f64::from(UNITS) * f64::from(CHAINS) * f64::from(rounds) * 4.0;
-    let rate = best(1, sampling, call, || Ok(gpu.sync()?));
+    let rate = best(1, sampling, call, |calls, call| steadily(gpu, calls, call));
     Ok(rate.map(|rate| rate * operations))
 }
 
@@ -296,7 +299,7 @@ pub(super) fn transfers(gpu: &Gpu, sampling: &Sampling, quick: bool) -> Outcome<
         1,
         sampling,
         |_| Ok(gpu.upload(&words).map(drop)?),
-        || Ok(gpu.sync()?),
+        |calls, call| until_done(calls, call, || Ok(gpu.sync()?)),
     );
     all.push(transfer("host → device, by the runtime", up, bytes));
     let buffer = gpu.upload(&words)?;
@@ -308,7 +311,7 @@ pub(super) fn transfers(gpu: &Gpu, sampling: &Sampling, quick: bool) -> Outcome<
         }
         Ok(())
     };
-    let down = best(1, sampling, down, || Ok(()));
+    let down = best(1, sampling, down, at_once);
     all.push(transfer("device → host, by the runtime", down, 3 * bytes));
     Ok(all)
 }
@@ -336,7 +339,9 @@ fn driver(gpu: &Gpu, sampling: &Sampling, bytes: usize) -> Vec<Transfer> {
     let measure = |way: Way| {
         let failed = |reason: String| crate::family::Failure::Failed(reason);
         let call = |_| copies.start(way).map_err(failed);
-        let rate = best(1, sampling, call, || copies.wait().map_err(failed));
+        let rate = best(1, sampling, call, |calls, call| {
+            until_done(calls, call, || copies.wait().map_err(failed))
+        });
         transfer(way.name(), rate, way.bytes(bytes))
     };
     Way::ALL.map(measure).into()

@@ -11,6 +11,7 @@ use relief_kernels::matmul::gpu::{Half, has_matrix_instructions};
 use relief_kernels::matmul::{bf16, f16};
 
 use crate::ceiling::best;
+use crate::clock::steadily;
 use crate::family::{Operation, Outcome};
 use crate::sampling::Sampling;
 
@@ -49,7 +50,7 @@ pub(super) fn rates(gpu: &Gpu, sampling: &Sampling, output: &Buffer) -> Outcome<
         };
         call(0)?;
         let operations = f64::from(CUBES * PLANES) * f64::from(ROUNDS * SIDE * SIDE) * f64::from(PRODUCTS);
-        let rate = best(1, sampling, call, || Ok(gpu.sync()?));
+        let rate = best(1, sampling, call, |calls, call| steadily(gpu, calls, call));
         rates.extend(rate.map(|rate| (operation, rate * operations)));
     }
     Ok(rates)

@@ -1,6 +1,6 @@
 //! What the hardware allows, measured in the same run as the variants.
 
-use std::time::Instant;
+use std::time::Duration;
 
 use crate::family::{Class, Failure, Operation, Outcome, Work};
 use crate::machine::Machine;
@@ -175,21 +175,14 @@ fn sizes(class: Class, quick: bool) -> Vec<u64> {
     exponents.iter().map(|exponent| 1 << exponent).collect()
 }
 
-/// Calls a second of the fastest of some ways to do the same; nothing where none runs.
+/// Calls a second of the fastest of some ways to do the same; nothing where none runs. `time` takes the time of so many calls.
 fn best(
     count: usize,
     sampling: &Sampling,
     mut call: impl FnMut(usize) -> Outcome,
-    mut wait: impl FnMut() -> Outcome,
+    mut time: impl FnMut(u64, &mut dyn FnMut() -> Outcome) -> Outcome<Duration>,
 ) -> Option<f64> {
-    let times = sample(count, sampling, |way, calls| {
-        let start = Instant::now();
-        for _ in 0..calls {
-            call(way)?;
-        }
-        wait()?;
-        Ok(start.elapsed())
-    });
+    let times = sample(count, sampling, |way, calls| time(calls, &mut || call(way)));
     // What hinders now and then is no limit of the hardware: the tenth that nothing hindered counts.
     let fastest = times
         .iter()
