@@ -26,9 +26,17 @@ pub(crate) fn until_done(
     Ok(start.elapsed())
 }
 
-/// One in so many calls is asked for before those that are timed, and as many of these before the clock starts.
+/// A batch is asked for in so many parts, of which one is always on its way while another is waited for.
 #[cfg(feature = "gpu")]
-const LEAD: u64 = 8;
+const PARTS: u64 = 8;
+
+/// How long a device works before it is timed.
+#[cfg(feature = "gpu")]
+const BEFORE: Duration = Duration::from_millis(1);
+
+/// Calls that take longer are timed one by one, from beginning to end.
+#[cfg(feature = "gpu")]
+const LONG: Duration = Duration::from_millis(5);
 
 /// Who waits for less than this has not waited: the device was done before.
 #[cfg(feature = "gpu")]
@@ -43,28 +51,37 @@ const AT_ONCE: Duration = Duration::from_micros(10);
 #[cfg(feature = "gpu")]
 pub(crate) fn steadily(gpu: &Gpu, calls: u64, call: &mut dyn FnMut() -> Outcome) -> Outcome<Duration> {
     let wait = || Ok(gpu.sync()?);
-    // One call is asked for to learn about how long it takes; and what an imitation does is done by the host.
-    if calls < 2 || gpu.report().software {
+    // What an imitation does is done by the host.
+    if gpu.report().software {
         return until_done(calls, call, wait);
     }
-    let lead = calls.div_ceil(LEAD);
-    for _ in 0..lead {
-        call()?;
+    if calls == 1 {
+        let time = until_done(1, call, wait)?;
+        if time > LONG {
+            return Ok(time);
+        }
     }
-    let before = gpu.mark()?;
-    for _ in 0..lead {
-        call()?;
+    let part = calls.div_ceil(PARTS);
+    let mut ask = |calls| (0..calls).try_for_each(|_| call());
+    let begin = Instant::now();
+    ask(part)?;
+    let mut before = gpu.mark()?;
+    loop {
+        ask(part)?;
+        let after = gpu.mark()?;
+        let asked = Instant::now();
+        before.wait()?;
+        if asked.elapsed() < AT_ONCE {
+            wait()?;
+            return until_done(calls, call, wait);
+        }
+        before = after;
+        if begin.elapsed() >= BEFORE {
+            break;
+        }
     }
-    let asked = Instant::now();
-    before.wait()?;
     let start = Instant::now();
-    let waited = start - asked;
-    for _ in lead..calls {
-        call()?;
-    }
-    gpu.sync()?;
-    if waited < AT_ONCE {
-        return until_done(calls, call, wait);
-    }
+    ask(calls - part)?;
+    wait()?;
     Ok(start.elapsed())
 }
