@@ -27,15 +27,37 @@ pub fn copy(from: &[u8], to: &mut [u8]) {
 /// # Panics
 /// Where the lengths differ.
 pub fn stream(from: &[u8], to: &mut [u8]) {
+    stream_open(from, to, &[]);
+    fence();
+}
+
+/// [`stream`] whose stores other threads may not see before a [`fence`], which waits for all of them; meanwhile memory is asked for what is
+/// read next, so that it does not rest from reading. Of much of that only for the beginning.
+///
+/// # Panics
+/// As [`stream`].
+pub(crate) fn stream_open(from: &[u8], to: &mut [u8], ahead: &[u8]) {
     assert_eq!(from.len(), to.len(), "a copy between slices of different lengths");
     match Isa::best().level() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-        Level::Avx512 | Level::Avx512Vbmi => unsafe { x86::stream_avx512(from, to) },
+        Level::Avx512 | Level::Avx512Vbmi => unsafe { x86::stream_avx512(from, to, ahead) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::stream_avx2(from, to) },
-        Level::Portable => to.copy_from_slice(from),
+        Level::Portable => {
+            let _ = ahead;
+            to.copy_from_slice(from);
+        }
+    }
+}
+
+/// Stores past the caches are ordered with what other threads see only by this.
+pub(crate) fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 machine has it.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
     }
 }
 
@@ -59,14 +81,17 @@ pub(crate) fn past_caches<T: bytemuck::Pod>(out: &mut [T], compute: impl Fn(usiz
     for out in out.chunks_mut(held.len()) {
         let held = &mut held[..out.len()];
         compute(start, held);
-        stream(bytemuck::cast_slice(held), bytemuck::cast_slice_mut(out));
+        stream_open(bytemuck::cast_slice(held), bytemuck::cast_slice_mut(out), &[]);
         start += out.len();
     }
+    fence();
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
+
+    use crate::ahead::{LINE, ask};
 
     /// Splits a copy where the target is aligned to `align` bytes: what lies before and after is copied at once.
     fn aligned<'a>(from: &'a [u8], to: &'a mut [u8], align: usize) -> (&'a [u8], &'a mut [u8]) {
@@ -79,15 +104,19 @@ mod x86 {
         (&from[head..head + body], middle)
     }
 
+    /// The most lines that are asked for with each that is stored.
+    const ASKED: usize = 4;
+
     #[target_feature(enable = "avx512f")]
-    pub(super) fn stream_avx512(from: &[u8], to: &mut [u8]) {
-        let (from, to) = aligned(from, to, 64);
-        for (from, to) in from.chunks_exact(64).zip(to.chunks_exact_mut(64)) {
+    pub(super) fn stream_avx512(from: &[u8], to: &mut [u8], ahead: &[u8]) {
+        let (from, to) = aligned(from, to, LINE);
+        let each = ahead.len().div_ceil(from.len().max(1)).min(ASKED);
+        let mut ahead = ahead.chunks(LINE);
+        for (from, to) in from.chunks_exact(LINE).zip(to.chunks_exact_mut(LINE)) {
+            ahead.by_ref().take(each).for_each(|line| ask(line.as_ptr()));
             // SAFETY: both chunks have 64 bytes, and `aligned` has aligned the target.
             unsafe { _mm512_stream_si512(to.as_mut_ptr().cast(), _mm512_loadu_si512(from.as_ptr().cast())) };
         }
-        // Non-temporal stores are ordered with what other threads see only by a fence.
-        _mm_sfence();
     }
 
     #[target_feature(enable = "avx2")]
@@ -97,6 +126,5 @@ mod x86 {
             // SAFETY: both chunks have 32 bytes, and `aligned` has aligned the target.
             unsafe { _mm256_stream_si256(to.as_mut_ptr().cast(), _mm256_loadu_si256(from.as_ptr().cast())) };
         }
-        _mm_sfence();
     }
 }

@@ -12,7 +12,7 @@
 
 use bytemuck::Pod;
 
-use crate::copy::cpu::{LARGE, stream};
+use crate::copy::cpu::{LARGE, fence, stream_open};
 use crate::isa::{Isa, Level, versions};
 use crate::scan::cpu::{GROUP, scan_group};
 
@@ -174,11 +174,14 @@ pub fn band<S: Sum>(
             *left = S::add_row(isa, row, *left, columns);
             let out = &mut out[y * pitch + start..][..len];
             if large {
-                stream(bytemuck::cast_slice(columns), bytemuck::cast_slice_mut(out));
+                stream_open(bytemuck::cast_slice(columns), bytemuck::cast_slice_mut(out), &[]);
             } else {
                 out.copy_from_slice(columns);
             }
         }
+    }
+    if large {
+        fence();
     }
 }
 

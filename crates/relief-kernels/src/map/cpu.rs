@@ -1,11 +1,12 @@
 //! Maps on the CPU: plain loops, compiled for each set of vector instructions; gray with byte permutes where there are
 //! some, because compilers take colours apart badly.
 //!
-//! Large sums and multiples go past the caches, so that what they overwrite is not read first. Grays do not: they are a quarter of
-//! what moves, and the way past the caches costs more.
+//! Large sums and multiples go past the caches, so that what they overwrite is not read first; where vectors are lines of the caches,
+//! from registers, so that memory reads and writes at once. Grays do not: they are a quarter of what moves, and the way past the
+//! caches costs more.
 #![allow(unsafe_code)]
 
-use crate::copy::cpu::past_caches;
+use crate::copy::cpu::{LARGE, past_caches};
 use crate::isa::{Isa, Level, versions};
 
 /// out(i) = a(i) + b(i).
@@ -18,10 +19,15 @@ pub fn add(a: &[f32], b: &[f32], out: &mut [f32]) {
         "slices of different lengths"
     );
     let isa = Isa::best();
-    past_caches(out, |start, part| {
-        let range = start..start + part.len();
-        add_row(isa, &a[range.clone()], &b[range], part);
-    });
+    match isa.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
+        Level::Avx512 | Level::Avx512Vbmi if size_of_val(out) >= LARGE => unsafe { x86::add_past(a, b, out) },
+        _ => past_caches(out, |start, part| {
+            let range = start..start + part.len();
+            add_row(isa, &a[range.clone()], &b[range], part);
+        }),
+    }
 }
 
 versions! {
@@ -39,9 +45,16 @@ versions! {
 pub fn scale(values: &[f32], factor: f32, out: &mut [f32]) {
     assert_eq!(values.len(), out.len(), "slices of different lengths");
     let isa = Isa::best();
-    past_caches(out, |start, part| {
-        scale_row(isa, &values[start..start + part.len()], factor, part)
-    });
+    match isa.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx512 | Level::Avx512Vbmi if size_of_val(out) >= LARGE => unsafe {
+            x86::scale_past(values, factor, out);
+        },
+        _ => past_caches(out, |start, part| {
+            scale_row(isa, &values[start..start + part.len()], factor, part);
+        }),
+    }
 }
 
 versions! {
@@ -86,8 +99,70 @@ versions! {
 mod x86 {
     use std::arch::x86_64::*;
 
+    use crate::ahead::{LINE, ask};
+    use crate::copy::cpu::fence;
+
     /// How far ahead of what is computed memory is asked for: processors look no further than the end of a page.
     const AHEAD: usize = 1536;
+
+    /// Floats of a vector, which is a line of the caches.
+    const LANES: usize = LINE / size_of::<f32>();
+
+    /// Sums of floats, past the caches.
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn add_past(a: &[f32], b: &[f32], out: &mut [f32]) {
+        let (a, b) = (&a[..out.len()], &b[..out.len()]);
+        past(
+            out,
+            |at| a[at] + b[at],
+            |at| _mm512_add_ps(load(a, at), load(b, at)),
+        );
+    }
+
+    /// Multiples of floats, past the caches.
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn scale_past(values: &[f32], factor: f32, out: &mut [f32]) {
+        let (values, factors) = (&values[..out.len()], _mm512_set1_ps(factor));
+        past(
+            out,
+            |at| factor * values[at],
+            |at| _mm512_mul_ps(factors, load(values, at)),
+        );
+    }
+
+    /// Sixteen floats from one on; and asks for those that follow after a while.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn load(values: &[f32], at: usize) -> __m512 {
+        let values = &values[at..at + LANES];
+        ask(values.as_ptr().wrapping_byte_add(AHEAD));
+        // SAFETY: there are sixteen.
+        unsafe { _mm512_loadu_ps(values.as_ptr()) }
+    }
+
+    /// Lines of the caches by `vector`, which gets the place of the first of sixteen floats, and what is no whole line by `one`.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn past(out: &mut [f32], one: impl Fn(usize) -> f32, vector: impl Fn(usize) -> __m512) {
+        let head = out.as_ptr().align_offset(LINE).min(out.len());
+        let (first, rest) = out.split_at_mut(head);
+        let (lines, last) = rest.as_chunks_mut::<LANES>();
+        let mut at = 0;
+        for out in first {
+            *out = one(at);
+            at += 1;
+        }
+        for line in lines {
+            // SAFETY: the line has sixteen floats and begins where a line of the caches does.
+            unsafe { _mm512_stream_ps(line.as_mut_ptr(), vector(at)) };
+            at += LANES;
+        }
+        for out in last {
+            *out = one(at);
+            at += 1;
+        }
+        fence();
+    }
 
     /// Sixty-four colours at a time, in quarters: bytes to pairs of 16 bits, two products and a sum each, a division in f32.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
@@ -129,7 +204,7 @@ mod x86 {
         let mut found = out.chunks_exact_mut(64);
         for (colours, found) in (&mut colours).zip(&mut found) {
             for line in 0..3 {
-                _mm_prefetch::<_MM_HINT_T0>(colours.as_ptr().wrapping_add(AHEAD + 64 * line).cast());
+                ask(colours.as_ptr().wrapping_add(AHEAD + LINE * line));
             }
             let at = |byte: usize| {
                 // SAFETY: a chunk has 192 bytes, and `byte` is at most 128.

@@ -5,15 +5,18 @@
 //! is copied whole instead: one call for each row beats one for each doubling.
 //!
 //! Large rasters are stored past the caches, so that what they overwrite is not read first: whole periods are laid out
-//! in the nearest cache and stored as often as they fit.
+//! in the nearest cache and stored as often as they fit, in all rows that are equal.
 
 use relief_raster::{Period, Sample, View, ViewMut};
 
-use crate::copy::cpu::{LARGE, stream};
+use crate::copy::cpu::{fence, stream_open};
 
 /// The bytes of a row that serve as the source of the rest of it: they stay in the nearest cache, and calls that copy
 /// so many cost little themselves.
 const RUN: usize = 8 << 10;
+
+/// From so many bytes on, a raster is stored past the caches: nothing else is read or written meanwhile.
+const LARGE: usize = 1 << 20;
 
 /// Rows of at most so many bytes are copied whole from an equal row.
 const NARROW: usize = 8 << 10;
@@ -28,11 +31,17 @@ pub fn expand<S: Sample>(cell: View<'_, S>, period: Period, x: i64, y: i64, mut 
     }
     let large = out.width().saturating_mul(out.height()) >= LARGE / size_of::<S>();
     let narrow = !large && out.width() * size_of::<S>() <= NARROW;
-    let again = if narrow { rows_until_equal(period) } else { None };
+    let again = if narrow || large {
+        rows_until_equal(period)
+    } else {
+        None
+    };
     let mut run = Run([0; RUN]);
     let (mut column, mut row) = period.reduce(x, y);
     for j in 0..out.height() {
         match again {
+            // All that are equal to one have been stored with it.
+            Some(again) if j >= again && large => break,
             Some(again) if j >= again => {
                 let (above, row) = out.row_pair(j - again, j);
                 row.copy_from_slice(above);
@@ -42,7 +51,8 @@ pub fn expand<S: Sample>(cell: View<'_, S>, period: Period, x: i64, y: i64, mut 
         }
         let cell = cell_row(cell, period, row);
         if large {
-            stream_row(cell, period.a(), column, &mut run, out.row_mut(j));
+            let rows = (j..out.height()).step_by(again.unwrap_or(usize::MAX));
+            stream_rows(cell, period.a(), column, &mut run, &mut out, rows);
         } else {
             expand_row(cell, period.a(), column, out.row_mut(j));
         }
@@ -56,6 +66,9 @@ pub fn expand<S: Sample>(cell: View<'_, S>, period: Period, x: i64, y: i64, mut 
                 column + period.a() - period.b()
             };
         }
+    }
+    if large {
+        fence();
     }
 }
 
@@ -113,22 +126,34 @@ fn expand_row<S: Sample>(cell: &[S], a: u64, column: u64, out: &mut [S]) {
 #[repr(align(64))]
 struct Run([u8; RUN]);
 
-/// As [`expand_row`], past the caches.
-fn stream_row<S: Sample>(cell: &[S], a: u64, column: u64, run: &mut Run, out: &mut [S]) {
+/// As [`expand_row`], of rows that are equal, past the caches, up to a [`fence`].
+fn stream_rows<S: Sample>(
+    cell: &[S],
+    a: u64,
+    column: u64,
+    run: &mut Run,
+    out: &mut ViewMut<'_, S>,
+    rows: impl Iterator<Item = usize>,
+) {
     let run: &mut [S] = bytemuck::cast_slice_mut(&mut run.0);
     let periods = usize::try_from(a).map_or(0, |a| run.len() / a * a);
     if periods > 0 {
-        let run = &mut run[..periods.min(out.len())];
+        let run = &mut run[..periods.min(out.width())];
         expand_row(cell, a, column, run);
-        for part in out.chunks_mut(run.len()) {
-            stream(
-                bytemuck::cast_slice(&run[..part.len()]),
-                bytemuck::cast_slice_mut(part),
-            );
+        for row in rows {
+            for part in out.row_mut(row).chunks_mut(run.len()) {
+                stream_samples(&run[..part.len()], part);
+            }
         }
         return;
     }
-    // One period is longer than a run: from the cell itself, up to the end of each period.
+    for row in rows {
+        stream_row(cell, a, column, out.row_mut(row));
+    }
+}
+
+/// A row whose period is longer than a run: from the cell itself, up to the end of each period.
+fn stream_row<S: Sample>(cell: &[S], a: u64, column: u64, out: &mut [S]) {
     let (mut column, mut rest) = (column, out);
     while !rest.is_empty() {
         let count = usize::try_from(a - column).map_or(rest.len(), |left| left.min(rest.len()));
@@ -137,13 +162,14 @@ fn stream_row<S: Sample>(cell: &[S], a: u64, column: u64, run: &mut Run, out: &m
             .get(usize::try_from(column).unwrap_or(usize::MAX)..)
             .unwrap_or_default();
         let (held, zeros) = part.split_at_mut(source.len().min(count));
-        stream(
-            bytemuck::cast_slice(&source[..held.len()]),
-            bytemuck::cast_slice_mut(held),
-        );
+        stream_samples(&source[..held.len()], held);
         zeros.fill(S::ZERO);
         (column, rest) = (0, after);
     }
+}
+
+fn stream_samples<S: Sample>(from: &[S], to: &mut [S]) {
+    stream_open(bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to), &[]);
 }
 
 /// Copies the beginning of `source`, and 0 where it ends.

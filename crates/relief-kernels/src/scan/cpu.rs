@@ -46,6 +46,18 @@ pub trait Scannable: Number {
     #[doc(hidden)]
     fn block(isa: Isa, kind: Kind, values: &[Self], before: Self::Sum, out: &mut [Self::Sum]) -> Self::Sum;
 
+    /// [`Self::block`] past the caches, where the machine can and sums begin with a line of them; meanwhile memory is asked for
+    /// what is read next. Returns whether that was done; other threads see it after a [`fence`](crate::copy::cpu::fence).
+    #[doc(hidden)]
+    fn block_past(
+        isa: Isa,
+        kind: Kind,
+        values: &[Self],
+        before: Self::Sum,
+        out: &mut [Self::Sum],
+        ahead: &[Self],
+    ) -> bool;
+
     /// The sum of a block.
     #[doc(hidden)]
     fn block_sum(isa: Isa, values: &[Self]) -> Self::Sum;
@@ -154,13 +166,41 @@ fn scan_floats(kind: Kind, values: &[f32], before: f32, out: &mut [f32]) -> f32 
     run
 }
 
-/// The sum of a block of floats, in the order of [`scan_floats`].
-fn sum_floats(values: &[f32]) -> f32 {
-    values.chunks(GROUP).fold(0.0, |run, values| {
-        let mut sums = [0.0; GROUP];
-        sums[..values.len()].copy_from_slice(values);
-        run + scan_group::<f32>(sums)[GROUP - 1]
-    })
+/// Whether sums begin with a line of the caches.
+#[cfg(target_arch = "x86_64")]
+fn begins_line<S>(sums: &[S]) -> bool {
+    sums.as_ptr().addr().is_multiple_of(64)
+}
+
+versions! {
+    /// The sum of a block of floats, in the order of [`scan_floats`]: what its last sum of sixteen numbers is takes no others.
+    fn sum_floats(values: &[f32]) -> f32 {
+        let (many, rest) = values.as_chunks::<{ GROUP * GROUP }>();
+        let run = many.iter().fold(0.0, |run, values| {
+            let mut pairs = [0.0; 8 * GROUP];
+            let mut fours = [0.0; 4 * GROUP];
+            let mut eights = [0.0; 2 * GROUP];
+            let mut sums = [0.0; GROUP];
+            add_neighbours(values, &mut pairs);
+            add_neighbours(&pairs, &mut fours);
+            add_neighbours(&fours, &mut eights);
+            add_neighbours(&eights, &mut sums);
+            sums.iter().fold(run, |run, sum| run + sum)
+        });
+        rest.chunks(GROUP).fold(run, |run, values| {
+            let mut sums = [0.0; GROUP];
+            sums[..values.len()].copy_from_slice(values);
+            run + scan_group::<f32>(sums)[GROUP - 1]
+        })
+    }
+}
+
+/// The second of each two numbers, and the first.
+#[inline(always)]
+fn add_neighbours(values: &[f32], sums: &mut [f32]) {
+    for (sum, [first, second]) in sums.iter_mut().zip(values.as_chunks::<2>().0) {
+        *sum = second + first;
+    }
 }
 
 macro_rules! integers {
@@ -185,9 +225,30 @@ macro_rules! integers {
                     Level::Avx512 | Level::Avx512Vbmi => {
                         let out = bytemuck::cast_slice_mut(out);
                         // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-                        unsafe { avx512::block(kind, values, before as u32, out) as $sum }
+                        unsafe { avx512::block(kind, values, before as u32, out, avx512::Cached) as $sum }
                     }
                     _ => scan_integers(kind, values, before, out),
+                }
+            }
+
+            #[allow(unsafe_code)]
+            fn block_past(
+                isa: Isa,
+                kind: Kind,
+                values: &[Self],
+                before: $sum,
+                out: &mut [$sum],
+                ahead: &[Self],
+            ) -> bool {
+                match isa.level() {
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx512 | Level::Avx512Vbmi if begins_line(out) => {
+                        let out = bytemuck::cast_slice_mut(out);
+                        // SAFETY: as above, and `out` begins with a line.
+                        unsafe { avx512::block(kind, values, before as u32, out, avx512::Past(ahead.as_ptr())) };
+                        true
+                    }
+                    _ => false,
                 }
             }
 
@@ -228,18 +289,34 @@ impl Scannable for f32 {
         match isa.level() {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-            Level::Avx512 | Level::Avx512Vbmi => unsafe { avx512::block_floats(kind, values, before, out) },
+            Level::Avx512 | Level::Avx512Vbmi => unsafe {
+                avx512::block_floats(kind, values, before, out, avx512::Cached)
+            },
             _ => scan_floats(kind, values, before, out),
         }
     }
 
     #[allow(unsafe_code)]
-    fn block_sum(isa: Isa, values: &[Self]) -> Self {
+    fn block_past(
+        isa: Isa,
+        kind: Kind,
+        values: &[Self],
+        before: Self,
+        out: &mut [Self],
+        ahead: &[Self],
+    ) -> bool {
         match isa.level() {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Level::Avx512 | Level::Avx512Vbmi => unsafe { avx512::sum_floats(values) },
-            _ => sum_floats(values),
+            Level::Avx512 | Level::Avx512Vbmi if begins_line(out) => {
+                // SAFETY: as above, and `out` begins with a line.
+                unsafe { avx512::block_floats(kind, values, before, out, avx512::Past(ahead.as_ptr())) };
+                true
+            }
+            _ => false,
         }
+    }
+
+    fn block_sum(isa: Isa, values: &[Self]) -> Self {
+        sum_floats(isa, values)
     }
 }

@@ -37,11 +37,18 @@ fn scans<T: Scannable>(values: impl Fn(usize) -> Vec<T>) {
     }
 }
 
+/// What three threads find, both where sums begin with a line of the caches and where they do not.
 fn by_threads<T: Scannable>(kind: Kind, values: &[T]) -> Vec<T::Sum> {
-    let mut out = vec![T::Sum::default(); values.len()];
-    let shared = Shared::new(kind, values, &mut out);
-    std::thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(|| shared.work()))));
-    out
+    let mut held = vec![T::Sum::default(); values.len() + 32];
+    let line = held.as_ptr().align_offset(64);
+    let mut found = [line, line + 1].map(|start| {
+        let out = &mut held[start..start + values.len()];
+        let shared = Shared::new(kind, values, out);
+        std::thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(|| shared.work()))));
+        out.to_vec()
+    });
+    assert_eq!(found[0], found[1]);
+    std::mem::take(&mut found[0])
 }
 
 #[test]

@@ -21,7 +21,7 @@ use std::ops::Range;
 pub use self::sliding::Ordered;
 use self::sliding::{Greatest, Least, Sum};
 use super::{Filter, MAX_RADIUS, Shape};
-use crate::copy::cpu::stream;
+use crate::copy::cpu::{fence, stream_open};
 use crate::isa::Isa;
 
 /// The most columns of a tile. Rows of it stay in the second cache; narrower tiles jump from page to page of memory.
@@ -229,9 +229,17 @@ impl<'a, T: bytemuck::Pod> Target<'a, T> {
         if large {
             let held = &mut held[..out.len()];
             compute(held);
-            stream(bytemuck::cast_slice(held), bytemuck::cast_slice_mut(out));
+            stream_open(bytemuck::cast_slice(held), bytemuck::cast_slice_mut(out), &[]);
         } else {
             compute(out);
+        }
+    }
+}
+
+impl<T> Drop for Target<'_, T> {
+    fn drop(&mut self) {
+        if self.large {
+            fence();
         }
     }
 }

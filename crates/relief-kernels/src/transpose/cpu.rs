@@ -15,6 +15,7 @@
 //! again, or twice.
 #![allow(unsafe_code)]
 
+use crate::copy::cpu::fence;
 use crate::isa::Isa;
 use crate::versions;
 
@@ -277,15 +278,6 @@ fn store<T: Copy>(row: &[T; SIDE], to: &mut [T], stores: Stores) {
         return;
     }
     to.copy_from_slice(row);
-}
-
-/// Stores past the caches are ordered with what other threads see only by a fence.
-fn fence() {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 machine has it.
-    unsafe {
-        std::arch::x86_64::_mm_sfence();
-    }
 }
 
 mod private {

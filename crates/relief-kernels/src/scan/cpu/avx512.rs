@@ -6,31 +6,38 @@ use std::arch::x86_64::*;
 use super::super::Kind;
 use super::GROUP;
 
-/// The vector with its numbers `$by` places on, zeros first.
+/// Zeros that the compiler does not know for zeros: of a shift with known ones it makes an expansion, which takes several times as long.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(crate) fn zeros() -> __m512i {
+    std::hint::black_box(_mm512_setzero_si512())
+}
+
+/// The vector with its numbers `$by` places on, [`zeros`] first.
 macro_rules! shifted {
-    ($vector:expr, $by:literal) => {
-        _mm512_alignr_epi32::<{ 16 - $by }>($vector, _mm512_setzero_si512())
+    ($vector:expr, $by:literal, $zeros:expr) => {
+        _mm512_alignr_epi32::<{ 16 - $by }>($vector, $zeros)
     };
 }
 
 /// The sums of sixteen integers.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(crate) fn scan_integers(values: __m512i) -> __m512i {
-    let sums = _mm512_add_epi32(values, shifted!(values, 1));
-    let sums = _mm512_add_epi32(sums, shifted!(sums, 2));
-    let sums = _mm512_add_epi32(sums, shifted!(sums, 4));
-    _mm512_add_epi32(sums, shifted!(sums, 8))
+pub(crate) fn scan_integers(values: __m512i, zeros: __m512i) -> __m512i {
+    let sums = _mm512_add_epi32(values, shifted!(values, 1, zeros));
+    let sums = _mm512_add_epi32(sums, shifted!(sums, 2, zeros));
+    let sums = _mm512_add_epi32(sums, shifted!(sums, 4, zeros));
+    _mm512_add_epi32(sums, shifted!(sums, 8, zeros))
 }
 
 /// The sums of sixteen floats.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(crate) fn scan_floats(values: __m512) -> __m512 {
+pub(crate) fn scan_floats(values: __m512, zeros: __m512i) -> __m512 {
     macro_rules! step {
         ($values:expr, $by:literal) => {{
             let values = $values;
-            let others = _mm512_castsi512_ps(shifted!(_mm512_castps_si512(values), $by));
+            let others = _mm512_castsi512_ps(shifted!(_mm512_castps_si512(values), $by, zeros));
             _mm512_add_ps(values, others)
         }};
     }
@@ -77,32 +84,80 @@ load! {
     i32, from => _mm512_loadu_si512(from.cast());
 }
 
+/// Where the sums of a block go.
+pub(super) trait Stores {
+    /// Stores sixteen, when so many of the block have been stored.
+    ///
+    /// # Safety
+    /// Sixteen sums lie there, and the machine has AVX-512F.
+    unsafe fn store(self, to: *mut u32, sums: __m512i, done: usize);
+}
+
+/// To the caches.
+#[derive(Clone, Copy)]
+pub(super) struct Cached;
+
+impl Stores for Cached {
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u32, sums: __m512i, _: usize) {
+        // SAFETY: as the caller says.
+        unsafe { _mm512_storeu_si512(to.cast(), sums) };
+    }
+}
+
+/// Past the caches, to whole lines; meanwhile the second cache is asked for what is read next, from this number on.
+#[derive(Clone, Copy)]
+pub(super) struct Past<T>(pub(super) *const T);
+
+impl<T> Stores for Past<T> {
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u32, sums: __m512i, done: usize) {
+        // SAFETY: as the caller says; to ask for memory that is not there does nothing.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T1>(self.0.wrapping_add(done).cast());
+            _mm512_stream_si512(to.cast(), sums);
+        }
+    }
+}
+
 /// Scans a block of integers from `before` on, and returns its sum. Sums are of 32 bits, with or without a sign.
+///
+/// # Safety
+/// Where sums go [past](Past) the caches, they begin with a line of them.
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn block<T: Load>(kind: Kind, values: &[T], before: u32, out: &mut [u32]) -> u32 {
-    let mut run = _mm512_set1_epi32(before.cast_signed());
+pub(super) unsafe fn block<T: Load>(
+    kind: Kind,
+    values: &[T],
+    before: u32,
+    out: &mut [u32],
+    stores: impl Stores + Copy,
+) -> u32 {
+    let (zeros, mut run) = (zeros(), _mm512_set1_epi32(before.cast_signed()));
     let (groups, rest) = values.as_chunks::<GROUP>();
     let (targets, last) = out.as_chunks_mut::<GROUP>();
-    let mut group = |values: &[T; GROUP], target: &mut [u32; GROUP]| {
-        // SAFETY: both have sixteen numbers, and this function is called only where the machine has AVX-512F.
-        unsafe {
-            let sums = scan_integers(T::load(values.as_ptr()));
-            let here = match kind {
-                Kind::Inclusive => sums,
-                Kind::Exclusive => shifted!(sums, 1),
-            };
-            _mm512_storeu_si512(target.as_mut_ptr().cast(), _mm512_add_epi32(run, here));
-            run = _mm512_add_epi32(run, last_integer(sums));
-        }
+    let mut done = 0;
+    let mut group = |values: &[T; GROUP]| {
+        // SAFETY: there are sixteen numbers.
+        let sums = scan_integers(unsafe { T::load(values.as_ptr()) }, zeros);
+        let here = match kind {
+            Kind::Inclusive => sums,
+            Kind::Exclusive => shifted!(sums, 1, zeros),
+        };
+        let found = _mm512_add_epi32(run, here);
+        run = _mm512_add_epi32(run, last_integer(sums));
+        found
     };
     for (values, target) in groups.iter().zip(targets) {
-        group(values, target);
+        // SAFETY: there are sixteen sums.
+        unsafe { stores.store(target.as_mut_ptr(), group(values), done) };
+        done += GROUP;
     }
     if !rest.is_empty() {
         let mut values = [T::default(); GROUP];
         values[..rest.len()].copy_from_slice(rest);
         let mut target = [0; GROUP];
-        group(&values, &mut target);
+        // SAFETY: as above.
+        unsafe { Cached.store(target.as_mut_ptr(), group(&values), done) };
         last.copy_from_slice(&target[..last.len()]);
     }
     let sum = _mm512_castsi512_si128(run);
@@ -110,53 +165,45 @@ pub(super) fn block<T: Load>(kind: Kind, values: &[T], before: u32, out: &mut [u
 }
 
 /// Scans a block of floats from `before` on, and returns its sum.
+///
+/// # Safety
+/// As of [`block`].
 #[target_feature(enable = "avx512f")]
-pub(super) fn block_floats(kind: Kind, values: &[f32], before: f32, out: &mut [f32]) -> f32 {
+pub(super) unsafe fn block_floats(
+    kind: Kind,
+    values: &[f32],
+    before: f32,
+    out: &mut [f32],
+    stores: impl Stores + Copy,
+) -> f32 {
     let before = _mm512_set1_ps(before);
-    let mut run = _mm512_setzero_ps();
+    let (zeros, mut run) = (zeros(), _mm512_setzero_ps());
     let (groups, rest) = values.as_chunks::<GROUP>();
     let (targets, last) = out.as_chunks_mut::<GROUP>();
-    let mut group = |values: &[f32; GROUP], target: &mut [f32; GROUP]| {
-        // SAFETY: both have sixteen numbers.
-        unsafe {
-            let sums = scan_floats(_mm512_loadu_ps(values.as_ptr()));
-            let here = match kind {
-                Kind::Inclusive => sums,
-                Kind::Exclusive => _mm512_castsi512_ps(shifted!(_mm512_castps_si512(sums), 1)),
-            };
-            let sum = _mm512_add_ps(before, _mm512_add_ps(run, here));
-            _mm512_storeu_ps(target.as_mut_ptr(), sum);
-            run = _mm512_add_ps(run, last_float(sums));
-        }
-    };
-    for (values, target) in groups.iter().zip(targets) {
-        group(values, target);
-    }
-    if !rest.is_empty() {
-        let mut values = [0.0; GROUP];
-        values[..rest.len()].copy_from_slice(rest);
-        let mut target = [0.0; GROUP];
-        group(&values, &mut target);
-        last.copy_from_slice(&target[..last.len()]);
-    }
-    _mm512_cvtss_f32(run)
-}
-
-/// The sum of a block of floats, in the order of [`block_floats`].
-#[target_feature(enable = "avx512f")]
-pub(super) fn sum_floats(values: &[f32]) -> f32 {
-    let mut run = _mm512_setzero_ps();
-    let (groups, rest) = values.as_chunks::<GROUP>();
+    let mut done = 0;
     let mut group = |values: &[f32; GROUP]| {
         // SAFETY: there are sixteen numbers.
-        let sums = scan_floats(unsafe { _mm512_loadu_ps(values.as_ptr()) });
+        let sums = scan_floats(unsafe { _mm512_loadu_ps(values.as_ptr()) }, zeros);
+        let here = match kind {
+            Kind::Inclusive => sums,
+            Kind::Exclusive => _mm512_castsi512_ps(shifted!(_mm512_castps_si512(sums), 1, zeros)),
+        };
+        let found = _mm512_add_ps(before, _mm512_add_ps(run, here));
         run = _mm512_add_ps(run, last_float(sums));
+        _mm512_castps_si512(found)
     };
-    groups.iter().for_each(&mut group);
+    for (values, target) in groups.iter().zip(targets) {
+        // SAFETY: there are sixteen sums, of 32 bits each.
+        unsafe { stores.store(target.as_mut_ptr().cast(), group(values), done) };
+        done += GROUP;
+    }
     if !rest.is_empty() {
         let mut values = [0.0; GROUP];
         values[..rest.len()].copy_from_slice(rest);
-        group(&values);
+        let mut target = [0.0_f32; GROUP];
+        // SAFETY: as above.
+        unsafe { Cached.store(target.as_mut_ptr().cast(), group(&values), done) };
+        last.copy_from_slice(&target[..last.len()]);
     }
     _mm512_cvtss_f32(run)
 }

@@ -2,7 +2,8 @@
 //!
 //! A thread takes the next block, selects from it into memory of its own, waits for its turn to learn where to write, gives
 //! the turn on, and copies. So memory is read once and written once, past the caches where there is much; to count first
-//! would read it twice. Turns are short, because they are given on before the copy.
+//! would read it twice. Turns are short, because they are given on before the copy. A thread takes its next block before the copy,
+//! which asks memory for it: else memory would rest from reading meanwhile.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
@@ -11,19 +12,18 @@ use std::ops::Range;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use super::{Wanted, partition, places, runs_of_part, select};
-use crate::copy::cpu::{LARGE, stream};
+use crate::copy::cpu::{LARGE, fence, stream_open};
 use crate::element::Number;
-use crate::turns::Turns;
+use crate::turns::{Turn, Turns};
 
 /// Elements of a block whose places are told; of values there are as many as have its bytes.
-pub const BLOCK: usize = 8 << 10;
+pub const BLOCK: usize = 16 << 10;
 
 /// Words of scratch that a thread takes.
 pub const SCRATCH_WORDS: usize = 2 * BLOCK;
 
-/// The most bytes of input that one thread has selected from before another has woken up and both have passed on their turns: 0.2 ms on
-/// two cores of an AMD EPYC (Zen 5), where two threads took as long or longer (`relief lab run compaction --device cpu --size 2^20`).
-pub const SMALL: usize = 4 << 20;
+/// The most bytes of input that one thread has selected from before another has woken up.
+pub const SMALL: usize = 1 << 20;
 
 /// Where a selection goes.
 #[derive(Clone, Copy, Debug)]
@@ -102,20 +102,29 @@ impl<'a, T: Number> Shared<'a, T> {
     /// Where `scratch` is shorter than [`SCRATCH_WORDS`], and where another thread has panicked.
     pub fn work(&self, scratch: &mut [u32]) {
         let scratch = &mut scratch[..SCRATCH_WORDS];
+        let mut next = self.take();
+        while let Some((turn, block)) = next {
+            let count = self.keep(block.clone(), scratch);
+            let place = turn.pass(|kept| kept + count);
+            next = self.take();
+            let ahead = next.as_ref().map_or(0..0, |(_, block)| block.clone());
+            // SAFETY: `place` is what all blocks before keep, each at most its length, and `count` at most this block's: so both
+            // parts, what is kept and what is left, lie inside `from`'s length, hence inside what they go to, which
+            // constructors have made sure is as long. Turns give each block parts of its own.
+            unsafe { self.put(block, scratch, count, place, cast_slice(&self.from[ahead])) };
+        }
+        fence();
+    }
+
+    /// The next block that nobody has taken, and its turn.
+    fn take(&self) -> Option<(Turn<'_, usize>, Range<usize>)> {
         let each = match self.to {
             Target::Values(_) | Target::Halves(..) => 4 * BLOCK / size_of::<T>(),
             Target::Indices(_) | Target::Runs(..) => BLOCK,
         };
-        while let Some(turn) = self.turns.take(self.from.len().div_ceil(each)) {
-            let start = turn.block * each;
-            let block = start..self.from.len().min(start + each);
-            let count = self.keep(block.clone(), scratch);
-            let place = turn.pass(|kept| kept + count);
-            // SAFETY: `place` is what all blocks before keep, each at most its length, and `count` at most this block's: so both
-            // parts, what is kept and what is left, lie inside `from`'s length, hence inside what they go to, which
-            // constructors have made sure is as long. Turns give each block parts of its own.
-            unsafe { self.put(block, scratch, count, place) };
-        }
+        let turn = self.turns.take(self.from.len().div_ceil(each))?;
+        let start = turn.block * each;
+        Some((turn, start..self.from.len().min(start + each)))
     }
 
     /// Selects from a block to scratch memory, and returns how many elements are kept.
@@ -137,26 +146,28 @@ impl<'a, T: Number> Shared<'a, T> {
         }
     }
 
-    /// Copies what was kept of a block, and what is left of it, to its place.
+    /// Copies what was kept of a block, and what is left of it, to its place, and asks for what is read next.
     ///
     /// # Safety
     /// `count` elements from `place` on of what is kept, and what the block has beyond that from where it starts less `place` on of
     /// what is left, lie inside the target and belong to this block.
-    unsafe fn put(&self, block: Range<usize>, scratch: &[u32], count: usize, place: usize) {
+    unsafe fn put(&self, block: Range<usize>, scratch: &[u32], count: usize, place: usize, ahead: &[u8]) {
         let (first, second) = scratch.split_at(BLOCK);
         // SAFETY: as the caller says.
         unsafe {
             match self.to {
-                Target::Values(to) => self.copy(&cast_slice(first)[..count], to.add(place)),
-                Target::Indices(to) => self.copy(&first[..count], to.add(place)),
+                Target::Values(to) => self.copy(&cast_slice(first)[..count], to.add(place), ahead),
+                Target::Indices(to) => self.copy(&first[..count], to.add(place), ahead),
                 Target::Halves(kept, left) => {
                     let others = &cast_slice(second)[..block.len() - count];
-                    self.copy(&cast_slice(first)[..count], kept.add(place));
-                    self.copy(others, left.add(block.start - place));
+                    // Of what is asked for as much with each part as it has of the block.
+                    let (ahead, rest) = ahead.split_at(ahead.len() / block.len() * count);
+                    self.copy(&cast_slice(first)[..count], kept.add(place), ahead);
+                    self.copy(others, left.add(block.start - place), rest);
                 }
                 Target::Runs(_, starts, values) => {
-                    self.copy(&first[..count], starts.add(place));
-                    self.copy(&cast_slice::<u32, u8>(second)[..count], values.add(place));
+                    self.copy(&first[..count], starts.add(place), ahead);
+                    self.copy(&cast_slice::<u32, u8>(second)[..count], values.add(place), &[]);
                 }
             }
         }
@@ -164,11 +175,11 @@ impl<'a, T: Number> Shared<'a, T> {
 
     /// # Safety
     /// As many elements lie at `to`, which nobody else uses.
-    unsafe fn copy<U: Pod>(&self, from: &[U], to: *mut U) {
+    unsafe fn copy<U: Pod>(&self, from: &[U], to: *mut U, ahead: &[u8]) {
         // SAFETY: as the caller says.
         let to = unsafe { std::slice::from_raw_parts_mut(to, from.len()) };
         if self.from.len() * size_of::<U>() >= LARGE {
-            stream(cast_slice(from), cast_slice_mut(to));
+            stream_open(cast_slice(from), cast_slice_mut(to), ahead);
         } else {
             to.copy_from_slice(from);
         }

@@ -1,0 +1,21 @@
+//! Memory asked for before it is read.
+//!
+//! Processors see for themselves which memory a loop reads next, but no further than the end of a page, and not across a phase that
+//! writes only.
+
+/// Bytes of a line of the caches.
+pub(crate) const LINE: usize = 64;
+
+/// Asks for the line of memory at a place, which need not be one that may be read. Where the machine cannot be asked, nothing.
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(crate) fn ask<T>(place: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 machine has it, and it does nothing where there is no memory.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(place.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
