@@ -120,6 +120,17 @@ impl<'a, T> Matrix<'a, T> {
         self.columns
     }
 
+    /// How far apart rows begin.
+    pub(crate) const fn pitch(&self) -> usize {
+        self.pitch
+    }
+
+    /// All values, where nothing lies between rows.
+    pub(crate) fn whole(&self) -> Option<&'a [T]> {
+        let len = self.rows * self.columns;
+        (self.pitch == self.columns).then(|| &self.values[..len])
+    }
+
     /// A row.
     ///
     /// # Panics

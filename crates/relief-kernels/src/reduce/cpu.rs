@@ -8,9 +8,13 @@ use std::ops::AddAssign;
 use super::BLOCK;
 use crate::element::Number;
 use crate::isa::{Isa, versions};
+use crate::matrix::Matrix;
 
 /// Sums that a block of floats is taken into, and blocks' sums after it.
 const SUMS: usize = 1_024;
+
+/// Floats of a row of which sixteen are summed at once.
+const FEW: usize = 16;
 
 /// Sums that registers hold.
 const GROUP: usize = 128;
@@ -23,6 +27,14 @@ pub trait Reducible: Number {
     /// The sum of at most [`BLOCK`] numbers.
     #[doc(hidden)]
     fn block_sum(isa: Isa, block: &[Self]) -> Self::Sum;
+
+    /// The sum of each row.
+    #[doc(hidden)]
+    fn row_sums(_: Isa, rows: Matrix<'_, Self>, sums: &mut [Self::Sum]) {
+        for (row, to) in sums.iter_mut().enumerate() {
+            *to = sum(rows.row(row));
+        }
+    }
 
     /// The sum of what [`SUMS`] sums of blocks came to.
     #[doc(hidden)]
@@ -49,6 +61,15 @@ pub fn sum<T: Reducible>(values: &[T]) -> T::Sum {
         sums[k % SUMS] += T::block_sum(isa, block);
     }
     T::halved(&mut sums)
+}
+
+/// The [`sum`] of each row of a matrix.
+///
+/// # Panics
+/// Where there are not as many sums as rows.
+pub fn sum_rows<T: Reducible>(rows: Matrix<'_, T>, sums: &mut [T::Sum]) {
+    assert_eq!(rows.rows(), sums.len(), "a sum for each row");
+    T::row_sums(Isa::best(), rows, sums);
 }
 
 /// The sum of each block of [`BLOCK`] numbers, the last of which may be shorter.
@@ -157,6 +178,10 @@ impl Reducible for f32 {
         sum_floats(isa, block)
     }
 
+    fn row_sums(isa: Isa, rows: Matrix<'_, Self>, sums: &mut [Self]) {
+        row_sums_of_floats(isa, rows, sums);
+    }
+
     fn halved(sums: &mut [Self; SUMS]) -> Self {
         halve(sums)
     }
@@ -182,31 +207,80 @@ impl Reducible for f32 {
 
 versions! {
     fn sum_floats(block: &[f32]) -> f32 {
-        // Rows may be short: sums that would take nothing need not be cleared.
-        match block.len() {
-            0..=16 => return sum_few::<16>(block),
-            17..=64 => return sum_few::<64>(block),
-            65..=256 => return sum_few::<256>(block),
-            257..=SUMS => return sum_groups(block),
-            _ => {}
+        if block.len() <= SUMS {
+            return sum_short(block);
         }
         let mut sums = [0.0_f32; SUMS];
-        // Sums that take nothing are 0 and change none that they are added to.
-        let used = block.len().next_power_of_two().clamp(4, SUMS);
-        let mut rows = block.chunks_exact(SUMS);
-        for row in &mut rows {
+        // Four rows at once: sums are read and written once for all of them, and memory follows four runs.
+        let (fours, rest) = block.as_chunks::<{ 4 * SUMS }>();
+        for four in fours {
+            let [a, b, c, d] = std::array::from_fn(|row| &four[row * SUMS..][..SUMS]);
+            for (i, sum) in sums.iter_mut().enumerate() {
+                *sum = (((*sum + a[i]) + b[i]) + c[i]) + d[i];
+            }
+        }
+        for row in rest.chunks(SUMS) {
             for (sum, value) in sums.iter_mut().zip(row) {
                 *sum += value;
             }
         }
-        for (sum, value) in sums.iter_mut().zip(rows.remainder()) {
-            *sum += value;
-        }
         let mut fours = [0.0_f32; SUMS / 4];
-        for (four, sums) in fours.iter_mut().zip(sums[..used].as_chunks::<4>().0) {
+        for (four, sums) in fours.iter_mut().zip(sums.as_chunks::<4>().0) {
             *four = (sums[0] + sums[1]) + (sums[2] + sums[3]);
         }
-        halve(&mut fours[..used / 4])
+        halve(&mut fours)
+    }
+}
+
+versions! {
+    fn row_sums_of_floats(rows: Matrix<'_, f32>, sums: &mut [f32]) {
+        let mut done = 0;
+        if let (FEW, Some(all)) = (rows.columns(), rows.whole()) {
+            let (many, _) = all.as_chunks::<{ FEW * FEW }>();
+            for (rows, to) in many.iter().zip(sums.as_chunks_mut::<FEW>().0) {
+                sum_sixteen(rows, to);
+                done += FEW;
+            }
+        }
+        for (row, to) in sums.iter_mut().enumerate().skip(done) {
+            let row = rows.row(row);
+            *to = if row.len() <= SUMS { sum_short(row) } else { sum(row) };
+        }
+    }
+}
+
+/// The sum of at most [`SUMS`] floats: sums that would take nothing need not be cleared.
+#[inline(always)]
+fn sum_short(block: &[f32]) -> f32 {
+    match block.len() {
+        ..=FEW => sum_few::<FEW>(block),
+        17..=64 => sum_few::<64>(block),
+        65..=256 => sum_few::<256>(block),
+        _ => sum_groups(block),
+    }
+}
+
+/// The sums of sixteen rows of as many floats, all of them step by step.
+#[inline(always)]
+fn sum_sixteen(rows: &[f32; FEW * FEW], to: &mut [f32; FEW]) {
+    let (mut pairs, mut fours, mut halves) = ([0.0; 8 * FEW], [0.0; 4 * FEW], [0.0; 2 * FEW]);
+    for (pair, [first, second]) in pairs.iter_mut().zip(rows.as_chunks::<2>().0) {
+        *pair = first + second;
+    }
+    for (four, [first, second]) in fours.iter_mut().zip(pairs.as_chunks::<2>().0) {
+        *four = first + second;
+    }
+    for (half, row) in halves
+        .as_chunks_mut::<2>()
+        .0
+        .iter_mut()
+        .zip(fours.as_chunks::<4>().0)
+    {
+        *half = [row[0] + row[2], row[1] + row[3]];
+    }
+    for (to, [first, second]) in to.iter_mut().zip(halves.as_chunks::<2>().0) {
+        // Sums begin with 0: that of nothing but -0 is 0.
+        *to = 0.0 + (first + second);
     }
 }
 

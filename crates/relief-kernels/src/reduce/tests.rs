@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::BLOCK;
 use super::cpu::*;
 use crate::isa::Isa;
+use crate::matrix::Matrix;
 
 /// The order of a sum of floats, once more and to the letter.
 fn ordered(values: &[f32]) -> f32 {
@@ -72,6 +73,39 @@ fn a_sum_of_floats_has_the_bits_of_its_order_with_all_vectors_and_for_all_parts(
             assert_eq!(total::<f32>(&sums).to_bits(), expected, "{len} in parts");
         });
     }
+}
+
+#[test]
+fn sums_of_rows_are_those_of_each_row() {
+    for (height, width) in [
+        (3, 0),
+        (0, 16),
+        (15, 16),
+        (77, 16),
+        (20, 3),
+        (5, 17),
+        (4, 1_024),
+        (3, 1_025),
+        (2, BLOCK + 5),
+    ] {
+        for pitch in [width, width + 3] {
+            let mut values = floats(height * pitch, 9);
+            // Nothing but -0 sums up to 0.
+            values.iter_mut().take(width).for_each(|value| *value = -0.0);
+            let rows = Matrix::new(&values, height, width, pitch).unwrap();
+            let expected: Vec<u32> = (0..height).map(|y| ordered(rows.row(y)).to_bits()).collect();
+            Isa::each(|| {
+                let mut sums = vec![f32::NAN; height];
+                sum_rows(rows, &mut sums);
+                let found: Vec<u32> = sums.iter().map(|sum| sum.to_bits()).collect();
+                assert_eq!(found, expected, "{height} rows of {width}, {pitch} apart");
+            });
+        }
+    }
+    let bytes = [1_u8, 2, 3, 255, 255, 255];
+    let mut sums = [0; 2];
+    sum_rows(Matrix::new(&bytes, 2, 3, 3).unwrap(), &mut sums);
+    assert_eq!(sums, [6, 765]);
 }
 
 #[test]
