@@ -79,11 +79,54 @@ pub fn with_patterns(patterns: Vec<banks::Pattern>) -> Vec<Family> {
     families
 }
 
-/// The length of the parts that a variant on all threads deals out: two for each thread, whole lines of the caches.
+/// Parts that each thread gets of what is dealt out to all of them. A thread that sleeps takes 20 to 90 microseconds until it has woken up (two
+/// cores of an AMD EPYC in a virtual machine), in which the one that called it does parts that would be its own.
+const PARTS: usize = 8;
+
+/// The fewest elements of a part: of fewer, dealing them out is much of the work, and of so few in all no thread has woken up before
+/// they are done.
+const LEAST: usize = 1 << 14;
+
+/// The length of the parts that a variant on all threads deals out: whole lines of the caches.
 fn part(len: usize) -> usize {
-    len.div_ceil(2 * rayon::current_num_threads())
-        .next_multiple_of(64)
-        .max(64)
+    share(len).next_multiple_of(64).max(LEAST)
+}
+
+/// [`part`] of elements of so many bytes each, no less than what kernels store past the caches where the whole is twice as much: they see no
+/// more than a part.
+fn stored_part(len: usize, bytes: usize) -> usize {
+    let least = STORED / bytes;
+    if len < 2 * least {
+        part(len)
+    } else {
+        part(len).max(least)
+    }
+}
+
+/// Bytes of a result that kernels store past the caches.
+const STORED: usize = 4 << 20;
+
+/// How many of `count` things, each worth a thread's while, are a part.
+fn share(count: usize) -> usize {
+    count.div_ceil(PARTS * rayon::current_num_threads()).max(1)
+}
+
+/// Strips that a picture of so many rows is dealt out in: two for each thread, and more as long as what a filter reads above and below a strip,
+/// so many rows each, is little beside it.
+fn strips(height: usize, reach: usize) -> usize {
+    let threads = rayon::current_num_threads();
+    let little = height / (16 * reach.max(1));
+    little.clamp(2 * threads, PARTS * threads)
+}
+
+/// Calls `work` on all threads, each of which takes what is left. Who called does not wait for threads that wake up when nothing is left.
+fn together(work: impl Fn() + Sync) {
+    rayon::scope(|scope| {
+        for _ in 1..rayon::current_num_threads() {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
 }
 
 /// Factors of sums of `terms` products: 0…1, or every second 0 and the others whole numbers so small that such a sum is exact in any

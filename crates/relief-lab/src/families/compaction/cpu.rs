@@ -6,7 +6,7 @@ use relief_kernels::select::cpu::{BLOCK, SCRATCH_WORDS, SMALL, Shared, Wanted, c
 
 use super::{Compaction, PROVEN, Phases, SPOILT, expect};
 use crate::array::{self, Kind, Layout};
-use crate::families::part;
+use crate::families::{part, together};
 use crate::family::{OnCpu, Outcome, Variant};
 
 /// What is compacted, by the lab and by production.
@@ -261,6 +261,6 @@ impl Keep for InTurns {
 
 /// How many elements all threads together keep.
 pub(super) fn by_threads<T: Number>(shared: &Shared<'_, T>) -> usize {
-    rayon::broadcast(|_| shared.work(&mut [0; SCRATCH_WORDS]));
+    together(|| shared.work(&mut [0; SCRATCH_WORDS]));
     shared.kept()
 }

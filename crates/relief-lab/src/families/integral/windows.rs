@@ -15,7 +15,7 @@ use relief_kernels::integral::Window;
 use relief_kernels::integral::cpu::{self, BAND, Picture};
 use relief_kernels::integral::windows;
 
-use super::super::part;
+use super::super::share;
 use crate::array::{Array, Fill, Layout};
 use crate::family::{Class, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
 
@@ -242,7 +242,7 @@ fn on_cpu(problem: &Windows, call: OnCpu<'_>, threads: bool) -> Outcome {
     let out = call.outputs[0].slice_mut::<u8>();
     if threads {
         let rows = out.par_chunks_mut(pitch).enumerate();
-        rows.with_min_len(part(height).min(64)).for_each(row);
+        rows.with_min_len(share(height).min(64)).for_each(row);
     } else {
         out.chunks_mut(pitch).enumerate().for_each(row);
     }

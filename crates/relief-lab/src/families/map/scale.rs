@@ -10,7 +10,7 @@
 use rayon::prelude::*;
 use relief_kernels::map::cpu;
 
-use super::super::part;
+use super::super::stored_part;
 use crate::array::{Array, Fill, Layout};
 use crate::family::{Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
 
@@ -136,7 +136,7 @@ fn cases(scale: Scale) -> Vec<Picture> {
 
 fn parts(call: OnCpu<'_>, scale: impl Fn(&[f32], &mut [f32]) + Sync) -> Outcome {
     let values = call.inputs[0].slice::<f32>();
-    let part = part(values.len());
+    let part = stored_part(values.len(), 4);
     let outputs = call.outputs[0].slice_mut::<f32>().par_chunks_mut(part);
     values
         .par_chunks(part)

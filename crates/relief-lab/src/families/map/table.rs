@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use relief_kernels::table::cpu;
 use relief_raster::{Sample, View, ViewMut};
 
-use super::super::part;
+use super::super::stored_part;
 use crate::array::{Array, Element, Fill, Layout, mix};
 use crate::family::{LENGTHS, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
 
@@ -147,7 +147,7 @@ fn map<S: Sample>(table: &[S], samples: &[S], out: &mut [S]) {
 
 fn parts<S: Sample + Element>(call: OnCpu<'_>, map: impl Fn(&[S], &[S], &mut [S]) + Sync) -> Outcome {
     let (samples, table) = (call.inputs[0].slice::<S>(), call.inputs[1].slice::<S>());
-    let part = part(samples.len());
+    let part = stored_part(samples.len(), size_of::<S>());
     let outputs = call.outputs[0].slice_mut::<S>().par_chunks_mut(part);
     samples
         .par_chunks(part)

@@ -6,7 +6,7 @@ use relief_kernels::matvec::cpu;
 
 use super::{Product, Side};
 use crate::array::Layout;
-use crate::families::part;
+use crate::families::share;
 use crate::family::{Failure, OnCpu, Outcome, Variant};
 
 pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
@@ -22,7 +22,7 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
             Variant::cpu("threads", "rows dealt to all threads", |p, call| {
                 let (matrix, x) = operands(p, &call)?;
                 let y = call.outputs[0].slice_mut::<f32>();
-                let height = y.len().div_ceil(2 * rayon::current_num_threads()).max(1);
+                let height = share(y.len()).next_multiple_of(4);
                 y.par_chunks_mut(height).enumerate().try_for_each(|(k, y)| {
                     let rows = k * height..k * height + y.len();
                     Ok(cpu::matrix_vector(matrix.rows_of(rows), x, y)?)
@@ -45,7 +45,7 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
                 let len = cpu::scratch_len(p.rows);
                 let scratch = call.scratch[0].slice_mut::<f32>();
                 let y = call.outputs[0].slice_mut::<f32>();
-                let width = part(y.len());
+                let width = strip(y.len());
                 let parts = y.par_chunks_mut(width).zip(scratch.par_chunks_mut(len));
                 parts.enumerate().try_for_each(|(k, (y, scratch))| {
                     let columns = k * width..k * width + y.len();
@@ -53,12 +53,20 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
                 })
             })
             .scratch(|p| {
-                let parts = p.columns.div_ceil(part(p.columns)).max(1);
+                let parts = p.columns.div_ceil(strip(p.columns)).max(1);
                 vec![Layout::of::<f32>(cpu::scratch_len(p.rows) * parts)]
             })
             .production(),
         ],
     }
+}
+
+/// Columns that a thread takes: rows of them are half a page or more, or memory is read in too short runs.
+fn strip(columns: usize) -> usize {
+    columns
+        .div_ceil(2 * rayon::current_num_threads())
+        .next_multiple_of(64)
+        .max(512)
 }
 
 impl From<ShapeError> for Failure {

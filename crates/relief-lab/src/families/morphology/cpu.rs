@@ -8,6 +8,7 @@ use relief_kernels::morphology::{Height, Operator, StructuringFunction};
 
 use super::Dilation;
 use crate::array::{Element, Kind, Layout};
+use crate::families::strips;
 use crate::family::{Failure, OnCpu, Outcome, Problem as _, Variant};
 
 /// A way to dilate.
@@ -128,7 +129,7 @@ pub(super) fn variants(kind: Kind, separable: bool) -> Vec<Variant<Dilation>> {
             "the same, a strip for each thread",
             way(true),
         )
-        .scratch(|p| vec![scratch(p, strips(), false)])
+        .scratch(|p| vec![scratch(p, strips(p.height, p.radius as usize), false)])
         .production(),
     );
     variants
@@ -270,11 +271,6 @@ impl Way for Heights {
     }
 }
 
-/// Rows that a thread takes.
-fn strips() -> usize {
-    2 * rayon::current_num_threads()
-}
-
 fn scratch(p: &Dilation, strips: usize, square: bool) -> Layout {
     let words = match p.kind {
         Kind::U8 => words::<u8>(p, square),
@@ -313,7 +309,11 @@ impl Way for Production {
         let function = function.ok_or_else(|| Failure::Failed("no such function".to_owned()))?;
         let morphology = Morphology::<S>::new(Operator::Dilation, &function);
         let picture = Matrix::new(call.inputs[0].slice::<S>(), p.height, p.width, p.pitch())?;
-        let strips = if self.threads { strips() } else { 1 };
+        let strips = if self.threads {
+            strips(p.height, p.radius as usize)
+        } else {
+            1
+        };
         let rows = p.height.div_ceil(strips);
         let out = call.outputs[0].slice_mut::<S>().par_chunks_mut(rows * p.pitch());
         let scratch: &mut [u64] = bytemuck::cast_slice_mut(call.scratch[0].slice_mut::<u32>());

@@ -5,11 +5,13 @@ use std::ops::{Add, AddAssign};
 use bytemuck::Pod;
 use rayon::prelude::*;
 use relief_kernels::element::Element;
+use relief_kernels::matrix::Matrix;
 use relief_kernels::reduce::cpu::{self, Reducible};
 use relief_kernels::reduce::{BLOCK, Operation};
 
 use super::Reduce;
 use crate::array::{Array, Layout};
+use crate::families::{part, share};
 use crate::family::{OnCpu, Outcome, Variant};
 
 pub(super) fn variants() -> Vec<Variant<Reduce>> {
@@ -107,28 +109,35 @@ trait Way: Sync {
 /// Reduces all rows.
 fn all(problem: &Reduce, call: OnCpu<'_>, way: &impl Way) -> Outcome {
     match problem.element {
-        Element::U8 => rows::<u8>(problem, call, way),
-        Element::U16 => rows::<u16>(problem, call, way),
-        Element::U32 => rows::<u32>(problem, call, way),
-        Element::I32 => rows::<i32>(problem, call, way),
-        Element::F32 => rows::<f32>(problem, call, way),
+        Element::U8 => rows::<u8>(problem, call, way)?,
+        Element::U16 => rows::<u16>(problem, call, way)?,
+        Element::U32 => rows::<u32>(problem, call, way)?,
+        Element::I32 => rows::<i32>(problem, call, way)?,
+        Element::F32 => rows::<f32>(problem, call, way)?,
     }
     Ok(())
 }
 
-fn rows<T: Value>(problem: &Reduce, call: OnCpu<'_>, way: &impl Way) {
+fn rows<T: Value>(problem: &Reduce, call: OnCpu<'_>, way: &impl Way) -> Outcome {
     let words: &mut [u32] = bytemuck::cast_slice_mut(call.outputs[0].bytes_mut());
     let each = problem.result_words();
     if way.deals_rows() && problem.height >= 2 * rayon::current_num_threads() {
-        let part = problem.height.div_ceil(2 * rayon::current_num_threads());
+        let part = share(problem.height);
+        let numbers = bytemuck::cast_slice(call.inputs[0].bytes());
+        let matrix = Matrix::<T>::new(numbers, problem.height, problem.width, problem.pitch())?;
         let parts = words.par_chunks_mut(part * each).enumerate();
         parts.for_each(|(k, words)| {
-            let rows = problem.rows_from::<T>(&call.inputs[0], k * part);
+            let first = k * part;
+            if problem.operation == Operation::Sum {
+                let rows = matrix.rows_of(first..first + words.len() / each);
+                return cpu::sum_rows(rows, bytemuck::cast_slice_mut(words));
+            }
+            let rows = problem.rows_from::<T>(&call.inputs[0], first);
             for (row, to) in rows.zip(words.chunks_mut(each)) {
                 to.copy_from_slice(&Vectors.reduce(problem.operation, row, &mut [])[..each]);
             }
         });
-        return;
+        return Ok(());
     }
     let rows = problem
         .rows_from::<T>(&call.inputs[0], 0)
@@ -136,6 +145,7 @@ fn rows<T: Value>(problem: &Reduce, call: OnCpu<'_>, way: &impl Way) {
     for (row, to) in rows {
         to.copy_from_slice(&way.reduce(problem.operation, row, call.scratch)[..each]);
     }
+    Ok(())
 }
 
 struct Naive;
@@ -243,10 +253,7 @@ impl Way for Threads {
         if size_of_val(row) < 1 << 16 {
             return Vectors.reduce(operation, row, scratch);
         }
-        let part = row
-            .len()
-            .div_ceil(2 * rayon::current_num_threads())
-            .next_multiple_of(BLOCK);
+        let part = part(row.len()).next_multiple_of(BLOCK);
         let parts = row.par_chunks(part);
         match operation {
             Operation::Sum => {

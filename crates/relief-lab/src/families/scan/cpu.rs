@@ -8,6 +8,7 @@ use relief_kernels::scan::cpu::{self, BLOCK, SMALL, Scannable, Shared};
 
 use super::Scan;
 use crate::array::{Array, Layout};
+use crate::families::together;
 use crate::family::{OnCpu, Outcome, Variant};
 
 pub(super) fn variants() -> Vec<Variant<Scan>> {
@@ -34,7 +35,7 @@ pub(super) fn variants() -> Vec<Variant<Scan>> {
         .scratch(sums),
         Variant::cpu(
             "threads, one pass",
-            "pieces for the nearest cache; turns tell the sum of all before",
+            "pieces for the second cache; turns tell the sum of all before",
             |p, call| each(p, call, &InTurns),
         )
         .production(),
@@ -132,6 +133,6 @@ impl Way for InTurns {
             return cpu::scan(kind, values, out);
         }
         let shared = Shared::new(kind, values, out);
-        rayon::broadcast(|_| shared.work());
+        together(|| shared.work());
     }
 }

@@ -25,7 +25,7 @@
 //! - `vectors`: sixteen at a time, by additions of the vector to itself, shifted; one thread, past the caches.
 //! - `threads, two passes`: all parts are added up, then all are scanned: numbers are read twice.
 //! - `threads, in turns`: the same for a piece that the caches hold, piece after piece, so that memory is read once.
-//! - `threads, one pass`: production: threads take pieces that the nearest cache holds, and pass on the sum of all before in their
+//! - `threads, one pass`: production: threads take pieces that the second cache holds, and pass on the sum of all before in their
 //!   order, so that none waits for the slowest of all after each piece. What is small is left to one thread.
 //!
 //! The source names scan as the pattern behind integral images, and has no figures. The only rival is CUB's DeviceScan.

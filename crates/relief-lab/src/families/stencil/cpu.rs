@@ -6,6 +6,7 @@ use relief_kernels::stencil::{Filter, mean};
 
 use super::{Stencil, Subject};
 use crate::array::{Element, Kind, Layout};
+use crate::families;
 use crate::family::{Failure, OnCpu, Outcome, Problem, Variant};
 
 /// A sample, as f32: sums of squares of 8-bit samples are exact there.
@@ -114,23 +115,20 @@ pub(super) fn variants(subject: Subject) -> Vec<Variant<Stencil>> {
     variants
 }
 
-/// Bytes of which one thread has made windows' sums or extremes before another has woken up: 0.1 to 0.15 ms on an AMD EPYC (Zen 5).
+/// Bytes of which one thread has made windows' sums, extremes or gradients before another has woken up: 0.1 to 0.15 ms on an AMD EPYC (Zen 5).
 const SMALL: usize = 1 << 20;
 
-/// Strips that a picture is dealt out in: two for each thread, or one.
+/// Strips that a picture is dealt out in; of little that is quickly done, one.
 fn strips(problem: &Stencil) -> usize {
     let bytes = problem.kind == Kind::U8 && problem.pitch() * problem.height <= SMALL;
     let quick = matches!(
         problem.filter,
-        Filter::Box(_) | Filter::Erosion(_) | Filter::Dilation(_)
+        Filter::Box(_) | Filter::Erosion(_) | Filter::Dilation(_) | Filter::Sobel
     );
     if bytes && quick {
         return 1;
     }
-    std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(64)
-        * 2
+    families::strips(problem.height, problem.radius())
 }
 
 fn scratch(problem: &Stencil, strips: usize) -> Layout {

@@ -134,6 +134,9 @@ impl Way for Rows {
 }
 
 /// Floats go as pairs of 16 bits: a repeat moves samples and does not look at them.
+/// Bytes that one thread has written before another has woken up.
+const SMALL: usize = 1 << 20;
+
 fn production(problem: &Stitch, call: OnCpu<'_>, threads: bool) -> Outcome {
     let (pattern, out) = (call.inputs[0].bytes(), call.outputs[0].bytes_mut());
     match problem.kind {
@@ -153,7 +156,11 @@ fn rows<S: Sample>(problem: &Stitch, times: usize, pattern: &[S], out: &mut [S],
     let period = Period::grid(side as u64, problem.side as u64);
     let period = period.ok_or_else(|| Failure::Failed("a pattern of nothing".to_owned()))?;
     let cell = View::packed(pattern, side, problem.side);
-    let parts = if threads { rayon::current_num_threads() } else { 1 };
+    // Equal rows are made once for a part.
+    let parts = match threads && size_of_val(out) > SMALL {
+        true => 2 * rayon::current_num_threads(),
+        false => 1,
+    };
     let rows = problem.height.div_ceil(parts).max(1);
     let part = |(k, part): (usize, &mut [S])| {
         let height = part.len() / width;
