@@ -6,12 +6,19 @@
 use std::ops::AddAssign;
 
 use super::BLOCK;
+use crate::ahead::{LINE, ask};
 use crate::element::Number;
 use crate::isa::{Isa, versions};
 use crate::matrix::Matrix;
 
 /// Sums that a block of floats is taken into, and blocks' sums after it.
 const SUMS: usize = 1_024;
+
+/// Floats of a line of the caches.
+const LANES: usize = LINE / size_of::<f32>();
+
+/// How many lines ahead of the one that is summed memory is asked for: two rows of sums.
+const AHEAD: usize = 2 * SUMS / LANES;
 
 /// Floats of a row of which sixteen are summed at once.
 const FEW: usize = 16;
@@ -211,16 +218,18 @@ versions! {
             return sum_short(block);
         }
         let mut sums = [0.0_f32; SUMS];
-        // Four rows at once: sums are read and written once for all of them, and memory follows four runs.
-        let (fours, rest) = block.as_chunks::<{ 4 * SUMS }>();
-        for four in fours {
-            let [a, b, c, d] = std::array::from_fn(|row| &four[row * SUMS..][..SUMS]);
-            for (i, sum) in sums.iter_mut().enumerate() {
-                *sum = (((*sum + a[i]) + b[i]) + c[i]) + d[i];
+        // A row after the other, each line of it asked for long before: four rows at once, whose sums are read and written once, took a
+        // sixth longer on two cores of an AMD EPYC (Zen 5, 2026-11-22).
+        for row in block.chunks(SUMS) {
+            let (lines, rest) = row.as_chunks::<LANES>();
+            let (all, last) = sums.as_chunks_mut::<LANES>().0.split_at_mut(lines.len());
+            for (sums, line) in all.iter_mut().zip(lines) {
+                ask(std::ptr::from_ref(line).wrapping_add(AHEAD));
+                for (sum, value) in sums.iter_mut().zip(line) {
+                    *sum += value;
+                }
             }
-        }
-        for row in rest.chunks(SUMS) {
-            for (sum, value) in sums.iter_mut().zip(row) {
+            for (sum, value) in last.as_flattened_mut().iter_mut().zip(rest) {
                 *sum += value;
             }
         }
