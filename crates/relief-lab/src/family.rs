@@ -279,6 +279,17 @@ pub struct About {
     pub tuning: Option<Layouts>,
 }
 
+/// Whatever production uses, in every ladder.
+pub const PRODUCTION: &str = "production";
+
+impl About {
+    /// Whether a name means this variant: its own, or [`PRODUCTION`] where it is what production uses.
+    #[must_use]
+    pub fn is(&self, name: &str) -> bool {
+        self.name == name || (self.production && name == PRODUCTION)
+    }
+}
+
 impl<P> Variant<P> {
     /// A variant on the CPU.
     pub fn cpu(

@@ -19,7 +19,7 @@ pub struct Plan {
     pub scale: Scale,
     /// How long to measure; nothing only checks.
     pub sampling: Option<Sampling>,
-    /// The one variant asked for; the first of its ladder comes along, to compare with.
+    /// The one variant asked for, as [`About::is`] knows it; the first of its ladder comes along, to compare with.
     pub variant: Option<String>,
     /// Whether to check problems of more than 2^32 bytes first.
     pub huge: bool,
@@ -216,7 +216,7 @@ fn competitors<'a>(machine: &Machine, ladder: &'a dyn AnyLadder, plan: &Plan) ->
     let here = |(_, about): &(usize, &About)| about.gpu == gpu;
     let variants = ladder.variants().into_iter().enumerate().filter(here);
     let asked = |place: usize, about: &About| match &plan.variant {
-        Some(name) => place == 0 || about.name == *name,
+        Some(name) => place == 0 || about.is(name),
         None => true,
     };
     let chosen = variants

@@ -46,17 +46,18 @@ fn is(family: &Family, ladder: &dyn AnyLadder, name: &str) -> bool {
 pub fn variant(ladders: &[&dyn AnyLadder], gpu: bool, name: &str) -> Result<(), Error> {
     let all = || {
         let variants = ladders.iter().flat_map(|ladder| ladder.variants());
-        variants
-            .filter(|about| about.gpu == gpu)
-            .map(|about| about.name.as_str())
+        variants.filter(|about| about.gpu == gpu)
     };
-    if all().any(|known| known == name) {
+    if all().any(|known| known.is(name)) {
         return Ok(());
     }
     Err(Error::Unknown {
         what: "variant",
         name: name.to_owned(),
-        known: all().collect::<Vec<_>>().join(", "),
+        known: all()
+            .map(|about| about.name.as_str())
+            .collect::<Vec<_>>()
+            .join(", "),
     })
 }
 
@@ -64,6 +65,7 @@ pub fn variant(ladders: &[&dyn AnyLadder], gpu: bool, name: &str) -> Result<(), 
 mod tests {
     use super::*;
     use crate::families;
+    use crate::family::PRODUCTION;
 
     #[test]
     fn a_family_means_all_of_its_ladders_and_nothing_means_all() {
@@ -85,5 +87,8 @@ mod tests {
         let error = variant(&copy, false, "fast").unwrap_err();
         assert!(error.to_string().contains("memcpy"), "{error}");
         variant(&copy, false, "memcpy").unwrap();
+        let sums = ladders(&families, &["reduce/sum-f32".to_owned()]).unwrap();
+        assert!(sums[0].variants().iter().all(|about| about.name != PRODUCTION));
+        variant(&sums, false, PRODUCTION).unwrap();
     }
 }

@@ -90,7 +90,7 @@ struct Run {
     families: Vec<String>,
     #[command(flatten)]
     means: Means,
-    /// Only this variant, beside the first of its ladder
+    /// Only this variant, beside the first of its ladder; 'production' is what production uses of each
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
     /// Problems of this many elements, such as 2^24
