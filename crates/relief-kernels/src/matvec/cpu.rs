@@ -1,8 +1,9 @@
 //! Products on the CPU: plain loops, compiled for each set of vector instructions.
 //!
-//! Memory binds, and a processor fetches more of it ahead the more rows it reads at once, each of which it follows for itself. So M·x
-//! takes four rows at once, and x·M eight, along runs of many pages, and both ask for what comes next. On two cores of a server, one row at once read 72 to 82 % of what a
-//! sum of all numbers read in the same run, four rows as much as that sum; runs of a page 70 %, of four 88 %.
+//! Memory binds, and a processor sees for itself what a row reads next only up to the end of a page, so it is asked for before: on two
+//! cores of an AMD EPYC (Zen 5) M·x of long rows took a third longer with four rows at once, which had been the better way where nothing
+//! was asked for. Short rows, whose sums fit registers, are taken four at once. x·M takes eight rows at once, along runs of many pages:
+//! runs of a page read 70 % of what a sum of all numbers read in the same run, of four 88 %.
 //!
 //! Threads deal out rows of M·x, and columns of x·M: each is a sum of its own.
 
@@ -23,8 +24,8 @@ const TOGETHER: usize = 4;
 /// Products of a row of which those of one sum are added at once, so that memory follows few runs of a row at a time.
 const FEW: usize = 2 * SUMS;
 
-/// How many numbers ahead of those of a row that are taken memory is asked for: eight runs of so many fit the nearest cache.
-const AHEAD: usize = 256;
+/// How many numbers of a row ahead of those that are taken memory is asked for: most of a page.
+const AHEAD: usize = 768;
 
 /// Sums of a row that registers hold.
 const GROUP: usize = 16;
@@ -50,41 +51,19 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
     )?;
     ShapeError::unless_equal("rows of the matrix and numbers of y", matrix.rows(), y.len())?;
     let isa = Isa::best();
-    let (fours, rest) = match x.len() > SHORT {
+    let (fours, rest) = match (SHORT + 1..=FEW).contains(&x.len()) {
         true => y.as_chunks_mut::<TOGETHER>(),
         false => (&mut [][..], y),
     };
     let first = fours.len() * TOGETHER;
     for (k, four) in fours.iter_mut().enumerate() {
-        *four = dots(
-            isa,
-            std::array::from_fn(|row| matrix.row(k * TOGETHER + row)),
-            x,
-            TOGETHER * matrix.pitch(),
-        );
+        let rows = std::array::from_fn(|row| matrix.row(k * TOGETHER + row));
+        *four = few(isa, rows, x, TOGETHER * matrix.pitch());
     }
     for (k, y) in rest.iter_mut().enumerate() {
         *y = dot(isa, matrix.row(first + k), x);
     }
     Ok(())
-}
-
-/// [`dot`] of several rows; those after them are `pitch` numbers on.
-fn dots(isa: Isa, rows: [&[f32]; TOGETHER], x: &[f32], pitch: usize) -> [f32; TOGETHER] {
-    if x.len() <= FEW {
-        return few(isa, rows, x, pitch);
-    }
-    if x.len() <= BLOCK {
-        return blocks(isa, rows, x);
-    }
-    let mut levels = [[Level::new(); LEVELS]; TOGETHER];
-    for (k, x) in x.chunks(BLOCK).enumerate() {
-        let sums = blocks(isa, rows.map(|row| &row[k * BLOCK..][..x.len()]), x);
-        for (levels, sum) in levels.iter_mut().zip(sums) {
-            put(levels, sum);
-        }
-    }
-    levels.each_mut().map(|levels| finish(levels))
 }
 
 /// The sum of products of two rows of the same length, in the order of [`matrix_vector`].
@@ -156,57 +135,23 @@ fn finish(levels: &mut [Level]) -> f32 {
 
 versions! {
     fn block(row: &[f32], x: &[f32]) -> f32 {
-        let mut sums = [0.0_f32; SUMS];
-        let (rows, rest) = row.as_chunks::<SUMS>();
-        let (xs, x_rest) = x.as_chunks::<SUMS>();
-        for (row, x) in rows.iter().zip(xs) {
-            for ((sum, a), x) in sums.iter_mut().zip(row).zip(x) {
+        let mut sums = [[0.0_f32; GROUP]; SUMS / GROUP];
+        for (row, x) in row.chunks(SUMS).zip(x.chunks(SUMS)) {
+            let ((row, row_rest), (x, x_rest)) = (row.as_chunks::<GROUP>(), x.as_chunks::<GROUP>());
+            for ((sums, row), x) in sums.iter_mut().zip(row).zip(x) {
+                add_products(sums, row, x, AHEAD);
+            }
+            let sums = &mut sums.as_flattened_mut()[row.len() * GROUP..];
+            for ((sum, a), x) in sums.iter_mut().zip(row_rest).zip(x_rest) {
                 *sum = a.mul_add(*x, *sum);
             }
         }
-        for ((sum, a), x) in sums.iter_mut().zip(rest).zip(x_rest) {
-            *sum = a.mul_add(*x, *sum);
-        }
-        halved(&mut sums, &mut [0.0; SUMS / 4], row.len())
+        halved(sums.as_flattened_mut(), &mut [0.0; SUMS / 4], row.len())
     }
 }
 
 versions! {
-    /// Blocks of several rows. Two products of each sum are added at once, so that sums are read and written half as often.
-    #[allow(clippy::needless_range_loop)]
-    fn blocks(rows: [&[f32]; TOGETHER], x: &[f32]) -> [f32; TOGETHER] {
-        let mut sums = [[[0.0_f32; GROUP]; SUMS / GROUP]; TOGETHER];
-        let pairs = x.len() / FEW * FEW;
-        for start in (0..pairs).step_by(FEW) {
-            let all = (rows.map(|row| vectors(row, start)), vectors(x, start));
-            let ([Some(a), Some(b), Some(c), Some(d)], Some(x)) = all else { continue };
-            for group in 0..SUMS / GROUP {
-                let [mut p, mut q, mut r, mut s] = std::array::from_fn(|row| sums[row][group]);
-                for at in [group, group + SUMS / GROUP] {
-                    add_products(&mut p, &a[at], &x[at], AHEAD);
-                    add_products(&mut q, &b[at], &x[at], AHEAD);
-                    add_products(&mut r, &c[at], &x[at], AHEAD);
-                    add_products(&mut s, &d[at], &x[at], AHEAD);
-                }
-                for (sums, taken) in sums.iter_mut().zip([p, q, r, s]) {
-                    sums[group] = taken;
-                }
-            }
-        }
-        for (sums, row) in sums.iter_mut().zip(rows) {
-            let (row, x) = (row[pairs..x.len()].chunks(SUMS), x[pairs..].chunks(SUMS));
-            for (row, x) in row.zip(x) {
-                for ((sum, a), x) in sums.as_flattened_mut().iter_mut().zip(row).zip(x) {
-                    *sum = a.mul_add(*x, *sum);
-                }
-            }
-        }
-        sums.map(|mut sums| halved(sums.as_flattened_mut(), &mut [0.0; SUMS / 4], x.len()))
-    }
-}
-
-versions! {
-    /// [`blocks`] of so few products that those of a sum are added at once: sums stay in registers (which the compiler sees of arrays with names
+    /// [`block`] of several rows of so few products that those of a sum are added at once: sums stay in registers (which the compiler sees of arrays with names
     /// of their own, not of an array of arrays), and only what four neighbours come to is kept.
     #[allow(clippy::needless_range_loop)]
     fn few(rows: [&[f32]; TOGETHER], x: &[f32], ahead: usize) -> [f32; TOGETHER] {
@@ -240,12 +185,6 @@ versions! {
         }
         fours.each_mut().map(|fours| folded(&mut fours[..used / 4]))
     }
-}
-
-/// So many numbers from one on as a pair of blocks takes at once.
-#[inline(always)]
-fn vectors(numbers: &[f32], first: usize) -> Option<&[[f32; GROUP]; FEW / GROUP]> {
-    numbers[first..].as_chunks::<GROUP>().0.first_chunk()
 }
 
 /// Adds products, each to its own sum; and asks for what lies so many numbers on in the row.
