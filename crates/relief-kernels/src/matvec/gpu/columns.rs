@@ -65,9 +65,20 @@ impl Across {
         self.side * self.groups * self.blocks
     }
 
-    /// Rows from a unit's first to its `m`-th four of a part of what it takes: `at_once` of each round.
-    const fn row(&self, m: u32, part: u32, at_once: u32) -> u32 {
+    /// Rows from a unit's first to its `m`-th four of a part of what it takes.
+    const fn row(&self, m: u32, part: u32) -> u32 {
+        let at_once = self.at_once();
         m / at_once * ROW_SUMS as u32 + 4 * (part * at_once + m % at_once) * self.groups
+    }
+
+    /// Fours of rows that a unit loads at once.
+    const fn fours(&self) -> u32 {
+        self.at_once() * self.ahead
+    }
+
+    /// Groups of a round whose rows are loaded at once. No more: registers.
+    const fn at_once(&self) -> u32 {
+        if self.plays() < 2 { 1 } else { 2 }
     }
 
     /// Groups that a unit plays.
@@ -105,7 +116,9 @@ pub(super) fn sum_columns<N: Size>(
     let mut period = u32::new(0);
     if comptime!(plan.merges) {
         if begin + comptime!(ROWS as u32) <= rows {
-            take_block::<N>(matrix, x, &mut sums, begin + 4 * group, place, pitch, plan);
+            // Not a constant, so that the loop stays one.
+            let end = min(rows, begin + comptime!(ROWS as u32));
+            take_block::<N>(matrix, x, &mut sums, begin + 4 * group, end, place, pitch, plan);
             period += comptime!(ROWS as u32);
         }
     }
@@ -113,7 +126,7 @@ pub(super) fn sum_columns<N: Size>(
         // Rows of this unit: those of group + k · groups.
         let first = begin + period + 4 * group;
         if begin + period + comptime!(plan.ahead * ROW_SUMS as u32) <= rows {
-            take_whole::<N>(matrix, x, &mut sums, first, place, pitch, plan);
+            take_rounds::<N>(matrix, x, &mut sums, first, place, pitch, plan);
             // The round below is the last of these.
             period += comptime!((plan.ahead - 1) * ROW_SUMS as u32);
         } else {
@@ -219,9 +232,69 @@ fn merged<N: Size>(results: &SharedMemory<Vector<f32, N>>, #[comptime] plan: Acr
     merged[0usize]
 }
 
+/// Fours of rows on the way to a unit, and of x.
+#[derive(CubeType)]
+struct Fours<N: Size> {
+    rows: Array<Vector<f32, N>>,
+    factors: Array<Vector<f32, N>>,
+}
+
+#[cube]
+impl<N: Size> Fours<N> {
+    fn new(#[comptime] plan: Across) -> Fours<N> {
+        let fours = comptime!(plan.fours());
+        Fours::<N> {
+            rows: Array::<Vector<f32, N>>::new(comptime!((4 * fours) as usize)),
+            factors: Array::<Vector<f32, N>>::new(comptime!(fours as usize)),
+        }
+    }
+
+    /// Loads the `m`-th four of a part of what a unit takes of `plan.ahead` rounds, which are all there.
+    fn load(
+        &mut self,
+        matrix: &Array<Vector<f32, N>>,
+        x: &Array<Vector<f32, N>>,
+        first: u32,
+        place: u32,
+        pitch: u32,
+        #[comptime] m: u32,
+        #[comptime] part: u32,
+        #[comptime] plan: Across,
+    ) {
+        let row = first + comptime!(plan.row(m, part));
+        #[unroll]
+        for e in 0..4u32 {
+            self.rows[comptime!((4 * m + e) as usize)] = matrix[((row + e) * pitch + place) as usize];
+        }
+        let mut four = Vector::<f32, N>::empty().fill(1.0f32);
+        if comptime!(!plan.ones) {
+            four = x[(row / 4) as usize];
+        }
+        self.factors[comptime!(m as usize)] = four;
+    }
+
+    /// Adds its products.
+    fn add_to(
+        &self,
+        sums: &mut Array<Vector<f32, N>>,
+        #[comptime] m: u32,
+        #[comptime] part: u32,
+        #[comptime] plan: Across,
+    ) {
+        let at_once = comptime!(plan.at_once());
+        let four = self.factors[comptime!(m as usize)];
+        #[unroll]
+        for e in 0..4u32 {
+            let k = comptime!((4 * (part * at_once + m % at_once) + e) as usize);
+            let factor = Vector::<f32, N>::empty().fill(four[comptime!(e as usize)]);
+            sums[k] = fma(self.rows[comptime!((4 * m + e) as usize)], factor, sums[k]);
+        }
+    }
+}
+
 /// Takes the rows of a unit of 64 or more that are all there, all loads before the first product.
 #[cube]
-fn take_whole<N: Size>(
+fn take_rounds<N: Size>(
     matrix: &Array<Vector<f32, N>>,
     x: &Array<Vector<f32, N>>,
     sums: &mut Array<Vector<f32, N>>,
@@ -230,76 +303,50 @@ fn take_whole<N: Size>(
     pitch: u32,
     #[comptime] plan: Across,
 ) {
-    let plays = comptime!(plan.plays());
-    // No more than eight of a round at once: registers.
-    let at_once = comptime!(plays.min(2));
     #[unroll]
-    for part in 0..comptime!(plays / at_once) {
-        let mut held = Array::<Vector<f32, N>>::new(comptime!((4 * at_once * plan.ahead) as usize));
+    for part in 0..comptime!(plan.plays() / plan.at_once()) {
+        let mut fours = Fours::<N>::new(plan);
         #[unroll]
-        for m in 0..comptime!(at_once * plan.ahead) {
-            #[unroll]
-            for e in 0..4u32 {
-                let row = first + comptime!(plan.row(m, part, at_once) + e);
-                held[comptime!((4 * m + e) as usize)] = matrix[(row * pitch + place) as usize];
-            }
+        for m in 0..comptime!(plan.fours()) {
+            fours.load(matrix, x, first, place, pitch, m, part, plan);
         }
         #[unroll]
-        for m in 0..comptime!(at_once * plan.ahead) {
-            let mut four = Vector::<f32, N>::empty().fill(1.0f32);
-            if comptime!(!plan.ones) {
-                four = x[((first + comptime!(plan.row(m, part, at_once))) / 4) as usize];
-            }
-            #[unroll]
-            for e in 0..4u32 {
-                let k = comptime!((4 * (part * at_once + m % at_once) + e) as usize);
-                let factor = Vector::<f32, N>::empty().fill(four[comptime!(e as usize)]);
-                sums[k] = fma(held[comptime!((4 * m + e) as usize)], factor, sums[k]);
-            }
+        for m in 0..comptime!(plan.fours()) {
+            fours.add_to(sums, m, part, plan);
         }
     }
 }
 
-/// Takes all rows of a unit of a block that is there in full: each four rows that are taken make room for the loads of others.
+/// Takes the rows of a unit of a block that is there in full, up to row `end`: each four rows that are taken make room for the loads of others. A loop
+/// whose bound the compiler does not know keeps them on the way; in one piece it moved loads to where they are used.
 #[cube]
+#[allow(clippy::too_many_arguments)]
 fn take_block<N: Size>(
     matrix: &Array<Vector<f32, N>>,
     x: &Array<Vector<f32, N>>,
     sums: &mut Array<Vector<f32, N>>,
     first: u32,
+    end: u32,
     place: u32,
     pitch: u32,
     #[comptime] plan: Across,
 ) {
-    let plays = comptime!(plan.plays());
-    // Fours of rows: on the way, and all.
-    let ahead = comptime!(plan.ahead * plays);
-    let all = comptime!(ROWS as u32 / ROW_SUMS as u32 * plays);
-    let mut held = Array::<Vector<f32, N>>::new(comptime!((4 * ahead) as usize));
-    let mut factors = Array::<Vector<f32, N>>::new(comptime!(ahead as usize));
+    let mut fours = Fours::<N>::new(plan);
     #[unroll]
-    for step in 0..comptime!(all + ahead) {
-        let slot = comptime!(step % ahead);
-        if comptime!(step >= ahead) {
-            let four = factors[comptime!(slot as usize)];
-            #[unroll]
-            for e in 0..4u32 {
-                let k = comptime!((4 * ((step - ahead) % plays) + e) as usize);
-                let factor = Vector::<f32, N>::empty().fill(four[comptime!(e as usize)]);
-                sums[k] = fma(held[comptime!((4 * slot + e) as usize)], factor, sums[k]);
-            }
+    for m in 0..comptime!(plan.fours()) {
+        fours.load(matrix, x, first, place, pitch, m, 0u32, plan);
+    }
+    let mut next = first + comptime!(plan.ahead * ROW_SUMS as u32);
+    while next < end {
+        #[unroll]
+        for m in 0..comptime!(plan.fours()) {
+            fours.add_to(sums, m, 0u32, plan);
+            fours.load(matrix, x, next, place, pitch, m, 0u32, plan);
         }
-        if comptime!(step < all) {
-            let row = first + comptime!(plan.row(step, 0, plays));
-            let mut four = Vector::<f32, N>::empty().fill(1.0f32);
-            if comptime!(!plan.ones) {
-                four = x[(row / 4) as usize];
-            }
-            factors[comptime!(slot as usize)] = four;
-            #[unroll]
-            for e in 0..4u32 {
-                held[comptime!((4 * slot + e) as usize)] = matrix[((row + e) * pitch + place) as usize];
-            }
-        }
+        next += comptime!(plan.ahead * ROW_SUMS as u32);
+    }
+    #[unroll]
+    for m in 0..comptime!(plan.fours()) {
+        fours.add_to(sums, m, 0u32, plan);
     }
 }
