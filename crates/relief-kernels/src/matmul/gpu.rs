@@ -16,9 +16,11 @@ use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
 
 mod halves;
+mod straight;
 mod tiles;
 
-use halves::{multiply_halves as multiply_halves_kernel, multiply_halves_by_boxes};
+use halves::multiply_halves as multiply_halves_kernel;
+use straight::multiply_straight;
 use tiles::{Tile, multiply_tiles};
 
 /// The layouts of [`multiply_with`]: units of a cube, sums of a unit, and, in the place of a vector, numbers of k of a slice.
@@ -53,6 +55,21 @@ const SMALLER: [Tuning; 3] = [
         items: 32,
         vector: 16,
     },
+];
+
+/// The same where a device copies to shared memory by itself.
+const SMALLER_STRAIGHT: [Tuning; 3] = [
+    Tuning {
+        units: 128,
+        items: 64,
+        vector: 16,
+    },
+    Tuning {
+        units: 64,
+        items: 64,
+        vector: 16,
+    },
+    SMALLER[2],
 ];
 
 /// What the kernel is called in policy files.
@@ -108,22 +125,33 @@ pub fn multiply_by(
     if !SPACE.contains(tuning) {
         return Err(gpu.unsupported(format!("the layout {tuning}")));
     }
-    let mut tunings = [tuning].into_iter().chain(SMALLER);
+    let smaller = if copies(gpu) { SMALLER_STRAIGHT } else { SMALLER };
+    let mut tunings = [tuning].into_iter().chain(smaller);
     let enough = tunings.find(|tuning| fills(gpu, *tuning, shape));
-    let tuning = enough.unwrap_or(SMALLER[SMALLER.len() - 1]);
+    let tuning = enough.unwrap_or(smaller[smaller.len() - 1]);
     multiply_with(gpu, tuning, shape, left, right, result)
 }
 
-/// Whether a layout runs and gives two cubes to each processor of the device.
+/// Whether a layout runs and gives work to nearly all multiprocessors of the device, or, where units bring slices by way of registers, two cubes to each.
 fn fills(gpu: &Gpu, tuning: Tuning, shape: Shape) -> bool {
-    let processors = on_client!(gpu, client => client.properties().hardware.num_streaming_multiprocessors);
+    let processors = gpu.multiprocessors();
+    let wanted = if copies(gpu) {
+        processors - processors / 8
+    } else {
+        2 * processors
+    };
     let cubes = Tile::of(tuning).and_then(|tile| tile.count(shape));
-    runs(gpu, tuning) && cubes.is_none_or(|cubes| cubes >= 2 * processors.unwrap_or(0))
+    runs(gpu, tuning) && cubes.is_none_or(|cubes| cubes >= wanted)
 }
 
 fn runs(gpu: &Gpu, tuning: Tuning) -> bool {
     let most = gpu.most_shared_memory();
     Tile::of(tuning).is_some_and(|tile| tile.shared_bytes() <= most)
+}
+
+/// Whether a device copies to shared memory without registers.
+fn copies(gpu: &Gpu) -> bool {
+    on_client!(gpu, client => client.features().copy_async)
 }
 
 /// [`multiply`] with another layout.
@@ -155,12 +183,16 @@ pub fn multiply_with(
         result,
         count: count.ok_or_else(|| gpu.unsupported(format!("{} × {} sums", shape.rows, shape.columns)))?,
     };
-    gpu.launch(
-        "matrix product",
-        &tile,
-        result.buffer,
-        || on_client!(gpu, client => launch.on(gpu, client, tile)),
-    )
+    // Numbers of the left matrix are counted in 32 bits then.
+    let straight = copies(gpu)
+        && tile.shared_bytes_straight() <= gpu.most_shared_memory()
+        && u32::try_from(left.buffer.words()).is_ok();
+    gpu.launch("matrix product", &(tile, straight), result.buffer, || {
+        on_client!(gpu, client => match straight {
+            true => launch.straight_on(gpu, client, tile),
+            false => launch.on(gpu, client, tile),
+        });
+    })
 }
 
 struct Launch<'a> {
@@ -190,6 +222,32 @@ impl Launch<'_> {
                 self.shape.inner,
                 self.shape.columns.div_ceil(4),
                 left.pitch / 4,
+                right.pitch / 4,
+                result.pitch / 4,
+                0,
+                tile,
+            );
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn straight_on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, tile: Tile) {
+        let (left, right, result) = (self.left, self.right, self.result);
+        // SAFETY: what is read is clamped to the last row, the last vector of a row and the last number of k, which the buffers hold; what is written
+        // is compared with the rows and vectors of the result.
+        unsafe {
+            multiply_straight::launch_unchecked::<R>(
+                client,
+                cubes(gpu, self.count),
+                CubeDim::new_1d(tile.units),
+                4,
+                ArrayArg::from_raw_parts(left.buffer.handle(), left.buffer.words()),
+                ArrayArg::from_raw_parts(right.buffer.handle(), right.buffer.words() / 4),
+                ArrayArg::from_raw_parts(result.buffer.handle(), result.buffer.words() / 4),
+                self.shape.rows,
+                self.shape.inner,
+                self.shape.columns.div_ceil(4),
+                left.pitch,
                 right.pitch / 4,
                 result.pitch / 4,
                 0,
@@ -246,25 +304,15 @@ pub fn multiply_halves(
         result,
         count,
     };
-    if has_boxes(gpu) && shape.inner > 0 {
-        return gpu.launch("matrix product of halves", &half, result.buffer, || {
-            on_client!(gpu, client => match half {
-                Half::F16 => launch.boxes_on::<half::f16, _>(gpu, client),
-                Half::Bf16 => launch.boxes_on::<half::bf16, _>(gpu, client),
-            });
-        });
-    }
-    // Then no slice is there partly.
-    let whole = shape.inner > 0 && shape.inner.is_multiple_of(halves::SLICE);
-    gpu.launch("matrix product of halves", &(half, whole), result.buffer, || {
+    gpu.launch("matrix product of halves", &half, result.buffer, || {
         on_client!(gpu, client => match half {
-            Half::F16 => launch.halves_on::<half::f16, _>(gpu, client, whole),
-            Half::Bf16 => launch.halves_on::<half::bf16, _>(gpu, client, whole),
+            Half::F16 => launch.halves_on::<half::f16, _>(gpu, client),
+            Half::Bf16 => launch.halves_on::<half::bf16, _>(gpu, client),
         });
     })
 }
 
-/// Whether a device has the instructions of [`multiply_halves`], and shared memory for it.
+/// Whether a device has the instructions of [`multiply_halves`], copies boxes of a matrix to shared memory by itself, and has shared memory for it.
 #[must_use]
 pub fn has_matrix_instructions(gpu: &Gpu, half: Half) -> bool {
     let kind = match half {
@@ -286,21 +334,16 @@ pub fn has_matrix_instructions(gpu: &Gpu, half: Half) -> bool {
     on_client!(gpu, client => {
         let features = client.features();
         gpu.report().plane == (32, 32)
-            && features.copy_async
+            && features.tma.contains(Tma::Base)
             && features.matmul.ldmatrix.contains(&number)
             && features.matmul.mma.contains(&product)
             && client.properties().hardware.max_shared_memory_size >= halves::SHARED
     })
 }
 
-/// Whether a device copies boxes of a matrix to shared memory by itself.
-fn has_boxes(gpu: &Gpu) -> bool {
-    on_client!(gpu, client => client.features().tma.contains(Tma::Base))
-}
-
 impl Launch<'_> {
     #[allow(unsafe_code)]
-    fn boxes_on<E: Float, R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+    fn halves_on<E: Float, R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         let result = self.result;
         let Shape { rows, inner, columns } = self.shape;
         let of = |rows: u32, columns: u32, matrix: Rows<'_>, height: u32| {
@@ -311,7 +354,8 @@ impl Launch<'_> {
                 TensorArg::from_raw_parts(
                     matrix.buffer.handle(),
                     strides![pitch, 1],
-                    shape![rows as usize, columns as usize],
+                    // Nothing is read of a matrix without numbers, but a box has to be of some.
+                    shape![rows.max(1) as usize, columns.max(1) as usize],
                 )
             };
             let tile_size = shape![height as usize, halves::BOX as usize];
@@ -320,7 +364,7 @@ impl Launch<'_> {
         };
         // SAFETY: what is read outside of the operands is 0; what is written is compared with the rows and pairs of the result.
         unsafe {
-            multiply_halves_by_boxes::launch_unchecked::<E, R>(
+            multiply_halves_kernel::launch_unchecked::<E, R>(
                 client,
                 cubes(gpu, self.count),
                 CubeDim::new_1d(halves::UNITS),
@@ -332,31 +376,6 @@ impl Launch<'_> {
                 inner,
                 columns,
                 result.pitch / 2,
-            );
-        }
-    }
-
-    #[allow(unsafe_code)]
-    fn halves_on<E: Float, R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, whole: bool) {
-        let (left, right, result) = (self.left, self.right, self.result);
-        // SAFETY: what is read is clamped to the last row and the last vector of a row, which the buffers hold, and to the last slice, of
-        // which there is one where `whole` says so; what is written is compared with the rows and pairs of the result.
-        unsafe {
-            multiply_halves_kernel::launch_unchecked::<E, R>(
-                client,
-                cubes(gpu, self.count),
-                CubeDim::new_1d(halves::UNITS),
-                2,
-                ArrayArg::from_raw_parts(left.buffer.handle(), left.buffer.words() * 2),
-                ArrayArg::from_raw_parts(right.buffer.handle(), right.buffer.words() * 2),
-                ArrayArg::from_raw_parts(result.buffer.handle(), result.buffer.words() / 2),
-                self.shape.rows,
-                self.shape.inner,
-                self.shape.columns,
-                left.pitch * 2,
-                right.pitch * 2,
-                result.pitch / 2,
-                whole,
             );
         }
     }

@@ -33,7 +33,7 @@ pub(super) struct Tile {
     /// Groups of four columns of a unit's block.
     groups: u32,
     /// Numbers of k of a slice.
-    depth: u32,
+    pub(super) depth: u32,
 }
 
 impl Tile {
@@ -61,7 +61,7 @@ impl Tile {
     }
 
     /// Rows and columns.
-    const fn rows(&self) -> u32 {
+    pub(super) const fn rows(&self) -> u32 {
         self.high * BLOCK
     }
 
@@ -74,7 +74,7 @@ impl Tile {
         self.rows() / 4
     }
 
-    const fn right(&self) -> u32 {
+    pub(super) const fn right(&self) -> u32 {
         self.columns() / 4
     }
 
@@ -87,12 +87,26 @@ impl Tile {
         self.left() * (self.depth / 4)
     }
 
-    const fn loads(&self) -> u32 {
+    pub(super) const fn loads(&self) -> u32 {
         self.depth * self.right() / self.units
     }
 
     pub(super) const fn shared_bytes(&self) -> u32 {
         2 * self.depth * 16 * (self.left() + self.right())
+    }
+
+    /// [`left`](Self::left) where copies turn the left matrix, and bytes of shared memory then, with a little for a barrier.
+    pub(super) const fn left_straight(&self) -> u32 {
+        self.left() + 1
+    }
+
+    pub(super) const fn shared_bytes_straight(&self) -> u32 {
+        super::straight::STAGES * self.depth * 16 * (self.left_straight() + self.right()) + 32
+    }
+
+    /// Vectors of sums of a unit.
+    pub(super) const fn vectors(&self) -> u32 {
+        BLOCK * self.groups
     }
 
     /// Cubes that a product takes, where they can be counted.
@@ -120,19 +134,15 @@ pub(super) fn multiply_tiles<N: Size>(
     #[comptime] tile: Tile,
 ) {
     let (top, start) = place_of_cube(rows, width, tile);
-    // 4 × 8 units of 32 are neighbours: they share four vectors of the left matrix and eight of the right.
-    let (lane, team) = (UNIT_POS % 32, UNIT_POS / 32);
-    let teams_high = comptime!(tile.high / 4);
-    let row = (team % teams_high) * 4 + lane / 8;
-    let column = (team / teams_high) * 8 + lane % 8;
+    let (row, column) = place_of_unit(tile);
 
     let mut lefts = SharedMemory::<Vector<f32, N>>::new(comptime!((2 * tile.depth * tile.left()) as usize));
     let mut rights = SharedMemory::<Vector<f32, N>>::new(comptime!((2 * tile.depth * tile.right()) as usize));
     let mut from_left = Array::<Vector<f32, N>>::new(comptime!((4 * tile.squares()) as usize));
     let mut from_right = Array::<Vector<f32, N>>::new(comptime!(tile.loads() as usize));
-    let mut sums = Array::<Vector<f32, N>>::new(comptime!((BLOCK * tile.groups) as usize));
+    let mut sums = Array::<Vector<f32, N>>::new(comptime!(tile.vectors() as usize));
     #[unroll]
-    for k in 0..comptime!(BLOCK * tile.groups) {
+    for k in 0..comptime!(tile.vectors()) {
         sums[comptime!(k as usize)] = Vector::empty().fill(0.0f32);
     }
 
@@ -189,7 +199,16 @@ pub(super) fn multiply_tiles<N: Size>(
                 tile,
             );
         }
-        multiply_slice::<N>(&lefts, &rights, &mut sums, half, row, column, tile);
+        multiply_slice::<N>(
+            &lefts.to_slice(),
+            &rights.to_slice(),
+            &mut sums,
+            half % 2,
+            row,
+            column,
+            comptime!(tile.left()),
+            tile,
+        );
         if next < whole {
             put::<N>(
                 &from_left,
@@ -234,9 +253,76 @@ pub(super) fn multiply_tiles<N: Size>(
             tile,
         );
         sync_cube();
-        multiply_slice::<N>(&lefts, &rights, &mut sums, half, row, column, tile);
+        multiply_slice::<N>(
+            &lefts.to_slice(),
+            &rights.to_slice(),
+            &mut sums,
+            half % 2,
+            row,
+            column,
+            comptime!(tile.left()),
+            tile,
+        );
     }
 
+    store::<N>(
+        &sums,
+        result,
+        rows,
+        width,
+        result_pitch,
+        zero,
+        top,
+        start,
+        row,
+        column,
+        tile,
+    );
+}
+
+/// The row of units that a unit is in, and the vector of a row of the right matrix that it begins with.
+#[cube]
+pub(super) fn place_of_unit(#[comptime] tile: Tile) -> (u32, u32) {
+    // 4 × 8 units of 32 are neighbours: they share four vectors of the left matrix and eight of the right.
+    let (lane, team) = (UNIT_POS % 32, UNIT_POS / 32);
+    let teams_high = comptime!(tile.high / 4);
+    (
+        (team % teams_high) * 4 + lane / 8,
+        (team / teams_high) * 8 + lane % 8,
+    )
+}
+
+/// The first row and the first vector of a cube's tile. Cubes go down a band of tiles before they go on to the right.
+#[cube]
+pub(super) fn place_of_cube(rows: u32, width: u32, #[comptime] tile: Tile) -> (u32, u32) {
+    let high = (rows + comptime!(tile.rows() - 1)) / comptime!(tile.rows());
+    let wide = (width + comptime!(tile.right() - 1)) / comptime!(tile.right());
+    let cube = CUBE_POS as u32;
+    let band = cube / (BAND * wide);
+    let within = cube - band * (BAND * wide);
+    // A last band may have fewer rows; cubes that are too many compute tiles below the result, and write zero.
+    let tall = max(min(high - min(band * BAND, high), comptime!(BAND)), 1u32);
+    let top = (band * BAND + within % tall) * comptime!(tile.rows());
+    let start = (within / tall) * comptime!(tile.right());
+    (top, start)
+}
+
+/// Writes the sums of a unit, by way of `zero`, which is 0.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn store<N: Size>(
+    sums: &Array<Vector<f32, N>>,
+    result: &mut Array<Vector<f32, N>>,
+    rows: u32,
+    width: u32,
+    result_pitch: u32,
+    zero: u32,
+    top: u32,
+    start: u32,
+    row: u32,
+    column: u32,
+    #[comptime] tile: Tile,
+) {
     #[unroll]
     for i in 0..BLOCK {
         let y = top + comptime!((i / 4) * tile.rows() / 2 + i % 4) + 4 * row;
@@ -257,21 +343,6 @@ pub(super) fn multiply_tiles<N: Size>(
             }
         }
     }
-}
-
-/// The first row and the first vector of a cube's tile. Cubes go down a band of tiles before they go on to the right.
-#[cube]
-fn place_of_cube(rows: u32, width: u32, #[comptime] tile: Tile) -> (u32, u32) {
-    let high = (rows + comptime!(tile.rows() - 1)) / comptime!(tile.rows());
-    let wide = (width + comptime!(tile.right() - 1)) / comptime!(tile.right());
-    let cube = CUBE_POS as u32;
-    let band = cube / (BAND * wide);
-    let within = cube - band * (BAND * wide);
-    // A last band may have fewer rows; cubes that are too many compute tiles below the result, and write zero.
-    let tall = max(min(high - min(band * BAND, high), comptime!(BAND)), 1u32);
-    let top = (band * BAND + within % tall) * comptime!(tile.rows());
-    let start = (within / tall) * comptime!(tile.right());
-    (top, start)
 }
 
 /// Loads a slice to registers. Rows and vectors outside stand for the last ones inside, as do numbers of k of a slice that is
@@ -403,20 +474,22 @@ fn put_left<N: Size>(
     }
 }
 
-/// Takes the products of a slice.
+/// Takes the products of slice `stage`, a remainder, which cannot be large: then places need no arithmetic of their own, which took a tenth of all instructions. Columns of the left
+/// matrix are `left` vectors apart.
 #[cube]
-fn multiply_slice<N: Size>(
-    lefts: &SharedMemory<Vector<f32, N>>,
-    rights: &SharedMemory<Vector<f32, N>>,
+#[allow(clippy::too_many_arguments)]
+pub(super) fn multiply_slice<N: Size>(
+    lefts: &Slice<Vector<f32, N>>,
+    rights: &Slice<Vector<f32, N>>,
     sums: &mut Array<Vector<f32, N>>,
-    half: u32,
+    stage: u32,
     row: u32,
     column: u32,
+    #[comptime] left: u32,
     #[comptime] tile: Tile,
 ) {
-    // A remainder cannot be large: then places need no arithmetic of their own, which took a tenth of all instructions.
-    let left_at = (half % 2) * comptime!(tile.depth * tile.left()) + row;
-    let right_at = (half % 2) * comptime!(tile.depth * tile.right()) + column;
+    let left_at = stage * comptime!(tile.depth * left) + row;
+    let right_at = stage * comptime!(tile.depth * tile.right()) + column;
     let groups = comptime!(tile.groups);
     #[unroll]
     for k in 0..comptime!(tile.depth) {
@@ -428,7 +501,7 @@ fn multiply_slice<N: Size>(
         }
         #[unroll]
         for g in 0..2u32 {
-            let numbers = lefts[(left_at + comptime!(k * tile.left() + g * tile.left() / 2)) as usize];
+            let numbers = lefts[(left_at + comptime!(k * left + g * tile.left() / 2)) as usize];
             #[unroll]
             for e in 0..4u32 {
                 let number = Vector::<f32, N>::empty().fill(numbers[comptime!(e as usize)]);
