@@ -192,7 +192,7 @@ impl Gpu {
         if self.report().software {
             return *THREADS;
         }
-        on_client!(self, client => client.properties().hardware.num_streaming_multiprocessors).unwrap_or(32)
+        on_client!(self, client => client.properties().hardware.num_streaming_multiprocessors).unwrap_or(64)
     }
 
     /// Bytes of shared memory that a cube may have: on CUDA more than a kernel has without asking.

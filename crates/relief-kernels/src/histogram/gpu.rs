@@ -394,7 +394,7 @@ impl Launch<'_> {
         }
         let Shape { bits, units, .. } = self.shape;
         let vectors = self.len * u64::from(bits) / 128;
-        let rows = self.rows(client, vectors);
+        let rows = self.rows(gpu, vectors);
         let spilt = (rows as usize) << bits;
         if self.shape.fields > 1
             && let Some(row) = self.scratch.part(spilt, 1 << bits)
@@ -461,13 +461,12 @@ impl Launch<'_> {
     }
 
     /// Cubes that count the same values: as many as the device runs at once, but no more than pay.
-    fn rows<R: Runtime>(&self, client: &ComputeClient<R>, vectors: u64) -> u32 {
+    fn rows(&self, gpu: &Gpu, vectors: u64) -> u32 {
         /// Shared memory that the cubes of a multiprocessor have together, at most.
         const SHARED: u32 = 220 << 10;
-        let processors = client.properties().hardware.num_streaming_multiprocessors;
         let bytes = self.shape.words() * 4 + (1 << 10);
         let together = (2_048 / self.shape.units).min(SHARED / bytes).max(1);
-        let wanted = u64::from(processors.unwrap_or(16) * together / self.shape.slices()).max(1);
+        let wanted = u64::from(gpu.multiprocessors() * together / self.shape.slices()).max(1);
         let chunks = vectors.div_ceil(u64::from(self.shape.units * self.shape.items));
         wanted.min(chunks).min(rows(self.shape.bits, self.len)).max(1) as u32
     }

@@ -294,10 +294,9 @@ pub fn vector_matrix_with(
 
 /// Whether a cube takes all blocks of its columns: where there are some, and not so many columns that a second launch is short beside them.
 fn merges(gpu: &Gpu, matrix: Matrix<'_>) -> bool {
-    let processors = on_client!(gpu, client => client.properties().hardware.num_streaming_multiprocessors);
     let blocks = matrix.rows.div_ceil(ROWS as u32);
     let cubes = matrix.columns.div_ceil(4 * MERGED_SIDE);
-    (2..=MERGED).contains(&blocks) && cubes <= 8 * processors.unwrap_or(16)
+    (2..=MERGED).contains(&blocks) && cubes <= 8 * gpu.multiprocessors()
 }
 
 /// One launch of x·M: sums of blocks, rows of as many vectors as a row of the matrix has. Without `x`, numbers are added.

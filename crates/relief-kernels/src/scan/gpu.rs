@@ -459,8 +459,7 @@ impl Launch<'_> {
         zero(gpu, client, self.scratch, look_back::words(self.tiles));
         let per_state = if plan.wide { 2 } else { 1 };
         // Cubes that do not fit the device begin when others end, and find nothing left to do.
-        let processors = client.properties().hardware.num_streaming_multiprocessors;
-        let held = processors.unwrap_or(64) * (CUBES / plan.units).max(1);
+        let held = gpu.multiprocessors() * (CUBES / plan.units).max(1);
         let count = if ahead { self.tiles.min(held) } else { self.tiles };
         // SAFETY: vectors are compared with their number, of which both buffers hold as many; states are those of existing tiles,
         // for each of which scratch memory holds two words, after two for the counter.

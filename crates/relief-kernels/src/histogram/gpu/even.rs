@@ -133,9 +133,8 @@ impl Launch<'_> {
     #[allow(unsafe_code)]
     fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         let Shape { stride, copies, .. } = self.shape;
-        let processors = client.properties().hardware.num_streaming_multiprocessors;
         let together = (2_048 / UNITS).min((220 << 10) / (stride * copies * 4 + (1 << 10)));
-        let wanted = u64::from(processors.unwrap_or(16) * together.max(1));
+        let wanted = u64::from(gpu.multiprocessors() * together.max(1));
         let rows = wanted.min(rows(u64::from(self.len))) as u32;
         let (low, high, scale) = match self.range {
             Range::F32 { low, high, scale } => (low.to_bits(), high.to_bits(), scale),
