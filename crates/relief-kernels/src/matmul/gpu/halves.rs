@@ -1,18 +1,16 @@
 //! Products of numbers of 16 bits by the matrix instructions of a device, into floats of 32 bits.
 //!
-//! A cube of 8 planes computes 128 × 256 sums, each plane 64 × 64 in registers: 32 products of 16 × 8 × 16 for each 16 of k. Slices of
-//! 64 of k go straight from memory to shared memory, three on the way while one is multiplied. Where the device has boxes (the tensor memory accelerator of
-//! Hopper), one unit asks for them and the others have nothing to do with it; else each unit copies its vectors (`cp.async`).
+//! A cube of 8 planes computes 256 × 128 sums, each plane 64 × 64 in registers: 32 products of 16 × 8 × 16 for each 16 of k. Slices of
+//! 64 of k go straight from memory to shared memory, three on the way while one is multiplied: the device copies boxes of a matrix by itself (the tensor memory
+//! accelerator of Hopper), one unit asks for them and the others have nothing to do with it.
 //! Rows of 64 numbers are permuted, vector v of row r at v xor r mod 8, so that the eight rows of a matrix of 8 × 8 that the
 //! instruction loads lie in different banks, and so do neighbours of a row that is stored. Boxes come permuted so.
 //!
-//! What the instructions of one step take is loaded to registers while those of the step before run, across slices too, and
-//! where k is a multiple of 64 the next slice is asked for without a branch, so that the compiler puts loads and copies between products.
-//! By boxes a slice takes 311 instructions of a plane, of which 128 multiply (machine code of CUDA 13.0 for sm_90).
+//! What the instructions of one step take is loaded to registers while those of the step before run, across slices too. Units wait for each other and for a
+//! slice behind products, not before them.
 //!
-//! On an H200, bf16, 8 192³ (`relief lab run matmul/bf16 --device cuda`, 2026-11-22): 219 T multiply-adds a second by boxes, 197 by copies of each unit in a run of
-//! the same day. From registers alone the same instructions reach 297 to 309, and cuBLAS 370, by those that take whole groups of planes, which the runtime does
-//! not offer. The clock falls below 1.8 GHz meanwhile: power binds as well.
+//! On an H200, bf16, 4 096³, 128 × 256 sums a cube took 7 to 8 % longer (2026-11-22). The clock falls below 1.8 GHz: power binds as well. From registers alone the same instructions reach 297 to 309 T multiply-adds a
+//! second, and cuBLAS 320 to 370, by those that take whole groups of planes, which the runtime does not offer.
 //!
 //! The instructions add the products of 16 k at once, in an order and with roundings that their maker does not state: here results
 //! have an error, not an order. Devices of other makers, and Vulkan, offer no such instructions through the runtime: there it is
@@ -160,28 +158,8 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
         for stage in 0..STAGES {
             let here = begin + comptime!(stage * SLICE);
             if here < inner {
-                // All have taken the last of the slice before, whose place another one takes.
-                sync_cube();
-                let ahead = comptime!((stage + STAGES - 1) % STAGES);
-                let next = here + comptime!((STAGES - 1) * SLICE);
-                if UNIT_POS == 0 {
-                    if next < inner {
-                        ask_for_boxes::<E>(
-                            left,
-                            right,
-                            &mut lefts,
-                            &mut rights,
-                            barriers.index(comptime!(ahead as usize)),
-                            top,
-                            start,
-                            next,
-                            ahead,
-                        );
-                    }
-                }
                 #[unroll]
                 for step in 0..STEPS {
-                    let follows = comptime!((step + 1) % STEPS);
                     if comptime!(step + 1 < STEPS) {
                         take::<E, NA, NB>(
                             definition,
@@ -194,24 +172,7 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                             turn,
                             half,
                             stage,
-                            follows,
-                        );
-                    } else if here + SLICE < inner {
-                        let after = comptime!((stage + 1) % STAGES);
-                        let parity = (phase + comptime!((stage + 1) / STAGES)) % 2;
-                        barriers.index(comptime!(after as usize)).wait_parity(parity);
-                        take::<E, NA, NB>(
-                            definition,
-                            &lefts,
-                            &rights,
-                            &mut numbers,
-                            &mut others,
-                            left_at,
-                            right_at,
-                            turn,
-                            half,
-                            after,
-                            follows,
+                            comptime!(step + 1),
                         );
                     }
                     let set = comptime!(step % 2);
@@ -224,6 +185,48 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                                 others.index(comptime!((set * WIDE + j) as usize)),
                                 sums.index_mut(comptime!((i * WIDE + j) as usize)),
                             );
+                        }
+                        // What waits does so behind products.
+                        if comptime!(step == 0 && i == 0) {
+                            // All have taken the last of the slice before, whose place another one takes.
+                            sync_cube();
+                            let ahead = comptime!((stage + STAGES - 1) % STAGES);
+                            let next = here + comptime!((STAGES - 1) * SLICE);
+                            if UNIT_POS == 0 {
+                                if next < inner {
+                                    ask_for_boxes::<E>(
+                                        left,
+                                        right,
+                                        &mut lefts,
+                                        &mut rights,
+                                        barriers.index(comptime!(ahead as usize)),
+                                        top,
+                                        start,
+                                        next,
+                                        ahead,
+                                    );
+                                }
+                            }
+                        }
+                        if comptime!(step + 1 == STEPS && i == 0) {
+                            if here + SLICE < inner {
+                                let after = comptime!((stage + 1) % STAGES);
+                                let parity = (phase + comptime!((stage + 1) / STAGES)) % 2;
+                                barriers.index(comptime!(after as usize)).wait_parity(parity);
+                                take::<E, NA, NB>(
+                                    definition,
+                                    &lefts,
+                                    &rights,
+                                    &mut numbers,
+                                    &mut others,
+                                    left_at,
+                                    right_at,
+                                    turn,
+                                    half,
+                                    after,
+                                    0u32,
+                                );
+                            }
                         }
                     }
                 }
