@@ -224,7 +224,7 @@ fn every_layout_and_step_computes_the_same() {
     let Some(gpu) = device() else { return };
     let signed = Case::new(Element::F32, size((70, 20, 140)), |random| float(random, -500));
     let unsigned = Case::new(Element::F32, size((70, 20, 140)), |random| float(random, 0));
-    for (units, columns, depth, arrival) in [
+    for (units, rows, depth, arrival) in [
         (64, 16, 8, Arrival::Held),
         (128, 8, 8, Arrival::First),
         (256, 8, 8, Arrival::InTurn),
@@ -233,7 +233,7 @@ fn every_layout_and_step_computes_the_same() {
     ] {
         let layout = Layout {
             units,
-            columns,
+            rows,
             depth,
             arrival,
         };
@@ -242,7 +242,7 @@ fn every_layout_and_step_computes_the_same() {
     }
     let layout = Layout {
         units: 128,
-        columns: 8,
+        rows: 8,
         depth: 16,
         arrival: Arrival::Held,
     };
@@ -268,7 +268,7 @@ fn sums_that_become_negative_at_any_time_are_the_least() {
         }
         let layout = Layout {
             units: 128,
-            columns: 16,
+            rows: 16,
             depth: 8,
             arrival: Arrival::InTurn,
         };

@@ -25,14 +25,14 @@ use padding::{ROWS, SIDE, pad, pad_transposed};
 pub use tiles::{Arrival, Step};
 use tiles::{Form, Shape, min_plus_tiles};
 
-/// The layouts that are searched: units of a cube, and vectors of four sums of a unit, 8 × 8 or 16 × 8 sums.
+/// The layouts that are searched: units of a cube, and vectors of four sums of a unit, 8 × 8 or 8 × 16 sums.
 pub const SPACE: Space = Space {
     units: &[64, 128, 256, 512],
     items: &[16, 32],
     vectors: &[4],
 };
 
-/// The layout where no other was found: tiles of 256 × 64, the fastest on an H200 for n = 16 384 and numbers that are not negative
+/// The layout where no other was found: tiles of 64 × 256, the fastest on an H200 for n = 16 384 and numbers that are not negative
 /// (`relief lab run min-plus/f32-non-negative --device cuda --size 2^28`, 2026-11-21: 273 ms; 285 by 64 units with 8 × 8 sums, 329 by 256).
 pub const DEFAULT: Tuning = Tuning {
     units: 128,
@@ -44,13 +44,13 @@ pub const DEFAULT: Tuning = Tuning {
 /// (`relief lab run min-plus/f32 --device cuda --size 2^28`, 2026-11-22), 299 ms; 319 with slices of 8.
 const SIGNED: Layout = Layout {
     units: 256,
-    columns: 8,
+    rows: 8,
     depth: 16,
     arrival: Arrival::Straight,
 };
 const SIGNED_HELD: Layout = Layout {
     units: 128,
-    columns: 8,
+    rows: 8,
     depth: 16,
     arrival: Arrival::First,
 };
@@ -60,8 +60,8 @@ const SIGNED_HELD: Layout = Layout {
 pub struct Layout {
     /// Units of a cube: 64, 128, 256 or 512.
     pub units: u32,
-    /// Columns that a unit has sums of, in 8 rows: 8 or 16.
-    pub columns: u32,
+    /// Rows that a unit has sums of, in 8 columns: 8 or 16.
+    pub rows: u32,
     /// Rows of both operands that a cube holds at once: 8, 16 or 32.
     pub depth: u32,
     /// How the next rows come while those that are there are used.
@@ -72,7 +72,7 @@ impl Layout {
     /// The layout where larger tiles would leave a device idle: 64 × 64 sums a cube.
     pub const SMALL: Self = Self {
         units: 64,
-        columns: 8,
+        rows: 8,
         depth: 8,
         arrival: Arrival::Held,
     };
@@ -82,7 +82,7 @@ impl Layout {
     pub const fn of(tuning: Tuning) -> Self {
         Self {
             units: tuning.units,
-            columns: tuning.items / 2,
+            rows: tuning.items / 2,
             depth: if tuning.units == 512 { 16 } else { 8 },
             arrival: Arrival::Held,
         }
@@ -92,9 +92,9 @@ impl Layout {
     const fn grid(self) -> Option<(u32, u32)> {
         match self.units {
             64 => Some((8, 8)),
-            128 => Some((16, 8)),
+            128 => Some((8, 16)),
             256 => Some((16, 16)),
-            512 => Some((32, 16)),
+            512 => Some((16, 32)),
             _ => None,
         }
     }
@@ -190,6 +190,7 @@ fn fitting(gpu: &Gpu, element: Element, size: Size) -> Result<Shapes, DeviceErro
     let (tuned, signed) = match copies(gpu) {
         true => (
             Layout {
+                depth: 16,
                 arrival: Arrival::Straight,
                 ..tuned
             },
@@ -433,18 +434,18 @@ fn shape(gpu: &Gpu, layout: Layout, step: Step, element: Element) -> Result<Shap
     }
     let refused = || gpu.unsupported(format!("a min-plus product by {layout:?}"));
     let units = layout.grid().ok_or_else(refused)?;
-    if !matches!(layout.columns, 8 | 16) || !matches!(layout.depth, 8 | 16 | 32) {
+    if !matches!(layout.rows, 8 | 16) || !matches!(layout.depth, 8 | 16 | 32) {
         return Err(refused());
     }
     // Operands are padded to whole tiles of all layouts but the widest, which is of no use: it takes 80 KiB.
-    if WHOLE % u64::from(units.0 * layout.columns) != 0 {
+    if WHOLE % u64::from(units.1 * layout.rows) != 0 {
         return Err(refused());
     }
     let shape = Shape {
         step,
         form,
         units,
-        block: (layout.columns, 8),
+        block: (8, layout.rows),
         depth: layout.depth,
         arrival: layout.arrival,
         lessens: false,
@@ -458,7 +459,11 @@ fn shape(gpu: &Gpu, layout: Layout, step: Step, element: Element) -> Result<Shap
         return Err(refused());
     }
     // Every unit of a cube brings a vector of each slice.
-    if !shape.is_dealt() || shape.shared() > gpu.report().shared_memory.min(48 << 10) {
+    let most = match layout.arrival {
+        Arrival::Straight => gpu.most_shared_memory(),
+        _ => gpu.report().shared_memory.min(48 << 10),
+    };
+    if !shape.is_dealt() || shape.shared() > most {
         return Err(refused());
     }
     Ok(shape)

@@ -128,6 +128,9 @@ impl Way {
 /// Rows of operands after which it is asked whether all is negative: the question takes half an instruction for each sum.
 const ASKED: u32 = 32;
 
+/// Rows of slices that one piece of code takes.
+const PIECE: u32 = 8;
+
 /// Units next to each other that a plane of 32 has, across and down: each of its loads is then one line of shared memory.
 const GROUP: (u32, u32) = (8, 4);
 
@@ -221,8 +224,8 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
 fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
     left: &Array<Vector<T, N>>,
     right: &Array<Vector<T, N>>,
-    left_slices: &mut SharedMemory<Vector<T, N>>,
-    right_slices: &mut SharedMemory<Vector<T, N>>,
+    a: &mut SharedMemory<Vector<T, N>>,
+    b: &mut SharedMemory<Vector<T, N>>,
     old: &Array<Vector<u32, W>>,
     out: &mut Array<Vector<u32, W>>,
     sizes: Sizes,
@@ -272,8 +275,8 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
         ask::<T, N>(
             left,
             right,
-            left_slices,
-            right_slices,
+            a,
+            b,
             &mut arriving,
             barriers.index(0usize),
             0u32,
@@ -282,12 +285,12 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
     } else {
         #[unroll]
         for q in 0..left_loads {
-            left_slices[(q * units + UNIT_POS) as usize] = left[arriving.left_place as usize];
+            a[(q * units + UNIT_POS) as usize] = left[arriving.left_place as usize];
             arriving.left_place += left_stride;
         }
         #[unroll]
         for q in 0..right_loads {
-            right_slices[(q * units + UNIT_POS) as usize] = right[arriving.right_place as usize];
+            b[(q * units + UNIT_POS) as usize] = right[arriving.right_place as usize];
             arriving.right_place += right_stride;
         }
         sync_cube();
@@ -306,8 +309,8 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
                 ask::<T, N>(
                     left,
                     right,
-                    left_slices,
-                    right_slices,
+                    a,
+                    b,
                     &mut arriving,
                     barriers.index(0usize),
                     next,
@@ -315,39 +318,28 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
                 );
             }
         }
+        let turn = Turn {
+            now,
+            next,
+            more,
+            x,
+            y,
+        };
         if comptime!(settles) {
             if settled {
                 slice::<T, C, N>(
                     left,
                     right,
-                    left_slices,
-                    right_slices,
+                    a,
+                    b,
                     &mut arriving,
                     &mut least,
-                    now,
-                    next,
-                    more,
-                    x,
-                    y,
+                    turn,
                     shape,
                     Way::Negative,
                 );
             } else {
-                slice::<T, C, N>(
-                    left,
-                    right,
-                    left_slices,
-                    right_slices,
-                    &mut arriving,
-                    &mut least,
-                    now,
-                    next,
-                    more,
-                    x,
-                    y,
-                    shape,
-                    way,
-                );
+                slice::<T, C, N>(left, right, a, b, &mut arriving, &mut least, turn, shape, way);
                 if step % comptime!(ASKED / shape.depth) == 0 {
                     let mut all = u32::reinterpret(least[0usize]);
                     #[unroll]
@@ -362,21 +354,7 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
                 }
             }
         } else {
-            slice::<T, C, N>(
-                left,
-                right,
-                left_slices,
-                right_slices,
-                &mut arriving,
-                &mut least,
-                now,
-                next,
-                more,
-                x,
-                y,
-                shape,
-                way,
-            );
+            slice::<T, C, N>(left, right, a, b, &mut arriving, &mut least, turn, shape, way);
         }
         if comptime!(!straight) {
             if more {
@@ -455,21 +433,27 @@ fn ask<T: Numeric, N: Size>(
     barrier.arrive();
 }
 
-/// The least sums by way of the slices that are there, while the next ones come, if there are `more`.
-#[cube]
-#[allow(clippy::too_many_arguments)]
-fn slice<T: Numeric, C: Numeric, N: Size>(
-    left: &Array<Vector<T, N>>,
-    right: &Array<Vector<T, N>>,
-    left_slices: &mut SharedMemory<Vector<T, N>>,
-    right_slices: &mut SharedMemory<Vector<T, N>>,
-    arriving: &mut Arriving<T, N>,
-    least: &mut Array<C>,
+/// Which slices are there and where the next ones go, if there are `more`; the vectors of a unit in a row of both.
+#[derive(CubeType, Clone, Copy)]
+struct Turn {
     now: u32,
     next: u32,
     more: bool,
     x: u32,
     y: u32,
+}
+
+/// The least sums by way of the slices that are there, while the next ones come.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn slice<T: Numeric, C: Numeric, N: Size>(
+    left: &Array<Vector<T, N>>,
+    right: &Array<Vector<T, N>>,
+    a: &mut SharedMemory<Vector<T, N>>,
+    b: &mut SharedMemory<Vector<T, N>>,
+    arriving: &mut Arriving<T, N>,
+    least: &mut Array<C>,
+    turn: Turn,
     #[comptime] shape: Shape,
     #[comptime] way: Way,
 ) {
@@ -477,39 +461,50 @@ fn slice<T: Numeric, C: Numeric, N: Size>(
     let units = comptime!(shape.all_units());
     let (left_loads, right_loads) = comptime!((left_size / units, right_size / units));
     let loads = comptime!(left_loads + right_loads);
-    let turns = comptime!(shape.depth / way.at_once());
-    #[unroll]
-    for k in 0..turns {
-        // Which vectors are asked for before the rows of this turn, and which are stored after it.
-        let (asked, stored) = comptime!(turn(shape.arrival, loads, turns, k));
-        if comptime!(asked.0 < asked.1) {
-            if more {
-                #[unroll]
-                for q in comptime!(asked.0)..comptime!(asked.1) {
-                    if comptime!(q < left_loads) {
-                        arriving.held[comptime!(q as usize)] = left[arriving.left_place as usize];
-                        arriving.left_place += arriving.left_stride;
-                    } else {
-                        arriving.held[comptime!(q as usize)] = right[arriving.right_place as usize];
-                        arriving.right_place += arriving.right_stride;
+    let straight = comptime!(matches!(shape.arrival, Arrival::Straight));
+    // Where nothing else happens meanwhile, no more than some rows in one piece: loops of more instructions than a device has at hand are slower.
+    let (turns, parts) = comptime!({
+        let turns = shape.depth / way.at_once();
+        if straight && shape.depth > PIECE {
+            (PIECE / way.at_once(), shape.depth / PIECE)
+        } else {
+            (turns, 1)
+        }
+    });
+    for part in 0..parts {
+        #[unroll]
+        for k in 0..turns {
+            // Which vectors are asked for before the rows of this turn, and which are stored after it.
+            let (asked, stored) = comptime!(comes(shape.arrival, loads, turns, k));
+            if comptime!(asked.0 < asked.1) {
+                if turn.more {
+                    #[unroll]
+                    for q in comptime!(asked.0)..comptime!(asked.1) {
+                        if comptime!(q < left_loads) {
+                            arriving.held[comptime!(q as usize)] = left[arriving.left_place as usize];
+                            arriving.left_place += arriving.left_stride;
+                        } else {
+                            arriving.held[comptime!(q as usize)] = right[arriving.right_place as usize];
+                            arriving.right_place += arriving.right_stride;
+                        }
+                    }
+                    if comptime!(matches!(shape.arrival, Arrival::First)) {
+                        put::<T, N>(a, b, &arriving.held, turn.next, asked, shape);
                     }
                 }
-                if comptime!(matches!(shape.arrival, Arrival::First)) {
-                    put::<T, N>(left_slices, right_slices, &arriving.held, next, asked, shape);
-                }
             }
-        }
-        shorten::<T, C, N>(left_slices, right_slices, now, x, y, least, k, shape, way);
-        if comptime!(stored.0 < stored.1) {
-            if more {
-                put::<T, N>(left_slices, right_slices, &arriving.held, next, stored, shape);
+            shorten::<T, C, N>(a, b, turn, least, part, k, shape, way);
+            if comptime!(stored.0 < stored.1) {
+                if turn.more {
+                    put::<T, N>(a, b, &arriving.held, turn.next, stored, shape);
+                }
             }
         }
     }
 }
 
 /// The vectors, first to end, that are asked for before a turn, and those that are stored after it.
-const fn turn(arrival: Arrival, loads: u32, turns: u32, k: u32) -> ((u32, u32), (u32, u32)) {
+const fn comes(arrival: Arrival, loads: u32, turns: u32, k: u32) -> ((u32, u32), (u32, u32)) {
     match arrival {
         Arrival::First => (if k == 0 { (0, loads) } else { (0, 0) }, (0, 0)),
         Arrival::Held => (
@@ -555,10 +550,9 @@ fn put<T: Numeric, N: Size>(
 fn shorten<T: Numeric, C: Numeric, N: Size>(
     left_slices: &SharedMemory<Vector<T, N>>,
     right_slices: &SharedMemory<Vector<T, N>>,
-    half: u32,
-    x: u32,
-    y: u32,
+    turn: Turn,
     least: &mut Array<C>,
+    part: u32,
     #[comptime] k: u32,
     #[comptime] shape: Shape,
     #[comptime] way: Way,
@@ -568,10 +562,10 @@ fn shorten<T: Numeric, C: Numeric, N: Size>(
     let (across, down) = comptime!(shape.units);
     let first = comptime!(k * way.at_once());
     // A remainder cannot be large: then places need no arithmetic of their own, which took one instruction of fourteen.
-    let half = half % 4;
+    let half = turn.now % 4;
     let (left_at, right_at) = (
-        half * comptime!(shape.slice().0) + y,
-        half * comptime!(shape.slice().1) + x,
+        half * comptime!(shape.slice().0) + part % 4 * comptime!(PIECE * left_row) + turn.y,
+        half * comptime!(shape.slice().1) + part % 4 * comptime!(PIECE * right_row) + turn.x,
     );
     let a = row::<T, N>(left_slices, left_at, comptime!(first * left_row), down, lines);
     let b = row::<T, N>(

@@ -33,18 +33,18 @@ pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
         ("256 units, 8 × 8, depth 16, in turn", 256, 8, 16, Arrival::InTurn),
         ("512 units, 8 × 8, depth 16", 512, 8, 16, Arrival::Held),
         ("512 units, 8 × 8, depth 16, in turn", 512, 8, 16, Arrival::InTurn),
-        ("128 units, 16 × 8, depth 8", 128, 16, 8, Arrival::Held),
-        ("128 units, 16 × 8, depth 8, first", 128, 16, 8, Arrival::First),
-        ("128 units, 16 × 8, depth 8, in turn", 128, 16, 8, Arrival::InTurn),
+        ("128 units, 8 × 16, depth 8", 128, 16, 8, Arrival::Held),
+        ("128 units, 8 × 16, depth 8, first", 128, 16, 8, Arrival::First),
+        ("128 units, 8 × 16, depth 8, in turn", 128, 16, 8, Arrival::InTurn),
         (
-            "128 units, 16 × 8, depth 8, straight",
+            "128 units, 8 × 16, depth 8, straight",
             128,
             16,
             8,
             Arrival::Straight,
         ),
         (
-            "128 units, 16 × 8, depth 16, straight",
+            "128 units, 8 × 16, depth 16, straight",
             128,
             16,
             16,
@@ -72,10 +72,10 @@ pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
             Arrival::Straight,
         ),
     ];
-    for (name, units, columns, depth, arrival) in layouts {
+    for (name, units, rows, depth, arrival) in layouts {
         let layout = Layout {
             units,
-            columns,
+            rows,
             depth,
             arrival,
         };
