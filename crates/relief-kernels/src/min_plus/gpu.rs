@@ -32,8 +32,9 @@ pub const SPACE: Space = Space {
     vectors: &[4],
 };
 
-/// The layout where no other was found: tiles of 64 × 256, the fastest on an H200 for n = 16 384 and numbers that are not negative
-/// (`relief lab run min-plus/f32-non-negative --device cuda --size 2^28`, 2026-11-21: 273 ms; 285 by 64 units with 8 × 8 sums, 329 by 256).
+/// The layout where no other was found: tiles of 64 × 256, the fastest on an H200 for n = 16 384 and numbers that are not negative, 263.6 ms with slices of 16
+/// that the device copies itself (2026-11-22; 271 to 273 with slices of 8, 276 by way of registers). Of 64 units with 8 × 8 sums it takes 4 % longer, of 256 20 %
+/// (`relief lab run min-plus/f32-non-negative --device cuda --size 2^28`, 2026-11-21).
 pub const DEFAULT: Tuning = Tuning {
     units: 128,
     items: 32,

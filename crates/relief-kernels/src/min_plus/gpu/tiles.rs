@@ -97,6 +97,12 @@ impl Shape {
         left.is_multiple_of(self.all_units()) && right.is_multiple_of(self.all_units())
     }
 
+    /// Rows of slices that one piece of code takes.
+    const fn piece(&self) -> u32 {
+        let rows = PIECE / (self.block.0 * self.block.1);
+        if rows < self.depth { rows } else { self.depth }
+    }
+
     /// Bytes of shared memory: some slices of both.
     pub(super) const fn shared(&self) -> u32 {
         let (left, right) = self.slice();
@@ -128,8 +134,8 @@ impl Way {
 /// Rows of operands after which it is asked whether all is negative: the question takes half an instruction for each sum.
 const ASKED: u32 = 32;
 
-/// Rows of slices that one piece of code takes.
-const PIECE: u32 = 8;
+/// Sums by way of a row that one piece of code takes, in all its rows: loops of more instructions than a device has at hand are slower.
+const PIECE: u32 = 1_024;
 
 /// Units next to each other that a plane of 32 has, across and down: each of its loads is then one line of shared memory.
 const GROUP: (u32, u32) = (8, 4);
@@ -462,14 +468,10 @@ fn slice<T: Numeric, C: Numeric, N: Size>(
     let (left_loads, right_loads) = comptime!((left_size / units, right_size / units));
     let loads = comptime!(left_loads + right_loads);
     let straight = comptime!(matches!(shape.arrival, Arrival::Straight));
-    // Where nothing else happens meanwhile, no more than some rows in one piece: loops of more instructions than a device has at hand are slower.
+    // Where nothing else happens meanwhile, slices are taken in pieces.
     let (turns, parts) = comptime!({
-        let turns = shape.depth / way.at_once();
-        if straight && shape.depth > PIECE {
-            (PIECE / way.at_once(), shape.depth / PIECE)
-        } else {
-            (turns, 1)
-        }
+        let piece = if straight { shape.piece() } else { shape.depth };
+        (piece / way.at_once(), shape.depth / piece)
     });
     for part in 0..parts {
         #[unroll]
@@ -564,8 +566,8 @@ fn shorten<T: Numeric, C: Numeric, N: Size>(
     // A remainder cannot be large: then places need no arithmetic of their own, which took one instruction of fourteen.
     let half = turn.now % 4;
     let (left_at, right_at) = (
-        half * comptime!(shape.slice().0) + part % 4 * comptime!(PIECE * left_row) + turn.y,
-        half * comptime!(shape.slice().1) + part % 4 * comptime!(PIECE * right_row) + turn.x,
+        half * comptime!(shape.slice().0) + part % 4 * comptime!(shape.piece() * left_row) + turn.y,
+        half * comptime!(shape.slice().1) + part % 4 * comptime!(shape.piece() * right_row) + turn.x,
     );
     let a = row::<T, N>(left_slices, left_at, comptime!(first * left_row), down, lines);
     let b = row::<T, N>(
