@@ -67,6 +67,7 @@ fn check<T: Known>(gpu: &Gpu, filter: &Filter, width: usize, height: usize) {
             ahead: 2,
             exchange: true,
             matrix: false,
+            planes: true,
         };
         check_by::<T>(gpu, way, Some(default(filter, T::SAMPLES)), filter, width, height);
     }
@@ -227,12 +228,21 @@ fn every_layout_gives_the_same_bytes() {
 fn every_way_gives_what_the_cpu_gives() {
     let Some(gpu) = support::device() else { return };
     // Radii whose windows are lower than a step, as high as one, whole steps and not; a ring of any number of rows.
-    for (radius, ahead, vector) in [(2, 2, 4), (3, 1, 4), (4, 4, 8), (5, 1, 8), (11, 3, 4), (16, 1, 8)] {
+    for (radius, ahead, vector) in [
+        (2, 2, 4),
+        (3, 1, 4),
+        (4, 4, 8),
+        (5, 1, 8),
+        (11, 3, 4),
+        (16, 1, 8),
+        (24, 2, 8),
+    ] {
         let way = Way {
             kept: true,
             ahead,
             exchange: radius != 5,
             matrix: false,
+            planes: false,
         };
         let tuning = Tuning {
             units: 64,
@@ -241,6 +251,16 @@ fn every_way_gives_what_the_cpu_gives() {
         };
         check_by::<f32>(&gpu, way, Some(tuning), &Filter::Box(radius), 131, 150);
         check_by::<u8>(&gpu, way, Some(tuning), &Filter::Box(radius), 391, 150);
+        // Pictures within a plane, and wider.
+        for kept in [false, true] {
+            let way = Way {
+                kept,
+                planes: true,
+                ..way
+            };
+            check_by::<u8>(&gpu, way, Some(tuning), &Filter::Box(radius), 391, 150);
+            check_by::<u8>(&gpu, way, Some(tuning), &Filter::Box(radius), 1_153, 70);
+        }
         let bytes = Tuning { vector: 8, ..tuning };
         check_by::<u8>(&gpu, way, Some(bytes), &Filter::Erosion(radius), 391, 150);
     }
@@ -262,6 +282,7 @@ fn every_way_gives_what_the_cpu_gives() {
             ahead: 2,
             exchange,
             matrix: false,
+            planes: false,
         };
         check_by::<f32>(&gpu, way, Some(tuning), &gauss, 391, 150);
     }

@@ -183,7 +183,7 @@ pub(super) fn store_two_runs<W: Numeric, N: Size>(
 
 /// Stores four words from column `word` of words on.
 #[cube]
-fn store_vector<W: Numeric, N: Size>(
+pub(super) fn store_vector<W: Numeric, N: Size>(
     out: &mut Array<Vector<W, N>>,
     vector: Vector<W, N>,
     row: u32,

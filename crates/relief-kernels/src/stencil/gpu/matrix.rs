@@ -2,5 +2,5 @@
 //! pixels in a row, weighted or not, is a product with a band.
 
 pub(super) mod convolve;
-mod groups;
+pub(super) mod groups;
 pub(super) mod weigh;

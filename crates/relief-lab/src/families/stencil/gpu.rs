@@ -210,6 +210,11 @@ const TWO_STEPS: Other = (
     |way| Way { ahead: 2, ..way },
 );
 
+const BY_CUBES: Other = (
+    "one pass, by cubes",
+    "the same by cubes whose units wait for each other, in the layout of planes",
+    |way| Way { planes: false, ..way },
+);
 const NO_MATRIX: Other = (
     "one pass, no matrix instructions",
     "the same without the instructions that multiply matrices of bytes",
@@ -220,7 +225,8 @@ const NO_MATRIX: Other = (
 /// without matrix instructions, where it uses them.
 const fn others(subject: Subject, kind: Kind) -> &'static [Other] {
     match (subject, kind) {
-        (Subject::Box, _) | (Subject::Extreme, Kind::F32) => &[OWN, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
+        (Subject::Box, Kind::U8) => &[BY_CUBES, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
+        (Subject::Box | Subject::Extreme, Kind::F32) => &[OWN, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
         (Subject::Extreme, _) => &[AGAIN, KEPT, ONE_STEP, TWO_STEPS],
         (Subject::Gauss, Kind::F32) => &[OWN, ONE_STEP, TWO_STEPS],
         (Subject::Gauss | Subject::Convolution, Kind::U8) => &[NO_MATRIX],

@@ -4,14 +4,18 @@
 //! columns read. Weights beyond 8 bits are split: upper bytes with their sign first, then 256 times that and lower bytes.
 //! Rows are read once and kept while a window reaches them; nothing is shared by planes.
 
+use cubecl::prelude::barrier::Barrier;
 use cubecl::prelude::*;
 
-use super::groups::{Groups, load, place};
+use super::groups::{Groups, ask, load, place, take};
 use crate::stencil::gpu::Samples;
 use crate::stencil::gpu::columns::within;
 
 /// Columns of a group.
 const COLUMNS: u32 = 16;
+
+/// Parts of a step, each of K rows, that are on their way at once, to a stage of shared memory of its own: copies that take no registers.
+pub(in crate::stencil::gpu) const STAGES: u32 = 2;
 
 /// Matrices of 16 × 32 and 32 × 8 bytes, with a sign on the left or without, whose products are added in 32 bits.
 type Signed = cmma::MmaDefinition<i8, u8, i32>;
@@ -31,7 +35,7 @@ pub(in crate::stencil::gpu) struct Plan {
     pub(in crate::stencil::gpu) shift: u32,
     /// Units of a cube: planes of 32 side by side.
     pub(in crate::stencil::gpu) units: u32,
-    /// Rows of a step.
+    /// K: rows of a part of a step.
     pub(in crate::stencil::gpu) rows: u32,
 }
 
@@ -68,7 +72,7 @@ impl Plan {
     }
 }
 
-/// Convolves a strip of `steps` · K rows; CUBE_POS_X counts cubes across, CUBE_POS_Y strips down.
+/// Convolves a strip of `steps` · [`STAGES`] · K rows; CUBE_POS_X counts cubes across, CUBE_POS_Y strips down.
 #[cube(launch_unchecked)]
 pub(in crate::stencil::gpu) fn convolve_by_matrix<N: Size>(
     source: &Array<Vector<u32, N>>,
@@ -82,7 +86,7 @@ pub(in crate::stencil::gpu) fn convolve_by_matrix<N: Size>(
     let groups = comptime!(plan.groups());
     let (rows, words, side) = comptime!((plan.rows, groups.words(), plan.side()));
     let column = (CUBE_POS_X * comptime!(plan.units / 32) + UNIT_POS / 32u32) * comptime!(groups.computed());
-    let first = CUBE_POS_Y * steps * rows;
+    let first = CUBE_POS_Y * steps * comptime!(STAGES * rows);
     let place = place(column, width, height, pitch, groups);
     let mut lower = Array::<u32>::new(comptime!((4 * side) as usize));
     let mut upper = Array::<u32>::new(comptime!((4 * side) as usize));
@@ -91,18 +95,32 @@ pub(in crate::stencil::gpu) fn convolve_by_matrix<N: Size>(
     // The rows of the windows of a step.
     let kept = comptime!(side - 1);
     let mut window = Array::<u32>::new(comptime!(((kept + rows) * words) as usize));
-    let mut next = Array::<u32>::new(comptime!((rows * words) as usize));
+    let units = comptime!(plan.units);
+    let staged = comptime!(STAGES * rows * groups.runs * units);
+    let mut staged = SharedMemory::<Vector<u32, N>>::new(comptime!(staged as usize));
+    let mut barriers = Sequence::<Shared<Barrier>>::new();
+    #[unroll]
+    for _ in 0..STAGES {
+        barriers.push(Barrier::shared(units, UNIT_POS == 0));
+    }
     let top = first as i32 - comptime!(plan.radius as i32);
+    #[unroll]
+    for stage in 0..STAGES {
+        let row = top + comptime!((kept + stage * rows) as i32);
+        let barrier = barriers.index(comptime!(stage as usize));
+        ask::<N>(
+            source,
+            &mut staged,
+            barrier,
+            row,
+            &place,
+            stage,
+            rows,
+            units,
+            groups,
+        );
+    }
     load::<N>(source, &mut window, top, &place, 0u32, kept, groups);
-    load::<N>(
-        source,
-        &mut next,
-        top + comptime!(kept as i32),
-        &place,
-        0u32,
-        rows,
-        groups,
-    );
 
     // An even group of lanes has a word of group 2 t, an odd one of 2 t + 1.
     let (group, lane) = (UNIT_POS_PLANE / 4u32, UNIT_POS_PLANE % 4u32);
@@ -110,41 +128,61 @@ pub(in crate::stencil::gpu) fn convolve_by_matrix<N: Size>(
     let word = column / 4u32 + (lane * 2u32 + odd) * comptime!(COLUMNS / 4) + group / 2u32;
     for s in 0..steps {
         #[unroll]
-        for k in 0..comptime!((rows * words) as usize) {
-            window[comptime!((kept * words) as usize + k)] = next[k];
-        }
-        let row = first + s * rows;
-        let after = row as i32 + comptime!((rows + plan.radius) as i32);
-        load::<N>(source, &mut next, after, &place, 0u32, rows, groups);
-        let mut results = Array::<u32>::new(comptime!(rows as usize));
-        #[unroll]
-        for k in 0..rows {
-            // Bytes of columns 2 g and 2 g + 1 of group 2 t, then of 2 t + 1.
-            let own = results_of(&window, &lower, &upper, k, comptime!(plan.clone()));
-            let got = plane_shuffle_xor(own, 4u32);
-            let mut word = (own & 0xffffu32) | (got << 16u32);
-            if odd == 1u32 {
-                word = (got >> 16u32) | (own & 0xffff_0000u32);
-            }
-            results[comptime!(k as usize)] = word;
-        }
-        // Rows and words past the picture are not its memory.
-        if word < pitch {
+        for stage in 0..STAGES {
+            let row = first + s * comptime!(STAGES * rows) + comptime!(stage * rows);
+            let barrier = barriers.index(comptime!(stage as usize));
+            barrier.wait_parity(s % 2u32);
+            take::<N>(&staged, &mut window, &place, stage, kept, rows, units, groups);
+            // Behind the strip as well, where nobody takes them.
+            let after = row as i32 + comptime!((STAGES * rows + plan.radius) as i32);
+            ask::<N>(
+                source,
+                &mut staged,
+                barrier,
+                after,
+                &place,
+                stage,
+                rows,
+                units,
+                groups,
+            );
+            let mut results = Array::<u32>::new(comptime!(rows as usize));
             #[unroll]
             for k in 0..rows {
-                if row + k < height {
-                    let mut result = results[comptime!(k as usize)];
-                    if (word + 1u32) * 4u32 > width {
-                        result = within::<u32>(result, word, width, comptime!(Samples::Bytes));
+                // Bytes of columns 2 g and 2 g + 1 of group 2 t, then of 2 t + 1.
+                let own = results_of(&window, &lower, &upper, k, comptime!(plan.clone()));
+                let got = plane_shuffle_xor(own, 4u32);
+                let mut word = (own & 0xffffu32) | (got << 16u32);
+                if odd == 1u32 {
+                    word = (got >> 16u32) | (own & 0xffff_0000u32);
+                }
+                results[comptime!(k as usize)] = word;
+            }
+            // Rows and words past the picture are not its memory.
+            if word < pitch {
+                #[unroll]
+                for k in 0..rows {
+                    if row + k < height {
+                        let mut result = results[comptime!(k as usize)];
+                        if (word + 1u32) * 4u32 > width {
+                            result = within::<u32>(result, word, width, comptime!(Samples::Bytes));
+                        }
+                        out[((row + k) * pitch + word) as usize] = result;
                     }
-                    out[((row + k) * pitch + word) as usize] = result;
                 }
             }
+            #[unroll]
+            for k in 0..comptime!((kept * words) as usize) {
+                window[k] = window[comptime!(k + (rows * words) as usize)];
+            }
         }
-        #[unroll]
-        for k in 0..comptime!((kept * words) as usize) {
-            window[k] = window[comptime!(k + (rows * words) as usize)];
-        }
+    }
+    // Copies have to be there before this cube's memory is another's.
+    #[unroll]
+    for stage in 0..STAGES {
+        barriers
+            .index(comptime!(stage as usize))
+            .wait_parity(steps % 2u32);
     }
 }
 

@@ -4,6 +4,7 @@
 //! Lane 4 g + t has the words of group g that begin t vectors after its first; a vector of all lanes is a run of columns, and so
 //! many runs are a group. Which word counts as which rows of a matrix is ours to choose, as long as both matrices agree.
 
+use cubecl::prelude::barrier::{Barrier, copy_async};
 use cubecl::prelude::*;
 
 /// What is compiled into kernels.
@@ -139,9 +140,92 @@ pub(super) fn load<N: Size>(
     }
 }
 
+/// Asks for the vectors of a lane in `count` rows from `first` on, to those of `stage` in shared memory, whose units are `units`; what lies outside is
+/// the nearest inside, but for pixels of a vector.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn ask<N: Size>(
+    source: &Array<Vector<u32, N>>,
+    staged: &mut SharedMemory<Vector<u32, N>>,
+    barrier: &Shared<Barrier>,
+    first: i32,
+    place: &Place,
+    #[comptime] stage: u32,
+    #[comptime] count: u32,
+    #[comptime] units: u32,
+    #[comptime] groups: Groups,
+) {
+    let vector = comptime!(groups.vector);
+    let of_row = place.pitch / vector;
+    #[unroll]
+    for k in 0..count {
+        let last = place.height as i32 - 1i32;
+        let row = max(min(first + comptime!(k as i32), last), 0i32) as u32;
+        #[unroll]
+        for run in 0..comptime!(groups.runs) {
+            let column = place.column + comptime!((16 * vector * run) as i32);
+            let from = (row * of_row + nearest(column, place.width, vector)) as usize;
+            let at = comptime!(((stage * count + k) * groups.runs + run) * units);
+            let to = (UNIT_POS + at) as usize;
+            let mut target = staged.slice_mut(to, to + 1usize);
+            copy_async(&source.slice(from, from + 1usize), &mut target, vector);
+        }
+    }
+    barrier.commit_copy_async();
+    barrier.arrive();
+}
+
+/// The words that were asked for, to `words` from row `at` on; pixels outside are the nearest inside.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn take<N: Size>(
+    staged: &SharedMemory<Vector<u32, N>>,
+    words: &mut Array<u32>,
+    place: &Place,
+    #[comptime] stage: u32,
+    #[comptime] at: u32,
+    #[comptime] count: u32,
+    #[comptime] units: u32,
+    #[comptime] groups: Groups,
+) {
+    let vector = comptime!(groups.vector);
+    #[unroll]
+    for k in 0..count {
+        #[unroll]
+        for run in 0..comptime!(groups.runs) {
+            let from = comptime!(((stage * count + k) * groups.runs + run) * units);
+            let loaded = staged[(UNIT_POS + from) as usize];
+            #[unroll]
+            for w in 0..vector {
+                let word = comptime!(((at + k) * groups.words() + run * vector + w) as usize);
+                words[word] = loaded[comptime!(w as usize)];
+            }
+        }
+    }
+    // The same for all units of a plane.
+    if !place.inside {
+        #[unroll]
+        for k in 0..count {
+            #[unroll]
+            for run in 0..comptime!(groups.runs) {
+                let from = comptime!(((stage * count + k) * groups.runs + run) * units);
+                let loaded = staged[(UNIT_POS + from) as usize];
+                let column = place.column + comptime!((16 * vector * run) as i32);
+                let edge = edge::<N>(loaded, column, place.width, comptime!(groups.vector));
+                #[unroll]
+                for w in 0..vector {
+                    let word = comptime!(((at + k) * groups.words() + run * vector + w) as usize);
+                    let column = column + comptime!(4 * w as i32);
+                    words[word] = mended(loaded[comptime!(w as usize)], edge, column, place.width);
+                }
+            }
+        }
+    }
+}
+
 /// The vector of a row that is nearest to the one that begins in column `column`.
 #[cube]
-pub(super) fn nearest(column: i32, width: u32, #[comptime] vector: u32) -> u32 {
+pub(in crate::stencil::gpu) fn nearest(column: i32, width: u32, #[comptime] vector: u32) -> u32 {
     let end = (width - 1u32) / comptime!(4 * vector);
     max(min(column / comptime!(4 * vector as i32), end as i32), 0i32) as u32
 }
@@ -149,7 +233,12 @@ pub(super) fn nearest(column: i32, width: u32, #[comptime] vector: u32) -> u32 {
 /// The pixel that stands for those outside, four times: the first of the nearest vector where that lies right of `column`, else the
 /// picture's last.
 #[cube]
-pub(super) fn edge<N: Size>(loaded: Vector<u32, N>, column: i32, width: u32, #[comptime] vector: u32) -> u32 {
+pub(in crate::stencil::gpu) fn edge<N: Size>(
+    loaded: Vector<u32, N>,
+    column: i32,
+    width: u32,
+    #[comptime] vector: u32,
+) -> u32 {
     let last = select(column < 0i32, 0u32, (width - 1u32) % comptime!(4 * vector));
     let mut word = loaded[0usize];
     #[unroll]
@@ -162,7 +251,7 @@ pub(super) fn edge<N: Size>(loaded: Vector<u32, N>, column: i32, width: u32, #[c
 /// A word whose first pixel is in column `column`, those outside replaced. Without branches: lanes that went different ways must not meet
 /// at a matrix instruction.
 #[cube]
-pub(super) fn mended(word: u32, edge: u32, column: i32, width: u32) -> u32 {
+pub(in crate::stencil::gpu) fn mended(word: u32, edge: u32, column: i32, width: u32) -> u32 {
     // Pixels inside: 0…4; left of the picture none, because it begins with a word.
     let inside = max(min(width as i32 - column, 4i32), 0i32) as u32;
     let inside = select(column < 0i32, 0u32, inside);

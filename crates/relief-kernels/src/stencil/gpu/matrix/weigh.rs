@@ -12,6 +12,7 @@
 //!
 //! The columns of the result are dealt to the rows of the first product so that a lane ends with 16 neighbours: a vector of the result.
 
+use cubecl::prelude::barrier::{Barrier, copy_async};
 use cubecl::prelude::*;
 
 use super::groups::{edge, mended, nearest};
@@ -41,6 +42,9 @@ const WORDS: u32 = 5;
 /// Products across a tile: of the first half of lanes' vectors, of the second, and of the words beside, which are half of what it takes.
 const PRODUCTS: u32 = 3;
 
+/// Tiles whose rows are on their way, each to a stage of shared memory of its own: copies that take no registers.
+const STAGES: u32 = 2;
+
 /// Places of weights in shared memory: from this much left of the result to as much right of it.
 const AWAY: u32 = 80;
 
@@ -58,9 +62,14 @@ impl Plan {
     pub(in crate::stencil::gpu) const fn columns(&self) -> u32 {
         self.units / 32 * TILES * (TILE / 4)
     }
+
+    /// Rows of a step.
+    pub(in crate::stencil::gpu) const fn rows() -> u32 {
+        STAGES * TILE
+    }
 }
 
-/// Weights the squares of a strip of `steps` · 16 rows; CUBE_POS_X counts cubes across, CUBE_POS_Y strips down. `words` are those of
+/// Weights the squares of a strip of `steps` · 32 rows; CUBE_POS_X counts cubes across, CUBE_POS_Y strips down. `words` are those of
 /// `source`.
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments)]
@@ -77,91 +86,172 @@ pub(in crate::stencil::gpu) fn weigh_by_matrix<N: Size>(
     let definition = Product::new(16usize, 8usize, 32usize);
     let (group, lane) = (UNIT_POS_PLANE / 4u32, UNIT_POS_PLANE % 4u32);
     let plane = CUBE_POS_X * comptime!(plan.units / 32) + UNIT_POS / 32u32;
-    let first = CUBE_POS_Y * steps * comptime!(TILE);
+    let first = CUBE_POS_Y * steps * comptime!(Plan::rows());
     let mut across = Array::<u32>::new(comptime!((4 * PRODUCTS * TILES) as usize));
     let mut down = Array::<Four>::new(4usize);
     bands(&mut across, &mut down, group, lane, comptime!(plan.clone()));
 
-    let place = Place {
-        column: plane * comptime!(TILES * TILE),
-        lane,
-        width,
-        height,
-        pitch,
-    };
+    let place = place(plane, lane, width, height, pitch);
+    let units = comptime!(plan.units);
+    // Of each stage rows g and g + 8 of all units, vectors and words beside.
+    let mut vectors = SharedMemory::<Vector<u32, N>>::new(comptime!((2 * STAGES * units) as usize));
+    let mut asides = SharedMemory::<u32>::new(comptime!((2 * STAGES * units) as usize));
+    let mut barriers = Sequence::<Shared<Barrier>>::new();
+    #[unroll]
+    for _ in 0..STAGES {
+        barriers.push(Barrier::shared(units, UNIT_POS == 0));
+    }
     // Of each tile: high and low bytes of sums, of columns g and of those two further, of sixteen rows and of the next sixteen.
     let mut above = Array::<u32>::new(comptime!((4 * TILES) as usize));
     let mut below = Array::<u32>::new(comptime!((4 * TILES) as usize));
     // Rows g and g + 8.
     let mut read = Array::<u32>::new(comptime!((2 * WORDS) as usize));
     let top = first as i32 - comptime!(REACH as i32) + group as i32;
-    load::<N>(source, words, &mut read, top, &place);
+    #[unroll]
+    for stage in 0..STAGES {
+        let row = top + comptime!((stage * TILE) as i32);
+        let barrier = barriers.index(comptime!(stage as usize));
+        ask::<N>(
+            source,
+            words,
+            &mut vectors,
+            &mut asides,
+            barrier,
+            row,
+            &place,
+            stage,
+            units,
+        );
+    }
+    barriers.index(0usize).wait_parity(0u32);
+    take::<N>(&vectors, &asides, &mut read, &place, 0u32, units);
     sums(&definition, &across, &read, &mut above);
-    load::<N>(source, words, &mut read, top + comptime!(TILE as i32), &place);
+    let after = top + comptime!(Plan::rows() as i32);
+    ask::<N>(
+        source,
+        words,
+        &mut vectors,
+        &mut asides,
+        barriers.index(0usize),
+        after,
+        &place,
+        0u32,
+        units,
+    );
 
     let result = place.column / 4u32 + lane * 4u32;
     for s in 0..steps {
-        let row = first + s * comptime!(TILE);
-        sums(&definition, &across, &read, &mut below);
-        let after = row as i32 + comptime!(2 * TILE as i32 - REACH as i32) + group as i32;
-        load::<N>(source, words, &mut read, after, &place);
-
-        // A word of each tile in row g, then in row g + 8.
-        let mut results = Array::<u32>::new(comptime!((2 * TILES) as usize));
         #[unroll]
-        for t in 0..TILES {
-            let at = comptime!((4 * t) as usize);
-            let near = weighted(
-                &definition,
-                &down,
-                above[at],
-                below[at],
-                above[comptime!(at + 1)],
-                below[comptime!(at + 1)],
+        for tile in 0..STAGES {
+            let row = first + s * comptime!(Plan::rows()) + comptime!(tile * TILE);
+            let stage = comptime!((tile + 1) % STAGES);
+            let parity = (s + comptime!((tile + 1) / STAGES)) % 2u32;
+            let barrier = barriers.index(comptime!(stage as usize));
+            barrier.wait_parity(parity);
+            take::<N>(&vectors, &asides, &mut read, &place, stage, units);
+            sums(&definition, &across, &read, &mut below);
+            // Behind the strip as well, where nobody takes them.
+            let after = row as i32 + comptime!(((STAGES + 1) * TILE) as i32 - REACH as i32) + group as i32;
+            ask::<N>(
+                source,
+                words,
+                &mut vectors,
+                &mut asides,
+                barrier,
+                after,
+                &place,
+                stage,
+                units,
             );
-            let far = weighted(
+            results::<N>(
                 &definition,
                 &down,
-                above[comptime!(at + 2)],
-                below[comptime!(at + 2)],
-                above[comptime!(at + 3)],
-                below[comptime!(at + 3)],
+                &above,
+                &below,
+                out,
+                row + group,
+                result,
+                &place,
             );
             #[unroll]
-            for e in 0..2usize {
-                // The third byte of each sum.
-                let (l, r) = comptime!((2 * e, 2 * e + 1));
-                let even = seconds(near[l], far[l], comptime!(Pairs::Halves));
-                let odd = seconds(near[r], far[r], comptime!(Pairs::Halves));
-                results[comptime!(e * TILES as usize + t as usize)] = even + (odd << 8u32);
+            for k in 0..comptime!((4 * TILES) as usize) {
+                above[k] = below[k];
             }
         }
+    }
+    // Copies have to be there before this cube's memory is another's.
+    #[unroll]
+    for tile in 0..STAGES {
+        let stage = comptime!((tile + 1) % STAGES);
+        let parity = (steps + comptime!((tile + 1) / STAGES)) % 2u32;
+        barriers.index(comptime!(stage as usize)).wait_parity(parity);
+    }
+}
+
+/// The results of a tile's rows `row` and `row` + 8 of this lane, to memory from word `result` of a row on.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn results<N: Size>(
+    definition: &Product,
+    down: &Array<Four>,
+    above: &Array<u32>,
+    below: &Array<u32>,
+    out: &mut Array<Vector<u32, N>>,
+    row: u32,
+    result: u32,
+    place: &Place,
+) {
+    // A word of each tile in row g, then in row g + 8.
+    let mut results = Array::<u32>::new(comptime!((2 * TILES) as usize));
+    #[unroll]
+    for t in 0..TILES {
+        let at = comptime!((4 * t) as usize);
+        let near = weighted(
+            definition,
+            down,
+            above[at],
+            below[at],
+            above[comptime!(at + 1)],
+            below[comptime!(at + 1)],
+        );
+        let far = weighted(
+            definition,
+            down,
+            above[comptime!(at + 2)],
+            below[comptime!(at + 2)],
+            above[comptime!(at + 3)],
+            below[comptime!(at + 3)],
+        );
         #[unroll]
-        for e in 0..2u32 {
-            let here = row + group + comptime!(8 * e);
-            // Rows and words past the picture are not its memory.
-            if here < height {
-                if result < pitch {
-                    let mut vector = Vector::<u32, N>::empty();
+        for e in 0..2usize {
+            // The third byte of each sum.
+            let (l, r) = comptime!((2 * e, 2 * e + 1));
+            let even = seconds(near[l], far[l], comptime!(Pairs::Halves));
+            let odd = seconds(near[r], far[r], comptime!(Pairs::Halves));
+            results[comptime!(e * TILES as usize + t as usize)] = even + (odd << 8u32);
+        }
+    }
+    #[unroll]
+    for e in 0..2u32 {
+        let here = row + comptime!(8 * e);
+        // Rows and words past the picture are not its memory.
+        if here < place.height {
+            if result < place.pitch {
+                let mut vector = Vector::<u32, N>::empty();
+                #[unroll]
+                for t in 0..TILES {
+                    vector[comptime!(t as usize)] = results[comptime!((e * TILES + t) as usize)];
+                }
+                if (result + 4u32) * 4u32 > place.width {
                     #[unroll]
                     for t in 0..TILES {
-                        vector[comptime!(t as usize)] = results[comptime!((e * TILES + t) as usize)];
+                        let word = vector[comptime!(t as usize)];
+                        let bytes = comptime!(Samples::Bytes);
+                        vector[comptime!(t as usize)] = within::<u32>(word, result + t, place.width, bytes);
                     }
-                    if (result + 4u32) * 4u32 > width {
-                        #[unroll]
-                        for t in 0..TILES {
-                            let word = vector[comptime!(t as usize)];
-                            let bytes = comptime!(Samples::Bytes);
-                            vector[comptime!(t as usize)] = within::<u32>(word, result + t, width, bytes);
-                        }
-                    }
-                    out[((here * pitch + result) / 4u32) as usize] = vector;
                 }
+                out[((here * place.pitch + result) / 4u32) as usize] = vector;
             }
-        }
-        #[unroll]
-        for k in 0..comptime!((4 * TILES) as usize) {
-            above[k] = below[k];
         }
     }
 }
@@ -232,59 +322,108 @@ fn weight(further: i32, #[comptime] plan: Plan) -> u32 {
     weight
 }
 
-/// Where the tiles of a plane lie.
+/// Where the tiles of a plane lie, and what this lane reads of them.
 #[derive(CubeType, Clone)]
 struct Place {
     /// Their first column.
     column: u32,
-    lane: u32,
+    /// The columns of this lane's vector and of its word beside the tiles; they may lie outside.
+    vector: i32,
+    aside: i32,
+    /// The nearest vector and word of a row.
+    nearest_vector: u32,
+    nearest_aside: u32,
+    /// Whether all that the plane reads of a row is inside.
+    inside: bool,
     width: u32,
     height: u32,
     /// Words from one row to the next.
     pitch: u32,
 }
 
-/// What a lane reads of rows `row` and `row` + 8; rows and pixels outside are the nearest inside.
 #[cube]
-fn load<N: Size>(
+fn place(plane: u32, lane: u32, width: u32, height: u32, pitch: u32) -> Place {
+    let column = plane * comptime!(TILES * TILE);
+    let vector = (column + lane * 16u32) as i32;
+    let aside = column as i32 + beside(lane) as i32 - comptime!(REACH as i32);
+    let mut inside = column >= REACH;
+    inside = inside && column + comptime!(TILES * TILE + REACH) <= width;
+    Place {
+        column,
+        vector,
+        aside,
+        nearest_vector: nearest(vector, width, 4u32),
+        nearest_aside: nearest(aside, width, 1u32),
+        inside,
+        width,
+        height,
+        pitch,
+    }
+}
+
+/// Asks for what a lane reads of rows `row` and `row` + 8, or of the nearest inside; what the stage had has been taken.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn ask<N: Size>(
     source: &Array<Vector<u32, N>>,
     words: &Array<u32>,
-    read: &mut Array<u32>,
+    vectors: &mut SharedMemory<Vector<u32, N>>,
+    asides: &mut SharedMemory<u32>,
+    barrier: &Shared<Barrier>,
     row: i32,
     place: &Place,
+    #[comptime] stage: u32,
+    #[comptime] units: u32,
 ) {
-    let (width, pitch) = (place.width, place.pitch);
-    let column = (place.column + place.lane * 16u32) as i32;
-    let aside = place.column as i32 + beside(place.lane) as i32 - comptime!(REACH as i32);
-    let mut inside = place.column >= REACH;
-    inside = inside && place.column + comptime!(TILES * TILE + REACH) <= width;
+    #[unroll]
+    for e in 0..2u32 {
+        let last = place.height as i32 - 1i32;
+        let here = max(min(row + comptime!(8 * e as i32), last), 0i32) as u32 * place.pitch;
+        let to = (UNIT_POS + comptime!((2 * stage + e) * units)) as usize;
+        // 0 ≤ row < height; vectors and words are kept within the row.
+        let from = (here / 4u32 + place.nearest_vector) as usize;
+        let mut target = vectors.slice_mut(to, to + 1usize);
+        copy_async(&source.slice(from, from + 1usize), &mut target, 4u32);
+        let from = (here + place.nearest_aside) as usize;
+        let mut target = asides.slice_mut(to, to + 1usize);
+        copy_async(&words.slice(from, from + 1usize), &mut target, 1u32);
+    }
+    barrier.commit_copy_async();
+    barrier.arrive();
+}
+
+/// What was asked for; pixels outside are the nearest inside.
+#[cube]
+fn take<N: Size>(
+    vectors: &SharedMemory<Vector<u32, N>>,
+    asides: &SharedMemory<u32>,
+    read: &mut Array<u32>,
+    place: &Place,
+    #[comptime] stage: u32,
+    #[comptime] units: u32,
+) {
     #[unroll]
     for e in 0..2u32 {
         let at = comptime!((WORDS * e) as usize);
-        let here = max(
-            min(row + comptime!(8 * e as i32), place.height as i32 - 1i32),
-            0i32,
-        ) as u32
-            * pitch;
-        // 0 ≤ row < height; columns are inside, or kept there.
-        if inside {
-            let loaded = source[((here + column as u32 / 4u32) / 4u32) as usize];
+        let from = (UNIT_POS + comptime!((2 * stage + e) * units)) as usize;
+        let loaded = vectors[from];
+        #[unroll]
+        for k in 0..4usize {
+            read[comptime!(at + k)] = loaded[k];
+        }
+        read[comptime!(at + 4)] = asides[from];
+        if !place.inside {
+            let width = place.width;
+            let last = edge::<N>(loaded, place.vector, width, 4u32);
             #[unroll]
             for k in 0..4usize {
-                read[comptime!(at + k)] = loaded[k];
-            }
-            read[comptime!(at + 4)] = words[(here + aside as u32 / 4u32) as usize];
-        } else {
-            let loaded = source[(here / 4u32 + nearest(column, width, 4u32)) as usize];
-            let last = edge::<N>(loaded, column, width, 4u32);
-            #[unroll]
-            for k in 0..4usize {
-                read[comptime!(at + k)] = mended(loaded[k], last, column + comptime!(4 * k as i32), width);
+                read[comptime!(at + k)] =
+                    mended(loaded[k], last, place.vector + comptime!(4 * k as i32), width);
             }
             let mut one = Vector::<u32, Const<1>>::empty();
-            one[0usize] = words[(here + nearest(aside, width, 1u32)) as usize];
-            let last = edge::<Const<1>>(one, aside, width, 1u32);
-            read[comptime!(at + 4)] = mended(one[0usize], last, aside, width);
+            one[0usize] = asides[from];
+            let last = edge::<Const<1>>(one, place.aside, width, 1u32);
+            read[comptime!(at + 4)] = mended(one[0usize], last, place.aside, width);
         }
     }
 }
