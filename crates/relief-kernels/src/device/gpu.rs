@@ -580,6 +580,45 @@ fn poison_word(output: &mut Array<u32>, value: u32, #[comptime] _generation: u32
     }
 }
 
+/// The runtime's promise to tell when work is done.
+type Settled = Pin<Box<dyn Future<Output = Result<(), ServerError>> + Send>>;
+
+/// A place in what a thread asks of a device.
+pub struct Mark {
+    gpu: Gpu,
+    done: Settled,
+}
+
+impl std::fmt::Debug for Mark {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mark")
+            .field("gpu", &self.gpu)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Mark {
+    /// Waits until everything asked before is done.
+    ///
+    /// # Errors
+    /// Where any of it failed.
+    pub fn wait(self) -> Result<(), DeviceError> {
+        self.reached("sync")
+    }
+
+    fn reached(self, kernel: &'static str) -> Result<(), DeviceError> {
+        let Self { gpu, done } = self;
+        let wait = || cubecl::future::block_on(done);
+        catch_unwind(AssertUnwindSafe(wait))
+            .map_err(|_| DeviceError::Lost {
+                device: gpu.id(),
+                reason: ENDED.to_owned(),
+            })?
+            .map_err(|e| gpu.explain(kernel, &e))?;
+        gpu.health()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -643,44 +682,5 @@ mod tests {
             "{error:?}"
         );
         assert_eq!(gpu.read(&output, 2).wait().unwrap()[4], 7);
-    }
-}
-
-/// The runtime's promise to tell when work is done.
-type Settled = Pin<Box<dyn Future<Output = Result<(), ServerError>> + Send>>;
-
-/// A place in what a thread asks of a device.
-pub struct Mark {
-    gpu: Gpu,
-    done: Settled,
-}
-
-impl std::fmt::Debug for Mark {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Mark")
-            .field("gpu", &self.gpu)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Mark {
-    /// Waits until everything asked before is done.
-    ///
-    /// # Errors
-    /// Where any of it failed.
-    pub fn wait(self) -> Result<(), DeviceError> {
-        self.reached("sync")
-    }
-
-    fn reached(self, kernel: &'static str) -> Result<(), DeviceError> {
-        let Self { gpu, done } = self;
-        let wait = || cubecl::future::block_on(done);
-        catch_unwind(AssertUnwindSafe(wait))
-            .map_err(|_| DeviceError::Lost {
-                device: gpu.id(),
-                reason: ENDED.to_owned(),
-            })?
-            .map_err(|e| gpu.explain(kernel, &e))?;
-        gpu.health()
     }
 }
