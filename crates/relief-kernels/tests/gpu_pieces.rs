@@ -479,7 +479,7 @@ fn runs_of_rows_in_pieces_begin_where_bytes_change_and_with_each_row() {
             output: PiecesOutput::Places(of(&places), of(&values)),
             scratch: &scratch,
         };
-        let route = select::Route::fitting(gpu.report(), 8);
+        let route = select::Route::fitting(gpu.report());
         let kept = select_with(&gpu, route, 8_192, &selection).unwrap();
         let heads = (0..len as usize).filter(|i| i % width as usize == 0 || bytes[*i] != bytes[i - 1]);
         let heads: Vec<usize> = heads.collect();
