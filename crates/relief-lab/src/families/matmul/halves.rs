@@ -3,8 +3,8 @@
 //! - On the CPU: `rows`, whose inner loop widens a row; `packed`, the production kernel on one thread, which widens as it packs;
 //!   `threads`: production.
 //! - On devices: `cooperative matrices`, the runtime's own, plane by plane, as one writes them down; `matrix instructions`: what production has, by
-//!   single instructions whose operands lie where the kernel puts them, planes of 64 × 64 sums, slices by way of asynchronous copies. Where a
-//!   device lacks either, as software Vulkan does, it says so.
+//!   single instructions whose operands lie where the kernel puts them, planes of 64 × 64 sums, slices in boxes that the device copies by
+//!   itself. Where a device lacks either, as software Vulkan does, it says so; so it is not marked.
 //!
 //! The bound is that of the device's matrix instructions fed from registers, and of multiply-adds of f32 where there are none. Libraries that
 //! use the instructions of Hopper for whole groups of planes, which the runtime does not offer, may pass it.
@@ -222,7 +222,7 @@ fn variants() -> Vec<Variant<Halves>> {
         #[cfg(feature = "gpu")]
         Variant::gpu(
             "matrix instructions",
-            "planes of 64 × 64 sums, slices by asynchronous copies, operands of the next products loaded meanwhile",
+            "planes of 64 × 64 sums, slices in boxes that the device copies, operands of the next products loaded meanwhile",
             |p: &Halves, call: crate::family::OnGpu<'_>| {
                 let shape = gpu::Shape {
                     rows: p.shape.rows as u32,
