@@ -28,20 +28,21 @@ proptest! {
 
     #[test]
     fn many_bytes_are_counted_whatever_follows_what(
-        parts in prop::collection::vec((0..4_u8, any::<u8>(), 1..200_000_usize), 1..6),
+        parts in prop::collection::vec((0..5_u8, any::<u8>(), 1..200_000_usize), 1..6),
         seed in any::<u32>(),
     ) {
-        // One value, two in turn, random ones, and runs of random ones, one after the other.
+        // One value, two in turn, random ones, runs of random ones, and random ones of four, whose pairs are more than a byte counts.
         let mut random = u64::from(seed) << 1 | 1;
         let mut samples = Vec::new();
         for (kind, value, len) in parts {
             for i in 0..len {
-                if kind == 2 || i % 23 == 0 {
+                if kind == 2 || kind == 4 || i % 23 == 0 {
                     random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
                 }
                 samples.push(match kind {
                     0 => value,
                     1 => value ^ (i & 1) as u8,
+                    4 => value ^ (random >> 62) as u8,
                     _ => (random >> 56) as u8,
                 });
             }

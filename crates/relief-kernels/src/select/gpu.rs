@@ -6,7 +6,8 @@
 //!
 //! - look-back: a tile publishes its own count, then adds up those of its predecessors until one tells the sum of all
 //!   before it. Status and count share a word, because atomic operations of devices are relaxed. A tile waits for tiles
-//!   that began before it: their numbers come from a ticket in the order in which cubes begin.
+//!   that began before it: their numbers are those of the cubes, which CUDA begins in order, or come from a ticket in the order in which
+//!   cubes begin.
 //! - phases: one launch counts, one adds up, one moves. That reads the input twice, and waits for nobody.
 //!
 //! Where a processor imitates a device, planes are loops, and that units wait for each other costs more than all else. There a third
