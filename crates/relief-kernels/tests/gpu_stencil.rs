@@ -67,7 +67,7 @@ fn check<T: Known>(gpu: &Gpu, filter: &Filter, width: usize, height: usize) {
             ahead: 2,
             exchange: true,
             matrix: false,
-            planes: true,
+            wide: true,
         };
         check_by::<T>(gpu, way, Some(default(filter, T::SAMPLES)), filter, width, height);
     }
@@ -242,7 +242,7 @@ fn every_way_gives_what_the_cpu_gives() {
             ahead,
             exchange: radius != 5,
             matrix: false,
-            planes: false,
+            wide: false,
         };
         let tuning = Tuning {
             units: 64,
@@ -251,11 +251,11 @@ fn every_way_gives_what_the_cpu_gives() {
         };
         check_by::<f32>(&gpu, way, Some(tuning), &Filter::Box(radius), 131, 150);
         check_by::<u8>(&gpu, way, Some(tuning), &Filter::Box(radius), 391, 150);
-        // Pictures within a plane, and wider.
+        // Pictures narrower than a cube, and wider.
         for kept in [false, true] {
             let way = Way {
                 kept,
-                planes: true,
+                wide: true,
                 ..way
             };
             check_by::<u8>(&gpu, way, Some(tuning), &Filter::Box(radius), 391, 150);
@@ -282,7 +282,7 @@ fn every_way_gives_what_the_cpu_gives() {
             ahead: 2,
             exchange,
             matrix: false,
-            planes: false,
+            wide: false,
         };
         check_by::<f32>(&gpu, way, Some(tuning), &gauss, 391, 150);
     }

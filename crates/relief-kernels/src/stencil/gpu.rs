@@ -1,7 +1,7 @@
 //! Stencils on a device, each in one pass: a pixel is read from memory about once and written once.
 //!
 //! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the radius (`slide`; of bytes
-//!   `sums` and `extremes`). Boxes of bytes also by planes that wait for nobody (`planes`).
+//!   `sums` and `extremes`). Boxes of bytes also by units of 16 columns (`wide`).
 //! - **Gauss**: the same with weights (`weigh`).
 //! - **Sobel, convolution**: small squares in registers (`square`; Sobel of bytes `edges`).
 //! - Gauss filters and convolutions of bytes by matrix instructions, where a device has them (`matrix`).
@@ -23,19 +23,19 @@ mod edges;
 mod extremes;
 mod matrix;
 mod pairs;
-mod planes;
 mod ring;
 mod slide;
 mod square;
 mod strip;
 mod sums;
 mod weigh;
+mod wide;
 
 use self::down::Fold;
 use self::pairs::Pairs;
-use self::planes::Planes;
 use self::square::Square;
 use self::strip::Strip;
+use self::wide::Wide;
 
 /// The samples of a picture on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,13 +75,12 @@ pub const fn row_words(samples: Samples, width: u32) -> u32 {
 }
 
 /// What the kernel of a filter is called in policy files. Windows of sums and extremes suit other layouts as they grow: those whose
-/// radius is above 8, and above 31, have names of their own; of sums of bytes those above 12, and above 24.
+/// radius is above 8, and above 31, have names of their own; of sums of bytes those above 24.
 #[must_use]
 pub const fn kernel_name(filter: &Filter, samples: Samples) -> &'static str {
     match samples {
         Samples::Bytes => match filter {
-            Filter::Box(0..=12) => "stencil box u8",
-            Filter::Box(13..=24) => "stencil box u8, r > 12",
+            Filter::Box(0..=24) => "stencil box u8",
             Filter::Box(_) => "stencil box u8, r > 24",
             Filter::Erosion(0..=8) | Filter::Dilation(0..=8) => "stencil extreme u8",
             Filter::Erosion(9..=31) | Filter::Dilation(9..=31) => "stencil extreme u8, r > 8",
@@ -127,6 +126,11 @@ pub const fn space(filter: &Filter, samples: Samples) -> Space {
             items: CUBES,
             vectors: &[8],
         },
+        (Filter::Box(_), Samples::Bytes) => Space {
+            units: &[32, 64, 128, 256, 512],
+            items: CUBES,
+            vectors: &[4, 8],
+        },
         _ => Space {
             units: &[64, 128, 256, 512],
             items: CUBES,
@@ -144,7 +148,7 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
         // Weights of many words at once are loaded, and words taken apart, fewer times.
         (Filter::Gauss(_), Samples::Bytes) => (128, 12, 8),
         (Filter::Gauss(_), Samples::Floats) => (256, 32, 8),
-        (Filter::Box(13..=24), Samples::Bytes) => (128, 32, 8),
+        (Filter::Box(0..=24), Samples::Bytes) => (32, 32, 8),
         (Filter::Box(_), Samples::Bytes) => (64, 32, 8),
         (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes) => (128, 32, 8),
         (Filter::Box(r) | Filter::Erosion(r) | Filter::Dilation(r), Samples::Floats) => match *r {
@@ -170,8 +174,8 @@ pub struct Way {
     pub exchange: bool,
     /// Whether weighted means and convolutions of bytes are computed by matrix instructions instead, where a device has them.
     pub matrix: bool,
-    /// Whether means of squares of bytes are computed by planes that wait for nobody, where planes have one width that is enough.
-    pub planes: bool,
+    /// Whether means of squares of bytes are computed by units of 16 columns instead of four.
+    pub wide: bool,
 }
 
 /// The way of a filter. A processor that imitates a device has its caches for what is kept and looks ahead itself, and planes that exchange
@@ -184,7 +188,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
             ahead: 1,
             exchange: false,
             matrix: false,
-            planes: false,
+            wide: false,
         };
     }
     let (kept, ahead) = match (filter, samples) {
@@ -198,13 +202,10 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
                 _ => (true, 1),
             }
         }
-        // By planes: the rows of wider windows are too much for as many planes as are needed.
-        (Filter::Box(0..=12), Samples::Bytes) => (true, 1),
-        (Filter::Box(25..=40), Samples::Bytes) => (false, 2),
+        // The rows of wider windows are too much for as many units as are needed.
+        (Filter::Box(0..=24), Samples::Bytes) => (true, 1),
         _ => (false, 1),
     };
-    // Between these radii cubes are as good (`bench/record/2026-11-22-h200-stencil-planes.txt`).
-    let planes = !matches!(filter, Filter::Box(13..=24));
     let exchange = match (filter, samples) {
         // At larger radii that takes too many registers: 366 µs instead of 337 at r = 50 (`relief lab run stencil/box-u8 --size 2^28`,
         // NVIDIA H200, 2026-11-21).
@@ -216,7 +217,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
         ahead,
         exchange,
         matrix: true,
-        planes,
+        wide: true,
     }
 }
 
@@ -277,8 +278,8 @@ pub fn apply_by(
     let by_matrix = way.matrix && has_matrix_instructions(gpu);
     match filter {
         Filter::Box(radius) => match size.samples {
-            Samples::Bytes => match call.planes(tuning, *radius) {
-                Some(planes) => call.sums_by_planes(tuning, planes),
+            Samples::Bytes => match call.wide(tuning, *radius) {
+                Some(wide) => call.wide_sums(tuning, wide),
                 None => call.sums(tuning, *radius),
             },
             Samples::Floats => call.slide(tuning, Fold::Sum, *radius),
@@ -597,34 +598,28 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// How planes take strips of squares of this radius, where that is the way.
-    fn planes(&self, tuning: Tuning, radius: u32) -> Option<Planes> {
-        let report = self.gpu.report();
-        let (lanes, most) = report.plane;
-        let planes = Planes {
+    /// How units of 16 columns take strips of squares of this radius, where that is the way.
+    fn wide(&self, tuning: Tuning, radius: u32) -> Option<Wide> {
+        let wide = Wide {
             radius,
             rows: tuning.vector / 2,
             units: tuning.units,
-            lanes,
-            alone: report.backend() == Some(Backend::Cuda),
-            kept: self.way.kept && report.backend() == Some(Backend::Cuda),
+            kept: self.way.kept && self.gpu.report().backend() == Some(Backend::Cuda),
             ahead: self.way.ahead,
         };
-        let fits = self.way.planes && lanes == most && tuning.units.is_multiple_of(lanes);
-        (fits && planes.columns() > 0 && planes.shared_bytes_of_sums() <= self.gpu.most_shared_memory())
-            .then_some(planes)
+        let fits = wide.columns() > 0 && wide.shared_bytes() <= self.gpu.most_shared_memory();
+        (self.way.wide && fits).then_some(wide)
     }
 
     #[allow(unsafe_code)]
-    fn sums_by_planes(&self, tuning: Tuning, planes: Planes) -> Result<(), DeviceError> {
-        let columns = planes.columns() * planes.planes();
-        let rows = planes.rows * planes.parts();
-        let (grid, steps) = self.lay(columns, tuning.items, planes.radius, rows)?;
-        let inverse = 1.0 / f64::from(2 * planes.radius + 1).powi(2) as f32;
-        self.gpu.launch("stencil sums by planes", &planes, self.to, || {
+    fn wide_sums(&self, tuning: Tuning, wide: Wide) -> Result<(), DeviceError> {
+        let rows = wide.rows * wide.parts();
+        let (grid, steps) = self.lay(wide.columns(), tuning.items, wide.radius, rows)?;
+        let inverse = 1.0 / f64::from(2 * wide.radius + 1).powi(2) as f32;
+        self.gpu.launch("stencil wide sums", &wide, self.to, || {
             on_client!(self.gpu, client => launch!(
-                self, client, planes::sums::sums_by_planes::launch_unchecked, grid.clone(), planes.units, 4 => 4,
-                steps, inverse, 0x4b00_0000, planes
+                self, client, wide::wide_sums::launch_unchecked, grid.clone(), wide.units, 4 => 4,
+                steps, inverse, 0x4b00_0000, wide
             ));
         })
     }

@@ -247,7 +247,8 @@ fn variants() -> Vec<Variant<Halves>> {
                     of(&call.outputs[0], p.shape.columns),
                 )?)
             },
-        ),
+        )
+        .production(),
     ]
 }
 

@@ -210,10 +210,10 @@ const TWO_STEPS: Other = (
     |way| Way { ahead: 2, ..way },
 );
 
-const BY_CUBES: Other = (
-    "one pass, by cubes",
-    "the same by cubes whose units wait for each other, in the layout of planes",
-    |way| Way { planes: false, ..way },
+const FOUR_COLUMNS: Other = (
+    "one pass, four columns",
+    "the same by units of four columns instead of 16, in the same layout",
+    |way| Way { wide: false, ..way },
 );
 const NO_MATRIX: Other = (
     "one pass, no matrix instructions",
@@ -225,7 +225,7 @@ const NO_MATRIX: Other = (
 /// without matrix instructions, where it uses them.
 const fn others(subject: Subject, kind: Kind) -> &'static [Other] {
     match (subject, kind) {
-        (Subject::Box, Kind::U8) => &[BY_CUBES, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
+        (Subject::Box, Kind::U8) => &[FOUR_COLUMNS, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
         (Subject::Box | Subject::Extreme, Kind::F32) => &[OWN, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
         (Subject::Extreme, _) => &[AGAIN, KEPT, ONE_STEP, TWO_STEPS],
         (Subject::Gauss, Kind::F32) => &[OWN, ONE_STEP, TWO_STEPS],

@@ -17,6 +17,9 @@ const COLUMNS: u32 = 16;
 /// Parts of a step, each of K rows, that are on their way at once, to a stage of shared memory of its own: copies that take no registers.
 pub(in crate::stencil::gpu) const STAGES: u32 = 2;
 
+/// Rows of a step whose sums are added to in turn: a product that adds to the one before waits until that is done.
+const BESIDE: u32 = 8;
+
 /// Matrices of 16 × 32 and 32 × 8 bytes, with a sign on the left or without, whose products are added in 32 bits.
 type Signed = cmma::MmaDefinition<i8, u8, i32>;
 type Unsigned = cmma::MmaDefinition<u8, u8, i32>;
@@ -148,9 +151,20 @@ pub(in crate::stencil::gpu) fn convolve_by_matrix<N: Size>(
             );
             let mut results = Array::<u32>::new(comptime!(rows as usize));
             #[unroll]
+            for set in 0..comptime!(rows / BESIDE) {
+                results_of(
+                    &window,
+                    &lower,
+                    &upper,
+                    &mut results,
+                    comptime!(set * BESIDE),
+                    comptime!(plan.clone()),
+                );
+            }
+            #[unroll]
             for k in 0..rows {
                 // Bytes of columns 2 g and 2 g + 1 of group 2 t, then of 2 t + 1.
-                let own = results_of(&window, &lower, &upper, k, comptime!(plan.clone()));
+                let own = results[comptime!(k as usize)];
                 let got = plane_shuffle_xor(own, 4u32);
                 let mut word = (own & 0xffffu32) | (got << 16u32);
                 if odd == 1u32 {
@@ -186,52 +200,66 @@ pub(in crate::stencil::gpu) fn convolve_by_matrix<N: Size>(
     }
 }
 
-/// Four results of the row whose window begins with row `k`, side by side.
+/// Four results of each of [`BESIDE`] rows, side by side; the window of the first of these rows begins with row `k`.
 #[cube]
 fn results_of(
     window: &Array<u32>,
     lower: &Array<u32>,
     upper: &Array<u32>,
+    results: &mut Array<u32>,
     #[comptime] k: u32,
     #[comptime] plan: Plan,
-) -> u32 {
+) {
     let short = comptime!(plan.is_short());
     let half = i32::new(comptime!(plan.half()));
-    let mut sum = Array::<Sums>::new(2usize);
+    let mut sums = Sequence::<Array<Sums>>::new();
     #[unroll]
-    for s in 0..2usize {
-        sum[s] = Sums::new(half);
-        if !short {
-            sum[s] = Sums::new(0i32);
+    for _ in 0..BESIDE {
+        let mut sum = Array::<Sums>::new(2usize);
+        #[unroll]
+        for s in 0..2usize {
+            sum[s] = Sums::new(half);
+            if !short {
+                sum[s] = Sums::new(0i32);
+            }
         }
+        sums.push(sum);
     }
-    signed(window, upper, &mut sum, k, comptime!(plan.clone()));
+    signed(window, upper, &mut sums, k, comptime!(plan.clone()));
     if !short {
         #[unroll]
-        for s in 0..2usize {
-            sum[s] = sum[s] * Sums::new(256i32) + Sums::new(half);
+        for row in 0..BESIDE {
+            let sum = sums.index_mut(comptime!(row as usize));
+            #[unroll]
+            for s in 0..2usize {
+                sum[s] = sum[s] * Sums::new(256i32) + Sums::new(half);
+            }
         }
-        unsigned(window, lower, &mut sum, k, comptime!(plan.clone()));
+        unsigned(window, lower, &mut sums, k, comptime!(plan.clone()));
     }
-    let mut results = u32::new(0);
     #[unroll]
-    for e in 0..2usize {
+    for row in 0..BESIDE {
+        let sum = sums.index(comptime!(row as usize));
+        let mut result = u32::new(0);
         #[unroll]
-        for s in 0..2usize {
-            let pair = sum[s];
-            let result = max(min(pair[e] >> comptime!(plan.shift as i32), 255i32), 0i32) as u32;
-            results |= result << comptime!(8 * (2 * e + s) as u32);
+        for e in 0..2usize {
+            #[unroll]
+            for s in 0..2usize {
+                let pair = sum[s];
+                let byte = max(min(pair[e] >> comptime!(plan.shift as i32), 255i32), 0i32) as u32;
+                result |= byte << comptime!(8 * (2 * e + s) as u32);
+            }
         }
+        results[comptime!((k + row) as usize)] = result;
     }
-    results
 }
 
-/// Adds the rows of a window times bands of weights with a sign.
+/// Adds the rows of windows times bands of weights with a sign.
 #[cube]
 fn signed(
     window: &Array<u32>,
     bands: &Array<u32>,
-    sum: &mut Array<Sums>,
+    sums: &mut Sequence<Array<Sums>>,
     #[comptime] k: u32,
     #[comptime] plan: Plan,
 ) {
@@ -243,8 +271,15 @@ fn signed(
         for r in 0..4usize {
             weights[r] = Upper::reinterpret(bands[comptime!(4 * y as usize + r)]);
         }
-        let pixels = row_of(window, comptime!(k + y));
-        definition.execute_inplace::<Const<4>, Const<4>, Const<2>>(&weights, &pixels, sum);
+        #[unroll]
+        for row in 0..BESIDE {
+            let pixels = row_of(window, comptime!(k + row + y));
+            definition.execute_inplace::<Const<4>, Const<4>, Const<2>>(
+                &weights,
+                &pixels,
+                sums.index_mut(comptime!(row as usize)),
+            );
+        }
     }
 }
 
@@ -253,7 +288,7 @@ fn signed(
 fn unsigned(
     window: &Array<u32>,
     bands: &Array<u32>,
-    sum: &mut Array<Sums>,
+    sums: &mut Sequence<Array<Sums>>,
     #[comptime] k: u32,
     #[comptime] plan: Plan,
 ) {
@@ -265,8 +300,15 @@ fn unsigned(
         for r in 0..4usize {
             weights[r] = Bytes::reinterpret(bands[comptime!(4 * y as usize + r)]);
         }
-        let pixels = row_of(window, comptime!(k + y));
-        definition.execute_inplace::<Const<4>, Const<4>, Const<2>>(&weights, &pixels, sum);
+        #[unroll]
+        for row in 0..BESIDE {
+            let pixels = row_of(window, comptime!(k + row + y));
+            definition.execute_inplace::<Const<4>, Const<4>, Const<2>>(
+                &weights,
+                &pixels,
+                sums.index_mut(comptime!(row as usize)),
+            );
+        }
     }
 }
 
