@@ -30,7 +30,9 @@ fn everything_is_right(machine: &Machine) {
             assert_eq!(rows.len(), expected * cases, "{}", ladder.name());
             // A kernel that does not compile has failed; what a device lacks, a variant says by itself. Production is for all devices, but for
             // ladders of numbers that some have no instructions for.
-            let lacking = rows.iter().all(|row| matches!(row.verdict, Verdict::Unsupported(_)));
+            let lacking = rows
+                .iter()
+                .all(|row| matches!(row.verdict, Verdict::Unsupported(_)));
             let fine = |verdict: &Verdict, production: bool| match verdict {
                 Verdict::Right => true,
                 Verdict::Unsupported(_) => !production || lacking,

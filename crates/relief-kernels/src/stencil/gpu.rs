@@ -148,7 +148,7 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
         // Weights of many words at once are loaded, and words taken apart, fewer times.
         (Filter::Gauss(_), Samples::Bytes) => (128, 12, 8),
         (Filter::Gauss(_), Samples::Floats) => (256, 32, 8),
-        (Filter::Box(0..=24), Samples::Bytes) => (32, 32, 8),
+        (Filter::Box(4..=24), Samples::Bytes) => (32, 32, 8),
         (Filter::Box(_), Samples::Bytes) => (64, 32, 8),
         (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes) => (128, 32, 8),
         (Filter::Box(r) | Filter::Erosion(r) | Filter::Dilation(r), Samples::Floats) => match *r {
@@ -584,7 +584,12 @@ impl<'a> Call<'a> {
     fn sums(&self, tuning: Tuning, radius: u32) -> Result<(), DeviceError> {
         // Wide windows are summed from runs: longer ones are fewer.
         let rows = if radius <= 16 { tuning.vector } else { 8 };
-        let wide = tuning.units.max((2 * radius).next_power_of_two()).min(512);
+        // Of 32 units, which suit units of 16 columns, too many would only read.
+        let wide = tuning
+            .units
+            .max(64)
+            .max((2 * radius).next_power_of_two())
+            .min(512);
         let plan = self.plan(wide, rows, "a window of such a radius", |strip| sums::Plan {
             radius,
             strip,
