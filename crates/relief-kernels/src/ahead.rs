@@ -4,12 +4,12 @@
 //! writes only.
 
 /// Bytes of a line of the caches.
-pub(crate) const LINE: usize = 64;
+pub const LINE: usize = 64;
 
 /// Asks for the line of memory at a place, which need not be one that may be read. Where the machine cannot be asked, nothing.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(crate) fn ask<T>(place: *const T) {
+pub fn ask<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 machine has it, and it does nothing where there is no memory.
     unsafe {

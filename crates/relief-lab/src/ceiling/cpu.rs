@@ -3,6 +3,7 @@
 use std::hint::black_box;
 
 use rayon::prelude::*;
+use relief_kernels::ahead::ask;
 use relief_kernels::copy::cpu::stream;
 use relief_kernels::isa::{Isa, Level};
 use relief_kernels::versions;
@@ -36,7 +37,7 @@ pub(super) fn measure(sampling: &Sampling, sizes: &[u64], working_set: u64) -> C
         };
         let copies = [Way::Copy, Way::CopyAlone, Way::Stream];
         ceilings.copy.extend(point(&copies));
-        ceilings.read.extend(point(&[Way::Read]));
+        ceilings.read.extend(point(&[Way::Read, Way::ReadInTurn]));
         ceilings.write.extend(point(&[Way::Fill, Way::StreamFill]));
     }
     for operation in super::measured() {
@@ -67,7 +68,10 @@ enum Way {
     CopyAlone,
     /// Non-temporal copies by all threads.
     Stream,
+    /// Sums of words by all threads, from the first on.
     Read,
+    /// The same from four places in turn, asked for before.
+    ReadInTurn,
     Fill,
     /// Non-temporal copies of a few bytes that stay in the nearest cache.
     StreamFill,
@@ -132,6 +136,11 @@ impl Memory {
                 let sums = parts.map(|bytes| sum(Isa::best(), bytemuck::cast_slice(bytes)));
                 black_box(sums.max());
             }
+            Way::ReadInTurn => {
+                let parts = from.par_chunks(part).chain(to.par_chunks(part));
+                let sums = parts.map(|bytes| sum_in_turn(Isa::best(), bytemuck::cast_slice(bytes)));
+                black_box(sums.max());
+            }
             Way::Fill => {
                 let parts = from.par_chunks_mut(part).chain(to.par_chunks_mut(part));
                 parts.for_each(|bytes| bytes.fill(3));
@@ -151,6 +160,35 @@ impl Memory {
 versions! {
     fn sum(words: &[u32]) -> u32 {
         words.iter().fold(0, |sum: u32, word| sum.wrapping_add(*word))
+    }
+}
+
+/// Words of a line of the caches.
+const LINE: usize = 16;
+
+/// How many words ahead memory is asked for: a quarter of a page.
+const AHEAD: usize = 256;
+
+versions! {
+    /// Words of four quarters, a line of each in turn: more of memory is on its way than a processor asks for when it reads one page after the other.
+    fn sum_in_turn(words: &[u32]) -> u32 {
+        let (lines, rest) = words.as_chunks::<LINE>();
+        let each = lines.len() / 4;
+        let (quarters, left) = lines.split_at(4 * each);
+        let quarters: [&[[u32; LINE]]; 4] = std::array::from_fn(|k| &quarters[k * each..][..each]);
+        let mut sums = [[0_u32; LINE]; 4];
+        for at in 0..each {
+            for (sums, quarter) in sums.iter_mut().zip(quarters) {
+                let line = &quarter[at];
+                ask(line.as_ptr().wrapping_add(AHEAD));
+                for (sum, word) in sums.iter_mut().zip(line) {
+                    *sum = sum.wrapping_add(*word);
+                }
+            }
+        }
+        let others = left.as_flattened().iter().chain(rest);
+        let all = sums.as_flattened().iter().chain(others);
+        all.fold(0, |sum: u32, word| sum.wrapping_add(*word))
     }
 }
 
