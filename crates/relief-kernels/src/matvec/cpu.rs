@@ -2,10 +2,11 @@
 //!
 //! Memory binds, and a processor sees for itself what a row reads next only up to the end of a page, so it is asked for before: on two
 //! cores of an AMD EPYC (Zen 5) M·x of long rows took a third longer with four rows at once, which had been the better way where nothing
-//! was asked for. Short rows, whose sums fit registers, are taken four at once. x·M takes eight rows at once, along runs of many pages:
-//! runs of a page read 70 % of what a sum of all numbers read in the same run, of four 88 %.
+//! was asked for. Short rows, whose sums fit registers, are taken from four places at once, and so are rows so long that `x` does not stay in
+//! a cache: rows of 64 numbers one after the other read 0.79 of what they read from four places on an Intel Xeon. x·M takes eight rows at once, along
+//! runs of many pages: runs of a page read a sixth less than runs of six.
 //!
-//! Threads deal out rows of M·x, and columns of x·M: each is a sum of its own.
+//! Threads deal out rows of M·x, and of x·M columns and blocks of rows: each is a sum of its own.
 
 use super::{BLOCK, ROW_SUMS, ROWS, SUMS};
 use crate::ahead::{LINE, ask};
@@ -18,8 +19,14 @@ const SHORT: usize = 64;
 /// Levels of blocks: 2¹⁴ blocks of 2¹⁴ products each, and blocks of these, are more than memory holds.
 const LEVELS: usize = 4;
 
-/// Rows of M·x that are taken at once.
-const TOGETHER: usize = 4;
+/// Rows of M·x that are taken at once, and places of memory that are read in turn.
+const STREAMS: usize = 4;
+
+/// Rows of several blocks that share the part of `x` that a block takes.
+const SHARING: usize = 16;
+
+/// Numbers of a row of as many blocks as one level of sums takes, one each.
+const LONG: usize = BLOCK * SUMS;
 
 /// Products of a row of which those of one sum are added at once, so that memory follows few runs of a row at a time.
 const FEW: usize = 2 * SUMS;
@@ -33,11 +40,12 @@ const GROUP: usize = 16;
 /// Numbers of a line of the caches.
 const LANES: usize = LINE / size_of::<f32>();
 
-/// Columns of x·M that are summed together: four pages of each row, and the sums that are written stay in the second cache.
-const STRIP: usize = 4_096;
+/// Columns of x·M that are summed together: runs of some pages of each row, and the sums that are written stay in the second cache.
+const STRIP: usize = 6_144;
 
-/// Levels of blocks of x·M, each of 2⁹.
-const ROW_LEVELS: usize = 8;
+/// How many numbers ahead in its row x·M asks for memory: of eight rows, whose numbers lie in the same sets of the first cache if rows are a
+/// multiple of a page long, so that there is no room for more.
+const ROW_AHEAD: usize = 256;
 
 /// y = M·x: number r of `y` is the sum of the products of row r with `x`.
 ///
@@ -51,29 +59,71 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
     )?;
     ShapeError::unless_equal("rows of the matrix and numbers of y", matrix.rows(), y.len())?;
     let isa = Isa::best();
-    let (fours, rest) = match (SHORT + 1..=FEW).contains(&x.len()) {
-        true => y.as_chunks_mut::<TOGETHER>(),
-        false => (&mut [][..], y),
-    };
-    let first = fours.len() * TOGETHER;
-    for (k, four) in fours.iter_mut().enumerate() {
-        let rows = std::array::from_fn(|row| matrix.row(k * TOGETHER + row));
-        *four = few(isa, rows, x, TOGETHER * matrix.pitch());
-    }
-    for (k, y) in rest.iter_mut().enumerate() {
-        *y = dot(isa, matrix.row(first + k), x);
+    match x.len() {
+        ..=SHORT => short_rows(isa, matrix, x, y),
+        ..=FEW => few_rows(isa, matrix, x, y),
+        ..=BLOCK => {
+            for (row, y) in y.iter_mut().enumerate() {
+                *y = block(isa, matrix.row(row), x);
+            }
+        }
+        ..=LONG => {
+            for (part, y) in y.chunks_mut(SHARING).enumerate() {
+                let rows = part * SHARING..part * SHARING + y.len();
+                long_rows(isa, matrix.rows_of(rows), x, y);
+            }
+        }
+        _ => {
+            for (row, y) in y.iter_mut().enumerate() {
+                *y = longest(isa, matrix.row(row), x);
+            }
+        }
     }
     Ok(())
 }
 
-/// The sum of products of two rows of the same length, in the order of [`matrix_vector`].
-fn dot(isa: Isa, row: &[f32], x: &[f32]) -> f32 {
-    if row.len() <= SHORT {
-        return short(isa, row, x);
+/// Rows of so many numbers that four at once serve memory better than one.
+fn few_rows(isa: Isa, matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) {
+    let each = y.len() / STREAMS;
+    for k in 0..each {
+        let rows = std::array::from_fn(|part| part * each + k);
+        let sums = few(isa, rows.map(|row| matrix.row(row)), x, AHEAD);
+        for (row, sum) in rows.into_iter().zip(sums) {
+            y[row] = sum;
+        }
     }
-    if row.len() <= BLOCK {
-        return block(isa, row, x);
+    for (row, y) in y.iter_mut().enumerate().skip(STREAMS * each) {
+        *y = block(isa, matrix.row(row), x);
     }
+}
+
+/// At most [`SHARING`] rows of several blocks, of at most [`LONG`] numbers: a block of all rows after the other, so that the part of `x` that they share
+/// is read from the second cache by all but the first.
+fn long_rows(isa: Isa, matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) {
+    let mut all = [[0.0_f32; SUMS]; SHARING];
+    let all = &mut all[..y.len()];
+    for (k, part) in x.chunks(BLOCK).enumerate() {
+        let numbers = |row: usize| &matrix.row(row)[k * BLOCK..][..part.len()];
+        let (fours, rest) = all.as_chunks_mut::<STREAMS>();
+        let first = fours.len() * STREAMS;
+        // As any sum, that of the blocks begins with 0.
+        for (four, sums) in fours.iter_mut().enumerate() {
+            let rows = std::array::from_fn(|row| numbers(four * STREAMS + row));
+            for (sums, sum) in sums.iter_mut().zip(blocks(isa, rows, part)) {
+                sums[k] += sum;
+            }
+        }
+        for (row, sums) in rest.iter_mut().enumerate() {
+            sums[k] += block(isa, numbers(first + row), part);
+        }
+    }
+    for (y, sums) in y.iter_mut().zip(all) {
+        *y = halved(sums, &mut [0.0; SUMS / 4], x.len().div_ceil(BLOCK));
+    }
+}
+
+/// The sum of products of two rows of the same length, of any number of blocks.
+fn longest(isa: Isa, row: &[f32], x: &[f32]) -> f32 {
     let mut levels = [Level::new(); LEVELS];
     for (row, x) in row.chunks(BLOCK).zip(x.chunks(BLOCK)) {
         put(&mut levels, block(isa, row, x));
@@ -151,11 +201,35 @@ versions! {
 }
 
 versions! {
+    /// [`block`] of several rows, a group of each after the other.
+    fn blocks(rows: [&[f32]; STREAMS], x: &[f32]) -> [f32; STREAMS] {
+        let mut sums = [[[0.0_f32; GROUP]; SUMS / GROUP]; STREAMS];
+        for (at, x) in (0..).step_by(SUMS).zip(x.chunks(SUMS)) {
+            let (groups, x_rest) = x.as_chunks::<GROUP>();
+            let rows = rows.map(|row| row[at..][..x.len()].as_chunks::<GROUP>());
+            for (g, x) in groups.iter().enumerate() {
+                for (sums, row) in sums.iter_mut().zip(rows) {
+                    add_products(&mut sums[g], &row.0[g], x, AHEAD);
+                }
+            }
+            for (sums, row) in sums.iter_mut().zip(rows) {
+                let sums = &mut sums.as_flattened_mut()[groups.len() * GROUP..];
+                for ((sum, a), x) in sums.iter_mut().zip(row.1).zip(x_rest) {
+                    *sum = a.mul_add(*x, *sum);
+                }
+            }
+        }
+        sums.each_mut()
+            .map(|sums| halved(sums.as_flattened_mut(), &mut [0.0; SUMS / 4], x.len()))
+    }
+}
+
+versions! {
     /// [`block`] of several rows of so few products that those of a sum are added at once: sums stay in registers (which the compiler sees of arrays with names
     /// of their own, not of an array of arrays), and only what four neighbours come to is kept.
     #[allow(clippy::needless_range_loop)]
-    fn few(rows: [&[f32]; TOGETHER], x: &[f32], ahead: usize) -> [f32; TOGETHER] {
-        let mut fours = [[0.0_f32; SUMS / 4]; TOGETHER];
+    fn few(rows: [&[f32]; STREAMS], x: &[f32], ahead: usize) -> [f32; STREAMS] {
+        let mut fours = [[0.0_f32; SUMS / 4]; STREAMS];
         let used = x.len().next_power_of_two().clamp(4, SUMS);
         let [(a, a_rest), (b, b_rest), (c, c_rest), (d, d_rest)] =
             rows.map(|row| row[..x.len()].as_chunks::<GROUP>());
@@ -198,13 +272,101 @@ fn add_products(sums: &mut [f32; GROUP], row: &[f32; GROUP], x: &[f32; GROUP], a
 }
 
 versions! {
-    fn short(row: &[f32], x: &[f32]) -> f32 {
-        let mut sums = [0.0_f32; SHORT];
-        for ((sum, a), x) in sums.iter_mut().zip(row).zip(x) {
-            *sum = a.mul_add(*x, 0.0);
+    /// Rows that are no longer than [`SHORT`].
+    fn short_rows(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) {
+            // How many sums a row takes is a constant for each, so that they stay in registers.
+        match x.len() {
+            ..=4 => rows_of::<4>(matrix, x, y),
+            5..=8 => rows_of::<8>(matrix, x, y),
+            9..=16 => rows_of::<16>(matrix, x, y),
+            17..=32 => rows_of::<32>(matrix, x, y),
+            _ => rows_of::<SHORT>(matrix, x, y),
         }
-        halved(&mut sums, &mut [0.0; SHORT / 4], row.len())
     }
+}
+
+/// Rows whose products are taken into `USED` sums, one each.
+#[inline(always)]
+fn rows_of<const USED: usize>(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) {
+    let mut padded = [[0.0; GROUP]; SHORT / GROUP];
+    padded.as_flattened_mut()[..x.len()].copy_from_slice(x);
+    let ahead = matrix.pitch() * AHEAD.div_ceil(matrix.pitch().max(1));
+    let each = y.len() / STREAMS;
+    for k in 0..each {
+        for row in (0..STREAMS).map(|part| part * each + k) {
+            y[row] = asked::<USED>(matrix.row(row), &padded, ahead);
+        }
+    }
+    for (row, y) in y.iter_mut().enumerate().skip(STREAMS * each) {
+        *y = asked::<USED>(matrix.row(row), &padded, ahead);
+    }
+}
+
+/// The sum of products of a row; asks for the row `ahead` numbers on.
+#[inline(always)]
+fn asked<const USED: usize>(row: &[f32], x: &[[f32; GROUP]; SHORT / GROUP], ahead: usize) -> f32 {
+    for at in (0..USED).step_by(LANES) {
+        ask(row.as_ptr().wrapping_add(ahead + at));
+    }
+    match row.first_chunk::<USED>() {
+        Some(row) => short::<USED>(row, x),
+        None => short::<USED>(row, x),
+    }
+}
+
+/// The sum of products of a row that takes `USED` sums.
+#[inline(always)]
+fn short<const USED: usize>(row: &[f32], x: &[[f32; GROUP]; SHORT / GROUP]) -> f32 {
+    let mut fours = [[0.0; GROUP]; SHORT / GROUP];
+    let (groups, rest) = row.as_chunks::<GROUP>();
+    for ((four, row), x) in fours.iter_mut().zip(groups).zip(x) {
+        *four = four_times(products(row, x));
+    }
+    if !rest.is_empty() {
+        let mut last = [0.0; GROUP];
+        last[..rest.len()].copy_from_slice(rest);
+        fours[groups.len()] = four_times(products(&last, &x[groups.len()]));
+    }
+    // Four neighbours hold the same: what a half of fours is added to is that of as many groups, or of lanes.
+    let mut sums = fours[0];
+    if USED > 32 {
+        sums = plus(plus(fours[0], fours[2]), plus(fours[1], fours[3]));
+    } else if USED > 16 {
+        sums = plus(fours[0], fours[1]);
+    }
+    match USED {
+        4 => sums[0],
+        8 => sums[0] + sums[4],
+        _ => (sums[0] + sums[8]) + (sums[4] + sums[12]),
+    }
+}
+
+#[inline(always)]
+fn products(row: &[f32; GROUP], x: &[f32; GROUP]) -> [f32; GROUP] {
+    let mut products = [0.0; GROUP];
+    for ((product, a), x) in products.iter_mut().zip(row).zip(x) {
+        *product = a.mul_add(*x, 0.0);
+    }
+    products
+}
+
+#[inline(always)]
+fn plus(a: [f32; GROUP], b: [f32; GROUP]) -> [f32; GROUP] {
+    std::array::from_fn(|k| a[k] + b[k])
+}
+
+/// The sums of four neighbours, each in all four places.
+#[inline(always)]
+fn four_times(sums: [f32; GROUP]) -> [f32; GROUP] {
+    let mut pairs = [0.0; GROUP];
+    for k in 0..GROUP {
+        pairs[k] = sums[k] + sums[k ^ 1];
+    }
+    let mut fours = [0.0; GROUP];
+    for k in 0..GROUP {
+        fours[k] = pairs[k] + pairs[k ^ 2];
+    }
+    fours
 }
 
 /// What sums of so many numbers come to. Sums that took nothing are 0 and change none that they are added to.
@@ -231,143 +393,248 @@ fn folded(fours: &mut [f32]) -> f32 {
     fours[0]
 }
 
-/// Numbers of scratch memory that [`vector_matrix`] takes.
+/// Blocks of sums down so many rows.
 #[must_use]
-pub const fn scratch_len(rows: usize) -> usize {
-    let mut levels = 1;
-    let mut blocks = rows.div_ceil(ROWS);
-    while blocks > 1 {
-        levels += 1;
-        blocks = blocks.div_ceil(ROWS);
-    }
-    // A level's sums, and what they come to.
-    levels * LEVEL_LEN
+pub const fn blocks_of(rows: usize) -> usize {
+    rows.div_ceil(ROWS)
 }
 
-const LEVEL_LEN: usize = ROW_SUMS * STRIP;
+/// Numbers of scratch memory that [`block_sums`] takes.
+pub const BLOCK_SCRATCH: usize = KEPT * STRIP;
+
+/// Rows of sums that a block is taken into: one of each four neighbours, and three of a four that is on the way.
+const KEPT: usize = ROW_SUMS / 4 + 3;
+
+/// Numbers of scratch memory that [`total`] of the sums of blocks of so many rows takes.
+#[must_use]
+pub const fn total_scratch(rows: usize, columns: usize) -> usize {
+    // Sums of blocks of sums lie in one half of this, what comes of them in the other.
+    let blocks = blocks_of(blocks_of(rows));
+    let next = blocks_of(blocks);
+    columns
+        .saturating_mul(blocks.saturating_add(next))
+        .saturating_add(BLOCK_SCRATCH)
+}
+
+/// Numbers of scratch memory that [`vector_matrix`] takes.
+#[must_use]
+pub const fn scratch_len(rows: usize, columns: usize) -> usize {
+    columns
+        .saturating_mul(blocks_of(rows))
+        .saturating_add(total_scratch(rows, columns))
+}
 
 /// y = x·M: number c of `y` is the sum of the products of column c with `x`.
 ///
 /// # Errors
-/// Where lengths do not fit each other, or there is less scratch memory than [`scratch_len`] of the rows.
+/// Where lengths do not fit each other, or there is less scratch memory than [`scratch_len`] of the matrix.
 pub fn vector_matrix(
     x: &[f32],
     matrix: Matrix<'_, f32>,
     y: &mut [f32],
     scratch: &mut [f32],
 ) -> Result<(), ShapeError> {
-    ShapeError::unless_equal("rows of the matrix and numbers of x", matrix.rows(), x.len())?;
     ShapeError::unless_equal(
         "columns of the matrix and numbers of y",
         matrix.columns(),
         y.len(),
     )?;
-    ShapeError::unless_enough(scratch_len(matrix.rows()), scratch.len())?;
+    ShapeError::unless_enough(scratch_len(matrix.rows(), matrix.columns()), scratch.len())?;
+    let blocks = blocks_of(matrix.rows());
+    let (sums, rest) = scratch.split_at_mut(blocks * y.len());
+    block_sums(x, matrix, sums, rest)?;
+    total(Matrix::new(sums, blocks, y.len(), y.len())?, y, rest)
+}
+
+/// The sums of blocks of [`ROWS`] rows, the last of which may have fewer: row b of `sums` has those of block b, one for each column. `x` and `matrix`
+/// may be some of the rows of a larger product, from a multiple of [`ROWS`] on, and some of its columns.
+///
+/// # Errors
+/// Where lengths do not fit each other, or there is less scratch memory than [`BLOCK_SCRATCH`].
+pub fn block_sums(
+    x: &[f32],
+    matrix: Matrix<'_, f32>,
+    sums: &mut [f32],
+    scratch: &mut [f32],
+) -> Result<(), ShapeError> {
+    let (rows, columns) = (matrix.rows(), matrix.columns());
+    ShapeError::unless_equal("rows of the matrix and numbers of x", rows, x.len())?;
+    let all = columns.saturating_mul(blocks_of(rows));
+    ShapeError::unless_equal("columns of all blocks and their sums", all, sums.len())?;
+    ShapeError::unless_enough(BLOCK_SCRATCH, scratch.len())?;
+    if columns == 0 {
+        return Ok(());
+    }
     let isa = Isa::best();
-    for (strip, y) in y.chunks_mut(STRIP).enumerate() {
-        let first = strip * STRIP;
-        strip_sums(isa, x, matrix.columns_of(first..first + y.len()), y, scratch);
+    // Strips as wide as each other.
+    let width = columns
+        .div_ceil(columns.div_ceil(STRIP))
+        .next_multiple_of(LANES)
+        .min(STRIP);
+    for (block, sums) in sums.chunks_mut(columns).enumerate() {
+        let begin = block * ROWS;
+        let rows = begin..rows.min(begin + ROWS);
+        let (x, matrix) = (&x[rows.clone()], matrix.rows_of(rows));
+        for (strip, sums) in sums.chunks_mut(width).enumerate() {
+            let first = strip * width;
+            add_block(
+                isa,
+                x,
+                matrix.columns_of(first..first + sums.len()),
+                sums,
+                scratch,
+            );
+        }
     }
     Ok(())
 }
 
-/// The columns of a strip. Level 0 of the scratch memory takes products; each other level takes what blocks of the one before
-/// came to.
-fn strip_sums(isa: Isa, x: &[f32], matrix: Matrix<'_, f32>, y: &mut [f32], scratch: &mut [f32]) {
-    let mut taken = [0; ROW_LEVELS];
-    let width = y.len();
-    let mut begin = 0;
-    while begin < x.len() {
-        let rows = begin..x.len().min(begin + ROWS);
-        add_block(
-            isa,
-            &x[rows.clone()],
-            matrix.rows_of(rows.clone()),
-            &mut scratch[..LEVEL_LEN],
-        );
-        begin = rows.end;
-        // A block is complete: it is one row of the next level, as that may be of the one above.
-        let mut level = 0;
-        loop {
-            let used = if level == 0 { rows.len() } else { taken[level] };
-            let ended = begin == x.len();
-            if level > 0 && taken[level] < ROWS && !ended {
-                break;
-            }
-            let (below, above) = scratch.split_at_mut((level + 1) * LEVEL_LEN);
-            let sums = &mut below[level * LEVEL_LEN..];
-            if level == 0 && used == ROWS {
-                fold_fours(isa, sums, width, ROW_SUMS / 4);
-            } else {
-                fold_rows(isa, sums, width, used);
-            }
-            if level > 0 {
-                taken[level] = 0;
-            }
-            let top = taken[level + 1..].iter().all(|taken| *taken == 0);
-            if ended && top {
-                y.copy_from_slice(&sums[..width]);
-                return;
-            }
-            let row = taken[level + 1];
-            add_row(isa, &sums[..width], above, row);
-            taken[level + 1] = row + 1;
-            level += 1;
-        }
+/// y = x·M from the sums of its blocks, all of them, and also of some columns.
+///
+/// # Errors
+/// Where lengths do not fit each other, or there is less scratch memory than [`total_scratch`] of the rows of M and of these columns.
+pub fn total(sums: Matrix<'_, f32>, y: &mut [f32], scratch: &mut [f32]) -> Result<(), ShapeError> {
+    let columns = sums.columns();
+    ShapeError::unless_equal("columns of the sums and numbers of y", columns, y.len())?;
+    if sums.rows() == 0 {
+        y.fill(0.0);
+        return Ok(());
     }
-    y.fill(0.0);
+    if sums.rows() == 1 {
+        y.copy_from_slice(sums.row(0));
+        return Ok(());
+    }
+    let blocks = blocks_of(sums.rows());
+    let need = columns.saturating_mul(blocks.saturating_add(blocks_of(blocks)));
+    ShapeError::unless_enough(need.saturating_add(BLOCK_SCRATCH), scratch.len())?;
+    let (scratch, rest) = scratch.split_at_mut(BLOCK_SCRATCH);
+    let (mut here, mut there) = rest.split_at_mut(blocks * columns);
+    sums_of_sums(sums, here, scratch)?;
+    let mut left = blocks;
+    while left > 1 {
+        let next = blocks_of(left);
+        let sums = Matrix::new(&here[..left * columns], left, columns, columns)?;
+        sums_of_sums(sums, &mut there[..next * columns], scratch)?;
+        (here, there, left) = (there, here, next);
+    }
+    y.copy_from_slice(&here[..columns]);
+    Ok(())
+}
+
+/// Sums that are added as they are: products with 1.
+fn sums_of_sums(sums: Matrix<'_, f32>, to: &mut [f32], scratch: &mut [f32]) -> Result<(), ShapeError> {
+    let columns = sums.columns();
+    for block in 0..blocks_of(sums.rows()) {
+        let begin = block * ROWS;
+        let rows = begin..sums.rows().min(begin + ROWS);
+        let to = &mut to[block * columns..][..columns];
+        block_sums(&[1.0; ROWS][..rows.len()], sums.rows_of(rows), to, scratch)?;
+    }
+    Ok(())
 }
 
 versions! {
-    /// Takes a block of rows into sums that begin with 0; of a whole block, those of four neighbours are added already.
-    fn add_block(x: &[f32], matrix: Matrix<'_, f32>, sums: &mut [f32]) {
-        let width = matrix.columns();
-        if x.len() == ROWS {
-            // All that a sum takes at once: it is not written and read again for each row.
-            let (fours, others) = sums.split_at_mut(ROW_SUMS / 4 * width);
+    /// The sums of a block of a strip of columns.
+    fn add_block(x: &[f32], matrix: Matrix<'_, f32>, to: &mut [f32], scratch: &mut [f32]) {
+        let width = to.len();
+        let (all, others) = scratch.split_at_mut(ROW_SUMS / 4 * width);
+        let used = x.len().min(ROW_SUMS);
+        let count = used.next_power_of_two().max(4) / 4;
+        let half = count / 2;
+        // Where sums take a product each, fours that are added to each other may be taken together.
+        let pairs = match x.len() <= ROW_SUMS {
+            true => (used / 4).saturating_sub(half).min(half),
+            false => 0,
+        };
+        for (four, sums) in all.chunks_exact_mut(width).take(pairs).enumerate() {
+            let rows: [usize; 8] = std::array::from_fn(|k| 4 * four + k % 4 + k / 4 * 4 * half);
+            add_pair(rows.map(|row| matrix.row(row)), rows.map(|row| x[row]), sums, 4 * matrix.pitch());
+        }
+        for (four, fours) in all.chunks_exact_mut(width).take(count).enumerate() {
+            if four < pairs || (half..half + pairs).contains(&four) {
+                continue;
+            }
+            let first = 4 * four;
             let others: &mut [f32] = &mut others[..3 * width];
-            for (four, to) in fours.chunks_exact_mut(width).enumerate() {
-                for (k, sums) in others.chunks_exact_mut(width).chain([&mut *to]).enumerate() {
-                    let rows: [usize; ROWS / ROW_SUMS] = std::array::from_fn(|row| 4 * four + k + row * ROW_SUMS);
-                    add_rows(rows.map(|row| matrix.row(row)), rows.map(|row| x[row]), sums, matrix.pitch());
-                }
-                let ((zero, one), two) = (others[..2 * width].split_at(width), &others[2 * width..]);
-                for (((to, zero), one), two) in to.iter_mut().zip(zero).zip(one).zip(two) {
-                    *to = (*zero + *one) + (*two + *to);
-                }
-            }
-            return;
-        }
-        for (row, x) in x.iter().enumerate() {
-            let values = matrix.row(row);
-            let sums = &mut sums[row % ROW_SUMS * width..][..width];
-            if row < ROW_SUMS {
-                for (sum, value) in sums.iter_mut().zip(values) {
-                    *sum = value.mul_add(*x, 0.0);
-                }
-            } else {
-                for (sum, value) in sums.iter_mut().zip(values) {
-                    *sum = value.mul_add(*x, *sum);
+            for (k, sums) in others.chunks_exact_mut(width).chain([&mut *fours]).enumerate() {
+                // All that a sum takes at once: it is not written and read again for each row.
+                match x.len().saturating_sub(first + k).div_ceil(ROW_SUMS) {
+                    8 => add_rows_of::<8>(matrix, x, first + k, sums),
+                    7 => add_rows_of::<7>(matrix, x, first + k, sums),
+                    6 => add_rows_of::<6>(matrix, x, first + k, sums),
+                    5 => add_rows_of::<5>(matrix, x, first + k, sums),
+                    4 => add_rows_of::<4>(matrix, x, first + k, sums),
+                    3 => add_rows_of::<3>(matrix, x, first + k, sums),
+                    2 => add_rows_of::<2>(matrix, x, first + k, sums),
+                    1 => add_rows_of::<1>(matrix, x, first + k, sums),
+                    _ => sums.fill(0.0),
                 }
             }
+            let ((zero, one), two) = (others[..2 * width].split_at(width), &others[2 * width..]);
+            for (((to, zero), one), two) in fours.iter_mut().zip(zero).zip(one).zip(two) {
+                *to = (*zero + *one) + (*two + *to);
+            }
         }
+        if count > 1 {
+            let (first, second) = all.split_at_mut(half * width);
+            let done = pairs * width;
+            for (sum, other) in first[done..].iter_mut().zip(&second[done..]) {
+                *sum += *other;
+            }
+        }
+        fold_to(all, width, half.max(1), to);
     }
 }
 
-/// Sums of rows, one after the other; asks for the rows below, `pitch` numbers on.
+/// Adds the second half of rows to the first until one is left.
 #[inline(always)]
-fn add_rows<const N: usize>(rows: [&[f32]; N], x: [f32; N], sums: &mut [f32], pitch: usize) {
+fn fold_to(sums: &mut [f32], width: usize, count: usize, to: &mut [f32]) {
+    let mut half = count / 2;
+    while half > 1 {
+        let (first, second) = sums.split_at_mut(half * width);
+        for (sum, other) in first.iter_mut().zip(second) {
+            *sum += *other;
+        }
+        half /= 2;
+    }
+    let (first, second) = sums.split_at(width);
+    if half == 0 {
+        to.copy_from_slice(first);
+        return;
+    }
+    for ((to, sum), other) in to.iter_mut().zip(first).zip(second) {
+        *to = *sum + *other;
+    }
+}
+
+/// The `N` rows of a block that sum `first` takes.
+#[inline(always)]
+fn add_rows_of<const N: usize>(matrix: Matrix<'_, f32>, x: &[f32], first: usize, sums: &mut [f32]) {
+    let rows: [usize; N] = std::array::from_fn(|k| first + k * ROW_SUMS);
+    add_rows(
+        rows.map(|row| matrix.row(row)),
+        rows.map(|row| x[row]),
+        sums,
+        matrix.pitch(),
+    );
+}
+
+/// Sums of rows, one after the other; asks for what is read next, in the rows and then in those `below` numbers after.
+#[inline(always)]
+fn add_rows<const N: usize>(rows: [&[f32]; N], x: [f32; N], sums: &mut [f32], below: usize) {
     let rows = rows.map(|row| row[..sums.len()].as_chunks::<LANES>());
     let (groups, rest) = sums.as_chunks_mut::<LANES>();
-    for (g, sums) in groups.iter_mut().enumerate() {
-        let mut taken = [0.0; LANES];
-        for ((row, _), x) in rows.iter().zip(x) {
-            ask(row[g].as_ptr().wrapping_add(pitch));
-            for (taken, value) in taken.iter_mut().zip(&row[g]) {
-                *taken = value.mul_add(x, *taken);
+    for (range, ahead) in asked_in_turn(groups.len(), below) {
+        for g in range {
+            let mut taken = [0.0; LANES];
+            for ((row, _), x) in rows.iter().zip(x) {
+                ask(row[g].as_ptr().wrapping_add(ahead));
+                for (taken, value) in taken.iter_mut().zip(&row[g]) {
+                    *taken = value.mul_add(x, *taken);
+                }
             }
+            groups[g] = taken;
         }
-        *sums = taken;
     }
     for (c, sum) in rest.iter_mut().enumerate() {
         let mut taken = 0.0;
@@ -378,61 +645,45 @@ fn add_rows<const N: usize>(rows: [&[f32]; N], x: [f32; N], sums: &mut [f32], pi
     }
 }
 
-versions! {
-    /// Takes row `row` of a level.
-    fn add_row(values: &[f32], sums: &mut [f32], row: usize) {
-        let width = values.len();
-        let sums = &mut sums[row % ROW_SUMS * width..][..width];
-        if row < ROW_SUMS {
-            for (sum, value) in sums.iter_mut().zip(values) {
-                *sum = 0.0 + *value;
+/// What two fours come to, each the sum of four rows; asks as [`add_rows`] does.
+#[inline(always)]
+fn add_pair(rows: [&[f32]; 8], x: [f32; 8], sums: &mut [f32], below: usize) {
+    let [a, b, c, d, e, f, g, h] = rows.map(|row| row[..sums.len()].as_chunks::<LANES>());
+    let [p, q, r, s, t, u, v, w] = x;
+    let (groups, rest) = sums.as_chunks_mut::<LANES>();
+    for (range, ahead) in asked_in_turn(groups.len(), below) {
+        for i in range {
+            for (row, _) in [a, b, c, d, e, f, g, h] {
+                ask(row[i].as_ptr().wrapping_add(ahead));
             }
-        } else {
-            for (sum, value) in sums.iter_mut().zip(values) {
-                *sum += *value;
+            for k in 0..LANES {
+                groups[i][k] = sum_of_four([a.0[i][k], b.0[i][k], c.0[i][k], d.0[i][k]], [p, q, r, s])
+                    + sum_of_four([e.0[i][k], f.0[i][k], g.0[i][k], h.0[i][k]], [t, u, v, w]);
             }
         }
     }
-}
-
-versions! {
-    /// Folds the sums of `used` rows to the first of them.
-    fn fold_rows(sums: &mut [f32], width: usize, used: usize) {
-        let count = used.next_power_of_two().clamp(4, ROW_SUMS);
-        if used < count {
-            sums[used * width..count * width].fill(0.0);
-        }
-        for four in 0..count / 4 {
-            // Row `four` becomes the sum of rows 4·four and on, which are not before it.
-            let (to, rest) = sums[four * width..].split_at_mut(width);
-            if four > 0 {
-                to.copy_from_slice(&rest[(3 * four - 1) * width..][..width]);
-            }
-            let next = &rest[3 * four * width..][..3 * width];
-            let ((one, two), three) = (next[..2 * width].split_at(width), &next[2 * width..]);
-            for (((to, one), two), three) in to.iter_mut().zip(one).zip(two).zip(three) {
-                *to = (*to + *one) + (*two + *three);
-            }
-        }
-        halve_rows(sums, width, count / 4);
-    }
-}
-
-versions! {
-    /// Folds rows, each the sum of four already, to the first of them.
-    fn fold_fours(sums: &mut [f32], width: usize, count: usize) {
-        halve_rows(sums, width, count);
+    for (k, sum) in rest.iter_mut().enumerate() {
+        *sum = sum_of_four([a.1[k], b.1[k], c.1[k], d.1[k]], [p, q, r, s])
+            + sum_of_four([e.1[k], f.1[k], g.1[k], h.1[k]], [t, u, v, w]);
     }
 }
 
 #[inline(always)]
-fn halve_rows(sums: &mut [f32], width: usize, count: usize) {
-    let mut half = count / 2;
-    while half > 0 {
-        let (first, second) = sums.split_at_mut(half * width);
-        for (sum, other) in first.iter_mut().zip(second) {
-            *sum += *other;
-        }
-        half /= 2;
-    }
+fn sum_of_four(values: [f32; 4], x: [f32; 4]) -> f32 {
+    let zero = values[0].mul_add(x[0], 0.0);
+    let one = values[1].mul_add(x[1], 0.0);
+    let two = values[2].mul_add(x[2], 0.0);
+    let three = values[3].mul_add(x[3], 0.0);
+    (zero + one) + (two + three)
+}
+
+/// The groups of a run of a row in two parts, and how many numbers ahead of each memory is asked for: in the row itself, and, at its end, from the
+/// beginning of the next on, that lies `below` numbers after this one.
+#[inline(always)]
+fn asked_in_turn(groups: usize, below: usize) -> [(std::ops::Range<usize>, usize); 2] {
+    let near = groups.saturating_sub(ROW_AHEAD / LANES);
+    // Of short rows, as many are passed over as make up for it.
+    let rows = ROW_AHEAD.div_ceil((groups * LANES).max(1));
+    let last = (rows * below).wrapping_sub(near * LANES);
+    [(0..near, ROW_AHEAD), (near..groups, last)]
 }

@@ -1,6 +1,8 @@
 //! Products against their definition, in the order that the module states.
 
-use super::cpu::{matrix_vector, scratch_len, vector_matrix};
+use super::cpu::{
+    BLOCK_SCRATCH, block_sums, blocks_of, matrix_vector, scratch_len, total, total_scratch, vector_matrix,
+};
 use super::{BLOCK, ROW_SUMS, ROWS, SUMS};
 use crate::isa::Isa;
 use crate::matrix::{Matrix, ShapeError};
@@ -45,7 +47,7 @@ fn sum_of(products: &[(f32, f32)], block: usize, sums: usize) -> f32 {
     }
 }
 
-const SHAPES: [(usize, usize); 14] = [
+const SHAPES: [(usize, usize); 30] = [
     (0, 0),
     (0, 7),
     (7, 0),
@@ -60,6 +62,22 @@ const SHAPES: [(usize, usize); 14] = [
     (2 * ROWS + ROW_SUMS + 3, 1_029),
     (ROWS + 3, 4_100),
     (6, BLOCK + SUMS + 5),
+    (9, 1),
+    (18, 4),
+    (7, 8),
+    (37, 16),
+    (21, 31),
+    (10, 32),
+    (130, 64),
+    (3, 64),
+    (64, 40),
+    (200, 300),
+    (48, 70),
+    (51, 6_200),
+    (8, 300),
+    (63, 20),
+    (6, BLOCK),
+    (19, 2 * BLOCK),
 ];
 
 #[test]
@@ -97,7 +115,7 @@ fn sums_along_columns_have_the_order_that_is_stated() {
             .collect();
         Isa::each(|| {
             let mut y = vec![f32::NAN; columns];
-            let mut scratch = vec![f32::NAN; scratch_len(rows)];
+            let mut scratch = vec![f32::NAN; scratch_len(rows, columns)];
             vector_matrix(&x, matrix, &mut y, &mut scratch).unwrap();
             assert_eq!(y, expected, "{rows} × {columns}");
         });
@@ -105,10 +123,42 @@ fn sums_along_columns_have_the_order_that_is_stated() {
 }
 
 #[test]
+fn parts_by_blocks_and_columns_give_the_same_bits() {
+    for (rows, columns) in [(0, 5), (3, 7), (ROWS, 70), (5 * ROWS + 9, 33), (2 * ROWS, 6_200)] {
+        let (values, x) = (numbers(rows * columns, 5), numbers(rows, 13));
+        let matrix = Matrix::new(&values, rows, columns, columns).unwrap();
+        let mut expected = vec![f32::NAN; columns];
+        vector_matrix(
+            &x,
+            matrix,
+            &mut expected,
+            &mut vec![0.0; scratch_len(rows, columns)],
+        )
+        .unwrap();
+        for width in [columns, 19] {
+            let mut scratch = vec![f32::NAN; BLOCK_SCRATCH.max(total_scratch(rows, columns))];
+            let mut sums = vec![f32::NAN; columns * blocks_of(rows)];
+            for (block, sums) in sums.chunks_mut(columns).enumerate() {
+                let part = block * ROWS..rows.min((block + 1) * ROWS);
+                for (strip, sums) in sums.chunks_mut(width).enumerate() {
+                    let first = strip * width;
+                    let matrix = matrix.rows_of(part.clone()).columns_of(first..first + sums.len());
+                    block_sums(&x[part.clone()], matrix, sums, &mut scratch).unwrap();
+                }
+            }
+            let mut y = vec![f32::NAN; columns];
+            let sums = Matrix::new(&sums, blocks_of(rows), columns, columns).unwrap();
+            total(sums, &mut y, &mut scratch).unwrap();
+            assert_eq!(y, expected, "{rows} × {columns} in strips of {width}");
+        }
+    }
+}
+
+#[test]
 fn lengths_that_do_not_fit_are_refused() {
     let values = [1.0; 12];
     let matrix = Matrix::new(&values, 3, 4, 4).unwrap();
-    let mut scratch = vec![0.0; scratch_len(3)];
+    let mut scratch = vec![0.0; scratch_len(3, 4)];
     let mismatch = |result: Result<(), ShapeError>| assert!(result.is_err(), "{result:?}");
     mismatch(matrix_vector(matrix, &[1.0; 3], &mut [0.0; 3]));
     mismatch(matrix_vector(matrix, &[1.0; 4], &mut [0.0; 4]));

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use relief_kernels::matrix::{Matrix, ShapeError};
-use relief_kernels::matvec::cpu;
+use relief_kernels::matvec::{ROWS, cpu};
 
 use super::{Product, Side};
 use crate::array::Layout;
@@ -39,34 +39,79 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
                 let y = call.outputs[0].slice_mut::<f32>();
                 Ok(cpu::vector_matrix(x, matrix, y, scratch)?)
             })
-            .scratch(|p| vec![Layout::of::<f32>(cpu::scratch_len(p.rows))]),
-            Variant::cpu("threads", "columns dealt to all threads", |p, call| {
-                let (matrix, x) = operands(p, &call)?;
-                let len = cpu::scratch_len(p.rows);
-                let scratch = call.scratch[0].slice_mut::<f32>();
-                let y = call.outputs[0].slice_mut::<f32>();
-                let width = strip(y.len());
-                let parts = y.par_chunks_mut(width).zip(scratch.par_chunks_mut(len));
-                parts.enumerate().try_for_each(|(k, (y, scratch))| {
-                    let columns = k * width..k * width + y.len();
-                    Ok(cpu::vector_matrix(x, matrix.columns_of(columns), y, scratch)?)
-                })
-            })
+            .scratch(|p| vec![Layout::of::<f32>(cpu::scratch_len(p.rows, p.columns))]),
+            Variant::cpu(
+                "threads",
+                "blocks of rows, or of columns, dealt to all threads",
+                deal,
+            )
             .scratch(|p| {
-                let parts = p.columns.div_ceil(strip(p.columns)).max(1);
-                vec![Layout::of::<f32>(cpu::scratch_len(p.rows) * parts)]
+                let parts = Parts::of(p);
+                vec![
+                    Layout::of::<f32>(cpu::blocks_of(p.rows) * p.columns),
+                    Layout::of::<f32>(cpu::BLOCK_SCRATCH * parts.count(p)),
+                    Layout::of::<f32>(cpu::total_scratch(p.rows, p.columns)),
+                ]
             })
             .production(),
         ],
     }
 }
 
-/// Columns that a thread takes: rows of them are half a page or more, or memory is read in too short runs.
-fn strip(columns: usize) -> usize {
-    columns
-        .div_ceil(2 * rayon::current_num_threads())
-        .next_multiple_of(64)
-        .max(512)
+/// How x·M is dealt out.
+struct Parts {
+    /// Blocks of rows of a part.
+    blocks: usize,
+    /// Columns of a part, which has one block where these are not all.
+    columns: usize,
+}
+
+impl Parts {
+    /// Whole blocks, and of few blocks columns, but no runs of rows so short that memory is read slowly.
+    fn of(p: &Product) -> Self {
+        const LEAST: usize = 2_048;
+        let wanted = 4 * rayon::current_num_threads();
+        let blocks = cpu::blocks_of(p.rows).max(1);
+        let strips = (wanted / blocks).clamp(1, p.columns.div_ceil(LEAST).max(1));
+        Self {
+            blocks: blocks.div_ceil(wanted),
+            columns: p.columns.div_ceil(strips).next_multiple_of(16).max(16),
+        }
+    }
+
+    fn count(&self, p: &Product) -> usize {
+        cpu::blocks_of(p.rows).div_ceil(self.blocks) * p.columns.div_ceil(self.columns)
+    }
+}
+
+/// Sums of blocks by all threads, and then what these come to.
+fn deal(p: &Product, call: OnCpu<'_>) -> Outcome {
+    let (matrix, x) = operands(p, &call)?;
+    let [sums, scratch, rest] = call.scratch else {
+        return Err(Failure::Failed("no scratch memory".to_owned()));
+    };
+    let (sums, y) = (sums.slice_mut::<f32>(), call.outputs[0].slice_mut::<f32>());
+    let parts = Parts::of(p);
+    let (height, columns) = (parts.blocks * ROWS, p.columns);
+    let whole = parts.columns >= columns;
+    let of_rows = sums.chunks_mut((parts.blocks * columns).max(1)).enumerate();
+    let all: Vec<_> = of_rows
+        .flat_map(|(row, sums)| {
+            let width = if whole { sums.len() } else { parts.columns };
+            sums.chunks_mut(width).enumerate().map(move |part| (row, part))
+        })
+        .zip(scratch.slice_mut::<f32>().chunks_mut(cpu::BLOCK_SCRATCH))
+        .collect();
+    all.into_par_iter()
+        .try_for_each(|((row, (strip, sums)), scratch)| {
+            let rows = row * height..p.rows.min((row + 1) * height);
+            let begin = strip * parts.columns;
+            let columns = begin..columns.min(begin + parts.columns);
+            let part = matrix.rows_of(rows.clone()).columns_of(columns);
+            Outcome::Ok(cpu::block_sums(&x[rows], part, sums, scratch)?)
+        })?;
+    let sums = Matrix::new(sums, cpu::blocks_of(p.rows), columns, columns)?;
+    Ok(cpu::total(sums, y, rest.slice_mut())?)
 }
 
 impl From<ShapeError> for Failure {

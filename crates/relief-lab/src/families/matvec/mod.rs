@@ -21,7 +21,7 @@
 //! - `blocks`: production: a cube takes four rows at once, so that a load of x serves four, and several loads are on the way.
 //!
 //! On the CPU: `naive` as one writes it down; `eight sums` or `row by row`, several sums on the way; `vectors`, the production
-//! kernel on one thread; `threads`: production: rows, or columns, dealt to all threads.
+//! kernel on one thread; `threads`: production: rows dealt to all threads, or blocks of rows of x·M and, of few blocks, columns.
 //!
 //! Sums are floats in an order that differs by variant; production's is fixed. They are compared with sums in f64, up to k · 2⁻²⁴
 //! of the sum of k products: a bound for every order where nothing cancels; and on whole numbers, whose sums are exact in any order, they
