@@ -19,3 +19,17 @@ pub fn ask<T>(place: *const T) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = place;
 }
+
+/// [`ask`] for what is needed so much later that the second cache is near enough.
+#[allow(unsafe_code)]
+#[inline(always)]
+pub fn ask_for_later<T>(place: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: as above.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(place.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}

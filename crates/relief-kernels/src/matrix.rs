@@ -248,24 +248,6 @@ impl<'a, T> MatrixMut<'a, T> {
         )
     }
 
-    /// Asks for the first two lines of some rows from a column on, which will be needed soon.
-    #[inline]
-    #[allow(unsafe_code)]
-    pub(crate) fn expect(&self, top: usize, bottom: usize, left: usize) {
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (top, bottom, left);
-        #[cfg(target_arch = "x86_64")]
-        for row in top..bottom {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let place = self.values.as_ptr().wrapping_add(row * self.pitch + left);
-            // SAFETY: a prefetch has no effect but on caches, wherever it points; SSE is part of the target.
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(place.cast());
-                _mm_prefetch::<_MM_HINT_T0>(place.cast::<i8>().wrapping_add(64));
-            }
-        }
-    }
-
     /// Two matrices: the rows before `row`, and the others.
     ///
     /// # Panics

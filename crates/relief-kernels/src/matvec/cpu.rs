@@ -60,14 +60,14 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
     ShapeError::unless_equal("rows of the matrix and numbers of y", matrix.rows(), y.len())?;
     let isa = Isa::best();
     match x.len() {
-        ..=SHORT => short_rows(isa, matrix, x, y),
-        ..=FEW => few_rows(isa, matrix, x, y),
-        ..=BLOCK => {
+        len if len <= SHORT => short_rows(isa, matrix, x, y),
+        len if len <= FEW => few_rows(isa, matrix, x, y),
+        len if len <= BLOCK => {
             for (row, y) in y.iter_mut().enumerate() {
                 *y = block(isa, matrix.row(row), x);
             }
         }
-        ..=LONG => {
+        len if len <= LONG => {
             for (part, y) in y.chunks_mut(SHARING).enumerate() {
                 let rows = part * SHARING..part * SHARING + y.len();
                 long_rows(isa, matrix.rows_of(rows), x, y);
@@ -656,8 +656,8 @@ fn add_pair(rows: [&[f32]; 8], x: [f32; 8], sums: &mut [f32], below: usize) {
             for (row, _) in [a, b, c, d, e, f, g, h] {
                 ask(row[i].as_ptr().wrapping_add(ahead));
             }
-            for k in 0..LANES {
-                groups[i][k] = sum_of_four([a.0[i][k], b.0[i][k], c.0[i][k], d.0[i][k]], [p, q, r, s])
+            for (k, sum) in groups[i].iter_mut().enumerate() {
+                *sum = sum_of_four([a.0[i][k], b.0[i][k], c.0[i][k], d.0[i][k]], [p, q, r, s])
                     + sum_of_four([e.0[i][k], f.0[i][k], g.0[i][k], h.0[i][k]], [t, u, v, w]);
             }
         }

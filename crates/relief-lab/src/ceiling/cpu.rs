@@ -274,3 +274,17 @@ versions! {
         chains(0_u32, 3, |a, b| a.wrapping_add(b).min(1 << 20));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_places_in_turn_leave_no_word_out() {
+        for len in [0, 1, 15, 16, 63, 64, 65, 1_000, 4_097] {
+            let words: Vec<u32> = (1..=len).collect();
+            let isa = Isa::best();
+            assert_eq!(sum_in_turn(isa, &words), sum(isa, &words), "{len} words");
+        }
+    }
+}

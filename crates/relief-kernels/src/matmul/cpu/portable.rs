@@ -17,6 +17,7 @@ pub(super) unsafe fn tile(
     result: *mut f32,
     pitch: usize,
     first: bool,
+    _: *const f32,
 ) {
     // SAFETY: the caller vouches for as many numbers.
     let (left, right) = unsafe {

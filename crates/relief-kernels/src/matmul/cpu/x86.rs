@@ -4,6 +4,17 @@
 use std::arch::x86_64::*;
 
 use super::PANEL;
+use crate::ahead::{LINE, ask, ask_for_later};
+
+/// How many rows of the panel ahead, and columns of the left matrix, memory is asked for: both come from the second cache, and a processor by itself
+/// asks for the next lines too late.
+const AHEAD: usize = 16;
+
+/// After so many steps a line of the next panel is asked for, and of the first cover the tile below.
+const STEPS: usize = super::STEPS;
+
+/// Numbers of a line of the caches.
+const LANES: usize = LINE / size_of::<f32>();
 
 /// A tile of 14 rows and two registers: 28 of sums, two of the panel, one of the left matrix.
 ///
@@ -17,6 +28,7 @@ pub(super) unsafe fn avx512(
     result: *mut f32,
     pitch: usize,
     first: bool,
+    later: *const f32,
 ) {
     const ROWS: usize = 14;
     let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
@@ -29,15 +41,27 @@ pub(super) unsafe fn avx512(
             }
         }
         let (mut left, mut right) = (left, right);
-        for _ in 0..inner {
-            let panel = [_mm512_loadu_ps(right), _mm512_loadu_ps(right.add(16))];
-            for (k, sums) in sums.iter_mut().enumerate() {
-                let number = _mm512_set1_ps(*left.add(k));
-                sums[0] = _mm512_fmadd_ps(number, panel[0], sums[0]);
-                sums[1] = _mm512_fmadd_ps(number, panel[1], sums[1]);
+        for step in 0..inner.div_ceil(STEPS) {
+            // A line at a time: a processor that is asked for many at once waits.
+            ask_for_later(later.wrapping_add(step * LANES));
+            if step < ROWS {
+                let below = result.wrapping_add((ROWS + step) * pitch);
+                ask(below);
+                ask(below.wrapping_add(LANES));
             }
-            left = left.add(ROWS);
-            right = right.add(PANEL);
+            for _ in 0..STEPS.min(inner - step * STEPS) {
+                ask(right.wrapping_add(AHEAD * PANEL));
+                ask(right.wrapping_add(AHEAD * PANEL + LANES));
+                ask(left.wrapping_add(AHEAD * ROWS));
+                let panel = [_mm512_loadu_ps(right), _mm512_loadu_ps(right.add(16))];
+                for (k, sums) in sums.iter_mut().enumerate() {
+                    let number = _mm512_set1_ps(*left.add(k));
+                    sums[0] = _mm512_fmadd_ps(number, panel[0], sums[0]);
+                    sums[1] = _mm512_fmadd_ps(number, panel[1], sums[1]);
+                }
+                left = left.add(ROWS);
+                right = right.add(PANEL);
+            }
         }
         for (k, sums) in sums.iter().enumerate() {
             let row = result.add(k * pitch);
@@ -59,6 +83,7 @@ pub(super) unsafe fn avx2(
     result: *mut f32,
     pitch: usize,
     first: bool,
+    later: *const f32,
 ) {
     const ROWS: usize = 6;
     for x in [0, PANEL / 2] {
@@ -72,7 +97,15 @@ pub(super) unsafe fn avx2(
                 }
             }
             let (mut left, mut right) = (left, right.add(x));
-            for _ in 0..inner {
+            for k in 0..inner {
+                if x == 0 && k % STEPS == 0 {
+                    ask_for_later(later.wrapping_add(k / STEPS * LANES));
+                    if k / STEPS < ROWS {
+                        let below = result.wrapping_add((ROWS + k / STEPS) * pitch);
+                        ask(below);
+                        ask(below.wrapping_add(LANES));
+                    }
+                }
                 let panel = [_mm256_loadu_ps(right), _mm256_loadu_ps(right.add(8))];
                 for (k, sums) in sums.iter_mut().enumerate() {
                     let number = _mm256_set1_ps(*left.add(k));

@@ -1,8 +1,11 @@
 //! The variants on the CPU.
 
+use std::sync::{Mutex, PoisonError};
+
 use rayon::prelude::*;
 use relief_kernels::matmul::cpu::{
-    INNER, LEFT_LEN, Operand, multiply, multiply_packed, pack_block, packed_len, scratch_len,
+    INNER, LEFT_LEN, Operand, PANEL, multiply, multiply_packed, pack_block, packed_len, scratch_len,
+    tile_rows,
 };
 use relief_kernels::matrix::{Matrix, MatrixMut};
 
@@ -32,12 +35,7 @@ pub(super) fn variants() -> Vec<Variant<Product>> {
             "all threads pack the right operand, then take rows each",
             threads,
         )
-        .scratch(|p| {
-            vec![
-                Layout::of::<f32>(packed_len(p.inner, p.columns)),
-                Layout::of::<f32>(LEFT_LEN * p.rows.div_ceil(height(p.rows)).max(1)),
-            ]
-        })
+        .scratch(|p| scratch_of_deal(p.inner, p.columns))
         .production(),
     ]
 }
@@ -50,11 +48,12 @@ fn operands<'a>(p: &Product, call: &OnCpu<'a>) -> Outcome<Operands<'a>> {
     Ok((left, right))
 }
 
-/// Rows that a thread takes at once.
-pub(super) fn height(rows: usize) -> usize {
-    rows.div_ceil(2 * rayon::current_num_threads())
-        .next_multiple_of(14)
-        .max(14)
+/// Scratch memory of [`deal`]: the packed right operand, and a packed part of the left one for each thread.
+pub(super) fn scratch_of_deal(inner: usize, columns: usize) -> Vec<Layout> {
+    vec![
+        Layout::of::<f32>(packed_len(inner, columns)),
+        Layout::of::<f32>(LEFT_LEN * rayon::current_num_threads()),
+    ]
 }
 
 fn threads(p: &Product, call: OnCpu<'_>) -> Outcome {
@@ -66,7 +65,10 @@ fn threads(p: &Product, call: OnCpu<'_>) -> Outcome {
     deal(left, right, result, packed.slice_mut(), scratch.slice_mut())
 }
 
-/// Packs the right operand and multiplies, on all threads. Of the scratch memory, parts of rows have [`LEFT_LEN`] each.
+/// Parts that a thread takes of either phase: enough that a thread that comes late finds some left.
+const PARTS: usize = 4;
+
+/// Packs the right operand and multiplies, on all threads. The scratch memory is that of [`scratch_of_deal`].
 pub(super) fn deal<T: Operand>(
     left: Matrix<'_, T>,
     right: Matrix<'_, T>,
@@ -74,25 +76,54 @@ pub(super) fn deal<T: Operand>(
     packed: &mut [f32],
     scratch: &mut [f32],
 ) -> Outcome {
-    let (inner, columns) = (right.rows(), right.columns());
+    let columns = right.columns();
     if columns == 0 {
         return Ok(());
     }
-    let block = packed_len(INNER, columns);
-    let blocks = packed.par_chunks_mut(block).enumerate();
-    blocks.try_for_each(|(k, packed)| {
-        let rows = k * INNER..inner.min((k + 1) * INNER);
-        pack_block(right.rows_of(rows), packed)
-    })?;
-    let height = height(left.rows());
-    let results = result.par_chunks_mut(height * columns);
-    let parts = results.zip(scratch.par_chunks_mut(LEFT_LEN)).enumerate();
-    parts.try_for_each(|(k, (result, scratch))| {
-        let rows = result.len() / columns;
-        let left = left.rows_of(k * height..k * height + rows);
-        let result = MatrixMut::new(result, rows, columns, columns)?;
-        Ok(multiply_packed(left, packed, result, scratch)?)
+    let wanted = PARTS * rayon::current_num_threads();
+    pack(right, packed, wanted)?;
+    let rows = left.rows();
+    let tiles = rows.div_ceil(tile_rows());
+    let count = tiles.min(wanted);
+    let mut parts = Vec::with_capacity(count);
+    let (mut rest, mut top) = (result, 0);
+    for part in 1..=count {
+        // As many tiles as each other, but for one.
+        let bottom = rows.min(part * tiles / count * tile_rows());
+        let (result, others) = rest.split_at_mut((bottom - top) * columns);
+        parts.push((top..bottom, result));
+        (rest, top) = (others, bottom);
+    }
+    // A thread's own, which stays in its second cache.
+    let scratch: Vec<_> = scratch.chunks_mut(LEFT_LEN).map(Mutex::new).collect();
+    parts.into_par_iter().try_for_each(|(rows, result)| {
+        let own = rayon::current_thread_index().unwrap_or(0) % scratch.len();
+        let mut scratch = scratch[own].lock().unwrap_or_else(PoisonError::into_inner);
+        let result = MatrixMut::new(result, rows.len(), columns, columns)?;
+        Ok(multiply_packed(left.rows_of(rows), packed, result, &mut scratch)?)
     })
+}
+
+/// Packs the right operand in about so many parts: of blocks, and of one block whole panels.
+fn pack<T: Operand>(right: Matrix<'_, T>, packed: &mut [f32], wanted: usize) -> Outcome {
+    let (inner, columns) = (right.rows(), right.columns());
+    let width = columns
+        .div_ceil(wanted.div_ceil(inner.div_ceil(INNER).max(1)))
+        .next_multiple_of(PANEL);
+    let mut parts = Vec::new();
+    let blocks = packed.chunks_mut(packed_len(INNER, columns)).enumerate();
+    for (block, packed) in blocks {
+        let rows = block * INNER..inner.min((block + 1) * INNER);
+        let strips = packed.chunks_mut(packed_len(rows.len(), width)).enumerate();
+        parts.extend(strips.map(|(strip, packed)| {
+            let begin = strip * width;
+            let part = right.rows_of(rows.clone());
+            (part.columns_of(begin..columns.min(begin + width)), packed)
+        }));
+    }
+    parts
+        .into_par_iter()
+        .try_for_each(|(part, packed)| Ok(pack_block(part, packed)?))
 }
 
 /// Multiply-adds that a variant without blocks may take: a minute.

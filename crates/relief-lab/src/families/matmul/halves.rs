@@ -9,13 +9,13 @@
 //! The bound is that of the device's matrix instructions fed from registers, and of multiply-adds of f32 where there are none. Libraries that
 //! use the instructions of Hopper for whole groups of planes, which the runtime does not offer, may pass it.
 
-use relief_kernels::matmul::cpu::{LEFT_LEN, Operand, multiply, packed_len, scratch_len};
+use relief_kernels::matmul::cpu::{Operand, multiply, scratch_len};
 #[cfg(feature = "gpu")]
 use relief_kernels::matmul::gpu;
 use relief_kernels::matmul::{bf16, f16};
 use relief_kernels::matrix::{Matrix, MatrixMut};
 
-use super::cpu::height;
+use super::cpu::scratch_of_deal;
 use super::{PERIOD, product};
 use crate::array::{Array, Fill, Layout};
 use crate::families::whole_factor;
@@ -206,12 +206,7 @@ fn variants() -> Vec<Variant<Halves>> {
                 Half::Bf16 => threads::<bf16>(p, call),
             },
         )
-        .scratch(|p| {
-            vec![
-                Layout::of::<f32>(packed_len(p.shape.inner, p.shape.columns)),
-                Layout::of::<f32>(LEFT_LEN * p.shape.rows.div_ceil(height(p.shape.rows)).max(1)),
-            ]
-        })
+        .scratch(|p| scratch_of_deal(p.shape.inner, p.shape.columns))
         .production(),
         #[cfg(feature = "gpu")]
         Variant::gpu(
