@@ -13,7 +13,7 @@
 
 use half::{bf16, f16};
 
-use crate::ahead::LINE;
+use crate::ahead::{LINE, ask};
 use crate::isa::{Isa, Level};
 use crate::matrix::{Matrix, MatrixMut, ShapeError};
 
@@ -26,6 +26,9 @@ pub const INNER: usize = 512;
 
 /// Columns of a panel of the right matrix.
 pub const PANEL: usize = 32;
+
+/// How many rows ahead memory is asked for where the right matrix is packed: parts of rows are too short for a processor to see.
+const ROWS_AHEAD: usize = 8;
 
 /// Rows of the left matrix that a block has: a multiple of the rows of all tiles.
 const OUTER: usize = 672;
@@ -96,6 +99,9 @@ pub fn pack_block<T: Operand>(rows: Matrix<'_, T>, packed: &mut [f32]) -> Result
     for row in 0..inner {
         let (panels, rest) = rows.row(row).as_chunks::<PANEL>();
         for (panel, values) in panels.iter().enumerate() {
+            for line in values.chunks(LINE / size_of::<T>()) {
+                ask(line.as_ptr().wrapping_add(ROWS_AHEAD * rows.pitch()));
+            }
             for (to, value) in lines[panel * inner + row].iter_mut().zip(values) {
                 *to = value.widen();
             }

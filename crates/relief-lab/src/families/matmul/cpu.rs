@@ -66,7 +66,7 @@ fn threads(p: &Product, call: OnCpu<'_>) -> Outcome {
 }
 
 /// Parts that a thread takes of either phase: enough that a thread that comes late finds some left.
-const PARTS: usize = 4;
+const PARTS: usize = 3;
 
 /// Packs the right operand and multiplies, on all threads. The scratch memory is that of [`scratch_of_deal`].
 pub(super) fn deal<T: Operand>(
