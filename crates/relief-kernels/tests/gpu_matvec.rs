@@ -110,7 +110,7 @@ fn expected_along(case: &Case) -> Vec<u32> {
 
 fn expected_across(case: &Case) -> Vec<u32> {
     let mut y = vec![0.0; case.columns];
-    let mut scratch = vec![0.0; cpu::scratch_len(case.rows)];
+    let mut scratch = vec![0.0; cpu::scratch_len(case.rows, case.columns)];
     cpu::vector_matrix(&floats(case.rows, 2), case.on_cpu(), &mut y, &mut scratch).unwrap();
     bits(&y)
 }
