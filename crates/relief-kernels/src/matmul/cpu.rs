@@ -6,8 +6,7 @@
 //! registers hold sums. Between blocks it lies in the result, so that the order of its sums is that of k.
 //!
 //! A tile asks for what it reads 16 steps later, for the tile below, and for the next panel, a line at a time: asked for at once before each tile,
-//! the next panel cost a tenth of the time of a product of 1 024³ on an Intel Xeon. With all this, and packing that reads a line of each row at a time,
-//! one thread came from 0.87 to 0.96 of the speed of the crate `gemm` there.
+//! the next panel costs a tenth of the time of a product of 1 024³ (`docs/lab.md`).
 //!
 //! Threads share the packed right matrix and take rows each.
 
@@ -275,7 +274,7 @@ struct Tiles {
     tile: Tile,
 }
 
-/// Steps of a tile after which it asks for a line of the panel that follows.
+/// Steps of a tile after which it asks for a line of the panel that follows; in the first of them for a row of the tile below as well.
 const STEPS: usize = 4;
 
 /// The most rows of a tile.

@@ -3,8 +3,8 @@
 //! Memory binds, and a processor sees for itself what a row reads next only up to the end of a page, so it is asked for before: on two
 //! cores of an AMD EPYC (Zen 5) M·x of long rows took a third longer with four rows at once, which had been the better way where nothing
 //! was asked for. Short rows, whose sums fit registers, are taken from four places at once, and so are rows so long that `x` does not stay in
-//! a cache: rows of 64 numbers one after the other read 0.79 of what they read from four places on an Intel Xeon. x·M takes eight rows at once, along
-//! runs of many pages: runs of a page read a sixth less than runs of six.
+//! a cache: more of memory is then on its way than where one page is read after the other. x·M takes eight rows at once, along runs of many pages, because
+//! each run begins with memory that nothing has asked for (`docs/lab.md` has the trials).
 //!
 //! Threads deal out rows of M·x, and of x·M columns and blocks of rows: each is a sum of its own.
 

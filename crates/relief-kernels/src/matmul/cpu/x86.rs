@@ -3,15 +3,12 @@
 
 use std::arch::x86_64::*;
 
-use super::PANEL;
+use super::{PANEL, STEPS};
 use crate::ahead::{LINE, ask, ask_for_later};
 
 /// How many rows of the panel ahead, and columns of the left matrix, memory is asked for: both come from the second cache, and a processor by itself
 /// asks for the next lines too late.
 const AHEAD: usize = 16;
-
-/// After so many steps a line of the next panel is asked for, and of the first cover the tile below.
-const STEPS: usize = super::STEPS;
 
 /// Numbers of a line of the caches.
 const LANES: usize = LINE / size_of::<f32>();

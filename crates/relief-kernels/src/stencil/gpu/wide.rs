@@ -584,7 +584,7 @@ fn store<N: Size>(
     #[comptime] wide: Wide,
 ) {
     let word = place.column as u32 / 4u32;
-    // Once for all, as before.
+    // Once for all rows, because a compiler moves nothing past a branch.
     if place.column as u32 + COLUMNS > place.width {
         #[unroll]
         for k in 0..comptime!(4 * wide.rows) {
