@@ -624,7 +624,7 @@ impl<'a> Call<'a> {
         self.gpu.launch("stencil wide sums", &wide, self.to, || {
             on_client!(self.gpu, client => launch!(
                 self, client, wide::wide_sums::launch_unchecked, grid.clone(), wide.units, 4 => 4,
-                steps, inverse, 0x4b00_0000, wide
+                steps, inverse, sums::BESIDE, wide
             ));
         })
     }

@@ -229,7 +229,18 @@ fn beside(shared: &SharedMemory<u32>, place: u32, #[comptime] pixel: u32, #[comp
     if comptime!(pixel % 4 >= 2) {
         bits = pair >> 16u32;
     }
-    f32::reinterpret(bits | 0x4b00_0000u32)
+    f32::reinterpret(bits | BESIDE)
+}
+
+/// The bits of 2²³.
+pub(super) const BESIDE: u32 = 0x4b00_0000;
+
+/// The mean of a window, beside 2²³, where nothing below 1 has room: it is rounded to the nearest, which then are the lowest bits of the
+/// number. It is never half-way, and off by less than what it lies from there: see `stencil::mean`. Of four that are shifted to their bytes and added,
+/// [`BESIDE`] is left of the first alone.
+#[cube]
+pub(super) fn rounded(window: f32, inverse: f32) -> u32 {
+    u32::reinterpret(window * inverse + f32::new(8_388_608.0))
 }
 
 /// The windows across the rows of a step, to memory.
@@ -279,9 +290,6 @@ fn across<N: Size>(
         let mut window = f32::cast_from(sum);
         #[unroll]
         for w in 0..rows {
-            // Beside 2²³ nothing below 1 has room: a mean is rounded to the nearest, which then are the lowest bits of the
-            // number. It is never half-way, and off by less than what it lies from there: see `stencil::mean`. The bits of 2²³
-            // itself, 0x4b00_0000, are shifted out of all but the first.
             let mut bytes = u32::new(0);
             #[unroll]
             for b in 0..4u32 {
@@ -296,10 +304,9 @@ fn across<N: Size>(
                     );
                     window += enters - leaves;
                 }
-                let mean = u32::reinterpret(window * inverse + f32::new(8_388_608.0));
-                bytes += mean << comptime!(8 * b);
+                bytes += rounded(window, inverse) << comptime!(8 * b);
             }
-            words[comptime!(w as usize)] = bytes - 0x4b00_0000u32;
+            words[comptime!(w as usize)] = bytes - BESIDE;
         }
     }
     let samples = comptime!(Samples::Bytes);

@@ -17,6 +17,7 @@ use super::Samples;
 use super::columns::within;
 use super::matrix::groups::{edge, mended, nearest};
 use super::pairs::{evens, odds};
+use super::sums::{BESIDE, rounded};
 
 /// Columns of a unit: a vector of memory.
 const COLUMNS: u32 = 16;
@@ -449,7 +450,7 @@ fn pixel(pairs: &Array<u32>, #[comptime] pixel: u32, beside: u32) -> f32 {
     // Of two constants a compiler makes two instructions.
     let mut bits = (pair & 0xffffu32) | beside;
     if comptime!(pixel % 4 >= 2) {
-        bits = (pair >> 16u32) | 0x4b00_0000u32;
+        bits = (pair >> 16u32) | BESIDE;
     }
     f32::reinterpret(bits)
 }
@@ -555,7 +556,6 @@ fn across<N: Size>(
             let mut window = f32::cast_from(sum);
             #[unroll]
             for w in 0..4u32 {
-                // Rounded as in `super::sums`.
                 let mut bytes = u32::new(0);
                 #[unroll]
                 for b in 0..4u32 {
@@ -564,10 +564,9 @@ fn across<N: Size>(
                         let enters = pixel(&come, comptime!(enters.pixel + p - 1), beside);
                         window += enters - pixel(&gone, comptime!(leaves.pixel + p - 1), beside);
                     }
-                    let mean = u32::reinterpret(window * inverse + f32::new(8_388_608.0));
-                    bytes += mean << comptime!(8 * b);
+                    bytes += rounded(window, inverse) << comptime!(8 * b);
                 }
-                means[comptime!((4 * k + w) as usize)] = bytes - 0x4b00_0000u32;
+                means[comptime!((4 * k + w) as usize)] = bytes - BESIDE;
             }
         }
         store::<N>(out, &mut means, row, place, wide);
