@@ -65,6 +65,7 @@ fn check<T: Known>(gpu: &Gpu, filter: &Filter, width: usize, height: usize) {
         let way = Way {
             kept: false,
             ahead: 2,
+            copied: true,
             exchange: true,
             matrix: false,
             wide: true,
@@ -240,6 +241,7 @@ fn every_way_gives_what_the_cpu_gives() {
         let way = Way {
             kept: true,
             ahead,
+            copied: false,
             exchange: radius != 5,
             matrix: false,
             wide: false,
@@ -252,9 +254,10 @@ fn every_way_gives_what_the_cpu_gives() {
         check_by::<f32>(&gpu, way, Some(tuning), &Filter::Box(radius), 131, 150);
         check_by::<u8>(&gpu, way, Some(tuning), &Filter::Box(radius), 391, 150);
         // Pictures narrower than a cube, and wider.
-        for kept in [false, true] {
+        for (kept, copied) in [(false, false), (false, true), (true, false)] {
             let way = Way {
                 kept,
+                copied,
                 wide: true,
                 ..way
             };
@@ -280,6 +283,7 @@ fn every_way_gives_what_the_cpu_gives() {
         let way = Way {
             kept: false,
             ahead: 2,
+            copied: false,
             exchange,
             matrix: false,
             wide: false,

@@ -1,8 +1,8 @@
-//! Grids of more cubes than one axis takes.
+//! Grids of more cubes than one axis takes, and how kernels count places in memory.
 
-use cubecl::prelude::CubeCount;
+use cubecl::prelude::{AddressType, CubeCount};
 
-use super::Gpu;
+use super::{Backend, Gpu};
 
 /// A grid of at least `count` cubes, over two axes where one is too short; `CUBE_POS` counts them, and a few of the
 /// last may be too many.
@@ -10,4 +10,16 @@ use super::Gpu;
 pub fn cubes(gpu: &Gpu, count: u32) -> CubeCount {
     let rows = count.div_ceil(gpu.report().cubes.clamp(1, 65_535)).max(1);
     CubeCount::Static(count.div_ceil(rows).max(1), rows, 1)
+}
+
+/// How kernels count places where one of them is a constant after another: `place as usize + constant`.
+///
+/// CUDA's runtime compiler has pointers of 64 bits to shared memory as well. A sum of 32 bits may wrap, so each place would be computed apart, two
+/// instructions each; one of 64 bits is part of the load. Others count in 32 bits.
+#[must_use]
+pub fn addresses(gpu: &Gpu) -> AddressType {
+    match gpu.report().backend() {
+        Some(Backend::Cuda) => AddressType::U64,
+        _ => AddressType::U32,
+    }
 }

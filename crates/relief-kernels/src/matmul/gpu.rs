@@ -12,7 +12,7 @@ use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
 use cubecl::zspace::{shape, strides};
 
-use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, addresses, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
 
 mod halves;
@@ -379,6 +379,7 @@ impl Launch<'_> {
                 client,
                 cubes(gpu, self.count),
                 CubeDim::new_1d(halves::UNITS),
+                addresses(gpu),
                 2,
                 of(rows, inner, self.left, halves::ROWS),
                 of(inner, columns, self.right, halves::SLICE),

@@ -9,12 +9,13 @@
 //! Rows of a picture are whole vectors of 16 bytes: [`row_words`]. What a row has past its width is not looked at, and is 0
 //! in results.
 
-use cubecl::ir::features::MmaConfig;
+use cubecl::ir::features::{MmaConfig, Tma};
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use cubecl::prelude::*;
+use cubecl::zspace::{shape, strides};
 
 use super::{Filter, MAX_RADIUS, Mask};
-use crate::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, on_client};
+use crate::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, addresses, on_client};
 use crate::policy::{self, Space, Tuning};
 
 mod columns;
@@ -149,6 +150,7 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
         (Filter::Gauss(_), Samples::Bytes) => (128, 12, 8),
         (Filter::Gauss(_), Samples::Floats) => (256, 32, 8),
         (Filter::Box(4..=24), Samples::Bytes) => (32, 32, 8),
+        (Filter::Box(25..), Samples::Bytes) => (64, 4, 8),
         (Filter::Box(_), Samples::Bytes) => (64, 32, 8),
         (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes) => (128, 32, 8),
         (Filter::Box(r) | Filter::Erosion(r) | Filter::Dilation(r), Samples::Floats) => match *r {
@@ -170,6 +172,9 @@ pub struct Way {
     pub kept: bool,
     /// Steps whose rows are on their way, 1 to 4.
     pub ahead: u32,
+    /// Whether rows of means of bytes that are not kept are copied to shared memory by a device that does so by itself, where cubes are of a
+    /// multiple of 64 units. Else units load them.
+    pub copied: bool,
     /// Whether neighbours exchange vectors, where planes have one width, so that a store writes whole sectors of memory.
     pub exchange: bool,
     /// Whether weighted means and convolutions of bytes are computed by matrix instructions instead, where a device has them.
@@ -186,6 +191,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
         return Way {
             kept: false,
             ahead: 1,
+            copied: false,
             exchange: false,
             matrix: false,
             wide: false,
@@ -204,6 +210,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
         }
         // The rows of wider windows are too much for as many units as are needed.
         (Filter::Box(0..=24), Samples::Bytes) => (true, 1),
+        (Filter::Box(_), Samples::Bytes) => (false, 2),
         _ => (false, 1),
     };
     let exchange = match (filter, samples) {
@@ -215,6 +222,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
     Way {
         kept,
         ahead,
+        copied: true,
         exchange,
         matrix: true,
         wide: true,
@@ -350,6 +358,11 @@ fn has_matrix_instructions(gpu: &Gpu) -> bool {
     has_products && gpu.report().plane == (32, 32) && pairs(gpu) == Pairs::Halves
 }
 
+/// Whether a device copies boxes of a picture to shared memory by itself.
+fn copies_boxes(gpu: &Gpu) -> bool {
+    on_client!(gpu, client => client.features().tma.contains(Tma::Base))
+}
+
 /// What strips of columns are computed with.
 trait Stream {
     /// Columns of words that a cube computes; 0 where it is too narrow.
@@ -379,7 +392,7 @@ streams!(extremes::Plan, slide::Plan, sums::Plan, weigh::Plan);
 
 /// Launches a kernel from a picture's words to its result's, so many to a vector.
 macro_rules! launch {
-    ($call:expr, $client:expr, $($kernel:ident)::+ $(::<$word:ty, _>)?, $grid:expr, $units:expr, $from:expr => $to:expr, $($argument:expr),+) => {
+    ($call:expr, $client:expr, $($kernel:ident)::+ $(::<$word:ty, _>)?, $grid:expr, $units:expr $(; $places:expr)?, $from:expr => $to:expr, $($argument:expr),+) => {
         // SAFETY: both buffers hold `height` rows of `pitch` words, whole vectors of four; rows and words are kept within for
         // loads, and compared with both for stores.
         unsafe {
@@ -387,6 +400,7 @@ macro_rules! launch {
                 $client,
                 $grid,
                 CubeDim::new_1d($units),
+                $($places,)?
                 $from.max($to),
                 ArrayArg::from_raw_parts($call.from.handle(), $call.from.words() / $from),
                 ArrayArg::from_raw_parts($call.to.handle(), $call.to.words() / $to),
@@ -557,7 +571,7 @@ impl<'a> Call<'a> {
         let inverse = 1.0 / f64::from(2 * radius + 1).powi(2) as f32;
         self.gpu.launch("stencil slide", &plan, self.to, || {
             on_client!(self.gpu, client => launch!(
-                self, client, slide::slide::launch_unchecked, grid.clone(), plan.strip.units, 1 => 4, steps, inverse, plan
+                self, client, slide::slide::launch_unchecked, grid.clone(), plan.strip.units; addresses(self.gpu), 1 => 4, steps, inverse, plan
             ));
         })
     }
@@ -575,7 +589,7 @@ impl<'a> Call<'a> {
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
         self.gpu.launch("stencil extremes", &plan, self.to, || {
             on_client!(self.gpu, client => launch!(
-                self, client, extremes::extremes::launch_unchecked, grid.clone(), plan.strip.units, 1 => 4, steps, plan
+                self, client, extremes::extremes::launch_unchecked, grid.clone(), plan.strip.units; addresses(self.gpu), 1 => 4, steps, plan
             ));
         })
     }
@@ -598,18 +612,20 @@ impl<'a> Call<'a> {
         let inverse = 1.0 / f64::from(2 * radius + 1).powi(2) as f32;
         self.gpu.launch("stencil sums", &plan, self.to, || {
             on_client!(self.gpu, client => launch!(
-                self, client, sums::sums::launch_unchecked, grid.clone(), plan.strip.units, 1 => 4, steps, inverse, plan
+                self, client, sums::sums::launch_unchecked, grid.clone(), plan.strip.units; addresses(self.gpu), 1 => 4, steps, inverse, plan
             ));
         })
     }
 
     /// How units of 16 columns take strips of squares of this radius, where that is the way.
     fn wide(&self, tuning: Tuning, radius: u32) -> Option<Wide> {
+        let copied = self.way.copied && !self.way.kept && (tuning.units * 4).is_multiple_of(wide::BOX);
         let wide = Wide {
             radius,
             rows: tuning.vector / 2,
             units: tuning.units,
             kept: self.way.kept && self.gpu.report().backend() == Some(Backend::Cuda),
+            copied: copied && copies_boxes(self.gpu),
             ahead: self.way.ahead,
         };
         let fits = wide.columns() > 0 && wide.shared_bytes() <= self.gpu.most_shared_memory();
@@ -622,11 +638,29 @@ impl<'a> Call<'a> {
         let (grid, steps) = self.lay(wide.columns(), tuning.items, wide.radius, rows)?;
         let inverse = 1.0 / f64::from(2 * wide.radius + 1).powi(2) as f32;
         self.gpu.launch("stencil wide sums", &wide, self.to, || {
-            on_client!(self.gpu, client => launch!(
-                self, client, wide::wide_sums::launch_unchecked, grid.clone(), wide.units, 4 => 4,
-                steps, inverse, sums::BESIDE, wide
-            ));
+            on_client!(self.gpu, client => match wide.copied {
+                true => launch!(
+                    self, client, wide::wide_sums_copied::launch_unchecked, grid.clone(), wide.units; addresses(self.gpu), 4 => 4,
+                    steps, inverse, sums::BESIDE, self.boxes(), wide
+                ),
+                false => launch!(
+                    self, client, wide::wide_sums::launch_unchecked, grid.clone(), wide.units; addresses(self.gpu), 4 => 4,
+                    steps, inverse, sums::BESIDE, wide
+                ),
+            });
         })
+    }
+
+    /// The rows of the picture as boxes of one, in words.
+    #[allow(unsafe_code)]
+    fn boxes<R: Runtime>(&self) -> TensorMapArg<R, Tiled> {
+        let (height, pitch) = (self.size.height as usize, self.pitch as usize);
+        // SAFETY: so many rows of the pitch lie in the buffer.
+        let tensor = unsafe {
+            TensorArg::from_raw_parts(self.from.handle(), strides![pitch, 1], shape![height, pitch])
+        };
+        let tile_size = shape![1, wide::BOX as usize];
+        TensorMapArg::new(TiledArgs { tile_size }, tensor, u32::as_type_native_unchecked())
     }
 
     #[allow(unsafe_code)]
@@ -644,10 +678,10 @@ impl<'a> Call<'a> {
         self.gpu.launch("stencil weigh", &plan, self.to, || {
             on_client!(self.gpu, client => match plan.samples {
                 Samples::Bytes => launch!(
-                    self, client, weigh::weigh::launch_unchecked::<u32, _>, grid.clone(), plan.strip.units, 1 => 4, steps, plan.clone()
+                    self, client, weigh::weigh::launch_unchecked::<u32, _>, grid.clone(), plan.strip.units; addresses(self.gpu), 1 => 4, steps, plan.clone()
                 ),
                 Samples::Floats => launch!(
-                    self, client, weigh::weigh::launch_unchecked::<f32, _>, grid.clone(), plan.strip.units, 1 => 4, steps, plan.clone()
+                    self, client, weigh::weigh::launch_unchecked::<f32, _>, grid.clone(), plan.strip.units; addresses(self.gpu), 1 => 4, steps, plan.clone()
                 ),
             });
         })

@@ -6,8 +6,9 @@
 //! Rows of 64 numbers are permuted, vector v of row r at v xor r mod 8, so that the eight rows of a matrix of 8 × 8 that the
 //! instruction loads lie in different banks, and so do neighbours of a row that is stored. Boxes come permuted so.
 //!
-//! What the instructions of one step take is loaded to registers while those of the step before run, across slices too. Units wait for each other and for a
-//! slice behind products, not before them.
+//! What the instructions of one step take is loaded to registers while those of the step before run, across slices too. Planes wait for a slice behind
+//! products, not before them, and not for each other: each says when it has taken the last of a slice, and who asks for the next one in that place waits
+//! for all to have said so.
 //!
 //! On an H200, bf16, 4 096³, 128 × 256 sums a cube took 7 to 8 % longer (2026-11-22). The clock falls below 1.8 GHz: power binds as well. From registers alone the same instructions reach 297 to 309 T multiply-adds a
 //! second, and cuBLAS 320 to 370, by those that take whole groups of planes, which the runtime does not offer.
@@ -65,7 +66,7 @@ pub(super) const fn count(shape: Shape) -> Option<u32> {
 }
 
 /// C = A·B, whose pitch is in pairs. One unit asks for a slice; numbers outside of the operands are 0.
-#[cube(launch_unchecked)]
+#[cube(launch_unchecked, address_type = "dynamic")]
 pub(super) fn multiply_halves<E: Float, N: Size>(
     left: &TensorMap<E, Tiled>,
     right: &TensorMap<E, Tiled>,
@@ -85,9 +86,11 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
     let mut lefts = SharedMemory::<E>::new_aligned(comptime!((STAGES * LEFT) as usize), 1024usize);
     let mut rights = SharedMemory::<E>::new_aligned(comptime!((STAGES * RIGHT) as usize), 1024usize);
     let mut barriers = Sequence::<Shared<Barrier>>::new();
+    let mut left_behind = Sequence::<Shared<Barrier>>::new();
     #[unroll]
     for _ in 0..STAGES {
         barriers.push(Barrier::shared(1u32, UNIT_POS == 0));
+        left_behind.push(Barrier::shared(comptime!(UNITS / 32), UNIT_POS == 0));
     }
     sync_async_proxy_shared();
 
@@ -131,10 +134,10 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
     }
 
     let (lane, plane) = (UNIT_POS_PLANE, UNIT_POS / 32);
-    let half = lane / 16;
-    let turn = lane % 8;
-    let left_at = ((plane % HIGH_PLANES) * 64 + lane % 16) * SLICE;
-    let right_at = ((plane / HIGH_PLANES) * SLICE + lane % 16) * BOX;
+    // A lane's first vector; vectors that are a multiple of two further are at places that differ by their number in the bits of a row.
+    let vector = (lane / 16) ^ (lane % 8);
+    let left_at = ((plane % HIGH_PLANES) * 64 + lane % 16) * SLICE + vector * EIGHT;
+    let right_at = ((plane / HIGH_PLANES) * SLICE + lane % 16) * BOX + vector * EIGHT;
     if inner > 0 {
         barriers.index(0usize).wait_parity(0u32);
         take::<E, NA, NB>(
@@ -145,8 +148,6 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
             &mut others,
             left_at,
             right_at,
-            turn,
-            half,
             0u32,
             0u32,
         );
@@ -169,8 +170,6 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                             &mut others,
                             left_at,
                             right_at,
-                            turn,
-                            half,
                             stage,
                             comptime!(step + 1),
                         );
@@ -188,12 +187,14 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                         }
                         // What waits does so behind products.
                         if comptime!(step == 0 && i == 0) {
-                            // All have taken the last of the slice before, whose place another one takes.
-                            sync_cube();
                             let ahead = comptime!((stage + STAGES - 1) % STAGES);
                             let next = here + comptime!((STAGES - 1) * SLICE);
                             if UNIT_POS == 0 {
                                 if next < inner {
+                                    // All planes have taken the last of the slice before, in whose place another one comes: long ago, but for those
+                                    // far behind. At the first slice nothing was in that place.
+                                    let parity = (phase + comptime!((stage + STAGES - 1) / STAGES + 1)) % 2;
+                                    left_behind.index(comptime!(ahead as usize)).wait_parity(parity);
                                     ask_for_boxes::<E>(
                                         left,
                                         right,
@@ -221,11 +222,15 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                                     &mut others,
                                     left_at,
                                     right_at,
-                                    turn,
-                                    half,
                                     after,
                                     0u32,
                                 );
+                            }
+                        }
+                        if comptime!(step + 1 == STEPS && i + 1 == HIGH) {
+                            // What this plane takes of the slice is in registers, since the last products with it have begun.
+                            if lane == 0 {
+                                left_behind.index(comptime!(stage as usize)).arrive();
                             }
                         }
                     }
@@ -334,17 +339,15 @@ fn take<E: Float, NA: Size, NB: Size>(
     others: &mut Sequence<Array<Vector<E, NB>>>,
     left_at: u32,
     right_at: u32,
-    turn: u32,
-    half: u32,
     #[comptime] stage: u32,
     #[comptime] step: u32,
 ) {
     let set = comptime!(step % 2);
     #[unroll]
     for pair in 0..comptime!(WIDE / 2) {
-        let vector = (comptime!(2 * pair) + half) ^ turn;
-        let at = comptime!(stage * RIGHT + step * 16 * BOX) + right_at + vector * EIGHT;
-        let place = rights.slice(at as usize, (at + EIGHT) as usize);
+        let first = (right_at ^ comptime!(2 * pair * EIGHT)) as usize;
+        let at = first + comptime!((stage * RIGHT + step * 16 * BOX) as usize);
+        let place = rights.slice(at, at + comptime!(EIGHT as usize));
         let four = definition.load_matrix::<E, NB>(&place, cmma::MatrixIdent::B, 4usize, true);
         #[unroll]
         for k in 0..2u32 {
@@ -353,11 +356,11 @@ fn take<E: Float, NA: Size, NB: Size>(
             two[1usize] = four[comptime!((2 * k + 1) as usize)];
         }
     }
-    let vector = (comptime!(2 * step) + half) ^ turn;
+    let first = (left_at ^ comptime!(2 * step * EIGHT)) as usize;
     #[unroll]
     for i in 0..HIGH {
-        let at = comptime!(stage * LEFT + i * 16 * SLICE) + left_at + vector * EIGHT;
-        let place = lefts.slice(at as usize, (at + EIGHT) as usize);
+        let at = first + comptime!((stage * LEFT + i * 16 * SLICE) as usize);
+        let place = lefts.slice(at, at + comptime!(EIGHT as usize));
         definition.load_matrix_inplace::<E, NA>(
             &place,
             numbers.index_mut(comptime!((set * HIGH + i) as usize)),

@@ -91,7 +91,7 @@ impl Plan {
 }
 
 /// Folds the squares of a strip of `steps` · K rows; CUBE_POS_X counts strips across, CUBE_POS_Y down.
-#[cube(launch_unchecked)]
+#[cube(launch_unchecked, address_type = "dynamic")]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn extremes<N: Size>(
     source: &Array<u32>,
@@ -130,11 +130,11 @@ pub(super) fn extremes<N: Size>(
             &mut kept,
             comptime!(plan.down()),
         );
-        let place = step * comptime!(plan.step()) + at;
+        let place = (step * comptime!(plan.step()) + at) as usize;
         #[unroll]
         for k in 0..comptime!((rows / 2) as usize) {
             let vector = of_two_rows::<N>(&windows, k, comptime!(plan.pairs));
-            shared[(place + comptime!(k as u32 * plan.pitch())) as usize] = vector;
+            shared[place + comptime!(k * plan.pitch() as usize)] = vector;
         }
         sync_cube();
         across::<N>(&shared, &mut totals, out, step, row, left, &raster, plan);
@@ -167,7 +167,7 @@ fn of_two_rows<N: Size>(
 fn pixels<N: Size>(
     shared: &SharedMemory<Vector<u32, N>>,
     pixels: &mut Array<u32>,
-    place: u32,
+    place: usize,
     #[comptime] after: u32,
     #[comptime] count: u32,
     #[comptime] plan: Plan,
@@ -175,7 +175,7 @@ fn pixels<N: Size>(
     let skip = comptime!(plan.skip());
     #[unroll]
     for v in 0..comptime!((skip + count).div_ceil(4)) {
-        let read = shared[(place + comptime!(plan.place(after + v))) as usize];
+        let read = shared[place + comptime!(plan.place(after + v) as usize)];
         #[unroll]
         for b in 0..4u32 {
             // The pixel's number, beyond `count` where it is not asked for.
@@ -205,8 +205,9 @@ fn across<N: Size>(
     let of_row = comptime!(plan.strip.units / plan.vectors());
     let computed = comptime!(plan.columns() / plan.vectors());
     let (k, run) = (UNIT_POS / of_row, UNIT_POS % of_row);
-    let place =
-        step * comptime!(plan.step()) + k * comptime!(plan.pitch()) + run * comptime!(plan.vectors() + 1);
+    let place = (step * comptime!(plan.step())
+        + k * comptime!(plan.pitch())
+        + run * comptime!(plan.vectors() + 1)) as usize;
     let mut windows = Array::<u32>::new(comptime!(count as usize));
 
     if comptime!(runs == 0) {
@@ -219,7 +220,7 @@ fn across<N: Size>(
         let mut first = Array::<u32>::new(comptime!(count as usize));
         // Of pixel 2 p the end of the run from there on.
         let mut ends = Array::<u32>::new(half);
-        let spot = step * comptime!(plan.strip.units) + UNIT_POS;
+        let spot = (step * comptime!(plan.strip.units) + UNIT_POS) as usize;
         // Runs that lie between the ends of a window, or are one.
         if run < comptime!(computed + runs - 1) {
             pixels::<N>(shared, &mut first, place, 0u32, count, plan);
@@ -239,7 +240,7 @@ fn across<N: Size>(
                 );
             }
             if comptime!(runs > 1) {
-                totals[spot as usize] = ends[0usize];
+                totals[spot] = ends[0usize];
             }
         }
         if comptime!(runs > 1) {
@@ -250,10 +251,14 @@ fn across<N: Size>(
             let after = comptime!(runs * plan.vectors());
             pixels::<N>(shared, &mut last, place, after, comptime!(count + rest), plan);
             if comptime!(runs > 1) {
-                let mut total = totals[(spot + 1u32) as usize];
+                let mut total = totals[spot + 1usize];
                 #[unroll]
                 for b in 2..runs {
-                    total = fold::<u32>(total, totals[(spot + b) as usize], comptime!(plan.down()));
+                    total = fold::<u32>(
+                        total,
+                        totals[spot + comptime!(b as usize)],
+                        comptime!(plan.down()),
+                    );
                 }
                 last[0usize] = fold::<u32>(total, last[0usize], comptime!(plan.down()));
             }
@@ -313,7 +318,7 @@ fn across<N: Size>(
 fn near<N: Size>(
     shared: &SharedMemory<Vector<u32, N>>,
     windows: &mut Array<u32>,
-    place: u32,
+    place: usize,
     #[comptime] plan: Plan,
 ) {
     let (count, width) = comptime!((plan.run() as usize, 2 * plan.radius as usize + 1));

@@ -46,10 +46,10 @@ pub(super) fn keep<W: Numeric>(
     #[comptime] ring: Ring,
 ) {
     if comptime!(ring.is_used()) {
-        let place = UNIT_POS + first * comptime!(ring.units);
+        let place = (UNIT_POS + first * comptime!(ring.units)) as usize;
         #[unroll]
         for k in 0..count {
-            kept[(place + comptime!(k * ring.units)) as usize] = words[comptime!(k as usize)];
+            kept[place + comptime!((k * ring.units) as usize)] = words[comptime!(k as usize)];
         }
     }
 }
@@ -67,12 +67,12 @@ pub(super) fn exchange<W: Numeric>(
 ) -> u32 {
     // count ≤ rows, so no place comes twice; slot < rows.
     if comptime!(ring.rows % count == 0) || slot <= comptime!(ring.rows - count) {
-        let place = UNIT_POS + slot * comptime!(ring.units);
+        let place = (UNIT_POS + slot * comptime!(ring.units)) as usize;
         #[unroll]
         for k in 0..count {
-            let at = place + comptime!(k * ring.units);
-            leaves[comptime!(k as usize)] = kept[at as usize];
-            kept[at as usize] = enters[comptime!(k as usize)];
+            let at = place + comptime!((k * ring.units) as usize);
+            leaves[comptime!(k as usize)] = kept[at];
+            kept[at] = enters[comptime!(k as usize)];
         }
     } else {
         #[unroll]

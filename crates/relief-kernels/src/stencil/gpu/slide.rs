@@ -71,7 +71,7 @@ impl Plan {
 
 /// Folds the squares of a strip of `steps` · K rows; CUBE_POS_X counts strips across, CUBE_POS_Y down. Sums become
 /// sum · `inverse`.
-#[cube(launch_unchecked)]
+#[cube(launch_unchecked, address_type = "dynamic")]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn slide<N: Size>(
     source: &Array<f32>,
@@ -110,10 +110,10 @@ pub(super) fn slide<N: Size>(
             &mut kept,
             comptime!(plan.down()),
         );
-        let place = step * comptime!(plan.step()) + at;
+        let place = (step * comptime!(plan.step()) + at) as usize;
         #[unroll]
         for k in 0..comptime!(rows as usize) {
-            shared[(place + comptime!(k as u32 * plan.pitch())) as usize] = windows[k];
+            shared[place + comptime!(k * plan.pitch() as usize)] = windows[k];
         }
         sync_cube();
         across::<N>(&shared, &mut totals, out, step, row, left, &raster, inverse, plan);
@@ -129,14 +129,14 @@ pub(super) fn slide<N: Size>(
 fn pixels(
     shared: &SharedMemory<f32>,
     pixels: &mut Array<f32>,
-    place: u32,
+    place: usize,
     #[comptime] after: u32,
     #[comptime] count: u32,
     #[comptime] plan: Plan,
 ) {
     #[unroll]
     for p in 0..count {
-        pixels[comptime!(p as usize)] = shared[(place + comptime!(plan.place(after + p))) as usize];
+        pixels[comptime!(p as usize)] = shared[place + comptime!(plan.place(after + p) as usize)];
     }
 }
 
@@ -159,8 +159,9 @@ fn across<N: Size>(
     let of_row = comptime!(plan.strip.units / plan.strip.rows);
     let computed = comptime!(plan.columns() / plan.strip.rows);
     let (k, run) = (UNIT_POS / of_row, UNIT_POS % of_row);
-    let place =
-        step * comptime!(plan.step()) + k * comptime!(plan.pitch()) + run * comptime!(plan.strip.rows + 1);
+    let place = (step * comptime!(plan.step())
+        + k * comptime!(plan.pitch())
+        + run * comptime!(plan.strip.rows + 1)) as usize;
     let mut windows = Array::<f32>::new(comptime!(count as usize));
 
     if comptime!(runs == 0) {
@@ -170,7 +171,7 @@ fn across<N: Size>(
         }
     } else {
         let mut ends = Array::<f32>::new(comptime!(count as usize));
-        let spot = step * comptime!(plan.strip.units) + UNIT_POS;
+        let spot = (step * comptime!(plan.strip.units) + UNIT_POS) as usize;
         // Runs that lie between the ends of a window, or are one.
         if run < comptime!(computed + runs - 1) {
             pixels(shared, &mut ends, place, 0u32, count, plan);
@@ -180,7 +181,7 @@ fn across<N: Size>(
                 ends[p] = fold::<f32>(ends[p], ends[comptime!(p + 1)], comptime!(plan.down()));
             }
             if comptime!(runs > 1) {
-                totals[spot as usize] = ends[0usize];
+                totals[spot] = ends[0usize];
             }
         }
         if comptime!(runs > 1) {
@@ -197,9 +198,9 @@ fn across<N: Size>(
                 plan,
             );
             if comptime!(runs > 1) {
-                let mut total = totals[(spot + 1u32) as usize];
+                let mut total = totals[spot + 1usize];
                 for b in 2..runs {
-                    total = fold::<f32>(total, totals[(spot + b) as usize], comptime!(plan.down()));
+                    total = fold::<f32>(total, totals[spot + b as usize], comptime!(plan.down()));
                 }
                 begins[0usize] = fold::<f32>(total, begins[0usize], comptime!(plan.down()));
             }
@@ -234,7 +235,7 @@ fn across<N: Size>(
 
 /// The windows of a run that are narrower than it: the same from blocks as wide as a window.
 #[cube]
-fn near(shared: &SharedMemory<f32>, windows: &mut Array<f32>, place: u32, #[comptime] plan: Plan) {
+fn near(shared: &SharedMemory<f32>, windows: &mut Array<f32>, place: usize, #[comptime] plan: Plan) {
     let count = comptime!(plan.strip.rows as usize);
     let reach = comptime!(2 * plan.radius as usize);
     let mut ends = Array::<f32>::new(comptime!(count + reach));

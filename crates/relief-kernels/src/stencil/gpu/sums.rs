@@ -86,7 +86,7 @@ impl Plan {
 
 /// Sums of the squares of a strip of `steps` · K rows, each times `inverse` and rounded; CUBE_POS_X counts strips across, CUBE_POS_Y
 /// down.
-#[cube(launch_unchecked)]
+#[cube(launch_unchecked, address_type = "dynamic")]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn sums<N: Size>(
     source: &Array<u32>,
@@ -146,7 +146,7 @@ pub(super) fn sums<N: Size>(
     for s in 0..steps {
         let step = s % comptime!(plan.strip.steps());
         let row = first + s * rows;
-        let place = step * comptime!(plan.step()) + at;
+        let place = (step * comptime!(plan.step()) + at) as usize;
         if comptime!(plan.ring().is_used()) {
             slot = exchange::<u32>(&mut kept, &below, &mut above, slot, rows, comptime!(plan.ring()));
         }
@@ -154,8 +154,8 @@ pub(super) fn sums<N: Size>(
         for k in 0..rows {
             even += evens(below[comptime!(k as usize)]);
             odd += odds(below[comptime!(k as usize)]);
-            shared[(place + comptime!(2 * k * plan.pitch())) as usize] = even;
-            shared[(place + comptime!((2 * k + 1) * plan.pitch())) as usize] = odd;
+            shared[place + comptime!((2 * k * plan.pitch()) as usize)] = even;
+            shared[place + comptime!(((2 * k + 1) * plan.pitch()) as usize)] = odd;
             even -= evens(above[comptime!(k as usize)]);
             odd -= odds(above[comptime!(k as usize)]);
         }
@@ -193,7 +193,7 @@ fn add_rows(pairs: &mut Array<u32>, words: &Array<u32>, #[comptime] count: u32) 
 #[cube]
 fn total(
     shared: &SharedMemory<u32>,
-    place: u32,
+    place: usize,
     #[comptime] word: u32,
     #[comptime] count: u32,
     #[comptime] plan: Plan,
@@ -201,15 +201,14 @@ fn total(
     let mut total = u32::new(0);
     #[unroll]
     for w in 0..comptime!(count / 4) {
-        let at = place + comptime!(plan.place(word + w));
+        let at = place + comptime!(plan.place(word + w) as usize);
         // At most 2 · 127 · 255 in each half.
-        let pair = shared[at as usize] + shared[(at + comptime!(plan.pitch())) as usize];
+        let pair = shared[at] + shared[at + comptime!(plan.pitch() as usize)];
         total += (pair & 0xffffu32) + (pair >> 16u32);
     }
     #[unroll]
     for b in 0..comptime!(count % 4) {
-        let at = place + comptime!(plan.place(word + count / 4) + b % 2 * plan.pitch());
-        let pair = shared[at as usize];
+        let pair = shared[place + comptime!((plan.place(word + count / 4) + b % 2 * plan.pitch()) as usize)];
         if comptime!(b >= 2) {
             total += pair >> 16u32;
         } else {
@@ -221,10 +220,9 @@ fn total(
 
 /// Pixel `pixel` after the beginning of the run at `place`, beside 2²³.
 #[cube]
-fn beside(shared: &SharedMemory<u32>, place: u32, #[comptime] pixel: u32, #[comptime] plan: Plan) -> f32 {
+fn beside(shared: &SharedMemory<u32>, place: usize, #[comptime] pixel: u32, #[comptime] plan: Plan) -> f32 {
     // Both pixels of a pair read it: the compiler keeps it.
-    let at = place + comptime!(plan.place(pixel / 4) + pixel % 2 * plan.pitch());
-    let pair = shared[at as usize];
+    let pair = shared[place + comptime!((plan.place(pixel / 4) + pixel % 2 * plan.pitch()) as usize)];
     let mut bits = pair & 0xffffu32;
     if comptime!(pixel % 4 >= 2) {
         bits = pair >> 16u32;
@@ -262,8 +260,9 @@ fn across<N: Size>(
     let of_row = comptime!(plan.strip.units / rows);
     let computed = comptime!(plan.columns() / rows);
     let (k, run) = (UNIT_POS / of_row, UNIT_POS % of_row);
-    let place = step * comptime!(plan.step()) + k * comptime!(2 * plan.pitch()) + run * comptime!(rows + 1);
-    let spot = step * comptime!(plan.strip.units) + UNIT_POS;
+    let place = (step * comptime!(plan.step()) + k * comptime!(2 * plan.pitch()) + run * comptime!(rows + 1))
+        as usize;
+    let spot = (step * comptime!(plan.strip.units) + UNIT_POS) as usize;
 
     let mut sum = u32::new(0);
     if comptime!(runs > 0) {
@@ -271,7 +270,7 @@ fn across<N: Size>(
         if run < comptime!(computed + runs - 1) {
             sum = total(shared, place, 0u32, comptime!(4 * rows), plan);
             if comptime!(runs > 1) {
-                totals[spot as usize] = sum;
+                totals[spot] = sum;
             }
         }
         if comptime!(runs > 1) {
@@ -282,7 +281,7 @@ fn across<N: Size>(
     if run < computed {
         if comptime!(runs > 1) {
             for b in 1..runs {
-                sum += totals[(spot + b) as usize];
+                sum += totals[spot + b as usize];
             }
         }
         sum += total(shared, place, comptime!(runs * rows), rest, plan);

@@ -64,7 +64,7 @@ impl Plan {
 }
 
 /// Weights the squares of a strip of `steps` · rows; CUBE_POS_X counts strips across, CUBE_POS_Y down.
-#[cube(launch_unchecked)]
+#[cube(launch_unchecked, address_type = "dynamic")]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn weigh<W: Numeric, N: Size>(
     source: &Array<W>,
@@ -166,12 +166,9 @@ fn weight<W: Numeric>(#[comptime] k: u32, #[comptime] plan: Plan) -> W {
 fn down<W: Numeric>(window: &Array<W>, shared: &mut SharedMemory<W>, step: u32, #[comptime] plan: Plan) {
     let radius = comptime!(plan.radius());
     let lanes = comptime!(plan.lanes());
+    let place = (step * comptime!(plan.step()) + UNIT_POS + UNIT_POS / comptime!(plan.strip.rows)) as usize;
     #[unroll]
     for k in 0..comptime!(plan.strip.rows) {
-        let place = step * comptime!(plan.step())
-            + comptime!(k * lanes * plan.pitch())
-            + UNIT_POS
-            + UNIT_POS / comptime!(plan.strip.rows);
         #[unroll]
         for l in 0..lanes {
             let middle = comptime!(k + radius);
@@ -183,7 +180,7 @@ fn down<W: Numeric>(window: &Array<W>, shared: &mut SharedMemory<W>, step: u32, 
                     + window[comptime!(((middle + j) * lanes + l) as usize)];
                 sum += pair * weight::<W>(j, comptime!(plan.clone()));
             }
-            shared[(place + comptime!(l * plan.pitch())) as usize] = sum;
+            shared[place + comptime!(((k * lanes + l) * plan.pitch()) as usize)] = sum;
         }
     }
 }
@@ -208,20 +205,20 @@ fn across<W: Numeric, N: Size>(
     let mut words = Array::<W>::new(comptime!(plan.strip.rows as usize));
     // The window of the last pixel of the last run ends within the words that the cube has read.
     if run < computed {
-        let place = step * comptime!(plan.step())
+        let place = (step * comptime!(plan.step())
             + k * comptime!(plan.lanes() * plan.pitch())
-            + run * comptime!(plan.strip.rows + 1);
+            + run * comptime!(plan.strip.rows + 1)) as usize;
         let skip = comptime!(plan.left() * per_word - radius);
         let count = comptime!(plan.run() + 2 * radius);
         let mut pixels = Array::<W>::new(comptime!(count as usize));
         #[unroll]
         for w in 0..comptime!((skip + count).div_ceil(per_word)) {
-            let at = place + comptime!(w + w / plan.strip.rows);
             #[unroll]
             for b in 0..per_word {
                 let p = comptime!((w * per_word + b).wrapping_sub(skip));
                 if comptime!(p < count) {
-                    let word = shared[(at + comptime!(b % 2 * plan.pitch())) as usize];
+                    let at = comptime!((w + w / plan.strip.rows + b % 2 * plan.pitch()) as usize);
+                    let word = shared[place + at];
                     if comptime!(plan.lanes() == 1) {
                         pixels[comptime!(p as usize)] = word;
                     } else {

@@ -19,6 +19,10 @@ use super::matrix::groups::{edge, mended, nearest};
 use super::pairs::{evens, odds};
 use super::sums::{BESIDE, rounded};
 
+mod copied;
+
+pub(super) use copied::{BOX, wide_sums_copied};
+
 /// Columns of a unit: a vector of memory.
 const COLUMNS: u32 = 16;
 
@@ -39,6 +43,8 @@ pub(super) struct Wide {
     /// Whether rows are copied to shared memory, which keeps those of windows, by copies that take no registers. Else those that leave are
     /// read again.
     pub(super) kept: bool,
+    /// Whether the device copies rows that are not kept to shared memory by itself, a row by one request. Else units load them.
+    pub(super) copied: bool,
     /// Steps whose rows are on their way, of rows that are not kept.
     pub(super) ahead: u32,
 }
@@ -88,6 +94,11 @@ impl Wide {
         }
     }
 
+    /// Vectors from the first that a window reaches to vector `vector` of a step, of the unit that is so many further.
+    const fn further(&self, units: i32, vector: u32) -> usize {
+        (self.reach() as i32 + units) as usize + vector as usize
+    }
+
     /// Vectors of pairs of a row in shared memory.
     const fn row(&self) -> u32 {
         PAIRS / 4 * self.units
@@ -100,21 +111,30 @@ impl Wide {
 
     /// Parts of a step, each of K rows; of rows that are copied as many are on their way.
     pub(super) const fn parts(&self) -> u32 {
-        if self.kept { 2 } else { 1 }
+        match (self.kept, self.copied) {
+            (true, _) => 2,
+            (_, true) => self.ahead,
+            _ => 1,
+        }
     }
 
-    /// Rows in shared memory: those of a window, whole parts of a step, and those on their way; 0 where it keeps none.
+    /// Rows in shared memory: those of a window, whole parts of a step, and those on their way; of rows that are not kept, those that enter and
+    /// those that leave; 0 where units load them.
     const fn ring(&self) -> u32 {
-        if self.kept {
-            (2 * self.radius + 1).next_multiple_of(self.rows) + self.parts() * self.rows
-        } else {
-            0
+        match (self.kept, self.copied) {
+            (true, _) => (2 * self.radius + 1).next_multiple_of(self.rows) + self.parts() * self.rows,
+            (_, true) => 2 * self.parts() * self.rows,
+            _ => 0,
         }
     }
 
     /// Parts of steps whose sums shared memory holds: room for rows is worth more than one wait less.
     const fn buffers(&self) -> u32 {
-        if self.kept { 1 } else { 2 }
+        match (self.kept, self.copied) {
+            (true, _) => 1,
+            (_, true) => 2 - self.ahead % 2,
+            _ => 2,
+        }
     }
 
     /// Bytes of shared memory, with a little for barriers and gaps.
@@ -132,6 +152,8 @@ struct Place {
     nearest: u32,
     /// Whether all that the cube reads of a row is inside.
     inside: bool,
+    /// The first column that the cube reads.
+    begin: i32,
     width: u32,
     height: u32,
     /// Words from one row to the next.
@@ -145,10 +167,12 @@ fn place(cube: u32, width: u32, height: u32, pitch: u32, #[comptime] wide: Wide)
     let mut inside = begin >= 0i32;
     inside = inside && begin + comptime!((COLUMNS * wide.units) as i32) <= width as i32;
     let column = begin + (UNIT_POS * COLUMNS) as i32;
+    let nearest = nearest(column, width, 4u32);
     Place {
         column,
-        nearest: nearest(column, width, 4u32),
+        nearest,
         inside,
+        begin,
         width,
         height,
         pitch,
@@ -157,7 +181,7 @@ fn place(cube: u32, width: u32, height: u32, pitch: u32, #[comptime] wide: Wide)
 
 /// Sums of the squares of a strip of `steps` steps, each times `inverse` and rounded; CUBE_POS_X counts cubes across, CUBE_POS_Y
 /// strips down. `beside` are the bits of 2²³.
-#[cube(launch_unchecked)]
+#[cube(launch_unchecked, address_type = "dynamic")]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn wide_sums<N: Size>(
     source: &Array<Vector<u32, N>>,
@@ -205,26 +229,14 @@ pub(super) fn wide_sums<N: Size>(
         barriers.index(0usize).wait_parity(0u32);
         for row in 0..window {
             let mut read = Array::<u32>::new(4usize);
-            take::<N>(&ring, &mut read, row, 0u32, wide);
+            take::<N>(&ring, &mut read, row, UNIT_POS, 0u32, 0u32, wide);
             if !place.inside {
                 mend::<N>(&mut read, &place, 1u32);
             }
             add(&mut pairs, &read, 1u32);
         }
     } else {
-        // As many at a time as hide that they are far.
-        let many = comptime!(16 / rows * rows);
-        let rest = comptime!(window % many);
-        let mut read = Array::<u32>::new(comptime!((4 * many) as usize));
-        for b in 0..comptime!(window / many) {
-            load::<N>(source, &mut read, top + (b * many) as i32, &place, 0u32, many);
-            add(&mut pairs, &read, many);
-        }
-        if comptime!(rest > 0) {
-            let row = top + comptime!((window - rest) as i32);
-            load::<N>(source, &mut read, row, &place, 0u32, rest);
-            add(&mut pairs, &read, rest);
-        }
+        read_window::<N>(source, &mut pairs, top, &place, wide);
         load::<N>(source, &mut below, first as i32 + reach, &place, 0u32, on_way);
         load::<N>(source, &mut above, top, &place, 0u32, rows);
     }
@@ -236,6 +248,7 @@ pub(super) fn wide_sums<N: Size>(
         for part in 0..comptime!(wide.parts()) {
             let row = first + (s * comptime!(wide.parts()) + part) * rows;
             let step = s % comptime!(wide.buffers()) * comptime!(wide.step());
+            let here = (step + UNIT_POS) as usize;
             let mut after = enters + rows;
             if after == comptime!(wide.ring()) {
                 after = 0u32;
@@ -247,13 +260,21 @@ pub(super) fn wide_sums<N: Size>(
                     .wait_parity((s + part) % 2u32);
                 #[unroll]
                 for k in 0..rows {
-                    take::<N>(&ring, &mut above, leaves + k, k, wide);
+                    take::<N>(&ring, &mut above, leaves, UNIT_POS, k, k, wide);
                     let place_of = comptime!(window % rows + k);
-                    let mut slot = enters + place_of;
                     if comptime!(place_of >= rows) {
-                        slot = after + comptime!(place_of - rows);
+                        take::<N>(
+                            &ring,
+                            &mut below,
+                            after,
+                            UNIT_POS,
+                            comptime!(place_of - rows),
+                            k,
+                            wide,
+                        );
+                    } else {
+                        take::<N>(&ring, &mut below, enters, UNIT_POS, place_of, k, wide);
                     }
-                    take::<N>(&ring, &mut below, slot, k, wide);
                 }
                 // Once for all, because a compiler moves nothing past a branch.
                 if !place.inside {
@@ -261,29 +282,7 @@ pub(super) fn wide_sums<N: Size>(
                     mend::<N>(&mut below, &place, rows);
                 }
             }
-            let mut totals = Vector::<u32, N>::new(0u32);
-            #[unroll]
-            for k in 0..rows {
-                #[unroll]
-                for w in 0..4u32 {
-                    let (word, pair) = comptime!(((4 * k + w) as usize, (2 * w) as usize));
-                    pairs[pair] = pairs[pair] + evens(below[word]) - evens(above[word]);
-                    pairs[comptime!(pair + 1)] =
-                        pairs[comptime!(pair + 1)] + odds(below[word]) - odds(above[word]);
-                }
-                totals[comptime!(k as usize)] = from_pixel(&pairs, 0u32);
-                #[unroll]
-                for v in 0..comptime!(PAIRS / 4) {
-                    let mut vector = Vector::<u32, N>::empty();
-                    #[unroll]
-                    for p in 0..4u32 {
-                        vector[comptime!(p as usize)] = pairs[comptime!((4 * v + p) as usize)];
-                    }
-                    let at = comptime!(k * wide.row() + v * wide.units);
-                    shared[(step + at + UNIT_POS) as usize] = vector;
-                }
-            }
-            shared[(step + comptime!(wide.row() * rows) + UNIT_POS) as usize] = totals;
+            down::<N>(&mut pairs, &above, &below, &mut shared, here, wide);
             let next = row as i32 + comptime!(rows as i32);
             if comptime!(wide.kept) {
                 // In the place of those that left, which have been taken; behind the strip as well, where nobody takes them.
@@ -325,6 +324,66 @@ pub(super) fn wide_sums<N: Size>(
                 .wait_parity((steps + part) % 2u32);
         }
     }
+}
+
+/// Adds the rows of the window whose first is `top` to the sums of their columns.
+#[cube]
+fn read_window<N: Size>(
+    source: &Array<Vector<u32, N>>,
+    pairs: &mut Array<u32>,
+    top: i32,
+    place: &Place,
+    #[comptime] wide: Wide,
+) {
+    let (rows, window) = comptime!((wide.rows, 2 * wide.radius + 1));
+    // As many at a time as hide that they are far.
+    let many = comptime!(16 / rows * rows);
+    let rest = comptime!(window % many);
+    let mut read = Array::<u32>::new(comptime!((4 * many) as usize));
+    for b in 0..comptime!(window / many) {
+        load::<N>(source, &mut read, top + (b * many) as i32, place, 0u32, many);
+        add(pairs, &read, many);
+    }
+    if comptime!(rest > 0) {
+        let row = top + comptime!((window - rest) as i32);
+        load::<N>(source, &mut read, row, place, 0u32, rest);
+        add(pairs, &read, rest);
+    }
+}
+
+/// The sums of a step's windows, from those before and the rows that leave and enter, to shared memory, from `here` on: pairs, and totals of a
+/// unit's columns.
+#[cube]
+fn down<N: Size>(
+    pairs: &mut Array<u32>,
+    above: &Array<u32>,
+    below: &Array<u32>,
+    shared: &mut SharedMemory<Vector<u32, N>>,
+    here: usize,
+    #[comptime] wide: Wide,
+) {
+    let rows = comptime!(wide.rows);
+    let mut totals = Vector::<u32, N>::new(0u32);
+    #[unroll]
+    for k in 0..rows {
+        #[unroll]
+        for w in 0..4u32 {
+            let (word, pair) = comptime!(((4 * k + w) as usize, (2 * w) as usize));
+            pairs[pair] = pairs[pair] + evens(below[word]) - evens(above[word]);
+            pairs[comptime!(pair + 1)] = pairs[comptime!(pair + 1)] + odds(below[word]) - odds(above[word]);
+        }
+        totals[comptime!(k as usize)] = from_pixel(pairs, 0u32);
+        #[unroll]
+        for v in 0..comptime!(PAIRS / 4) {
+            let mut vector = Vector::<u32, N>::empty();
+            #[unroll]
+            for p in 0..4u32 {
+                vector[comptime!(p as usize)] = pairs[comptime!((4 * v + p) as usize)];
+            }
+            shared[here + comptime!((k * wide.row() + v * wide.units) as usize)] = vector;
+        }
+    }
+    shared[here + comptime!((wide.row() * rows) as usize)] = totals;
 }
 
 /// The words of a unit in `count` rows from `first` on, to `words` from row `at` on; what lies outside is the nearest inside.
@@ -393,16 +452,19 @@ fn arrive(barrier: &Shared<Barrier>) {
     barrier.arrive();
 }
 
-/// A unit's words in row `slot` of the ring, to row `at` of `words`.
+/// The words of a unit in the row so many `after` row `slot` of the ring, to row `at` of `words`.
 #[cube]
 fn take<N: Size>(
     ring: &SharedMemory<Vector<u32, N>>,
     words: &mut Array<u32>,
     slot: u32,
+    unit: u32,
+    #[comptime] after: u32,
     #[comptime] at: u32,
     #[comptime] wide: Wide,
 ) {
-    let vector = ring[(slot * comptime!(wide.units) + UNIT_POS) as usize];
+    let place = (slot * comptime!(wide.units) + unit) as usize;
+    let vector = ring[place + comptime!((after * wide.units) as usize)];
     #[unroll]
     for w in 0..4u32 {
         words[comptime!((4 * at + w) as usize)] = vector[comptime!(w as usize)];
@@ -486,22 +548,23 @@ fn from_pixel(pairs: &Array<u32>, #[comptime] first: u32) -> u32 {
     begun + (all - upper * 65_535u32)
 }
 
-/// The pairs of 15 pixels from `far` on and those around them, of the row that begins at `at` in shared memory; the first is that of pixel 0 of
-/// their unit.
+/// The pairs of 15 pixels from `far` on and those around them, of row `row` in shared memory; the first is that of pixel 0 of
+/// their unit. At `at` lies the first vector of a step of the first unit that a window reaches.
 #[cube]
 fn pairs_from<N: Size>(
     shared: &SharedMemory<Vector<u32, N>>,
     pairs: &mut Array<u32>,
-    at: u32,
+    at: usize,
+    #[comptime] row: u32,
     #[comptime] far: Far,
     #[comptime] wide: Wide,
 ) {
     #[unroll]
     for v in 0..4u32 {
         if comptime!(8 * v + 7 >= far.pixel && 8 * v <= far.pixel + COLUMNS - 2) {
-            let further = comptime!(far.units + (v / 2) as i32 + (v % 2 * wide.units) as i32);
-            // Who computes has so many units beside it.
-            let vector = shared[((at + UNIT_POS) as i32 + further) as u32 as usize];
+            let further =
+                comptime!(wide.further(far.units + (v / 2) as i32, row * wide.row() + v % 2 * wide.units));
+            let vector = shared[at + further];
             #[unroll]
             for p in 0..4u32 {
                 pairs[comptime!((4 * v + p) as usize)] = vector[comptime!(p as usize)];
@@ -531,21 +594,20 @@ fn across<N: Size>(
         // The units of which a window has all columns, or their beginnings, of which the ends are taken away again.
         let whole = comptime!(leaves.units + i32::from(leaves.pixel > 0));
         let end = comptime!(enters.units + i32::from(enters.pixel > 0));
-        let at = comptime!(wide.row() * wide.rows);
+        // Who computes has so many units before it.
+        let at = (step + UNIT_POS - comptime!(wide.reach())) as usize;
         let mut totals = Vector::<u32, N>::new(0u32);
         #[unroll]
         for u in 0..comptime!((end - whole) as u32) {
-            let further = comptime!(whole + u as i32 + at as i32);
-            totals += shared[((step + UNIT_POS) as i32 + further) as u32 as usize];
+            totals += shared[at + comptime!(wide.further(whole + u as i32, wide.row() * wide.rows))];
         }
         let mut means = Array::<u32>::new(comptime!((4 * wide.rows) as usize));
         #[unroll]
         for k in 0..comptime!(wide.rows) {
-            let at = step + comptime!(k * wide.row());
             let mut gone = Array::<u32>::new(comptime!((2 * PAIRS) as usize));
             let mut come = Array::<u32>::new(comptime!((2 * PAIRS) as usize));
-            pairs_from::<N>(shared, &mut gone, at, leaves, wide);
-            pairs_from::<N>(shared, &mut come, at, enters, wide);
+            pairs_from::<N>(shared, &mut gone, at, k, leaves, wide);
+            pairs_from::<N>(shared, &mut come, at, k, enters, wide);
             let mut sum = totals[comptime!(k as usize)];
             if comptime!(leaves.pixel > 0) {
                 sum += from_pixel(&gone, comptime!(leaves.pixel));
