@@ -61,12 +61,8 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
     let isa = Isa::best();
     match x.len() {
         len if len <= SHORT => short_rows(isa, matrix, x, y),
-        len if len <= FEW => few_rows(isa, matrix, x, y),
-        len if len <= BLOCK => {
-            for (row, y) in y.iter_mut().enumerate() {
-                *y = block(isa, matrix.row(row), x);
-            }
-        }
+        len if len <= FEW => rows_apart(matrix, x, y, isa, |rows| few(isa, rows, x, AHEAD)),
+        len if len <= BLOCK => rows_apart(matrix, x, y, isa, |rows| blocks(isa, rows, x)),
         len if len <= LONG => {
             for (part, y) in y.chunks_mut(SHARING).enumerate() {
                 let rows = part * SHARING..part * SHARING + y.len();
@@ -82,12 +78,18 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
     Ok(())
 }
 
-/// Rows of so many numbers that four at once serve memory better than one.
-fn few_rows(isa: Isa, matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) {
+/// Rows of at most a block, four at once from four places of memory, which serves it better than one.
+fn rows_apart(
+    matrix: Matrix<'_, f32>,
+    x: &[f32],
+    y: &mut [f32],
+    isa: Isa,
+    four: impl Fn([&[f32]; STREAMS]) -> [f32; STREAMS],
+) {
     let each = y.len() / STREAMS;
     for k in 0..each {
         let rows = std::array::from_fn(|part| part * each + k);
-        let sums = few(isa, rows.map(|row| matrix.row(row)), x, AHEAD);
+        let sums = four(rows.map(|row| matrix.row(row)));
         for (row, sum) in rows.into_iter().zip(sums) {
             y[row] = sum;
         }

@@ -193,7 +193,7 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                                 if next < inner {
                                     // All planes have taken the last of the slice before, in whose place another one comes: long ago, but for those
                                     // far behind. At the first slice nothing was in that place.
-                                    let parity = (phase + comptime!((stage + STAGES - 1) / STAGES + 1)) % 2;
+                                    let parity = (phase + comptime!(u32::from(stage == 0))) % 2;
                                     left_behind.index(comptime!(ahead as usize)).wait_parity(parity);
                                     ask_for_boxes::<E>(
                                         left,
