@@ -17,6 +17,8 @@ use crate::isa::{Isa, Level, versions};
 use crate::scan::cpu::{GROUP, scan_group};
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 
 /// Rows of a band.
@@ -214,6 +216,29 @@ fn add_floats(row: &[f32], before: f32, columns: &mut [f32]) -> f32 {
     run
 }
 
+#[cfg(target_arch = "x86_64")]
+/// Calls `group` for sixteens of both, the last of which is filled up.
+#[inline(always)]
+fn each<T: Copy + Default, S: Copy + Default>(
+    row: &[T],
+    columns: &mut [S],
+    group: &mut impl FnMut(&[T; GROUP], &mut [S; GROUP]),
+) {
+    let (groups, rest) = row.as_chunks::<GROUP>();
+    let (targets, last) = columns.as_chunks_mut::<GROUP>();
+    for (samples, columns) in groups.iter().zip(targets) {
+        group(samples, columns);
+    }
+    if !rest.is_empty() {
+        let mut samples = [T::default(); GROUP];
+        samples[..rest.len()].copy_from_slice(rest);
+        let mut columns = [S::default(); GROUP];
+        columns[..last.len()].copy_from_slice(last);
+        group(&samples, &mut columns);
+        last.copy_from_slice(&columns[..last.len()]);
+    }
+}
+
 /// Columns of bytes in 16 bits, which [`BAND`] rows do not overflow.
 #[inline(always)]
 fn sum_bytes<S: Sum<Sample = u8> + From<u16>>(rows: Picture<'_, u8>, sums: &mut [S]) {
@@ -245,7 +270,7 @@ fn sum_floats(rows: Picture<'_, f32>, sums: &mut [f32]) {
 }
 
 macro_rules! sums {
-    ($($type:ty, $sample:ty, $plus:expr, $columns:ident, $row:ident, $wide:ident;)+) => {$(
+    ($($type:ty, $sample:ty, $plus:expr, $columns:ident, $row:ident, $wide:ident $(, $half:ident)?;)+) => {$(
         impl Sum for $type {
             type Sample = $sample;
 
@@ -265,6 +290,11 @@ macro_rules! sums {
                     #[cfg(target_arch = "x86_64")]
                     // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
                     Level::Avx512 | Level::Avx512Vbmi => unsafe { avx512::$wide(row, before, columns) },
+                    $(
+                        #[cfg(target_arch = "x86_64")]
+                        // SAFETY: as above.
+                        Level::Avx2 => unsafe { avx2::$half(row, before, columns) },
+                    )?
                     _ => $row(row, before, columns),
                 }
             }
@@ -284,5 +314,5 @@ macro_rules! sums {
 sums! {
     u32, u8, u32::wrapping_add, sum_bytes, add_integers, add_short;
     u64, u8, u64::wrapping_add, sum_bytes, add_integers, add_long;
-    f32, f32, |a: f32, b: f32| a + b, sum_floats, add_floats, add_floats;
+    f32, f32, |a: f32, b: f32| a + b, sum_floats, add_floats, add_floats, add_floats;
 }

@@ -1,5 +1,5 @@
 //! Scans on the CPU: sixteen numbers at a time by four additions of the vector to itself, shifted by 1, 2, 4 and 8 (Hillis and
-//! Steele), where vectors have 64 bytes; elsewhere one integer after the other, and floats in the same order.
+//! Steele), where vectors have 64 bytes, and floats where they have 32; elsewhere one integer after the other, and floats in the same order.
 //!
 //! Blocks of [`BLOCK`] numbers are what threads deal out: [`block_sums`] of all blocks, [`sums_before`] of these, and
 //! [`scan_blocks`] of parts are [`scan`], to the bit, and so is [`Shared`], which does all of it in one pass over memory. Large
@@ -17,6 +17,8 @@ use crate::copy::cpu::past_caches;
 use crate::element::Number;
 use crate::isa::{Isa, Level, versions};
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
 mod shared;
@@ -292,6 +294,9 @@ impl Scannable for f32 {
             Level::Avx512 | Level::Avx512Vbmi => unsafe {
                 avx512::block_floats(kind, values, before, out, avx512::Cached)
             },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::Avx2 => unsafe { avx2::block_floats(kind, values, before, out) },
             _ => scan_floats(kind, values, before, out),
         }
     }

@@ -3,6 +3,7 @@
 
 use std::arch::x86_64::*;
 
+use super::each;
 use crate::scan::cpu::GROUP;
 use crate::scan::cpu::avx512::{Load, last_float, last_integer, scan_floats, scan_integers, zeros};
 
@@ -64,26 +65,4 @@ pub(super) fn add_floats(row: &[f32], before: f32, columns: &mut [f32]) -> f32 {
     };
     each(row, columns, &mut group);
     _mm512_cvtss_f32(run)
-}
-
-/// Calls `group` for sixteens of both, the last of which is filled up.
-#[inline(always)]
-fn each<T: Copy + Default, S: Copy + Default>(
-    row: &[T],
-    columns: &mut [S],
-    group: &mut impl FnMut(&[T; GROUP], &mut [S; GROUP]),
-) {
-    let (groups, rest) = row.as_chunks::<GROUP>();
-    let (targets, last) = columns.as_chunks_mut::<GROUP>();
-    for (samples, columns) in groups.iter().zip(targets) {
-        group(samples, columns);
-    }
-    if !rest.is_empty() {
-        let mut samples = [T::default(); GROUP];
-        samples[..rest.len()].copy_from_slice(rest);
-        let mut columns = [S::default(); GROUP];
-        columns[..last.len()].copy_from_slice(last);
-        group(&samples, &mut columns);
-        last.copy_from_slice(&columns[..last.len()]);
-    }
 }
