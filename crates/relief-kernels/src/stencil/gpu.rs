@@ -150,7 +150,6 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
         (Filter::Gauss(_), Samples::Bytes) => (128, 12, 8),
         (Filter::Gauss(_), Samples::Floats) => (256, 32, 8),
         (Filter::Box(4..=24), Samples::Bytes) => (32, 32, 8),
-        (Filter::Box(25..), Samples::Bytes) => (64, 4, 8),
         (Filter::Box(_), Samples::Bytes) => (64, 32, 8),
         (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes) => (128, 32, 8),
         (Filter::Box(r) | Filter::Erosion(r) | Filter::Dilation(r), Samples::Floats) => match *r {
@@ -164,13 +163,17 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
 /// Strips of planes that a multiprocessor gets, of convolutions by matrix instructions: several times as many as it holds at once.
 const PLANES: u32 = 96;
 
+/// Cubes that a multiprocessor gets at most where rows are copied: all at once. High strips read fewer rows twice; of rows that units load low ones are
+/// better, because caches have what their neighbours read.
+const WAVE: u32 = 4;
+
 /// How strips go down a picture, where they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Way {
     /// Whether shared memory keeps the rows that sums and extremes will leave, where a device has enough of it. Else they are read
     /// again.
     pub kept: bool,
-    /// Steps whose rows are on their way, 1 to 4.
+    /// Steps whose rows are on their way, 1 to 4; of rows that are copied one more.
     pub ahead: u32,
     /// Whether rows of means of bytes that are not kept are copied to shared memory by a device that does so by itself, where cubes are of a
     /// multiple of 64 units. Else units load them.
@@ -210,7 +213,6 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
         }
         // The rows of wider windows are too much for as many units as are needed.
         (Filter::Box(0..=24), Samples::Bytes) => (true, 1),
-        (Filter::Box(_), Samples::Bytes) => (false, 2),
         _ => (false, 1),
     };
     let exchange = match (filter, samples) {
@@ -620,13 +622,14 @@ impl<'a> Call<'a> {
     /// How units of 16 columns take strips of squares of this radius, where that is the way.
     fn wide(&self, tuning: Tuning, radius: u32) -> Option<Wide> {
         let copied = self.way.copied && !self.way.kept && (tuning.units * 4).is_multiple_of(wide::BOX);
+        let copied = copied && copies_boxes(self.gpu);
         let wide = Wide {
             radius,
             rows: tuning.vector / 2,
             units: tuning.units,
             kept: self.way.kept && self.gpu.report().backend() == Some(Backend::Cuda),
-            copied: copied && copies_boxes(self.gpu),
-            ahead: self.way.ahead,
+            copied,
+            ahead: self.way.ahead + u32::from(copied),
         };
         let fits = wide.columns() > 0 && wide.shared_bytes() <= self.gpu.most_shared_memory();
         (self.way.wide && fits).then_some(wide)
@@ -635,7 +638,11 @@ impl<'a> Call<'a> {
     #[allow(unsafe_code)]
     fn wide_sums(&self, tuning: Tuning, wide: Wide) -> Result<(), DeviceError> {
         let rows = wide.rows * wide.parts();
-        let (grid, steps) = self.lay(wide.columns(), tuning.items, wide.radius, rows)?;
+        let cubes = match wide.copied {
+            true => tuning.items.min(WAVE),
+            false => tuning.items,
+        };
+        let (grid, steps) = self.lay(wide.columns(), cubes, wide.radius, rows)?;
         let inverse = 1.0 / f64::from(2 * wide.radius + 1).powi(2) as f32;
         self.gpu.launch("stencil wide sums", &wide, self.to, || {
             on_client!(self.gpu, client => match wide.copied {
