@@ -216,8 +216,8 @@ fn add_floats(row: &[f32], before: f32, columns: &mut [f32]) -> f32 {
     run
 }
 
-#[cfg(target_arch = "x86_64")]
 /// Calls `group` for sixteens of both, the last of which is filled up.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn each<T: Copy + Default, S: Copy + Default>(
     row: &[T],
