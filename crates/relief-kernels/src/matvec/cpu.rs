@@ -2,9 +2,10 @@
 //!
 //! Memory binds, and a processor sees for itself what a row reads next only up to the end of a page, so it is asked for before. Rows of at most a block,
 //! and rows so long that `x` does not stay in a cache, are taken from four places at once: more of memory is then on its way than where one page is read
-//! after the other. Which is better depends on the processor where rows are long: on two cores of an AMD EPYC (Zen 5) one row, asked for before, took a third less than four neighbours of which nothing was asked
-//! for; four far apart read 8 % more than one on a Xeon, and 0 to 23 % more on an EPYC of Zen 3. x·M takes eight rows at once, along runs of many pages, because
-//! each run begins with memory that nothing has asked for (`docs/lab.md` has the trials).
+//! after the other. x·M takes eight rows at once, along runs of many pages, because each run begins with memory that nothing has asked for.
+//!
+//! What a row's sums come to, and what sums of x·M are added to, is time in which memory waits: both were a tenth to a sixth of the whole on two cores of
+//! an AMD EPYC of Zen 5. So rows fold their sums by pairs, in loops that become vector instructions, and x·M adds while it reads (`docs/lab.md` has the trials).
 //!
 //! Threads deal out rows of M·x, and of x·M columns and blocks of rows: each is a sum of its own.
 
@@ -22,20 +23,55 @@ const LEVELS: usize = 4;
 /// Rows of M·x that are taken at once, and places of memory that are read in turn.
 const STREAMS: usize = 4;
 
+/// Places of memory that short rows are read from in turn. Of four, some distances are read at half the speed of others (an AMD EPYC of Zen 5).
+const PLACES: usize = 2;
+
 /// Rows of several blocks that share the part of `x` that a block takes.
 const SHARING: usize = 16;
 
 /// Numbers of a row of as many blocks as one level of sums takes, one each.
 const LONG: usize = BLOCK * SUMS;
 
-/// Products of a row of which those of one sum are added at once, so that memory follows few runs of a row at a time.
-const FEW: usize = 2 * SUMS;
-
 /// How many numbers of a row ahead of those that are taken memory is asked for: most of a page.
 const AHEAD: usize = 768;
 
 /// Sums of a row that registers hold.
 const GROUP: usize = 16;
+
+/// The sums of a row.
+type Sums = [[f32; GROUP]; SUMS / GROUP];
+
+/// What rows of at most a block are summed in; nothing is taken from it that was there before.
+#[repr(align(64))]
+struct Scratch {
+    sums: [Sums; STREAMS],
+    fours: Fours,
+}
+
+/// What the sums of a row come to on the way to one: two neighbours, and four.
+#[repr(align(64))]
+struct Fours {
+    pairs: [f32; SUMS / 2],
+    fours: [f32; SUMS / 4],
+}
+
+impl Scratch {
+    const fn new() -> Self {
+        Self {
+            sums: [[[0.0; GROUP]; SUMS / GROUP]; STREAMS],
+            fours: Fours::new(),
+        }
+    }
+}
+
+impl Fours {
+    const fn new() -> Self {
+        Self {
+            pairs: [0.0; SUMS / 2],
+            fours: [0.0; SUMS / 4],
+        }
+    }
+}
 
 /// Numbers of a line of the caches.
 const LANES: usize = LINE / size_of::<f32>();
@@ -61,8 +97,7 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
     let isa = Isa::best();
     match x.len() {
         len if len <= SHORT => short_rows(isa, matrix, x, y),
-        len if len <= FEW => rows_apart(matrix, x, y, isa, |rows| few(isa, rows, x, AHEAD)),
-        len if len <= BLOCK => rows_apart(matrix, x, y, isa, |rows| blocks(isa, rows, x)),
+        len if len <= BLOCK => rows_apart(matrix, x, y, isa),
         len if len <= LONG => {
             for (part, y) in y.chunks_mut(SHARING).enumerate() {
                 let rows = part * SHARING..part * SHARING + y.len();
@@ -79,17 +114,13 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
 }
 
 /// Rows of at most a block, four at once from four places of memory, which serves it better than one.
-fn rows_apart(
-    matrix: Matrix<'_, f32>,
-    x: &[f32],
-    y: &mut [f32],
-    isa: Isa,
-    four: impl Fn([&[f32]; STREAMS]) -> [f32; STREAMS],
-) {
+fn rows_apart(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32], isa: Isa) {
+    let mut scratch = Scratch::new();
     let each = y.len() / STREAMS;
     for k in 0..each {
         let rows = std::array::from_fn(|part| part * each + k);
-        let sums = four(rows.map(|row| matrix.row(row)));
+        let next = matrix.pitch() - x.len();
+        let sums = blocks(isa, rows.map(|row| matrix.row(row)), x, next, &mut scratch);
         for (row, sum) in rows.into_iter().zip(sums) {
             y[row] = sum;
         }
@@ -102,16 +133,24 @@ fn rows_apart(
 /// At most [`SHARING`] rows of several blocks, of at most [`LONG`] numbers: a block of all rows after the other, so that the part of `x` that they share
 /// is read from the second cache by all but the first.
 fn long_rows(isa: Isa, matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) {
+    let mut scratch = Scratch::new();
     let mut all = [[0.0_f32; SUMS]; SHARING];
     let all = &mut all[..y.len()];
     for (k, part) in x.chunks(BLOCK).enumerate() {
         let numbers = |row: usize| &matrix.row(row)[k * BLOCK..][..part.len()];
         let (fours, rest) = all.as_chunks_mut::<STREAMS>();
         let first = fours.len() * STREAMS;
+        let last = fours.len().saturating_sub(1);
         // As any sum, that of the blocks begins with 0.
         for (four, sums) in fours.iter_mut().enumerate() {
             let rows = std::array::from_fn(|row| numbers(four * STREAMS + row));
-            for (sums, sum) in sums.iter_mut().zip(blocks(isa, rows, part)) {
+            let below = STREAMS * matrix.pitch();
+            // The next four rows, and after the last the next block of the first.
+            let next = match four == last {
+                false => below.wrapping_sub(part.len()),
+                true => (below * last).wrapping_neg(),
+            };
+            for (sums, sum) in sums.iter_mut().zip(blocks(isa, rows, part, next, &mut scratch)) {
                 sums[k] += sum;
             }
         }
@@ -120,7 +159,7 @@ fn long_rows(isa: Isa, matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) {
         }
     }
     for (y, sums) in y.iter_mut().zip(all) {
-        *y = halved(sums, &mut [0.0; SUMS / 4], x.len().div_ceil(BLOCK));
+        *y = halved(sums, &mut scratch.fours, x.len().div_ceil(BLOCK));
     }
 }
 
@@ -149,7 +188,7 @@ impl Level {
     }
 
     fn sum(&mut self) -> f32 {
-        let sum = halved(&mut self.sums, &mut [0.0; SUMS / 4], self.count);
+        let sum = halved(&self.sums, &mut Fours::new(), self.count);
         *self = Self::new();
         sum
     }
@@ -187,7 +226,7 @@ fn finish(levels: &mut [Level]) -> f32 {
 
 versions! {
     fn block(row: &[f32], x: &[f32]) -> f32 {
-        let mut sums = [[0.0_f32; GROUP]; SUMS / GROUP];
+        let mut sums: Sums = [[0.0; GROUP]; SUMS / GROUP];
         for (row, x) in row.chunks(SUMS).zip(x.chunks(SUMS)) {
             let ((row, row_rest), (x, x_rest)) = (row.as_chunks::<GROUP>(), x.as_chunks::<GROUP>());
             for ((sums, row), x) in sums.iter_mut().zip(row).zip(x) {
@@ -198,72 +237,44 @@ versions! {
                 *sum = a.mul_add(*x, *sum);
             }
         }
-        halved(sums.as_flattened_mut(), &mut [0.0; SUMS / 4], row.len())
+        halved(sums.as_flattened(), &mut Fours::new(), row.len())
     }
 }
 
 versions! {
-    /// [`block`] of several rows, a group of each after the other.
-    fn blocks(rows: [&[f32]; STREAMS], x: &[f32]) -> [f32; STREAMS] {
-        let mut sums = [[[0.0_f32; GROUP]; SUMS / GROUP]; STREAMS];
+    /// [`block`] of several rows, a group of each after the other. What is read then lies `next` numbers behind the ends of these.
+    fn blocks(rows: [&[f32]; STREAMS], x: &[f32], next: usize, scratch: &mut Scratch) -> [f32; STREAMS] {
+        let all = &mut scratch.sums;
+        let (whole, len) = (x.len().min(SUMS) / GROUP, x.len());
         for (at, x) in (0..).step_by(SUMS).zip(x.chunks(SUMS)) {
             let (groups, x_rest) = x.as_chunks::<GROUP>();
             let rows = rows.map(|row| row[at..][..x.len()].as_chunks::<GROUP>());
             for (g, x) in groups.iter().enumerate() {
-                for (sums, row) in sums.iter_mut().zip(rows) {
-                    add_products(&mut sums[g], &row.0[g], x, AHEAD);
+                let behind = if at + GROUP * g + AHEAD < len { 0 } else { next };
+                for (all, row) in all.iter_mut().zip(rows) {
+                    // Nothing is read where the first products are written.
+                    let mut sums = if at == 0 { [0.0; GROUP] } else { all[g] };
+                    add_products(&mut sums, &row.0[g], x, AHEAD.wrapping_add(behind));
+                    all[g] = sums;
                 }
             }
-            for (sums, row) in sums.iter_mut().zip(rows) {
+            if at == 0 {
+                for sums in &mut *all {
+                    sums[whole..used(len).div_ceil(GROUP)].fill([0.0; GROUP]);
+                }
+            }
+            for (sums, row) in all.iter_mut().zip(rows) {
                 let sums = &mut sums.as_flattened_mut()[groups.len() * GROUP..];
                 for ((sum, a), x) in sums.iter_mut().zip(row.1).zip(x_rest) {
                     *sum = a.mul_add(*x, *sum);
                 }
             }
         }
-        sums.each_mut()
-            .map(|sums| halved(sums.as_flattened_mut(), &mut [0.0; SUMS / 4], x.len()))
+        all.each_ref().map(|sums| halved(sums.as_flattened(), &mut scratch.fours, len))
     }
 }
 
-versions! {
-    /// [`block`] of several rows of so few products that those of a sum are added at once: sums stay in registers (which the compiler sees of arrays with names
-    /// of their own, not of an array of arrays), and only what four neighbours come to is kept.
-    #[allow(clippy::needless_range_loop)]
-    fn few(rows: [&[f32]; STREAMS], x: &[f32], ahead: usize) -> [f32; STREAMS] {
-        let mut fours = [[0.0_f32; SUMS / 4]; STREAMS];
-        let used = x.len().next_power_of_two().clamp(4, SUMS);
-        let [(a, a_rest), (b, b_rest), (c, c_rest), (d, d_rest)] =
-            rows.map(|row| row[..x.len()].as_chunks::<GROUP>());
-        let (x, x_rest) = x.as_chunks::<GROUP>();
-        for group in 0..used.div_ceil(GROUP) {
-            let (mut p, mut q, mut r, mut s) = ([0.0; GROUP], [0.0; GROUP], [0.0; GROUP], [0.0; GROUP]);
-            for at in (group..x.len()).step_by(SUMS / GROUP) {
-                add_products(&mut p, &a[at], &x[at], ahead);
-                add_products(&mut q, &b[at], &x[at], ahead);
-                add_products(&mut r, &c[at], &x[at], ahead);
-                add_products(&mut s, &d[at], &x[at], ahead);
-            }
-            if group == x.len() % (SUMS / GROUP) {
-                for (i, x) in x_rest.iter().enumerate() {
-                    p[i] = a_rest[i].mul_add(*x, p[i]);
-                    q[i] = b_rest[i].mul_add(*x, q[i]);
-                    r[i] = c_rest[i].mul_add(*x, r[i]);
-                    s[i] = d_rest[i].mul_add(*x, s[i]);
-                }
-            }
-            for (fours, sums) in fours.iter_mut().zip([p, q, r, s]) {
-                for k in 0..GROUP / 4 {
-                    fours[group * GROUP / 4 + k] =
-                        (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
-                }
-            }
-        }
-        fours.each_mut().map(|fours| folded(&mut fours[..used / 4]))
-    }
-}
-
-/// Adds products, each to its own sum; and asks for what lies so many numbers on in the row.
+/// Adds products, each to its own sum; and asks for what lies so many numbers ahead.
 #[allow(clippy::needless_range_loop)]
 #[inline(always)]
 fn add_products(sums: &mut [f32; GROUP], row: &[f32; GROUP], x: &[f32; GROUP], ahead: usize) {
@@ -293,13 +304,13 @@ fn rows_of<const USED: usize>(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32])
     let mut padded = [[0.0; GROUP]; SHORT / GROUP];
     padded.as_flattened_mut()[..x.len()].copy_from_slice(x);
     let ahead = matrix.pitch() * AHEAD.div_ceil(matrix.pitch().max(1));
-    let each = y.len() / STREAMS;
+    let each = y.len() / PLACES;
     for k in 0..each {
-        for row in (0..STREAMS).map(|part| part * each + k) {
+        for row in (0..PLACES).map(|part| part * each + k) {
             y[row] = asked::<USED>(matrix.row(row), &padded, ahead);
         }
     }
-    for (row, y) in y.iter_mut().enumerate().skip(STREAMS * each) {
+    for (row, y) in y.iter_mut().enumerate().skip(PLACES * each) {
         *y = asked::<USED>(matrix.row(row), &padded, ahead);
     }
 }
@@ -371,20 +382,27 @@ fn four_times(sums: [f32; GROUP]) -> [f32; GROUP] {
     fours
 }
 
-/// What sums of so many numbers come to. Sums that took nothing are 0 and change none that they are added to.
-#[inline(always)]
-fn halved(sums: &mut [f32], fours: &mut [f32], count: usize) -> f32 {
-    let used = count.next_power_of_two().clamp(4, sums.len());
-    for (four, sums) in fours.iter_mut().zip(sums[..used].as_chunks::<4>().0) {
-        *four = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+/// How many sums so many numbers take, one each or more: a power of two, at least four.
+const fn used(count: usize) -> usize {
+    match count.next_power_of_two() {
+        ..=4 => 4,
+        SUMS.. => SUMS,
+        used => used,
     }
-    folded(&mut fours[..used / 4])
 }
 
-/// Adds the second half to the first until one is left, of a power of two.
+/// What sums of so many numbers come to. Sums that took nothing are 0 and change none that they are added to.
 #[inline(always)]
-fn folded(fours: &mut [f32]) -> f32 {
-    let mut half = fours.len() / 2;
+fn halved(sums: &[f32], Fours { pairs, fours }: &mut Fours, count: usize) -> f32 {
+    let used = used(count);
+    // Two loops of pairs become a few exchanges of vectors; one of fours does not.
+    for (pair, sums) in pairs.iter_mut().zip(sums[..used].as_chunks::<2>().0) {
+        *pair = sums[0] + sums[1];
+    }
+    for (four, pairs) in fours.iter_mut().zip(pairs[..used / 2].as_chunks::<2>().0) {
+        *four = pairs[0] + pairs[1];
+    }
+    let mut half = used / 8;
     while half > 0 {
         let (first, second) = fours.split_at_mut(half);
         for (sum, other) in first.iter_mut().zip(second) {
@@ -406,6 +424,12 @@ pub const BLOCK_SCRATCH: usize = KEPT * STRIP;
 
 /// Rows of sums that a block is taken into: one of each four neighbours, and three of a four that is on the way.
 const KEPT: usize = ROW_SUMS / 4 + 3;
+
+/// Fours that a block of more rows than there are sums keeps at once.
+const FOURS: usize = ROW_SUMS / 8;
+
+/// What a sum is added to at most while its rows are read.
+const OTHERS: usize = 6;
 
 /// Numbers of scratch memory that [`total`] of the sums of blocks of so many rows takes.
 #[must_use]
@@ -539,15 +563,16 @@ versions! {
     /// The sums of a block of a strip of columns.
     fn add_block(x: &[f32], matrix: Matrix<'_, f32>, to: &mut [f32], scratch: &mut [f32]) {
         let width = to.len();
+        if x.len() > ROW_SUMS {
+            add_many(x, matrix, to, scratch);
+            return;
+        }
         let (all, others) = scratch.split_at_mut(ROW_SUMS / 4 * width);
-        let used = x.len().min(ROW_SUMS);
+        let used = x.len();
         let count = used.next_power_of_two().max(4) / 4;
         let half = count / 2;
         // Where sums take a product each, fours that are added to each other may be taken together.
-        let pairs = match x.len() <= ROW_SUMS {
-            true => (used / 4).saturating_sub(half).min(half),
-            false => 0,
-        };
+        let pairs = (used / 4).saturating_sub(half).min(half);
         for (four, sums) in all.chunks_exact_mut(width).take(pairs).enumerate() {
             let rows: [usize; 8] = std::array::from_fn(|k| 4 * four + k % 4 + k / 4 * 4 * half);
             add_pair(rows.map(|row| matrix.row(row)), rows.map(|row| x[row]), sums, 4 * matrix.pitch());
@@ -556,20 +581,12 @@ versions! {
             if four < pairs || (half..half + pairs).contains(&four) {
                 continue;
             }
-            let first = 4 * four;
             let others: &mut [f32] = &mut others[..3 * width];
             for (k, sums) in others.chunks_exact_mut(width).chain([&mut *fours]).enumerate() {
-                // All that a sum takes at once: it is not written and read again for each row.
-                match x.len().saturating_sub(first + k).div_ceil(ROW_SUMS) {
-                    8 => add_rows_of::<8>(matrix, x, first + k, sums),
-                    7 => add_rows_of::<7>(matrix, x, first + k, sums),
-                    6 => add_rows_of::<6>(matrix, x, first + k, sums),
-                    5 => add_rows_of::<5>(matrix, x, first + k, sums),
-                    4 => add_rows_of::<4>(matrix, x, first + k, sums),
-                    3 => add_rows_of::<3>(matrix, x, first + k, sums),
-                    2 => add_rows_of::<2>(matrix, x, first + k, sums),
-                    1 => add_rows_of::<1>(matrix, x, first + k, sums),
-                    _ => sums.fill(0.0),
+                let row = 4 * four + k;
+                match row < used {
+                    true => add_rows(&[matrix.row(row)], &[x[row]], &[], false, sums, matrix.pitch()),
+                    false => sums.fill(0.0),
                 }
             }
             let ((zero, one), two) = (others[..2 * width].split_at(width), &others[2 * width..]);
@@ -585,6 +602,52 @@ versions! {
             }
         }
         fold_to(all, width, half.max(1), to);
+    }
+}
+
+/// The sums of a block of more rows than there are sums. What a sum is added to is added while its rows are read, so that memory does not wait for it:
+/// sums 4 q to 4 q + 3 come to (0 + 1) + (2 + 3), a four, and of fours the second half is added to the first until one is left.
+#[inline(always)]
+fn add_many(x: &[f32], matrix: Matrix<'_, f32>, to: &mut [f32], scratch: &mut [f32]) {
+    /// Where the first two sums of a four are, and the third; before them are eight fours, behind them what comes of all.
+    const A: usize = FOURS;
+    const B: usize = A + 1;
+    const ALL: usize = B + 1;
+    let width = to.len();
+    let mut strips: [&mut [f32]; ALL + 1] = Default::default();
+    for (strip, part) in strips.iter_mut().zip(scratch.chunks_exact_mut(width).take(ALL)) {
+        *strip = part;
+    }
+    strips[ALL] = to;
+    for sum in 0..ROW_SUMS {
+        let four = sum / 4;
+        // Where it goes, whether it is added to what is there, and what it is added to before, from the last on.
+        let (at, added, others): (usize, bool, &[usize]) = match (sum % 4, four) {
+            (0, _) => (A, false, &[]),
+            (1, _) => (A, true, &[]),
+            (2, _) => (B, false, &[]),
+            (_, 0..8) => (four, false, &[A, B]),
+            (_, 8..12) => (four - 8, true, &[A, B]),
+            (_, 12) => (0, true, &[4, A, B]),
+            (_, 13) => (1, true, &[5, A, B]),
+            (_, 14) => (0, true, &[2, 6, A, B]),
+            _ => (ALL, false, &[0, 1, 3, 7, A, B]),
+        };
+        let to = std::mem::take(&mut strips[at]);
+        let mut values: [&[f32]; OTHERS] = Default::default();
+        for (values, other) in values.iter_mut().zip(others) {
+            *values = &*strips[*other];
+        }
+        let values = &values[..others.len()];
+        let count = (x.len() - sum).div_ceil(ROW_SUMS);
+        // What is behind the last row is not taken.
+        let rows: [usize; ROWS / ROW_SUMS] = std::array::from_fn(|k| sum + k.min(count - 1) * ROW_SUMS);
+        let (rows, x) = (rows.map(|row| matrix.row(row)), rows.map(|row| x[row]));
+        match count {
+            8 => add_rows(&rows, &x, values, added, to, matrix.pitch()),
+            _ => add_rows(&rows[..count], &x[..count], values, added, to, matrix.pitch()),
+        }
+        strips[at] = to;
     }
 }
 
@@ -609,41 +672,47 @@ fn fold_to(sums: &mut [f32], width: usize, count: usize, to: &mut [f32]) {
     }
 }
 
-/// The `N` rows of a block that sum `first` takes.
+/// Sums of rows, one after the other, each added to the last of `others`, that to the one before, and so on, and where `added`, to what is there. Asks for
+/// what is read next, in the rows and then in those `below` numbers after.
 #[inline(always)]
-fn add_rows_of<const N: usize>(matrix: Matrix<'_, f32>, x: &[f32], first: usize, sums: &mut [f32]) {
-    let rows: [usize; N] = std::array::from_fn(|k| first + k * ROW_SUMS);
-    add_rows(
-        rows.map(|row| matrix.row(row)),
-        rows.map(|row| x[row]),
-        sums,
-        matrix.pitch(),
-    );
-}
-
-/// Sums of rows, one after the other; asks for what is read next, in the rows and then in those `below` numbers after.
-#[inline(always)]
-fn add_rows<const N: usize>(rows: [&[f32]; N], x: [f32; N], sums: &mut [f32], below: usize) {
-    let rows = rows.map(|row| row[..sums.len()].as_chunks::<LANES>());
-    let (groups, rest) = sums.as_chunks_mut::<LANES>();
+fn add_rows(rows: &[&[f32]], x: &[f32], others: &[&[f32]], added: bool, to: &mut [f32], below: usize) {
+    let width = to.len();
+    let mut others_in_groups: [&[[f32; LANES]]; OTHERS] = Default::default();
+    for (groups, other) in others_in_groups.iter_mut().zip(others) {
+        *groups = other[..width].as_chunks::<LANES>().0;
+    }
+    let others_in_groups = &others_in_groups[..others.len()];
+    let mut in_groups: [&[[f32; LANES]]; ROWS / ROW_SUMS] = Default::default();
+    for (groups, row) in in_groups.iter_mut().zip(rows) {
+        *groups = row[..width].as_chunks::<LANES>().0;
+    }
+    let in_groups = &in_groups[..rows.len()];
+    let (groups, rest) = to.as_chunks_mut::<LANES>();
+    let first = groups.len() * LANES;
     for (range, ahead) in asked_in_turn(groups.len(), below) {
         for g in range {
             let mut taken = [0.0; LANES];
-            for ((row, _), x) in rows.iter().zip(x) {
+            for (row, x) in in_groups.iter().zip(x) {
                 ask(row[g].as_ptr().wrapping_add(ahead));
                 for (taken, value) in taken.iter_mut().zip(&row[g]) {
-                    *taken = value.mul_add(x, *taken);
+                    *taken = value.mul_add(*x, *taken);
                 }
             }
-            groups[g] = taken;
+            for other in others_in_groups.iter().rev() {
+                taken = plus(other[g], taken);
+            }
+            groups[g] = if added { plus(groups[g], taken) } else { taken };
         }
     }
-    for (c, sum) in rest.iter_mut().enumerate() {
+    for (c, to) in (first..).zip(rest) {
         let mut taken = 0.0;
-        for ((_, row), x) in rows.iter().zip(x) {
-            taken = row[c].mul_add(x, taken);
+        for (row, x) in rows.iter().zip(x) {
+            taken = row[c].mul_add(*x, taken);
         }
-        *sum = taken;
+        for other in others.iter().rev() {
+            taken += other[c];
+        }
+        *to = if added { *to + taken } else { taken };
     }
 }
 
