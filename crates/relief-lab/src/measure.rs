@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::array::Fill;
-use crate::ceiling::bound;
+use crate::ceiling::{beside, bound, with_bandwidths};
 use crate::family::{About, AnyLadder, Case, Class, Failure, Layouts, Outcome, Scale, Step};
 use crate::machine::{Expected, Machine, Scratch, Staged};
 use crate::record::{Ceilings, Row, Verdict};
@@ -295,14 +295,26 @@ fn measure_case(
         })
         .collect();
     let staged = check_case(machine, case, &expected, &problem.label(), &mut here);
+    let bandwidths = || match plan.sampling {
+        // A run that has to be over soon takes those of its beginning.
+        Some(_) if plan.end.is_none() => beside(
+            machine,
+            &Sampling::QUICK,
+            problem.work().moved(),
+            plan.working_set,
+        ),
+        _ => Ceilings::default(),
+    };
+    let before = bandwidths();
     let (times, working_set) = match staged {
         Some(staged) if plan.sampling.is_some() => {
             time_case(machine, case, plan, staged, &expected, &mut here)
         }
         _ => (vec![Times::default(); here.len()], 0),
     };
+    let ceilings = with_bandwidths(ceilings, before, bandwidths());
     let rows = here.iter().zip(times);
-    rows.map(|(competitor, times)| row(ladder, case, ceilings, competitor, times, working_set))
+    rows.map(|(competitor, times)| row(ladder, case, &ceilings, competitor, times, working_set))
         .collect()
 }
 

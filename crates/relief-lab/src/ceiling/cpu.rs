@@ -17,6 +17,29 @@ use crate::sampling::Sampling;
 
 /// Bandwidths at some sizes, operation rates, and what handing work to the threads costs.
 pub(super) fn measure(sampling: &Sampling, sizes: &[u64], working_set: u64) -> Ceilings {
+    let mut ceilings = bandwidths(sampling, sizes, working_set);
+    for operation in super::measured() {
+        let threads = rayon::current_num_threads();
+        let call = |_| {
+            rayon::broadcast(|_| run(operation));
+            Ok(())
+        };
+        let rate = best(1, sampling, call, at_once);
+        let operations = (ROUNDS * LANES * threads) as f64;
+        ceilings
+            .rates
+            .extend(rate.map(|rate| (operation, rate * operations)));
+    }
+    let empty = |_| {
+        rayon::broadcast(|_| black_box(0));
+        Ok(())
+    };
+    ceilings.launch_waited = best(1, sampling, empty, at_once).map(|rate| 1.0 / rate);
+    ceilings
+}
+
+/// Bandwidths alone.
+pub(super) fn bandwidths(sampling: &Sampling, sizes: &[u64], working_set: u64) -> Ceilings {
     let mut memory = Memory::new(working_set.max(sizes.iter().copied().max().unwrap_or(0)));
     let mut ceilings = Ceilings::default();
     for bytes in sizes {
@@ -40,23 +63,6 @@ pub(super) fn measure(sampling: &Sampling, sizes: &[u64], working_set: u64) -> C
         ceilings.read.extend(point(&[Way::Read, Way::ReadInTurn]));
         ceilings.write.extend(point(&[Way::Fill, Way::StreamFill]));
     }
-    for operation in super::measured() {
-        let threads = rayon::current_num_threads();
-        let call = |_| {
-            rayon::broadcast(|_| run(operation));
-            Ok(())
-        };
-        let rate = best(1, sampling, call, at_once);
-        let operations = (ROUNDS * LANES * threads) as f64;
-        ceilings
-            .rates
-            .extend(rate.map(|rate| (operation, rate * operations)));
-    }
-    let empty = |_| {
-        rayon::broadcast(|_| black_box(0));
-        Ok(())
-    };
-    ceilings.launch_waited = best(1, sampling, empty, at_once).map(|rate| 1.0 / rate);
     ceilings
 }
 

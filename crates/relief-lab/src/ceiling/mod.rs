@@ -117,6 +117,43 @@ pub fn measure(
     Ok(ceilings)
 }
 
+/// Bandwidths beside a case that moves so many bytes: processors of a host that others use as well get what these leave, which changes within seconds.
+/// Nothing of devices, whose memory is their own.
+#[must_use]
+pub fn beside(machine: &Machine, sampling: &Sampling, bytes: u64, working_set: u64) -> Ceilings {
+    match machine {
+        Machine::Cpu(_) if bytes > 1 => {
+            let bytes = bytes.min(MOST_BESIDE);
+            // Calls take no more than so many times their bytes in turn.
+            let working_set = working_set.min(64 * bytes);
+            machine.within(|| cpu::bandwidths(sampling, &[bytes], working_set))
+        }
+        _ => Ceilings::default(),
+    }
+}
+
+/// Bytes that a call moves at most where bandwidths are measured beside a case: far more than caches hold.
+const MOST_BESIDE: u64 = 1 << 28;
+
+/// Ceilings with the bandwidths that were measured before and after a case in the place of the run's: of each the better, because what hinders now and then is
+/// no limit of the hardware.
+#[must_use]
+pub fn with_bandwidths(ceilings: &Ceilings, before: Ceilings, after: Ceilings) -> Ceilings {
+    let better = |run: &[Point], before: Vec<Point>, after: Vec<Point>| {
+        let best = before
+            .into_iter()
+            .chain(after)
+            .max_by(|a, b| a.rate.total_cmp(&b.rate));
+        best.map_or_else(|| run.to_vec(), |best| vec![best])
+    };
+    Ceilings {
+        copy: better(&ceilings.copy, before.copy, after.copy),
+        read: better(&ceilings.read, before.read, after.read),
+        write: better(&ceilings.write, before.write, after.write),
+        ..ceilings.clone()
+    }
+}
+
 /// Operations that are measured one by one.
 fn measured() -> impl Iterator<Item = Operation> {
     let whole = |operation: &Operation| {
@@ -188,4 +225,37 @@ fn best(
         .iter()
         .filter_map(|times| Some(Summary::of(&times.seconds)?.p10));
     fastest.min_by(f64::total_cmp).map(|seconds| 1.0 / seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ceilings(rate: f64) -> Ceilings {
+        let points = vec![Point { bytes: 1 << 20, rate }];
+        Ceilings {
+            copy: points.clone(),
+            read: points.clone(),
+            write: points,
+            ..Ceilings::default()
+        }
+    }
+
+    #[test]
+    fn the_better_of_the_bandwidths_beside_a_case_binds_it() {
+        let work = Work {
+            read: 3_000,
+            written: 1_000,
+            operations: None,
+        };
+        let seconds = |ceilings: &Ceilings| bound(ceilings, &work).unwrap().seconds;
+        let run = ceilings(1e9);
+        for (before, after) in [(2e9, 4e9), (4e9, 2e9)] {
+            let beside = with_bandwidths(&run, ceilings(before), ceilings(after));
+            assert!((seconds(&beside) - 1e-6).abs() < 1e-12, "{beside:?}");
+        }
+        // Without any, those of the run.
+        let same = with_bandwidths(&run, Ceilings::default(), Ceilings::default());
+        assert!((seconds(&same) - 4e-6).abs() < 1e-12, "{same:?}");
+    }
 }
