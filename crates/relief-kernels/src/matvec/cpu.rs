@@ -79,6 +79,9 @@ const LANES: usize = LINE / size_of::<f32>();
 /// Columns of x·M that are summed together: runs of some pages of each row, and the sums that are written stay in the second cache.
 const STRIP: usize = 6_144;
 
+/// Columns of x·M of which the nearest cache holds all sums of a block.
+const NARROW: usize = 96;
+
 /// How many numbers ahead in its row x·M asks for memory: of eight rows, whose numbers lie in the same sets of the first cache if rows are a
 /// multiple of a page long, so that there is no room for more.
 const ROW_AHEAD: usize = 256;
@@ -564,7 +567,10 @@ versions! {
     fn add_block(x: &[f32], matrix: Matrix<'_, f32>, to: &mut [f32], scratch: &mut [f32]) {
         let width = to.len();
         if x.len() > ROW_SUMS {
-            add_many(x, matrix, to, scratch);
+            match width {
+                ..=NARROW => add_narrow(x, matrix, to, scratch),
+                _ => add_many(x, matrix, to, scratch),
+            }
             return;
         }
         let (all, others) = scratch.split_at_mut(ROW_SUMS / 4 * width);
@@ -603,6 +609,45 @@ versions! {
         }
         fold_to(all, width, half.max(1), to);
     }
+}
+
+/// The sums of a block of more rows than there are sums, of which the nearest cache holds those of all columns: rows one after the other, as they lie in memory.
+#[inline(always)]
+fn add_narrow(x: &[f32], matrix: Matrix<'_, f32>, to: &mut [f32], scratch: &mut [f32]) {
+    let width = to.len();
+    let ahead = matrix.pitch() * AHEAD.div_ceil(matrix.pitch().max(1));
+    let sums = &mut scratch[..ROW_SUMS * width];
+    for (k, x) in x.iter().enumerate() {
+        let first = k < ROW_SUMS;
+        let (row, row_rest) = matrix.row(k).as_chunks::<LANES>();
+        let (sums, rest) = sums[k % ROW_SUMS * width..][..width].as_chunks_mut::<LANES>();
+        for (sums, row) in sums.iter_mut().zip(row) {
+            ask(row.as_ptr().wrapping_add(ahead));
+            let mut taken = if first { [0.0; LANES] } else { *sums };
+            for (taken, value) in taken.iter_mut().zip(row) {
+                *taken = value.mul_add(*x, *taken);
+            }
+            *sums = taken;
+        }
+        for (sum, value) in rest.iter_mut().zip(row_rest) {
+            *sum = value.mul_add(*x, if first { 0.0 } else { *sum });
+        }
+    }
+    for four in 0..ROW_SUMS / 4 {
+        // The first four sums of a row are there no more once what they come to is, which lies before those of the next four.
+        let (before, after) = sums.split_at_mut(4 * four * width);
+        let (zero, after) = after.split_at_mut(width);
+        let (one, after) = after.split_at_mut(width);
+        let (two, three) = after.split_at_mut(width);
+        let others = one.iter().zip(two.iter().zip(three.iter()));
+        for (zero, (one, (two, three))) in zero.iter_mut().zip(others) {
+            *zero = (*zero + *one) + (*two + *three);
+        }
+        if four > 0 {
+            before[four * width..][..width].copy_from_slice(zero);
+        }
+    }
+    fold_to(sums, width, ROW_SUMS / 4, to);
 }
 
 /// The sums of a block of more rows than there are sums. What a sum is added to is added while its rows are read, so that memory does not wait for it:
