@@ -295,9 +295,10 @@ fn measure_case(
         })
         .collect();
     let staged = check_case(machine, case, &expected, &problem.label(), &mut here);
+    let any_right = here.iter().any(Competitor::is_right);
     let bandwidths = || match plan.sampling {
         // A run that has to be over soon takes those of its beginning.
-        Some(_) if plan.end.is_none() => beside(
+        Some(_) if any_right && plan.end.is_none() => beside(
             machine,
             &Sampling::QUICK,
             problem.work().moved(),

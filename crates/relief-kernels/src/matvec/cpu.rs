@@ -2,7 +2,7 @@
 //!
 //! Memory binds, and a processor sees for itself what a row reads next only up to the end of a page, so it is asked for before. Rows of at most a block,
 //! and rows so long that `x` does not stay in a cache, are taken from four places at once: more of memory is then on its way than where one page is read
-//! after the other. x·M takes eight rows at once, along runs of many pages, because each run begins with memory that nothing has asked for.
+//! after the other; short rows from two. x·M takes eight rows at once, along runs of many pages, because each run begins with memory that nothing has asked for.
 //!
 //! What a row's sums come to, and what sums of x·M are added to, is time in which memory waits: both were a tenth to a sixth of the whole on two cores of
 //! an AMD EPYC of Zen 5. So rows fold their sums by pairs, in loops that become vector instructions, and x·M adds while it reads (`docs/lab.md` has the trials).
@@ -120,9 +120,9 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
 fn rows_apart(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32], isa: Isa) {
     let mut scratch = Scratch::new();
     let each = y.len() / STREAMS;
+    let next = matrix.pitch() - x.len();
     for k in 0..each {
         let rows = std::array::from_fn(|part| part * each + k);
-        let next = matrix.pitch() - x.len();
         let sums = blocks(isa, rows.map(|row| matrix.row(row)), x, next, &mut scratch);
         for (row, sum) in rows.into_iter().zip(sums) {
             y[row] = sum;
@@ -434,6 +434,9 @@ const FOURS: usize = ROW_SUMS / 8;
 /// What a sum is added to at most while its rows are read.
 const OTHERS: usize = 6;
 
+/// Rows of a block that a sum takes, but for a last block.
+const TAKEN: usize = ROWS / ROW_SUMS;
+
 /// Numbers of scratch memory that [`total`] of the sums of blocks of so many rows takes.
 #[must_use]
 pub const fn total_scratch(rows: usize, columns: usize) -> usize {
@@ -634,7 +637,7 @@ fn add_narrow(x: &[f32], matrix: Matrix<'_, f32>, to: &mut [f32], scratch: &mut 
         }
     }
     for four in 0..ROW_SUMS / 4 {
-        // The first four sums of a row are there no more once what they come to is, which lies before those of the next four.
+        // What four sums come to takes the place of sums that are not needed any more.
         let (before, after) = sums.split_at_mut(4 * four * width);
         let (zero, after) = after.split_at_mut(width);
         let (one, after) = after.split_at_mut(width);
@@ -686,10 +689,11 @@ fn add_many(x: &[f32], matrix: Matrix<'_, f32>, to: &mut [f32], scratch: &mut [f
         let values = &values[..others.len()];
         let count = (x.len() - sum).div_ceil(ROW_SUMS);
         // What is behind the last row is not taken.
-        let rows: [usize; ROWS / ROW_SUMS] = std::array::from_fn(|k| sum + k.min(count - 1) * ROW_SUMS);
+        let rows: [usize; TAKEN] = std::array::from_fn(|k| sum + k.min(count - 1) * ROW_SUMS);
         let (rows, x) = (rows.map(|row| matrix.row(row)), rows.map(|row| x[row]));
+        // Of a constant number the compiler makes no loop.
         match count {
-            8 => add_rows(&rows, &x, values, added, to, matrix.pitch()),
+            TAKEN => add_rows(&rows, &x, values, added, to, matrix.pitch()),
             _ => add_rows(&rows[..count], &x[..count], values, added, to, matrix.pitch()),
         }
         strips[at] = to;
@@ -727,7 +731,7 @@ fn add_rows(rows: &[&[f32]], x: &[f32], others: &[&[f32]], added: bool, to: &mut
         *groups = other[..width].as_chunks::<LANES>().0;
     }
     let others_in_groups = &others_in_groups[..others.len()];
-    let mut in_groups: [&[[f32; LANES]]; ROWS / ROW_SUMS] = Default::default();
+    let mut in_groups: [&[[f32; LANES]]; TAKEN] = Default::default();
     for (groups, row) in in_groups.iter_mut().zip(rows) {
         *groups = row[..width].as_chunks::<LANES>().0;
     }
