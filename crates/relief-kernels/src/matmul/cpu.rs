@@ -3,7 +3,9 @@
 //! The right matrix is packed once, in blocks of [`INNER`] rows, each a row of panels of [`PANEL`] columns, so that what the
 //! innermost loop reads lies in a row. A panel and a packed block of the left matrix stay in a second cache of 2 MiB;
 //! longer blocks mean that the result is read and written less often. A tile of the result stays in registers while it takes the products of a block: 14 × 32 with AVX-512, where 28 of 32
-//! registers hold sums. Between blocks it lies in the result, so that the order of its sums is that of k.
+//! registers hold sums, and fewer rows at the lower end. Between blocks it lies in the result, so that the order of its sums is that of k.
+//!
+//! The left matrix is packed by squares that are turned in registers where AVX-512 is: number by number it took a tenth of a product of 512³.
 //!
 //! A tile asks for what it reads 16 steps later, for the tile below, and for the next panel, a line at a time: asked for at once before each tile,
 //! the next panel costs a tenth of the time of a product of 1 024³ (`docs/lab.md`).
@@ -70,7 +72,7 @@ pub const fn packed_len(inner: usize, columns: usize) -> usize {
 /// Rows of a tile on this machine: parts that threads take are best multiples of it.
 #[must_use]
 pub fn tile_rows() -> usize {
-    Tiles::of(Isa::best()).rows
+    Tiles::of(Isa::best()).rows()
 }
 
 /// Numbers of scratch memory that [`multiply_packed`] takes for each thread.
@@ -181,7 +183,7 @@ pub fn multiply_packed<T: Operand>(
     // As even as may be: a last block of few rows would use the right matrix badly.
     let height = rows
         .div_ceil(rows.div_ceil(OUTER).max(1))
-        .next_multiple_of(tiles.rows);
+        .next_multiple_of(tiles.rows());
     let mut top = 0;
     while top < rows {
         let bottom = rows.min(top + height);
@@ -189,11 +191,7 @@ pub fn multiply_packed<T: Operand>(
         while begin < inner {
             let end = inner.min(begin + INNER);
             let rows = left.rows_of(top..bottom);
-            match tiles.rows {
-                14 => pack_left::<T, 14>(rows, begin..end, scratch),
-                6 => pack_left::<T, 6>(rows, begin..end, scratch),
-                _ => pack_left::<T, 4>(rows, begin..end, scratch),
-            }
+            tiles.pack_left(rows, begin..end, scratch);
             let block = &packed[packed_len(begin, columns)..packed_len(end, columns)];
             let part = Part {
                 top,
@@ -212,32 +210,45 @@ pub fn multiply_packed<T: Operand>(
 /// Columns that are packed at a time.
 const SQUARE: usize = 16;
 
-/// Packs columns of rows, `H` rows at a time, the numbers of a column next to each other. The last row stands for those that are
-/// missing; what it comes to is not used.
+/// Numbers of a square of each of so many rows.
+type Lines<'a, T, const H: usize> = [&'a [T; SQUARE]; H];
+
+/// Columns of `H` rows, the numbers of each next to each other.
+type Columns<const H: usize> = [[f32; H]; SQUARE];
+
+/// Packs columns of rows, `H` rows at a time, the numbers of a column next to each other; `turn` does it for a square. The last row stands for those that
+/// are missing; what it comes to is not used.
 fn pack_left<T: Operand, const H: usize>(
     rows: Matrix<'_, T>,
     range: std::ops::Range<usize>,
     packed: &mut [f32],
+    turn: impl Fn(Lines<'_, T, H>, &mut Columns<H>),
 ) {
-    let inner = range.len();
     let last = rows.rows() - 1;
-    let parts = packed.chunks_exact_mut(inner * H);
+    let parts = packed.chunks_exact_mut(range.len() * H);
     for (part, top) in parts.zip((0..rows.rows()).step_by(H)) {
         let rows: [&[T]; H] = std::array::from_fn(|k| &rows.row(last.min(top + k))[range.clone()]);
+        let rows = rows.map(|row| row.as_chunks::<SQUARE>());
+        let (columns, _) = part.as_chunks_mut::<H>();
         // A line of each row at a time: rows that are a multiple of a page apart lie in the same sets of the first cache, which are fewer than rows.
-        for (part, begin) in part.chunks_mut(SQUARE * H).zip((0..inner).step_by(SQUARE)) {
-            let (columns, _) = part.as_chunks_mut::<H>();
-            let mut square = [[0.0; SQUARE]; H];
-            for (to, row) in square.iter_mut().zip(rows) {
-                for (to, number) in to.iter_mut().zip(&row[begin..]) {
-                    *to = number.widen();
-                }
+        let (squares, rest) = columns.as_chunks_mut::<SQUARE>();
+        for (k, square) in squares.iter_mut().enumerate() {
+            turn(rows.map(|(lines, _)| &lines[k]), square);
+        }
+        for (k, column) in rest.iter_mut().enumerate() {
+            for (to, (_, row)) in column.iter_mut().zip(rows) {
+                *to = row[k].widen();
             }
-            for (k, column) in columns.iter_mut().enumerate() {
-                for (to, row) in column.iter_mut().zip(&square) {
-                    *to = row[k];
-                }
-            }
+        }
+    }
+}
+
+/// Turns a square.
+fn turn<T: Operand, const H: usize>(lines: Lines<'_, T, H>, columns: &mut Columns<H>) {
+    let wide = lines.map(|line| line.map(Operand::widen));
+    for (k, column) in columns.iter_mut().enumerate() {
+        for (to, row) in column.iter_mut().zip(&wide) {
+            *to = row[k];
         }
     }
 }
@@ -254,9 +265,9 @@ struct Part {
 /// A tile of the result in registers: takes `inner` products for each of its sums.
 ///
 /// # Safety
-/// `left` has `inner` times the rows of the tile, `right` `inner` times [`PANEL`] numbers; the tile's rows of [`PANEL`] numbers lie
-/// `pitch` apart from `result` on, and hold the sums so far unless these products are the first. The machine has the
-/// instructions of the [`Tiles`] that this is of. `later` may be any place: every [`STEPS`] products a line from there on is asked for.
+/// `left` has `inner` times the rows of the tallest of the [`Tiles`] that this is of, `right` `inner` times [`PANEL`] numbers; the tile's rows of [`PANEL`] numbers lie
+/// `pitch` apart from `result` on, and hold the sums so far unless these products are the first. The machine has their
+/// instructions. `later` may be any place: every [`STEPS`] products a line from there on is asked for.
 type Tile = unsafe fn(
     inner: usize,
     left: *const f32,
@@ -269,10 +280,7 @@ type Tile = unsafe fn(
 
 /// Tiles of an instruction set.
 #[derive(Clone, Copy)]
-struct Tiles {
-    rows: usize,
-    tile: Tile,
-}
+struct Tiles(Level);
 
 /// Steps of a tile after which it asks for a line of the panel that follows; in the first of them for a row of the tile below as well.
 const STEPS: usize = 4;
@@ -282,21 +290,44 @@ const TALLEST: usize = 14;
 
 impl Tiles {
     const fn of(isa: Isa) -> Self {
-        match isa.level() {
+        Self(isa.level())
+    }
+
+    /// Rows of the tallest tile, and of a column of the packed left matrix.
+    const fn rows(self) -> usize {
+        match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 | Level::Avx512Vbmi => Self {
-                rows: 14,
-                tile: x86::avx512,
-            },
+            Level::Avx512 | Level::Avx512Vbmi => x86::ROWS_512,
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => Self {
-                rows: 6,
-                tile: x86::avx2,
-            },
-            Level::Portable => Self {
-                rows: 4,
-                tile: portable::tile,
-            },
+            Level::Avx2 => 6,
+            Level::Portable => 4,
+        }
+    }
+
+    /// A tile of at least so many rows, which are at most the tallest's, and how many it has.
+    fn tile(self, rows: usize) -> (usize, Tile) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 | Level::Avx512Vbmi => x86::tile_512(rows),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => (6, x86::avx2),
+            Level::Portable => (4, portable::tile),
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn pack_left<T: Operand>(self, rows: Matrix<'_, T>, range: std::ops::Range<usize>, packed: &mut [f32]) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 | Level::Avx512Vbmi => {
+                // SAFETY: the instruction set was found on this machine.
+                pack_left(rows, range, packed, |lines, columns| unsafe {
+                    x86::turn_512(lines, columns);
+                });
+            }
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => pack_left::<T, 6>(rows, range, packed, turn),
+            Level::Portable => pack_left::<T, 4>(rows, range, packed, turn),
         }
     }
 
@@ -304,7 +335,7 @@ impl Tiles {
     #[allow(unsafe_code)]
     fn block(self, part: Part, left: &[f32], right: &[f32], result: &mut MatrixMut<'_, f32>) {
         let columns = result.columns();
-        let height = self.rows;
+        let height = self.rows();
         let len = part.inner * PANEL;
         let asked = part.inner.div_ceil(STEPS) * LINE / size_of::<f32>();
         for panel in 0..right.len() / len {
@@ -312,45 +343,27 @@ impl Tiles {
             let x = panel * PANEL;
             let width = PANEL.min(columns - x);
             let tops = (part.top..part.bottom).step_by(height);
-            for (tile, (top, left)) in tops.zip(left.chunks_exact(part.inner * height)).enumerate() {
+            for (k, (top, left)) in tops.zip(left.chunks_exact(part.inner * height)).enumerate() {
                 // Once all of it has been asked for, again from its beginning, which is there already.
-                let later = next.as_ptr().wrapping_add(tile * asked % len);
+                let later = next.as_ptr().wrapping_add(k * asked % len);
                 let tall = height.min(part.bottom - top);
-                let place = result.tile(top, tall, x, width);
-                if tall == height && width == PANEL {
-                    let (start, pitch) = (place.0.as_mut_ptr(), place.1);
-                    // SAFETY: packed numbers are as many as `chunks_exact` gives; the tile lies in the result, whose rows lie `pitch` apart
-                    // in one slice; the instruction set was found on this machine.
-                    unsafe {
-                        (self.tile)(
-                            part.inner,
-                            left.as_ptr(),
-                            right.as_ptr(),
-                            start,
-                            pitch,
-                            part.first,
-                            later,
-                        )
-                    };
+                let (rows, tile) = self.tile(tall);
+                let (values, pitch) = result.tile(top, tall, x, width);
+                let take = |to: *mut f32, pitch: usize| {
+                    let (left, right) = (left.as_ptr(), right.as_ptr());
+                    // SAFETY: packed numbers are as many as `chunks_exact` gives; `to` has the tile's rows, `pitch` apart, in one slice (below);
+                    // the instruction set was found on this machine.
+                    unsafe { tile(part.inner, left, right, to, pitch, part.first, later) };
+                };
+                if tall == rows && width == PANEL {
+                    take(values.as_mut_ptr(), pitch);
                     continue;
                 }
-                let (values, pitch) = place;
                 let mut edge = [0.0_f32; TALLEST * PANEL];
                 for (edge, values) in edge.chunks_exact_mut(PANEL).zip(values.chunks(pitch)).take(tall) {
                     edge[..width].copy_from_slice(&values[..width]);
                 }
-                // SAFETY: as above; the tile lies in `edge`, which holds the tallest.
-                unsafe {
-                    (self.tile)(
-                        part.inner,
-                        left.as_ptr(),
-                        right.as_ptr(),
-                        edge.as_mut_ptr(),
-                        PANEL,
-                        part.first,
-                        later,
-                    );
-                }
+                take(edge.as_mut_ptr(), PANEL);
                 for (edge, values) in edge.chunks_exact(PANEL).zip(values.chunks_mut(pitch)).take(tall) {
                     values[..width].copy_from_slice(&edge[..width]);
                 }

@@ -76,6 +76,13 @@ fn products_of_floats_are_sums_in_the_order_of_k() {
 }
 
 #[test]
+fn results_of_any_height_are_right() {
+    for rows in 1..=30 {
+        is_right((rows, 37, 45), |number| number);
+    }
+}
+
+#[test]
 fn numbers_of_16_bits_are_widened() {
     for shape in [(3, 4, 5), (15, 300, 33)] {
         is_right(shape, bf16::from_f32);
