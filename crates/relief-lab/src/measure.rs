@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::array::Fill;
-use crate::ceiling::{beside, bound, with_bandwidths};
+use crate::ceiling::{Beside, bound};
 use crate::family::{About, AnyLadder, Case, Class, Failure, Layouts, Outcome, Scale, Step};
 use crate::machine::{Expected, Machine, Scratch, Staged};
 use crate::record::{Ceilings, Row, Verdict};
@@ -296,30 +296,28 @@ fn measure_case(
         .collect();
     let staged = check_case(machine, case, &expected, &problem.label(), &mut here);
     let any_right = here.iter().any(Competitor::is_right);
-    let bandwidths = || match plan.sampling {
-        // A run that has to be over soon takes those of its beginning.
-        Some(_) if any_right && plan.end.is_none() => beside(
-            machine,
-            &Sampling::QUICK,
-            problem.work().moved(),
-            plan.working_set,
-        ),
-        _ => Ceilings::default(),
+    // A run that has to be over soon takes the bandwidths of its beginning.
+    let mut beside = match plan.sampling {
+        Some(_) if any_right && plan.end.is_none() => Beside::of(machine, &problem.work(), plan.working_set),
+        _ => None,
     };
-    let before = bandwidths();
-    let (times, working_set) = match staged {
+    let (mut times, working_set) = match staged {
         Some(staged) if plan.sampling.is_some() => {
-            time_case(machine, case, plan, staged, &expected, &mut here)
+            time_case(machine, case, plan, staged, &expected, &mut here, beside.as_mut())
         }
         _ => (vec![Times::default(); here.len()], 0),
     };
-    let ceilings = with_bandwidths(ceilings, before, bandwidths());
+    let of_beside = times.split_off(here.len());
+    let ceilings = match beside {
+        Some(beside) => beside.into(ceilings, &of_beside),
+        None => ceilings.clone(),
+    };
     let rows = here.iter().zip(times);
     rows.map(|(competitor, times)| row(ladder, case, &ceilings, competitor, times, working_set))
         .collect()
 }
 
-/// Times those that are right; and the bytes of the sets that were used in turn.
+/// Times those that are right, and bandwidths beside them, whose times come last; and the bytes of the sets that were used in turn.
 fn time_case(
     machine: &Machine,
     case: &dyn Case,
@@ -327,6 +325,7 @@ fn time_case(
     first: Staged,
     expected: &Expected,
     competitors: &mut [Competitor<'_>],
+    mut beside: Option<&mut Beside>,
 ) -> (Vec<Times>, u64) {
     let mut sets = vec![first];
     let outputs = case.problem().outputs();
@@ -363,7 +362,11 @@ fn time_case(
         .filter(|k| scratches[*k].is_some())
         .collect();
     let (mut turn, shared) = (0, &*competitors);
+    let ways = beside.as_ref().map_or(0, |beside| beside.ways());
     let run = |place: usize, calls: u64| -> Outcome<Duration> {
+        if let (Some(way), Some(beside)) = (place.checked_sub(ready.len()), &mut beside) {
+            return beside.time(way, calls);
+        }
         let k = ready[place];
         let Some(scratch) = &mut scratches[k] else {
             return Err(Failure::Failed("memory is missing".to_owned()));
@@ -378,10 +381,11 @@ fn time_case(
             calls,
         )
     };
-    let timed = match plan.sampling(ready.len()) {
-        Some(sampling) => machine.within(|| sample(ready.len(), &sampling, run)),
+    let mut timed = match plan.sampling(ready.len()) {
+        Some(sampling) => machine.within(|| sample(ready.len() + ways, ways, &sampling, run)),
         None => Vec::new(),
     };
+    let of_beside = timed.split_off(ready.len().min(timed.len()));
     let working_set = bytes * sets.len() as u64;
     let mut all = vec![Times::default(); competitors.len()];
     for (k, times) in ready.into_iter().zip(timed) {
@@ -390,6 +394,7 @@ fn time_case(
         }
         all[k] = times;
     }
+    all.extend(of_beside);
     (all, working_set)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A batch is so many calls that reading the clock, and waiting for a device, cost little beside it. Competitors are
 //! timed in turn, one batch each in every round, so that whatever changes meanwhile (clocks, neighbours, heat) meets all of
-//! them alike.
+//! them alike. What the hardware allows is timed beside them in the same rounds where that changes as well.
 
 use std::time::Duration;
 
@@ -89,9 +89,10 @@ impl Times {
 /// The most calls of a batch.
 const LONGEST: u64 = 1 << 20;
 
-/// Times `count` competitors; `run(c, n)` calls competitor c n times and says how long that took.
+/// Times `count` competitors, of which the last `beside` go on as long as any other does; `run(c, n)` calls competitor c n times and says how long that took.
 pub fn sample(
     count: usize,
+    beside: usize,
     sampling: &Sampling,
     mut run: impl FnMut(usize, u64) -> Outcome<Duration>,
 ) -> Vec<Times> {
@@ -109,8 +110,11 @@ pub fn sample(
     }
     loop {
         let mut running = false;
+        let goes_on = |times: &Times| times.failure.is_none() && !done(sampling, times);
+        let others = all[..count - beside].iter().any(goes_on);
         for (competitor, times) in all.iter_mut().enumerate() {
-            if times.failure.is_some() || done(sampling, times) {
+            let stays = others && competitor >= count - beside && times.failure.is_none();
+            if !stays && !goes_on(times) {
                 continue;
             }
             running = true;
@@ -198,7 +202,7 @@ mod tests {
                 ..settings()
             };
             let mut worked = Duration::ZERO;
-            let times = sample(2, &sampling, |_, n| {
+            let times = sample(2, 0, &sampling, |_, n| {
                 let slow = worked < Duration::from_millis(40);
                 let time = Duration::from_micros(if slow { 400 } else { 100 }) * n as u32;
                 worked += time;
@@ -210,8 +214,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_timed_beside_goes_on_as_long_as_others_do() {
+        // The first is never sure; the others always are.
+        let mut call = 0_u32;
+        let times = sample(3, 1, &settings(), |competitor, n| {
+            call += 1;
+            let noise = if competitor == 0 { call % 7 } else { 0 };
+            Ok(Duration::from_micros(u64::from(4 + noise)) * n as u32)
+        });
+        let batches: Vec<usize> = times.iter().map(|times| times.seconds.len()).collect();
+        assert!(batches[0] > batches[1], "{batches:?}");
+        assert_eq!(batches[0], batches[2], "{batches:?}");
+    }
+
+    #[test]
     fn a_batch_is_as_long_as_asked_and_times_are_of_one_call() {
-        let times = sample(1, &settings(), |_, n| Ok(Duration::from_micros(4) * n as u32));
+        let times = sample(1, 0, &settings(), |_, n| Ok(Duration::from_micros(4) * n as u32));
         assert_eq!(times[0].batch, 250);
         assert!(times[0].seconds.iter().all(|s| (s - 4e-6).abs() < 1e-12));
         assert!(times[0].seconds.len() >= 5);
@@ -220,7 +238,7 @@ mod tests {
     #[test]
     fn equal_times_end_early_and_noisy_ones_at_the_budget() {
         let mut turn = 0;
-        let times = sample(2, &settings(), |competitor, n| {
+        let times = sample(2, 0, &settings(), |competitor, n| {
             turn += 1;
             let micros = if competitor == 1 && turn % 4 < 2 { 300 } else { 100 };
             Ok(Duration::from_micros(micros) * n as u32)
@@ -232,14 +250,14 @@ mod tests {
 
     #[test]
     fn one_call_longer_than_the_budget_is_not_repeated_for_ever() {
-        let times = sample(1, &settings(), |_, n| Ok(Duration::from_secs(1) * n as u32));
+        let times = sample(1, 0, &settings(), |_, n| Ok(Duration::from_secs(1) * n as u32));
         assert_eq!((times[0].batch, times[0].seconds.len()), (1, 1));
     }
 
     #[test]
     fn what_takes_longer_than_all_batches_may_is_called_once() {
         let mut calls = 0;
-        let times = sample(1, &settings().within(Duration::from_millis(4)), |_, n| {
+        let times = sample(1, 0, &settings().within(Duration::from_millis(4)), |_, n| {
             calls += n;
             Ok(Duration::from_millis(20) * n as u32)
         });
@@ -249,7 +267,7 @@ mod tests {
     #[test]
     fn little_time_makes_batches_short_and_few() {
         let mut taken = Duration::ZERO;
-        let times = sample(1, &settings().within(Duration::from_millis(4)), |_, n| {
+        let times = sample(1, 0, &settings().within(Duration::from_millis(4)), |_, n| {
             let time = Duration::from_micros(1 + taken.as_micros() as u64 % 2) * n as u32;
             taken += time;
             Ok(time)
@@ -260,7 +278,7 @@ mod tests {
 
     #[test]
     fn who_fails_is_left_out_and_the_others_go_on() {
-        let times = sample(2, &settings(), |competitor, n| match competitor {
+        let times = sample(2, 0, &settings(), |competitor, n| match competitor {
             0 => Err(Failure::Failed("lost".to_owned())),
             _ => Ok(Duration::from_micros(10) * n as u32),
         });

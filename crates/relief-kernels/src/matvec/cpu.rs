@@ -43,6 +43,9 @@ const AHEAD: usize = 768;
 /// The same, where several rows are taken at once.
 const ROWS_AHEAD: usize = 256;
 
+/// The same of short rows, which are taken one after the other.
+const SHORT_AHEAD: usize = 1_536;
+
 /// Lines of a row that are asked for while the sums of the one before are added to each other.
 const ASKED_AFTER: usize = 64;
 
@@ -312,7 +315,7 @@ versions! {
 fn rows_of<const USED: usize>(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) {
     let mut padded = [[0.0; GROUP]; SHORT / GROUP];
     padded.as_flattened_mut()[..x.len()].copy_from_slice(x);
-    let ahead = matrix.pitch() * AHEAD.div_ceil(matrix.pitch().max(1));
+    let ahead = matrix.pitch() * SHORT_AHEAD.div_ceil(matrix.pitch().max(1));
     let each = y.len() / PLACES;
     for k in 0..each {
         for row in (0..PLACES).map(|part| part * each + k) {

@@ -11,9 +11,10 @@ use relief_kernels::versions;
 use super::best;
 use crate::array::{Array, Layout};
 use crate::clock::at_once;
-use crate::family::Operation;
+use crate::family::{Operation, Work};
 use crate::record::{Ceilings, Point};
-use crate::sampling::Sampling;
+use crate::sampling::{Sampling, Times};
+use crate::statistics::Summary;
 
 /// Bandwidths at some sizes, operation rates, and what handing work to the threads costs.
 pub(super) fn measure(sampling: &Sampling, sizes: &[u64], working_set: u64) -> Ceilings {
@@ -58,15 +59,74 @@ pub(super) fn bandwidths(sampling: &Sampling, sizes: &[u64], working_set: u64) -
                 rate: rate * *bytes as f64,
             })
         };
-        let copies = [Way::Copy, Way::CopyAlone, Way::Stream];
-        ceilings.copy.extend(point(&copies));
-        ceilings.read.extend(point(&[Way::Read, Way::ReadInTurn]));
-        ceilings.write.extend(point(&[Way::Fill, Way::StreamFill]));
+        ceilings.copy.extend(point(&COPIES));
+        ceilings.read.extend(point(&READS));
+        ceilings.write.extend(point(&WRITES));
     }
     ceilings
 }
 
-#[derive(Clone, Copy)]
+const COPIES: [Way; 3] = [Way::Copy, Way::CopyAlone, Way::Stream];
+const READS: [Way; 2] = [Way::Read, Way::ReadInTurn];
+const WRITES: [Way; 2] = [Way::Fill, Way::StreamFill];
+
+/// Bandwidths that are measured in turn with variants.
+pub(super) struct Beside {
+    memory: Memory,
+    bytes: u64,
+    ways: Vec<Way>,
+}
+
+impl Beside {
+    /// Those that bind such work, of calls that move so many bytes.
+    pub(super) fn of(work: &Work, bytes: u64, working_set: u64) -> Self {
+        let mut ways = Vec::new();
+        if work.read > 0 && work.written > 0 {
+            ways.extend(COPIES);
+        }
+        if work.read > work.written {
+            ways.extend(READS);
+        }
+        if work.written > work.read {
+            ways.extend(WRITES);
+        }
+        Self {
+            memory: Memory::new(working_set.max(bytes)),
+            bytes,
+            ways,
+        }
+    }
+
+    pub(super) const fn ways(&self) -> usize {
+        self.ways.len()
+    }
+
+    pub(super) fn call(&mut self, way: usize) {
+        self.memory.call(self.ways[way], self.bytes);
+    }
+
+    pub(super) fn into(self, ceilings: &Ceilings, times: &[Times]) -> Ceilings {
+        let best = |kind: &[Way], run: &[Point]| {
+            let of_kind = self.ways.iter().zip(times).filter(|(way, _)| kind.contains(way));
+            let medians = of_kind.filter_map(|(_, times)| Some(Summary::of(&times.seconds)?.median));
+            match medians.min_by(f64::total_cmp) {
+                Some(seconds) => vec![Point {
+                    bytes: self.bytes,
+                    rate: self.bytes as f64 / seconds,
+                }],
+                None => run.to_vec(),
+            }
+        };
+        Ceilings {
+            copy: best(&COPIES, &ceilings.copy),
+            read: best(&READS, &ceilings.read),
+            write: best(&WRITES, &ceilings.write),
+            ..ceilings.clone()
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// `memcpy` by all threads.
     Copy,

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use crate::clock::at_once;
 use crate::family::{Class, Failure, Operation, Outcome, Work};
 use crate::machine::Machine;
 use crate::measure::Watch;
 use crate::record::{Bound, Ceilings, Point};
-use crate::sampling::{Sampling, sample};
+use crate::sampling::{Sampling, Times, sample};
 use crate::statistics::Summary;
 
 mod cpu;
@@ -117,42 +118,49 @@ pub fn measure(
     Ok(ceilings)
 }
 
-/// Bandwidths beside a case that moves so many bytes: processors of a host that others use as well get what these leave, which changes within seconds.
-/// Nothing of devices, whose memory is their own.
-#[must_use]
-pub fn beside(machine: &Machine, sampling: &Sampling, bytes: u64, working_set: u64) -> Ceilings {
-    match machine {
-        Machine::Cpu(_) if bytes > 1 => {
-            let bytes = bytes.min(MOST_BESIDE);
-            // Calls take no more than so many times their bytes in turn.
-            let working_set = working_set.min(64 * bytes);
-            machine.within(|| cpu::bandwidths(sampling, &[bytes], working_set))
+/// Bandwidths beside a case: processors of a host that others use as well get what these leave, which changes within seconds, so that only what is measured in
+/// turn with the variants tells what they could have reached.
+pub struct Beside(cpu::Beside);
+
+impl Beside {
+    /// What binds such work. Nothing on devices, whose memory is their own.
+    #[must_use]
+    pub fn of(machine: &Machine, work: &Work, working_set: u64) -> Option<Self> {
+        match machine {
+            Machine::Cpu(_) if work.moved() > 1 => {
+                let bytes = work.moved().min(MOST_BESIDE);
+                // Calls take no more than so many times their bytes in turn.
+                let working_set = working_set.min(64 * bytes);
+                Some(Self(machine.within(|| cpu::Beside::of(work, bytes, working_set))))
+            }
+            _ => None,
         }
-        _ => Ceilings::default(),
+    }
+
+    /// Ways to move memory, of which the best counts.
+    #[must_use]
+    pub fn ways(&self) -> usize {
+        self.0.ways()
+    }
+
+    /// Calls one of them so many times, on the machine's threads.
+    pub fn time(&mut self, way: usize, calls: u64) -> Outcome<Duration> {
+        at_once(calls, &mut || {
+            self.0.call(way);
+            Ok(())
+        })
+    }
+
+    /// Ceilings with these bandwidths in the place of the run's, by the times of the ways. Their medians count, as those of variants do: what hindered either has
+    /// hindered both.
+    #[must_use]
+    pub fn into(self, ceilings: &Ceilings, times: &[Times]) -> Ceilings {
+        self.0.into(ceilings, times)
     }
 }
 
 /// Bytes that a call moves at most where bandwidths are measured beside a case: far more than caches hold.
 const MOST_BESIDE: u64 = 1 << 28;
-
-/// Ceilings with the bandwidths that were measured before and after a case in the place of the run's: of each the better, because what hinders now and then is
-/// no limit of the hardware.
-#[must_use]
-pub fn with_bandwidths(ceilings: &Ceilings, before: Ceilings, after: Ceilings) -> Ceilings {
-    let better = |run: &[Point], before: Vec<Point>, after: Vec<Point>| {
-        let best = before
-            .into_iter()
-            .chain(after)
-            .max_by(|a, b| a.rate.total_cmp(&b.rate));
-        best.map_or_else(|| run.to_vec(), |best| vec![best])
-    };
-    Ceilings {
-        copy: better(&ceilings.copy, before.copy, after.copy),
-        read: better(&ceilings.read, before.read, after.read),
-        write: better(&ceilings.write, before.write, after.write),
-        ..ceilings.clone()
-    }
-}
 
 /// Operations that are measured one by one.
 fn measured() -> impl Iterator<Item = Operation> {
@@ -219,7 +227,7 @@ fn best(
     mut call: impl FnMut(usize) -> Outcome,
     mut time: impl FnMut(u64, &mut dyn FnMut() -> Outcome) -> Outcome<Duration>,
 ) -> Option<f64> {
-    let times = sample(count, sampling, |way, calls| time(calls, &mut || call(way)));
+    let times = sample(count, 0, sampling, |way, calls| time(calls, &mut || call(way)));
     // What hinders now and then is no limit of the hardware: the tenth that nothing hindered counts.
     let fastest = times
         .iter()
@@ -242,20 +250,36 @@ mod tests {
     }
 
     #[test]
-    fn the_better_of_the_bandwidths_beside_a_case_binds_it() {
-        let work = Work {
-            read: 3_000,
-            written: 1_000,
+    fn bandwidths_measured_beside_a_case_bind_it() {
+        let machine = Machine::cpu(2).unwrap();
+        let work = |read, written| Work {
+            read,
+            written,
             operations: None,
         };
-        let seconds = |ceilings: &Ceilings| bound(ceilings, &work).unwrap().seconds;
         let run = ceilings(1e9);
-        for (before, after) in [(2e9, 4e9), (4e9, 2e9)] {
-            let beside = with_bandwidths(&run, ceilings(before), ceilings(after));
-            assert!((seconds(&beside) - 1e-6).abs() < 1e-12, "{beside:?}");
-        }
-        // Without any, those of the run.
-        let same = with_bandwidths(&run, Ceilings::default(), Ceilings::default());
-        assert!((seconds(&same) - 4e-6).abs() < 1e-12, "{same:?}");
+        let bytes = 1 << 16;
+        let times = |seconds: &[f64]| -> Vec<Times> {
+            let times = |seconds: &f64| Times {
+                // What happens now and then is not what counts.
+                seconds: vec![*seconds, seconds / 100.0, *seconds],
+                ..Times::default()
+            };
+            seconds.iter().map(times).collect()
+        };
+        let reads = work(bytes, 0);
+        let beside = Beside::of(&machine, &reads, 1 << 20).unwrap();
+        assert_eq!(beside.ways(), 2);
+        let found = beside.into(&run, &times(&[2e-5, 1e-5]));
+        let seconds = bound(&found, &reads).unwrap().seconds;
+        assert!((seconds - 1e-5).abs() < 1e-12, "{found:?}");
+        assert_eq!(found.copy, run.copy);
+        let copies = work(bytes, bytes);
+        let beside = Beside::of(&machine, &copies, 1 << 20).unwrap();
+        let found = beside.into(&run, &times(&[9e-5, 7e-5, 8e-5]));
+        let seconds = bound(&found, &copies).unwrap().seconds;
+        assert!((seconds - 7e-5).abs() < 1e-12, "{found:?}");
+        assert_eq!(found.read, run.read);
+        assert!(Beside::of(&machine, &work(0, 0), 1 << 20).is_none());
     }
 }

@@ -74,6 +74,9 @@ pub fn vector_matrix(
     )?;
     ShapeError::unless_enough(scratch_len(matrix.rows(), matrix.columns()), scratch.len())?;
     let blocks = blocks_of(matrix.rows());
+    if blocks == 1 {
+        return block_sums(x, matrix, y, scratch);
+    }
     let (sums, rest) = scratch.split_at_mut(blocks * y.len());
     block_sums(x, matrix, sums, rest)?;
     total(Matrix::new(sums, blocks, y.len(), y.len())?, y, rest)

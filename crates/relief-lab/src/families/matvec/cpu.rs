@@ -91,6 +91,21 @@ fn deal(p: &Product, call: OnCpu<'_>) -> Outcome {
         return Err(Failure::Failed("no scratch memory".to_owned()));
     };
     let (sums, y) = (sums.slice_mut::<f32>(), call.outputs[0].slice_mut::<f32>());
+    if cpu::blocks_of(p.rows) == 1 {
+        return deal_blocks(p, (matrix, x), y, scratch.slice_mut());
+    }
+    deal_blocks(p, (matrix, x), sums, scratch.slice_mut())?;
+    let sums = Matrix::new(sums, cpu::blocks_of(p.rows), p.columns, p.columns)?;
+    Ok(cpu::total(sums, y, rest.slice_mut())?)
+}
+
+/// Sums of blocks by all threads.
+fn deal_blocks(
+    p: &Product,
+    (matrix, x): (Matrix<'_, f32>, &[f32]),
+    sums: &mut [f32],
+    scratch: &mut [f32],
+) -> Outcome {
     let parts = Parts::of(p);
     let (height, columns) = (parts.blocks * ROWS, p.columns);
     let whole = parts.columns >= columns;
@@ -100,7 +115,7 @@ fn deal(p: &Product, call: OnCpu<'_>) -> Outcome {
             let width = if whole { sums.len() } else { parts.columns };
             sums.chunks_mut(width).enumerate().map(move |part| (row, part))
         })
-        .zip(scratch.slice_mut::<f32>().chunks_mut(cpu::BLOCK_SCRATCH))
+        .zip(scratch.chunks_mut(cpu::BLOCK_SCRATCH))
         .collect();
     all.into_par_iter()
         .try_for_each(|((row, (strip, sums)), scratch)| {
@@ -108,10 +123,8 @@ fn deal(p: &Product, call: OnCpu<'_>) -> Outcome {
             let begin = strip * parts.columns;
             let columns = begin..columns.min(begin + parts.columns);
             let part = matrix.rows_of(rows.clone()).columns_of(columns);
-            Outcome::Ok(cpu::block_sums(&x[rows], part, sums, scratch)?)
-        })?;
-    let sums = Matrix::new(sums, cpu::blocks_of(p.rows), columns, columns)?;
-    Ok(cpu::total(sums, y, rest.slice_mut())?)
+            Ok(cpu::block_sums(&x[rows], part, sums, scratch)?)
+        })
 }
 
 impl From<ShapeError> for Failure {
