@@ -46,7 +46,7 @@ const ROWS_AHEAD: usize = 256;
 /// The same of short rows, which are taken one after the other.
 const SHORT_AHEAD: usize = 1_536;
 
-/// Lines of a row that are asked for while the sums of the one before are added to each other.
+/// The most lines of a row that are asked for before the sums of the one before are added to each other.
 const ASKED_AFTER: usize = 64;
 
 /// Sums of a row that registers hold.
@@ -277,12 +277,15 @@ versions! {
                 }
             }
         }
-        let mut found = [0.0; STREAMS];
-        for ((found, sums), row) in found.iter_mut().zip(all).zip(rows) {
-            let after = row.as_ptr().wrapping_add(len.wrapping_add(next).wrapping_add(ROWS_AHEAD));
-            *found = halved_asking(sums.as_flattened(), &mut scratch.fours, len, after);
-        }
-        found
+        let all = all.each_ref();
+        std::array::from_fn(|row| {
+            // What follows what has been asked for, while sums are added to each other: memory would wait.
+            let after = rows[row].as_ptr().wrapping_add(len.wrapping_add(next).wrapping_add(ROWS_AHEAD));
+            for line in 0..ASKED_AFTER.min(len / (2 * LANES)) {
+                ask(after.wrapping_add(line * LANES));
+            }
+            halved(all[row].as_flattened(), &mut scratch.fours, len)
+        })
     }
 }
 
@@ -405,48 +408,22 @@ const fn used(count: usize) -> usize {
 
 /// What sums of so many numbers come to. Sums that took nothing are 0 and change none that they are added to.
 #[inline(always)]
-fn halved(sums: &[f32], fours: &mut Fours, count: usize) -> f32 {
+fn halved(sums: &[f32], Fours { pairs, fours }: &mut Fours, count: usize) -> f32 {
     let used = used(count);
-    fours.take_pairs(0, &sums[..used]);
-    fours.halved(used)
-}
-
-/// [`halved`], and meanwhile asks for memory from `after` on, which would wait otherwise.
-#[inline(always)]
-fn halved_asking(sums: &[f32], fours: &mut Fours, count: usize, after: *const f32) -> f32 {
-    let used = used(count);
-    for (k, sums) in sums[..used].chunks(SUMS / ASKED_AFTER).enumerate() {
-        ask(after.wrapping_add(k * LANES));
-        fours.take_pairs(k * SUMS / ASKED_AFTER, sums);
+    // Two loops of pairs become a few exchanges of vectors; one of fours does not.
+    for (pair, sums) in pairs.iter_mut().zip(sums[..used].as_chunks::<2>().0) {
+        *pair = sums[0] + sums[1];
     }
-    fours.halved(used)
-}
-
-impl Fours {
-    /// Sums from number `at` on, two by two.
-    #[inline(always)]
-    fn take_pairs(&mut self, at: usize, sums: &[f32]) {
-        for (pair, sums) in self.pairs[at / 2..].iter_mut().zip(sums.as_chunks::<2>().0) {
-            *pair = sums[0] + sums[1];
-        }
+    for (four, pairs) in fours.iter_mut().zip(pairs[..used / 2].as_chunks::<2>().0) {
+        *four = pairs[0] + pairs[1];
     }
-
-    /// What `used` sums come to, of which the pairs are there.
-    #[inline(always)]
-    fn halved(&mut self, used: usize) -> f32 {
-        let Self { pairs, fours } = self;
-        // Two loops of pairs become a few exchanges of vectors; one of fours does not.
-        for (four, pairs) in fours.iter_mut().zip(pairs[..used / 2].as_chunks::<2>().0) {
-            *four = pairs[0] + pairs[1];
+    let mut half = used / 8;
+    while half > 0 {
+        let (first, second) = fours.split_at_mut(half);
+        for (sum, other) in first.iter_mut().zip(second) {
+            *sum += *other;
         }
-        let mut half = used / 8;
-        while half > 0 {
-            let (first, second) = fours.split_at_mut(half);
-            for (sum, other) in first.iter_mut().zip(second) {
-                *sum += *other;
-            }
-            half /= 2;
-        }
-        fours[0]
+        half /= 2;
     }
+    fours[0]
 }
