@@ -144,6 +144,9 @@ impl Beside {
     }
 
     /// Calls one of them so many times, on the machine's threads.
+    ///
+    /// # Errors
+    /// None; the type is that of other calls.
     pub fn time(&mut self, way: usize, calls: u64) -> Outcome<Duration> {
         at_once(calls, &mut || {
             self.0.call(way);
