@@ -34,6 +34,11 @@ const KEPT: usize = FOURS + 2;
 const FOURS: usize = ROW_SUMS / 8;
 
 const _: () = assert!(
+    FOURS / 2 * WIDE_STRIP <= BLOCK_SCRATCH && ROW_SUMS * NARROW <= BLOCK_SCRATCH,
+    "all ways find room for their sums"
+);
+
+const _: () = assert!(
     ROWS == EIGHT * ROW_SUMS,
     "a sum of a block takes as many rows as are read at once"
 );
