@@ -43,7 +43,7 @@ const AHEAD: usize = 768;
 /// The same, where several rows are taken at once.
 const ROWS_AHEAD: usize = 256;
 
-/// The same of short rows, which are taken one after the other.
+/// The same of short rows, of which several lie in a page.
 const SHORT_AHEAD: usize = 1_536;
 
 /// The most lines of a row that are asked for before the sums of the one before are added to each other.

@@ -33,8 +33,11 @@ const KEPT: usize = FOURS + 2;
 /// Fours that a block of more rows than there are sums keeps at once.
 const FOURS: usize = ROW_SUMS / 8;
 
+/// The same of a block of no more rows than there are sums: sums of two fours.
+const KEPT_OF_FEW: usize = FOURS / 2;
+
 const _: () = assert!(
-    FOURS / 2 * WIDE_STRIP <= BLOCK_SCRATCH && ROW_SUMS * NARROW <= BLOCK_SCRATCH,
+    KEPT_OF_FEW * WIDE_STRIP <= BLOCK_SCRATCH && ROW_SUMS * NARROW <= BLOCK_SCRATCH,
     "all ways find room for their sums"
 );
 
@@ -189,10 +192,8 @@ versions! {
 /// The sums of a block of no more rows than there are sums: two fours at a time that are added to each other.
 #[inline(always)]
 fn add_few(x: &[f32], matrix: Matrix<'_, f32>, to: &mut [f32], scratch: &mut [f32]) {
-    /// Sums of two fours that are kept at once.
-    const KEPT: usize = FOURS / 2;
     let half = x.len().next_power_of_two() / EIGHT;
-    let mut strips = Strips::<KEPT>::of(to, scratch);
+    let mut strips = Strips::<KEPT_OF_FEW>::of(to, scratch);
     for pair in 0..half.max(1) {
         let places: [usize; EIGHT] = std::array::from_fn(|k| 4 * pair + k % 4 + k / 4 * 4 * half);
         let sum = if half > 0 { Sum::TwoFours } else { Sum::Four };
