@@ -1,5 +1,5 @@
 //! Scans on the CPU: sixteen numbers at a time by four additions of the vector to itself, shifted by 1, 2, 4 and 8 (Hillis and
-//! Steele), where vectors have 64 bytes, and floats where they have 32; elsewhere one integer after the other, and floats in the same order.
+//! Steele), where vectors have 64 or 32 bytes; elsewhere one integer after the other, and floats in the same order.
 //!
 //! Blocks of [`BLOCK`] numbers are what threads deal out: [`block_sums`] of all blocks, [`sums_before`] of these, and
 //! [`scan_blocks`] of parts are [`scan`], to the bit, and so is [`Shared`], which does all of it in one pass over memory. Large
@@ -22,6 +22,8 @@ pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
 mod shared;
+#[cfg(target_arch = "x86_64")]
+mod stores;
 
 pub use shared::{SMALL, Shared};
 
@@ -227,7 +229,13 @@ macro_rules! integers {
                     Level::Avx512 | Level::Avx512Vbmi => {
                         let out = bytemuck::cast_slice_mut(out);
                         // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-                        unsafe { avx512::block(kind, values, before as u32, out, avx512::Cached) as $sum }
+                        unsafe { avx512::block(kind, values, before as u32, out, stores::Cached) as $sum }
+                    }
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx2 => {
+                        let out = bytemuck::cast_slice_mut(out);
+                        // SAFETY: as above.
+                        unsafe { avx2::block(kind, values, before as u32, out, stores::Cached) as $sum }
                     }
                     _ => scan_integers(kind, values, before, out),
                 }
@@ -247,7 +255,14 @@ macro_rules! integers {
                     Level::Avx512 | Level::Avx512Vbmi if begins_line(out) => {
                         let out = bytemuck::cast_slice_mut(out);
                         // SAFETY: as above, and `out` begins with a line.
-                        unsafe { avx512::block(kind, values, before as u32, out, avx512::Past(ahead.as_ptr())) };
+                        unsafe { avx512::block(kind, values, before as u32, out, stores::Past(ahead.as_ptr())) };
+                        true
+                    }
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx2 if begins_line(out) => {
+                        let out = bytemuck::cast_slice_mut(out);
+                        // SAFETY: as above.
+                        unsafe { avx2::block(kind, values, before as u32, out, stores::Past(ahead.as_ptr())) };
                         true
                     }
                     _ => false,
@@ -292,11 +307,13 @@ impl Scannable for f32 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
             Level::Avx512 | Level::Avx512Vbmi => unsafe {
-                avx512::block_floats(kind, values, before, out, avx512::Cached)
+                avx512::block_floats(kind, values, before, out, stores::Cached)
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Level::Avx2 => unsafe { avx2::block_floats(kind, values, before, out) },
+            Level::Avx2 => unsafe {
+                avx2::block_floats(kind, values, before, out, stores::Cached)
+            },
             _ => scan_floats(kind, values, before, out),
         }
     }
@@ -314,7 +331,13 @@ impl Scannable for f32 {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 | Level::Avx512Vbmi if begins_line(out) => {
                 // SAFETY: as above, and `out` begins with a line.
-                unsafe { avx512::block_floats(kind, values, before, out, avx512::Past(ahead.as_ptr())) };
+                unsafe { avx512::block_floats(kind, values, before, out, stores::Past(ahead.as_ptr())) };
+                true
+            }
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 if begins_line(out) => {
+                // SAFETY: as above.
+                unsafe { avx2::block_floats(kind, values, before, out, stores::Past(ahead.as_ptr())) };
                 true
             }
             _ => false,

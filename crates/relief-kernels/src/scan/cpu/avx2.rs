@@ -1,4 +1,4 @@
-//! Sixteen floats at a time in two vectors of 32 bytes. Of the loop that says the same a compiler makes shuffles that take longer than one
+//! Sixteen numbers at a time in two vectors of 32 bytes. Of the loop that says the same a compiler makes shuffles that take longer than one
 //! addition after the other.
 #![allow(unsafe_code)]
 
@@ -6,6 +6,7 @@ use std::arch::x86_64::*;
 
 use super::super::Kind;
 use super::GROUP;
+use super::stores::{Cached, Stores};
 
 /// Sixteen floats: the first eight, and the others.
 pub(crate) type Sixteen = [__m256; 2];
@@ -87,28 +88,132 @@ pub(crate) fn first(numbers: Sixteen) -> f32 {
     _mm256_cvtss_f32(numbers[0])
 }
 
-/// Scans a block of floats from `before` on, and returns its sum.
+/// Sixteen numbers as two vectors of integers of 32 bits.
+pub(super) trait Load: Copy + Default {
+    /// # Safety
+    /// Sixteen numbers lie there, and the machine has AVX2.
+    unsafe fn load(from: *const Self) -> [__m256i; 2];
+}
+
+macro_rules! load {
+    ($($type:ty, $from:ident => $load:expr;)+) => {$(
+        impl Load for $type {
+            #[inline(always)]
+            unsafe fn load(from: *const Self) -> [__m256i; 2] {
+                let eight = |$from: *const Self| {
+                    // SAFETY: as the caller says.
+                    unsafe { $load }
+                };
+                [eight(from), eight(from.wrapping_add(8))]
+            }
+        }
+    )+};
+}
+
+load! {
+    u8, from => _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast()));
+    u16, from => _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast()));
+    u32, from => _mm256_loadu_si256(from.cast());
+    i32, from => _mm256_loadu_si256(from.cast());
+}
+
+/// The sums of each four of eight integers.
+#[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn block_floats(kind: Kind, values: &[f32], before: f32, out: &mut [f32]) -> f32 {
+fn scan_fours(values: __m256i) -> __m256i {
+    let sums = _mm256_add_epi32(values, _mm256_slli_si256::<4>(values));
+    _mm256_add_epi32(sums, _mm256_slli_si256::<8>(sums))
+}
+
+/// Scans a block of integers from `before` on, and returns its sum. Sums are of 32 bits, with or without a sign.
+///
+/// # Safety
+/// Where sums go past the caches, they begin with a line of them.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn block<T: Load>(
+    kind: Kind,
+    values: &[T],
+    before: u32,
+    out: &mut [u32],
+    stores: impl Stores,
+) -> u32 {
+    let mut run = _mm256_set1_epi32(before.cast_signed());
+    let (groups, rest) = values.as_chunks::<GROUP>();
+    let (targets, last) = out.as_chunks_mut::<GROUP>();
+    let mut done = 0;
+    let (fourth, eighth) = (_mm256_set1_epi32(3), _mm256_set1_epi32(7));
+    let mut group = |values: &[T; GROUP]| {
+        // SAFETY: there are sixteen numbers.
+        let values = unsafe { T::load(values.as_ptr()) };
+        let mut found = values;
+        // By a loop: what is given to another function is not always compiled for these vectors.
+        for (found, values) in found.iter_mut().zip(values) {
+            let fours = scan_fours(values);
+            // What the first four come to, for the others.
+            let first = _mm256_permutevar8x32_epi32(fours, fourth);
+            let first = _mm256_blend_epi32::<0xf0>(_mm256_setzero_si256(), first);
+            let sums = _mm256_add_epi32(fours, first);
+            let here = match kind {
+                Kind::Inclusive => sums,
+                Kind::Exclusive => _mm256_sub_epi32(sums, values),
+            };
+            *found = _mm256_add_epi32(run, here);
+            run = _mm256_add_epi32(run, _mm256_permutevar8x32_epi32(sums, eighth));
+        }
+        found
+    };
+    for (values, target) in groups.iter().zip(targets) {
+        // SAFETY: there are sixteen sums.
+        unsafe { stores.by_32(target.as_mut_ptr(), group(values), done) };
+        done += GROUP;
+    }
+    if !rest.is_empty() {
+        let mut values = [T::default(); GROUP];
+        values[..rest.len()].copy_from_slice(rest);
+        let mut target = [0; GROUP];
+        // SAFETY: as above.
+        unsafe { Cached.by_32(target.as_mut_ptr(), group(&values), done) };
+        last.copy_from_slice(&target[..last.len()]);
+    }
+    _mm256_cvtsi256_si32(run).cast_unsigned().wrapping_sub(before)
+}
+
+/// Scans a block of floats from `before` on, and returns its sum.
+///
+/// # Safety
+/// As of [`block`].
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn block_floats(
+    kind: Kind,
+    values: &[f32],
+    before: f32,
+    out: &mut [f32],
+    stores: impl Stores,
+) -> f32 {
     let (before, mut run) = (all(before), all(0.0));
     let (groups, rest) = values.as_chunks::<GROUP>();
     let (targets, last) = out.as_chunks_mut::<GROUP>();
-    let mut group = |values: &[f32; GROUP], target: &mut [f32; GROUP]| {
+    let mut done = 0;
+    let mut group = |values: &[f32; GROUP]| {
         let sums = scan_floats(load(values));
         let here = match kind {
             Kind::Inclusive => sums,
             Kind::Exclusive => shifted!(sums, 1),
         };
-        store(plus(before, plus(run, here)), target);
+        let [first, second] = plus(before, plus(run, here));
         run = plus(run, last_float(sums));
+        [_mm256_castps_si256(first), _mm256_castps_si256(second)]
     };
     for (values, target) in groups.iter().zip(targets) {
-        group(values, target);
+        // SAFETY: there are sixteen sums, of 32 bits each.
+        unsafe { stores.by_32(target.as_mut_ptr().cast(), group(values), done) };
+        done += GROUP;
     }
     if !rest.is_empty() {
-        let (mut values, mut target) = ([0.0; GROUP], [0.0; GROUP]);
+        let (mut values, mut target) = ([0.0; GROUP], [0.0_f32; GROUP]);
         values[..rest.len()].copy_from_slice(rest);
-        group(&values, &mut target);
+        // SAFETY: as above.
+        unsafe { Cached.by_32(target.as_mut_ptr().cast(), group(&values), done) };
         last.copy_from_slice(&target[..last.len()]);
     }
     first(run)

@@ -5,6 +5,7 @@ use std::arch::x86_64::*;
 
 use super::super::Kind;
 use super::GROUP;
+use super::stores::{Cached, Stores};
 
 /// Zeros that the compiler does not know for zeros: of a shift with known ones it makes an expansion, which takes several times as long.
 #[inline]
@@ -84,53 +85,17 @@ load! {
     i32, from => _mm512_loadu_si512(from.cast());
 }
 
-/// Where the sums of a block go.
-pub(super) trait Stores {
-    /// Stores sixteen, when so many of the block have been stored.
-    ///
-    /// # Safety
-    /// Sixteen sums lie there, and the machine has AVX-512F.
-    unsafe fn store(self, to: *mut u32, sums: __m512i, done: usize);
-}
-
-/// To the caches.
-#[derive(Clone, Copy)]
-pub(super) struct Cached;
-
-impl Stores for Cached {
-    #[inline(always)]
-    unsafe fn store(self, to: *mut u32, sums: __m512i, _: usize) {
-        // SAFETY: as the caller says.
-        unsafe { _mm512_storeu_si512(to.cast(), sums) };
-    }
-}
-
-/// Past the caches, to whole lines; meanwhile the second cache is asked for what is read next, from this number on.
-#[derive(Clone, Copy)]
-pub(super) struct Past<T>(pub(super) *const T);
-
-impl<T> Stores for Past<T> {
-    #[inline(always)]
-    unsafe fn store(self, to: *mut u32, sums: __m512i, done: usize) {
-        // SAFETY: as the caller says; to ask for memory that is not there does nothing.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T1>(self.0.wrapping_add(done).cast());
-            _mm512_stream_si512(to.cast(), sums);
-        }
-    }
-}
-
 /// Scans a block of integers from `before` on, and returns its sum. Sums are of 32 bits, with or without a sign.
 ///
 /// # Safety
-/// Where sums go [past](Past) the caches, they begin with a line of them.
+/// Where sums go past the caches, they begin with a line of them.
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) unsafe fn block<T: Load>(
     kind: Kind,
     values: &[T],
     before: u32,
     out: &mut [u32],
-    stores: impl Stores + Copy,
+    stores: impl Stores,
 ) -> u32 {
     let (zeros, mut run) = (zeros(), _mm512_set1_epi32(before.cast_signed()));
     let (groups, rest) = values.as_chunks::<GROUP>();
@@ -149,7 +114,7 @@ pub(super) unsafe fn block<T: Load>(
     };
     for (values, target) in groups.iter().zip(targets) {
         // SAFETY: there are sixteen sums.
-        unsafe { stores.store(target.as_mut_ptr(), group(values), done) };
+        unsafe { stores.by_64(target.as_mut_ptr(), group(values), done) };
         done += GROUP;
     }
     if !rest.is_empty() {
@@ -157,7 +122,7 @@ pub(super) unsafe fn block<T: Load>(
         values[..rest.len()].copy_from_slice(rest);
         let mut target = [0; GROUP];
         // SAFETY: as above.
-        unsafe { Cached.store(target.as_mut_ptr(), group(&values), done) };
+        unsafe { Cached.by_64(target.as_mut_ptr(), group(&values), done) };
         last.copy_from_slice(&target[..last.len()]);
     }
     let sum = _mm512_castsi512_si128(run);
@@ -174,7 +139,7 @@ pub(super) unsafe fn block_floats(
     values: &[f32],
     before: f32,
     out: &mut [f32],
-    stores: impl Stores + Copy,
+    stores: impl Stores,
 ) -> f32 {
     let before = _mm512_set1_ps(before);
     let (zeros, mut run) = (zeros(), _mm512_setzero_ps());
@@ -194,7 +159,7 @@ pub(super) unsafe fn block_floats(
     };
     for (values, target) in groups.iter().zip(targets) {
         // SAFETY: there are sixteen sums, of 32 bits each.
-        unsafe { stores.store(target.as_mut_ptr().cast(), group(values), done) };
+        unsafe { stores.by_64(target.as_mut_ptr().cast(), group(values), done) };
         done += GROUP;
     }
     if !rest.is_empty() {
@@ -202,7 +167,7 @@ pub(super) unsafe fn block_floats(
         values[..rest.len()].copy_from_slice(rest);
         let mut target = [0.0_f32; GROUP];
         // SAFETY: as above.
-        unsafe { Cached.store(target.as_mut_ptr().cast(), group(&values), done) };
+        unsafe { Cached.by_64(target.as_mut_ptr().cast(), group(&values), done) };
         last.copy_from_slice(&target[..last.len()]);
     }
     _mm512_cvtss_f32(run)
