@@ -2,14 +2,16 @@
 //!
 //! With AVX-512 a vector is compressed in a register and stored whole: the next store begins where what was kept ends, and
 //! overwrites the rest. (To compress into memory at once takes many cycles on some processors.) Numbers of 32 bits have
-//! that instruction since AVX-512F, smaller ones with VBMI2. Without it, each element is stored alone, and the place
-//! moves on where it is kept, so that no branch is mispredicted.
+//! that instruction since AVX-512F, smaller ones with VBMI2. With AVX2 a table has for each eight bits the exchange that
+//! moves eight elements together. Without it, each element is stored alone, and the place moves on where it is kept, so
+//! that no branch is mispredicted.
 //!
 //! For several threads there is [`Shared`]: one pass over memory, in blocks that stay in the nearest cache.
+#![allow(unsafe_code)]
 
 use std::ops::Range;
 
-use bytemuck::{cast_slice, cast_slice_mut};
+use bytemuck::cast_slice;
 
 use crate::element::{Element, Keys, Number};
 use crate::isa::{Isa, versions};
@@ -82,15 +84,7 @@ enum Marks<'a> {
     Flags(&'a [u8]),
 }
 
-impl<'a> Marks<'a> {
-    /// The same for the elements of a part of the input.
-    fn part(self, range: Range<usize>) -> Marks<'a> {
-        match self {
-            Self::NonZero => self,
-            Self::Flags(flags) => Marks::Flags(&flags[range]),
-        }
-    }
-
+impl Marks<'_> {
     /// Whether element `i`, which is `value`, is kept.
     fn keeps<T: Number>(self, i: usize, value: T) -> bool {
         match self {
@@ -108,17 +102,30 @@ impl<'a> Marks<'a> {
 pub fn select<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [T]) -> usize {
     assert!(to.len() >= from.len(), "all of the elements may be kept");
     wanted.assert_fits(from.len());
-    let (isa, mut count) = (Isa::best(), 0);
+    // SAFETY: it has room for all of them.
+    unsafe { select_to(from, wanted, to.as_mut_ptr()) }
+}
+
+/// [`select`] to memory.
+///
+/// # Safety
+/// There is room for as many elements as `from` has, and as many flags; nobody else uses it.
+unsafe fn select_to<T: Number>(from: &[T], wanted: Wanted<'_>, to: *mut T) -> usize {
+    let mut all = 0;
     wanted.each(from, |_, from, marks| {
-        let to = &mut to[count..];
-        count += match T::ELEMENT {
-            Element::U8 => bytes(isa, cast_slice(from), marks, cast_slice_mut(to)),
-            Element::U16 => halves(isa, cast_slice(from), marks, cast_slice_mut(to)),
-            Element::U32 | Element::I32 => words::<false>(isa, cast_slice(from), marks, cast_slice_mut(to)),
-            Element::F32 => words::<true>(isa, cast_slice(from), marks, cast_slice_mut(to)),
-        };
+        // SAFETY: what is kept of an earlier part is no more than it has, so there is room as the caller says.
+        unsafe {
+            let to = to.add(all);
+            let (read, mut count) = vectors::select(Isa::best(), from, marks, to);
+            for (i, value) in from.iter().enumerate().skip(read) {
+                // What is not wanted is overwritten by the next.
+                to.add(count).write(*value);
+                count += usize::from(marks.keeps(i, *value));
+            }
+            all += count;
+        }
     });
-    count
+    all
 }
 
 /// Writes where those of `from` lie that are wanted to the start of `to`, and returns how many they are. What `to` holds after
@@ -130,7 +137,8 @@ pub fn indices<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [u32]) -> usi
     assert!(to.len() >= from.len(), "all of the elements may be kept");
     assert!(from.len() as u64 <= 1 << 32, "indices are numbers of 32 bits");
     wanted.assert_fits(from.len());
-    places(from, wanted, 0, to)
+    // SAFETY: it has room for all of them.
+    unsafe { places_to(from, wanted, 0, to.as_mut_ptr()) }
 }
 
 /// [`indices`] of any length: places of 64 bits, counted from `first` on.
@@ -148,7 +156,15 @@ pub fn indices_wide<T: Number>(from: &[T], wanted: Wanted<'_>, first: u64, to: &
     let mut all = 0;
     for (k, block) in from.chunks(PLACES).enumerate() {
         let at = k * PLACES;
-        let kept = places(block, wanted.part(at..at + block.len()), 0, &mut narrow);
+        // SAFETY: there is room for a block.
+        let kept = unsafe {
+            places_to(
+                block,
+                wanted.part(at..at + block.len()),
+                0,
+                narrow.as_mut_ptr(),
+            )
+        };
         for (place, narrow) in to[all..].iter_mut().zip(&narrow[..kept]) {
             *place = first + at as u64 + u64::from(*narrow);
         }
@@ -160,18 +176,23 @@ pub fn indices_wide<T: Number>(from: &[T], wanted: Wanted<'_>, first: u64, to: &
 /// Elements whose places are found at once, in 32 bits, where they are wanted in 64.
 const PLACES: usize = 4 << 10;
 
-/// [`indices`] counted from `first` on.
-fn places<T: Number>(from: &[T], wanted: Wanted<'_>, first: u32, to: &mut [u32]) -> usize {
+/// [`indices`] counted from `first` on, as [`select_to`] has elements.
+///
+/// # Safety
+/// As of [`select_to`].
+unsafe fn places_to<T: Number>(from: &[T], wanted: Wanted<'_>, first: u32, to: *mut u32) -> usize {
     let mut all = 0;
     wanted.each(from, |at, from, marks| {
-        let (first, to) = (first.wrapping_add(at as u32), &mut to[all..]);
-        let (read, mut count) = vectors(|isa| x86_indices(isa, from, marks, first, to));
-        for (i, value) in from.iter().enumerate().skip(read) {
-            // What is not wanted is overwritten by the next.
-            to[count] = first.wrapping_add(i as u32);
-            count += usize::from(marks.keeps(i, *value));
+        // SAFETY: as in `select_to`.
+        unsafe {
+            let (first, to) = (first.wrapping_add(at as u32), to.add(all));
+            let (read, mut count) = vectors::indices(Isa::best(), from, marks, first, to);
+            for (i, value) in from.iter().enumerate().skip(read) {
+                to.add(count).write(first.wrapping_add(i as u32));
+                count += usize::from(marks.keeps(i, *value));
+            }
+            all += count;
         }
-        all += count;
     });
     all
 }
@@ -187,16 +208,28 @@ pub fn partition<T: Number>(from: &[T], wanted: Wanted<'_>, kept: &mut [T], left
         "all of the elements may be on either side"
     );
     wanted.assert_fits(from.len());
+    // SAFETY: both have room for all of them.
+    unsafe { partition_to(from, wanted, kept.as_mut_ptr(), left.as_mut_ptr()) }
+}
+
+/// [`partition`] as [`select_to`] has one side.
+///
+/// # Safety
+/// As of [`select_to`], of both sides.
+unsafe fn partition_to<T: Number>(from: &[T], wanted: Wanted<'_>, kept: *mut T, left: *mut T) -> usize {
     let mut all = 0;
     wanted.each(from, |at, from, marks| {
-        let (kept, left) = (&mut kept[all..], &mut left[at - all..]);
-        let (read, mut count) = vectors(|isa| x86_partition(isa, from, marks, kept, left));
-        for (i, value) in from.iter().enumerate().skip(read) {
-            kept[count] = *value;
-            left[i - count] = *value;
-            count += usize::from(marks.keeps(i, *value));
+        // SAFETY: as in `select_to`.
+        unsafe {
+            let (kept, left) = (kept.add(all), left.add(at - all));
+            let (read, mut count) = vectors::partition(Isa::best(), from, marks, kept, left);
+            for (i, value) in from.iter().enumerate().skip(read) {
+                kept.add(count).write(*value);
+                left.add(i - count).write(*value);
+                count += usize::from(marks.keeps(i, *value));
+            }
+            all += count;
         }
-        all += count;
     });
     all
 }
@@ -304,7 +337,15 @@ fn runs_of_part(
 
 /// The bytes other than those before, from the second on, whose place is `first`.
 fn changes(from: &[u8], first: u32, starts: &mut [u32], values: &mut [u8]) -> usize {
-    let (read, mut count) = vectors(|isa| x86_heads(isa, from, first, starts, values));
+    let room = starts.len().min(values.len());
+    assert!(room + 1 >= from.len(), "every byte may be a run");
+    let (read, mut count) = match from.is_empty() {
+        true => (0, 0),
+        // SAFETY: there is room for each byte after the first.
+        false => unsafe {
+            vectors::heads(Isa::best(), from, first, starts.as_mut_ptr(), values.as_mut_ptr())
+        },
+    };
     for (i, pair) in from.windows(2).enumerate().skip(read) {
         // What begins no run is overwritten by the next.
         (starts[count], values[count]) = (first.wrapping_add(i as u32), pair[1]);
@@ -313,27 +354,35 @@ fn changes(from: &[u8], first: u32, starts: &mut [u32], values: &mut [u8]) -> us
     count
 }
 
-/// What vectors have done: how many elements they have read, and how many of them are kept; nothing where the machine has none.
-fn vectors(by: impl FnOnce(Isa) -> Option<(usize, usize)>) -> (usize, usize) {
-    by(Isa::best()).unwrap_or((0, 0))
-}
-
 #[cfg(target_arch = "x86_64")]
-use x86::{heads as x86_heads, indices as x86_indices, partition as x86_partition};
+use x86 as vectors;
 
+/// What vectors do: nothing.
 #[cfg(not(target_arch = "x86_64"))]
-fn x86_indices<T>(_: Isa, _: &[T], _: Marks<'_>, _: u32, _: &mut [u32]) -> Option<(usize, usize)> {
-    None
-}
+mod vectors {
+    use super::{Isa, Marks};
 
-#[cfg(not(target_arch = "x86_64"))]
-fn x86_partition<T>(_: Isa, _: &[T], _: Marks<'_>, _: &mut [T], _: &mut [T]) -> Option<(usize, usize)> {
-    None
-}
+    pub(super) unsafe fn select<T>(_: Isa, _: &[T], _: Marks<'_>, _: *mut T) -> (usize, usize) {
+        (0, 0)
+    }
 
-#[cfg(not(target_arch = "x86_64"))]
-fn x86_heads(_: Isa, _: &[u8], _: u32, _: &mut [u32], _: &mut [u8]) -> Option<(usize, usize)> {
-    None
+    pub(super) unsafe fn indices<T>(_: Isa, _: &[T], _: Marks<'_>, _: u32, _: *mut u32) -> (usize, usize) {
+        (0, 0)
+    }
+
+    pub(super) unsafe fn partition<T>(
+        _: Isa,
+        _: &[T],
+        _: Marks<'_>,
+        _: *mut T,
+        _: *mut T,
+    ) -> (usize, usize) {
+        (0, 0)
+    }
+
+    pub(super) unsafe fn heads(_: Isa, _: &[u8], _: u32, _: *mut u32, _: *mut u8) -> (usize, usize) {
+        (0, 0)
+    }
 }
 
 /// Whether a number is not 0.
@@ -365,52 +414,4 @@ versions! {
         let sums = from.chunks(1 << 16).map(|chunk| chunk.iter().map(|v| u32::from(*v << shift != 0)).sum::<u32>());
         sums.map(u64::from).sum()
     }
-}
-
-/// One element after the other, without a branch.
-#[inline(always)]
-fn portable<U: Copy>(from: &[U], marks: Marks<'_>, to: &mut [U], is_set: impl Fn(U) -> bool) -> usize {
-    let mut count = 0;
-    match marks {
-        Marks::NonZero => {
-            for value in from {
-                to[count] = *value;
-                count += usize::from(is_set(*value));
-            }
-        }
-        Marks::Flags(flags) => {
-            for (value, flag) in from.iter().zip(flags) {
-                to[count] = *value;
-                count += usize::from(*flag != 0);
-            }
-        }
-    }
-    count
-}
-
-fn words<const FLOAT: bool>(isa: Isa, from: &[u32], marks: Marks<'_>, to: &mut [u32]) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(count) = x86::words::<FLOAT>(isa, from, marks, to) {
-        return count;
-    }
-    let _ = isa;
-    portable(from, marks, to, |v| if FLOAT { v << 1 != 0 } else { v != 0 })
-}
-
-fn halves(isa: Isa, from: &[u16], marks: Marks<'_>, to: &mut [u16]) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(count) = x86::halves(isa, from, marks, to) {
-        return count;
-    }
-    let _ = isa;
-    portable(from, marks, to, |v| v != 0)
-}
-
-fn bytes(isa: Isa, from: &[u8], marks: Marks<'_>, to: &mut [u8]) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(count) = x86::bytes(isa, from, marks, to) {
-        return count;
-    }
-    let _ = isa;
-    portable(from, marks, to, |v| v != 0)
 }

@@ -1,340 +1,114 @@
-//! Vectors compressed in registers.
-//!
-//! After i elements at most i are kept, and `to` is as long as `from`: a whole vector stored after those lies inside wherever a
-//! whole one was read.
+//! Vectors whose wanted numbers are moved together in registers and stored whole.
 #![allow(unsafe_code)]
 
 use std::arch::is_x86_feature_detected as has;
-use std::arch::x86_64::*;
 
-use super::{Marks, portable};
+use super::Marks;
 use crate::element::{Element, Number};
 use crate::isa::{Isa, Level};
 
-/// Nothing where the machine cannot.
-pub(super) fn words<const FLOAT: bool>(
-    isa: Isa,
-    from: &[u32],
-    marks: Marks<'_>,
-    to: &mut [u32],
-) -> Option<usize> {
-    if isa.level() < Level::Avx512 {
-        return None;
-    }
-    // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-    let (read, kept) = unsafe { words_avx512::<FLOAT>(from, marks, to) };
-    let rest = portable(
-        &from[read..],
-        marks.part(read..from.len()),
-        &mut to[kept..],
-        |v| {
-            if FLOAT { v << 1 != 0 } else { v != 0 }
-        },
-    );
-    Some(kept + rest)
+mod avx2;
+mod avx512;
+
+/// What takes elements of this size.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Avx2,
+    Avx512,
 }
 
-/// Nothing where the machine cannot.
-pub(super) fn halves(isa: Isa, from: &[u16], marks: Marks<'_>, to: &mut [u16]) -> Option<usize> {
-    if isa.level() < Level::Avx512Vbmi || !has!("avx512vbmi2") {
-        return None;
+/// Nothing where the machine has none of them.
+fn by(isa: Isa, bits: u32) -> Option<By> {
+    match isa.level() {
+        Level::Portable => None,
+        Level::Avx512 | Level::Avx512Vbmi if bits >= 32 => Some(By::Avx512),
+        // Smaller ones take an extension that no level names.
+        Level::Avx512Vbmi if has!("avx512vbmi2") => Some(By::Avx512),
+        _ => Some(By::Avx2),
     }
-    // SAFETY: the machine was just asked for the instructions.
-    let (read, kept) = unsafe { halves_vbmi2(from, marks, to) };
-    let rest = &from[read..];
-    Some(kept + portable(rest, marks.part(read..from.len()), &mut to[kept..], |v| v != 0))
 }
 
-/// Nothing where the machine cannot.
-pub(super) fn bytes(isa: Isa, from: &[u8], marks: Marks<'_>, to: &mut [u8]) -> Option<usize> {
-    if isa.level() < Level::Avx512Vbmi || !has!("avx512vbmi2") {
-        return None;
+/// Selects from all whole vectors; returns how many elements that were, and how many of them are kept: none where the machine has no such instructions.
+///
+/// # Safety
+/// Results have room for as many elements as `from` has, and there are as many flags.
+pub(super) unsafe fn select<T: Number>(isa: Isa, from: &[T], marks: Marks<'_>, to: *mut T) -> (usize, usize) {
+    // SAFETY: an `Isa` of a level exists only where the machine has its instructions, and has been asked for others; room is as the caller says. After i
+    // elements at most i are kept, so a whole vector stored after those lies inside wherever a whole one was read.
+    unsafe {
+        match (by(isa, T::ELEMENT.bits()), T::ELEMENT) {
+            (None, _) => (0, 0),
+            (Some(By::Avx2), _) => avx2::select(from, marks, to),
+            (_, Element::U8) => avx512::bytes(bytemuck::cast_slice(from), marks, to.cast()),
+            (_, Element::U16) => avx512::halves(bytemuck::cast_slice(from), marks, to.cast()),
+            (_, Element::U32 | Element::I32) => {
+                avx512::words::<false>(bytemuck::cast_slice(from), marks, to.cast())
+            }
+            (_, Element::F32) => avx512::words::<true>(bytemuck::cast_slice(from), marks, to.cast()),
+        }
     }
-    // SAFETY: the machine was just asked for the instructions.
-    let (read, kept) = unsafe { bytes_vbmi2(from, marks, to) };
-    let rest = &from[read..];
-    Some(kept + portable(rest, marks.part(read..from.len()), &mut to[kept..], |v| v != 0))
 }
 
-/// Nothing where the machine cannot.
-pub(super) fn indices<T: Number>(
+/// The same of their places, counted from `first` on.
+///
+/// # Safety
+/// As of [`select`].
+pub(super) unsafe fn indices<T: Number>(
     isa: Isa,
     from: &[T],
     marks: Marks<'_>,
     first: u32,
-    to: &mut [u32],
-) -> Option<(usize, usize)> {
-    if isa.level() < Level::Avx512 {
-        return None;
+    to: *mut u32,
+) -> (usize, usize) {
+    // SAFETY: as in `select`.
+    unsafe {
+        match by(isa, 32) {
+            None => (0, 0),
+            Some(By::Avx2) => avx2::indices(from, marks, first, to),
+            Some(By::Avx512) => avx512::indices(from, marks, first, to),
+        }
     }
-    // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-    Some(unsafe { indices_avx512(from, marks, first, to) })
 }
 
-/// Nothing where the machine cannot.
-pub(super) fn partition<T: Number>(
+/// The same with what is not kept as well.
+///
+/// # Safety
+/// As of [`select`].
+pub(super) unsafe fn partition<T: Number>(
     isa: Isa,
     from: &[T],
     marks: Marks<'_>,
-    kept: &mut [T],
-    left: &mut [T],
-) -> Option<(usize, usize)> {
-    let small = T::ELEMENT.bits() < 32;
-    if isa.level() < Level::Avx512 || small && !(isa.level() >= Level::Avx512Vbmi && has!("avx512vbmi2")) {
-        return None;
-    }
-    // SAFETY: the machine has the instructions that numbers of this size take: the level's, or VBMI2, which was just asked for.
-    Some(unsafe {
-        match small {
-            true => partition_vbmi2(from, marks, kept, left),
-            false => partition_words(from, marks, kept, left),
+    kept: *mut T,
+    left: *mut T,
+) -> (usize, usize) {
+    // SAFETY: as in `select`.
+    unsafe {
+        match (by(isa, T::ELEMENT.bits()), T::ELEMENT) {
+            (None, _) => (0, 0),
+            (Some(By::Avx2), _) => avx2::partition(from, marks, kept, left),
+            (_, Element::U8 | Element::U16) => avx512::partition_small(from, marks, kept, left),
+            _ => avx512::partition_words(from, marks, kept, left),
         }
-    })
+    }
 }
 
-/// Nothing where the machine cannot; `from` begins with the byte before.
-pub(super) fn heads(
+/// The bytes other than those before, from the second on, whose place is `first`; returns how many bytes that were, and how many of them.
+///
+/// # Safety
+/// As of [`select`]; `from` begins with the byte before.
+pub(super) unsafe fn heads(
     isa: Isa,
     from: &[u8],
     first: u32,
-    starts: &mut [u32],
-    values: &mut [u8],
-) -> Option<(usize, usize)> {
-    if isa.level() < Level::Avx512Vbmi || !has!("avx512vbmi2") {
-        return None;
-    }
-    // SAFETY: the machine was just asked for the instructions.
-    Some(unsafe { heads_vbmi2(from, first, starts, values) })
-}
-
-/// Which of the 64 elements from `i` on are wanted, a bit each.
-///
-/// # Safety
-/// There are as many, and as many flags.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-#[inline]
-unsafe fn mask_of_64<T: Number>(from: &[T], i: usize, marks: Marks<'_>) -> u64 {
-    // SAFETY: the caller has made sure of 64 elements and flags from `i` on; vectors of 64 bytes cover them without going past.
+    starts: *mut u32,
+    values: *mut u8,
+) -> (usize, usize) {
+    // SAFETY: as in `select`.
     unsafe {
-        if let Marks::Flags(flags) = marks {
-            let flags = _mm512_loadu_si512(flags.as_ptr().add(i).cast());
-            return _mm512_test_epi8_mask(flags, flags);
-        }
-        let at = from.as_ptr().add(i).cast::<u8>();
-        let vector = |k: usize| _mm512_loadu_si512(at.add(64 * k).cast());
-        match T::ELEMENT {
-            Element::U8 => _mm512_test_epi8_mask(vector(0), vector(0)),
-            Element::U16 => {
-                let half = |k| u64::from(_mm512_test_epi16_mask(vector(k), vector(k)));
-                half(0) | half(1) << 32
-            }
-            element => {
-                let significant = _mm512_set1_epi32(match element {
-                    Element::F32 => i32::MAX,
-                    _ => -1,
-                });
-                let quarter = |k| u64::from(_mm512_test_epi32_mask(vector(k), significant));
-                quarter(0) | quarter(1) << 16 | quarter(2) << 32 | quarter(3) << 48
-            }
+        match by(isa, 8) {
+            None => (0, 0),
+            Some(By::Avx2) => avx2::heads(from, first, starts, values),
+            Some(By::Avx512) => avx512::heads(from, first, starts, values),
         }
     }
-}
-
-/// Stores `first` and the numbers after it whose bits are set from `to` on; returns how many.
-///
-/// # Safety
-/// There is room for 16 numbers after as many as each quarter of the mask's lower bits has set.
-#[target_feature(enable = "avx512f,popcnt")]
-#[inline]
-unsafe fn store_places(mask: u64, first: u32, to: *mut u32) -> usize {
-    let lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    let mut count = 0;
-    for quarter in 0..4 {
-        let part = (mask >> (16 * quarter)) as u16;
-        let base = first.wrapping_add(16 * quarter) as i32;
-        let places = _mm512_add_epi32(lanes, _mm512_set1_epi32(base));
-        let compressed = _mm512_maskz_compress_epi32(part, places);
-        // SAFETY: as the caller has made sure.
-        unsafe { _mm512_storeu_si512(to.add(count).cast(), compressed) };
-        count += part.count_ones() as usize;
-    }
-    count
-}
-
-/// As [`words_avx512`], for places of elements of any size.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-fn indices_avx512<T: Number>(from: &[T], marks: Marks<'_>, first: u32, to: &mut [u32]) -> (usize, usize) {
-    let mut kept = 0;
-    let whole = from.len() / 64 * 64;
-    for i in (0..whole).step_by(64) {
-        // SAFETY: 64 elements from `i` on lie inside; before each quarter at most as many are kept as were looked at, so 16 more
-        // lie inside `to`, which is as long as `from`.
-        unsafe {
-            let mask = mask_of_64(from, i, marks);
-            kept += store_places(mask, first.wrapping_add(i as u32), to.as_mut_ptr().add(kept));
-        }
-    }
-    (whole, kept)
-}
-
-/// As [`words_avx512`], with what is not kept as well.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-fn partition_words<T: Number>(
-    from: &[T],
-    marks: Marks<'_>,
-    kept: &mut [T],
-    left: &mut [T],
-) -> (usize, usize) {
-    let mut count = 0;
-    let whole = from.len() / 64 * 64;
-    for i in (0..whole).step_by(64) {
-        // SAFETY: 64 elements of 32 bits from `i` on lie inside. After i elements `count` are kept and i - count are left: whole
-        // vectors after those lie inside both, which are as long as `from`.
-        unsafe {
-            let mask = mask_of_64(from, i, marks);
-            for quarter in 0..4 {
-                let at = i + 16 * quarter;
-                let part = (mask >> (16 * quarter)) as u16;
-                let vector = _mm512_loadu_si512(from.as_ptr().add(at).cast());
-                let inside = _mm512_maskz_compress_epi32(part, vector);
-                let outside = _mm512_maskz_compress_epi32(!part, vector);
-                _mm512_storeu_si512(kept.as_mut_ptr().add(count).cast(), inside);
-                _mm512_storeu_si512(left.as_mut_ptr().add(at - count).cast(), outside);
-                count += part.count_ones() as usize;
-            }
-        }
-    }
-    (whole, count)
-}
-
-/// As [`partition_words`], for elements of 8 and 16 bits.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
-fn partition_vbmi2<T: Number>(
-    from: &[T],
-    marks: Marks<'_>,
-    kept: &mut [T],
-    left: &mut [T],
-) -> (usize, usize) {
-    let mut count = 0;
-    let whole = from.len() / 64 * 64;
-    for i in (0..whole).step_by(64) {
-        // SAFETY: as in `partition_words`.
-        unsafe {
-            let mask = mask_of_64(from, i, marks);
-            if T::ELEMENT == Element::U8 {
-                let vector = _mm512_loadu_si512(from.as_ptr().add(i).cast());
-                let inside = _mm512_maskz_compress_epi8(mask, vector);
-                let outside = _mm512_maskz_compress_epi8(!mask, vector);
-                _mm512_storeu_si512(kept.as_mut_ptr().add(count).cast(), inside);
-                _mm512_storeu_si512(left.as_mut_ptr().add(i - count).cast(), outside);
-                count += mask.count_ones() as usize;
-            } else {
-                for half in 0..2 {
-                    let at = i + 32 * half;
-                    let part = (mask >> (32 * half)) as u32;
-                    let vector = _mm512_loadu_si512(from.as_ptr().add(at).cast());
-                    let inside = _mm512_maskz_compress_epi16(part, vector);
-                    let outside = _mm512_maskz_compress_epi16(!part, vector);
-                    _mm512_storeu_si512(kept.as_mut_ptr().add(count).cast(), inside);
-                    _mm512_storeu_si512(left.as_mut_ptr().add(at - count).cast(), outside);
-                    count += part.count_ones() as usize;
-                }
-            }
-        }
-    }
-    (whole, count)
-}
-
-/// The bytes of `from` other than those before, from its second on, whose place is `first`; returns how many bytes that were, and how
-/// many of them.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
-fn heads_vbmi2(from: &[u8], first: u32, starts: &mut [u32], values: &mut [u8]) -> (usize, usize) {
-    let mut count = 0;
-    let whole = (from.len() - 1) / 64 * 64;
-    assert!(starts.len().min(values.len()) >= whole, "every byte may be a run");
-    for i in (0..whole).step_by(64) {
-        // SAFETY: 65 bytes from `i` on lie inside; before each store at most as many heads are kept as bytes were looked at, and a
-        // vector after those lies inside both results.
-        unsafe {
-            let before = _mm512_loadu_si512(from.as_ptr().add(i).cast());
-            let vector = _mm512_loadu_si512(from.as_ptr().add(i + 1).cast());
-            let mask = _mm512_cmpneq_epi8_mask(before, vector);
-            let compressed = _mm512_maskz_compress_epi8(mask, vector);
-            _mm512_storeu_si512(values.as_mut_ptr().add(count).cast(), compressed);
-            let place = first.wrapping_add(i as u32);
-            count += store_places(mask, place, starts.as_mut_ptr().add(count));
-        }
-    }
-    (whole, count)
-}
-
-/// Selects from all whole vectors; returns how many elements that were, and how many of them are kept.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-fn words_avx512<const FLOAT: bool>(from: &[u32], marks: Marks<'_>, to: &mut [u32]) -> (usize, usize) {
-    let significant = _mm512_set1_epi32(if FLOAT { i32::MAX } else { -1 });
-    let mut kept = 0;
-    let whole = from.len() / 16 * 16;
-    for i in (0..whole).step_by(16) {
-        // SAFETY: 16 elements from `i` on lie inside; see above for the store; there are as many flags as elements.
-        unsafe {
-            let vector = _mm512_loadu_si512(from.as_ptr().add(i).cast());
-            let mask = match marks {
-                Marks::NonZero => _mm512_test_epi32_mask(vector, significant),
-                Marks::Flags(flags) => {
-                    let flags = _mm_loadu_si128(flags.as_ptr().add(i).cast());
-                    _mm_test_epi8_mask(flags, flags)
-                }
-            };
-            let compressed = _mm512_maskz_compress_epi32(mask, vector);
-            _mm512_storeu_si512(to.as_mut_ptr().add(kept).cast(), compressed);
-            kept += mask.count_ones() as usize;
-        }
-    }
-    (whole, kept)
-}
-
-/// As [`words_avx512`].
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
-fn halves_vbmi2(from: &[u16], marks: Marks<'_>, to: &mut [u16]) -> (usize, usize) {
-    let mut kept = 0;
-    let whole = from.len() / 32 * 32;
-    for i in (0..whole).step_by(32) {
-        // SAFETY: 32 elements from `i` on lie inside; see above for the store; there are as many flags as elements.
-        unsafe {
-            let vector = _mm512_loadu_si512(from.as_ptr().add(i).cast());
-            let mask = match marks {
-                Marks::NonZero => _mm512_test_epi16_mask(vector, vector),
-                Marks::Flags(flags) => {
-                    let flags = _mm256_loadu_si256(flags.as_ptr().add(i).cast());
-                    _mm256_test_epi8_mask(flags, flags)
-                }
-            };
-            let compressed = _mm512_maskz_compress_epi16(mask, vector);
-            _mm512_storeu_si512(to.as_mut_ptr().add(kept).cast(), compressed);
-            kept += mask.count_ones() as usize;
-        }
-    }
-    (whole, kept)
-}
-
-/// As [`words_avx512`].
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-fn bytes_vbmi2(from: &[u8], marks: Marks<'_>, to: &mut [u8]) -> (usize, usize) {
-    let mut kept = 0;
-    let whole = from.len() / 64 * 64;
-    for i in (0..whole).step_by(64) {
-        // SAFETY: 64 elements from `i` on lie inside; see above for the store; there are as many flags as elements.
-        unsafe {
-            let vector = _mm512_loadu_si512(from.as_ptr().add(i).cast());
-            let bytes = match marks {
-                Marks::NonZero => vector,
-                Marks::Flags(flags) => _mm512_loadu_si512(flags.as_ptr().add(i).cast()),
-            };
-            let mask = _mm512_test_epi8_mask(bytes, bytes);
-            let compressed = _mm512_maskz_compress_epi8(mask, vector);
-            _mm512_storeu_si512(to.as_mut_ptr().add(kept).cast(), compressed);
-            kept += mask.count_ones() as usize;
-        }
-    }
-    (whole, kept)
 }
