@@ -1,8 +1,7 @@
 //! Products on the CPU: plain loops, compiled for each set of vector instructions.
 //!
-//! Memory binds, and a processor sees for itself what a row reads next only up to the end of a page, so it is asked for before. Rows of at most a block,
-//! and rows so long that `x` does not stay in a cache, are taken from four places at once: more of memory is then on its way than where one page is read
-//! after the other; short rows from two.
+//! Memory binds, and a processor sees for itself what a row reads next only up to the end of a page, so it is asked for before. Rows are taken from two places
+//! at once: more of memory is then on its way than where one page is read after the other.
 //!
 //! What a row's sums come to is time in which memory waits: a tenth to a sixth of the whole on two cores of an AMD EPYC of Zen 5. So rows fold their sums by
 //! pairs, in loops that become vector instructions (`docs/lab.md` has the trials).
@@ -25,8 +24,9 @@ const SHORT: usize = 64;
 /// Levels of blocks: 2¹⁴ blocks of 2¹⁴ products each, and blocks of these, are more than memory holds.
 const LEVELS: usize = 4;
 
-/// Rows of M·x that are taken at once, and places of memory that are read in turn.
-const STREAMS: usize = 4;
+/// Rows of M·x that are taken at once, and places of memory that are read in turn. Of four, with their sums and `x`, what lies a multiple of a page apart
+/// does not find room in a first cache of 32 KiB: 85 to 94 % of what two read on two cores of an AMD EPYC of Zen 3.
+const STREAMS: usize = 2;
 
 /// Places of memory that short rows are read from in turn. Of four, some distances are read at half the speed of others (an AMD EPYC of Zen 5).
 const PLACES: usize = 2;
@@ -120,7 +120,7 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
     Ok(())
 }
 
-/// Rows of at most a block, four at once from four places of memory, which serves it better than one.
+/// Rows of at most a block, some at once from as many places of memory, which serves it better than one.
 fn rows_apart(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32], isa: Isa) {
     let mut scratch = Scratch::new();
     let each = y.len() / STREAMS;
@@ -145,15 +145,15 @@ fn long_rows(isa: Isa, matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) {
     let all = &mut all[..y.len()];
     for (k, part) in x.chunks(BLOCK).enumerate() {
         let numbers = |row: usize| &matrix.row(row)[k * BLOCK..][..part.len()];
-        let (fours, rest) = all.as_chunks_mut::<STREAMS>();
-        let first = fours.len() * STREAMS;
-        let last = fours.len().saturating_sub(1);
+        let (streams, rest) = all.as_chunks_mut::<STREAMS>();
+        let first = streams.len() * STREAMS;
+        let last = streams.len().saturating_sub(1);
         // As any sum, that of the blocks begins with 0.
-        for (four, sums) in fours.iter_mut().enumerate() {
-            let rows = std::array::from_fn(|row| numbers(four * STREAMS + row));
+        for (taken, sums) in streams.iter_mut().enumerate() {
+            let rows = std::array::from_fn(|row| numbers(taken * STREAMS + row));
             let below = STREAMS * matrix.pitch();
-            // The next four rows, and after the last the next block of the first.
-            let next = match four == last {
+            // The next rows, and after the last the next block of the first.
+            let next = match taken == last {
                 false => below.wrapping_sub(part.len()),
                 true => (below * last).wrapping_neg(),
             };
@@ -277,15 +277,17 @@ versions! {
                 }
             }
         }
-        let all = all.each_ref();
-        std::array::from_fn(|row| {
+        let mut found = [0.0; STREAMS];
+        // By a loop: what is given to another function is not compiled for these vectors.
+        for (row, found) in found.iter_mut().enumerate() {
             // What follows what has been asked for, while sums are added to each other: memory would wait.
             let after = rows[row].as_ptr().wrapping_add(len.wrapping_add(next).wrapping_add(ROWS_AHEAD));
             for line in 0..ASKED_AFTER.min(len / (2 * LANES)) {
                 ask(after.wrapping_add(line * LANES));
             }
-            halved(all[row].as_flattened(), &mut scratch.fours, len)
-        })
+            *found = halved(all[row].as_flattened(), &mut scratch.fours, len);
+        }
+        found
     }
 }
 
@@ -408,19 +410,34 @@ const fn used(count: usize) -> usize {
 
 /// What sums of so many numbers come to. Sums that took nothing are 0 and change none that they are added to.
 #[inline(always)]
-fn halved(sums: &[f32], Fours { pairs, fours }: &mut Fours, count: usize) -> f32 {
-    let used = used(count);
+fn halved(sums: &[f32], fours: &mut Fours, count: usize) -> f32 {
+    // Of constant numbers loops become a few instructions each.
+    match used(count) {
+        4 => halved_of::<4>(sums, fours),
+        8 => halved_of::<8>(sums, fours),
+        16 => halved_of::<16>(sums, fours),
+        32 => halved_of::<32>(sums, fours),
+        64 => halved_of::<64>(sums, fours),
+        128 => halved_of::<128>(sums, fours),
+        256 => halved_of::<256>(sums, fours),
+        512 => halved_of::<512>(sums, fours),
+        _ => halved_of::<SUMS>(sums, fours),
+    }
+}
+
+#[inline(always)]
+fn halved_of<const USED: usize>(sums: &[f32], Fours { pairs, fours }: &mut Fours) -> f32 {
     // Two loops of pairs become a few exchanges of vectors; one of fours does not.
-    for (pair, sums) in pairs.iter_mut().zip(sums[..used].as_chunks::<2>().0) {
+    for (pair, sums) in pairs.iter_mut().zip(sums[..USED].as_chunks::<2>().0) {
         *pair = sums[0] + sums[1];
     }
-    for (four, pairs) in fours.iter_mut().zip(pairs[..used / 2].as_chunks::<2>().0) {
+    for (four, pairs) in fours.iter_mut().zip(pairs[..USED / 2].as_chunks::<2>().0) {
         *four = pairs[0] + pairs[1];
     }
-    let mut half = used / 8;
+    let mut half = USED / 8;
     while half > 0 {
         let (first, second) = fours.split_at_mut(half);
-        for (sum, other) in first.iter_mut().zip(second) {
+        for (sum, other) in first.iter_mut().zip(&second[..half]) {
             *sum += *other;
         }
         half /= 2;

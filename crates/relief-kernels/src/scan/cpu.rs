@@ -311,9 +311,7 @@ impl Scannable for f32 {
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Level::Avx2 => unsafe {
-                avx2::block_floats(kind, values, before, out, stores::Cached)
-            },
+            Level::Avx2 => unsafe { avx2::block_floats(kind, values, before, out, stores::Cached) },
             _ => scan_floats(kind, values, before, out),
         }
     }

@@ -157,14 +157,7 @@ pub fn indices_wide<T: Number>(from: &[T], wanted: Wanted<'_>, first: u64, to: &
     for (k, block) in from.chunks(PLACES).enumerate() {
         let at = k * PLACES;
         // SAFETY: there is room for a block.
-        let kept = unsafe {
-            places_to(
-                block,
-                wanted.part(at..at + block.len()),
-                0,
-                narrow.as_mut_ptr(),
-            )
-        };
+        let kept = unsafe { places_to(block, wanted.part(at..at + block.len()), 0, narrow.as_mut_ptr()) };
         for (place, narrow) in to[all..].iter_mut().zip(&narrow[..kept]) {
             *place = first + at as u64 + u64::from(*narrow);
         }
@@ -370,13 +363,7 @@ mod vectors {
         (0, 0)
     }
 
-    pub(super) unsafe fn partition<T>(
-        _: Isa,
-        _: &[T],
-        _: Marks<'_>,
-        _: *mut T,
-        _: *mut T,
-    ) -> (usize, usize) {
+    pub(super) unsafe fn partition<T>(_: Isa, _: &[T], _: Marks<'_>, _: *mut T, _: *mut T) -> (usize, usize) {
         (0, 0)
     }
 

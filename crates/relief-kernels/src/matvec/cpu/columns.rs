@@ -2,8 +2,8 @@
 //!
 //! What sums are added to is added while rows are read: in passes of their own it was a tenth to a sixth of the whole on two cores of an AMD EPYC of Zen 5.
 
+use super::LANES;
 use super::eight::{EIGHT, OTHERS, Rows, Sum, add};
-use super::{AHEAD, LANES};
 use crate::ahead::ask;
 use crate::isa::{Isa, versions};
 use crate::matrix::{Matrix, ShapeError};
@@ -17,6 +17,12 @@ const WIDE_STRIP: usize = 2 * STRIP;
 
 /// Columns of which the nearest cache holds all sums of a block.
 const NARROW: usize = 96;
+
+/// Rows of a sum of a narrow block that are taken at once, from as many places of memory.
+const TURNS: usize = 4;
+
+/// How many numbers ahead of those that a narrow block takes memory is asked for.
+const NARROW_AHEAD: usize = 3_072;
 
 /// Blocks of sums down so many rows.
 #[must_use]
@@ -322,26 +328,22 @@ fn folded(mut k: usize, mut sums: usize) -> Folded {
     }
 }
 
-/// The sums of a block of more rows than there are sums, of which the nearest cache holds those of all columns: rows one after the other, as they lie in memory.
+/// The sums of a block of more rows than there are sums, of which the nearest cache holds those of all columns: rows as they lie in memory, some turns of all
+/// sums at once.
 #[inline(always)]
 fn add_narrow(x: &[f32], matrix: Matrix<'_, f32>, to: &mut [f32], scratch: &mut [f32]) {
     let width = to.len();
-    let ahead = matrix.pitch() * AHEAD.div_ceil(matrix.pitch().max(1));
     let sums = &mut scratch[..ROW_SUMS * width];
-    for (k, x) in x.iter().enumerate() {
-        let first = k < ROW_SUMS;
-        let (row, row_rest) = matrix.row(k).as_chunks::<LANES>();
-        let (sums, rest) = sums[k % ROW_SUMS * width..][..width].as_chunks_mut::<LANES>();
-        for (sums, row) in sums.iter_mut().zip(row) {
-            ask(row.as_ptr().wrapping_add(ahead));
-            let mut taken = if first { [0.0; LANES] } else { *sums };
-            for (taken, value) in taken.iter_mut().zip(row) {
-                *taken = value.mul_add(*x, *taken);
-            }
-            *sums = taken;
-        }
-        for (sum, value) in rest.iter_mut().zip(row_rest) {
-            *sum = value.mul_add(*x, if first { 0.0 } else { *sum });
+    let mut begin = 0;
+    while begin < x.len() {
+        let left = x.len() - begin;
+        let sums = &mut sums[..left.min(ROW_SUMS) * width];
+        if left >= TURNS * ROW_SUMS {
+            add_turns::<TURNS>(x, matrix, begin, sums);
+            begin += TURNS * ROW_SUMS;
+        } else {
+            add_turns::<1>(x, matrix, begin, sums);
+            begin += ROW_SUMS;
         }
     }
     for four in 0..ROW_SUMS / 4 {
@@ -359,6 +361,44 @@ fn add_narrow(x: &[f32], matrix: Matrix<'_, f32>, to: &mut [f32], scratch: &mut 
         }
     }
     fold_to(sums, width, ROW_SUMS / 4, to);
+}
+
+/// Adds products of rows from `begin` on to all sums, or to as many as are given: `T` turns, of which each sum takes a row.
+#[inline(always)]
+fn add_turns<const T: usize>(x: &[f32], matrix: Matrix<'_, f32>, begin: usize, sums: &mut [f32]) {
+    let width = matrix.columns();
+    let ahead = NARROW_AHEAD.div_ceil(matrix.pitch().max(1));
+    for (k, sums) in sums.chunks_exact_mut(width).enumerate() {
+        let mut rows: [&[[f32; LANES]]; T] = [&[]; T];
+        let (mut rests, mut numbers): ([&[f32]; T], _) = ([&[]; T], [0.0; T]);
+        for t in 0..T {
+            let row = begin + t * ROW_SUMS + k;
+            let (lines, rest) = matrix.row(row).as_chunks();
+            (rows[t], rests[t]) = (&lines[..width / LANES], &rest[..width % LANES]);
+            numbers[t] = x[row];
+        }
+        // What follows the rows of a turn are those of other turns, which are read at the same time.
+        let turns = (k + ahead) / ROW_SUMS * (T - 1) * ROW_SUMS;
+        let ahead = (ahead + turns) * matrix.pitch();
+        let (sums, rest) = sums.as_chunks_mut::<LANES>();
+        for (i, sums) in sums.iter_mut().enumerate() {
+            let mut taken = if begin == 0 { [0.0; LANES] } else { *sums };
+            for t in 0..T {
+                ask(rows[t][i].as_ptr().wrapping_add(ahead));
+                for (taken, value) in taken.iter_mut().zip(&rows[t][i]) {
+                    *taken = value.mul_add(numbers[t], *taken);
+                }
+            }
+            *sums = taken;
+        }
+        for (i, sum) in rest.iter_mut().enumerate() {
+            let mut taken = if begin == 0 { 0.0 } else { *sum };
+            for t in 0..T {
+                taken = rests[t][i].mul_add(numbers[t], taken);
+            }
+            *sum = taken;
+        }
+    }
 }
 
 /// Adds the second half of rows to the first until one is left.

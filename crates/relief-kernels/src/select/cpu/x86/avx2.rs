@@ -51,7 +51,10 @@ fn places(bits: u8) -> __m128i {
 unsafe fn mask_of_32<T: Number>(from: &[T], i: usize, marks: Marks<'_>) -> u32 {
     let zero = _mm256_setzero_si256();
     for line in 0..size_of::<[T; MANY]>().div_ceil(LINE) {
-        ask(from.as_ptr().wrapping_add(i).wrapping_byte_add(AHEAD + line * LINE));
+        ask(from
+            .as_ptr()
+            .wrapping_add(i)
+            .wrapping_byte_add(AHEAD + line * LINE));
     }
     let bytes = |vector| !_mm256_movemask_epi8(_mm256_cmpeq_epi8(vector, zero)).cast_unsigned();
     // SAFETY: the caller has made sure of 32 elements and flags from `i` on; vectors of 32 bytes cover them without going past.

@@ -65,7 +65,12 @@ unsafe fn store_places(mask: u64, first: u32, to: *mut u32) -> usize {
 /// # Safety
 /// As of [`super::select`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-pub(super) unsafe fn indices<T: Number>(from: &[T], marks: Marks<'_>, first: u32, to: *mut u32) -> (usize, usize) {
+pub(super) unsafe fn indices<T: Number>(
+    from: &[T],
+    marks: Marks<'_>,
+    first: u32,
+    to: *mut u32,
+) -> (usize, usize) {
     let mut kept = 0;
     let whole = from.len() / 64 * 64;
     for i in (0..whole).step_by(64) {
@@ -180,7 +185,11 @@ pub(super) unsafe fn heads(from: &[u8], first: u32, starts: *mut u32, values: *m
 /// # Safety
 /// As of [`super::select`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-pub(super) unsafe fn words<const FLOAT: bool>(from: &[u32], marks: Marks<'_>, to: *mut u32) -> (usize, usize) {
+pub(super) unsafe fn words<const FLOAT: bool>(
+    from: &[u32],
+    marks: Marks<'_>,
+    to: *mut u32,
+) -> (usize, usize) {
     let significant = _mm512_set1_epi32(if FLOAT { i32::MAX } else { -1 });
     let mut kept = 0;
     let whole = from.len() / 16 * 16;
