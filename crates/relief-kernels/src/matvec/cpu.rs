@@ -15,11 +15,9 @@ use crate::matrix::{Matrix, ShapeError};
 
 mod columns;
 mod eight;
+mod short;
 
 pub use columns::{BLOCK_SCRATCH, block_sums, blocks_of, scratch_len, total, total_scratch, vector_matrix};
-
-/// Numbers of a row that is worth fewer sums.
-const SHORT: usize = 64;
 
 /// Levels of blocks: 2¹⁴ blocks of 2¹⁴ products each, and blocks of these, are more than memory holds.
 const LEVELS: usize = 4;
@@ -27,9 +25,6 @@ const LEVELS: usize = 4;
 /// Rows of M·x that are taken at once, and places of memory that are read in turn. Of four, with their sums and `x`, what lies a multiple of a page apart
 /// does not find room in a first cache of 32 KiB: 85 to 94 % of what two read on two cores of an AMD EPYC of Zen 3.
 const STREAMS: usize = 2;
-
-/// Places of memory that short rows are read from in turn. Of four, some distances are read at half the speed of others (an AMD EPYC of Zen 5).
-const PLACES: usize = 2;
 
 /// Rows of several blocks that share the part of `x` that a block takes.
 const SHARING: usize = 16;
@@ -42,9 +37,6 @@ const AHEAD: usize = 768;
 
 /// The same, where several rows are taken at once.
 const ROWS_AHEAD: usize = 256;
-
-/// The same of short rows, of which several lie in a page.
-const SHORT_AHEAD: usize = 1_536;
 
 /// The most lines of a row that are asked for before the sums of the one before are added to each other.
 const ASKED_AFTER: usize = 64;
@@ -103,7 +95,7 @@ pub fn matrix_vector(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) -> Resul
     ShapeError::unless_equal("rows of the matrix and numbers of y", matrix.rows(), y.len())?;
     let isa = Isa::best();
     match x.len() {
-        len if len <= SHORT => short_rows(isa, matrix, x, y),
+        len if len <= short::MOST => short::rows(isa, matrix, x, y),
         len if len <= BLOCK => rows_apart(matrix, x, y, isa),
         len if len <= LONG => {
             for (part, y) in y.chunks_mut(SHARING).enumerate() {
@@ -301,102 +293,9 @@ fn add_products(sums: &mut [f32; GROUP], row: &[f32; GROUP], x: &[f32; GROUP], a
     }
 }
 
-versions! {
-    /// Rows that are no longer than [`SHORT`].
-    fn short_rows(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) {
-            // How many sums a row takes is a constant for each, so that they stay in registers.
-        match x.len() {
-            ..=4 => rows_of::<4>(matrix, x, y),
-            5..=8 => rows_of::<8>(matrix, x, y),
-            9..=16 => rows_of::<16>(matrix, x, y),
-            17..=32 => rows_of::<32>(matrix, x, y),
-            _ => rows_of::<SHORT>(matrix, x, y),
-        }
-    }
-}
-
-/// Rows whose products are taken into `USED` sums, one each.
-#[inline(always)]
-fn rows_of<const USED: usize>(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32]) {
-    let mut padded = [[0.0; GROUP]; SHORT / GROUP];
-    padded.as_flattened_mut()[..x.len()].copy_from_slice(x);
-    let ahead = matrix.pitch() * SHORT_AHEAD.div_ceil(matrix.pitch().max(1));
-    let each = y.len() / PLACES;
-    for k in 0..each {
-        for row in (0..PLACES).map(|part| part * each + k) {
-            y[row] = asked::<USED>(matrix.row(row), &padded, ahead);
-        }
-    }
-    for (row, y) in y.iter_mut().enumerate().skip(PLACES * each) {
-        *y = asked::<USED>(matrix.row(row), &padded, ahead);
-    }
-}
-
-/// The sum of products of a row; asks for the row `ahead` numbers on.
-#[inline(always)]
-fn asked<const USED: usize>(row: &[f32], x: &[[f32; GROUP]; SHORT / GROUP], ahead: usize) -> f32 {
-    for at in (0..USED).step_by(LANES) {
-        ask(row.as_ptr().wrapping_add(ahead + at));
-    }
-    match row.first_chunk::<USED>() {
-        Some(row) => short::<USED>(row, x),
-        None => short::<USED>(row, x),
-    }
-}
-
-/// The sum of products of a row that takes `USED` sums.
-#[inline(always)]
-fn short<const USED: usize>(row: &[f32], x: &[[f32; GROUP]; SHORT / GROUP]) -> f32 {
-    let mut fours = [[0.0; GROUP]; SHORT / GROUP];
-    let (groups, rest) = row.as_chunks::<GROUP>();
-    for ((four, row), x) in fours.iter_mut().zip(groups).zip(x) {
-        *four = four_times(products(row, x));
-    }
-    if !rest.is_empty() {
-        let mut last = [0.0; GROUP];
-        last[..rest.len()].copy_from_slice(rest);
-        fours[groups.len()] = four_times(products(&last, &x[groups.len()]));
-    }
-    // Four neighbours hold the same: what a half of fours is added to is that of as many groups, or of lanes.
-    let mut sums = fours[0];
-    if USED > 32 {
-        sums = plus(plus(fours[0], fours[2]), plus(fours[1], fours[3]));
-    } else if USED > 16 {
-        sums = plus(fours[0], fours[1]);
-    }
-    match USED {
-        4 => sums[0],
-        8 => sums[0] + sums[4],
-        _ => (sums[0] + sums[8]) + (sums[4] + sums[12]),
-    }
-}
-
-#[inline(always)]
-fn products(row: &[f32; GROUP], x: &[f32; GROUP]) -> [f32; GROUP] {
-    let mut products = [0.0; GROUP];
-    for ((product, a), x) in products.iter_mut().zip(row).zip(x) {
-        *product = a.mul_add(*x, 0.0);
-    }
-    products
-}
-
 #[inline(always)]
 fn plus<const N: usize>(a: [f32; N], b: [f32; N]) -> [f32; N] {
     std::array::from_fn(|k| a[k] + b[k])
-}
-
-/// The sums of four neighbours, each in all four places.
-#[inline(always)]
-fn four_times(sums: [f32; GROUP]) -> [f32; GROUP] {
-    let mut pairs = [0.0; GROUP];
-    for k in 0..GROUP {
-        pairs[k] = sums[k] + sums[k ^ 1];
-    }
-    let mut fours = [0.0; GROUP];
-    for k in 0..GROUP {
-        fours[k] = pairs[k] + pairs[k ^ 2];
-    }
-    fours
 }
 
 /// How many sums so many numbers take, one each or more: a power of two, at least four.

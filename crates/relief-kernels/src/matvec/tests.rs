@@ -101,6 +101,40 @@ fn sums_along_rows_have_the_order_that_is_stated() {
 }
 
 #[test]
+fn short_rows_of_every_length_have_that_order_and_the_signs_of_zeros() {
+    for columns in 0..=70 {
+        for rows in 1..=11 {
+            let pitch = columns + rows % 3;
+            let mut values = numbers(rows * pitch, columns as u32);
+            // Rows whose products are all zeros without or with a sign, and numbers outside of the matrix that would spoil any sum.
+            for (row, values) in values.chunks_mut(pitch.max(1)).enumerate() {
+                let (inside, outside) = values.split_at_mut(columns.min(values.len()));
+                match row % 4 {
+                    1 => inside.fill(-0.0),
+                    3 => inside.fill(0.0),
+                    _ => {}
+                }
+                outside.fill(f32::NAN);
+            }
+            let x = numbers(columns, 5);
+            let matrix = Matrix::new(&values, rows, columns, pitch).unwrap();
+            let bits = |sums: &[f32]| sums.iter().map(|sum| sum.to_bits()).collect::<Vec<_>>();
+            let expected: Vec<f32> = (0..rows)
+                .map(|row| {
+                    let products: Vec<_> = matrix.row(row).iter().copied().zip(x.iter().copied()).collect();
+                    sum_of(&products, BLOCK, SUMS)
+                })
+                .collect();
+            Isa::each(|| {
+                let mut y = vec![f32::NAN; rows];
+                matrix_vector(matrix, &x, &mut y).unwrap();
+                assert_eq!(bits(&y), bits(&expected), "{rows} × {columns}");
+            });
+        }
+    }
+}
+
+#[test]
 fn sums_along_columns_have_the_order_that_is_stated() {
     let tall = [(ROWS * ROWS + 3 * ROWS + 9, 2), (ROWS * ROWS, 1)];
     for (rows, columns) in SHAPES.into_iter().chain(tall) {
