@@ -94,6 +94,24 @@ impl Marks<'_> {
     }
 }
 
+/// What vectors have not done, one element after the other: tells `put` the place of each, the element, and how many are kept of those before, never more than its
+/// place. What it puts there is overwritten by the next where it is not wanted. Returns how many are kept of all.
+///
+/// It writes without looking whether there is room: to look takes up to a half more where there are no vectors, on a core of an AMD EPYC (Zen 3).
+#[inline(always)]
+fn rest<T: Number>(
+    from: &[T],
+    marks: Marks<'_>,
+    (read, mut kept): (usize, usize),
+    mut put: impl FnMut(usize, T, usize),
+) -> usize {
+    for (i, value) in from.iter().enumerate().skip(read) {
+        put(i, *value, kept);
+        kept += usize::from(marks.keeps(i, *value));
+    }
+    kept
+}
+
 /// Writes those of `from` that are wanted, in their order, to the start of `to`, and returns how many they are. What `to` holds
 /// after them, up to the length of `from`, is undefined.
 ///
@@ -102,28 +120,14 @@ impl Marks<'_> {
 pub fn select<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [T]) -> usize {
     assert!(to.len() >= from.len(), "all of the elements may be kept");
     wanted.assert_fits(from.len());
-    // SAFETY: it has room for all of them.
-    unsafe { select_to(from, wanted, to.as_mut_ptr()) }
-}
-
-/// [`select`] to memory.
-///
-/// # Safety
-/// There is room for as many elements as `from` has, and as many flags; nobody else uses it.
-unsafe fn select_to<T: Number>(from: &[T], wanted: Wanted<'_>, to: *mut T) -> usize {
     let mut all = 0;
     wanted.each(from, |_, from, marks| {
-        // SAFETY: what is kept of an earlier part is no more than it has, so there is room as the caller says.
-        unsafe {
-            let to = to.add(all);
-            let (read, mut count) = vectors::select(Isa::best(), from, marks, to);
-            for (i, value) in from.iter().enumerate().skip(read) {
-                // What is not wanted is overwritten by the next.
-                to.add(count).write(*value);
-                count += usize::from(marks.keeps(i, *value));
-            }
-            all += count;
-        }
+        let to = &mut to[all..];
+        let done = vectors::select(Isa::best(), from, marks, to);
+        all += rest(from, marks, done, |_, value, kept| {
+            // SAFETY: there is room for all elements, and those before of which some are kept are fewer.
+            unsafe { *to.get_unchecked_mut(kept) = value };
+        });
     });
     all
 }
@@ -134,11 +138,9 @@ unsafe fn select_to<T: Number>(from: &[T], wanted: Wanted<'_>, to: *mut T) -> us
 /// # Panics
 /// As [`select`], and where there are more than 2^32 elements.
 pub fn indices<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [u32]) -> usize {
-    assert!(to.len() >= from.len(), "all of the elements may be kept");
     assert!(from.len() as u64 <= 1 << 32, "indices are numbers of 32 bits");
     wanted.assert_fits(from.len());
-    // SAFETY: it has room for all of them.
-    unsafe { places_to(from, wanted, 0, to.as_mut_ptr()) }
+    places(from, wanted, 0, to)
 }
 
 /// [`indices`] of any length: places of 64 bits, counted from `first` on.
@@ -156,8 +158,7 @@ pub fn indices_wide<T: Number>(from: &[T], wanted: Wanted<'_>, first: u64, to: &
     let mut all = 0;
     for (k, block) in from.chunks(PLACES).enumerate() {
         let at = k * PLACES;
-        // SAFETY: there is room for a block.
-        let kept = unsafe { places_to(block, wanted.part(at..at + block.len()), 0, narrow.as_mut_ptr()) };
+        let kept = places(block, wanted.part(at..at + block.len()), 0, &mut narrow);
         for (place, narrow) in to[all..].iter_mut().zip(&narrow[..kept]) {
             *place = first + at as u64 + u64::from(*narrow);
         }
@@ -169,23 +170,17 @@ pub fn indices_wide<T: Number>(from: &[T], wanted: Wanted<'_>, first: u64, to: &
 /// Elements whose places are found at once, in 32 bits, where they are wanted in 64.
 const PLACES: usize = 4 << 10;
 
-/// [`indices`] counted from `first` on, as [`select_to`] has elements.
-///
-/// # Safety
-/// As of [`select_to`].
-unsafe fn places_to<T: Number>(from: &[T], wanted: Wanted<'_>, first: u32, to: *mut u32) -> usize {
+/// [`indices`] counted from `first` on.
+fn places<T: Number>(from: &[T], wanted: Wanted<'_>, first: u32, to: &mut [u32]) -> usize {
+    assert!(to.len() >= from.len(), "all of the elements may be kept");
     let mut all = 0;
     wanted.each(from, |at, from, marks| {
-        // SAFETY: as in `select_to`.
-        unsafe {
-            let (first, to) = (first.wrapping_add(at as u32), to.add(all));
-            let (read, mut count) = vectors::indices(Isa::best(), from, marks, first, to);
-            for (i, value) in from.iter().enumerate().skip(read) {
-                to.add(count).write(first.wrapping_add(i as u32));
-                count += usize::from(marks.keeps(i, *value));
-            }
-            all += count;
-        }
+        let (first, to) = (first.wrapping_add(at as u32), &mut to[all..]);
+        let done = vectors::indices(Isa::best(), from, marks, first, to);
+        all += rest(from, marks, done, |i, _, kept| {
+            // SAFETY: as in `select`.
+            unsafe { *to.get_unchecked_mut(kept) = first.wrapping_add(i as u32) };
+        });
     });
     all
 }
@@ -201,28 +196,17 @@ pub fn partition<T: Number>(from: &[T], wanted: Wanted<'_>, kept: &mut [T], left
         "all of the elements may be on either side"
     );
     wanted.assert_fits(from.len());
-    // SAFETY: both have room for all of them.
-    unsafe { partition_to(from, wanted, kept.as_mut_ptr(), left.as_mut_ptr()) }
-}
-
-/// [`partition`] as [`select_to`] has one side.
-///
-/// # Safety
-/// As of [`select_to`], of both sides.
-unsafe fn partition_to<T: Number>(from: &[T], wanted: Wanted<'_>, kept: *mut T, left: *mut T) -> usize {
     let mut all = 0;
     wanted.each(from, |at, from, marks| {
-        // SAFETY: as in `select_to`.
-        unsafe {
-            let (kept, left) = (kept.add(all), left.add(at - all));
-            let (read, mut count) = vectors::partition(Isa::best(), from, marks, kept, left);
-            for (i, value) in from.iter().enumerate().skip(read) {
-                kept.add(count).write(*value);
-                left.add(i - count).write(*value);
-                count += usize::from(marks.keeps(i, *value));
+        let (inside, outside) = (&mut kept[all..], &mut left[at - all..]);
+        let done = vectors::partition(Isa::best(), from, marks, inside, outside);
+        all += rest(from, marks, done, |i, value, kept| {
+            // SAFETY: as in `select`, on both sides: what is not kept is as few.
+            unsafe {
+                *inside.get_unchecked_mut(kept) = value;
+                *outside.get_unchecked_mut(i - kept) = value;
             }
-            all += count;
-        }
+        });
     });
     all
 }
@@ -330,15 +314,7 @@ fn runs_of_part(
 
 /// The bytes other than those before, from the second on, whose place is `first`.
 fn changes(from: &[u8], first: u32, starts: &mut [u32], values: &mut [u8]) -> usize {
-    let room = starts.len().min(values.len());
-    assert!(room + 1 >= from.len(), "every byte may be a run");
-    let (read, mut count) = match from.is_empty() {
-        true => (0, 0),
-        // SAFETY: there is room for each byte after the first.
-        false => unsafe {
-            vectors::heads(Isa::best(), from, first, starts.as_mut_ptr(), values.as_mut_ptr())
-        },
-    };
+    let (read, mut count) = vectors::heads(Isa::best(), from, first, starts, values);
     for (i, pair) in from.windows(2).enumerate().skip(read) {
         // What begins no run is overwritten by the next.
         (starts[count], values[count]) = (first.wrapping_add(i as u32), pair[1]);
@@ -355,19 +331,19 @@ use x86 as vectors;
 mod vectors {
     use super::{Isa, Marks};
 
-    pub(super) unsafe fn select<T>(_: Isa, _: &[T], _: Marks<'_>, _: *mut T) -> (usize, usize) {
+    pub(super) fn select<T>(_: Isa, _: &[T], _: Marks<'_>, _: &mut [T]) -> (usize, usize) {
         (0, 0)
     }
 
-    pub(super) unsafe fn indices<T>(_: Isa, _: &[T], _: Marks<'_>, _: u32, _: *mut u32) -> (usize, usize) {
+    pub(super) fn indices<T>(_: Isa, _: &[T], _: Marks<'_>, _: u32, _: &mut [u32]) -> (usize, usize) {
         (0, 0)
     }
 
-    pub(super) unsafe fn partition<T>(_: Isa, _: &[T], _: Marks<'_>, _: *mut T, _: *mut T) -> (usize, usize) {
+    pub(super) fn partition<T>(_: Isa, _: &[T], _: Marks<'_>, _: &mut [T], _: &mut [T]) -> (usize, usize) {
         (0, 0)
     }
 
-    pub(super) unsafe fn heads(_: Isa, _: &[u8], _: u32, _: *mut u32, _: *mut u8) -> (usize, usize) {
+    pub(super) fn heads(_: Isa, _: &[u8], _: u32, _: &mut [u32], _: &mut [u8]) -> (usize, usize) {
         (0, 0)
     }
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
-use super::{Wanted, partition, places_to, runs_of_part, select};
+use super::{Wanted, partition, places, runs_of_part, select};
 use crate::copy::cpu::{LARGE, fence, stream_open};
 use crate::element::Number;
 use crate::turns::{Turn, Turns};
@@ -134,11 +134,7 @@ impl<'a, T: Number> Shared<'a, T> {
         let wanted = |wanted: Wanted<'a>| wanted.part(block.clone());
         match self.to {
             Target::Values(_) => select(from, wanted(self.wanted), cast_slice_mut(first)),
-            Target::Indices(_) => {
-                let to = first[..from.len()].as_mut_ptr();
-                // SAFETY: there is room for all of them.
-                unsafe { places_to(from, wanted(self.wanted), block.start as u32, to) }
-            }
+            Target::Indices(_) => places(from, wanted(self.wanted), block.start as u32, first),
             Target::Halves(..) => {
                 let (kept, left) = (cast_slice_mut(first), cast_slice_mut(second));
                 partition(from, wanted(self.wanted), kept, left)

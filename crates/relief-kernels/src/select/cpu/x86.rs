@@ -4,7 +4,7 @@
 use std::arch::is_x86_feature_detected as has;
 
 use super::Marks;
-use crate::element::{Element, Number};
+use crate::element::Number;
 use crate::isa::{Isa, Level};
 
 mod avx2;
@@ -28,38 +28,44 @@ fn by(isa: Isa, bits: u32) -> Option<By> {
     }
 }
 
+/// Whether results have room for as many elements as there are, so that vectors need not look: after i elements at most i are kept, so a whole vector stored
+/// after those lies inside wherever a whole one was read. There are also as many flags.
+#[inline]
+fn assert_room(elements: usize, marks: Marks<'_>, room: usize) {
+    assert!(room >= elements, "all of the elements may be kept");
+    if let Marks::Flags(flags) = marks {
+        assert!(flags.len() >= elements, "a flag for each element");
+    }
+}
+
 /// Selects from all whole vectors; returns how many elements that were, and how many of them are kept: none where the machine has no such instructions.
-///
-/// # Safety
-/// Results have room for as many elements as `from` has, and there are as many flags.
-pub(super) unsafe fn select<T: Number>(isa: Isa, from: &[T], marks: Marks<'_>, to: *mut T) -> (usize, usize) {
-    // SAFETY: an `Isa` of a level exists only where the machine has its instructions, and has been asked for others; room is as the caller says. After i
-    // elements at most i are kept, so a whole vector stored after those lies inside wherever a whole one was read.
+// Not inlined, as those below: then what calls them is, and loops over what they leave are compiled for each kind of marks.
+#[inline(never)]
+pub(super) fn select<T: Number>(isa: Isa, from: &[T], marks: Marks<'_>, to: &mut [T]) -> (usize, usize) {
+    assert_room(from.len(), marks, to.len());
+    let to = to.as_mut_ptr();
+    // SAFETY: an `Isa` of a level exists only where the machine has its instructions, and has been asked for others; there is room.
     unsafe {
-        match (by(isa, T::ELEMENT.bits()), T::ELEMENT) {
-            (None, _) => (0, 0),
-            (Some(By::Avx2), _) => avx2::select(from, marks, to),
-            (_, Element::U8) => avx512::bytes(bytemuck::cast_slice(from), marks, to.cast()),
-            (_, Element::U16) => avx512::halves(bytemuck::cast_slice(from), marks, to.cast()),
-            (_, Element::U32 | Element::I32) => {
-                avx512::words::<false>(bytemuck::cast_slice(from), marks, to.cast())
-            }
-            (_, Element::F32) => avx512::words::<true>(bytemuck::cast_slice(from), marks, to.cast()),
+        match by(isa, T::ELEMENT.bits()) {
+            None => (0, 0),
+            Some(By::Avx2) => avx2::select(from, marks, to),
+            Some(By::Avx512) if T::ELEMENT.bits() < 32 => avx512::select_small(from, marks, to),
+            Some(By::Avx512) => avx512::select_words(from, marks, to),
         }
     }
 }
 
 /// The same of their places, counted from `first` on.
-///
-/// # Safety
-/// As of [`select`].
-pub(super) unsafe fn indices<T: Number>(
+#[inline(never)]
+pub(super) fn indices<T: Number>(
     isa: Isa,
     from: &[T],
     marks: Marks<'_>,
     first: u32,
-    to: *mut u32,
+    to: &mut [u32],
 ) -> (usize, usize) {
+    assert_room(from.len(), marks, to.len());
+    let to = to.as_mut_ptr();
     // SAFETY: as in `select`.
     unsafe {
         match by(isa, 32) {
@@ -71,39 +77,42 @@ pub(super) unsafe fn indices<T: Number>(
 }
 
 /// The same with what is not kept as well.
-///
-/// # Safety
-/// As of [`select`].
-pub(super) unsafe fn partition<T: Number>(
+#[inline(never)]
+pub(super) fn partition<T: Number>(
     isa: Isa,
     from: &[T],
     marks: Marks<'_>,
-    kept: *mut T,
-    left: *mut T,
+    kept: &mut [T],
+    left: &mut [T],
 ) -> (usize, usize) {
+    assert_room(from.len(), marks, kept.len().min(left.len()));
+    let (kept, left) = (kept.as_mut_ptr(), left.as_mut_ptr());
     // SAFETY: as in `select`.
     unsafe {
-        match (by(isa, T::ELEMENT.bits()), T::ELEMENT) {
-            (None, _) => (0, 0),
-            (Some(By::Avx2), _) => avx2::partition(from, marks, kept, left),
-            (_, Element::U8 | Element::U16) => avx512::partition_small(from, marks, kept, left),
-            _ => avx512::partition_words(from, marks, kept, left),
+        match by(isa, T::ELEMENT.bits()) {
+            None => (0, 0),
+            Some(By::Avx2) => avx2::partition(from, marks, kept, left),
+            Some(By::Avx512) if T::ELEMENT.bits() < 32 => avx512::partition_small(from, marks, kept, left),
+            Some(By::Avx512) => avx512::partition_words(from, marks, kept, left),
         }
     }
 }
 
 /// The bytes other than those before, from the second on, whose place is `first`; returns how many bytes that were, and how many of them.
-///
-/// # Safety
-/// As of [`select`]; `from` begins with the byte before.
-pub(super) unsafe fn heads(
+pub(super) fn heads(
     isa: Isa,
     from: &[u8],
     first: u32,
-    starts: *mut u32,
-    values: *mut u8,
+    starts: &mut [u32],
+    values: &mut [u8],
 ) -> (usize, usize) {
-    // SAFETY: as in `select`.
+    let Some(bytes) = from.len().checked_sub(1) else {
+        return (0, 0);
+    };
+    let room = starts.len().min(values.len());
+    assert!(room >= bytes, "every byte may be a run");
+    let (starts, values) = (starts.as_mut_ptr(), values.as_mut_ptr());
+    // SAFETY: as in `select`, for each byte after the first.
     unsafe {
         match by(isa, 8) {
             None => (0, 0),

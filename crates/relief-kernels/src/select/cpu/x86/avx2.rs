@@ -42,48 +42,46 @@ fn places(bits: u8) -> __m128i {
     unsafe { _mm_loadl_epi64(SET[bits as usize].as_ptr().cast()) }
 }
 
-/// Which of [`MANY`] elements from `i` on are wanted, a bit each.
+/// Which of [`MANY`] elements from `i` on are not 0, a bit each.
 ///
 /// # Safety
-/// There are as many, and as many flags.
+/// There are as many.
 #[target_feature(enable = "avx2")]
 #[inline]
-unsafe fn mask_of_32<T: Number>(from: &[T], i: usize, marks: Marks<'_>) -> u32 {
+unsafe fn mask_of_32<T: Number>(from: &[T], i: usize) -> u32 {
     let zero = _mm256_setzero_si256();
+    // SAFETY: the caller has made sure of 32 elements from `i` on; vectors of 32 bytes cover them without going past.
+    let vector = |k: usize| unsafe { _mm256_loadu_si256(from.as_ptr().add(i).cast::<__m256i>().add(k)) };
+    match T::ELEMENT {
+        Element::U8 => !_mm256_movemask_epi8(_mm256_cmpeq_epi8(vector(0), zero)).cast_unsigned(),
+        Element::U16 => {
+            let [first, second] = [vector(0), vector(1)].map(|vector| _mm256_cmpeq_epi16(vector, zero));
+            // Fours of bytes by turns of the first and of the second.
+            let both = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(first, second));
+            !_mm256_movemask_epi8(both).cast_unsigned()
+        }
+        element => {
+            let significant = _mm256_set1_epi32(match element {
+                Element::F32 => i32::MAX,
+                _ => -1,
+            });
+            let eight = |k: usize| {
+                let zeros = _mm256_cmpeq_epi32(_mm256_and_si256(vector(k), significant), zero);
+                _mm256_movemask_ps(_mm256_castsi256_ps(zeros)).cast_unsigned() << (8 * k)
+            };
+            !(eight(0) | eight(1) | eight(2) | eight(3))
+        }
+    }
+}
+
+/// Asks for the memory [`AHEAD`] of [`MANY`] elements from `i` on.
+#[inline(always)]
+fn ask_ahead<T>(from: &[T], i: usize) {
     for line in 0..size_of::<[T; MANY]>().div_ceil(LINE) {
         ask(from
             .as_ptr()
             .wrapping_add(i)
             .wrapping_byte_add(AHEAD + line * LINE));
-    }
-    let bytes = |vector| !_mm256_movemask_epi8(_mm256_cmpeq_epi8(vector, zero)).cast_unsigned();
-    // SAFETY: the caller has made sure of 32 elements and flags from `i` on; vectors of 32 bytes cover them without going past.
-    unsafe {
-        let at = match marks {
-            Marks::Flags(flags) => flags.as_ptr().add(i),
-            Marks::NonZero => from.as_ptr().add(i).cast::<u8>(),
-        };
-        let vector = |k: usize| _mm256_loadu_si256(at.add(32 * k).cast());
-        match (marks, T::ELEMENT) {
-            (Marks::Flags(_), _) | (_, Element::U8) => bytes(vector(0)),
-            (_, Element::U16) => {
-                let [first, second] = [vector(0), vector(1)].map(|vector| _mm256_cmpeq_epi16(vector, zero));
-                // Fours of bytes by turns of the first and of the second.
-                let both = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(first, second));
-                !_mm256_movemask_epi8(both).cast_unsigned()
-            }
-            (_, element) => {
-                let significant = _mm256_set1_epi32(match element {
-                    Element::F32 => i32::MAX,
-                    _ => -1,
-                });
-                let eight = |k: usize| {
-                    let zeros = _mm256_cmpeq_epi32(_mm256_and_si256(vector(k), significant), zero);
-                    _mm256_movemask_ps(_mm256_castsi256_ps(zeros)).cast_unsigned() << (8 * k)
-                };
-                !(eight(0) | eight(1) | eight(2) | eight(3))
-            }
-        }
     }
 }
 
@@ -131,27 +129,70 @@ unsafe fn store_places(bits: u8, first: u32, to: *mut u32) {
     unsafe { _mm256_storeu_si256(to.cast(), places) };
 }
 
-/// # Safety
-/// As of [`super::select`].
+/// Calls `store` for each eight of all whole [`MANY`] elements, whose bits are `mask`: with the place of the first, the bits, and how many are set before. Returns
+/// how many elements that were, and how many of their bits are set.
 #[target_feature(enable = "avx2,popcnt")]
-pub(super) unsafe fn select<T: Number>(from: &[T], marks: Marks<'_>, to: *mut T) -> (usize, usize) {
-    let mut kept = 0;
-    let whole = from.len() / MANY * MANY;
+#[inline]
+fn eights(
+    len: usize,
+    mask: impl Fn(usize) -> u32,
+    mut store: impl FnMut(usize, u8, usize),
+) -> (usize, usize) {
+    let mut count = 0;
+    let whole = len / MANY * MANY;
     for i in (0..whole).step_by(MANY) {
-        // SAFETY: as many elements from `i` on lie inside, and eight after those that are kept wherever eight are looked at.
-        unsafe {
-            let mask = mask_of_32(from, i, marks);
-            for (k, bits) in mask.to_le_bytes().into_iter().enumerate() {
-                store_eight(from.as_ptr().add(i + 8 * k), bits, to.add(kept));
-                kept += bits.count_ones() as usize;
-            }
+        for (k, bits) in mask(i).to_le_bytes().into_iter().enumerate() {
+            store(i + 8 * k, bits, count);
+            count += bits.count_ones() as usize;
         }
     }
-    (whole, kept)
+    (whole, count)
+}
+
+/// [`eights`] of elements, with the bits of those that are wanted.
+///
+/// # Safety
+/// There are as many flags.
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+unsafe fn eights_of<T: Number>(
+    from: &[T],
+    marks: Marks<'_>,
+    store: impl FnMut(usize, u8, usize),
+) -> (usize, usize) {
+    // A loop for each: compilers do not always make two of one.
+    match marks {
+        Marks::Flags(flags) => {
+            let mask = |i| {
+                ask_ahead(from, i);
+                // SAFETY: as many elements from `i` on lie inside, and have flags.
+                unsafe { mask_of_32(flags, i) }
+            };
+            eights(from.len(), mask, store)
+        }
+        Marks::NonZero => {
+            let mask = |i| {
+                ask_ahead(from, i);
+                // SAFETY: as above.
+                unsafe { mask_of_32(from, i) }
+            };
+            eights(from.len(), mask, store)
+        }
+    }
 }
 
 /// # Safety
-/// As of [`super::select`].
+/// Results have room for as many elements as `from` has, and there are as many flags.
+#[target_feature(enable = "avx2,popcnt")]
+pub(super) unsafe fn select<T: Number>(from: &[T], marks: Marks<'_>, to: *mut T) -> (usize, usize) {
+    // SAFETY: eight elements from `at` on lie inside, and have room after those that are kept.
+    let store = |at, bits, kept| unsafe { store_eight(from.as_ptr().add(at), bits, to.add(kept)) };
+    // SAFETY: as the caller says.
+    unsafe { eights_of(from, marks, store) }
+}
+
+/// # Safety
+/// As of [`select`].
 #[target_feature(enable = "avx2,popcnt")]
 pub(super) unsafe fn indices<T: Number>(
     from: &[T],
@@ -159,23 +200,14 @@ pub(super) unsafe fn indices<T: Number>(
     first: u32,
     to: *mut u32,
 ) -> (usize, usize) {
-    let mut kept = 0;
-    let whole = from.len() / MANY * MANY;
-    for i in (0..whole).step_by(MANY) {
-        // SAFETY: as in `select`.
-        unsafe {
-            let mask = mask_of_32(from, i, marks);
-            for (k, bits) in mask.to_le_bytes().into_iter().enumerate() {
-                store_places(bits, first.wrapping_add((i + 8 * k) as u32), to.add(kept));
-                kept += bits.count_ones() as usize;
-            }
-        }
-    }
-    (whole, kept)
+    // SAFETY: eight have room after those that are kept.
+    let store = |at, bits, kept| unsafe { store_places(bits, first.wrapping_add(at as u32), to.add(kept)) };
+    // SAFETY: as the caller says.
+    unsafe { eights_of(from, marks, store) }
 }
 
 /// # Safety
-/// As of [`super::select`].
+/// As of [`select`], of both sides.
 #[target_feature(enable = "avx2,popcnt")]
 pub(super) unsafe fn partition<T: Number>(
     from: &[T],
@@ -183,42 +215,32 @@ pub(super) unsafe fn partition<T: Number>(
     kept: *mut T,
     left: *mut T,
 ) -> (usize, usize) {
-    let mut count = 0;
-    let whole = from.len() / MANY * MANY;
-    for i in (0..whole).step_by(MANY) {
-        // SAFETY: as in `select`, of both.
-        unsafe {
-            let mask = mask_of_32(from, i, marks);
-            for (k, bits) in mask.to_le_bytes().into_iter().enumerate() {
-                let at = i + 8 * k;
-                store_eight(from.as_ptr().add(at), bits, kept.add(count));
-                store_eight(from.as_ptr().add(at), !bits, left.add(at - count));
-                count += bits.count_ones() as usize;
-            }
-        }
-    }
-    (whole, count)
+    // SAFETY: as in `select`, of both.
+    let store = |at, bits, count| unsafe {
+        store_eight(from.as_ptr().add(at), bits, kept.add(count));
+        store_eight(from.as_ptr().add(at), !bits, left.add(at - count));
+    };
+    // SAFETY: as the caller says.
+    unsafe { eights_of(from, marks, store) }
 }
 
 /// # Safety
-/// As of [`super::heads`].
+/// There is a byte, and room for a start and a value of each after it.
 #[target_feature(enable = "avx2,popcnt")]
 pub(super) unsafe fn heads(from: &[u8], first: u32, starts: *mut u32, values: *mut u8) -> (usize, usize) {
-    let mut count = 0;
-    let whole = (from.len() - 1) / MANY * MANY;
-    for i in (0..whole).step_by(MANY) {
-        // SAFETY: a byte more from `i` on lies inside, and eight after the heads before in both results.
+    let mask = |i| {
+        // SAFETY: a byte more from `i` on lies inside.
         unsafe {
             let before = _mm256_loadu_si256(from.as_ptr().add(i).cast());
             let bytes = _mm256_loadu_si256(from.as_ptr().add(i + 1).cast());
-            let mask = !_mm256_movemask_epi8(_mm256_cmpeq_epi8(before, bytes)).cast_unsigned();
-            for (k, bits) in mask.to_le_bytes().into_iter().enumerate() {
-                let at = i + 8 * k;
-                store_eight(from.as_ptr().add(at + 1), bits, values.add(count));
-                store_places(bits, first.wrapping_add(at as u32), starts.add(count));
-                count += bits.count_ones() as usize;
-            }
+            !_mm256_movemask_epi8(_mm256_cmpeq_epi8(before, bytes)).cast_unsigned()
         }
-    }
-    (whole, count)
+    };
+    eights(from.len() - 1, mask, |at, bits, count| {
+        // SAFETY: eight bytes after that at `at` lie inside, and have room after the heads before in both results.
+        unsafe {
+            store_eight(from.as_ptr().add(at + 1), bits, values.add(count));
+            store_places(bits, first.wrapping_add(at as u32), starts.add(count));
+        }
+    })
 }
