@@ -47,6 +47,14 @@ fn sum_of(products: &[(f32, f32)], block: usize, sums: usize) -> f32 {
     }
 }
 
+/// M·x, of blocks and sums as the module's header has them along rows.
+fn sums_of_rows(matrix: Matrix<'_, f32>, x: &[f32]) -> Vec<f32> {
+    let products = |row| matrix.row(row).iter().copied().zip(x.iter().copied());
+    (0..matrix.rows())
+        .map(|row| sum_of(&products(row).collect::<Vec<_>>(), BLOCK, SUMS))
+        .collect()
+}
+
 const SHAPES: [(usize, usize); 30] = [
     (0, 0),
     (0, 7),
@@ -86,12 +94,7 @@ fn sums_along_rows_have_the_order_that_is_stated() {
         let pitch = columns + 3;
         let (values, x) = (numbers(rows * pitch, 1), numbers(columns, 7));
         let matrix = Matrix::new(&values, rows, columns, pitch).unwrap();
-        let expected: Vec<f32> = (0..rows)
-            .map(|row| {
-                let products: Vec<_> = matrix.row(row).iter().copied().zip(x.iter().copied()).collect();
-                sum_of(&products, BLOCK, SUMS)
-            })
-            .collect();
+        let expected = sums_of_rows(matrix, &x);
         Isa::each(|| {
             let mut y = vec![f32::NAN; rows];
             matrix_vector(matrix, &x, &mut y).unwrap();
@@ -119,12 +122,7 @@ fn short_rows_of_every_length_have_that_order_and_the_signs_of_zeros() {
             let x = numbers(columns, 5);
             let matrix = Matrix::new(&values, rows, columns, pitch).unwrap();
             let bits = |sums: &[f32]| sums.iter().map(|sum| sum.to_bits()).collect::<Vec<_>>();
-            let expected: Vec<f32> = (0..rows)
-                .map(|row| {
-                    let products: Vec<_> = matrix.row(row).iter().copied().zip(x.iter().copied()).collect();
-                    sum_of(&products, BLOCK, SUMS)
-                })
-                .collect();
+            let expected = sums_of_rows(matrix, &x);
             Isa::each(|| {
                 let mut y = vec![f32::NAN; rows];
                 matrix_vector(matrix, &x, &mut y).unwrap();

@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 
 use super::super::Kind;
 use super::GROUP;
-use super::stores::{Cached, Stores};
+use super::stores::{Stores, each_group};
 
 /// Sixteen floats: the first eight, and the others.
 pub(crate) type Sixteen = [__m256; 2];
@@ -135,14 +135,11 @@ pub(super) unsafe fn block<T: Load>(
     values: &[T],
     before: u32,
     out: &mut [u32],
-    stores: impl Stores,
+    stores: impl Stores<[__m256i; 2]>,
 ) -> u32 {
     let mut run = _mm256_set1_epi32(before.cast_signed());
-    let (groups, rest) = values.as_chunks::<GROUP>();
-    let (targets, last) = out.as_chunks_mut::<GROUP>();
-    let mut done = 0;
     let (fourth, eighth) = (_mm256_set1_epi32(3), _mm256_set1_epi32(7));
-    let mut group = |values: &[T; GROUP]| {
+    let group = |values: &[T; GROUP]| {
         // SAFETY: there are sixteen numbers.
         let values = unsafe { T::load(values.as_ptr()) };
         let mut found = values;
@@ -162,19 +159,8 @@ pub(super) unsafe fn block<T: Load>(
         }
         found
     };
-    for (values, target) in groups.iter().zip(targets) {
-        // SAFETY: there are sixteen sums.
-        unsafe { stores.by_32(target.as_mut_ptr(), group(values), done) };
-        done += GROUP;
-    }
-    if !rest.is_empty() {
-        let mut values = [T::default(); GROUP];
-        values[..rest.len()].copy_from_slice(rest);
-        let mut target = [0; GROUP];
-        // SAFETY: as above.
-        unsafe { Cached.by_32(target.as_mut_ptr(), group(&values), done) };
-        last.copy_from_slice(&target[..last.len()]);
-    }
+    // SAFETY: as the caller says.
+    unsafe { each_group(values, out, stores, group) };
     _mm256_cvtsi256_si32(run).cast_unsigned().wrapping_sub(before)
 }
 
@@ -188,13 +174,10 @@ pub(super) unsafe fn block_floats(
     values: &[f32],
     before: f32,
     out: &mut [f32],
-    stores: impl Stores,
+    stores: impl Stores<[__m256i; 2]>,
 ) -> f32 {
     let (before, mut run) = (all(before), all(0.0));
-    let (groups, rest) = values.as_chunks::<GROUP>();
-    let (targets, last) = out.as_chunks_mut::<GROUP>();
-    let mut done = 0;
-    let mut group = |values: &[f32; GROUP]| {
+    let group = |values: &[f32; GROUP]| {
         let sums = scan_floats(load(values));
         let here = match kind {
             Kind::Inclusive => sums,
@@ -204,17 +187,7 @@ pub(super) unsafe fn block_floats(
         run = plus(run, last_float(sums));
         [_mm256_castps_si256(first), _mm256_castps_si256(second)]
     };
-    for (values, target) in groups.iter().zip(targets) {
-        // SAFETY: there are sixteen sums, of 32 bits each.
-        unsafe { stores.by_32(target.as_mut_ptr().cast(), group(values), done) };
-        done += GROUP;
-    }
-    if !rest.is_empty() {
-        let (mut values, mut target) = ([0.0; GROUP], [0.0_f32; GROUP]);
-        values[..rest.len()].copy_from_slice(rest);
-        // SAFETY: as above.
-        unsafe { Cached.by_32(target.as_mut_ptr().cast(), group(&values), done) };
-        last.copy_from_slice(&target[..last.len()]);
-    }
+    // SAFETY: as the caller says.
+    unsafe { each_group(values, out, stores, group) };
     first(run)
 }

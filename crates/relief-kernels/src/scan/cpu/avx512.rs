@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 
 use super::super::Kind;
 use super::GROUP;
-use super::stores::{Cached, Stores};
+use super::stores::{Stores, each_group};
 
 /// Zeros that the compiler does not know for zeros: of a shift with known ones it makes an expansion, which takes several times as long.
 #[inline]
@@ -95,13 +95,10 @@ pub(super) unsafe fn block<T: Load>(
     values: &[T],
     before: u32,
     out: &mut [u32],
-    stores: impl Stores,
+    stores: impl Stores<__m512i>,
 ) -> u32 {
     let (zeros, mut run) = (zeros(), _mm512_set1_epi32(before.cast_signed()));
-    let (groups, rest) = values.as_chunks::<GROUP>();
-    let (targets, last) = out.as_chunks_mut::<GROUP>();
-    let mut done = 0;
-    let mut group = |values: &[T; GROUP]| {
+    let group = |values: &[T; GROUP]| {
         // SAFETY: there are sixteen numbers.
         let sums = scan_integers(unsafe { T::load(values.as_ptr()) }, zeros);
         let here = match kind {
@@ -112,19 +109,8 @@ pub(super) unsafe fn block<T: Load>(
         run = _mm512_add_epi32(run, last_integer(sums));
         found
     };
-    for (values, target) in groups.iter().zip(targets) {
-        // SAFETY: there are sixteen sums.
-        unsafe { stores.by_64(target.as_mut_ptr(), group(values), done) };
-        done += GROUP;
-    }
-    if !rest.is_empty() {
-        let mut values = [T::default(); GROUP];
-        values[..rest.len()].copy_from_slice(rest);
-        let mut target = [0; GROUP];
-        // SAFETY: as above.
-        unsafe { Cached.by_64(target.as_mut_ptr(), group(&values), done) };
-        last.copy_from_slice(&target[..last.len()]);
-    }
+    // SAFETY: as the caller says.
+    unsafe { each_group(values, out, stores, group) };
     let sum = _mm512_castsi512_si128(run);
     _mm_cvtsi128_si32(sum).cast_unsigned().wrapping_sub(before)
 }
@@ -139,14 +125,11 @@ pub(super) unsafe fn block_floats(
     values: &[f32],
     before: f32,
     out: &mut [f32],
-    stores: impl Stores,
+    stores: impl Stores<__m512i>,
 ) -> f32 {
     let before = _mm512_set1_ps(before);
     let (zeros, mut run) = (zeros(), _mm512_setzero_ps());
-    let (groups, rest) = values.as_chunks::<GROUP>();
-    let (targets, last) = out.as_chunks_mut::<GROUP>();
-    let mut done = 0;
-    let mut group = |values: &[f32; GROUP]| {
+    let group = |values: &[f32; GROUP]| {
         // SAFETY: there are sixteen numbers.
         let sums = scan_floats(unsafe { _mm512_loadu_ps(values.as_ptr()) }, zeros);
         let here = match kind {
@@ -157,18 +140,7 @@ pub(super) unsafe fn block_floats(
         run = _mm512_add_ps(run, last_float(sums));
         _mm512_castps_si512(found)
     };
-    for (values, target) in groups.iter().zip(targets) {
-        // SAFETY: there are sixteen sums, of 32 bits each.
-        unsafe { stores.by_64(target.as_mut_ptr().cast(), group(values), done) };
-        done += GROUP;
-    }
-    if !rest.is_empty() {
-        let mut values = [0.0; GROUP];
-        values[..rest.len()].copy_from_slice(rest);
-        let mut target = [0.0_f32; GROUP];
-        // SAFETY: as above.
-        unsafe { Cached.by_64(target.as_mut_ptr().cast(), group(&values), done) };
-        last.copy_from_slice(&target[..last.len()]);
-    }
+    // SAFETY: as the caller says.
+    unsafe { each_group(values, out, stores, group) };
     _mm512_cvtss_f32(run)
 }

@@ -3,34 +3,64 @@
 
 use std::arch::x86_64::*;
 
-/// Where the sums of a block go, sixteen of 32 bits each at a time.
-pub(super) trait Stores: Copy {
+use super::GROUP;
+
+/// Where the sums of a block go, sixteen of 32 bits each at a time: one vector of 64 bytes, or two of 32.
+pub(super) trait Stores<V>: Copy {
     /// Stores sixteen, when so many of the block have been stored.
     ///
     /// # Safety
-    /// Sixteen sums lie there, and the machine has AVX-512F.
-    unsafe fn by_64(self, to: *mut u32, sums: __m512i, done: usize);
+    /// Sixteen sums lie there, and the machine has the vectors.
+    unsafe fn store(self, to: *mut u32, sums: V, done: usize);
+}
 
-    /// The same by halves.
-    ///
-    /// # Safety
-    /// Sixteen sums lie there, and the machine has AVX2.
-    unsafe fn by_32(self, to: *mut u32, sums: [__m256i; 2], done: usize);
+/// Scans a block by `group`, which makes sums of sixteen numbers; what is missing in the last are zeros. It is compiled into functions that have the instructions of
+/// `group`.
+///
+/// # Safety
+/// The machine has the vectors, and sums have 32 bits. Where they go past the caches, they begin with a line of them.
+#[inline(always)]
+pub(super) unsafe fn each_group<T: Copy + Default, S: Copy + Default, V>(
+    values: &[T],
+    out: &mut [S],
+    stores: impl Stores<V>,
+    mut group: impl FnMut(&[T; GROUP]) -> V,
+) where
+    Cached: Stores<V>,
+{
+    let (groups, rest) = values.as_chunks::<GROUP>();
+    let (targets, last) = out.as_chunks_mut::<GROUP>();
+    let mut done = 0;
+    for (values, target) in groups.iter().zip(targets) {
+        // SAFETY: there are sixteen sums.
+        unsafe { stores.store(target.as_mut_ptr().cast(), group(values), done) };
+        done += GROUP;
+    }
+    if !rest.is_empty() {
+        let mut values = [T::default(); GROUP];
+        values[..rest.len()].copy_from_slice(rest);
+        let mut target = [S::default(); GROUP];
+        // SAFETY: as above.
+        unsafe { Cached.store(target.as_mut_ptr().cast(), group(&values), done) };
+        last.copy_from_slice(&target[..last.len()]);
+    }
 }
 
 /// To the caches.
 #[derive(Clone, Copy)]
 pub(super) struct Cached;
 
-impl Stores for Cached {
+impl Stores<__m512i> for Cached {
     #[inline(always)]
-    unsafe fn by_64(self, to: *mut u32, sums: __m512i, _: usize) {
+    unsafe fn store(self, to: *mut u32, sums: __m512i, _: usize) {
         // SAFETY: as the caller says.
         unsafe { _mm512_storeu_si512(to.cast(), sums) };
     }
+}
 
+impl Stores<[__m256i; 2]> for Cached {
     #[inline(always)]
-    unsafe fn by_32(self, to: *mut u32, sums: [__m256i; 2], _: usize) {
+    unsafe fn store(self, to: *mut u32, sums: [__m256i; 2], _: usize) {
         // SAFETY: as the caller says.
         unsafe {
             _mm256_storeu_si256(to.cast(), sums[0]);
@@ -58,16 +88,18 @@ impl<T> Past<T> {
     }
 }
 
-impl<T> Stores for Past<T> {
+impl<T> Stores<__m512i> for Past<T> {
     #[inline(always)]
-    unsafe fn by_64(self, to: *mut u32, sums: __m512i, done: usize) {
+    unsafe fn store(self, to: *mut u32, sums: __m512i, done: usize) {
         self.ask(done);
         // SAFETY: as the caller says.
         unsafe { _mm512_stream_si512(to.cast(), sums) };
     }
+}
 
+impl<T> Stores<[__m256i; 2]> for Past<T> {
     #[inline(always)]
-    unsafe fn by_32(self, to: *mut u32, sums: [__m256i; 2], done: usize) {
+    unsafe fn store(self, to: *mut u32, sums: [__m256i; 2], done: usize) {
         self.ask(done);
         // SAFETY: as the caller says.
         unsafe {
