@@ -266,7 +266,11 @@ fn every_way_gives_what_the_cpu_gives() {
             check_by::<u8>(&gpu, way, Some(tuning), &Filter::Box(radius), 1_153, 70);
         }
         let bytes = Tuning { vector: 8, ..tuning };
-        check_by::<u8>(&gpu, way, Some(bytes), &Filter::Erosion(radius), 391, 150);
+        for (kept, copied) in [(false, false), (true, false), (true, true)] {
+            let way = Way { kept, copied, ..way };
+            check_by::<u8>(&gpu, way, Some(bytes), &Filter::Erosion(radius), 391, 150);
+            check_by::<u8>(&gpu, way, Some(bytes), &Filter::Dilation(radius), 1_153, 70);
+        }
     }
     let gauss = Filter::Gauss(GaussWeights::new(2.0).unwrap());
     for filter in [&gauss, &mask(1), &mask(3), &heavy_mask(2)] {
@@ -290,6 +294,36 @@ fn every_way_gives_what_the_cpu_gives() {
             wide: false,
         };
         check_by::<f32>(&gpu, way, Some(tuning), &gauss, 391, 150);
+    }
+}
+
+#[test]
+fn wide_extremes_keep_their_rows_whatever_the_radius() {
+    let Some(gpu) = support::device() else { return };
+    // Blocks of whole steps and not, runs of whole units and not, one run across and many.
+    for radius in [8, 9, 12, 15, 16, 17, 21, 24, 28, 31, 32, 40, 47, 50, 56, 63] {
+        let filter = match radius % 2 {
+            0 => Filter::Erosion(radius),
+            _ => Filter::Dilation(radius),
+        };
+        for (units, copied) in [(64, false), (128, true)] {
+            let way = Way {
+                kept: true,
+                ahead: 1,
+                copied,
+                exchange: true,
+                matrix: false,
+                wide: false,
+            };
+            let tuning = Tuning {
+                units,
+                items: 1,
+                vector: 8,
+            };
+            // More blocks than one, and a cube or two beside another.
+            check_by::<u8>(&gpu, way, Some(tuning), &filter, 258, 3 * radius as usize + 170);
+            check_by::<u8>(&gpu, way, Some(tuning), &filter, 2_045, 33);
+        }
     }
 }
 

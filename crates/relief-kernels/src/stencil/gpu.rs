@@ -33,6 +33,7 @@ mod weigh;
 mod wide;
 
 use self::down::Fold;
+use self::extremes::kept::Kept;
 use self::pairs::Pairs;
 use self::square::Square;
 use self::strip::Strip;
@@ -107,7 +108,7 @@ pub const fn kernel_name(filter: &Filter, samples: Samples) -> &'static str {
 /// The layouts of a filter. [`Tuning::items`] is how many cubes a multiprocessor gets, from which follows how high the strips are;
 /// of squares in registers, Sobel's filter of f32 and convolutions, the rows that a unit computes. [`Tuning::vector`] is how many rows
 /// a step has, and how many words of a row a unit computes at once, in vectors of four; in erosions of bytes half as many,
-/// of two rows. By matrix instructions rows of a step are given, and of convolutions the strips too.
+/// of two rows; where these keep their rows, a fourth of the most units of a cube is given, and one cube for each multiprocessor. By matrix instructions rows of a step are given, and of convolutions the strips too.
 #[must_use]
 pub const fn space(filter: &Filter, samples: Samples) -> Space {
     const CUBES: &[u32] = &[1, 2, 3, 4, 6, 8, 12, 16, 32];
@@ -170,13 +171,13 @@ const WAVE: u32 = 4;
 /// How strips go down a picture, where they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Way {
-    /// Whether shared memory keeps the rows that sums and extremes will leave, where a device has enough of it. Else they are read
-    /// again.
+    /// Whether shared memory keeps the rows that sums and extremes will leave, where a device has enough of it, and, for extremes of bytes, copies
+    /// them by itself or is not asked to. Else they are read again.
     pub kept: bool,
     /// Steps whose rows are on their way, 1 to 4; of rows that are copied one more.
     pub ahead: u32,
-    /// Whether rows of means of bytes that are not kept are copied to shared memory by a device that does so by itself, where cubes are of a
-    /// multiple of 64 units. Else units load them.
+    /// Whether rows of means of bytes that are not kept, where cubes are of a multiple of 64 units, and those of extremes of bytes that are kept are
+    /// copied to shared memory by a device that does so by itself. Else units load them.
     pub copied: bool,
     /// Whether neighbours exchange vectors, where planes have one width, so that a store writes whole sectors of memory.
     pub exchange: bool,
@@ -213,6 +214,9 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
         }
         // The rows of wider windows are too much for as many units as are needed.
         (Filter::Box(0..=24), Samples::Bytes) => (true, 1),
+        // Up to there a cache has them, and twelve planes a multiprocessor are fewer than fit: 212 µs in place of 208 at r = 15, 272 in place of 296
+        // at r = 50 (`relief lab run stencil/erosion-u8 --size 2^28`, NVIDIA H200, 2026-11-23).
+        (Filter::Erosion(radius) | Filter::Dilation(radius), Samples::Bytes) => (*radius > 31, 1),
         _ => (false, 1),
     };
     let exchange = match (filter, samples) {
@@ -296,11 +300,17 @@ pub fn apply_by(
             Samples::Floats => call.slide(tuning, Fold::Sum, *radius),
         },
         Filter::Erosion(radius) => match size.samples {
-            Samples::Bytes => call.extremes(tuning, Fold::Least, *radius),
+            Samples::Bytes => match call.kept(tuning, Fold::Least, *radius) {
+                Some(kept) => call.extremes_kept(kept),
+                None => call.extremes(tuning, Fold::Least, *radius),
+            },
             Samples::Floats => call.slide(tuning, Fold::Least, *radius),
         },
         Filter::Dilation(radius) => match size.samples {
-            Samples::Bytes => call.extremes(tuning, Fold::Greatest, *radius),
+            Samples::Bytes => match call.kept(tuning, Fold::Greatest, *radius) {
+                Some(kept) => call.extremes_kept(kept),
+                None => call.extremes(tuning, Fold::Greatest, *radius),
+            },
             Samples::Floats => call.slide(tuning, Fold::Greatest, *radius),
         },
         Filter::Gauss(weights) => {
@@ -587,13 +597,58 @@ impl<'a> Call<'a> {
             fold,
             pairs,
             radius,
-            strip,
+            strip: Strip { kept: false, ..strip },
         })?;
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
         self.gpu.launch("stencil extremes", &plan, self.to, || {
             on_client!(self.gpu, client => launch!(
                 self, client, extremes::extremes::launch_unchecked, grid.clone(), plan.strip.units; addresses(self.gpu), 1 => 4, steps, plan
             ));
+        })
+    }
+
+    /// How cubes that keep the rows of windows take strips of least and greatest bytes of this radius, where that is the way.
+    fn kept(&self, tuning: Tuning, fold: Fold, radius: u32) -> Option<Kept> {
+        let (least, most) = self.gpu.report().plane;
+        // Where units would load the rows that a device was to copy, few of them would wait for memory.
+        let copied = self.way.copied && copies_boxes(self.gpu);
+        if !self.way.kept || least != most || copied != self.way.copied {
+            return None;
+        }
+        let of = Kept {
+            fold,
+            pairs: pairs(self.gpu),
+            radius,
+            plane: least,
+            segments: 0,
+            words: 0,
+            copied,
+        };
+        let units = (4 * tuning.units).min(512);
+        let room = self.gpu.most_shared_memory();
+        Kept::best(
+            of,
+            self.pitch,
+            self.size.height,
+            units,
+            room,
+            self.gpu.multiprocessors(),
+        )
+    }
+
+    #[allow(unsafe_code)]
+    fn extremes_kept(&self, kept: Kept) -> Result<(), DeviceError> {
+        let across = self.pitch.div_ceil(kept.columns());
+        let (strips, steps) = self.strips(1, across, kept.radius, extremes::kept::ROWS);
+        let grid = self.grid(across, strips)?;
+        self.gpu.launch("stencil extremes kept", &kept, self.to, || match kept.copied {
+            true => on_client!(self.gpu, client => launch!(
+                self, client, extremes::kept::extremes_copied::launch_unchecked, grid.clone(), kept.units(); addresses(self.gpu), 1 => 4,
+                steps, self.boxes(kept.words.min(extremes::kept::BOX)), self.boxes(kept.words.saturating_sub(extremes::kept::BOX).max(32)), kept
+            )),
+            false => on_client!(self.gpu, client => launch!(
+                self, client, extremes::kept::extremes_kept::launch_unchecked, grid.clone(), kept.units(); addresses(self.gpu), 1 => 4, steps, kept
+            )),
         })
     }
 
@@ -649,7 +704,7 @@ impl<'a> Call<'a> {
             on_client!(self.gpu, client => match wide.copied {
                 true => launch!(
                     self, client, wide::wide_sums_copied::launch_unchecked, grid.clone(), wide.units; addresses(self.gpu), 4 => 4,
-                    steps, inverse, sums::BESIDE, self.boxes(), wide
+                    steps, inverse, sums::BESIDE, self.boxes(wide::BOX), wide
                 ),
                 false => launch!(
                     self, client, wide::wide_sums::launch_unchecked, grid.clone(), wide.units; addresses(self.gpu), 4 => 4,
@@ -659,15 +714,15 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The rows of the picture as boxes of one, in words.
+    /// The rows of the picture as boxes of one row and so many words.
     #[allow(unsafe_code)]
-    fn boxes<R: Runtime>(&self) -> TensorMapArg<R, Tiled> {
+    fn boxes<R: Runtime>(&self, words: u32) -> TensorMapArg<R, Tiled> {
         let (height, pitch) = (self.size.height as usize, self.pitch as usize);
         // SAFETY: so many rows of the pitch lie in the buffer.
         let tensor = unsafe {
             TensorArg::from_raw_parts(self.from.handle(), strides![pitch, 1], shape![height, pitch])
         };
-        let tile_size = shape![1, wide::BOX as usize];
+        let tile_size = shape![1, words as usize];
         TensorMapArg::new(TiledArgs { tile_size }, tensor, u32::as_type_native_unchecked())
     }
 

@@ -24,7 +24,7 @@ pub(super) struct Column {
     /// The nearest column inside.
     word: u32,
     /// The bits of it that lie outside.
-    outside: u32,
+    pub(super) outside: u32,
     /// Where in it the sample lies that stands for all others.
     shift: u32,
     /// Rows of the picture.

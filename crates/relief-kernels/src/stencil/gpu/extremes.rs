@@ -17,6 +17,8 @@ use super::down::{Down, Fold, descend, descent, fold, fold_three};
 use super::pairs::{Pairs, firsts, seconds};
 use super::strip::Strip;
 
+pub(super) mod kept;
+
 /// What is compiled into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Plan {
