@@ -65,6 +65,7 @@ impl Way {
 /// Memory on both sides of a bus, and two queues.
 pub struct Copies {
     device: sys::CUdevice,
+    context: sys::CUcontext,
     retained: bool,
     bytes: usize,
     on_device: [CUdeviceptr; 2],
@@ -74,6 +75,9 @@ pub struct Copies {
     queues: [CUstream; 2],
 }
 
+// SAFETY: everything in it belongs to the process, not to a thread; calls make the context that of their thread first.
+unsafe impl Send for Copies {}
+
 impl Copies {
     /// Takes `bytes` bytes four times: twice on the device, twice page-locked.
     ///
@@ -82,6 +86,7 @@ impl Copies {
     pub fn open(ordinal: u16, bytes: usize) -> Result<Self, String> {
         let mut copies = Self {
             device: 0,
+            context: std::ptr::null_mut(),
             retained: false,
             bytes,
             on_device: [0; 2],
@@ -89,7 +94,6 @@ impl Copies {
             pageable: vec![Cell::new(3); bytes],
             queues: [std::ptr::null_mut(); 2],
         };
-        let mut context = std::ptr::null_mut();
         // SAFETY: every pointer is to a place of the type that the driver writes. What is allocated is given back by
         // the drop, which passes over what is null.
         unsafe {
@@ -101,10 +105,10 @@ impl Copies {
             // The context that the runtime uses too; it counts its users.
             check(
                 "the context",
-                sys::cuDevicePrimaryCtxRetain(&raw mut context, copies.device),
+                sys::cuDevicePrimaryCtxRetain(&raw mut copies.context, copies.device),
             )?;
             copies.retained = true;
-            check("the context", sys::cuCtxSetCurrent(context))?;
+            copies.enter()?;
             for k in 0..2 {
                 check("memory", sys::cuMemAlloc_v2(&raw mut copies.on_device[k], bytes))?;
                 check(
@@ -117,11 +121,18 @@ impl Copies {
         Ok(copies)
     }
 
-    /// Asks for a copy. The calling thread has to be the one that opened this.
+    /// Makes the context that of the calling thread.
+    fn enter(&self) -> Result<(), String> {
+        // SAFETY: it is retained until the drop.
+        check("the context", unsafe { sys::cuCtxSetCurrent(self.context) })
+    }
+
+    /// Asks for a copy.
     ///
     /// # Errors
     /// What the driver says.
     pub fn start(&self, way: Way) -> Result<(), String> {
+        self.enter()?;
         let ([near, far], [low, high], bytes) = (self.on_device, self.pinned, self.bytes);
         let [first, second] = self.queues;
         let ordinary = self.pageable.as_ptr();
@@ -146,6 +157,7 @@ impl Copies {
     /// # Errors
     /// What the driver says.
     pub fn wait(&self) -> Result<(), String> {
+        self.enter()?;
         for queue in self.queues {
             // SAFETY: the queue lives until the drop.
             check("a copy", unsafe { sys::cuStreamSynchronize(queue) })?;

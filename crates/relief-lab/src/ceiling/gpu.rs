@@ -1,6 +1,9 @@
 //! What a device allows.
 #![allow(unsafe_code)]
 
+#[cfg(feature = "cuda")]
+use std::time::Duration;
+
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::{copy, fill, fill_with};
 use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, cubes, on_client};
@@ -11,6 +14,8 @@ use crate::clock::{at_once, steadily, until_done};
 use crate::family::{Operation, Outcome};
 use crate::record::{Ceilings, Point, Transfer};
 use crate::sampling::Sampling;
+#[cfg(feature = "cuda")]
+use crate::{sampling::Times, statistics::Summary};
 
 /// Bandwidths at some sizes, operation rates, and what a launch costs.
 pub(super) fn measure(gpu: &Gpu, sampling: &Sampling, sizes: &[u64], working_set: u64) -> Outcome<Ceilings> {
@@ -345,6 +350,55 @@ fn driver(gpu: &Gpu, sampling: &Sampling, bytes: usize) -> Vec<Transfer> {
         transfer(way.name(), rate, way.bytes(bytes))
     };
     Way::ALL.map(measure).into()
+}
+
+/// What a bus carries, measured in turn with variants: this changes from second to second where both ways are used at once (88 to 102 GB/s
+/// of the same H200).
+#[cfg(feature = "cuda")]
+pub(super) struct Beside {
+    copies: relief_kernels::device::driver::Copies,
+    way: relief_kernels::device::driver::Way,
+    operation: Operation,
+    /// Each way.
+    bytes: usize,
+}
+
+#[cfg(feature = "cuda")]
+impl Beside {
+    /// Of a way that such operations take, by copies of so many bytes. Nothing where they take none, and where the driver has not the memory.
+    pub(super) fn of(gpu: &Gpu, operation: Operation, bytes: usize) -> Option<Self> {
+        use relief_kernels::device::driver::{Copies, Way};
+
+        let way = match operation {
+            Operation::BusByte => Way::PinnedBoth,
+            Operation::DownByte => Way::PinnedDown,
+            _ => return None,
+        };
+        let DeviceId::Cuda(ordinal) = gpu.id() else {
+            return None;
+        };
+        let copies = Copies::open(ordinal, bytes.max(1)).ok()?;
+        Some(Self {
+            copies,
+            way,
+            operation,
+            bytes,
+        })
+    }
+
+    pub(super) fn time(&self, calls: u64) -> Outcome<Duration> {
+        let failed = |reason: String| crate::family::Failure::Failed(reason);
+        let mut call = || self.copies.start(self.way).map_err(failed);
+        until_done(calls, &mut call, || self.copies.wait().map_err(failed))
+    }
+
+    pub(super) fn into(self, ceilings: &Ceilings, times: &[Times]) -> Ceilings {
+        let mut ceilings = ceilings.clone();
+        let summary = times.first().and_then(|times| Summary::of(&times.seconds));
+        let rate = summary.map(|summary| (self.operation, self.bytes as f64 / summary.median));
+        ceilings.rates.extend(rate);
+        ceilings
+    }
 }
 
 #[cfg(not(feature = "cuda"))]

@@ -118,12 +118,19 @@ pub fn measure(
     Ok(ceilings)
 }
 
-/// Bandwidths beside a case: processors of a host that others use as well get what these leave, which changes within seconds, so that only what is measured in
-/// turn with the variants tells what they could have reached.
-pub struct Beside(cpu::Beside);
+/// Bandwidths beside a case: processors of a host that others use as well get what these leave, and so do copies over a bus, which changes within
+/// seconds, so that only what is measured in turn with the variants tells what they could have reached.
+pub struct Beside(Medium);
+
+/// Of what.
+enum Medium {
+    Memory(cpu::Beside),
+    #[cfg(feature = "cuda")]
+    Bus(gpu::Beside),
+}
 
 impl Beside {
-    /// What binds such work. Nothing on devices, whose memory is their own.
+    /// What binds such work. Nothing of a device's memory, which is its own.
     #[must_use]
     pub fn of(machine: &Machine, work: &Work, working_set: u64) -> Option<Self> {
         match machine {
@@ -131,7 +138,14 @@ impl Beside {
                 let bytes = work.moved().min(MOST_BESIDE);
                 // Calls take no more than so many times their bytes in turn.
                 let working_set = working_set.min(64 * bytes);
-                Some(Self(machine.within(|| cpu::Beside::of(work, bytes, working_set))))
+                let memory = machine.within(|| cpu::Beside::of(work, bytes, working_set));
+                Some(Self(Medium::Memory(memory)))
+            }
+            #[cfg(feature = "cuda")]
+            Machine::Gpu(gpu) => {
+                let (operation, bytes) = work.operations?;
+                let bytes = bytes.min(MOST_BESIDE) as usize;
+                gpu::Beside::of(gpu, operation, bytes).map(|bus| Self(Medium::Bus(bus)))
             }
             _ => None,
         }
@@ -140,25 +154,37 @@ impl Beside {
     /// Ways to move memory, of which the best counts.
     #[must_use]
     pub fn ways(&self) -> usize {
-        self.0.ways()
+        match &self.0 {
+            Medium::Memory(memory) => memory.ways(),
+            #[cfg(feature = "cuda")]
+            Medium::Bus(_) => 1,
+        }
     }
 
     /// Calls one of them so many times, on the machine's threads.
     ///
     /// # Errors
-    /// None; the type is that of other calls.
+    /// Where a device fails.
     pub fn time(&mut self, way: usize, calls: u64) -> Outcome<Duration> {
-        at_once(calls, &mut || {
-            self.0.call(way);
-            Ok(())
-        })
+        match &mut self.0 {
+            Medium::Memory(memory) => at_once(calls, &mut || {
+                memory.call(way);
+                Ok(())
+            }),
+            #[cfg(feature = "cuda")]
+            Medium::Bus(bus) => bus.time(calls),
+        }
     }
 
     /// Ceilings with these bandwidths in the place of the run's, by the times of the ways. Their medians count, as those of variants do: what hindered either has
     /// hindered both.
     #[must_use]
     pub fn into(self, ceilings: &Ceilings, times: &[Times]) -> Ceilings {
-        self.0.into(ceilings, times)
+        match self.0 {
+            Medium::Memory(memory) => memory.into(ceilings, times),
+            #[cfg(feature = "cuda")]
+            Medium::Bus(bus) => bus.into(ceilings, times),
+        }
     }
 }
 

@@ -62,6 +62,8 @@ pub struct Streams {
     near: CUdeviceptr,
     host: [*mut u32; 2],
     queues: Vec<CUstream>,
+    /// By which one queue waits for another.
+    events: Vec<sys::CUevent>,
     /// Whether a wait was given up: what the device may still use is then never given back.
     stuck: bool,
 }
@@ -76,6 +78,15 @@ pub struct Span {
     pub queue: usize,
     /// The start of its copy to the device, that copy's end, the kernel's end, and the end of the copy back.
     pub times: [f64; 4],
+}
+
+/// Which queues take a chunk.
+#[derive(Clone, Copy)]
+enum In {
+    /// One for all of its steps, chunk k the k mod n-th.
+    Turn(usize),
+    /// One for each step.
+    Steps,
 }
 
 impl Streams {
@@ -93,6 +104,7 @@ impl Streams {
             near: 0,
             host: [std::ptr::null_mut(); 2],
             queues: Vec::new(),
+            events: Vec::new(),
             stuck: false,
         };
         let bytes = words.max(1) * 4;
@@ -176,8 +188,47 @@ impl Streams {
     /// As many words as these lie at `to` in the memory of the device, and nothing that was asked of it uses them.
     pub unsafe fn run(&mut self, queues: usize, chunk: usize, to: CUdeviceptr) -> Result<(), String> {
         // SAFETY: the caller vouches for the target.
-        let issued = unsafe { self.issue(queues, chunk, to, |_, _| Ok(())) };
+        let issued = unsafe { self.issue(In::Turn(queues), chunk, to, |_, _| Ok(())) };
         // What was asked for before a refusal still uses the memory.
+        let waited = self.wait();
+        issued.and(waited)
+    }
+
+    /// As [`Self::run`], but with a queue for each of the three steps: chunks follow each other in each, and wait for the step before by an event.
+    ///
+    /// # Errors
+    /// As for [`Self::run`].
+    ///
+    /// # Safety
+    /// As for [`Self::run`].
+    pub unsafe fn run_by_steps(&mut self, chunk: usize, to: CUdeviceptr) -> Result<(), String> {
+        let explain = |e| format!("the CUDA driver refuses an event: {e}");
+        self.enter()?;
+        // Two for each chunk, which later runs use again.
+        let mut events = std::mem::take(&mut self.events);
+        let (queues, mut noted, mut used) = (self.queues.clone(), 0, 0);
+        let mut hand_over = |_: usize, queue: CUstream| {
+            // Between the steps of a chunk what follows is for the next queue.
+            let after = noted % 4;
+            noted += 1;
+            if !(1..3).contains(&after) {
+                return Ok(());
+            }
+            if used == events.len() {
+                let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
+                events.push(result::event::create(flags).map_err(explain)?);
+            }
+            let event = events[used];
+            used += 1;
+            // SAFETY: all live until the drop, which waits for the queues.
+            unsafe {
+                result::event::record(event, queue).map_err(explain)?;
+                check("to wait", sys::cuStreamWaitEvent(queues[after], event, 0))
+            }
+        };
+        // SAFETY: the caller vouches for the target.
+        let issued = unsafe { self.issue(In::Steps, chunk, to, &mut hand_over) };
+        self.events = events;
         let waited = self.wait();
         issued.and(waited)
     }
@@ -208,7 +259,7 @@ impl Streams {
             unsafe { result::event::record(event, queue) }.map_err(explain)
         };
         // SAFETY: the caller vouches for the target.
-        let issued = unsafe { self.issue(queues, chunk, to, &mut note) };
+        let issued = unsafe { self.issue(In::Turn(queues), chunk, to, &mut note) };
         let waited = self.wait();
         let times = events.iter().map(|(_, event)| {
             // SAFETY: both were recorded in queues that are empty now.
@@ -239,18 +290,26 @@ impl Streams {
     /// As for [`Self::run`], until [`Self::wait`] returns.
     unsafe fn issue(
         &mut self,
-        queues: usize,
+        queues: In,
         chunk: usize,
         to: CUdeviceptr,
         mut note: impl FnMut(usize, CUstream) -> Result<(), String>,
     ) -> Result<(), String> {
         const UNITS: u32 = 256;
-        if chunk == 0 || chunk > 1 << 30 || !(1..=MOST).contains(&queues) {
-            return Err(format!("chunks of {chunk} words in {queues} queues"));
+        let of = |number: usize| match queues {
+            In::Turn(queues) => [number % queues; 3],
+            In::Steps => [0, 1, 2],
+        };
+        let many = match queues {
+            In::Turn(queues) => queues,
+            In::Steps => 3,
+        };
+        if chunk == 0 || chunk > 1 << 30 || !(1..=MOST).contains(&many) {
+            return Err(format!("chunks of {chunk} words in {many} queues"));
         }
         self.enter()?;
         for (number, start) in (0..self.words).step_by(chunk).enumerate() {
-            let queue = self.queues[number % queues];
+            let [up, queue, down] = of(number).map(|queue| self.queues[queue]);
             let len = chunk.min(self.words - start);
             let place = 4 * start as u64;
             let (mut from, mut target, mut count) = (self.near + place, to + place, len as u32);
@@ -262,10 +321,10 @@ impl Streams {
             // SAFETY: `start` + `len` is at most `words`, which all memories have, the target by the caller's word. The driver copies
             // the arguments, which are those of the kernel, before it returns. The kernel compares places with the count.
             unsafe {
-                note(number, queue)?;
+                note(number, up)?;
                 let source = self.host[0].add(start).cast();
-                check("a copy", sys::cuMemcpyHtoDAsync_v2(from, source, 4 * len, queue))?;
-                note(number, queue)?;
+                check("a copy", sys::cuMemcpyHtoDAsync_v2(from, source, 4 * len, up))?;
+                note(number, up)?;
                 let launched = sys::cuLaunchKernel(
                     self.kernel,
                     count.div_ceil(UNITS),
@@ -282,11 +341,8 @@ impl Streams {
                 check("a launch", launched)?;
                 note(number, queue)?;
                 let result = self.host[1].add(start).cast();
-                check(
-                    "a copy",
-                    sys::cuMemcpyDtoHAsync_v2(result, target, 4 * len, queue),
-                )?;
-                note(number, queue)?;
+                check("a copy", sys::cuMemcpyDtoHAsync_v2(result, target, 4 * len, down))?;
+                note(number, down)?;
             }
         }
         Ok(())
@@ -336,6 +392,9 @@ impl Drop for Streams {
         unsafe {
             for queue in self.queues.drain(..) {
                 let _ = sys::cuStreamDestroy_v2(queue);
+            }
+            for event in self.events.drain(..) {
+                let _ = sys::cuEventDestroy_v2(event);
             }
             for host in self.host {
                 if !host.is_null() {

@@ -36,10 +36,15 @@ pub(super) fn variants(ways: Ways) -> Vec<Variant<Overlap>> {
             let mut variants = vec![driven(
                 "one after another",
                 "there, computed, back: once",
-                1,
-                true,
+                By::Whole,
             )];
-            variants.extend([1, 2, 3, 4, 8].map(|count| driven(&named(count), queues(count), count, false)));
+            variants
+                .extend([1, 2, 3, 4, 8].map(|count| driven(&named(count), queues(count), By::Queues(count))));
+            variants.push(driven(
+                "a queue a step",
+                "one queue copies there, one computes, one copies back, and events hand chunks over",
+                By::Steps,
+            ));
             variants.push(through("runtime", "one thread and its queue", 1));
             for count in [2, 4] {
                 variants.push(through(
@@ -51,8 +56,10 @@ pub(super) fn variants(ways: Ways) -> Vec<Variant<Overlap>> {
             variants
         }
         Ways::Chunks => [1, 2, 4, 8]
-            .map(|count| driven(&named(count), queues(count), count, false))
-            .into(),
+            .map(|count| driven(&named(count), queues(count), By::Queues(count)))
+            .into_iter()
+            .chain([driven("a queue a step", "events hand chunks over", By::Steps)])
+            .collect(),
         Ways::Bands => vec![
             streamed(
                 "one after another",
@@ -256,9 +263,20 @@ fn multiply_words(from: &Array<u32>, to: &mut Array<u32>, count: u32, first: u32
 #[cfg(feature = "cuda")]
 static LOCKED: Mutex<Option<relief_kernels::device::driver::streams::Streams>> = Mutex::new(None);
 
-/// From page-locked memory by the driver: chunks, or everything at once, in so many queues in turn.
+/// What queues get.
+#[derive(Clone, Copy)]
+enum By {
+    /// One queue everything at once.
+    Whole,
+    /// So many queues chunks in turn.
+    Queues(usize),
+    /// Three queues a step each of all chunks.
+    Steps,
+}
+
+/// From page-locked memory by the driver.
 #[cfg(feature = "cuda")]
-fn driven(name: &str, idea: &'static str, queues: usize, whole: bool) -> Variant<Overlap> {
+fn driven(name: &str, idea: &'static str, by: By) -> Variant<Overlap> {
     use relief_kernels::device::driver::streams::Streams;
 
     // What has come back right: words, and words of a chunk.
@@ -283,10 +301,9 @@ fn driven(name: &str, idea: &'static str, queues: usize, whole: bool) -> Variant
         };
         call.gpu.sync()?;
         let to = address(call.gpu, &call.outputs[0])?;
-        let chunk = if whole {
-            problem.words.max(1)
-        } else {
-            problem.chunk
+        let chunk = match by {
+            By::Whole => problem.words.max(1),
+            By::Queues(_) | By::Steps => problem.chunk,
         };
         let mut right = right.lock().unwrap_or_else(PoisonError::into_inner);
         let unseen = !right.contains(&(problem.words, chunk));
@@ -295,7 +312,14 @@ fn driven(name: &str, idea: &'static str, queues: usize, whole: bool) -> Variant
             streams.clear().map_err(failed)?;
         }
         // SAFETY: the output has as many words, and nobody uses it: what was asked of the device is over.
-        unsafe { streams.run(queues, chunk, to) }.map_err(failed)?;
+        let run = unsafe {
+            match by {
+                By::Whole => streams.run(1, chunk, to),
+                By::Queues(queues) => streams.run(queues, chunk, to),
+                By::Steps => streams.run_by_steps(chunk, to),
+            }
+        };
+        run.map_err(failed)?;
         if unseen {
             let words = streams.result().par_iter().enumerate();
             if let Some((place, _)) = words.find_any(|(place, word)| **word != problem.result(*place)) {
@@ -308,7 +332,7 @@ fn driven(name: &str, idea: &'static str, queues: usize, whole: bool) -> Variant
 }
 
 #[cfg(not(feature = "cuda"))]
-fn driven(name: &str, idea: &'static str, _: usize, _: bool) -> Variant<Overlap> {
+fn driven(name: &str, idea: &'static str, _: By) -> Variant<Overlap> {
     Variant::gpu(name, idea, |_: &Overlap, _: OnGpu<'_>| {
         Err(Failure::Unsupported(
             "this program was built without the feature cuda".to_owned(),

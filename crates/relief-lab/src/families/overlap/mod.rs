@@ -3,12 +3,15 @@
 //! Least time: that of both ways over the bus at once, because they and the kernel can go on beside each other; one after another they
 //! take twice as long. So what is measured is bytes each way, under half of what both ways carry at once from and to page-locked memory
 //! (it stands among the ceilings: 98 to 102 GB/s on an H200, where each way alone carries 55). The first chunk's way there and the last
-//! one's back have nothing beside them: 0.15 ms of 2.7 for 128 MiB in chunks of 4 MiB, which is why there is a case of 1 GiB.
+//! one's back have nothing beside them: 0.15 ms of 2.7 for 128 MiB in chunks of 4 MiB, which is why there is a case of 1 GiB. What both ways carry changes
+//! from second to second, so copies of at most 256 MiB each way are timed in turn with the variants.
 //!
-//! `overlap`, by NVIDIA's driver alone, from page-locked memory, in chunks of 4 MiB:
+//! `overlap`, by NVIDIA's driver alone, from page-locked memory, in chunks of 4 MiB, of 16 MiB where that is less than a thirty-second part:
 //! - `one after another`: one chunk that is everything, in one queue.
 //! - `1 queue`: chunks in one queue: no better.
 //! - `2 queues` … `8 queues`: chunks in turn: one is copied while another is computed and a third comes back.
+//! - `a queue a step`: one queue copies there, one computes, one copies back, and events hand chunks over, so that copies of one way follow each other
+//!   without waiting for the other way.
 //!
 //! By the runtime, from ordinary memory, as a program has it that does not own what it sends:
 //! - `runtime`: one thread that copies, launches, and has three reads on the way.
@@ -91,7 +94,7 @@ pub fn family() -> Family {
                 cases: |scale| {
                     sizes(scale)
                         .into_iter()
-                        .map(|words| there(words, CHUNK))
+                        .map(|words| there(words, if words > 32 * LARGE { LARGE } else { CHUNK }))
                         .collect()
                 },
                 huge: Vec::new,
@@ -144,6 +147,9 @@ pub fn family() -> Family {
 
 /// Words of a chunk: 4 MiB.
 const CHUNK: usize = 1 << 20;
+
+/// Words of a chunk of many: 16 MiB. Each costs the device a few µs beside its copies.
+const LARGE: usize = 1 << 22;
 
 /// The most words of a band: 64 MiB.
 const BAND: usize = 1 << 24;
