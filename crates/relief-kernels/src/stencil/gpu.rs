@@ -1,7 +1,8 @@
 //! Stencils on a device, each in one pass: a pixel is read from memory about once and written once.
 //!
 //! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the radius (`slide`; of bytes
-//!   `sums` and `extremes`). Boxes of bytes also by units of 16 columns (`wide`).
+//!   `sums` and `extremes`). Boxes of bytes also by units of 16 columns (`wide`), extremes of bytes above r = 31 by cubes that keep the rows of
+//!   their windows (`extremes::kept`).
 //! - **Gauss**: the same with weights (`weigh`).
 //! - **Sobel, convolution**: small squares in registers (`square`; Sobel of bytes `edges`).
 //! - Gauss filters and convolutions of bytes by matrix instructions, where a device has them (`matrix`).
