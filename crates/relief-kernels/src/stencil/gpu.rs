@@ -611,9 +611,12 @@ impl<'a> Call<'a> {
     /// How cubes that keep the rows of windows take strips of least and greatest bytes of this radius, where that is the way.
     fn kept(&self, tuning: Tuning, fold: Fold, radius: u32) -> Option<Kept> {
         let (least, most) = self.gpu.report().plane;
+        if !self.way.kept || least != most || least == 0 {
+            return None;
+        }
         // Where units would load the rows that a device was to copy, few of them would wait for memory.
-        let copied = self.way.copied && copies_boxes(self.gpu);
-        if !self.way.kept || least != most || copied != self.way.copied {
+        let copied = self.way.copied;
+        if copied && !copies_boxes(self.gpu) {
             return None;
         }
         let of = Kept {

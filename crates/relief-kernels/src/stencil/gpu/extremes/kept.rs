@@ -596,28 +596,12 @@ pub(in super::super) fn extremes_kept<N: Size>(
     let mut row = first as i32 - comptime!(plan.radius as i32);
     if reads {
         for _ in 0..comptime!(plan.live()) {
-            load_rows::<u32>(
-                source,
-                &mut below,
-                row,
-                &column,
-                0u32,
-                ROWS,
-                comptime!(Samples::Bytes),
-            );
+            load(source, &mut below, row, &column);
             keep(&mut ring, &below, place, plan);
             place = further(place, plan);
             row += comptime!(ROWS as i32);
         }
-        load_rows::<u32>(
-            source,
-            &mut below,
-            row,
-            &column,
-            0u32,
-            ROWS,
-            comptime!(Samples::Bytes),
-        );
+        load(source, &mut below, row, &column);
         begin(&mut descent, &mut ring, plan);
         descend::<N>(&mut descent, &ring, &mut exchange, to as usize, plan);
     }
@@ -638,15 +622,7 @@ pub(in super::super) fn extremes_kept<N: Size>(
             keep(&mut ring, &below, place, plan);
             place = further(place, plan);
             row += comptime!(ROWS as i32);
-            load_rows::<u32>(
-                source,
-                &mut below,
-                row,
-                &column,
-                0u32,
-                ROWS,
-                comptime!(Samples::Bytes),
-            );
+            load(source, &mut below, row, &column);
             if descent.left == 0u32 {
                 begin(&mut descent, &mut ring, plan);
             }
@@ -654,6 +630,12 @@ pub(in super::super) fn extremes_kept<N: Size>(
         }
         fold_across::<N>(&run, &last, out, &mut across, plan);
     }
+}
+
+/// Loads the rows of a step, whose first is `row`.
+#[cube]
+fn load(source: &Array<u32>, rows: &mut Array<u32>, row: i32, column: &Column) {
+    load_rows::<u32>(source, rows, row, column, 0u32, ROWS, comptime!(Samples::Bytes));
 }
 
 /// Puts the rows of a step into the ring.
