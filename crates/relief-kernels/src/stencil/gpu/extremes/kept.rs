@@ -1,8 +1,9 @@
 //! Least and greatest of wide squares of bytes by cubes that keep the rows of their windows in shared memory, so that each row comes once.
 //!
 //! *Down*, each unit has a word of every row. With blocks of whole steps, as many as fit into 2r rows, a window is the end of the block in which it
-//! begins, and the beginning of all that follows. Once a block is there, its ends are folded from its last row on, and each takes the
-//! place of the row where it begins; of every other row alone, because a device folds three pairs at once ([`super::super::down`]).
+//! begins, and the beginning of all that follows. Of a step that has entered its total takes the place of its first row, and once a block is there, the
+//! block's end from each step on takes that of the totals, from the last on. Ends within a step are folded as it leaves, of every other row alone, because a
+//! device folds three pairs at once ([`super::super::down`]).
 //!
 //! *Across*, each unit takes 16 columns of two rows, as pairs of both. A window is the end of the run in which it begins, whole runs, and the
 //! beginning of those that follow. Each unit folds the end of one run and the beginning of another by itself; the totals between are those of the
@@ -21,7 +22,7 @@ use super::of_two_rows;
 
 mod copied;
 
-pub(in super::super) use copied::{BOX, extremes_copied};
+pub(in super::super) use copied::extremes_copied;
 
 /// Rows of a step.
 pub(in super::super) const ROWS: u32 = 8;
@@ -35,8 +36,10 @@ const COLUMNS: u32 = 16;
 /// Words of such.
 const WORDS: u32 = COLUMNS / 4;
 
-/// Words of which a row in shared memory is a multiple: the device copies to multiples of 128 bytes.
-const ALIGNED: u32 = 32;
+/// Words that lie side by side in shared memory, with those of a step's next rows behind them: the device copies such a square at once, to multiples of 128
+/// bytes.
+pub(in super::super) const ALIGNED: u32 = 32;
+const GROUP: usize = ALIGNED as usize;
 
 /// Steps whose rows are on their way where the device copies them, beside those of windows.
 const AHEAD: u32 = 2;
@@ -199,9 +202,11 @@ struct Descent {
     enters: u32,
     /// Steps of the block that have left.
     left: u32,
-    /// The beginning of what follows the block, and its end from the row on that leaves: pairs of even pixels and of odd ones.
+    /// Pairs of even pixels and of odd ones: the beginning of what follows the block, the end of the block from the step on that leaves, and the
+    /// rows that have entered of a step that has not wholly.
     begun: Array<u32>,
     end: Array<u32>,
+    entered: Array<u32>,
     /// Bits of the word that lie outside of the picture.
     outside: u32,
 }
@@ -212,19 +217,65 @@ fn descent(column: &Column, #[comptime] plan: Kept) -> Descent {
     let (block, _) = comptime!(plan.block());
     let mut begun = Array::<u32>::new(2usize);
     let mut end = Array::<u32>::new(2usize);
+    let mut entered = Array::<u32>::new(2usize);
     #[unroll]
-    for lane in 0..2usize {
-        begun[lane] = u32::new(0);
-        end[lane] = u32::new(0);
+    for l in 0..2usize {
+        begun[l] = u32::new(0);
+        end[l] = u32::new(0);
+        entered[l] = lane(comptime!(plan.neutral()).runtime(), l);
     }
     Descent {
-        leaves: UNIT_POS,
-        enters: UNIT_POS + comptime!(block * plan.step()),
+        leaves: place(),
+        enters: place() + comptime!(block * plan.step()),
         left: u32::new(0),
         begun,
         end,
+        entered,
         outside: column.outside,
     }
+}
+
+/// Puts the totals of steps `begin` to `end` of those that the first windows reach into the places of their first rows; of that behind the first block,
+/// which has not entered wholly, it keeps the beginning.
+#[cube]
+fn enter(
+    descent: &mut Descent,
+    ring: &mut SharedMemory<u32>,
+    #[comptime] begin: u32,
+    #[comptime] end: u32,
+    #[comptime] plan: Kept,
+) {
+    let (block, rest) = comptime!(plan.block());
+    for step in begin..comptime!(if end < block { end } else { block }) {
+        let at = (place() + step * comptime!(plan.step())) as usize;
+        let mut total = Array::<u32>::new(2usize);
+        #[unroll]
+        for l in 0..2usize {
+            total[l] = lane(ring[at], l);
+            #[unroll]
+            for k in 1..comptime!(ROWS as usize) {
+                let word = ring[at + comptime!(k * GROUP)];
+                total[l] = fold::<u32>(total[l], lane(word, l), comptime!(plan.down()));
+            }
+        }
+        ring[at] = together(&total);
+    }
+    if comptime!(end > block) {
+        #[unroll]
+        for k in 0..comptime!(rest as usize) {
+            let word = ring[descent.enters as usize + comptime!(k * GROUP)];
+            #[unroll]
+            for l in 0..2usize {
+                descent.entered[l] = fold::<u32>(descent.entered[l], lane(word, l), comptime!(plan.down()));
+            }
+        }
+    }
+}
+
+/// The place of a unit's word in the first row of a step.
+#[cube]
+fn place() -> u32 {
+    UNIT_POS / ALIGNED * comptime!(ROWS * ALIGNED) + UNIT_POS % ALIGNED
 }
 
 /// The place of a unit's word one step further.
@@ -247,15 +298,20 @@ fn lane(word: u32, #[comptime] lane: usize) -> u32 {
     }
 }
 
-/// Puts the ends of a block into the place of every other row, and folds the rows that all windows that begin in it have behind it.
+/// A word of its even pixels and its odd ones.
+#[cube]
+fn together(lanes: &Array<u32>) -> u32 {
+    lanes[0usize] + lanes[1usize] * 256u32
+}
+
+/// At the beginning of a block: puts its ends into the places of its steps' totals.
 #[cube]
 fn begin(descent: &mut Descent, ring: &mut SharedMemory<u32>, #[comptime] plan: Kept) {
-    let (block, rest) = comptime!(plan.block());
-    let words = comptime!(plan.words as usize);
-    let mut end = Array::<u32>::new(2usize);
+    let (block, _) = comptime!(plan.block());
     #[unroll]
     for l in 0..2usize {
-        end[l] = lane(comptime!(plan.neutral()).runtime(), l);
+        descent.end[l] = lane(comptime!(plan.neutral()).runtime(), l);
+        descent.begun[l] = descent.entered[l];
     }
     let mut place = descent.enters;
     for _ in 0..block {
@@ -263,41 +319,12 @@ fn begin(descent: &mut Descent, ring: &mut SharedMemory<u32>, #[comptime] plan: 
             place += comptime!(plan.ring() * plan.step());
         }
         place -= comptime!(plan.step());
-        let at = place as usize;
-        let mut rows = Array::<u32>::new(comptime!(ROWS as usize));
+        let total = ring[place as usize];
         #[unroll]
-        for k in 0..comptime!(ROWS as usize) {
-            rows[k] = ring[at + comptime!(k * words)];
+        for l in 0..2usize {
+            descent.end[l] = fold::<u32>(descent.end[l], lane(total, l), comptime!(plan.down()));
         }
-        #[unroll]
-        for p in 0..comptime!(PAIRS as usize) {
-            let k = comptime!(ROWS as usize - 2 - 2 * p);
-            #[unroll]
-            for l in 0..2usize {
-                end[l] = fold_three::<u32>(
-                    end[l],
-                    lane(rows[k], l),
-                    lane(rows[comptime!(k + 1)], l),
-                    comptime!(plan.down()),
-                );
-            }
-            ring[at + comptime!(k * words)] = end[0usize] + end[1usize] * 256u32;
-        }
-    }
-    let at = descent.enters as usize;
-    #[unroll]
-    for l in 0..2usize {
-        descent.end[l] = end[l];
-        let mut begun = lane(comptime!(plan.neutral()).runtime(), l);
-        #[unroll]
-        for k in 0..comptime!(rest as usize) {
-            begun = fold::<u32>(
-                begun,
-                lane(ring[at + comptime!(k * words)], l),
-                comptime!(plan.down()),
-            );
-        }
-        descent.begun[l] = begun;
+        ring[place as usize] = together(&descent.end);
     }
 }
 
@@ -305,13 +332,12 @@ fn begin(descent: &mut Descent, ring: &mut SharedMemory<u32>, #[comptime] plan: 
 #[cube]
 fn descend<N: Size>(
     descent: &mut Descent,
-    ring: &SharedMemory<u32>,
+    ring: &mut SharedMemory<u32>,
     exchange: &mut SharedMemory<Vector<u32, N>>,
     to: usize,
     #[comptime] plan: Kept,
 ) {
     let (block, rest) = comptime!(plan.block());
-    let words = comptime!(plan.words as usize);
     let (leaves, enters) = (descent.leaves as usize, descent.enters as usize);
     let below = further(descent.leaves, plan);
     let after = further(descent.enters, plan);
@@ -323,44 +349,73 @@ fn descend<N: Size>(
     for k in 0..comptime!(ROWS as usize) {
         let row = comptime!(k + rest as usize);
         if comptime!(row < ROWS as usize) {
-            entering[k] = ring[enters + comptime!(row * words)];
+            entering[k] = ring[enters + comptime!(row * GROUP)];
         } else {
-            entering[k] = ring[after as usize + comptime!((row - ROWS as usize) * words)];
+            entering[k] = ring[after as usize + comptime!((row - ROWS as usize) * GROUP)];
         }
     }
-    let mut single = Array::<u32>::new(comptime!(PAIRS as usize));
-    let mut ends = Array::<u32>::new(comptime!(PAIRS as usize));
+    // Those after the first, and the end from the next step on.
+    let mut leaving = Array::<u32>::new(comptime!(ROWS as usize));
     #[unroll]
-    for p in 0..comptime!(PAIRS as usize) {
-        single[p] = ring[leaves + comptime!((2 * p + 1) * words)];
-        if comptime!(p + 1 < PAIRS as usize) {
-            ends[p] = ring[leaves + comptime!((2 * p + 2) * words)];
-        } else {
-            let mut next = ring[below as usize];
-            if last {
-                next = comptime!(plan.neutral()).runtime();
-            }
-            ends[p] = next;
-        }
+    for k in 1..comptime!(ROWS as usize) {
+        leaving[comptime!(k - 1)] = ring[leaves + comptime!(k * GROUP)];
     }
+    let mut next = ring[below as usize];
+    if last {
+        next = comptime!(plan.neutral()).runtime();
+    }
+    leaving[comptime!(ROWS as usize - 1)] = next;
 
-    // Two lanes for each row.
+    // Two lanes for each row; and the total of the rows of the step that has then entered wholly.
     let mut windows = Array::<u32>::new(comptime!(2 * ROWS as usize));
+    let mut total = Array::<u32>::new(2usize);
     #[unroll]
-    for p in 0..comptime!(PAIRS as usize) {
+    for l in 0..2usize {
+        // From each other row on.
+        let mut ends = Array::<u32>::new(comptime!(PAIRS as usize + 1));
+        ends[0usize] = descent.end[l];
+        ends[comptime!(PAIRS as usize)] = lane(leaving[comptime!(ROWS as usize - 1)], l);
         #[unroll]
-        for l in 0..2usize {
+        for j in 1..comptime!(PAIRS as usize) {
+            let p = comptime!(PAIRS as usize - j);
+            ends[p] = fold_three::<u32>(
+                ends[comptime!(p + 1)],
+                lane(leaving[comptime!(2 * p - 1)], l),
+                lane(leaving[comptime!(2 * p)], l),
+                comptime!(plan.down()),
+            );
+        }
+        total[l] = descent.entered[l];
+        #[unroll]
+        for p in 0..comptime!(PAIRS as usize) {
             let first = lane(entering[comptime!(2 * p)], l);
             let second = lane(entering[comptime!(2 * p + 1)], l);
-            let end = lane(ends[p], l);
             windows[comptime!(4 * p + l)] =
-                fold_three::<u32>(descent.end[l], descent.begun[l], first, comptime!(plan.down()));
+                fold_three::<u32>(ends[p], descent.begun[l], first, comptime!(plan.down()));
             descent.begun[l] = fold_three::<u32>(descent.begun[l], first, second, comptime!(plan.down()));
-            windows[comptime!(4 * p + 2 + l)] =
-                fold_three::<u32>(end, lane(single[p], l), descent.begun[l], comptime!(plan.down()));
-            descent.end[l] = end;
+            windows[comptime!(4 * p + 2 + l)] = fold_three::<u32>(
+                ends[comptime!(p + 1)],
+                lane(leaving[comptime!(2 * p)], l),
+                descent.begun[l],
+                comptime!(plan.down()),
+            );
+            if comptime!(p == if rest == 0 { 0 } else { (ROWS - rest) as usize / 2 }) {
+                descent.entered[l] = fold::<u32>(first, second, comptime!(plan.down()));
+            } else if comptime!(2 * p < (ROWS - rest) as usize && rest > 0) {
+                total[l] = fold_three::<u32>(total[l], first, second, comptime!(plan.down()));
+            } else {
+                descent.entered[l] =
+                    fold_three::<u32>(descent.entered[l], first, second, comptime!(plan.down()));
+            }
         }
+        if comptime!(rest == 0) {
+            total[l] = descent.entered[l];
+            descent.entered[l] = lane(comptime!(plan.neutral()).runtime(), l);
+        }
+        descent.end[l] = ends[comptime!(PAIRS as usize)];
     }
+    // In the place of a row that is nowhere read again by itself.
+    ring[enters] = together(&total);
     if descent.outside != 0u32 {
         #[unroll]
         for k in 0..comptime!(2 * ROWS as usize) {
@@ -391,9 +446,10 @@ struct Across {
     /// The place in shared memory of the run in which its windows begin, and of that of the last beginning, in a step's pairs.
     begins: usize,
     ends: usize,
-    /// Whether it has anything to store, and whether the last columns of its run are not the picture's.
+    /// Whether it has anything to store, whether the last columns of its run are not the picture's, and whether all are.
     stores: bool,
     cut: bool,
+    whole: bool,
     /// The first column of words of its run in the picture, and the width of that.
     word: u32,
     width: u32,
@@ -418,12 +474,14 @@ fn across(first: u32, width: u32, height: u32, pitch: u32, #[comptime] plan: Kep
     let word = CUBE_POS_X * comptime!(plan.columns()) + run * comptime!(WORDS);
     let mut stores = lane < comptime!(plan.computing()) && run < comptime!(plan.computed());
     stores = stores && word < pitch;
+    let cut = (word + WORDS) * 4u32 > width;
     let row = first + 2u32 * pair;
     Across {
         begins: (base + run) as usize,
         ends: (base + last + runs) as usize,
         stores,
-        cut: (word + WORDS) * 4u32 > width,
+        cut,
+        whole: stores && !cut,
         word,
         width,
         row,
@@ -548,7 +606,10 @@ fn fold_across<N: Size>(
         upper[w] = firsts(two, more, comptime!(plan.pairs));
         lower[w] = seconds(two, more, comptime!(plan.pairs));
     }
-    if across.stores {
+    if across.whole && across.row + 1u32 < across.height {
+        out[across.place as usize] = upper;
+        out[(across.place + across.pitch) as usize] = lower;
+    } else if across.stores {
         if across.cut {
             #[unroll]
             for w in 0..comptime!(WORDS as usize) {
@@ -592,18 +653,19 @@ pub(in super::super) fn extremes_kept<N: Size>(
 
     // The rows of the step that is loaded last.
     let mut below = Array::<u32>::new(comptime!(ROWS as usize));
-    let mut place = UNIT_POS;
+    let mut place = place();
     let mut row = first as i32 - comptime!(plan.radius as i32);
     if reads {
         for _ in 0..comptime!(plan.live()) {
             load(source, &mut below, row, &column);
-            keep(&mut ring, &below, place, plan);
+            keep(&mut ring, &below, place);
             place = further(place, plan);
             row += comptime!(ROWS as i32);
         }
         load(source, &mut below, row, &column);
+        enter(&mut descent, &mut ring, 0u32, comptime!(plan.live()), plan);
         begin(&mut descent, &mut ring, plan);
-        descend::<N>(&mut descent, &ring, &mut exchange, to as usize, plan);
+        descend::<N>(&mut descent, &mut ring, &mut exchange, to as usize, plan);
     }
     // Where the pairs of a step are, of which the others are those of the next.
     let mut there = u32::new(0);
@@ -619,14 +681,20 @@ pub(in super::super) fn extremes_kept<N: Size>(
         );
         there = comptime!(plan.exchange()) - there;
         if reads && s + 1u32 < steps {
-            keep(&mut ring, &below, place, plan);
+            keep(&mut ring, &below, place);
             place = further(place, plan);
             row += comptime!(ROWS as i32);
             load(source, &mut below, row, &column);
             if descent.left == 0u32 {
                 begin(&mut descent, &mut ring, plan);
             }
-            descend::<N>(&mut descent, &ring, &mut exchange, (there + to) as usize, plan);
+            descend::<N>(
+                &mut descent,
+                &mut ring,
+                &mut exchange,
+                (there + to) as usize,
+                plan,
+            );
         }
         fold_across::<N>(&run, &last, out, &mut across, plan);
     }
@@ -640,9 +708,9 @@ fn load(source: &Array<u32>, rows: &mut Array<u32>, row: i32, column: &Column) {
 
 /// Puts the rows of a step into the ring.
 #[cube]
-fn keep(ring: &mut SharedMemory<u32>, rows: &Array<u32>, place: u32, #[comptime] plan: Kept) {
+fn keep(ring: &mut SharedMemory<u32>, rows: &Array<u32>, place: u32) {
     #[unroll]
     for k in 0..comptime!(ROWS as usize) {
-        ring[place as usize + comptime!(k * plan.words as usize)] = rows[k];
+        ring[place as usize + comptime!(k * GROUP)] = rows[k];
     }
 }
