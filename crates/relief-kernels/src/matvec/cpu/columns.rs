@@ -4,7 +4,7 @@
 
 use super::LANES;
 use super::eight::{EIGHT, OTHERS, Rows, Sum, add};
-use crate::ahead::ask;
+use crate::ahead::ask_for_later;
 use crate::isa::{Isa, versions};
 use crate::matrix::{Matrix, ShapeError};
 use crate::matvec::{ROW_SUMS, ROWS};
@@ -384,7 +384,7 @@ fn add_turns<const T: usize>(x: &[f32], matrix: Matrix<'_, f32>, begin: usize, s
         for (i, sums) in sums.iter_mut().enumerate() {
             let mut taken = if begin == 0 { [0.0; LANES] } else { *sums };
             for t in 0..T {
-                ask(rows[t][i].as_ptr().wrapping_add(ahead));
+                ask_for_later(rows[t][i].as_ptr().wrapping_add(ahead));
                 for (taken, value) in taken.iter_mut().zip(&rows[t][i]) {
                     *taken = value.mul_add(numbers[t], *taken);
                 }

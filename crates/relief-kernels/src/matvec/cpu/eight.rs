@@ -6,7 +6,7 @@
 //! flight.
 
 use super::{LANES, plus};
-use crate::ahead::ask;
+use crate::ahead::{ask, ask_for_later};
 use crate::matrix::Matrix;
 
 /// Rows that are read at once.
@@ -15,9 +15,9 @@ pub(super) const EIGHT: usize = 8;
 /// What their sums are added to at most before these are written.
 pub(super) const OTHERS: usize = 6;
 
-/// How many numbers of the next rows are asked for: of eight rows, whose numbers lie in the same sets of the first cache if rows are a multiple of a page long,
-/// so that there is no room for more.
-const AHEAD: usize = 256;
+/// How many numbers of the next rows are asked for, to the second cache: of eight rows, whose numbers lie in the same sets of the first if rows are a multiple of a page
+/// long.
+const AHEAD: usize = 512;
 
 /// How many numbers ahead those that are written are asked for.
 const WRITTEN_AHEAD: usize = 128;
@@ -161,7 +161,7 @@ fn add_part<T: Take, const K: usize, const L: usize>(
         let lines = [&a[i], &b[i], &c[i], &d[i], &e[i], &f[i], &g[i], &h[i]];
         if let Some(next) = next {
             for line in lines {
-                ask(line.as_ptr().wrapping_add(next));
+                ask_for_later(line.as_ptr().wrapping_add(next));
             }
         }
         // What is written lies in the second cache. (Without this the compiler makes vectors of numbers of several lines, gathered one by one.)

@@ -1,7 +1,7 @@
 //! Rows so short that their sums stay in registers.
 
 use super::{GROUP, LANES, plus};
-use crate::ahead::ask;
+use crate::ahead::ask_for_later;
 use crate::isa::{Isa, versions};
 use crate::matrix::Matrix;
 
@@ -15,7 +15,7 @@ pub(super) const MOST: usize = 64;
 const PLACES: usize = 2;
 
 /// How many numbers ahead of those that are taken memory is asked for; several rows lie in a page.
-const AHEAD: usize = 1_536;
+const AHEAD: usize = 3_072;
 
 /// The same as whole rows.
 fn ahead_of(matrix: Matrix<'_, f32>) -> usize {
@@ -66,7 +66,7 @@ fn rows_of<const USED: usize>(matrix: Matrix<'_, f32>, x: &[f32], y: &mut [f32])
 #[inline(always)]
 fn asked<const USED: usize>(row: &[f32], x: &[[f32; GROUP]; MOST / GROUP], ahead: usize) -> f32 {
     for at in (0..USED).step_by(LANES) {
-        ask(row.as_ptr().wrapping_add(ahead + at));
+        ask_for_later(row.as_ptr().wrapping_add(ahead + at));
     }
     match row.first_chunk::<USED>() {
         Some(row) => short::<USED>(row, x),

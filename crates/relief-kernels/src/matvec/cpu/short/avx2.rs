@@ -5,7 +5,7 @@
 use std::arch::x86_64::*;
 
 use super::{PLACES, ahead_of, one_by_one};
-use crate::ahead::{LINE, ask};
+use crate::ahead::{LINE, ask_for_later};
 use crate::isa::Isa;
 use crate::matrix::Matrix;
 
@@ -53,7 +53,7 @@ fn fours<const V: usize, const WHOLE: bool>(matrix: Matrix<'_, f32>, x: &[f32], 
         for (sums, row) in sums.iter_mut().zip(places) {
             let row = matrix.row(row);
             for at in (0..V * EIGHT * size_of::<f32>()).step_by(LINE) {
-                ask(row.as_ptr().wrapping_add(ahead).wrapping_byte_add(at));
+                ask_for_later(row.as_ptr().wrapping_add(ahead).wrapping_byte_add(at));
             }
             *sums = eighths::<V, WHOLE>(row, &shape);
         }
