@@ -1,7 +1,7 @@
 //! Stencils on a device, each in one pass: a pixel is read from memory about once and written once.
 //!
 //! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the radius (`slide`; of bytes
-//!   `sums` and `extremes`). Boxes of bytes also by units of 16 columns (`wide`), extremes of bytes above r = 8 by cubes that keep the rows of
+//!   `sums` and `extremes`). Boxes of bytes also by units of 16 columns (`wide`), extremes of bytes above r = 8, of large pictures, by cubes that keep the rows of
 //!   their windows (`extremes::kept`).
 //! - **Gauss**: the same with weights (`weigh`).
 //! - **Sobel, convolution**: small squares in registers (`square`; Sobel of bytes `edges`).

@@ -14,7 +14,7 @@ pub(super) const MOST: usize = 64;
 /// Places of memory that short rows are read from in turn. Of four, some distances are read at half the speed of others (an AMD EPYC of Zen 5).
 const PLACES: usize = 2;
 
-/// How many numbers ahead of those that are taken memory is asked for; several rows lie in a page.
+/// How many numbers ahead of those that are taken memory is asked for, to the second cache: three pages, of several rows each.
 const AHEAD: usize = 3_072;
 
 /// The same as whole rows.

@@ -517,6 +517,32 @@ fn pixels<N: Size>(
     pixels
 }
 
+/// What a unit folds across: the pairs of the run in which its windows begin, and those of the last beginning.
+#[derive(CubeType)]
+struct Taken {
+    first: Array<u32>,
+    last: Array<u32>,
+}
+
+/// Those of the step whose pairs begin at `there`.
+#[cube]
+fn taken<N: Size>(
+    exchange: &SharedMemory<Vector<u32, N>>,
+    there: u32,
+    across: &Across,
+    #[comptime] plan: Kept,
+) -> Taken {
+    let (count, rest) = comptime!((COLUMNS, plan.runs().1));
+    let first = pixels::<N>(exchange, there as usize + across.begins, count, plan);
+    let last = pixels::<N>(
+        exchange,
+        there as usize + across.ends,
+        comptime!(count + rest),
+        plan,
+    );
+    Taken { first, last }
+}
+
 /// The end of a run from each other pixel on, the last first.
 #[cube]
 fn ends(first: &Array<u32>, #[comptime] plan: Kept) -> Array<u32> {
@@ -563,14 +589,14 @@ fn between(total: u32, #[comptime] plan: Kept) -> u32 {
 /// The windows of a run, from its pixels, and those of the run that the last of them begins, and stores them.
 #[cube]
 fn fold_across<N: Size>(
-    first: &Array<u32>,
-    last: &Array<u32>,
+    taken: &Taken,
     out: &mut Array<Vector<u32, N>>,
     across: &mut Across,
     #[comptime] plan: Kept,
 ) {
     let (runs, rest) = comptime!((plan.runs().0, plan.runs().1 as usize));
     let half = comptime!((COLUMNS / 2) as usize);
+    let (first, last) = (&taken.first, &taken.last);
     let ends = ends(first, plan);
     let mut begun = lane(comptime!(plan.neutral()).runtime(), 0usize);
     if comptime!(runs > 1) {
@@ -671,14 +697,7 @@ pub(in super::super) fn extremes_kept<N: Size>(
     let mut there = u32::new(0);
     for s in 0..steps {
         sync_cube();
-        let (count, rest) = comptime!((COLUMNS, plan.runs().1));
-        let run = pixels::<N>(&exchange, there as usize + across.begins, count, plan);
-        let last = pixels::<N>(
-            &exchange,
-            there as usize + across.ends,
-            comptime!(count + rest),
-            plan,
-        );
+        let taken = taken::<N>(&exchange, there, &across, plan);
         there = comptime!(plan.exchange()) - there;
         if reads && s + 1u32 < steps {
             keep(&mut ring, &below, place);
@@ -696,7 +715,7 @@ pub(in super::super) fn extremes_kept<N: Size>(
                 plan,
             );
         }
-        fold_across::<N>(&run, &last, out, &mut across, plan);
+        fold_across::<N>(&taken, out, &mut across, plan);
     }
 }
 

@@ -9,9 +9,7 @@ use cubecl::prelude::*;
 
 use super::super::super::Samples;
 use super::super::super::columns::{column, raster};
-use super::{
-    AHEAD, ALIGNED, COLUMNS, Kept, ROWS, WORDS, across, begin, descend, descent, enter, fold_across, pixels,
-};
+use super::{AHEAD, ALIGNED, Kept, ROWS, WORDS, across, begin, descend, descent, enter, fold_across, taken};
 
 /// Steps that are awaited together of those that the first windows reach: totals are folded while the next are on their way.
 const TOGETHER: u32 = 4;
@@ -134,14 +132,7 @@ pub(in super::super::super) fn extremes_copied<N: Size>(
             }
             gone_down(&planes);
         } else {
-            let (count, rest) = comptime!((COLUMNS, plan.runs().1));
-            let run = pixels::<N>(&exchange, there as usize + across.begins, count, plan);
-            let last = pixels::<N>(
-                &exchange,
-                there as usize + across.ends,
-                comptime!(count + rest),
-                plan,
-            );
+            let taken = taken::<N>(&exchange, there, &across, plan);
             there = comptime!(plan.exchange()) - there;
             if reads && s + 1u32 < steps {
                 if descent.left == 0u32 {
@@ -158,7 +149,7 @@ pub(in super::super::super) fn extremes_copied<N: Size>(
                 );
             }
             gone_down(&planes);
-            fold_across::<N>(&run, &last, out, &mut across, plan);
+            fold_across::<N>(&taken, out, &mut across, plan);
         }
     }
 }
@@ -218,7 +209,7 @@ fn ask(
         let inside = max(min(first, asking.last - comptime!(ROWS as i32 - 1)), 0i32);
         let mut whole = inside == first;
         whole = whole || first + comptime!(ROWS as i32) <= 0i32 || first > asking.last;
-        // Where all rows of a step lie outside, those nearest inside may stand for them in any order: every window that reaches one has all of these. A picture of
+        // Where all rows of a step lie outside, those nearest inside may stand for them in any order: every window that reaches one has all of these, since radii are at least 8. A picture of
         // fewer rows than a step has is asked for row by row.
         if whole && asking.last >= comptime!(ROWS as i32 - 1) {
             let mut target = ring.slice_mut(at as usize, (at + comptime!(ROWS * ALIGNED)) as usize);
