@@ -4,7 +4,7 @@
 
 mod support;
 
-use relief_kernels::device::Gpu;
+use relief_kernels::device::{Backend, DeviceError, Gpu};
 use relief_kernels::element::Element;
 use relief_kernels::min_plus::gpu::paths::{Way, scratch_words as paths_scratch, shortest_paths};
 use relief_kernels::min_plus::gpu::{
@@ -107,7 +107,8 @@ impl Case {
         }
     }
 
-    fn holds(&self, gpu: &Gpu, layout: Option<Layout>, step: Step) {
+    /// The words of the result, and 64 behind them.
+    fn result(&self, gpu: &Gpu, layout: Option<Layout>, step: Step) -> Result<Vec<u32>, DeviceError> {
         let Size { rows, inner, columns } = self.size;
         let a = gpu.upload(&self.pack(&self.a, inner)).unwrap();
         let b = gpu.upload(&self.pack(&self.b, columns)).unwrap();
@@ -138,13 +139,18 @@ impl Case {
                 operands.2,
                 &scratch,
             ),
-        }
-        .unwrap();
-        let bytes = gpu.read(&c, words + 64).wait().unwrap();
-        let found: Vec<u32> = bytes
-            .chunks_exact(4)
+        }?;
+        let bytes = gpu.read(&c, words + 64).wait()?;
+        let words = bytes.chunks_exact(4);
+        Ok(words
             .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
-            .collect();
+            .collect())
+    }
+
+    fn holds(&self, gpu: &Gpu, layout: Option<Layout>, step: Step) {
+        let found = self.result(gpu, layout, step).unwrap();
+        let Size { rows, columns, .. } = self.size;
+        let pitch = self.pitch(columns);
         let per = 32 / self.element.bits();
         for i in 0..rows {
             for j in 0..columns {
@@ -170,7 +176,9 @@ impl Case {
             );
         }
         assert!(
-            found[words..].iter().all(|word| *word == UNTOUCHED),
+            found[(rows * pitch) as usize..]
+                .iter()
+                .all(|word| *word == UNTOUCHED),
             "after the last row"
         );
     }
@@ -250,6 +258,62 @@ fn every_layout_and_step_computes_the_same() {
         signed.holds(&gpu, Some(layout), step);
     }
     unsigned.holds(&gpu, Some(layout), Step::NonNegative);
+}
+
+/// Of numbers of rows that end within slices and pieces of them. A kernel takes CUDA a second or more to compile, so not each layout takes each step.
+#[test]
+fn slices_that_a_device_copies_by_itself_are_the_least_or_refused() {
+    let Some(gpu) = device() else { return };
+    let layouts = [
+        (
+            128,
+            16,
+            16,
+            Arrival::Ahead,
+            &[Step::NonNegative, Step::Integer][..],
+        ),
+        (128, 16, 8, Arrival::Ahead, &[Step::NonNegative]),
+        (256, 8, 16, Arrival::Ahead, &[Step::Settling]),
+        (128, 16, 16, Arrival::Straight, &[Step::NonNegative]),
+        (256, 8, 16, Arrival::Straight, &[Step::Settling]),
+    ];
+    for inner in [1, 8, 17, 33, 100] {
+        let unsigned = Case::new(Element::F32, size((70, inner, 300)), |random| float(random, 0));
+        let integers = Case::new(Element::I32, size((130, inner, 70)), |random| {
+            random.below(1 << 20)
+        });
+        let signed = Case::new(Element::F32, size((140, inner, 70)), |random| float(random, -500));
+        // All sums become negative after some rows.
+        let mut settling = Case::new(Element::F32, size((70, inner, 70)), |random| float(random, -20));
+        for (place, number) in settling.a.iter_mut().enumerate() {
+            if place as u32 % inner >= 5 {
+                *number = (f32::from_bits(*number).min(900.0) - 1_000.0).to_bits();
+            }
+        }
+        for (units, rows, depth, arrival, steps) in layouts {
+            let layout = Layout {
+                units,
+                rows,
+                depth,
+                arrival,
+            };
+            for step in steps {
+                let cases = match step {
+                    Step::NonNegative => &[&unsigned][..],
+                    Step::Integer => &[&integers],
+                    _ => &[&signed, &settling],
+                };
+                for case in cases {
+                    if gpu.report().backend() == Some(Backend::Cuda) {
+                        case.holds(&gpu, Some(layout), *step);
+                    } else {
+                        let refused = case.result(&gpu, Some(layout), *step).unwrap_err().to_string();
+                        assert!(refused.contains("a min-plus product by"), "{refused}");
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Edges one in `sparse` pairs of vertices, of lengths from `least` on.

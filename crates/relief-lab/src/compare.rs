@@ -165,6 +165,7 @@ mod tests {
             batch: 1,
             samples: Vec::new(),
             summary: times.map(|[p10, median, p90]| Summary { median, p10, p90 }),
+            again: Vec::new(),
         }
     }
 

@@ -33,7 +33,7 @@ pub use relief_kernels::policy;
 
 pub use measure::{Plan, Trial, Watch, measure, steps};
 pub use record::{
-    Bound, Ceilings, Conditions, Header, Point, Record, Rival, Row, Span, Timeline, Transfer, Verdict,
+    Again, Bound, Ceilings, Conditions, Header, Point, Record, Rival, Row, Span, Timeline, Transfer, Verdict,
 };
 
 /// What the lab cannot do.

@@ -7,8 +7,9 @@ use crate::array::Fill;
 use crate::ceiling::{Beside, bound};
 use crate::family::{About, AnyLadder, Case, Class, Failure, Layouts, Outcome, Scale, Step};
 use crate::machine::{Expected, Machine, Scratch, Staged};
-use crate::record::{Ceilings, Row, Verdict};
-use crate::sampling::{Sampling, Times, sample};
+use crate::record::{Again, Ceilings, Row, Verdict};
+use crate::sampling::{Sampling, Times, in_turn, ratios, sample};
+use crate::standing::MARGIN;
 use crate::statistics::Summary;
 use relief_kernels::policy::Tuning;
 
@@ -301,20 +302,56 @@ fn measure_case(
         Some(_) if any_right && plan.end.is_none() => Beside::of(machine, &problem.work(), plan.working_set),
         _ => None,
     };
-    let (mut times, working_set) = match staged {
+    let (mut timed, working_set) = match staged {
         Some(staged) if plan.sampling.is_some() => {
             time_case(machine, case, plan, staged, &expected, &mut here, beside.as_mut())
         }
-        _ => (vec![Times::default(); here.len()], 0),
+        _ => (Timed::nothing(here.len()), 0),
     };
-    let of_beside = times.split_off(here.len());
+    let of_beside = timed.times.split_off(here.len());
     let ceilings = match beside {
         Some(beside) => beside.into(ceilings, &of_beside),
         None => ceilings.clone(),
     };
-    let rows = here.iter().zip(times);
-    rows.map(|(competitor, times)| row(ladder, case, &ceilings, competitor, times, working_set))
-        .collect()
+    let rows = here.iter().zip(timed.times).enumerate();
+    rows.map(|(place, (competitor, times))| Row {
+        again: match &timed.again {
+            Some((production, again)) if *production == place => again.clone(),
+            _ => Vec::new(),
+        },
+        ..row(ladder, case, &ceilings, competitor, times, working_set)
+    })
+    .collect()
+}
+
+/// Times of all competitors, and of bandwidths beside them; and which competitor is production and who was timed again with it.
+struct Timed {
+    times: Vec<Times>,
+    again: Option<(usize, Vec<Again>)>,
+}
+
+impl Timed {
+    fn nothing(count: usize) -> Self {
+        Self {
+            times: vec![Times::default(); count],
+            again: None,
+        }
+    }
+}
+
+/// Production, and who is ahead of it by more than the margin, of competitors with medians.
+fn ahead(competitors: &[Competitor<'_>], medians: &[Option<f64>]) -> Option<(usize, Vec<usize>)> {
+    let all = || {
+        medians
+            .iter()
+            .enumerate()
+            .filter_map(|(k, median)| Some((k, (*median)?)))
+    };
+    let least = |a: (usize, f64), b: (usize, f64)| if b.1 < a.1 { b } else { a };
+    let production = all().filter(|(k, _)| competitors[*k].about.production);
+    let (production, own) = production.reduce(least)?;
+    let ahead = all().filter(|(_, median)| own > median * (1.0 + MARGIN));
+    Some((production, ahead.map(|(k, _)| k).collect()))
 }
 
 /// Times those that are right, and bandwidths beside them, whose times come last; and the bytes of the sets that were used in turn.
@@ -326,7 +363,7 @@ fn time_case(
     expected: &Expected,
     competitors: &mut [Competitor<'_>],
     mut beside: Option<&mut Beside>,
-) -> (Vec<Times>, u64) {
+) -> (Timed, u64) {
     let mut sets = vec![first];
     let outputs = case.problem().outputs();
     let inputs = expected.inputs.iter().map(|input| input.layout().bytes());
@@ -363,7 +400,7 @@ fn time_case(
         .collect();
     let (mut turn, shared) = (0, &*competitors);
     let ways = beside.as_ref().map_or(0, |beside| beside.ways());
-    let run = |place: usize, calls: u64| -> Outcome<Duration> {
+    let mut run = |place: usize, calls: u64| -> Outcome<Duration> {
         if let (Some(way), Some(beside)) = (place.checked_sub(ready.len()), &mut beside) {
             return beside.time(way, calls);
         }
@@ -381,10 +418,38 @@ fn time_case(
             calls,
         )
     };
-    let mut timed = match plan.sampling(ready.len()) {
-        Some(sampling) => machine.within(|| sample(ready.len() + ways, ways, &sampling, run)),
+    let sampling = plan.sampling(ready.len());
+    let mut timed = match &sampling {
+        Some(sampling) => machine.within(|| sample(ready.len() + ways, ways, sampling, &mut run)),
         None => Vec::new(),
     };
+    let again = sampling.and_then(|sampling| {
+        let mut medians = vec![None; shared.len()];
+        for (k, times) in ready.iter().zip(&timed) {
+            let whole = times.failure.is_none();
+            medians[*k] = Summary::of(&times.seconds)
+                .filter(|_| whole)
+                .map(|summary| summary.median);
+        }
+        let (production, ahead) = ahead(shared, &medians)?;
+        let places = std::iter::once(production).chain(ahead);
+        let places: Vec<usize> = places
+            .filter_map(|k| ready.iter().position(|r| *r == k))
+            .collect();
+        if places.len() < 2 {
+            return None;
+        }
+        let batches: Vec<u64> = places.iter().map(|place| timed[*place].batch).collect();
+        let times = machine.within(|| in_turn(&batches, &sampling, |n, calls| run(places[n], calls)))?;
+        let (own, others) = times.split_first()?;
+        let again = places[1..].iter().zip(others).filter_map(|(place, times)| {
+            Some(Again {
+                variant: shared[ready[*place]].about.name.clone(),
+                ratio: Summary::of(&ratios(times, own))?,
+            })
+        });
+        Some((production, again.collect()))
+    });
     let of_beside = timed.split_off(ready.len().min(timed.len()));
     let working_set = bytes * sets.len() as u64;
     let mut all = vec![Times::default(); competitors.len()];
@@ -395,7 +460,7 @@ fn time_case(
         all[k] = times;
     }
     all.extend(of_beside);
-    (all, working_set)
+    (Timed { times: all, again }, working_set)
 }
 
 fn row(
@@ -437,5 +502,6 @@ fn row(
         batch: times.batch,
         summary: Summary::of(&samples),
         samples,
+        again: Vec::new(),
     }
 }

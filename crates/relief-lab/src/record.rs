@@ -183,6 +183,18 @@ pub struct Row {
     pub samples: Vec<f64>,
     /// Of the samples.
     pub summary: Option<Summary>,
+    /// Of production: variants that were ahead by more than is allowed, timed once more in turn with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<Again>,
+}
+
+/// A variant in turn with production, after all had been timed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Again {
+    /// Which.
+    pub variant: String,
+    /// Its time over production's, by rounds.
+    pub ratio: Summary,
 }
 
 impl Row {

@@ -129,6 +129,59 @@ pub fn sample(
     }
 }
 
+/// Times competitors in rounds of a batch each, each round in the order opposite to the last one's, so that everyone follows everyone as often: seconds of a call by
+/// competitor, as many of each. `batches[c]` are the calls of a batch of competitor c. Ends when all medians of the ratios to the first are sure, or the time is up; nothing
+/// where even three rounds would take far too long, and where one fails.
+pub fn in_turn(
+    batches: &[u64],
+    sampling: &Sampling,
+    mut run: impl FnMut(usize, u64) -> Outcome<Duration>,
+) -> Option<Vec<Vec<f64>>> {
+    let mut seconds = vec![Vec::new(); batches.len()];
+    let budget = sampling.budget * batches.len() as u32;
+    let mut taken = Duration::ZERO;
+    let mut order: Vec<usize> = (0..batches.len()).collect();
+    let least = sampling.least.max(LEAST_TURNS);
+    loop {
+        for &competitor in &order {
+            let time = run(competitor, batches[competitor]).ok()?;
+            taken += time;
+            seconds[competitor].push(time.as_secs_f64() / batches[competitor] as f64);
+        }
+        order.reverse();
+        let rounds = seconds[0].len();
+        let late = taken > budget;
+        if rounds == 1 && taken.as_secs_f64() * 3.0 > BY_FAR * budget.as_secs_f64() {
+            return None;
+        }
+        // Of an even number of rounds everyone follows everyone.
+        let even = rounds.is_multiple_of(2);
+        let sure = || {
+            let (first, others) = seconds.split_first()?;
+            let all = others
+                .iter()
+                .all(|times| uncertainty(&ratios(times, first)) < sampling.sure);
+            Some(all)
+        };
+        let far_too_late = taken.as_secs_f64() > BY_FAR * budget.as_secs_f64();
+        if even && (far_too_late || (rounds >= least && (late || sure() == Some(true)))) {
+            return Some(seconds);
+        }
+    }
+}
+
+/// The fewest rounds in turn.
+const LEAST_TURNS: usize = 12;
+
+/// Times over those of the same rounds.
+pub(crate) fn ratios(times: &[f64], first: &[f64]) -> Vec<f64> {
+    times
+        .iter()
+        .zip(first)
+        .map(|(time, first)| time / first)
+        .collect()
+}
+
 /// Calls the last competitor, which is rarely a slow one, for so long.
 fn wake(count: usize, time: Duration, run: &mut impl FnMut(usize, u64) -> Outcome<Duration>) {
     let Some(last) = count.checked_sub(1) else { return };
@@ -274,6 +327,45 @@ mod tests {
         });
         assert!(times[0].seconds.len() >= 5);
         assert!(taken < Duration::from_millis(4), "{taken:?}");
+    }
+
+    #[test]
+    fn in_turn_everyone_follows_everyone_and_what_all_share_does_not_count() {
+        let mut order = Vec::new();
+        let mut slow = 0_u32;
+        let times = in_turn(&[1, 2, 4], &settings(), |competitor, n| {
+            order.push(competitor);
+            // The machine is ten times as slow every other round; competitor c takes 100 + c µs.
+            slow += 1;
+            let micros = (100 + competitor as u32) * if slow.div_ceil(3) % 2 == 0 { 10 } else { 1 };
+            Ok(Duration::from_micros(u64::from(micros)) * n as u32)
+        });
+        let times = times.unwrap_or_default();
+        assert_eq!(order[..6], [0, 1, 2, 2, 1, 0]);
+        assert!(times[0].len() >= 12 && times[0].len().is_multiple_of(2));
+        for (competitor, times_of) in times.iter().enumerate() {
+            for ratio in ratios(times_of, &times[0]) {
+                assert!(
+                    (ratio - (1.0 + competitor as f64 / 100.0)).abs() < 1e-9,
+                    "{ratio}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn in_turn_nothing_takes_for_ever_and_a_failure_is_no_time() {
+        let mut calls = 0;
+        let long = in_turn(&[1, 1], &settings(), |_, n| {
+            calls += n;
+            Ok(Duration::from_secs(1))
+        });
+        assert_eq!((long, calls), (None, 2));
+        let failing = in_turn(&[1, 1], &settings(), |competitor, _| match competitor {
+            0 => Ok(Duration::from_micros(1)),
+            _ => Err(Failure::Failed("lost".to_owned())),
+        });
+        assert_eq!(failing, None);
     }
 
     #[test]

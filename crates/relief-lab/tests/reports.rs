@@ -3,7 +3,7 @@
 use relief_lab::family::Operation;
 use relief_lab::statistics::Summary;
 use relief_lab::{
-    Bound, Ceilings, Conditions, Header, Point, Record, Row, Span, Timeline, Transfer, Verdict, report,
+    Again, Bound, Ceilings, Conditions, Header, Point, Record, Row, Span, Timeline, Transfer, Verdict, report,
 };
 
 fn row(ladder: &str, case: &str, variant: &str, times: &[f64]) -> Row {
@@ -29,6 +29,7 @@ fn row(ladder: &str, case: &str, variant: &str, times: &[f64]) -> Row {
         batch: 10,
         samples: times.to_vec(),
         summary: Summary::of(times),
+        again: Vec::new(),
     }
 }
 
@@ -48,6 +49,14 @@ fn record() -> Record {
         row.place = Some(place);
         rows.push(row);
     }
+    rows[2].again.push(Again {
+        variant: "first".to_owned(),
+        ratio: Summary {
+            median: 0.97,
+            p10: 0.9,
+            p90: 1.25,
+        },
+    });
     let mut counted = row("distance", "r = 15", "window", &[2e-3]);
     counted.operations = Some((Operation::IntegerAddMin, 1 << 30));
     counted.bound = Some(Bound {

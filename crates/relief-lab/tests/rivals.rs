@@ -3,7 +3,7 @@
 
 use relief_lab::standing::standings;
 use relief_lab::statistics::Summary;
-use relief_lab::{Header, Record, Row, Verdict, report, rivals};
+use relief_lab::{Again, Header, Record, Row, Verdict, report, rivals};
 
 const TOOL: &str = r#"{"tool":{"tool":"CUB","version":"3.0.1","device":"A device","driver":"CUDA 13.0","date":"2026-11-21T08:00:00Z","command":"run"}}"#;
 
@@ -46,6 +46,7 @@ fn row(variant: &str, case: &str, median: Option<f64>) -> Row {
             p10: median,
             p90: median,
         }),
+        again: Vec::new(),
     }
 }
 
@@ -220,6 +221,40 @@ fn five_per_cent_more_than_the_best_is_as_good_and_six_is_not() {
         let mut record = record();
         record.rows = vec![row("other", "c", Some(1.0)), row("ours", "c", Some(own))];
         assert_eq!(standings(&record)[0].within, within, "{own}");
+    }
+}
+
+#[test]
+fn what_was_timed_again_in_turn_counts_and_the_table_is_told_beside_it() {
+    let again = |variant: &str, median: f64| Again {
+        variant: variant.to_owned(),
+        ratio: Summary::of(&[median]).unwrap(),
+    };
+    // By medians one is 0.8 and the other 0.85 of production.
+    let cases = [
+        ([0.99, 0.97], ("other", 0.97, true)),
+        ([0.99, 0.9], ("other", 0.9, false)),
+        ([1.02, 1.2], ("ours", 1.0, true)),
+    ];
+    for ([first, other], (best, ratio, within)) in cases {
+        let mut record = record();
+        record.rows = vec![
+            row("first", "c", Some(0.8)),
+            row("other", "c", Some(0.85)),
+            row("ours", "c", Some(1.0)),
+        ];
+        record.rows[2].again = vec![again("first", first), again("other", other)];
+        let standing = &standings(&record)[0];
+        assert_eq!(
+            (standing.best.as_str(), standing.ratio, standing.within),
+            (best, ratio, within)
+        );
+        assert_eq!(standing.before, Some(("first".to_owned(), 0.8)));
+        let table = report::table(&record);
+        assert!(
+            table.contains("timed again in turn; 0.80 × first before"),
+            "{table}"
+        );
     }
 }
 

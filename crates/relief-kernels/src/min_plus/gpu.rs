@@ -13,7 +13,7 @@ use cubecl::prelude::*;
 
 use super::FAR;
 use crate::copy::gpu::fill;
-use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, addresses, on_client};
 use crate::element::Element;
 use crate::policy::{self, Space, Tuning};
 
@@ -32,8 +32,8 @@ pub const SPACE: Space = Space {
     vectors: &[4],
 };
 
-/// The layout where no other was found: tiles of 64 × 256, the fastest on an H200 for n = 16 384 and numbers that are not negative, 263.6 ms with slices of 16
-/// that the device copies itself (2026-11-22; 271 to 273 with slices of 8, 276 by way of registers). Of 64 units with 8 × 8 sums it takes 4 % longer, of 256 20 %
+/// The layout where no other was found: tiles of 64 × 256, the fastest on an H200 for n = 16 384 and numbers that are not negative, 263.1 ms with slices of 16
+/// that the device copies itself and rows ahead (2026-11-23; 270.0 without, 276 by way of registers). Of 64 units with 8 × 8 sums it takes 4 % longer, of 256 20 %
 /// (`relief lab run min-plus/f32-non-negative --device cuda --size 2^28`, 2026-11-21).
 pub const DEFAULT: Tuning = Tuning {
     units: 128,
@@ -42,7 +42,7 @@ pub const DEFAULT: Tuning = Tuning {
 };
 
 /// The layout of numbers of which some are negative, and that where a device does not copy to shared memory by itself. On an H200, n = 16 384
-/// (`relief lab run min-plus/f32 --device cuda --size 2^28`, 2026-11-22), 299 ms; 319 with slices of 8.
+/// (`relief lab run min-plus/f32 --device cuda --size 2^28`, 2026-11-23), 263.0 ms, of which nearly all is three-way maxima of bits; with rows ahead 278.9.
 const SIGNED: Layout = Layout {
     units: 256,
     rows: 8,
@@ -193,7 +193,7 @@ fn fitting(gpu: &Gpu, element: Element, size: Size) -> Result<Shapes, DeviceErro
         true => (
             Layout {
                 depth: 16,
-                arrival: Arrival::Straight,
+                arrival: Arrival::Ahead,
                 ..tuned
             },
             SIGNED,
@@ -382,7 +382,7 @@ impl Product<'_> {
                 "min-plus",
                 &shape,
                 written,
-                || on_client!(gpu, client => launch.product(client)),
+                || on_client!(gpu, client => launch.product(gpu, client)),
             )?;
         }
         Ok(())
@@ -462,12 +462,12 @@ fn shape(gpu: &Gpu, layout: Layout, step: Step, element: Element) -> Result<Shap
         },
         guarded: false,
     };
-    if layout.arrival == Arrival::Straight && !copies(gpu) {
+    if layout.arrival.is_straight() && !copies(gpu) {
         return Err(refused());
     }
     // Every unit of a cube brings a vector of each slice.
     let most = match layout.arrival {
-        Arrival::Straight => gpu.most_shared_memory(),
+        Arrival::Straight | Arrival::Ahead => gpu.most_shared_memory(),
         _ => gpu.report().shared_memory.min(48 << 10),
     };
     if !shape.is_dealt() || shape.shared() > most {
@@ -586,15 +586,15 @@ impl Launch<'_> {
         }
     }
 
-    fn product<R: Runtime>(&self, client: &ComputeClient<R>) {
+    fn product<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         match self.shape.step {
-            Step::Integer => self.product_of::<i32, R>(client),
-            _ => self.product_of::<f32, R>(client),
+            Step::Integer => self.product_of::<i32, R>(gpu, client),
+            _ => self.product_of::<f32, R>(gpu, client),
         }
     }
 
     #[allow(unsafe_code)]
-    fn product_of<T: Numeric, R: Runtime>(&self, client: &ComputeClient<R>) {
+    fn product_of<T: Numeric, R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         let shape = self.shape;
         let steps = self.size.inner.div_ceil(shape.depth).max(1);
         // Stored vectors have the results of four columns.
@@ -616,16 +616,18 @@ impl Launch<'_> {
             self.c.pitch / width as u32,
         );
         let rows = self.size.rows;
+        let addresses = addresses(gpu);
         // Whole vectors of four words.
         let vectors = (self.element.words(u64::from(self.size.columns)) / width as u64) as u32;
         // SAFETY: slices reach to row steps · depth of the padded operands, which is at most `padded.inner` because the depth divides
-        // that, and the operands are padded to the tiles of all cubes; one word of `ran` is written; places of shared memory are below twice a slice. Lines of the
+        // that, and the operands are padded to the tiles of all cubes; one word of `ran` is written; places of shared memory are below the slices that it holds. Lines of the
         // result are compared with `rows`, vectors with those of a row, which its pitch holds.
         unsafe {
             min_plus_tiles::launch_unchecked::<T, R>(
                 client,
                 grid,
                 units,
+                addresses,
                 4,
                 width,
                 left,

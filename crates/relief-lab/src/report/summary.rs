@@ -9,8 +9,12 @@ use super::table::columns;
 
 /// Production of one case against the best variant of its table.
 pub(super) fn sentence(standing: &Standing) -> String {
+    let again = match &standing.before {
+        Some((variant, ratio)) => format!(", timed again in turn; {} × {variant} before", digits(*ratio, 3)),
+        None => String::new(),
+    };
     format!(
-        "production = {} × the best, {}",
+        "production = {} × the best, {}{again}",
         digits(standing.ratio, 3),
         standing.best
     )

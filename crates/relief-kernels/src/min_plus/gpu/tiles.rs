@@ -1,7 +1,10 @@
 //! The product itself, on operands that are padded to whole tiles.
 
-use cubecl::prelude::barrier::{Barrier, copy_async};
 use cubecl::prelude::*;
+
+mod straight;
+
+use straight::go_straight;
 
 /// How a step of a product is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,15 +33,23 @@ pub enum Arrival {
     Held,
     /// From memory to shared memory, without registers (`cp.async`), where the device can.
     Straight,
+    /// The same; and rows come from shared memory to registers while those before are used, across all ends of loops.
+    Ahead,
 }
 
 impl Arrival {
+    /// Whether the device copies slices by itself.
+    pub(super) const fn is_straight(self) -> bool {
+        matches!(self, Self::Straight | Self::Ahead)
+    }
+
     /// Slices of each operand in shared memory.
     const fn stages(self) -> u32 {
         match self {
             Self::First | Self::InTurn | Self::Held => 2,
-            // One may still be read while the next but one is asked for: then one barrier a slice does, that of its arrival.
-            Self::Straight => 3,
+            // That of a unit and those before and after it, of which others may still read or already load; and the next but one, which is asked for meanwhile: then
+            // one barrier a slice does, that of its arrival.
+            Self::Straight | Self::Ahead => 4,
         }
     }
 }
@@ -103,6 +114,11 @@ impl Shape {
         if rows < self.depth { rows } else { self.depth }
     }
 
+    /// Pieces of a slice.
+    const fn pieces(&self) -> u32 {
+        self.depth / self.piece()
+    }
+
     /// Bytes of shared memory: some slices of both.
     pub(super) const fn shared(&self) -> u32 {
         let (left, right) = self.slice();
@@ -157,7 +173,7 @@ struct Sizes {
 /// `left` lies transposed, both have `steps` · depth rows of whole tiles. `rows` × `vectors` of the result are stored.
 // One condition is the compiler's, the other the device's.
 #[allow(clippy::collapsible_if)]
-#[cube(launch_unchecked)]
+#[cube(launch_unchecked, address_type = "dynamic")]
 pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
     left: &Array<Vector<T, N>>,
     right: &Array<Vector<T, N>>,
@@ -239,10 +255,7 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
     #[comptime] way: Way,
 ) {
     let (tile_width, tile_height) = comptime!(shape.tile());
-    let (left_size, right_size) = comptime!(shape.slice());
-    let units = comptime!(shape.all_units());
     let (columns, lines) = comptime!(shape.block);
-    let (left_loads, right_loads) = comptime!((left_size / units, right_size / units));
 
     // Where a unit's sums are: group by group across, 8 × 4 units in each.
     let groups = comptime!(shape.units.0 / GROUP.0);
@@ -256,120 +269,13 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
         least[q as usize] = C::reinterpret(sizes.infinity);
     }
 
-    // What a unit brings: vectors as far apart as the cube has units, first those of the left operand.
-    let (left_row, right_row) = comptime!((tile_height / 4, tile_width / 4));
-    let left_place = (UNIT_POS / left_row) * sizes.left_pitch + CUBE_POS_Y * left_row + UNIT_POS % left_row;
-    let right_place =
-        (UNIT_POS / right_row) * sizes.right_pitch + CUBE_POS_X * right_row + UNIT_POS % right_row;
-    let (left_stride, right_stride) = (
-        comptime!(units / left_row) * sizes.left_pitch,
-        comptime!(units / right_row) * sizes.right_pitch,
-    );
-    let loads = comptime!(left_loads + right_loads);
-    let mut arriving = Arriving::<T, N> {
-        held: Array::<Vector<T, N>>::new(comptime!(loads as usize)),
-        left_place,
-        right_place,
-        left_stride,
-        right_stride,
-    };
-    let straight = comptime!(matches!(shape.arrival, Arrival::Straight));
-    // One is enough: units ask for a slice only when that before is there, so it counts one slice after the other.
-    let mut barriers = Sequence::<Shared<Barrier>>::new();
-    if comptime!(straight) {
-        barriers.push(Barrier::shared(comptime!(units), UNIT_POS == 0));
-        ask::<T, N>(
-            left,
-            right,
-            a,
-            b,
-            &mut arriving,
-            barriers.index(0usize),
-            0u32,
-            shape,
-        );
+    if comptime!(shape.arrival.is_straight()) {
+        go_straight::<T, C, N>(left, right, a, b, &mut least, sizes, (x, y), shape, way);
     } else {
-        #[unroll]
-        for q in 0..left_loads {
-            a[(q * units + UNIT_POS) as usize] = left[arriving.left_place as usize];
-            arriving.left_place += left_stride;
-        }
-        #[unroll]
-        for q in 0..right_loads {
-            b[(q * units + UNIT_POS) as usize] = right[arriving.right_place as usize];
-            arriving.right_place += right_stride;
-        }
-        sync_cube();
+        go::<T, C, N>(left, right, a, b, &mut least, sizes, (x, y), shape, way);
     }
 
-    let settles = comptime!(matches!(shape.step, Step::Settling));
-    let mut settled = false;
-    let mut now = u32::new(0);
-    for step in 0..sizes.steps {
-        let more = step + 1 < sizes.steps;
-        let next = select(now + 1 == comptime!(shape.arrival.stages()), 0u32, now + 1);
-        if comptime!(straight) {
-            // All have asked for the slice of this step, so none reads that of the last but one, whose place is taken.
-            barriers.index(0usize).wait_parity(step % 2);
-            if more {
-                ask::<T, N>(
-                    left,
-                    right,
-                    a,
-                    b,
-                    &mut arriving,
-                    barriers.index(0usize),
-                    next,
-                    shape,
-                );
-            }
-        }
-        let turn = Turn {
-            now,
-            next,
-            more,
-            x,
-            y,
-        };
-        if comptime!(settles) {
-            if settled {
-                slice::<T, C, N>(
-                    left,
-                    right,
-                    a,
-                    b,
-                    &mut arriving,
-                    &mut least,
-                    turn,
-                    shape,
-                    Way::Negative,
-                );
-            } else {
-                slice::<T, C, N>(left, right, a, b, &mut arriving, &mut least, turn, shape, way);
-                if step % comptime!(ASKED / shape.depth) == 0 {
-                    let mut all = u32::reinterpret(least[0usize]);
-                    #[unroll]
-                    for q in 1..comptime!(columns * lines) {
-                        all &= u32::reinterpret(least[q as usize]);
-                    }
-                    settled = all >= 1u32 << 31u32;
-                    if comptime!(shape.votes) {
-                        // Else a plane would run both loops.
-                        settled = plane_all(settled);
-                    }
-                }
-            }
-        } else {
-            slice::<T, C, N>(left, right, a, b, &mut arriving, &mut least, turn, shape, way);
-        }
-        if comptime!(!straight) {
-            if more {
-                sync_cube();
-            }
-        }
-        now = next;
-    }
-
+    let right_row = comptime!(tile_width / 4);
     // Sums of four columns, which lie together, of one line.
     #[unroll]
     for i in 0..lines {
@@ -402,51 +308,117 @@ struct Arriving<T: Numeric, N: Size> {
     right_stride: u32,
 }
 
-/// Asks for the next slices of both operands.
+/// The least sums by way of all slices, which come by way of registers.
 #[cube]
 #[allow(clippy::too_many_arguments)]
-fn ask<T: Numeric, N: Size>(
+fn go<T: Numeric, C: Numeric, N: Size>(
     left: &Array<Vector<T, N>>,
     right: &Array<Vector<T, N>>,
-    left_slices: &mut SharedMemory<Vector<T, N>>,
-    right_slices: &mut SharedMemory<Vector<T, N>>,
-    arriving: &mut Arriving<T, N>,
-    barrier: &Shared<Barrier>,
-    to: u32,
+    a: &mut SharedMemory<Vector<T, N>>,
+    b: &mut SharedMemory<Vector<T, N>>,
+    least: &mut Array<C>,
+    sizes: Sizes,
+    at: (u32, u32),
     #[comptime] shape: Shape,
+    #[comptime] way: Way,
 ) {
+    let (tile_width, tile_height) = comptime!(shape.tile());
     let (left_size, right_size) = comptime!(shape.slice());
     let units = comptime!(shape.all_units());
+    let steps = sizes.steps;
+
+    // What a unit brings: vectors as far apart as the cube has units, first those of the left operand.
+    let (left_row, right_row) = comptime!((tile_height / 4, tile_width / 4));
+    let left_place = (UNIT_POS / left_row) * sizes.left_pitch + CUBE_POS_Y * left_row + UNIT_POS % left_row;
+    let right_place =
+        (UNIT_POS / right_row) * sizes.right_pitch + CUBE_POS_X * right_row + UNIT_POS % right_row;
+    let (left_stride, right_stride) = (
+        comptime!(units / left_row) * sizes.left_pitch,
+        comptime!(units / right_row) * sizes.right_pitch,
+    );
+    let mut arriving = Arriving::<T, N> {
+        held: Array::<Vector<T, N>>::new(comptime!(((left_size + right_size) / units) as usize)),
+        left_place,
+        right_place,
+        left_stride,
+        right_stride,
+    };
     #[unroll]
     for q in 0..comptime!(left_size / units) {
-        let from = arriving.left_place;
-        let at = to % 4 * left_size + comptime!(q * units) + UNIT_POS % units;
-        let source = left.slice(from as usize, (from + 1) as usize);
-        let mut target = left_slices.slice_mut(at as usize, (at + 1) as usize);
-        copy_async(&source, &mut target, 4u32);
+        a[(q * units + UNIT_POS) as usize] = left[arriving.left_place as usize];
         arriving.left_place += arriving.left_stride;
     }
     #[unroll]
     for q in 0..comptime!(right_size / units) {
-        let from = arriving.right_place;
-        let at = to % 4 * right_size + comptime!(q * units) + UNIT_POS % units;
-        let source = right.slice(from as usize, (from + 1) as usize);
-        let mut target = right_slices.slice_mut(at as usize, (at + 1) as usize);
-        copy_async(&source, &mut target, 4u32);
+        b[(q * units + UNIT_POS) as usize] = right[arriving.right_place as usize];
         arriving.right_place += arriving.right_stride;
     }
-    barrier.commit_copy_async();
-    barrier.arrive();
+    sync_cube();
+
+    let settles = comptime!(matches!(shape.step, Step::Settling));
+    let mut settled = false;
+    let mut now = u32::new(0);
+    for step in 0..steps {
+        let more = step + 1 < steps;
+        let turn = Turn {
+            now,
+            next: 1 - now,
+            more,
+            at,
+        };
+        if comptime!(settles) {
+            if settled {
+                slice::<T, C, N>(
+                    left,
+                    right,
+                    a,
+                    b,
+                    &mut arriving,
+                    least,
+                    turn,
+                    shape,
+                    Way::Negative,
+                );
+            } else {
+                slice::<T, C, N>(left, right, a, b, &mut arriving, least, turn, shape, way);
+                if step % comptime!(ASKED / shape.depth) == 0 {
+                    settled = all_negative::<C>(least, shape);
+                }
+            }
+        } else {
+            slice::<T, C, N>(left, right, a, b, &mut arriving, least, turn, shape, way);
+        }
+        if more {
+            sync_cube();
+        }
+        now = 1 - now;
+    }
 }
 
-/// Which slices are there and where the next ones go, if there are `more`; the vectors of a unit in a row of both.
+/// Whether all sums of a plane, or of a unit where planes are not alike, are negative.
+#[cube]
+fn all_negative<C: Numeric>(least: &Array<C>, #[comptime] shape: Shape) -> bool {
+    let (columns, lines) = comptime!(shape.block);
+    let mut all = u32::reinterpret(least[0usize]);
+    #[unroll]
+    for q in 1..comptime!(columns * lines) {
+        all &= u32::reinterpret(least[q as usize]);
+    }
+    let mut settled = all >= 1u32 << 31u32;
+    if comptime!(shape.votes) {
+        // Else a plane would run both loops.
+        settled = plane_all(settled);
+    }
+    settled
+}
+
+/// Which slices are there and where the next ones go, if there are `more`; the vectors of a unit in a row of the right and of the left one.
 #[derive(CubeType, Clone, Copy)]
 struct Turn {
     now: u32,
     next: u32,
     more: bool,
-    x: u32,
-    y: u32,
+    at: (u32, u32),
 }
 
 /// The least sums by way of the slices that are there, while the next ones come.
@@ -467,39 +439,48 @@ fn slice<T: Numeric, C: Numeric, N: Size>(
     let units = comptime!(shape.all_units());
     let (left_loads, right_loads) = comptime!((left_size / units, right_size / units));
     let loads = comptime!(left_loads + right_loads);
-    let straight = comptime!(matches!(shape.arrival, Arrival::Straight));
-    // Where nothing else happens meanwhile, slices are taken in pieces.
-    let (turns, parts) = comptime!({
-        let piece = if straight { shape.piece() } else { shape.depth };
-        (piece / way.at_once(), shape.depth / piece)
-    });
-    for part in 0..parts {
-        #[unroll]
-        for k in 0..turns {
-            // Which vectors are asked for before the rows of this turn, and which are stored after it.
-            let (asked, stored) = comptime!(comes(shape.arrival, loads, turns, k));
-            if comptime!(asked.0 < asked.1) {
-                if turn.more {
-                    #[unroll]
-                    for q in comptime!(asked.0)..comptime!(asked.1) {
-                        if comptime!(q < left_loads) {
-                            arriving.held[comptime!(q as usize)] = left[arriving.left_place as usize];
-                            arriving.left_place += arriving.left_stride;
-                        } else {
-                            arriving.held[comptime!(q as usize)] = right[arriving.right_place as usize];
-                            arriving.right_place += arriving.right_stride;
-                        }
+    let turns = comptime!(shape.depth / way.at_once());
+    let (left_row, right_row) = comptime!((shape.tile().1 / 4, shape.tile().0 / 4));
+    // A remainder cannot be large: then places need no arithmetic of their own, which took one instruction of fourteen.
+    let (left_at, right_at) = (
+        (turn.now % 4 * left_size + turn.at.1) as usize,
+        (turn.now % 4 * right_size + turn.at.0) as usize,
+    );
+    #[unroll]
+    for k in 0..turns {
+        // Which vectors are asked for before the rows of this turn, and which are stored after it.
+        let (asked, stored) = comptime!(comes(shape.arrival, loads, turns, k));
+        if comptime!(asked.0 < asked.1) {
+            if turn.more {
+                #[unroll]
+                for q in comptime!(asked.0)..comptime!(asked.1) {
+                    if comptime!(q < left_loads) {
+                        arriving.held[comptime!(q as usize)] = left[arriving.left_place as usize];
+                        arriving.left_place += arriving.left_stride;
+                    } else {
+                        arriving.held[comptime!(q as usize)] = right[arriving.right_place as usize];
+                        arriving.right_place += arriving.right_stride;
                     }
-                    if comptime!(matches!(shape.arrival, Arrival::First)) {
-                        put::<T, N>(a, b, &arriving.held, turn.next, asked, shape);
-                    }
+                }
+                if comptime!(matches!(shape.arrival, Arrival::First)) {
+                    put::<T, N>(a, b, &arriving.held, turn.next, asked, shape);
                 }
             }
-            shorten::<T, C, N>(a, b, turn, least, part, k, shape, way);
-            if comptime!(stored.0 < stored.1) {
-                if turn.more {
-                    put::<T, N>(a, b, &arriving.held, turn.next, stored, shape);
-                }
+        }
+        let first = comptime!(k * way.at_once());
+        let mut rows = Rows::<T>::of(way, shape);
+        rows.load::<N>(
+            a,
+            b,
+            left_at + comptime!((first * left_row) as usize),
+            right_at + comptime!((first * right_row) as usize),
+            shape,
+            way,
+        );
+        shorten::<T, C>(&rows, least, shape, way);
+        if comptime!(stored.0 < stored.1) {
+            if turn.more {
+                put::<T, N>(a, b, &arriving.held, turn.next, stored, shape);
             }
         }
     }
@@ -513,7 +494,8 @@ const fn comes(arrival: Arrival, loads: u32, turns: u32, k: u32) -> ((u32, u32),
             if k == 0 { (0, loads) } else { (0, 0) },
             if k + 1 == turns { (0, loads) } else { (0, 0) },
         ),
-        Arrival::Straight => ((0, 0), (0, 0)),
+        // Nothing comes by way of registers.
+        Arrival::Straight | Arrival::Ahead => ((0, 0), (0, 0)),
         // Vector q from turn q · turns / loads to that of the next: of the turns in which it begins, and in which the next does less one.
         Arrival::InTurn => (
             ((k * loads).div_ceil(turns), ((k + 1) * loads).div_ceil(turns)),
@@ -547,92 +529,108 @@ fn put<T: Numeric, N: Size>(
     }
 }
 
-/// The least sums by way of row `k` of both slices, or of rows 2 `k` and 2 `k` + 1.
+/// One row of both slices, or two, of which a unit has its numbers.
+#[derive(CubeType)]
+struct Rows<T: Numeric> {
+    left: Array<T>,
+    right: Array<T>,
+}
+
 #[cube]
-fn shorten<T: Numeric, C: Numeric, N: Size>(
-    left_slices: &SharedMemory<Vector<T, N>>,
-    right_slices: &SharedMemory<Vector<T, N>>,
-    turn: Turn,
+impl<T: Numeric> Rows<T> {
+    /// Room for as many rows as are taken at once.
+    fn of(#[comptime] way: Way, #[comptime] shape: Shape) -> Self {
+        let (columns, lines) = comptime!(shape.block);
+        Rows::<T> {
+            left: Array::<T>::new(comptime!((lines * way.at_once()) as usize)),
+            right: Array::<T>::new(comptime!((columns * way.at_once()) as usize)),
+        }
+    }
+
+    /// Loads rows from these vectors of the slices on.
+    fn load<N: Size>(
+        &mut self,
+        left_slices: &SharedMemory<Vector<T, N>>,
+        right_slices: &SharedMemory<Vector<T, N>>,
+        left_at: usize,
+        right_at: usize,
+        #[comptime] shape: Shape,
+        #[comptime] way: Way,
+    ) {
+        let (columns, lines) = comptime!(shape.block);
+        let (left_row, right_row) = comptime!((shape.tile().1 / 4, shape.tile().0 / 4));
+        let (across, down) = comptime!(shape.units);
+        #[unroll]
+        for k in 0..comptime!(way.at_once()) {
+            load_row::<T, N>(
+                left_slices,
+                left_at + comptime!((k * left_row) as usize),
+                &mut self.left,
+                comptime!(k * lines),
+                down,
+                lines,
+            );
+            load_row::<T, N>(
+                right_slices,
+                right_at + comptime!((k * right_row) as usize),
+                &mut self.right,
+                comptime!(k * columns),
+                across,
+                columns,
+            );
+        }
+    }
+}
+
+/// Loads numbers of a row of a slice: vectors of four, `apart` vectors from one to the next.
+#[cube]
+fn load_row<T: Numeric, N: Size>(
+    slices: &SharedMemory<Vector<T, N>>,
+    at: usize,
+    numbers: &mut Array<T>,
+    #[comptime] first: u32,
+    #[comptime] apart: u32,
+    #[comptime] count: u32,
+) {
+    #[unroll]
+    for part in 0..comptime!(count / 4) {
+        let vector = slices[at + comptime!((part * apart) as usize)];
+        #[unroll]
+        for q in 0..4u32 {
+            numbers[comptime!((first + part * 4 + q) as usize)] = vector[comptime!(q as usize)];
+        }
+    }
+}
+
+/// The least sums by way of these rows, too.
+#[cube]
+fn shorten<T: Numeric, C: Numeric>(
+    rows: &Rows<T>,
     least: &mut Array<C>,
-    part: u32,
-    #[comptime] k: u32,
     #[comptime] shape: Shape,
     #[comptime] way: Way,
 ) {
     let (columns, lines) = comptime!(shape.block);
-    let (left_row, right_row) = comptime!((shape.tile().1 / 4, shape.tile().0 / 4));
-    let (across, down) = comptime!(shape.units);
-    let first = comptime!(k * way.at_once());
-    // A remainder cannot be large: then places need no arithmetic of their own, which took one instruction of fourteen.
-    let half = turn.now % 4;
-    let (left_at, right_at) = (
-        half * comptime!(shape.slice().0) + part % 4 * comptime!(shape.piece() * left_row) + turn.y,
-        half * comptime!(shape.slice().1) + part % 4 * comptime!(shape.piece() * right_row) + turn.x,
-    );
-    let a = row::<T, N>(left_slices, left_at, comptime!(first * left_row), down, lines);
-    let b = row::<T, N>(
-        right_slices,
-        right_at,
-        comptime!(first * right_row),
-        across,
-        columns,
-    );
-    if comptime!(way.at_once() == 2) {
-        let next = comptime!(first + 1);
-        let c = row::<T, N>(left_slices, left_at, comptime!(next * left_row), down, lines);
-        let d = row::<T, N>(
-            right_slices,
-            right_at,
-            comptime!(next * right_row),
-            across,
-            columns,
-        );
+    let (a, b) = (&rows.left, &rows.right);
+    #[unroll]
+    for i in 0..lines {
         #[unroll]
-        for i in 0..lines {
-            #[unroll]
-            for j in 0..columns {
-                let (one, other) = (a[i as usize] + b[j as usize], c[i as usize] + d[j as usize]);
-                let q = comptime!((i * columns + j) as usize);
+        for j in 0..columns {
+            let q = comptime!((i * columns + j) as usize);
+            let one = a[i as usize] + b[j as usize];
+            if comptime!(way.at_once() == 2) {
+                let other = a[comptime!((lines + i) as usize)] + b[comptime!((columns + j) as usize)];
                 if comptime!(matches!(way, Way::Negative)) {
                     let greater = max(u32::reinterpret(one), u32::reinterpret(other));
                     least[q] = C::reinterpret(max(greater, u32::reinterpret(least[q])));
                 } else {
                     least[q] = min(min(C::reinterpret(one), C::reinterpret(other)), least[q]);
                 }
-            }
-        }
-    } else {
-        #[unroll]
-        for i in 0..lines {
-            #[unroll]
-            for j in 0..columns {
-                let sum = C::reinterpret(a[i as usize] + b[j as usize]);
-                let q = comptime!((i * columns + j) as usize);
-                least[q] = min(sum, least[q]);
+            } else {
+                least[q] = min(C::reinterpret(one), least[q]);
             }
         }
     }
-}
-
-/// Numbers of a row of a slice: vectors of four, `apart` vectors from one to the next.
-#[cube]
-fn row<T: Numeric, N: Size>(
-    slices: &SharedMemory<Vector<T, N>>,
-    at: u32,
-    #[comptime] row: u32,
-    #[comptime] apart: u32,
-    #[comptime] count: u32,
-) -> Array<T> {
-    let mut numbers = Array::<T>::new(comptime!(count as usize));
-    #[unroll]
-    for part in 0..comptime!(count / 4) {
-        let vector = slices[(at + comptime!(row + part * apart)) as usize];
-        #[unroll]
-        for q in 0..4u32 {
-            numbers[comptime!((part * 4 + q) as usize)] = vector[comptime!(q as usize)];
-        }
-    }
-    numbers
 }
 
 /// Four of the least sums, as they are stored.

@@ -44,11 +44,25 @@ pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
             Arrival::Straight,
         ),
         (
+            "128 units, 8 × 16, depth 8, rows ahead",
+            128,
+            16,
+            8,
+            Arrival::Ahead,
+        ),
+        (
             "128 units, 8 × 16, depth 16, straight",
             128,
             16,
             16,
             Arrival::Straight,
+        ),
+        (
+            "128 units, 8 × 16, depth 16, rows ahead",
+            128,
+            16,
+            16,
+            Arrival::Ahead,
         ),
         (
             "128 units, 8 × 8, depth 16, straight",
@@ -70,6 +84,13 @@ pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
             8,
             16,
             Arrival::Straight,
+        ),
+        (
+            "256 units, 8 × 8, depth 16, rows ahead",
+            256,
+            8,
+            16,
+            Arrival::Ahead,
         ),
     ];
     for (name, units, rows, depth, arrival) in layouts {
