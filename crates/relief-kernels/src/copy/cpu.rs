@@ -15,7 +15,15 @@ pub(crate) const LARGE: usize = 4 << 20;
 /// # Panics
 /// Where the lengths differ.
 pub fn copy(from: &[u8], to: &mut [u8]) {
-    if from.len() >= LARGE {
+    copy_part(from, to, from.len());
+}
+
+/// [`copy`] of a part of `whole` bytes, of which other threads copy the rest: what suits all of them suits each.
+///
+/// # Panics
+/// Where the lengths differ.
+pub fn copy_part(from: &[u8], to: &mut [u8], whole: usize) {
+    if whole >= LARGE {
         stream(from, to);
     } else {
         to.copy_from_slice(from);
@@ -71,7 +79,16 @@ struct Part([u8; PART]);
 /// Computes `out` by parts, which `compute` gets with the index of their first element. Where it is large, a part is
 /// computed in the nearest cache and then stored past the caches by [`stream`].
 pub(crate) fn past_caches<T: bytemuck::Pod>(out: &mut [T], compute: impl Fn(usize, &mut [T])) {
-    if size_of_val(out) < LARGE {
+    past_caches_part(out, size_of_val(out), compute);
+}
+
+/// [`past_caches`] of a part of a result of `whole` bytes.
+pub(crate) fn past_caches_part<T: bytemuck::Pod>(
+    out: &mut [T],
+    whole: usize,
+    compute: impl Fn(usize, &mut [T]),
+) {
+    if whole < LARGE {
         compute(0, out);
         return;
     }

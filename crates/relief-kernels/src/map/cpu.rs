@@ -6,7 +6,7 @@
 //! caches costs more.
 #![allow(unsafe_code)]
 
-use crate::copy::cpu::{LARGE, past_caches};
+use crate::copy::cpu::{LARGE, past_caches_part};
 use crate::isa::{Isa, Level, versions};
 
 /// out(i) = a(i) + b(i).
@@ -14,6 +14,14 @@ use crate::isa::{Isa, Level, versions};
 /// # Panics
 /// Where the lengths differ.
 pub fn add(a: &[f32], b: &[f32], out: &mut [f32]) {
+    add_part(a, b, out, out.len());
+}
+
+/// [`add`] of a part of `whole` sums, of which other threads compute the rest: what suits all of them suits each.
+///
+/// # Panics
+/// Where the lengths differ.
+pub fn add_part(a: &[f32], b: &[f32], out: &mut [f32], whole: usize) {
     assert!(
         a.len() == out.len() && b.len() == out.len(),
         "slices of different lengths"
@@ -22,8 +30,8 @@ pub fn add(a: &[f32], b: &[f32], out: &mut [f32]) {
     match isa.level() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-        Level::Avx512 | Level::Avx512Vbmi if size_of_val(out) >= LARGE => unsafe { x86::add_past(a, b, out) },
-        _ => past_caches(out, |start, part| {
+        Level::Avx512 | Level::Avx512Vbmi if bytes(whole) >= LARGE => unsafe { x86::add_past(a, b, out) },
+        _ => past_caches_part(out, bytes(whole), |start, part| {
             let range = start..start + part.len();
             add_row(isa, &a[range.clone()], &b[range], part);
         }),
@@ -43,18 +51,31 @@ versions! {
 /// # Panics
 /// Where the lengths differ.
 pub fn scale(values: &[f32], factor: f32, out: &mut [f32]) {
+    scale_part(values, factor, out, out.len());
+}
+
+/// [`scale`] of a part of `whole` numbers, as [`add_part`].
+///
+/// # Panics
+/// Where the lengths differ.
+pub fn scale_part(values: &[f32], factor: f32, out: &mut [f32], whole: usize) {
     assert_eq!(values.len(), out.len(), "slices of different lengths");
     let isa = Isa::best();
     match isa.level() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
-        Level::Avx512 | Level::Avx512Vbmi if size_of_val(out) >= LARGE => unsafe {
+        Level::Avx512 | Level::Avx512Vbmi if bytes(whole) >= LARGE => unsafe {
             x86::scale_past(values, factor, out);
         },
-        _ => past_caches(out, |start, part| {
+        _ => past_caches_part(out, bytes(whole), |start, part| {
             scale_row(isa, &values[start..start + part.len()], factor, part);
         }),
     }
+}
+
+/// Of so many floats.
+const fn bytes(floats: usize) -> usize {
+    floats.saturating_mul(size_of::<f32>())
 }
 
 versions! {

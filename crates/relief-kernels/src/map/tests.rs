@@ -51,6 +51,21 @@ fn results_of_every_length_are_whole_and_in_their_place() {
             cpu::scale(&a, 2.5, &mut sum[..length]);
             let right = sum[..length].iter().zip(&a).all(|(scaled, a)| *scaled == 2.5 * a);
             assert!(right && sum[length] == -1.0, "{length} multiples");
+
+            // Short parts of what is large are stored past the caches, too.
+            let each = (length / 3).max(1);
+            let (mut by_parts, mut scaled) = (vec![-1.0; length + 1], vec![-1.0; length + 1]);
+            let terms = a.chunks(each).zip(b.chunks(each));
+            for ((a, b), out) in terms.zip(by_parts[..length].chunks_mut(each)) {
+                cpu::add_part(a, b, out, length);
+            }
+            for (a, out) in a.chunks(each).zip(scaled[..length].chunks_mut(each)) {
+                cpu::scale_part(a, 2.5, out, length);
+            }
+            cpu::add(&a, &b, &mut sum[..length]);
+            assert!(by_parts == sum, "{length} sums in parts");
+            cpu::scale(&a, 2.5, &mut sum[..length]);
+            assert!(scaled == sum, "{length} multiples in parts");
         }
     });
 }

@@ -265,17 +265,48 @@ pub fn apply_with(
     from: &Buffer,
     to: &Buffer,
 ) -> Result<(), DeviceError> {
-    let mut way = way(gpu.report(), filter, size.samples);
-    if let (Filter::Erosion(9..=31) | Filter::Dilation(9..=31), Samples::Bytes) = (filter, size.samples) {
-        let pixels = u64::from(size.width) * u64::from(size.height);
-        way.kept = way.kept && pixels / u64::from(gpu.multiprocessors().max(1)) >= KEPT_FROM;
-    }
+    let way = way(gpu.report(), filter, size.samples);
+    let pixels = u64::from(size.width) * u64::from(size.height);
+    let each = pixels / u64::from(gpu.multiprocessors().max(1));
+    let way = match (size.samples, filter) {
+        (Samples::Bytes, Filter::Erosion(9..=31) | Filter::Dilation(9..=31)) => Way {
+            kept: way.kept && each >= KEPT_FROM,
+            ..way
+        },
+        (Samples::Bytes, Filter::Box(_)) => Way {
+            wide: way.wide && each >= WIDE_FROM,
+            ..way
+        },
+        (Samples::Bytes, Filter::Convolution(mask)) => Way {
+            matrix: way.matrix
+                && each
+                    >= if mask.radius() <= 1 {
+                        WIDE_FROM
+                    } else {
+                        MATRIX_FROM
+                    },
+            ..way
+        },
+        (Samples::Bytes, Filter::Gauss(_)) => Way {
+            matrix: way.matrix && each >= MATRIX_FROM,
+            ..way
+        },
+        _ => way,
+    };
     apply_by(gpu, way, tuning, filter, size, from, to)
 }
 
 /// Pixels for each multiprocessor from which on the rows of such windows are kept: lower strips begin too often, and there are too few. At r = 15 rows read again take 7.4, 9.2 and
 /// 18.5 µs of 2^20, 2^22 and 2^24 pixels, kept ones 10.2, 12.8 and 19.8; of 2^26 62.0 and 54.5 (NVIDIA H200, 132 multiprocessors, 2026-11-23).
 const KEPT_FROM: u64 = 1 << 18;
+
+/// Pixels for each multiprocessor from which on boxes are computed by units of 16 columns and 3 × 3 convolutions by matrix instructions: of fewer there are not units enough. Boxes
+/// of 2^20 and 2^22 pixels took 1.5 to 1.75 and 1.3 to 1.6 × as long as by four columns at any radius, such convolutions 1.5 and 1.1 ×; of 2^24 they are ahead
+/// (`relief lab run stencil --device cuda --size 2^20`, NVIDIA H200, 132 multiprocessors, 2026-11-23).
+const WIDE_FROM: u64 = 1 << 16;
+
+/// The same for other convolutions and weighted means by matrix instructions: 2^20 pixels took 1.15 and 1.18 × as long, 2^22 no longer.
+const MATRIX_FROM: u64 = 1 << 14;
 
 /// [`apply_with`] in another way; results are the same.
 ///

@@ -21,7 +21,7 @@
 use rayon::prelude::*;
 use relief_kernels::copy::cpu;
 
-use super::stored_part;
+use super::part;
 use crate::array::{Array, Fill, Layout};
 use crate::family::{Family, LENGTHS, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
 
@@ -102,7 +102,10 @@ fn ladder() -> Ladder<Copy> {
         Variant::cpu(
             "threads production",
             "whichever suits the size, a part for each thread",
-            |_, call| parts(call, cpu::copy),
+            |problem: &Copy, call| {
+                let whole = problem.words * size_of::<u32>();
+                parts(call, |from, to| cpu::copy_part(from, to, whole))
+            },
         )
         .production(),
     ];
@@ -137,7 +140,7 @@ fn whole(call: OnCpu<'_>, copy: impl Fn(&[u8], &mut [u8])) -> Outcome {
 
 /// The copy in parts, dealt to the threads.
 fn parts(call: OnCpu<'_>, copy: impl Fn(&[u8], &mut [u8]) + Sync) -> Outcome {
-    let part = stored_part(call.inputs[0].bytes().len(), 1);
+    let part = part(call.inputs[0].bytes().len());
     let from = call.inputs[0].bytes().par_chunks(part);
     let to = call.outputs[0].bytes_mut().par_chunks_mut(part);
     from.zip(to).for_each(|(from, to)| copy(from, to));

@@ -14,7 +14,7 @@ use relief_kernels::isa::{Isa, Level};
 use relief_kernels::map::cpu;
 use relief_kernels::versions;
 
-use super::super::stored_part;
+use super::super::part;
 use crate::array::{Array, Fill, Layout};
 use crate::family::{Failure, LENGTHS, Ladder, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work};
 
@@ -72,7 +72,7 @@ pub(super) fn ladder() -> Ladder<Add> {
         Variant::cpu(
             "production",
             "a part for each thread; large results go past the caches",
-            |_, call| parts(call, cpu::add),
+            |problem: &Add, call| parts(call, |a, b, out| cpu::add_part(a, b, out, problem.len)),
         )
         .production(),
     ];
@@ -127,7 +127,7 @@ fn at(level: Level, call: OnCpu<'_>) -> Outcome {
 
 fn parts(call: OnCpu<'_>, add: impl Fn(&[f32], &[f32], &mut [f32]) + Sync) -> Outcome {
     let (a, b) = (call.inputs[0].slice::<f32>(), call.inputs[1].slice::<f32>());
-    let part = stored_part(a.len(), 4);
+    let part = part(a.len());
     let terms = a.par_chunks(part).zip(b.par_chunks(part));
     let sums = call.outputs[0].slice_mut::<f32>().par_chunks_mut(part);
     terms.zip(sums).for_each(|((a, b), c)| add(a, b, c));

@@ -10,7 +10,7 @@
 use rayon::prelude::*;
 use relief_kernels::map::cpu;
 
-use super::super::stored_part;
+use super::super::part;
 use crate::array::{Array, Fill, Layout};
 use crate::family::{Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
 
@@ -81,7 +81,10 @@ pub(super) fn ladder() -> Ladder<Picture> {
         Variant::cpu(
             "production",
             "a part for each thread; large results go past the caches",
-            |_, call| parts(call, |values, out| cpu::scale(values, FACTOR, out)),
+            |problem: &Picture, call| {
+                let whole = problem.width * problem.height;
+                parts(call, |values, out| cpu::scale_part(values, FACTOR, out, whole))
+            },
         )
         .production(),
     ];
@@ -136,7 +139,7 @@ fn cases(scale: Scale) -> Vec<Picture> {
 
 fn parts(call: OnCpu<'_>, scale: impl Fn(&[f32], &mut [f32]) + Sync) -> Outcome {
     let values = call.inputs[0].slice::<f32>();
-    let part = stored_part(values.len(), 4);
+    let part = part(values.len());
     let outputs = call.outputs[0].slice_mut::<f32>().par_chunks_mut(part);
     values
         .par_chunks(part)
