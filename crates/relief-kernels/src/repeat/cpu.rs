@@ -25,11 +25,24 @@ const NARROW: usize = 8 << 10;
 ///
 /// Samples of the cell of `period.a()` × `period.c()` that lie outside `cell` are 0; samples of `cell` outside the
 /// cell of the period are not used.
-pub fn expand<S: Sample>(cell: View<'_, S>, period: Period, x: i64, y: i64, mut out: ViewMut<'_, S>) {
+pub fn expand<S: Sample>(cell: View<'_, S>, period: Period, x: i64, y: i64, out: ViewMut<'_, S>) {
+    let whole = out.width().saturating_mul(out.height());
+    expand_part(cell, period, x, y, out, whole);
+}
+
+/// [`expand`] of a part of `whole` samples, of which other threads write the rest: what suits all of them suits each.
+pub fn expand_part<S: Sample>(
+    cell: View<'_, S>,
+    period: Period,
+    x: i64,
+    y: i64,
+    mut out: ViewMut<'_, S>,
+    whole: usize,
+) {
     if out.width() == 0 {
         return;
     }
-    let large = out.width().saturating_mul(out.height()) >= LARGE / size_of::<S>();
+    let large = whole >= LARGE / size_of::<S>();
     let narrow = !large && out.width() * size_of::<S>() <= NARROW;
     let again = if narrow || large {
         rows_until_equal(period)

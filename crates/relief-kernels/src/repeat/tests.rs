@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use relief_raster::{Period, Sample};
 
-use super::cpu::expand;
+use super::cpu::{expand, expand_part};
 use crate::canvas::Canvas;
 
 /// The raster by its definition: the sample of the cell that lies at (x, y) after some number of steps.
@@ -24,9 +24,7 @@ fn expands<S: Sample>(cell_size: (usize, usize), period: Period, x: i64, y: i64,
     let cell = Canvas::<S>::of(cell_size, |x, y| {
         S::from_u16((x * 7 + y * 31 + 1) as u16 % S::MAX.to_u16())
     });
-    let mut out = Canvas::<S>::poisoned(size);
-    expand(cell.read(), period, x, y, out.view());
-    out.assert_is(|i, j| {
+    let sample = |i: usize, j: usize| {
         raster_sample(
             &cell,
             cell_size,
@@ -34,7 +32,14 @@ fn expands<S: Sample>(cell_size: (usize, usize), period: Period, x: i64, y: i64,
             i128::from(x) + i as i128,
             i128::from(y) + j as i128,
         )
-    });
+    };
+    let mut out = Canvas::<S>::poisoned(size);
+    expand(cell.read(), period, x, y, out.view());
+    out.assert_is(sample);
+    // As a part of what is large it is stored past the caches, whatever its own size.
+    let mut out = Canvas::<S>::poisoned(size);
+    expand_part(cell.read(), period, x, y, out.view(), usize::MAX);
+    out.assert_is(sample);
 }
 
 fn coordinate() -> impl Strategy<Value = i64> {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use relief_kernels::lattice::cpu::{self as production, Accumulator};
 use relief_kernels::lattice::{Blend, copies, overlap};
-use relief_kernels::repeat::cpu::expand;
+use relief_kernels::repeat::cpu::expand_part;
 use relief_raster::{Period, Rect, View, ViewMut};
 
 use super::{Blended, Copies, Mean};
@@ -44,7 +44,7 @@ pub(super) fn floats() -> Vec<Variant<Mean<f32>>> {
         Variant::cpu(
             "threads cell",
             "one cell, folded; repeated in a part for each thread",
-            move |p: &Mean<f32>, call| cell(p, call, parts(p)),
+            move |p: &Mean<f32>, call| cell(p, call, parts()),
         )
         .scratch(scratch)
         .production(),
@@ -107,7 +107,7 @@ pub(super) fn bytes() -> Vec<Variant<Mean<u8>>> {
         Variant::cpu(
             "threads cell",
             "one cell, folded; repeated in a part for each thread",
-            move |p: &Mean<u8>, call| cell(p, call, parts(p)),
+            move |p: &Mean<u8>, call| cell(p, call, parts()),
         )
         .scratch(scratch)
         .production(),
@@ -243,16 +243,9 @@ fn fold(copies: &Copies, pattern: &[f32], cell: &mut [f32], counts: &mut [u32]) 
     }
 }
 
-/// Parts for all threads. Of a raster that production would store past the caches, each is large enough that it does.
-fn parts<T: Blended>(problem: &Mean<T>) -> usize {
-    const LARGE: usize = 4 << 20;
-    let bytes = problem.copies.width * problem.copies.height * size_of::<T>();
-    let parts = 2 * rayon::current_num_threads();
-    if bytes < LARGE {
-        parts
-    } else {
-        parts.min(bytes / LARGE)
-    }
+/// Parts for all threads.
+fn parts() -> usize {
+    2 * rayon::current_num_threads()
 }
 
 /// Repeats a cell of samples of so many bytes, as bytes.
@@ -267,12 +260,13 @@ fn repeat(copies: &Copies, bytes: usize, cell: &Array, out: &mut Array, parts: u
     let rows = copies.height.div_ceil(parts).max(1);
     let repeat = |(k, out): (usize, &mut [u8])| {
         let height = out.len() / width;
-        expand(
+        expand_part(
             cell,
             wide,
             0,
             (k * rows) as i64,
             ViewMut::packed(out, width, height),
+            width * copies.height,
         );
     };
     if width == 0 || copies.height == 0 {
