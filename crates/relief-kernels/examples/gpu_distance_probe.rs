@@ -114,7 +114,8 @@ impl Probe {
     fn time(&self, launch: &dyn Fn()) -> f64 {
         launch();
         self.gpu.sync().unwrap();
-        let batch = 4;
+        // Small pictures take less than it takes to wait for one.
+        let batch = if self.side <= 4_096 { 100 } else { 4 };
         let mut times: Vec<f64> = (0..self.rounds)
             .map(|_| {
                 let start = Instant::now();
@@ -253,7 +254,7 @@ impl Way {
     }
 
     /// All ways to measure at a radius: many shapes at 15, which is the target, and fewer elsewhere.
-    fn all(radius: u32) -> Vec<Self> {
+    fn all(radius: u32, side: usize) -> Vec<Self> {
         let with = |columns, units, exits| {
             Self::Bits(bits::Policy {
                 columns,
@@ -262,7 +263,7 @@ impl Way {
             })
         };
         let bits = match radius {
-            15 => vec![
+            15 if side > 4_096 => vec![
                 with(1, 256, true),
                 with(2, 64, true),
                 with(2, 128, true),
@@ -274,6 +275,14 @@ impl Way {
                 with(4, 64, false),
                 with(4, 128, true),
             ],
+            _ if radius <= 16 && side <= 4_096 => vec![
+                with(1, 32, true),
+                with(1, 64, true),
+                with(1, 128, true),
+                with(2, 32, true),
+                with(2, 64, true),
+                with(2, 128, true),
+            ],
             _ if radius <= 16 => vec![with(2, 128, true), with(3, 64, true), with(4, 64, true)],
             // More columns take seconds to compile.
             _ if radius <= bits::MAX_RADIUS => vec![with(2, 128, true), with(3, 64, true)],
@@ -281,7 +290,14 @@ impl Way {
         };
         let policy = tiles::Policy::default();
         let mut tiles = vec![policy];
-        if radius == 15 {
+        if side <= 4_096 {
+            let shapes = [(7, 1), (7, 2), (14, 1), (14, 2), (14, 4), (28, 2), (28, 4)];
+            tiles.extend(shapes.map(|(chunks, blocks)| tiles::Policy {
+                chunks,
+                blocks,
+                ..policy
+            }));
+        } else if radius == 15 {
             tiles.push(tiles::Policy { chunks: 12, ..policy });
         }
         if (21..=32).contains(&radius) {
@@ -298,6 +314,7 @@ struct Job<'a> {
     mask: Plane,
     profile: Profile,
     band: Rect,
+    scratch: &'a Buffer,
     output: &'a Buffer,
     pitch: u32,
 }
@@ -305,10 +322,31 @@ struct Job<'a> {
 impl Job<'_> {
     fn run(&self, way: Way) -> Result<(), DeviceError> {
         let (gpu, mask, profile, band) = (self.gpu, &self.mask, &self.profile, self.band);
+        let scratch = Some(self.scratch);
         match way {
-            Way::Bits(p) => bits::render(gpu, &p, mask, (0, 0), profile, band, self.output, self.pitch),
-            Way::Tiles(p) => tiles::render(gpu, &p, mask, (0, 0), profile, band, self.output, self.pitch),
-            Way::Rows => rows::render(gpu, mask, (0, 0), profile, band, self.output, self.pitch),
+            Way::Bits(p) => bits::render(
+                gpu,
+                &p,
+                scratch,
+                mask,
+                (0, 0),
+                profile,
+                band,
+                self.output,
+                self.pitch,
+            ),
+            Way::Tiles(p) => tiles::render(
+                gpu,
+                &p,
+                scratch,
+                mask,
+                (0, 0),
+                profile,
+                band,
+                self.output,
+                self.pitch,
+            ),
+            Way::Rows => rows::render(gpu, scratch, mask, (0, 0), profile, band, self.output, self.pitch),
         }
     }
 
@@ -362,6 +400,8 @@ fn measure(probe: &mut Probe, mask: &Mask, radii: &[u32], all: bool) {
         height: side as u32,
     };
     let output = gpu.buffer(side * side / 4).unwrap();
+    // Enough for any of them: rows take 1.25 bytes for a pixel and margins.
+    let scratch = gpu.buffer((side + 256) * (side + 256) / 2).unwrap();
     for &radius in radii {
         let values: Vec<u8> = (0..=u64::from(radius) * u64::from(radius)).map(value).collect();
         let job = Job {
@@ -369,16 +409,20 @@ fn measure(probe: &mut Probe, mask: &Mask, radii: &[u32], all: bool) {
             mask: plane.clone(),
             profile: Profile::upload(&gpu, radius, &values, 77).unwrap(),
             band: Rect::sized(side as u64, side as u64),
+            scratch: &scratch,
             output: &output,
             pitch: side as u32 / 4,
         };
-        for way in Way::all(radius).into_iter().filter(|way| all || way.is_default()) {
+        for way in Way::all(radius, side)
+            .into_iter()
+            .filter(|way| all || way.is_default())
+        {
             let name = way.name();
             job.run(way).unwrap();
             probe.check(mask, radius, &output, &name);
             let seconds = probe.time(&|| job.run(way).unwrap());
             probe.record(radius, mask.name, &name, seconds);
-            if way.is_default() {
+            if way.is_default() || side <= 4_096 {
                 for (step, seconds) in job.steps(way, |launch| probe.time(launch)) {
                     probe.record(radius, mask.name, &format!("  of which {step}"), seconds);
                 }

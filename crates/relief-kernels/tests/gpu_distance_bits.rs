@@ -15,6 +15,7 @@ fn by(policy: Policy) -> impl Fn(&Job<'_>) -> Result<(), DeviceError> {
         render(
             job.gpu,
             &policy,
+            job.scratch,
             job.mask,
             job.place,
             job.profile,

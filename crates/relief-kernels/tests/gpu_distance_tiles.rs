@@ -15,6 +15,7 @@ fn by(policy: Policy) -> impl Fn(&Job<'_>) -> Result<(), DeviceError> {
         render(
             job.gpu,
             &policy,
+            job.scratch,
             job.mask,
             job.place,
             job.profile,
@@ -40,7 +41,7 @@ fn every_class_of_radius_is_exact_on_speckles() {
 
 #[test]
 fn every_shape_of_tile_gives_the_same_samples() {
-    for (chunks, blocks) in [(1, 1), (3, 2), (8, 4), (64, 1)] {
+    for (chunks, blocks) in [(1, 1), (3, 2), (8, 4), (14, 2), (64, 1)] {
         for (radius, nearby) in [(15, 32), (15, 0), (31, 8), (40, 48), (100, 32)] {
             let policy = Policy {
                 chunks,

@@ -21,7 +21,7 @@ pub(super) fn distance<S: Sample>(
     step: &Step,
     beyond: u16,
     need: Rect,
-    (buffer, pitch): (&Buffer, u32),
+    (scratch, buffer, pitch): (Option<&Buffer>, &Buffer, u32),
 ) -> Result<(), Failure> {
     let link = &step.links[0];
     let Some((mask, rect)) = builder.plane(link.node) else {
@@ -39,7 +39,7 @@ pub(super) fn distance<S: Sample>(
     let profile = builder.profile(index)?;
     let place = (link.extent.x() + rect.x(), link.extent.y() + rect.y());
     Ok(distance::gpu::render(
-        gpu, &mask, place, profile, need, buffer, pitch,
+        gpu, scratch, &mask, place, profile, need, buffer, pitch,
     )?)
 }
 

@@ -53,6 +53,8 @@ struct Device {
 struct Slot {
     output: Buffer,
     planes: Vec<Option<Buffer>>,
+    /// What lies between the steps of a node's kernels.
+    scratch: Option<Buffer>,
     strip: Option<Strip>,
 }
 
@@ -307,6 +309,7 @@ impl<S: Sample> Gpus<S> {
         Ok(Slot {
             output: allocate(sizes.output)?,
             planes: planes.collect::<Result<_, Error>>()?,
+            scratch: (sizes.scratch > 0).then(|| allocate(sizes.scratch)).transpose()?,
             strip: None,
         })
     }
@@ -416,6 +419,7 @@ impl<S: Sample> Gpus<S> {
         let target = (&buffer, pitch);
         match &step.kind {
             Kind::Distance(distance) if !builder.is_kept(index) => {
+                let target = (slot.scratch.as_ref(), &buffer, pitch);
                 kernels::distance::<S>(&device.gpu, builder, index, step, distance.beyond, need, target)?;
             }
             Kind::Repeat(repeat) if !builder.is_kept(index) => {

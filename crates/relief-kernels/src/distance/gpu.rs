@@ -121,7 +121,7 @@ impl Profile {
 }
 
 /// The most bytes of its memory that [`render`] takes of a device besides mask and output, or `None` where the sizes exceed
-/// 32 bits. Devices with little shared memory take a little less.
+/// 32 bits; no more where both sides are no longer. Devices with little shared memory take a little less.
 #[must_use]
 pub fn scratch_bytes(report: &DeviceReport, width: u32, height: u32, radius: u32) -> Option<u64> {
     match Way::fitting(report, radius) {
@@ -132,13 +132,16 @@ pub fn scratch_bytes(report: &DeviceReport, width: u32, height: u32, radius: u32
 }
 
 /// Renders the pixels of `band` into the rows of `output`, `pitch` words apart; `pitch` is a multiple of 4. The mask's
-/// top-left lies at (x, y) in the same coordinates; outside it is black.
+/// top-left lies at (x, y) in the same coordinates; outside it is black. `scratch` is memory for what lies between the steps,
+/// [`scratch_bytes`] of it; without it, and where it is too short, memory is taken for this call, which keeps the device waiting where
+/// a band is small.
 ///
 /// # Errors
 /// Where the device fails, and where the band does not fit `output` or 32 bits.
 #[allow(clippy::too_many_arguments)]
 pub fn render(
     gpu: &Gpu,
+    scratch: Option<&Buffer>,
     mask: &Plane,
     place: (i64, i64),
     profile: &Profile,
@@ -149,12 +152,18 @@ pub fn render(
     match Way::fitting(gpu.report(), profile.radius) {
         Way::Bits => {
             let policy = bits::Policy::default();
-            bits::render(gpu, &policy, mask, place, profile, band, output, pitch)
+            bits::render(gpu, &policy, scratch, mask, place, profile, band, output, pitch)
         }
         Way::Tiles => {
-            let policy = tiles::Policy::default();
-            tiles::render(gpu, &policy, mask, place, profile, band, output, pitch)
+            let policy = tiles::Policy::fitting(gpu, band.width() as u32, band.height() as u32);
+            tiles::render(gpu, &policy, scratch, mask, place, profile, band, output, pitch)
         }
-        Way::Rows => rows::render(gpu, mask, place, profile, band, output, pitch),
+        Way::Rows => rows::render(gpu, scratch, mask, place, profile, band, output, pitch),
     }
+}
+
+/// The first `words` words of the memory that a caller gave, where it has as many, else some for this call.
+fn memory(gpu: &Gpu, scratch: Option<&Buffer>, words: usize) -> Result<Buffer, DeviceError> {
+    let given = scratch.and_then(|scratch| scratch.part(0, words.max(4)));
+    given.map_or_else(|| gpu.buffer(words), Ok)
 }

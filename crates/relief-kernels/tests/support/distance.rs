@@ -20,6 +20,7 @@ fn device_of_test() -> Option<Gpu> {
 /// What a renderer of distances is given.
 pub(crate) struct Job<'a> {
     pub(crate) gpu: &'a Gpu,
+    pub(crate) scratch: Option<&'a Buffer>,
     pub(crate) mask: &'a Plane,
     pub(crate) place: (i64, i64),
     pub(crate) profile: &'a Profile,
@@ -131,17 +132,31 @@ impl Case {
         let profile = Profile::upload(gpu, self.radius, values, beyond)?;
         let (width, height) = (self.band.width() as usize, self.band.height() as usize);
         let pitch = width.div_ceil(16 / size_of::<S>()) * 4;
-        let output = gpu.upload(&vec![0xABAB_CDCD; pitch * height])?;
-        renderer(&Job {
-            gpu,
-            mask: &mask,
-            place: self.place,
-            profile: &profile,
-            band: self.band,
-            output: &output,
-            pitch: pitch as u32,
-        })?;
-        Ok(unpack(&gpu.read(&output, pitch * height).wait()?, pitch, width))
+        // More than any way takes: a word for each column of the band and a bit for each that it may look at, in all rows that it
+        // may look at, and what they round up to.
+        let reach = 2 * self.radius as usize + 64;
+        let row = width + 256 + (width + reach) / 8;
+        let scratch = gpu.upload(&vec![0xDEAD_BEEF; row * (height + reach)])?;
+        let render = |scratch: Option<&Buffer>| {
+            let output = gpu.upload(&vec![0xABAB_CDCD; pitch * height])?;
+            renderer(&Job {
+                gpu,
+                scratch,
+                mask: &mask,
+                place: self.place,
+                profile: &profile,
+                band: self.band,
+                output: &output,
+                pitch: pitch as u32,
+            })?;
+            gpu.read(&output, pitch * height).wait()
+        };
+        let (own, given) = (render(None)?, render(Some(&scratch))?);
+        assert!(
+            own[..] == given[..],
+            "memory that was given changes what is rendered"
+        );
+        Ok(unpack(&own, pitch, width))
     }
 }
 
@@ -163,13 +178,24 @@ pub(crate) fn rect(x: i64, y: i64, width: u64, height: u64) -> Rect {
     Rect::new(x, y, width, height).unwrap()
 }
 
-/// `renderer` takes `said` bytes besides mask, profile and output: no less will do, and no more are taken.
-pub(crate) fn takes_scratch(
+/// `renderer` takes `said` bytes besides mask, profile and output: no less will do, no more are taken; and none where as many are
+/// given.
+pub(crate) fn takes_scratch(gpu: &Gpu, sides: (u32, u32), radius: u32, said: u64, renderer: Renderer<'_>) {
+    within_budgets(gpu, sides, radius, said, renderer, true);
+}
+
+/// As [`takes_scratch`] where less may do.
+pub(crate) fn takes_at_most(gpu: &Gpu, sides: (u32, u32), radius: u32, said: u64, renderer: Renderer<'_>) {
+    within_budgets(gpu, sides, radius, said, renderer, false);
+}
+
+fn within_budgets(
     gpu: &Gpu,
     (width, height): (u32, u32),
     radius: u32,
     said: u64,
     renderer: Renderer<'_>,
+    exact: bool,
 ) {
     let values = vec![1_u8; (radius * radius + 1) as usize];
     let profile = Profile::upload(gpu, radius, &values, 0).unwrap();
@@ -182,8 +208,9 @@ pub(crate) fn takes_scratch(
         width: 4,
         height: 4,
     };
-    let job = Job {
+    let mut job = Job {
         gpu,
+        scratch: None,
         mask: &mask,
         place: (0, 0),
         profile: &profile,
@@ -192,9 +219,15 @@ pub(crate) fn takes_scratch(
         pitch,
     };
     let used = gpu.used();
-    gpu.set_budget(used + said - 1);
+    // Some memory is taken in any case.
+    gpu.set_budget(used + if exact { said - 1 } else { 0 });
     assert!(matches!(renderer(&job), Err(DeviceError::OutOfMemory { .. })));
     gpu.set_budget(used + said);
+    renderer(&job).unwrap();
+    gpu.set_budget(u64::MAX);
+    let scratch = gpu.buffer(said.div_ceil(4) as usize).unwrap();
+    job.scratch = Some(&scratch);
+    gpu.set_budget(gpu.used());
     renderer(&job).unwrap();
     gpu.set_budget(u64::MAX);
 }

@@ -33,8 +33,8 @@ use relief_raster::Rect;
 pub use shape::Policy;
 use shape::{HALO, Shape};
 
-use super::Profile;
 use super::mask::Part;
+use super::{Profile, memory};
 use crate::device::{Buffer, DeviceError, Gpu, on_client};
 use crate::fused::Plane;
 use crate::fused::shape::per_word;
@@ -89,7 +89,7 @@ pub(super) fn squares_of_codes(radius: u32) -> Option<Vec<u32>> {
 }
 
 /// Renders the pixels of `band` into the rows of `output`, `pitch` words apart; `pitch` is a multiple of 4. The mask's
-/// top-left lies at (x, y) in the same coordinates; outside it is black.
+/// top-left lies at (x, y) in the same coordinates; outside it is black. `scratch` is as of [`super::render`].
 ///
 /// # Errors
 /// Where the device fails, where the radius exceeds [`MAX_RADIUS`], and where the band does not fit `output` or 32 bits.
@@ -97,6 +97,7 @@ pub(super) fn squares_of_codes(radius: u32) -> Option<Vec<u32>> {
 pub fn render(
     gpu: &Gpu,
     policy: &Policy,
+    scratch: Option<&Buffer>,
     mask: &Plane,
     place: (i64, i64),
     profile: &Profile,
@@ -107,7 +108,7 @@ pub fn render(
     if band.is_empty() {
         return Ok(());
     }
-    let steps = Steps::new(gpu, policy, profile, band, output, pitch)?;
+    let steps = Steps::new(gpu, policy, scratch, profile, band, output, pitch)?;
     steps.columns(mask, place, band)?;
     steps.tiles(output, pitch)
 }
@@ -129,7 +130,7 @@ pub fn profile_steps(
     pitch: u32,
     time: impl Fn(&dyn Fn()) -> f64,
 ) -> Result<Vec<(&'static str, f64)>, DeviceError> {
-    let steps = Steps::new(gpu, policy, profile, band, output, pitch)?;
+    let steps = Steps::new(gpu, policy, None, profile, band, output, pitch)?;
     let run = |step: Result<(), DeviceError>| drop(step);
     steps.columns(mask, place, band)?;
     steps.tiles(output, pitch)?;
@@ -154,6 +155,7 @@ impl<'a> Steps<'a> {
     fn new(
         gpu: &'a Gpu,
         policy: &Policy,
+        scratch: Option<&Buffer>,
         profile: &'a Profile,
         band: Rect,
         output: &Buffer,
@@ -186,7 +188,7 @@ impl<'a> Steps<'a> {
             gpu,
             shape,
             region,
-            bits: gpu.buffer(region.words())?,
+            bits: memory(gpu, scratch, region.words())?,
             samples_of_codes,
         })
     }

@@ -16,7 +16,7 @@ mod whites;
 use cubecl::prelude::*;
 use relief_raster::{Depth, Rect};
 
-use super::Profile;
+use super::{Profile, memory};
 use crate::device::{Buffer, DeviceError, Gpu, on_client};
 use crate::fused::Plane;
 
@@ -81,7 +81,7 @@ impl Region {
         (words(region.bit_pitch) && words(region.row_pitch)).then_some(region)
     }
 
-    /// Words of bits, of g and of its minima.
+    /// Words of bits, of g and of its minima, each where a [`Buffer::part`] can begin.
     fn words(&self) -> [usize; 3] {
         let rows = self.rows as usize;
         let far = if self.radius > NEAR {
@@ -94,6 +94,7 @@ impl Region {
             self.row_pitch as usize * rows,
             self.row_pitch as usize * far,
         ]
+        .map(|words| words.next_multiple_of(64))
     }
 }
 
@@ -104,7 +105,8 @@ const NEAR: u32 = 32;
 const BLOCK: u32 = 8;
 
 /// Bytes of device memory that [`render`] takes besides mask and output, or `None` where the sizes exceed 32 bits.
-pub(super) fn scratch_bytes(width: u32, height: u32, radius: u32) -> Option<u64> {
+#[must_use]
+pub fn scratch_bytes(width: u32, height: u32, radius: u32) -> Option<u64> {
     let words = Region::new(width, height, radius)?.words();
     Some(words.iter().map(|words| *words as u64 * 4).sum())
 }
@@ -116,6 +118,7 @@ pub(super) fn scratch_bytes(width: u32, height: u32, radius: u32) -> Option<u64>
 #[allow(clippy::too_many_arguments)]
 pub fn render(
     gpu: &Gpu,
+    scratch: Option<&Buffer>,
     mask: &Plane,
     (x, y): (i64, i64),
     profile: &Profile,
@@ -130,14 +133,7 @@ pub fn render(
     let radius = profile.radius;
     let region = Region::new(band.width() as u32, band.height() as u32, radius)
         .ok_or_else(|| gpu.unsupported("a distance over so many pixels at once"))?;
-    let [bits, rows, minima] = region.words();
-    let steps = Steps {
-        gpu,
-        region,
-        bits: gpu.buffer(bits)?,
-        rows: gpu.buffer(rows)?,
-        minima: gpu.buffer(minima)?,
-    };
+    let steps = Steps::new(gpu, region, scratch)?;
     steps.whites(mask, profile.depth, (x, y), band)?;
     steps.rows()?;
     if radius > NEAR {
@@ -165,16 +161,8 @@ pub fn profile_steps(
     let Some(region) = Region::new(band.width() as u32, band.height() as u32, profile.radius) else {
         return Vec::new();
     };
-    let [bits, rows, minima] = region.words();
-    let (Ok(bits), Ok(rows), Ok(minima)) = (gpu.buffer(bits), gpu.buffer(rows), gpu.buffer(minima)) else {
+    let Ok(steps) = Steps::new(gpu, region, None) else {
         return Vec::new();
-    };
-    let steps = Steps {
-        gpu,
-        region,
-        bits,
-        rows,
-        minima,
     };
     let run = |step: Result<(), DeviceError>| drop(step);
     let mut times = vec![
@@ -202,7 +190,24 @@ struct Steps<'a> {
 /// Units of a cube: a plane's worth or more along the row, a few rows.
 const CUBE: (u32, u32) = (64, 4);
 
-impl Steps<'_> {
+impl<'a> Steps<'a> {
+    fn new(gpu: &'a Gpu, region: Region, scratch: Option<&Buffer>) -> Result<Self, DeviceError> {
+        let [bits, rows, minima] = region.words();
+        let all = memory(gpu, scratch, bits + rows + minima)?;
+        let part = |start, words: usize| {
+            // One of no words is a few that nobody reads.
+            let part = all.part(start, words.max(64)).or_else(|| all.part(0, 64));
+            part.ok_or_else(|| gpu.unsupported("a part outside of its buffer"))
+        };
+        Ok(Self {
+            gpu,
+            region,
+            bits: part(0, bits)?,
+            rows: part(bits, rows)?,
+            minima: part(bits + rows, minima)?,
+        })
+    }
+
     /// A grid that covers `columns` × `rows` units, cubes along the second axis limited by the device; and the rows of
     /// the grid.
     fn grid(&self, columns: u32, rows: u32) -> Result<(CubeCount, u32), DeviceError> {

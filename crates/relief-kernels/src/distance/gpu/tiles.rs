@@ -2,17 +2,16 @@
 //!
 //! 1. *Blocks*: the mask becomes words of 4 columns × 8 rows, one bit per pixel: byte k of a word is column k, bit r of
 //!    it row r. A margin of the radius, rounded up to 8, surrounds the output.
-//! 2. *Carries*: for each block and column, how far the nearest white pixel is above the block and below it, four
-//!    columns at once in the bytes of a word.
-//! 3. *Tiles*: a cube sweeps the blocks of its tile and of the margin left and right of it down and up, four columns at
-//!    once, which gives g, the distance along the column; then each unit takes eight pixels of a row and finds the least
-//!    dx² + g² chunk by chunk of eight columns, outwards from its own. Chunks without a white pixel within the radius
-//!    are not looked at: a bit for each says so, and the next one is found by counting zeros. A chunk is skipped where
-//!    its least g cannot win, and the search ends where dx² alone cannot.
+//! 2. *Tiles*: for each column of the tile and of the margin left and right of it a unit looks up and down from the tile for the
+//!    nearest white pixel, four columns at once in the bytes of a word, and carries how far it is from block to block. The
+//!    cube then sweeps the blocks down and up, which gives g, the distance along the column; each unit takes eight pixels of a
+//!    row and finds the least dx² + g² chunk by chunk of eight columns, outwards from its own. Chunks without a white pixel
+//!    within the radius are not looked at: a bit for each says so, and the next one is found by counting zeros. A chunk is
+//!    skipped where its least g cannot win, and the search ends where dx² alone cannot.
 //!
 //! Columns come first, the other way round than in [`render`](super::render): their sweeps are a few operations for
 //! four pixels at once, where zeros in front of a bit take several for each, and eight neighbours of a row share what
-//! is loaded and leave in one store. Only 3/8 of a byte per pixel lie in memory between the steps.
+//! is loaded and leave in one store. Only 1/8 of a byte per pixel lies in memory between the steps.
 //!
 //! What limits: additions fused with a minimum, of which step 3 needs up to 2·radius + 1 per pixel.
 
@@ -25,8 +24,8 @@ use std::hash::Hash;
 use cubecl::prelude::*;
 use relief_raster::{Depth, Rect};
 
-use super::Profile;
 use super::mask::Part;
+use super::{Profile, memory};
 use crate::device::{Buffer, DeviceError, Gpu, on_client};
 use crate::fused::Plane;
 use crate::fused::shape::per_word;
@@ -61,6 +60,28 @@ impl Default for Policy {
     }
 }
 
+impl Policy {
+    /// The tiles of a picture: smaller ones where there are not two of the usual for each multiprocessor. They take no more memory,
+    /// because their sides divide the usual.
+    #[must_use]
+    pub fn fitting(gpu: &Gpu, width: u32, height: u32) -> Self {
+        let usual = Self::default();
+        let tiles = u64::from(width.div_ceil(usual.chunks * CHUNK))
+            * u64::from(height.div_ceil(usual.blocks * CHUNK));
+        if gpu.report().software || tiles >= 2 * u64::from(gpu.multiprocessors()) {
+            return usual;
+        }
+        Self::SMALL
+    }
+
+    /// For small pictures.
+    const SMALL: Self = Self {
+        chunks: 14,
+        blocks: 2,
+        nearby: 32,
+    };
+}
+
 /// Everything that shapes the kernel of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Shape {
@@ -75,6 +96,8 @@ struct Shape {
     depth: u32,
     /// How shared memory holds the profile.
     table: Table,
+    /// Whether units vote in planes of 32 instead of looking at 32 chunks one by one.
+    ballots: bool,
 }
 
 /// How shared memory holds the profile, whose entries units ask for all over.
@@ -84,13 +107,13 @@ enum Table {
     Words,
     /// As it lies in memory, several entries in a word.
     Packed,
-    /// Not at all.
+    /// Not at all: units ask memory.
     Elsewhere,
 }
 
 impl Shape {
     /// The tile of a policy, as high as fits `shared` bytes; a tile of one block does so from 4 KiB on.
-    fn new(policy: &Policy, radius: u32, depth: Depth, shared: u32) -> Self {
+    fn new(policy: &Policy, radius: u32, depth: Depth, shared: u32, ballots: bool) -> Self {
         let mut shape = Self {
             radius,
             reach: radius.div_ceil(CHUNK),
@@ -103,6 +126,7 @@ impl Shape {
             } else {
                 Table::Elsewhere
             },
+            ballots,
         };
         while shape.blocks > 1 && shape.shared_bytes() > shared {
             shape.blocks = shape.blocks.div_ceil(2);
@@ -118,6 +142,17 @@ impl Shape {
             Table::Elsewhere if packed.shared_bytes() <= shared => packed,
             _ => shape,
         }
+        .looked_up()
+    }
+
+    /// The same without the profile in shared memory where to put it there takes more loads than to look samples up.
+    const fn looked_up(self) -> Self {
+        let samples = self.rows() * self.chunks * CHUNK;
+        if samples < self.table_words() {
+            let table = Table::Elsewhere;
+            return Self { table, ..self };
+        }
+        self
     }
 
     /// Chunks of a tile with its margins.
@@ -203,13 +238,9 @@ impl Region {
         (words < 1 << 31).then_some(region)
     }
 
-    /// Words of the blocks, and of the carries from one side.
-    fn words(&self) -> (usize, usize) {
-        let row = self.span as usize * 2;
-        (
-            row * (self.blocks + 2 * self.shape.reach) as usize,
-            row * self.blocks as usize,
-        )
+    /// Words of the blocks.
+    const fn words(&self) -> usize {
+        self.span as usize * 2 * (self.blocks + 2 * self.shape.reach) as usize
     }
 }
 
@@ -231,13 +262,12 @@ fn scratch_with(policy: &Policy, width: u32, height: u32, radius: u32, shared: u
         return None;
     }
     // The depth takes no part in the sizes.
-    let shape = Shape::new(policy, radius, Depth::Eight, shared);
-    let (blocks, carries) = Region::new(width, height, shape)?.words();
-    Some((blocks as u64 + 2 * carries as u64) * 4)
+    let shape = Shape::new(policy, radius, Depth::Eight, shared, false);
+    Some(Region::new(width, height, shape)?.words() as u64 * 4)
 }
 
 /// Renders the pixels of `band` into the rows of `output`, `pitch` words apart; `pitch` is a multiple of 4. The mask's
-/// top-left lies at (x, y) in the same coordinates; outside it is black.
+/// top-left lies at (x, y) in the same coordinates; outside it is black. `scratch` is as of [`super::render`].
 ///
 /// # Errors
 /// Where the device fails, where the radius exceeds [`MAX_RADIUS`], and where the band does not fit `output` or 32 bits.
@@ -245,6 +275,7 @@ fn scratch_with(policy: &Policy, width: u32, height: u32, radius: u32, shared: u
 pub fn render(
     gpu: &Gpu,
     policy: &Policy,
+    scratch: Option<&Buffer>,
     mask: &Plane,
     place: (i64, i64),
     profile: &Profile,
@@ -255,9 +286,8 @@ pub fn render(
     if band.is_empty() {
         return Ok(());
     }
-    let steps = Steps::new(gpu, policy, profile, band, output, pitch)?;
+    let steps = Steps::new(gpu, policy, scratch, profile, band, output, pitch)?;
     steps.blocks(mask, place, band)?;
-    steps.carries()?;
     steps.tiles(profile, output, pitch)
 }
 
@@ -278,14 +308,12 @@ pub fn profile_steps(
     pitch: u32,
     time: impl Fn(&dyn Fn()) -> f64,
 ) -> Result<Vec<(&'static str, f64)>, DeviceError> {
-    let steps = Steps::new(gpu, policy, profile, band, output, pitch)?;
+    let steps = Steps::new(gpu, policy, None, profile, band, output, pitch)?;
     let run = |step: Result<(), DeviceError>| drop(step);
     steps.blocks(mask, place, band)?;
-    steps.carries()?;
     steps.tiles(profile, output, pitch)?;
     Ok(vec![
         ("blocks", time(&|| run(steps.blocks(mask, place, band)))),
-        ("carries", time(&|| run(steps.carries()))),
         ("tiles", time(&|| run(steps.tiles(profile, output, pitch)))),
     ])
 }
@@ -294,8 +322,6 @@ struct Steps<'a> {
     gpu: &'a Gpu,
     region: Region,
     blocks: Buffer,
-    above: Buffer,
-    below: Buffer,
 }
 
 /// Units of a cube of the first two steps: blocks of a row.
@@ -305,6 +331,7 @@ impl<'a> Steps<'a> {
     fn new(
         gpu: &'a Gpu,
         policy: &Policy,
+        scratch: Option<&Buffer>,
         profile: &Profile,
         band: Rect,
         output: &Buffer,
@@ -316,7 +343,8 @@ impl<'a> Steps<'a> {
             return Err(gpu.unsupported(format!("tiles of a radius of {radius}, more than {MAX_RADIUS}")));
         }
         let shared = gpu.report().shared_memory;
-        let shape = Shape::new(policy, radius, profile.depth, shared);
+        let ballots = gpu.report().plane == (32, 32);
+        let shape = Shape::new(policy, radius, profile.depth, shared, ballots);
         let needed = shape.shared_bytes();
         if needed > shared {
             return Err(gpu.unsupported(format!(
@@ -330,13 +358,10 @@ impl<'a> Steps<'a> {
         if region.tiles.0 > most || (region.span * 2).div_ceil(ROW) > most || down > most {
             return Err(gpu.unsupported("a distance over so many columns or rows at once"));
         }
-        let (blocks, carries) = region.words();
         Ok(Self {
             gpu,
             region,
-            blocks: gpu.buffer(blocks)?,
-            above: gpu.buffer(carries)?,
-            below: gpu.buffer(carries)?,
+            blocks: memory(gpu, scratch, region.words())?,
         })
     }
 
@@ -366,21 +391,6 @@ impl<'a> Steps<'a> {
                     blocks_on(client, grid.clone(), mask, part, &self.blocks, region, aligned)
                 })
             })
-    }
-
-    fn carries(&self) -> Result<(), DeviceError> {
-        let region = &self.region;
-        for (down, carries) in [(true, &self.above), (false, &self.below)] {
-            // Long enough that the blocks visited before a strip weigh little, short enough for many strips.
-            let strip = (4 * region.shape.reach).max(16);
-            let grid = CubeCount::Static((region.span * 2).div_ceil(ROW), region.blocks.div_ceil(strip), 1);
-            self.gpu.launch("distance: carries", &down, carries, || {
-                on_client!(self.gpu, client => {
-                    carries_on(client, grid.clone(), &self.blocks, carries, region, strip, down)
-                })
-            })?;
-        }
-        Ok(())
     }
 
     fn tiles(&self, profile: &Profile, output: &Buffer, pitch: u32) -> Result<(), DeviceError> {
@@ -430,34 +440,6 @@ fn blocks_on<R: Runtime>(
 }
 
 #[allow(unsafe_code)]
-fn carries_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    blocks: &Buffer,
-    carries: &Buffer,
-    region: &Region,
-    strip: u32,
-    down: bool,
-) {
-    // SAFETY: blocks `reach` rows around those of the carries are read, which the margins hold.
-    unsafe {
-        blocks::carry::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(ROW),
-            ArrayArg::from_raw_parts(blocks.handle(), blocks.words()),
-            ArrayArg::from_raw_parts(carries.handle(), carries.words()),
-            region.span * 2,
-            region.blocks,
-            region.shape.reach,
-            region.shape.radius + 1,
-            strip,
-            down,
-        );
-    }
-}
-
-#[allow(unsafe_code)]
 fn tiles_on<R: Runtime>(
     client: &ComputeClient<R>,
     grid: CubeCount,
@@ -468,7 +450,7 @@ fn tiles_on<R: Runtime>(
 ) {
     let region = &steps.region;
     let samples = 8 / per_word(region.shape.depth);
-    // SAFETY: blocks and carries hold every tile with its margins; the table has an entry for every square up to
+    // SAFETY: the blocks hold every tile with its margins; the table has an entry for every square up to
     // radius² + 1; eight samples are written where the first lies in the band, and rows are padded to as many.
     unsafe {
         let pairs = |b: &Buffer| ArrayArg::from_raw_parts(b.handle(), b.words() / 2);
@@ -479,8 +461,6 @@ fn tiles_on<R: Runtime>(
             2,
             samples as usize,
             pairs(&steps.blocks),
-            pairs(&steps.above),
-            pairs(&steps.below),
             ArrayArg::from_raw_parts(profile.table.handle(), profile.table.words()),
             ArrayArg::from_raw_parts(output.handle(), output.words() / samples as usize),
             region.span,
@@ -489,5 +469,35 @@ fn tiles_on<R: Runtime>(
             region.height,
             region.shape,
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_of_small_pictures_take_no_more_memory_than_what_is_said_of_all() {
+        for radius in [0, 15, 16, 32, 100, MAX_RADIUS] {
+            for width in 1..600 {
+                let height = 1 + width * 7 % 301;
+                for shared in [16 << 10, 48 << 10, u32::MAX] {
+                    let small = scratch_with(&Policy::SMALL, width, height, radius, shared);
+                    let said = most_scratch_bytes(width, height, radius);
+                    assert!(small <= said, "{width} × {height}, radius {radius}: {small:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_memory_is_no_less_for_longer_sides() {
+        for radius in [0, 32, MAX_RADIUS] {
+            for side in 1..600 {
+                let said = |width, height| most_scratch_bytes(width, height, radius).unwrap();
+                assert!(said(side, 70) <= said(side + 1, 70), "{side}");
+                assert!(said(70, side) <= said(70, side + 1), "{side}");
+            }
+        }
     }
 }

@@ -10,8 +10,8 @@ mod white;
 use std::sync::{Mutex, PoisonError};
 
 use cubecl::prelude::*;
-use relief_kernels::device::{DeviceError, Gpu};
-use relief_kernels::distance::gpu::{Profile, bits, render, render_by_rows, tiles};
+use relief_kernels::device::{Buffer, DeviceError, Gpu};
+use relief_kernels::distance::gpu::{Profile, bits, render, rows, scratch_bytes, tiles};
 use relief_kernels::fused::Plane;
 use relief_raster::Rect;
 
@@ -82,38 +82,93 @@ pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
         variants.push(production(
             "bits",
             "32 pixels of a column in a word, offset by offset",
+            |_, (width, height), _| bits::scratch_bytes(width, height),
             |job| {
                 let policy = bits::Policy::default();
-                let Job { gpu, mask, band, .. } = job;
+                let Job {
+                    gpu,
+                    scratch,
+                    mask,
+                    band,
+                    ..
+                } = job;
                 let output = &job.call.outputs[0];
-                bits::render(gpu, &policy, mask, (0, 0), job.profile, band, output, job.pitch)
+                bits::render(
+                    gpu,
+                    &policy,
+                    scratch,
+                    mask,
+                    (0, 0),
+                    job.profile,
+                    band,
+                    output,
+                    job.pitch,
+                )
             },
         ));
     }
     variants.extend([
-        production("tiles", "along columns, then rows, in shared memory", |job| {
-            let policy = tiles::Policy::default();
-            let Job { gpu, mask, band, .. } = job;
-            let output = &job.call.outputs[0];
-            tiles::render(gpu, &policy, mask, (0, 0), job.profile, band, output, job.pitch)
-        }),
-        production("rows", "along rows by bits, then columns, row by row", |job| {
-            let Job { gpu, mask, band, .. } = job;
-            let output = &job.call.outputs[0];
-            render_by_rows(gpu, mask, (0, 0), job.profile, band, output, job.pitch)
-        }),
-        production("production", "whichever of the three suits the radius", |job| {
-            let Job { gpu, mask, band, .. } = job;
-            render(
-                gpu,
-                mask,
-                (0, 0),
-                job.profile,
-                band,
-                &job.call.outputs[0],
-                job.pitch,
-            )
-        })
+        production(
+            "tiles",
+            "along columns, then rows, in shared memory",
+            |gpu, (width, height), radius| {
+                tiles::scratch_bytes(gpu, &tiles::Policy::default(), width, height, radius)
+            },
+            |job| {
+                let policy = tiles::Policy::default();
+                let Job {
+                    gpu,
+                    scratch,
+                    mask,
+                    band,
+                    ..
+                } = job;
+                let output = &job.call.outputs[0];
+                tiles::render(
+                    gpu,
+                    &policy,
+                    scratch,
+                    mask,
+                    (0, 0),
+                    job.profile,
+                    band,
+                    output,
+                    job.pitch,
+                )
+            },
+        ),
+        production(
+            "rows",
+            "along rows by bits, then columns, row by row",
+            |_, (width, height), radius| rows::scratch_bytes(width, height, radius),
+            |job| {
+                let Job {
+                    gpu,
+                    scratch,
+                    mask,
+                    band,
+                    ..
+                } = job;
+                let output = &job.call.outputs[0];
+                rows::render(gpu, scratch, mask, (0, 0), job.profile, band, output, job.pitch)
+            },
+        ),
+        production(
+            "production",
+            "whichever of the three suits the radius",
+            |gpu, (width, height), radius| scratch_bytes(gpu.report(), width, height, radius),
+            |job| {
+                let Job {
+                    gpu,
+                    scratch,
+                    mask,
+                    band,
+                    ..
+                } = job;
+                let output = &job.call.outputs[0];
+                render(gpu, scratch, mask, (0, 0), job.profile, band, output, job.pitch)
+            },
+        )
         .production(),
     ]);
     variants
@@ -128,6 +183,7 @@ fn squares(problem: &Distance) -> Vec<Layout> {
 struct Job<'a> {
     gpu: &'a Gpu,
     call: &'a OnGpu<'a>,
+    scratch: Option<&'a Buffer>,
     mask: &'a Plane,
     profile: &'a Profile,
     band: Rect,
@@ -137,10 +193,13 @@ struct Job<'a> {
 fn production(
     name: &'static str,
     idea: &'static str,
+    bytes: impl Fn(&Gpu, (u32, u32), u32) -> Option<u64> + Send + Sync + 'static,
     render: impl Fn(Job<'_>) -> Result<(), DeviceError> + Send + Sync + 'static,
 ) -> Variant<Distance> {
-    // Profiles are uploaded once for a raster, not for each of its bands: what was uploaded last is kept.
+    // Profiles are uploaded, and memory between the steps is taken, once for a raster, not for each of its bands: what was
+    // uploaded last is kept, and as much memory as the last picture needed.
     let kept: Mutex<Vec<(u32, Profile)>> = Mutex::default();
+    let between: Mutex<Option<Buffer>> = Mutex::default();
     Variant::gpu(name, idea, move |problem: &Distance, call: OnGpu<'_>| {
         if problem.pixels() == 0 {
             return Ok(());
@@ -155,9 +214,13 @@ fn production(
             height,
         };
         let profile = uploaded(&kept, call.gpu, problem.radius)?;
+        let words =
+            bytes(call.gpu, (width, height), problem.radius).map_or(0, |bytes| bytes.div_ceil(4) as usize);
+        let scratch = taken(&between, call.gpu, words)?;
         render(Job {
             gpu: call.gpu,
             call: &call,
+            scratch: Some(&scratch),
             mask: &mask,
             profile: &profile,
             band: Rect::sized(width.into(), height.into()),
@@ -180,6 +243,16 @@ fn uploaded(kept: &Mutex<Vec<(u32, Profile)>>, gpu: &Gpu, radius: u32) -> Outcom
     kept.truncate(8);
     kept.insert(0, (radius, profile.clone()));
     Ok(profile)
+}
+
+/// So many words, those of the last time where they were as many.
+fn taken(kept: &Mutex<Option<Buffer>>, gpu: &Gpu, words: usize) -> Outcome<Buffer> {
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(buffer) = kept.as_ref().filter(|buffer| buffer.words() == words.max(4)) {
+        return Ok(buffer.clone());
+    }
+    *kept = None;
+    Ok(kept.insert(gpu.buffer(words)?).clone())
 }
 
 /// Steps that a device takes in a second or so.

@@ -4,6 +4,10 @@
 //! not reach it: 0 where it is white itself, that of the number of levels where white is beyond the radius. From l − 1 to
 //! l the code changes in one bit, that of the lowest bit set in l, so counting costs one exclusive or for each level.
 
+use std::sync::LazyLock;
+
+use super::MAX_RADIUS;
+
 /// The sums d² + k² ≤ radius², ascending and each once.
 pub(super) fn squares(radius: u32) -> Vec<u32> {
     let side = 0..=radius;
@@ -26,8 +30,14 @@ pub(super) fn offsets(square: u32) -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// The bits of a code.
+/// The bits of a code, for a radius of at most [`MAX_RADIUS`].
 pub(super) fn planes(radius: u32) -> u32 {
+    // Asked for at every launch, where sorting the levels would take longer than the launch.
+    static PLANES: LazyLock<Vec<u32>> = LazyLock::new(|| (0..=MAX_RADIUS).map(bits_of_codes).collect());
+    PLANES[radius as usize]
+}
+
+fn bits_of_codes(radius: u32) -> u32 {
     squares(radius).len().ilog2() + 1
 }
 
@@ -54,12 +64,11 @@ pub(super) fn plane_of_beyond(radius: u32, bit: u32) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distance::gpu::bits::MAX_RADIUS;
 
     #[test]
     fn codes_fit_a_byte_up_to_the_greatest_radius_and_no_farther() {
         assert_eq!(planes(MAX_RADIUS), 8);
-        assert_eq!(planes(MAX_RADIUS + 1), 9);
+        assert_eq!(bits_of_codes(MAX_RADIUS + 1), 9);
     }
 
     #[test]

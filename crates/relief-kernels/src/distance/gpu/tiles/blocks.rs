@@ -1,4 +1,4 @@
-//! The mask as blocks of 4 × 8 bits, and how far white is above and below each.
+//! The mask as blocks of 4 × 8 bits, and how far white is from the ends of one.
 
 use cubecl::prelude::*;
 
@@ -50,6 +50,13 @@ pub(super) fn least_bytes(a: u32, b: u32) -> u32 {
     (b & a_at_least_b) | (a & !a_at_least_b)
 }
 
+/// 255 for each byte that is not 0.
+#[cube]
+pub(super) fn whites(bits: u32) -> u32 {
+    let top = (((bits & 0x7f7f_7f7fu32) + 0x7f7f_7f7fu32) | bits) & 0x8080_8080u32;
+    (top >> 7u32) * 255u32
+}
+
 /// How many of the bits of each byte are set.
 #[cube]
 fn ones_of_bytes(word: u32) -> u32 {
@@ -58,59 +65,21 @@ fn ones_of_bytes(word: u32) -> u32 {
     (fours + (fours >> 4u32)) & 0x0f0f_0f0fu32
 }
 
-/// For every block of a strip and each of its four columns, how far the nearest white pixel above (`down`) or below is
-/// from the row next to the block, at most `most`, in bytes.
-///
-/// Blocks are visited in the direction of the sweep from `reach` blocks before the strip.
-#[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
-pub(super) fn carry(
-    blocks: &Array<u32>,
-    carries: &mut Array<u32>,
-    columns: u32,
-    rows: u32,
-    reach: u32,
-    most: u32,
-    strip: u32,
-    #[comptime] down: bool,
-) {
-    let place = ABSOLUTE_POS_X;
-    if place < columns {
-        let start = CUBE_POS_Y * strip;
-        let end = min(start + strip, rows);
-        let limit = most * 0x0101_0101u32;
-        let mut far = limit;
-        for k in 0..(end - start + reach) {
-            // Row of the block in `blocks`, which begin `reach` above `carries`.
-            let mut row = start + k;
-            if comptime!(!down) {
-                row = end + 2u32 * reach - 1u32 - k;
-            }
-            if k >= reach {
-                let own = row - reach;
-                carries[(own * columns + place) as usize] = far;
-            }
-            let bits = blocks[(row * columns + place) as usize];
-            far = least_bytes(far + 0x0808_0808u32, limit);
-            if bits != 0u32 {
-                // Bits from the last (or first) white on towards where the sweep comes from; the others count.
-                let mut smeared = bits;
-                if comptime!(down) {
-                    smeared |= (smeared >> 1u32) & 0x7f7f_7f7fu32;
-                    smeared |= (smeared >> 2u32) & 0x3f3f_3f3fu32;
-                    smeared |= (smeared >> 4u32) & 0x0f0f_0f0fu32;
-                } else {
-                    smeared |= (smeared << 1u32) & 0xfefe_fefeu32;
-                    smeared |= (smeared << 2u32) & 0xfcfc_fcfcu32;
-                    smeared |= (smeared << 4u32) & 0xf0f0_f0f0u32;
-                }
-                let mut touched = smeared;
-                if comptime!(!down) {
-                    touched = smeared >> 7u32;
-                }
-                let white = (touched & 0x0101_0101u32) * 255u32;
-                far = (far & !white) | (ones_of_bytes(!smeared) & white);
-            }
-        }
+/// Which of a block's four columns have white, 255 for each, and how many of their rows lie between the white that is next to the
+/// block below (`down`) or above and that block.
+#[cube]
+pub(super) fn from_next_white(bits: u32, #[comptime] down: bool) -> (u32, u32) {
+    // Bits from the last (or first) white on towards where the sweep comes from; the others count.
+    let mut smeared = bits;
+    if comptime!(down) {
+        smeared |= (smeared >> 1u32) & 0x7f7f_7f7fu32;
+        smeared |= (smeared >> 2u32) & 0x3f3f_3f3fu32;
+        smeared |= (smeared >> 4u32) & 0x0f0f_0f0fu32;
+    } else {
+        smeared |= (smeared << 1u32) & 0xfefe_fefeu32;
+        smeared |= (smeared << 2u32) & 0xfcfc_fcfcu32;
+        smeared |= (smeared << 4u32) & 0xf0f0_f0f0u32;
     }
+    let touched = (smeared >> comptime!(if down { 0u32 } else { 7u32 })) & 0x0101_0101u32;
+    (touched * 255u32, ones_of_bytes(!smeared))
 }
