@@ -645,8 +645,17 @@ fn distances(probe: &mut Probe) {
                 .collect();
             let profile = Profile::upload(&probe.gpu, radius, &values, 77).unwrap();
             let render = || {
-                distance::gpu::render(&probe.gpu, &plane, (0, 0), &profile, square, &output, side / 4)
-                    .unwrap()
+                distance::gpu::render(
+                    &probe.gpu,
+                    None,
+                    &plane,
+                    (0, 0),
+                    &profile,
+                    square,
+                    &output,
+                    side / 4,
+                )
+                .unwrap()
             };
             render();
             let r = i64::from(radius);
@@ -854,8 +863,17 @@ fn scaling(probe: &mut Probe) {
                         let profile = Profile::upload(gpu, 100, &values, 77).unwrap();
                         let output = gpu.buffer((width / 4 * height) as usize).unwrap();
                         let compute = || {
-                            distance::gpu::render(gpu, &mask, (0, 0), &profile, band, &output, width / 4)
-                                .unwrap();
+                            distance::gpu::render(
+                                gpu,
+                                None,
+                                &mask,
+                                (0, 0),
+                                &profile,
+                                band,
+                                &output,
+                                width / 4,
+                            )
+                            .unwrap();
                         };
                         compute();
                         gpu.sync().unwrap();

@@ -535,8 +535,10 @@ impl<'a> Call<'a> {
     fn strips(&self, cubes: u32, across: u32, radius: u32, rows: u32) -> (u32, u32) {
         let height = self.size.height;
         let wanted = (self.gpu.multiprocessors() * cubes / across).max(1);
-        // Rows that are read beside those that are computed: as many at most.
-        let strips = wanted.min(height.div_ceil((2 * radius).max(4 * rows)));
+        // Rows that are read beside those that are computed: as many at most. Where that leaves multiprocessors with less than two cubes,
+        // single steps.
+        let few = (2 * self.gpu.multiprocessors() / across).min(height.div_ceil((2 * radius).max(rows)));
+        let strips = wanted.min(height.div_ceil((2 * radius).max(4 * rows)).max(few));
         let steps = height.div_ceil(strips).div_ceil(rows);
         (height.div_ceil(steps * rows), steps)
     }
@@ -835,7 +837,8 @@ impl<'a> Call<'a> {
     #[allow(unsafe_code)]
     fn edges(&self, tuning: Tuning) -> Result<(), DeviceError> {
         let plan = edges::Plan {
-            units: tuning.units,
+            // Units past the end of a row would only wait.
+            units: tuning.units.min((self.pitch / 4).next_multiple_of(32)),
             rows: tuning.vector,
             pairs: pairs(self.gpu),
         };

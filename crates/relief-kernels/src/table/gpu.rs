@@ -3,7 +3,8 @@
 //! A table of 256 entries is kept in shared memory, four entries a word as it lies in memory: filling it is one load for each of 64 units;
 //! a unit looks up the 16 samples of a vector of words. Copies of the table for every lane would keep lanes from waiting
 //! for each other's banks, but filling them takes longer than waiting. A table of 65 536 entries exceeds shared memory:
-//! it is read from where it lies, and stays in the caches.
+//! it is read from where it lies, and stays in the caches. So is each table where a processor imitates the device, whose shared memory is
+//! no nearer than any other.
 
 use cubecl::prelude::*;
 use relief_raster::Depth;
@@ -84,8 +85,9 @@ pub fn map_with(
         ..tuning
     };
     let grid = cubes(gpu, vectors.div_ceil(tuning.units * tuning.items));
+    let shared = !gpu.report().software;
     gpu.launch("table", &(tuning, depth), out, || {
-        on_client!(gpu, client => map_on(client, tuning, depth, [table, source, out], vectors, grid.clone()))
+        on_client!(gpu, client => map_on(client, tuning, (depth, shared), [table, source, out], vectors, grid.clone()))
     })
 }
 
@@ -93,7 +95,7 @@ pub fn map_with(
 fn map_on<R: Runtime>(
     client: &ComputeClient<R>,
     tuning: Tuning,
-    depth: Depth,
+    (depth, shared): (Depth, bool),
     [table, source, out]: [&Buffer; 3],
     vectors: u32,
     grid: CubeCount,
@@ -109,7 +111,7 @@ fn map_on<R: Runtime>(
         let dim = CubeDim::new_1d(units);
         match depth {
             Depth::Eight => map_bytes::launch_unchecked::<R>(
-                client, grid, dim, width, table, source, out, vectors, units, items, width,
+                client, grid, dim, width, table, source, out, vectors, units, items, width, shared,
             ),
             Depth::Sixteen => map_halves::launch_unchecked::<R>(
                 client, grid, dim, width, table, source, out, vectors, units, items, width,
@@ -127,14 +129,17 @@ fn map_bytes<N: Size>(
     #[comptime] units: u32,
     #[comptime] items: u32,
     #[comptime] width: usize,
+    #[comptime] shared: bool,
 ) {
-    let mut entries = SharedMemory::<u32>::new(64usize);
-    let mut word = UNIT_POS;
-    while word < 64u32 {
-        entries[word as usize] = table[word as usize];
-        word += units;
+    let mut entries = SharedMemory::<u32>::new(comptime!(if shared { 64usize } else { 1 }));
+    if comptime!(shared) {
+        let mut word = UNIT_POS;
+        while word < 64u32 {
+            entries[word as usize] = table[word as usize];
+            word += units;
+        }
+        sync_cube();
     }
-    sync_cube();
     let first = CUBE_POS as u32 * comptime!(units * items) + UNIT_POS;
     #[unroll]
     for k in 0..items {
@@ -148,8 +153,13 @@ fn map_bytes<N: Size>(
                 #[unroll]
                 for k in 0..4u32 {
                     let sample = (samples[j] >> comptime!(8 * k)) & 255u32;
-                    let entry = (entries[(sample >> 2u32) as usize] >> ((sample & 3u32) * 8u32)) & 255u32;
-                    word |= entry << comptime!(8 * k);
+                    let place = (sample >> 2u32) as usize;
+                    let four = if comptime!(shared) {
+                        entries[place]
+                    } else {
+                        table[place]
+                    };
+                    word |= ((four >> ((sample & 3u32) * 8u32)) & 255u32) << comptime!(8 * k);
                 }
                 result[j] = word;
             }
