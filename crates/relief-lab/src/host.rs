@@ -4,7 +4,7 @@ use std::fs;
 use std::time::SystemTime;
 
 use crate::machine::Machine;
-use crate::record::{Conditions, Header};
+use crate::record::{Conditions, Header, Shares};
 
 /// The header of a run that begins now. `revision` is that of the sources, where it is known.
 #[must_use]
@@ -60,6 +60,7 @@ pub fn conditions(machine: &Machine) -> Conditions {
             clock: clock(),
             temperature: temperature(),
             load: load(),
+            shares: shares(),
         },
         #[cfg(feature = "gpu")]
         Machine::Gpu(gpu) => device(&gpu.report().name).unwrap_or_default(),
@@ -83,6 +84,7 @@ fn device(name: &str) -> Option<Conditions> {
         clock: device.clock_info(Clock::SM).ok().map(f64::from),
         temperature: device.temperature(TemperatureSensor::Gpu).ok().map(f64::from),
         load: None,
+        shares: None,
     })
 }
 
@@ -121,6 +123,26 @@ fn load() -> Option<f64> {
     text.split(' ').next()?.parse().ok()
 }
 
+fn shares() -> Option<Shares> {
+    shares_of(&fs::read_to_string("/proc/stat").ok()?)
+}
+
+/// From the first line of `/proc/stat`, whose numbers are user, nice, system, idle, iowait, irq, softirq, steal (proc_stat(5)); those after them are part of the first two.
+fn shares_of(stat: &str) -> Option<Shares> {
+    let numbers = stat.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Vec<u64> = numbers
+        .split_whitespace()
+        .map(str::parse)
+        .collect::<Result<_, _>>()
+        .ok()?;
+    let &[user, nice, system, _, _, irq, softirq, stolen, ..] = ticks.as_slice() else {
+        return None;
+    };
+    let parts = [user, nice, system, irq, softirq];
+    let ran = parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
+    Some(Shares { ran, stolen })
+}
+
 fn release() -> String {
     let text = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     text.trim().to_owned()
@@ -141,4 +163,33 @@ pub fn largest_cache() -> Option<u64> {
         Some(digits.parse::<u64>().ok()? * scale)
     });
     sizes.max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_host_took_is_the_eighth_number_of_the_first_line() {
+        let stat = "cpu  10 20 30 1000 500 1 2 7 9 9\ncpu0 10 20 30 1000 500 1 2 7 9 9\n";
+        let before = shares_of(stat).unwrap();
+        assert_eq!(before, Shares { ran: 63, stolen: 7 });
+        let after = Shares { ran: 93, stolen: 17 };
+        assert_eq!(after.stolen_since(before), Some(0.25));
+        assert_eq!(before.stolen_since(before), None);
+    }
+
+    #[test]
+    fn other_texts_tell_nothing() {
+        for text in [
+            "",
+            "cpu",
+            "cpu  1 2 3",
+            "cpu0 1 2 3 4 5 6 7 8",
+            "cpu  a 2 3 4 5 6 7 8",
+            "cpu  99999999999999999999 0 0 0 0 0 0 0",
+        ] {
+            assert_eq!(shares_of(text), None, "{text:?}");
+        }
+    }
 }

@@ -33,7 +33,8 @@ pub use relief_kernels::policy;
 
 pub use measure::{Plan, Trial, Watch, measure, steps};
 pub use record::{
-    Again, Bound, Ceilings, Conditions, Header, Point, Record, Rival, Row, Span, Timeline, Transfer, Verdict,
+    Again, Bound, Ceilings, Conditions, Header, Point, Record, Rival, Row, Shares, Span, Timeline, Transfer,
+    Verdict,
 };
 
 /// What the lab cannot do.

@@ -67,6 +67,30 @@ pub struct Conditions {
     pub temperature: Option<f64>,
     /// On processors, how many tasks waited or ran on average over the last minute.
     pub load: Option<f64>,
+    /// On processors of a virtual machine, what its host did with their time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<Shares>,
+}
+
+/// The time of all processors of a virtual machine since it started, in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shares {
+    /// In which tasks of this machine ran.
+    pub ran: u64,
+    /// In which tasks wanted to run and the host ran something else: processors that it has promised to more than one machine. Two threads
+    /// that wait for each other then take longer than one.
+    pub stolen: u64,
+}
+
+impl Shares {
+    /// The part of the time wanted since `before` that was stolen; nothing where none was wanted.
+    #[must_use]
+    pub fn stolen_since(self, before: Self) -> Option<f64> {
+        let ran = self.ran.saturating_sub(before.ran);
+        let stolen = self.stolen.saturating_sub(before.stolen);
+        let wanted = ran.saturating_add(stolen);
+        (wanted > 0).then(|| stolen as f64 / wanted as f64)
+    }
 }
 
 /// What the hardware allows.

@@ -25,8 +25,25 @@ pub struct Standing {
     pub before: Option<(String, f64)>,
     /// Whether it takes at most [`MARGIN`] more than the best.
     pub within: bool,
+    /// Where it was timed again in turn with the best, the 10th and the 90th of a hundred rounds' [`ratio`](Self::ratio).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<(f64, f64)>,
     /// Other programs on the same case.
     pub rivals: Vec<Against>,
+}
+
+impl Standing {
+    /// Whether it is behind by the median of its rounds but their spread reaches what would be within: they differ too much to tell.
+    #[must_use]
+    pub fn is_unsure(&self) -> bool {
+        let reaches = |(_, high): (f64, f64)| is_within(high);
+        !self.within && self.rounds.is_some_and(reaches)
+    }
+}
+
+fn is_within(ratio: f64) -> bool {
+    // A quotient may have lost its last bits.
+    ratio * (1.0 + MARGIN) >= 1.0 - 1e-9
 }
 
 /// Production against another program.
@@ -70,10 +87,10 @@ pub fn standing(record: &Record, ladder: &str, case: &str) -> Option<Standing> {
     // A table has many rows and each its noise: who comes first in it is fast, lucky, or both. What seemed to be ahead was timed again, and that counts.
     let again = |row: &Row| {
         let found = production.again.iter().find(|again| again.variant == row.variant);
-        found.map(|again| again.ratio.median)
+        found.map(|again| again.ratio)
     };
     let others = rows().filter(|(row, _)| row.variant != production.variant);
-    let ratios = others.map(|(row, median)| (row, again(row).unwrap_or(median / own)));
+    let ratios = others.map(|(row, median)| (row, again(row).map_or(median / own, |ratio| ratio.median)));
     let (best, ratio) = ratios.chain([(production, 1.0)]).reduce(least)?;
     let (first, shortest) = rows().reduce(least)?;
     let before = (!production.again.is_empty()).then(|| (first.variant.clone(), shortest / own));
@@ -95,8 +112,8 @@ pub fn standing(record: &Record, ladder: &str, case: &str) -> Option<Standing> {
         best: best.variant.clone(),
         ratio,
         before,
-        // A quotient may have lost its last bits.
-        within: ratio * (1.0 + MARGIN) >= 1.0 - 1e-9,
+        within: is_within(ratio),
+        rounds: again(best).map(|ratio| (ratio.p10, ratio.p90)),
         rivals: rivals.collect(),
     })
 }

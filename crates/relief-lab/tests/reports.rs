@@ -3,7 +3,8 @@
 use relief_lab::family::Operation;
 use relief_lab::statistics::Summary;
 use relief_lab::{
-    Again, Bound, Ceilings, Conditions, Header, Point, Record, Row, Span, Timeline, Transfer, Verdict, report,
+    Again, Bound, Ceilings, Conditions, Header, Point, Record, Row, Shares, Span, Timeline, Transfer,
+    Verdict, report,
 };
 
 fn row(ladder: &str, case: &str, variant: &str, times: &[f64]) -> Row {
@@ -77,6 +78,11 @@ fn record() -> Record {
                 clock: Some(1_980.0),
                 temperature: None,
                 load: None,
+                shares: Some(Shares { ran: 100, stolen: 10 }),
+            },
+            after: Conditions {
+                shares: Some(Shares { ran: 130, stolen: 20 }),
+                ..Conditions::default()
             },
             ..Header::default()
         },
@@ -209,4 +215,17 @@ fn ceilings_say_what_is_unknown_and_why() {
         "{text}"
     );
     assert!(text.contains("unknown: the runtime does not tell"), "{text}");
+}
+
+#[test]
+fn a_report_tells_what_the_host_took() {
+    let mut record = record();
+    let said = report::conditions(&record);
+    assert!(
+        said.contains("the host ran others in 25 % of the time wanted"),
+        "{said}"
+    );
+    record.header.after.shares = record.header.before.shares;
+    let said = report::conditions(&record);
+    assert!(!said.contains("host"), "{said}");
 }

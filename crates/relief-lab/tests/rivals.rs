@@ -251,9 +251,42 @@ fn what_was_timed_again_in_turn_counts_and_the_table_is_told_beside_it() {
         );
         assert_eq!(standing.before, Some(("first".to_owned(), 0.8)));
         let table = report::table(&record);
-        assert!(
-            table.contains("timed again in turn; 0.80 × first before"),
-            "{table}"
+        let rounds = match best {
+            "ours" => String::new(),
+            _ => format!(" ({ratio:.2} to {ratio:.2})"),
+        };
+        let said = format!("timed again in turn{rounds}; 0.80 × first before");
+        assert!(table.contains(&said), "{table}");
+    }
+}
+
+#[test]
+fn production_is_neither_within_nor_behind_where_its_rounds_differ_too_much() {
+    // A tenth of the rounds are above the last number of each.
+    let cases = [
+        ([0.8, 0.9, 0.94], "BEHIND"),
+        ([0.8, 0.9, 0.96], "unsure"),
+        ([0.8, 0.96, 1.1], "within"),
+    ];
+    for (rounds, verdict) in cases {
+        let mut record = record();
+        record.rows = vec![row("first", "c", Some(0.8)), row("ours", "c", Some(1.0))];
+        let [p10, median, p90] = rounds;
+        record.rows[1].again = vec![Again {
+            variant: "first".to_owned(),
+            ratio: Summary { median, p10, p90 },
+        }];
+        let standing = &standings(&record)[0];
+        assert_eq!(
+            (standing.within, standing.is_unsure()),
+            (verdict == "within", verdict == "unsure")
+        );
+        let summary = report::summary(&record);
+        assert!(summary.lines().any(|line| line.contains(verdict)), "{summary}");
+        assert_eq!(
+            summary.contains("in 0 of 1 cases; in 1 of the others rounds differ too much to tell"),
+            verdict == "unsure",
+            "{summary}"
         );
     }
 }

@@ -9,8 +9,16 @@ use super::table::columns;
 
 /// Production of one case against the best variant of its table.
 pub(super) fn sentence(standing: &Standing) -> String {
+    let rounds = standing.rounds.map_or(String::new(), |(low, high)| {
+        format!(" ({} to {})", digits(low, 3), digits(high, 3))
+    });
     let again = match &standing.before {
-        Some((variant, ratio)) => format!(", timed again in turn; {} × {variant} before", digits(*ratio, 3)),
+        Some((variant, ratio)) => {
+            format!(
+                ", timed again in turn{rounds}; {} × {variant} before",
+                digits(*ratio, 3)
+            )
+        }
         None => String::new(),
     };
     format!(
@@ -35,8 +43,13 @@ pub fn summary(record: &Record) -> String {
     let mut text = String::new();
     if !standings.is_empty() {
         let good = standings.iter().filter(|standing| standing.within).count();
+        let unsure = standings.iter().filter(|standing| standing.is_unsure()).count();
+        let untold = match unsure {
+            0 => String::new(),
+            _ => format!("; in {unsure} of the others rounds differ too much to tell"),
+        };
         text.push_str(&format!(
-            "Production is within {} % of the best of its table in {good} of {} cases\n",
+            "Production is within {} % of the best of its table in {good} of {} cases{untold}\n",
             digits(MARGIN * 100.0, 1),
             standings.len()
         ));
@@ -58,7 +71,12 @@ fn line(standing: &Standing, rivals: bool) -> Vec<String> {
         standing.ladder.clone(),
         standing.case.clone(),
         digits(standing.ratio, 3),
-        if standing.within { "within" } else { "BEHIND" }.to_owned(),
+        match standing.within {
+            true => "within",
+            false if standing.is_unsure() => "unsure",
+            false => "BEHIND",
+        }
+        .to_owned(),
         standing.best.clone(),
     ];
     if rivals {

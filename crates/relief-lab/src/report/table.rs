@@ -29,8 +29,24 @@ pub fn header(record: &Record) -> String {
 /// Clock, temperature and load before and after, where they are told.
 #[must_use]
 pub fn conditions(record: &Record) -> String {
-    let (before, after) = (condition(&record.header.before), condition(&record.header.after));
-    format!("before: {before}; after: {after}\n")
+    let (before, after) = (&record.header.before, &record.header.after);
+    let stolen = before
+        .shares
+        .zip(after.shares)
+        .and_then(|(before, after)| after.stolen_since(before))
+        .filter(|part| *part >= 0.005)
+        .map(|part| {
+            format!(
+                "; the host ran others in {:.0} % of the time wanted",
+                100.0 * part
+            )
+        });
+    format!(
+        "before: {}; after: {}{}\n",
+        condition(before),
+        condition(after),
+        stolen.unwrap_or_default()
+    )
 }
 
 fn condition(conditions: &Conditions) -> String {
