@@ -123,12 +123,15 @@ fn cases(kind: Kind, scale: Scale) -> Vec<Stitch> {
         (Class::Gpu, Kind::F32) => 10_240 * 10_240,
         (Class::Gpu, _) => 32_768 * 32_768,
     };
+    // On software a few suffice, unless a size is asked for.
+    let few = scale.quick || scale.size.is_none();
     let sides: &[usize] = match (scale.class, scale.quick) {
         (Class::Gpu, false) => &[16, 32, 64, 100, 128, 250, 256, 500, 512, 1_000],
         (Class::Gpu, true) => &[16, 100, 128],
         (Class::Cpu, false) => &[16, 100, 128, 1_000],
         (Class::Cpu, true) => &[100],
-        (Class::Software, _) => &[16, 100],
+        (Class::Software, _) if few => &[16, 100],
+        (Class::Software, _) => &[16, 100, 128, 1_000],
     };
     let size = scale.or(full);
     let width = ((size.isqrt() / 16) as usize * 16).max(16);
