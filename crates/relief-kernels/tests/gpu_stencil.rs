@@ -69,6 +69,7 @@ fn check<T: Known>(gpu: &Gpu, filter: &Filter, width: usize, height: usize) {
             exchange: true,
             matrix: false,
             wide: true,
+            lines: false,
         };
         check_by::<T>(gpu, way, Some(default(filter, T::SAMPLES)), filter, width, height);
     }
@@ -246,13 +247,24 @@ fn every_way_gives_what_the_cpu_gives() {
             exchange: radius != 5,
             matrix: false,
             wide: false,
+            lines: false,
         };
         let tuning = Tuning {
             units: 64,
             items: 1,
             vector,
         };
-        check_by::<f32>(&gpu, way, Some(tuning), &Filter::Box(radius), 131, 150);
+        for (lines, items) in [(false, 1), (true, 1), (true, 32)] {
+            let way = Way { lines, ..way };
+            let tuning = Some(Tuning { items, ..tuning });
+            for filter in [
+                Filter::Box(radius),
+                Filter::Erosion(radius),
+                Filter::Dilation(radius),
+            ] {
+                check_by::<f32>(&gpu, way, tuning, &filter, 131, 150);
+            }
+        }
         check_by::<u8>(&gpu, way, Some(tuning), &Filter::Box(radius), 391, 150);
         // Pictures narrower than a cube, and wider.
         for (kept, copied) in [(false, false), (false, true), (true, false)] {
@@ -291,6 +303,7 @@ fn every_way_gives_what_the_cpu_gives() {
             exchange,
             matrix: false,
             wide: false,
+            lines: false,
         };
         check_by::<f32>(&gpu, way, Some(tuning), &gauss, 391, 150);
     }
@@ -317,6 +330,7 @@ fn wide_extremes_keep_their_rows_whatever_the_radius() {
                 exchange: true,
                 matrix: false,
                 wide: false,
+                lines: false,
             };
             let tuning = Tuning {
                 units,

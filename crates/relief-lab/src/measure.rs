@@ -20,8 +20,8 @@ pub struct Plan {
     pub scale: Scale,
     /// How long to measure; nothing only checks.
     pub sampling: Option<Sampling>,
-    /// The one variant asked for, as [`About::is`] knows it; the first of its ladder comes along, to compare with.
-    pub variant: Option<String>,
+    /// The variants asked for, as [`About::is`] knows them; nothing means all. With a single one the first of its ladder comes along, to compare with.
+    pub variants: Vec<String>,
     /// Whether to check problems of more than 2^32 bytes first.
     pub huge: bool,
     /// Bytes that inputs and outputs may take in turn, so that caches do not answer.
@@ -216,9 +216,10 @@ fn competitors<'a>(machine: &Machine, ladder: &'a dyn AnyLadder, plan: &Plan) ->
     let gpu = machine.class() != Class::Cpu;
     let here = |(_, about): &(usize, &About)| about.gpu == gpu;
     let variants = ladder.variants().into_iter().enumerate().filter(here);
-    let asked = |place: usize, about: &About| match &plan.variant {
-        Some(name) => place == 0 || about.is(name),
-        None => true,
+    let asked = |place: usize, about: &About| match plan.variants.as_slice() {
+        [] => true,
+        [name] => place == 0 || about.is(name),
+        names => names.iter().any(|name| about.is(name)),
     };
     let chosen = variants
         .enumerate()

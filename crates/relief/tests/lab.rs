@@ -183,6 +183,14 @@ fn one_variant_is_measured_beside_the_first() {
         "{table}"
     );
     assert!(!table.contains("memcpy"), "{table}");
+    let among_several = [&arguments[..], &["--variant", "memcpy"]].concat();
+    let output = lab(&among_several);
+    let table = text(&output.stdout);
+    assert!(
+        table.contains("  memcpy") && table.contains("  non-temporal"),
+        "{table}"
+    );
+    assert!(!table.contains("  scalar"), "{table}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the radius (`slide`; of bytes
 //!   `sums` and `extremes`). Boxes of bytes also by units of 16 columns (`wide`), extremes of bytes above r = 8, of large pictures, by cubes that keep the rows of
-//!   their windows (`extremes::kept`).
+//!   their windows (`extremes::kept`); those of f32 on processors that imitate devices down columns, then along rows (`lines`).
 //! - **Gauss**: the same with weights (`weigh`).
 //! - **Sobel, convolution**: small squares in registers (`square`; Sobel of bytes `edges`).
 //! - Gauss filters and convolutions of bytes by matrix instructions, where a device has them (`matrix`).
@@ -23,6 +23,7 @@ mod columns;
 mod down;
 mod edges;
 mod extremes;
+mod lines;
 mod matrix;
 mod pairs;
 mod ring;
@@ -35,6 +36,7 @@ mod wide;
 
 use self::down::Fold;
 use self::extremes::kept::Kept;
+use self::lines::Lines;
 use self::pairs::Pairs;
 use self::square::Square;
 use self::strip::Strip;
@@ -186,6 +188,8 @@ pub struct Way {
     pub matrix: bool,
     /// Whether means of squares of bytes are computed by units of 16 columns instead of four.
     pub wide: bool,
+    /// Whether means and extremes of squares of f32 are computed down columns, then along rows, by units that wait for no other.
+    pub lines: bool,
 }
 
 /// The way of a filter. A processor that imitates a device has its caches for what is kept and looks ahead itself, and planes that exchange
@@ -205,6 +209,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
             exchange: false,
             matrix: false,
             wide: false,
+            lines: true,
         };
     }
     let (kept, ahead) = match (filter, samples) {
@@ -239,6 +244,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
         exchange,
         matrix: true,
         wide: true,
+        lines: false,
     }
 }
 
@@ -342,21 +348,21 @@ pub fn apply_by(
                 Some(wide) => call.wide_sums(tuning, wide),
                 None => call.sums(tuning, *radius),
             },
-            Samples::Floats => call.slide(tuning, Fold::Sum, *radius),
+            Samples::Floats => call.floats(tuning, Fold::Sum, *radius),
         },
         Filter::Erosion(radius) => match size.samples {
             Samples::Bytes => match call.kept(tuning, Fold::Least, *radius) {
                 Some(kept) => call.extremes_kept(kept),
                 None => call.extremes(tuning, Fold::Least, *radius),
             },
-            Samples::Floats => call.slide(tuning, Fold::Least, *radius),
+            Samples::Floats => call.floats(tuning, Fold::Least, *radius),
         },
         Filter::Dilation(radius) => match size.samples {
             Samples::Bytes => match call.kept(tuning, Fold::Greatest, *radius) {
                 Some(kept) => call.extremes_kept(kept),
                 None => call.extremes(tuning, Fold::Greatest, *radius),
             },
-            Samples::Floats => call.slide(tuning, Fold::Greatest, *radius),
+            Samples::Floats => call.floats(tuning, Fold::Greatest, *radius),
         },
         Filter::Gauss(weights) => {
             let weights: Vec<u32> = match size.samples {
@@ -615,6 +621,57 @@ impl<'a> Call<'a> {
         let across = self.pitch.div_ceil(columns);
         let (strips, steps) = self.strips(cubes, across, radius, rows);
         Ok((self.grid(across, strips)?, steps))
+    }
+
+    fn floats(&self, tuning: Tuning, fold: Fold, radius: u32) -> Result<(), DeviceError> {
+        match self.way.lines {
+            true => self.lines(tuning, Lines { fold, radius }),
+            false => self.slide(tuning, fold, radius),
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn lines(&self, tuning: Tuning, lines: Lines) -> Result<(), DeviceError> {
+        let (grid, steps) = self.lay(tuning.units, tuning.items, lines.radius, lines::STEP)?;
+        let along = self.grid(self.size.height.div_ceil(lines::UNITS), 1)?;
+        let inverse = 1.0 / f64::from(2 * lines.radius + 1).powi(2) as f32;
+        self.gpu.launch("stencil lines down", &lines, self.to, || {
+            // SAFETY: both buffers hold `height` rows of `pitch` words; rows are kept within for loads, and compared with the height for stores, columns with the width.
+            on_client!(self.gpu, client => unsafe {
+                lines::columns::launch_unchecked(
+                    client,
+                    grid.clone(),
+                    CubeDim::new_1d(tuning.units),
+                    addresses(self.gpu),
+                    ArrayArg::from_raw_parts(self.from.handle(), self.from.words()),
+                    ArrayArg::from_raw_parts(self.to.handle(), self.to.words()),
+                    self.size.width,
+                    self.size.height,
+                    self.pitch,
+                    steps,
+                    lines,
+                )
+            });
+        })?;
+        let ran = self.gpu.buffer(1)?;
+        self.gpu.launch("stencil lines along", &lines, &ran, || {
+            // SAFETY: the buffer holds `height` rows of `pitch` words; rows and columns are kept within for loads, and compared with both for stores.
+            on_client!(self.gpu, client => unsafe {
+                lines::rows::launch_unchecked(
+                    client,
+                    along.clone(),
+                    CubeDim::new_1d(lines::UNITS),
+                    addresses(self.gpu),
+                    ArrayArg::from_raw_parts(self.to.handle(), self.to.words()),
+                    ArrayArg::from_raw_parts(ran.handle(), ran.words()),
+                    self.size.width,
+                    self.size.height,
+                    self.pitch,
+                    inverse,
+                    lines,
+                )
+            });
+        })
     }
 
     #[allow(unsafe_code)]

@@ -90,9 +90,9 @@ struct Run {
     families: Vec<String>,
     #[command(flatten)]
     means: Means,
-    /// Only this variant, beside the first of its ladder; 'production' is what production uses of each
-    #[arg(long, value_name = "NAME")]
-    variant: Option<String>,
+    /// Only this variant, beside the first of its ladder, or, given several times, only these; 'production' is what production uses of each
+    #[arg(long = "variant", value_name = "NAME")]
+    variants: Vec<String>,
     /// Problems of this many elements, such as 2^24
     #[arg(long, value_name = "N", value_parser = size)]
     size: Option<u64>,
@@ -249,7 +249,7 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
     let mut records = Vec::new();
     for machine in machines(&run.means)? {
         let gpu = machine.class() != Class::Cpu;
-        if let Some(name) = &run.variant {
+        for name in &run.variants {
             selection::variant(&ladders, gpu, name)?;
         }
         let seconds = run.seconds.or(run.means.quick.then_some(QUICK));
@@ -260,7 +260,7 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
                 size: run.size,
             },
             sampling: (!run.check).then_some(sampling(run.means.quick)),
-            variant: run.variant.clone(),
+            variants: run.variants.clone(),
             huge: run.huge,
             working_set: working_set(&machine, run.means.quick),
             end: seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds.into())),

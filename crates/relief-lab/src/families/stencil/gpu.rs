@@ -138,7 +138,7 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
     variants.push(
         Variant::gpu(
             "one pass",
-            "columns and rows at once, in strips",
+            "columns and rows at once, in strips; f32 on processors that imitate devices by columns, then rows in place",
             |p: &Stencil, call| {
                 let OnGpu {
                     gpu,
@@ -210,6 +210,11 @@ const TWO_STEPS: Other = (
     |way| Way { ahead: 2, ..way },
 );
 
+const LINES: Other = (
+    "columns, then rows in place",
+    "two kernels, whose units wait for no other and keep the samples of windows in registers",
+    |way| Way { lines: true, ..way },
+);
 const FOUR_COLUMNS: Other = (
     "one pass, four columns",
     "the same by units of four columns instead of 16, in the same layout",
@@ -226,7 +231,7 @@ const NO_MATRIX: Other = (
 const fn others(subject: Subject, kind: Kind) -> &'static [Other] {
     match (subject, kind) {
         (Subject::Box, Kind::U8) => &[FOUR_COLUMNS, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
-        (Subject::Box | Subject::Extreme, Kind::F32) => &[OWN, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
+        (Subject::Box | Subject::Extreme, Kind::F32) => &[LINES, OWN, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
         (Subject::Extreme, _) => &[AGAIN, KEPT, ONE_STEP, TWO_STEPS],
         (Subject::Gauss, Kind::F32) => &[OWN, ONE_STEP, TWO_STEPS],
         (Subject::Gauss | Subject::Convolution, Kind::U8) => &[NO_MATRIX],
@@ -239,6 +244,7 @@ fn other(&(name, idea, of): &Other) -> Variant<Stencil> {
         let (from, to, size) = (&call.inputs[0], &call.outputs[0], p.size());
         let way = of(Way {
             matrix: false,
+            lines: false,
             ..production::way(call.gpu.report(), &p.filter, size.samples)
         });
         let tuning = production::default(&p.filter, size.samples);

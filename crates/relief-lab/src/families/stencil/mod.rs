@@ -17,6 +17,8 @@
 //! - `one pass`: columns and rows at once, strip by strip, what is between in shared memory, least and greatest and sum
 //!   by van Herk, Gil and Werman (or weights; or, for small squares, registers); bytes two at a time, as halves of words,
 //!   and weighted by matrix instructions where a device has them; production, with its layout tuned.
+//! - `columns, then rows in place`: two kernels, adds alone; a unit goes along its line and keeps the samples of a window in registers, so each is loaded and stored once on
+//!   either way. Production's way for f32 on processors that imitate devices, where loads go unit by unit and additions by whole vectors.
 //! - `one pass, own stores`, `… rows again`, `… rows kept`, `… one step ahead`, `… two steps ahead`: production in another way: whether
 //!   neighbours exchange vectors so that a store writes whole sectors of 32 bytes, whether rows that leave a window are read again or
 //!   kept in shared memory, and how long before rows are used they are asked for. Which is best depends on the radius.

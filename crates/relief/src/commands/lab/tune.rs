@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
                 size: arguments.size,
             },
             sampling: Some(sampling(quick)),
-            variant: None,
+            variants: Vec::new(),
             huge: false,
             working_set: working_set(&machine, quick),
             end: None,
