@@ -69,6 +69,7 @@ fn check<T: Known>(gpu: &Gpu, filter: &Filter, width: usize, height: usize) {
             exchange: true,
             matrix: false,
             wide: true,
+            as_extremes: false,
             lines: false,
         };
         check_by::<T>(gpu, way, Some(default(filter, T::SAMPLES)), filter, width, height);
@@ -247,6 +248,7 @@ fn every_way_gives_what_the_cpu_gives() {
             exchange: radius != 5,
             matrix: false,
             wide: false,
+            as_extremes: false,
             lines: false,
         };
         let tuning = Tuning {
@@ -303,6 +305,7 @@ fn every_way_gives_what_the_cpu_gives() {
             exchange,
             matrix: false,
             wide: false,
+            as_extremes: false,
             lines: false,
         };
         check_by::<f32>(&gpu, way, Some(tuning), &gauss, 391, 150);
@@ -310,7 +313,7 @@ fn every_way_gives_what_the_cpu_gives() {
 }
 
 #[test]
-fn wide_extremes_keep_their_rows_whatever_the_radius() {
+fn wide_extremes_and_sums_keep_their_rows_whatever_the_radius() {
     let Some(gpu) = support::device() else { return };
     // Blocks of whole steps and not, runs of whole units and not, one run across and many.
     for radius in [8, 9, 15, 16, 21, 32, 47, 50, 63] {
@@ -330,6 +333,7 @@ fn wide_extremes_keep_their_rows_whatever_the_radius() {
                 exchange: true,
                 matrix: false,
                 wide: false,
+                as_extremes: false,
                 lines: false,
             };
             let tuning = Tuning {
@@ -340,6 +344,14 @@ fn wide_extremes_keep_their_rows_whatever_the_radius() {
             // More blocks than one, and a cube or two beside another.
             check_by::<u8>(&gpu, way, Some(tuning), &filter, 258, 3 * radius as usize + 170);
             check_by::<u8>(&gpu, way, Some(tuning), &filter, 2_045, 33);
+            let way = Way {
+                as_extremes: true,
+                ..way
+            };
+            let sums = Filter::Box(radius);
+            for (width, height) in [(258, 3 * radius as usize + 170), (2_045, 33), (1_003, 5)] {
+                check_by::<u8>(&gpu, way, Some(tuning), &sums, width, height);
+            }
         }
     }
 }

@@ -105,14 +105,11 @@ pub fn expand_with(
     }
     let side = 128 / bits;
     let vectors = to.width.div_ceil(side);
-    let tuning = match gpu.report().software {
-        // Units past the end of a row take as long there as others.
-        true => Tuning {
-            units: tuning.units.min(vectors.next_multiple_of(gpu.report().plane.1)),
-            ..tuning
-        },
-        false => tuning,
-    };
+    // Units past the end of a row have nothing to do, and on software take as long as others.
+    let units = tuning
+        .units
+        .min(vectors.next_multiple_of(gpu.report().plane.1.max(1)));
+    let tuning = Tuning { units, ..tuning };
     // Rows of the cell that come up, and parts of their copies. Where software would store a second copy of few rows, each row is one
     // of its own: it takes as long for what lies below the raster as for what lies inside.
     let (rows, copies) = match to.height.div_ceil(cell.height) {
@@ -120,9 +117,9 @@ pub fn expand_with(
         copies => (cell.height.min(to.height), copies),
     };
     let enough = u64::from(gpu.multiprocessors()) * UNITS_OF_MULTIPROCESSOR;
-    let units = |items: u32| u64::from(vectors) * u64::from(rows) * u64::from(copies.div_ceil(items));
+    let storing = |items: u32| u64::from(vectors) * u64::from(rows) * u64::from(copies.div_ceil(items));
     let mut items = tuning.items;
-    while items > 2 && units(items) < enough {
+    while items > 2 && storing(items) < enough {
         items /= 2;
     }
     while gpu.report().software && items / 2 >= copies {
@@ -137,9 +134,8 @@ pub fn expand_with(
         return Err(gpu.unsupported(format!("{across} × {lines} cubes")));
     }
     let order = match u64::from(rows.max(parts)) {
-        // There each cube costs, so that short rows share one.
-        0..=MOST if gpu.report().software => Order::Rows((256 / tuning.units).max(1)),
-        0..=MOST => Order::Rows(1),
+        // Each cube costs, so that short rows share one.
+        0..=MOST => Order::Rows((256 / tuning.units).max(1)),
         _ => Order::Folded,
     };
     let (down, deep) = match order {

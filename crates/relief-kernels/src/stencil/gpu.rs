@@ -188,6 +188,8 @@ pub struct Way {
     pub matrix: bool,
     /// Whether means of squares of bytes are computed by units of 16 columns instead of four.
     pub wide: bool,
+    /// Whether means of squares of bytes from a radius of 8 on are computed as extremes of bytes are whose rows are kept, with `copied` as there.
+    pub as_extremes: bool,
     /// Whether means and extremes of squares of f32 are computed down columns, then along rows, by units that wait for no other.
     pub lines: bool,
 }
@@ -209,6 +211,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
             exchange: false,
             matrix: false,
             wide: false,
+            as_extremes: false,
             lines: true,
         };
     }
@@ -244,6 +247,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
         exchange,
         matrix: true,
         wide: true,
+        as_extremes: false,
         lines: false,
     }
 }
@@ -344,9 +348,10 @@ pub fn apply_by(
     let by_matrix = way.matrix && has_matrix_instructions(gpu);
     match filter {
         Filter::Box(radius) => match size.samples {
-            Samples::Bytes => match call.wide(tuning, *radius) {
-                Some(wide) => call.wide_sums(tuning, wide),
-                None => call.sums(tuning, *radius),
+            Samples::Bytes => match (call.kept_sums(*radius), call.wide(tuning, *radius)) {
+                (Some(kept), _) => call.extremes_kept(kept),
+                (None, Some(wide)) => call.wide_sums(tuning, wide),
+                (None, None) => call.sums(tuning, *radius),
             },
             Samples::Floats => call.floats(tuning, Fold::Sum, *radius),
         },
@@ -713,8 +718,24 @@ impl<'a> Call<'a> {
 
     /// How cubes that keep the rows of windows take strips of least and greatest bytes of this radius, where that is the way.
     fn kept(&self, tuning: Tuning, fold: Fold, radius: u32) -> Option<Kept> {
+        match self.way.kept {
+            true => self.kept_by((4 * tuning.units).min(512), fold, radius),
+            false => None,
+        }
+    }
+
+    /// The same for means, where that is the way.
+    fn kept_sums(&self, radius: u32) -> Option<Kept> {
+        match self.way.as_extremes {
+            true => self.kept_by(512, Fold::Sum, radius),
+            false => None,
+        }
+    }
+
+    /// How cubes of at most so many units that compute do.
+    fn kept_by(&self, units: u32, fold: Fold, radius: u32) -> Option<Kept> {
         let (least, most) = self.gpu.report().plane;
-        if !self.way.kept || least != most || least == 0 {
+        if least != most || least == 0 {
             return None;
         }
         // Where units would load the rows that a device was to copy, few of them would wait for memory.
@@ -731,7 +752,6 @@ impl<'a> Call<'a> {
             words: 0,
             copied,
         };
-        let units = (4 * tuning.units).min(512);
         let room = self.gpu.most_shared_memory();
         Kept::best(
             of,
@@ -748,13 +768,14 @@ impl<'a> Call<'a> {
         let across = self.pitch.div_ceil(kept.columns());
         let (strips, steps) = self.strips(1, across, kept.radius, extremes::kept::ROWS);
         let grid = self.grid(across, strips)?;
+        let inverse = 1.0 / f64::from(2 * kept.radius + 1).powi(2) as f32;
         self.gpu.launch("stencil extremes kept", &kept, self.to, || match kept.copied {
             true => on_client!(self.gpu, client => launch!(
                 self, client, extremes::kept::extremes_copied::launch_unchecked, grid.clone(), kept.units(); addresses(self.gpu), 1 => 4,
-                steps, self.boxes(extremes::kept::ROWS, extremes::kept::ALIGNED), self.boxes(1, extremes::kept::ALIGNED), kept
+                steps, self.boxes(extremes::kept::ROWS, extremes::kept::ALIGNED), self.boxes(1, extremes::kept::ALIGNED), inverse, sums::BESIDE, kept
             )),
             false => on_client!(self.gpu, client => launch!(
-                self, client, extremes::kept::extremes_kept::launch_unchecked, grid.clone(), kept.units(); addresses(self.gpu), 1 => 4, steps, kept
+                self, client, extremes::kept::extremes_kept::launch_unchecked, grid.clone(), kept.units(); addresses(self.gpu), 1 => 4, steps, inverse, sums::BESIDE, kept
             )),
         })
     }

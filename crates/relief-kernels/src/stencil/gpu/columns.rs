@@ -22,7 +22,7 @@ pub(super) fn raster(width: u32, height: u32, pitch: u32) -> Raster {
 #[derive(CubeType, Clone)]
 pub(super) struct Column {
     /// The nearest column inside.
-    word: u32,
+    pub(super) word: u32,
     /// The bits of it that lie outside.
     pub(super) outside: u32,
     /// Where in it the sample lies that stands for all others.
@@ -67,7 +67,7 @@ pub(super) fn column(word: i32, raster: &Raster, #[comptime] samples: Samples) -
 
 /// A word of bytes in a column, those outside of the picture replaced.
 #[cube]
-fn mended(word: u32, column: &Column) -> u32 {
+pub(super) fn mended(word: u32, column: &Column) -> u32 {
     let nearest = ((word >> column.shift) & 255u32) * 0x0101_0101u32;
     (word & !column.outside) | (nearest & column.outside)
 }

@@ -215,6 +215,14 @@ const LINES: Other = (
     "two kernels, whose units wait for no other and keep the samples of windows in registers",
     |way| Way { lines: true, ..way },
 );
+const AS_EXTREMES: Other = (
+    "one pass, planes apart",
+    "the same from radius 8 on by cubes that keep the rows of windows, whose planes do not meet, as extremes",
+    |way| Way {
+        as_extremes: true,
+        ..way
+    },
+);
 const FOUR_COLUMNS: Other = (
     "one pass, four columns",
     "the same by units of four columns instead of 16, in the same layout",
@@ -230,7 +238,7 @@ const NO_MATRIX: Other = (
 /// without matrix instructions, where it uses them.
 const fn others(subject: Subject, kind: Kind) -> &'static [Other] {
     match (subject, kind) {
-        (Subject::Box, Kind::U8) => &[FOUR_COLUMNS, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
+        (Subject::Box, Kind::U8) => &[AS_EXTREMES, FOUR_COLUMNS, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
         (Subject::Box | Subject::Extreme, Kind::F32) => &[LINES, OWN, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
         (Subject::Extreme, _) => &[AGAIN, KEPT, ONE_STEP, TWO_STEPS],
         (Subject::Gauss, Kind::F32) => &[OWN, ONE_STEP, TWO_STEPS],
@@ -244,6 +252,7 @@ fn other(&(name, idea, of): &Other) -> Variant<Stencil> {
         let (from, to, size) = (&call.inputs[0], &call.outputs[0], p.size());
         let way = of(Way {
             matrix: false,
+            as_extremes: false,
             lines: false,
             ..production::way(call.gpu.report(), &p.filter, size.samples)
         });

@@ -1,4 +1,4 @@
-//! Least and greatest of wide squares of bytes by cubes that keep the rows of their windows in shared memory, so that each row comes once.
+//! Least and greatest, and sums, of wide squares of bytes by cubes that keep the rows of their windows in shared memory, so that each row comes once.
 //!
 //! *Down*, each unit has a word of every row. With blocks of whole steps, as many as fit into 2r rows, a window is the end of the block in which it
 //! begins, and the beginning of all that follows. Of a step that has entered its total takes the place of its first row, and once a block is there, the
@@ -14,13 +14,14 @@
 use cubecl::prelude::*;
 
 use super::super::Samples;
-use super::super::columns::{Column, column, load_rows, raster, within};
+use super::super::columns::{Column, column, load_rows, mended, raster, within};
 use super::super::down::{Down, Fold, fold, fold_three};
 use super::super::pairs::{Pairs, evens, firsts, odds, seconds};
 use super::super::strip::Strip;
 use super::of_two_rows;
 
 mod copied;
+mod sums;
 
 pub(in super::super) use copied::extremes_copied;
 
@@ -207,13 +208,13 @@ struct Descent {
     begun: Array<u32>,
     end: Array<u32>,
     entered: Array<u32>,
-    /// Bits of the word that lie outside of the picture.
-    outside: u32,
+    /// The column of words, of which some may lie outside of the picture.
+    column: Column,
 }
 
-/// At the first step.
+/// At the first step, of the words that unit `unit` of the cube has in shared memory.
 #[cube]
-fn descent(column: &Column, #[comptime] plan: Kept) -> Descent {
+fn descent(column: &Column, unit: u32, #[comptime] plan: Kept) -> Descent {
     let (block, _) = comptime!(plan.block());
     let mut begun = Array::<u32>::new(2usize);
     let mut end = Array::<u32>::new(2usize);
@@ -225,18 +226,17 @@ fn descent(column: &Column, #[comptime] plan: Kept) -> Descent {
         entered[l] = lane(comptime!(plan.neutral()).runtime(), l);
     }
     Descent {
-        leaves: place(),
-        enters: place() + comptime!(block * plan.step()),
+        leaves: place(unit),
+        enters: place(unit) + comptime!(block * plan.step()),
         left: u32::new(0),
         begun,
         end,
         entered,
-        outside: column.outside,
+        column: column.clone(),
     }
 }
 
-/// Puts the totals of steps `begin` to `end` of those that the first windows reach into the places of their first rows; of that behind the first block,
-/// which has not entered wholly, it keeps the beginning.
+/// Takes in the rows of steps `begin` to `end` of those that the first windows reach.
 #[cube]
 fn enter(
     descent: &mut Descent,
@@ -245,9 +245,25 @@ fn enter(
     #[comptime] end: u32,
     #[comptime] plan: Kept,
 ) {
+    if comptime!(plan.fold == Fold::Sum) {
+        sums::enter(descent, ring, begin, end, plan);
+    } else {
+        enter_extremes(descent, ring, begin, end, plan);
+    }
+}
+
+/// Puts the totals of steps into the places of their first rows; of that behind the first block, which has not entered wholly, it keeps the beginning.
+#[cube]
+fn enter_extremes(
+    descent: &mut Descent,
+    ring: &mut SharedMemory<u32>,
+    #[comptime] begin: u32,
+    #[comptime] end: u32,
+    #[comptime] plan: Kept,
+) {
     let (block, rest) = comptime!(plan.block());
     for step in begin..comptime!(if end < block { end } else { block }) {
-        let at = (place() + step * comptime!(plan.step())) as usize;
+        let at = (place(UNIT_POS) + step * comptime!(plan.step())) as usize;
         let mut total = Array::<u32>::new(2usize);
         #[unroll]
         for l in 0..2usize {
@@ -274,8 +290,8 @@ fn enter(
 
 /// The place of a unit's word in the first row of a step.
 #[cube]
-fn place() -> u32 {
-    UNIT_POS / ALIGNED * comptime!(ROWS * ALIGNED) + UNIT_POS % ALIGNED
+fn place(unit: u32) -> u32 {
+    unit / ALIGNED * comptime!(ROWS * ALIGNED) + unit % ALIGNED
 }
 
 /// The place of a unit's word one step further.
@@ -302,6 +318,12 @@ fn lane(word: u32, #[comptime] lane: usize) -> u32 {
 #[cube]
 fn together(lanes: &Array<u32>) -> u32 {
     lanes[0usize] + lanes[1usize] * 256u32
+}
+
+/// Whether a block begins for which [`begin`] has something to do.
+#[cube]
+fn begins(descent: &Descent, #[comptime] plan: Kept) -> bool {
+    comptime!(plan.fold != Fold::Sum) && descent.left == 0u32
 }
 
 /// At the beginning of a block: puts its ends into the places of its steps' totals.
@@ -331,6 +353,22 @@ fn begin(descent: &mut Descent, ring: &mut SharedMemory<u32>, #[comptime] plan: 
 /// The windows of the next step, to shared memory from `to` on. All rows that they reach are in the ring.
 #[cube]
 fn descend<N: Size>(
+    descent: &mut Descent,
+    ring: &mut SharedMemory<u32>,
+    exchange: &mut SharedMemory<Vector<u32, N>>,
+    to: usize,
+    #[comptime] plan: Kept,
+) {
+    if comptime!(plan.fold == Fold::Sum) {
+        sums::descend::<N>(descent, ring, exchange, to, plan);
+    } else {
+        descend_extremes::<N>(descent, ring, exchange, to, plan);
+    }
+}
+
+/// The same of least and greatest.
+#[cube]
+fn descend_extremes<N: Size>(
     descent: &mut Descent,
     ring: &mut SharedMemory<u32>,
     exchange: &mut SharedMemory<Vector<u32, N>>,
@@ -416,10 +454,10 @@ fn descend<N: Size>(
     }
     // In the place of a row that is nowhere read again by itself.
     ring[enters] = together(&total);
-    if descent.outside != 0u32 {
+    if descent.column.outside != 0u32 {
         #[unroll]
         for k in 0..comptime!(2 * ROWS as usize) {
-            let outside = lane(descent.outside, comptime!(k % 2));
+            let outside = lane(descent.column.outside, comptime!(k % 2));
             if comptime!(plan.neutral() == 0) {
                 windows[k] = windows[k] & !outside;
             } else {
@@ -592,6 +630,23 @@ fn fold_across<N: Size>(
     taken: &Taken,
     out: &mut Array<Vector<u32, N>>,
     across: &mut Across,
+    inverse: f32,
+    beside: u32,
+    #[comptime] plan: Kept,
+) {
+    if comptime!(plan.fold == Fold::Sum) {
+        sums::add_across::<N>(taken, out, across, inverse, beside, plan);
+    } else {
+        extremes_across::<N>(taken, out, across, plan);
+    }
+}
+
+/// The same of least and greatest.
+#[cube]
+fn extremes_across<N: Size>(
+    taken: &Taken,
+    out: &mut Array<Vector<u32, N>>,
+    across: &mut Across,
     #[comptime] plan: Kept,
 ) {
     let (runs, rest) = comptime!((plan.runs().0, plan.runs().1 as usize));
@@ -622,15 +677,27 @@ fn fold_across<N: Size>(
             }
         }
     }
-    let mut upper = Vector::<u32, N>::empty();
-    let mut lower = Vector::<u32, N>::empty();
+    let mut words = Array::<u32>::new(comptime!(2 * WORDS as usize));
     #[unroll]
     for w in 0..comptime!(WORDS as usize) {
         // Two neighbours' bytes in each half.
         let two = windows[comptime!(4 * w)] + windows[comptime!(4 * w + 1)] * 256u32;
         let more = windows[comptime!(4 * w + 2)] + windows[comptime!(4 * w + 3)] * 256u32;
-        upper[w] = firsts(two, more, comptime!(plan.pairs));
-        lower[w] = seconds(two, more, comptime!(plan.pairs));
+        words[w] = firsts(two, more, comptime!(plan.pairs));
+        words[comptime!(w + WORDS as usize)] = seconds(two, more, comptime!(plan.pairs));
+    }
+    store_two_rows::<N>(out, &words, across);
+}
+
+/// Stores a run's words of both rows, as far as it and they are the picture's; then on to the next step.
+#[cube]
+fn store_two_rows<N: Size>(out: &mut Array<Vector<u32, N>>, words: &Array<u32>, across: &mut Across) {
+    let mut upper = Vector::<u32, N>::empty();
+    let mut lower = Vector::<u32, N>::empty();
+    #[unroll]
+    for w in 0..comptime!(WORDS as usize) {
+        upper[w] = words[w];
+        lower[w] = words[comptime!(w + WORDS as usize)];
     }
     if across.whole && across.row + 1u32 < across.height {
         out[across.place as usize] = upper;
@@ -655,8 +722,10 @@ fn fold_across<N: Size>(
     across.place += ROWS * across.pitch;
 }
 
-/// Folds the squares of a strip of `steps` · 8 rows, which units load; CUBE_POS_X counts cubes across, CUBE_POS_Y down.
+/// Folds the squares of a strip of `steps` · 8 rows, which units load; CUBE_POS_X counts cubes across, CUBE_POS_Y down. Sums become sum · `inverse`, rounded; `beside` are the bits
+/// of 2²³.
 #[cube(launch_unchecked, address_type = "dynamic")]
+#[allow(clippy::too_many_arguments)]
 pub(in super::super) fn extremes_kept<N: Size>(
     source: &Array<u32>,
     out: &mut Array<Vector<u32, N>>,
@@ -664,6 +733,8 @@ pub(in super::super) fn extremes_kept<N: Size>(
     height: u32,
     pitch: u32,
     steps: u32,
+    inverse: f32,
+    beside: u32,
     #[comptime] plan: Kept,
 ) {
     let mut ring = SharedMemory::<u32>::new(comptime!((plan.ring() * plan.step()) as usize));
@@ -672,14 +743,14 @@ pub(in super::super) fn extremes_kept<N: Size>(
     let word = (CUBE_POS_X * comptime!(plan.columns()) + UNIT_POS) as i32 - comptime!(plan.left() as i32);
     let column = column(word, &raster, comptime!(Samples::Bytes));
     let first = CUBE_POS_Y * steps * ROWS;
-    let mut descent = descent(&column, plan);
+    let mut descent = descent(&column, UNIT_POS, plan);
     let mut across = across(first, width, height, pitch, plan);
     let reads = UNIT_POS < comptime!(plan.words);
     let to = UNIT_POS % WORDS * comptime!(plan.apart()) + UNIT_POS / WORDS;
 
     // The rows of the step that is loaded last.
     let mut below = Array::<u32>::new(comptime!(ROWS as usize));
-    let mut place = place();
+    let mut place = place(UNIT_POS);
     let mut row = first as i32 - comptime!(plan.radius as i32);
     if reads {
         for _ in 0..comptime!(plan.live()) {
@@ -690,7 +761,9 @@ pub(in super::super) fn extremes_kept<N: Size>(
         }
         load(source, &mut below, row, &column);
         enter(&mut descent, &mut ring, 0u32, comptime!(plan.live()), plan);
-        begin(&mut descent, &mut ring, plan);
+        if comptime!(plan.fold != Fold::Sum) {
+            begin(&mut descent, &mut ring, plan);
+        }
         descend::<N>(&mut descent, &mut ring, &mut exchange, to as usize, plan);
     }
     // Where the pairs of a step are, of which the others are those of the next.
@@ -704,7 +777,7 @@ pub(in super::super) fn extremes_kept<N: Size>(
             place = further(place, plan);
             row += comptime!(ROWS as i32);
             load(source, &mut below, row, &column);
-            if descent.left == 0u32 {
+            if begins(&descent, plan) {
                 begin(&mut descent, &mut ring, plan);
             }
             descend::<N>(
@@ -715,7 +788,7 @@ pub(in super::super) fn extremes_kept<N: Size>(
                 plan,
             );
         }
-        fold_across::<N>(&taken, out, &mut across, plan);
+        fold_across::<N>(&taken, out, &mut across, inverse, beside, plan);
     }
 }
 

@@ -9,7 +9,10 @@ use cubecl::prelude::*;
 
 use super::super::super::Samples;
 use super::super::super::columns::{column, raster};
-use super::{AHEAD, ALIGNED, Kept, ROWS, WORDS, across, begin, descend, descent, enter, fold_across, taken};
+use super::super::super::down::Fold;
+use super::{
+    AHEAD, ALIGNED, Kept, ROWS, WORDS, across, begin, begins, descend, descent, enter, fold_across, taken,
+};
 
 /// Steps that are awaited together of those that the first windows reach: totals are folded while the next are on their way.
 const TOGETHER: u32 = 4;
@@ -26,6 +29,8 @@ pub(in super::super::super) fn extremes_copied<N: Size>(
     steps: u32,
     boxes: &TensorMap<u32, Tiled>,
     lines: &TensorMap<u32, Tiled>,
+    inverse: f32,
+    beside: u32,
     #[comptime] plan: Kept,
 ) {
     let mut ring =
@@ -47,10 +52,15 @@ pub(in super::super::super) fn extremes_copied<N: Size>(
     sync_async_proxy_shared();
 
     let raster = raster(width, height, pitch);
-    let begins = (CUBE_POS_X * comptime!(plan.columns())) as i32 - comptime!(plan.left() as i32);
-    let column = column(begins + UNIT_POS as i32, &raster, comptime!(Samples::Bytes));
+    let left = (CUBE_POS_X * comptime!(plan.columns())) as i32 - comptime!(plan.left() as i32);
+    let column = column(left + UNIT_POS as i32, &raster, comptime!(Samples::Bytes));
     let first = CUBE_POS_Y * steps * ROWS;
-    let mut descent = descent(&column, plan);
+    // The unit that has the words of a column, or, of one outside of the picture whose words are summed, those nearest inside: the cube reads them, since it computes some that are inside.
+    let mut unit = UNIT_POS;
+    if comptime!(plan.fold == Fold::Sum) {
+        unit = (column.word as i32 - left) as u32;
+    }
+    let mut descent = descent(&column, unit, plan);
     let mut across = across(first, width, height, pitch, plan);
     let reads = UNIT_POS < comptime!(plan.words);
     let to = UNIT_POS % WORDS * comptime!(plan.apart()) + UNIT_POS / WORDS;
@@ -61,7 +71,7 @@ pub(in super::super::super) fn extremes_copied<N: Size>(
     let asking = Asking {
         group: UNIT_POS % comptime!(plan.plane),
         first: first as i32 - comptime!(plan.radius as i32),
-        begins,
+        begins: left,
         last: height as i32 - 1i32,
     };
     if asks {
@@ -93,8 +103,10 @@ pub(in super::super::super) fn extremes_copied<N: Size>(
             let (from, until) = comptime!(awaited(k, plan));
             enter(&mut descent, &mut ring, from, until, plan);
         }
-        begin(&mut descent, &mut ring, plan);
-        sync_async_proxy_shared();
+        if comptime!(plan.fold != Fold::Sum) {
+            begin(&mut descent, &mut ring, plan);
+            sync_async_proxy_shared();
+        }
         descend::<N>(&mut descent, &mut ring, &mut exchange, to as usize, plan);
     }
     gone_down(&planes);
@@ -135,7 +147,7 @@ pub(in super::super::super) fn extremes_copied<N: Size>(
             let taken = taken::<N>(&exchange, there, &across, plan);
             there = comptime!(plan.exchange()) - there;
             if reads && s + 1u32 < steps {
-                if descent.left == 0u32 {
+                if begins(&descent, plan) {
                     begin(&mut descent, &mut ring, plan);
                     // What is written here is before the copies that take its place.
                     sync_async_proxy_shared();
@@ -149,7 +161,7 @@ pub(in super::super::super) fn extremes_copied<N: Size>(
                 );
             }
             gone_down(&planes);
-            fold_across::<N>(&taken, out, &mut across, plan);
+            fold_across::<N>(&taken, out, &mut across, inverse, beside, plan);
         }
     }
 }
@@ -208,8 +220,10 @@ fn ask(
         let at = place * comptime!(plan.step()) + asking.group * comptime!(ROWS * ALIGNED);
         let inside = max(min(first, asking.last - comptime!(ROWS as i32 - 1)), 0i32);
         let mut whole = inside == first;
-        whole = whole || first + comptime!(ROWS as i32) <= 0i32 || first > asking.last;
-        // Where all rows of a step lie outside, those nearest inside may stand for them in any order: every window that reaches one has all of these, since radii are at least 8. A picture of
+        if comptime!(plan.fold != Fold::Sum) {
+            whole = whole || first + comptime!(ROWS as i32) <= 0i32 || first > asking.last;
+        }
+        // Where all rows of a step lie outside, of extremes those nearest inside may stand for them in any order: every window that reaches one has all of these, since radii are at least 8. A picture of
         // fewer rows than a step has is asked for row by row.
         if whole && asking.last >= comptime!(ROWS as i32 - 1) {
             let mut target = ring.slice_mut(at as usize, (at + comptime!(ROWS * ALIGNED)) as usize);
