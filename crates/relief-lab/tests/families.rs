@@ -15,7 +15,7 @@ fn everything_is_right(machine: &Machine) {
             size: Some(4_096),
         },
         sampling: None,
-        variant: None,
+        variants: Vec::new(),
         huge: false,
         working_set: 0,
         end: None,

@@ -77,7 +77,7 @@ fn rows_on(machine: &Machine, variants: Vec<Variant<Increment>>) -> Vec<Row> {
             size: None,
         },
         sampling: Some(Sampling::QUICK),
-        variant: None,
+        variants: Vec::new(),
         huge: false,
         working_set: 1 << 16,
         end: None,

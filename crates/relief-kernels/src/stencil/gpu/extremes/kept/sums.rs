@@ -52,7 +52,8 @@ pub(super) fn enter(
         let at = descent.leaves + step * comptime!(plan.step());
         add(descent, ring, at, ROWS, plan);
     }
-    if comptime!(end > block && rest > 0) {
+    // Once, unlike extremes, however many parts the steps come in.
+    if comptime!(begin <= block && block < end && rest > 0) {
         let at = descent.enters;
         add(descent, ring, at, rest, plan);
     }
