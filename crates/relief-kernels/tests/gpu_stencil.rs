@@ -63,14 +63,11 @@ fn check<T: Known>(gpu: &Gpu, filter: &Filter, width: usize, height: usize) {
     if gpu.report().software {
         // As on hardware, where neighbours exchange vectors.
         let way = Way {
-            kept: false,
             ahead: 2,
             copied: true,
             exchange: true,
-            matrix: false,
             wide: true,
-            as_extremes: false,
-            lines: false,
+            ..Way::PLAIN
         };
         check_by::<T>(gpu, way, Some(default(filter, T::SAMPLES)), filter, width, height);
     }
@@ -244,12 +241,8 @@ fn every_way_gives_what_the_cpu_gives() {
         let way = Way {
             kept: true,
             ahead,
-            copied: false,
             exchange: radius != 5,
-            matrix: false,
-            wide: false,
-            as_extremes: false,
-            lines: false,
+            ..Way::PLAIN
         };
         let tuning = Tuning {
             units: 64,
@@ -299,14 +292,9 @@ fn every_way_gives_what_the_cpu_gives() {
     let tuning = default(&gauss, Samples::Floats);
     for exchange in [false, true] {
         let way = Way {
-            kept: false,
             ahead: 2,
-            copied: false,
             exchange,
-            matrix: false,
-            wide: false,
-            as_extremes: false,
-            lines: false,
+            ..Way::PLAIN
         };
         check_by::<f32>(&gpu, way, Some(tuning), &gauss, 391, 150);
     }
@@ -328,13 +316,9 @@ fn wide_extremes_and_sums_keep_their_rows_whatever_the_radius() {
             }
             let way = Way {
                 kept: true,
-                ahead: 1,
                 copied,
                 exchange: true,
-                matrix: false,
-                wide: false,
-                as_extremes: false,
-                lines: false,
+                ..Way::PLAIN
             };
             let tuning = Tuning {
                 units,

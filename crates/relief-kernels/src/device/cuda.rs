@@ -169,6 +169,27 @@ pub(super) unsafe fn copy(ordinal: u16, address: u64, bytes: &[u8]) -> Result<()
     }
 }
 
+/// Lets a device that was started fetch whole lines of 128 bytes from its memory to its second cache, where it fetches 64 otherwise. That is a hint: a device
+/// that does not take it computes the same. Stencils gain 1.5 to 3 % by it, nothing else of 2^24 words or more differs by more than 1 % (means of f32 at r = 1 549 µs in place of 562,
+/// `relief lab run stencil/box-f32 --size 2^28`, NVIDIA H200, 2026-11-24).
+pub(super) fn fetch_whole_lines(ordinal: u16) {
+    const LINE: usize = 128;
+    let Ok(device) = result::device::get(i32::from(ordinal)) else {
+        return;
+    };
+    // SAFETY: the context of a device that the driver returned is retained, and released below; its limits are no memory.
+    unsafe {
+        let Ok(context) = result::primary_ctx::retain(device) else {
+            return;
+        };
+        if result::ctx::set_current(context).is_ok() {
+            let which = sys::CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY;
+            let _ = sys::cuCtxSetLimit(which, LINE);
+        }
+        let _ = result::primary_ctx::release(device);
+    }
+}
+
 fn driver_version() -> String {
     let mut version = 0;
     // SAFETY: writes one integer to a valid place.

@@ -123,6 +123,7 @@ impl Gpu {
                 let load = || <super::cuda::Cuda as Runtime>::client(&device);
                 let client = catch_unwind(AssertUnwindSafe(load))
                     .map_err(|_| unavailable("the CUDA runtime could not start it".to_owned()))?;
+                super::cuda::fetch_whole_lines(ordinal);
                 Ok(Self::new(
                     Client::Cuda(client),
                     report,

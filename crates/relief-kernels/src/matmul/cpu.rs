@@ -8,7 +8,7 @@
 //! The left matrix is packed by squares that are turned in registers where AVX-512 is: number by number it took a tenth of a product of 512³.
 //!
 //! A tile asks for what it reads 16 steps later, for the tile below, and for the next panel, a line at a time: asked for at once before each tile,
-//! the next panel costs a tenth of the time of a product of 1 024³ (`docs/lab.md`).
+//! the next panel costs a tenth of the time of a product of 1 024³ (`docs/lab/products.md`).
 //!
 //! Threads share the packed right matrix and take rows each.
 

@@ -4,7 +4,7 @@
 //! at once: more of memory is then on its way than where one page is read after the other.
 //!
 //! What a row's sums come to is time in which memory waits: a tenth to a sixth of the whole on two cores of an AMD EPYC of Zen 5. So rows fold their sums by
-//! pairs, in loops that become vector instructions (`docs/lab.md` has the trials).
+//! pairs, in loops that become vector instructions (`docs/lab/products.md` has the trials).
 //!
 //! Threads deal out rows of M·x, and of x·M columns and blocks of rows: each is a sum of its own.
 

@@ -1,8 +1,8 @@
 //! Stencils on a device, each in one pass: a pixel is read from memory about once and written once.
 //!
 //! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the radius (`slide`; of bytes
-//!   `sums` and `extremes`). Boxes of bytes also by units of 16 columns (`wide`), extremes of bytes above r = 8, of large pictures, by cubes that keep the rows of
-//!   their windows (`extremes::kept`); those of f32 on processors that imitate devices down columns, then along rows (`lines`).
+//!   `sums` and `extremes`). Boxes of bytes also by units of 16 columns (`wide`), extremes of bytes above r = 8 and boxes above r = 31, of large pictures, by cubes that keep the
+//!   rows of their windows (`extremes::kept`); those of f32 on processors that imitate devices down columns, then along rows (`lines`).
 //! - **Gauss**: the same with weights (`weigh`).
 //! - **Sobel, convolution**: small squares in registers (`square`; Sobel of bytes `edges`).
 //! - Gauss filters and convolutions of bytes by matrix instructions, where a device has them (`matrix`).
@@ -194,6 +194,20 @@ pub struct Way {
     pub lines: bool,
 }
 
+impl Way {
+    /// Nothing of all that.
+    pub const PLAIN: Self = Self {
+        kept: false,
+        ahead: 1,
+        copied: false,
+        exchange: false,
+        matrix: false,
+        wide: false,
+        as_extremes: false,
+        lines: false,
+    };
+}
+
 /// The way of a filter. A processor that imitates a device has its caches for what is kept and looks ahead itself, and planes that exchange
 /// are loops: there the plain way is as good as any or better (`relief lab run stencil --device vulkan:0`).
 #[must_use]
@@ -206,13 +220,8 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
                 (filter, samples),
                 (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes)
             ),
-            ahead: 1,
-            copied: false,
-            exchange: false,
-            matrix: false,
-            wide: false,
-            as_extremes: false,
             lines: true,
+            ..Way::PLAIN
         };
     }
     let (kept, ahead) = match (filter, samples) {
@@ -247,7 +256,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
         exchange,
         matrix: true,
         wide: true,
-        as_extremes: false,
+        as_extremes: matches!((filter, samples), (Filter::Box(32..), Samples::Bytes)),
         lines: false,
     }
 }
@@ -290,6 +299,7 @@ pub fn apply_with(
         },
         (Samples::Bytes, Filter::Box(_)) => Way {
             wide: way.wide && each >= WIDE_FROM,
+            as_extremes: way.as_extremes && each >= AS_EXTREMES_FROM,
             ..way
         },
         (Samples::Bytes, Filter::Convolution(mask)) => Way {
@@ -314,6 +324,10 @@ pub fn apply_with(
 /// Pixels for each multiprocessor from which on the rows of such windows are kept: lower strips begin too often, and there are too few. At r = 15 rows read again take 7.4, 9.2 and
 /// 18.5 µs of 2^20, 2^22 and 2^24 pixels, kept ones 10.2, 12.8 and 19.8; of 2^26 62.0 and 54.5 (NVIDIA H200, 132 multiprocessors, 2026-11-23).
 const KEPT_FROM: u64 = 1 << 18;
+
+/// The same for boxes: at r = 50 rows kept take 94.1 µs of 2^26 pixels and 241.5 of 2^28, units of 16 columns that read them again 84.8 and 257.1; at r = 15 202.7 and 200.3 of 2^28
+/// (`relief lab run stencil/box-u8 --size 2^28`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
+const AS_EXTREMES_FROM: u64 = 1 << 20;
 
 /// Pixels for each multiprocessor from which on boxes are computed by units of 16 columns and 3 × 3 convolutions by matrix instructions: of fewer there are not units enough. Boxes
 /// of 2^20 and 2^22 pixels took 1.5 to 1.75 and 1.3 to 1.6 × as long as by four columns at any radius, such convolutions 1.5 and 1.1 ×; of 2^24 they are ahead
