@@ -2,7 +2,7 @@
 //!
 //! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the radius (`slide`; of bytes
 //!   `sums` and `extremes`). Boxes of bytes also by units of 16 columns (`wide`), extremes of bytes above r = 8 and boxes above r = 31, of large pictures, by cubes that keep the
-//!   rows of their windows (`extremes::kept`); those of f32 on processors that imitate devices down columns, then along rows (`lines`).
+//!   rows of their windows (`extremes::kept`), as processors that imitate devices do wherever these fit; those of f32 on such processors down columns, then along rows (`lines`).
 //! - **Gauss**: the same with weights (`weigh`).
 //! - **Sobel, convolution**: small squares in registers (`square`; Sobel of bytes `edges`).
 //! - Gauss filters and convolutions of bytes by matrix instructions, where a device has them (`matrix`).
@@ -195,7 +195,7 @@ pub struct Way {
 }
 
 impl Way {
-    /// Nothing of all that.
+    /// Rows again, one step ahead, and nothing else of all that.
     pub const PLAIN: Self = Self {
         kept: false,
         ahead: 1,

@@ -109,8 +109,8 @@ pub enum Stores {
 pub fn transpose<T: Element>(from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
     // The same whatever part of the rows is asked for.
     let large = from.width.saturating_mul(from.height) >= LARGE / size_of::<T>();
-    // Where rows of bytes begin anywhere in a line, one in 64 lines of a tile is a line of the caches, and neighbours have put the ends of it there: 2.95 ms in place of 2.52 for
-    // 4 219 × 4 111 (`relief lab run transpose/u8 --device cpu`, two cores of Zen 5, 2026-11-25). Of wider elements more lines are, and it pays.
+    // Where rows of bytes begin anywhere in a line, only one in 64 lines of a tile is a line of the caches, and to store it past them loses: 2.95 ms in place of 2.52 for
+    // 4 219 × 4 111. Of wider elements more lines are, and it gains (`relief lab run transpose --device cpu`, two cores of Zen 5, 2026-11-25).
     let apart = size_of::<T>() == 1 && !pitch.is_multiple_of(LINE);
     let stores = if large && !apart {
         Stores::Streamed
