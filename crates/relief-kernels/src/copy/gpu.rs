@@ -8,7 +8,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, cube_number, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`copy_with`].
@@ -244,7 +244,7 @@ fn copy_vectors<N: Size>(
     #[comptime] units: u32,
     #[comptime] items: u32,
 ) {
-    let first = CUBE_POS as u32 * comptime!(units * items) + UNIT_POS;
+    let first = cube_number() * comptime!(units * items) + UNIT_POS_X;
     if first + comptime!(units * (items - 1)) < count {
         let mut held = Array::<Vector<u32, N>>::new(comptime!(items as usize));
         #[unroll]
@@ -297,7 +297,7 @@ fn fill_vectors<N: Size>(
     #[comptime] units: u32,
     #[comptime] items: u32,
 ) {
-    let first = CUBE_POS as u32 * comptime!(units * items) + UNIT_POS;
+    let first = cube_number() * comptime!(units * items) + UNIT_POS_X;
     #[unroll]
     for k in 0..items {
         let place = first + comptime!(k * units);

@@ -203,6 +203,12 @@ impl Gpu {
         u32::try_from(most).unwrap_or(u32::MAX)
     }
 
+    /// Whether the device copies boxes of a plane to and from shared memory by itself, as Hopper's tensor memory accelerator does.
+    #[must_use]
+    pub fn copies_boxes(&self) -> bool {
+        on_client!(self, client => client.features().tma.contains(cubecl::ir::features::Tma::Base))
+    }
+
     /// Bytes of all buffers that exist.
     #[must_use]
     pub fn used(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! Grids of more cubes than one axis takes, and how kernels count places in memory.
 
-use cubecl::prelude::{AddressType, CubeCount};
+use cubecl::prelude::*;
 
 use super::{Backend, Gpu};
 
@@ -10,6 +10,15 @@ use super::{Backend, Gpu};
 pub fn cubes(gpu: &Gpu, count: u32) -> CubeCount {
     let rows = count.div_ceil(gpu.report().cubes.clamp(1, 65_535)).max(1);
     CubeCount::Static(count.div_ceil(rows).max(1), rows, 1)
+}
+
+/// The number of a cube in a grid of [`cubes()`].
+///
+/// `CUBE_POS` and `UNIT_POS` count along three axes. A unit that loads once and stores once spends so much of its time before the load that those
+/// few instructions cost a device with fast memory up to 1 %; cubes of one axis are counted by `UNIT_POS_X`.
+#[cube]
+pub(crate) fn cube_number() -> u32 {
+    CUBE_POS_Y * CUBE_COUNT_X + CUBE_POS_X
 }
 
 /// How kernels count places where one of them is a constant after another: `place as usize + constant`.

@@ -35,6 +35,7 @@ pub use error::DeviceError;
 #[cfg(feature = "gpu")]
 pub use gpu::{Client, Gpu, Mark, on_client, persist_kernels};
 #[cfg(feature = "gpu")]
+pub(crate) use grid::cube_number;
 pub use grid::{addresses, cubes};
 #[cfg(feature = "gpu")]
 pub use reading::{HostSamples, Reading};

@@ -10,7 +10,7 @@
 //! Rows of a picture are whole vectors of 16 bytes: [`row_words`]. What a row has past its width is not looked at, and is 0
 //! in results.
 
-use cubecl::ir::features::{MmaConfig, Tma};
+use cubecl::ir::features::MmaConfig;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use cubecl::prelude::*;
 use cubecl::zspace::{shape, strides};
@@ -444,11 +444,6 @@ fn has_matrix_instructions(gpu: &Gpu) -> bool {
     has_products && gpu.report().plane == (32, 32) && pairs(gpu) == Pairs::Halves
 }
 
-/// Whether a device copies boxes of a picture to shared memory by itself.
-fn copies_boxes(gpu: &Gpu) -> bool {
-    on_client!(gpu, client => client.features().tma.contains(Tma::Base))
-}
-
 /// What strips of columns are computed with.
 trait Stream {
     /// Columns of words that a cube computes; 0 where it is too narrow.
@@ -757,7 +752,7 @@ impl<'a> Call<'a> {
         }
         // Where units would load the rows that a device was to copy, few of them would wait for memory.
         let copied = self.way.copied;
-        if copied && !copies_boxes(self.gpu) {
+        if copied && !self.gpu.copies_boxes() {
             return None;
         }
         let of = Kept {
@@ -823,7 +818,7 @@ impl<'a> Call<'a> {
     /// How units of 16 columns take strips of squares of this radius, where that is the way.
     fn wide(&self, tuning: Tuning, radius: u32) -> Option<Wide> {
         let copied = self.way.copied && !self.way.kept && (tuning.units * 4).is_multiple_of(wide::BOX);
-        let copied = copied && copies_boxes(self.gpu);
+        let copied = copied && self.gpu.copies_boxes();
         let wide = Wide {
             radius,
             rows: tuning.vector / 2,

@@ -9,7 +9,7 @@
 use cubecl::prelude::*;
 use relief_raster::Depth;
 
-use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, cube_number, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`map_with`].
@@ -140,7 +140,7 @@ fn map_bytes<N: Size>(
         }
         sync_cube();
     }
-    let first = CUBE_POS as u32 * comptime!(units * items) + UNIT_POS;
+    let first = cube_number() * comptime!(units * items) + UNIT_POS_X;
     #[unroll]
     for k in 0..items {
         let place = first + comptime!(k * units);
@@ -178,7 +178,7 @@ fn map_halves<N: Size>(
     #[comptime] items: u32,
     #[comptime] width: usize,
 ) {
-    let first = CUBE_POS as u32 * comptime!(units * items) + UNIT_POS;
+    let first = cube_number() * comptime!(units * items) + UNIT_POS_X;
     #[unroll]
     for k in 0..items {
         let place = first + comptime!(k * units);

@@ -7,7 +7,8 @@
 //! - `SSE2 or NEON`, `AVX2`, `AVX-512`: the same loop, vectorised for each.
 //! - `threads`: all threads, ordinary stores.
 //! - `production`: all threads; large results go past the caches.
-//! - devices: `scalar`, `pair`, `quad` a unit; `several quads`: production, with its layout tuned.
+//! - devices: `scalar`, `pair`, `quad` a unit; `boxes stored`: units load, the device copies the sums of a cube to memory; `boxes`: it copies the terms to the cube as
+//!   well, as CUB does; `several quads`: as tuned; `production`: on CUDA with the bytes under way that suit memory best.
 
 use rayon::prelude::*;
 use relief_kernels::isa::{Isa, Level};
@@ -135,11 +136,14 @@ fn parts(call: OnCpu<'_>, add: impl Fn(&[f32], &[f32], &mut [f32]) + Sync) -> Ou
 }
 
 #[cfg(feature = "gpu")]
+mod boxes;
+
+#[cfg(feature = "gpu")]
 mod gpu {
-    use relief_kernels::map::gpu::{DEFAULT, SPACE, add_with};
+    use relief_kernels::map::gpu::{self as production, DEFAULT, SPACE, add_with};
     use relief_kernels::policy::Tuning;
 
-    use super::Add;
+    use super::{Add, boxes};
     use crate::family::{OnGpu, Variant};
 
     pub(super) fn variants() -> Vec<Variant<Add>> {
@@ -163,10 +167,32 @@ mod gpu {
                 )?)
             })
         };
+        let by_boxes = |name, idea, units, copied| {
+            let boxes = boxes::Boxes {
+                units,
+                items: 3,
+                copied,
+            };
+            Variant::gpu(name, idea, move |problem: &Add, call: OnGpu<'_>| {
+                boxes::add(problem, &call, boxes)
+            })
+        };
         vec![
             plain("scalar", "a sum for each unit", 1).source("0.02–0.03 GFLOPS, transfers included"),
             plain("pair", "two sums for each unit", 2),
             plain("quad", "four sums for each unit", 4),
+            by_boxes(
+                "boxes stored",
+                "units load three terms each, the device copies the sums of a cube",
+                512,
+                false,
+            ),
+            by_boxes(
+                "boxes",
+                "the device copies the terms of a cube to it, and the sums from it",
+                256,
+                true,
+            ),
             Variant::gpu(
                 "several quads",
                 "a unit loads several vectors before it stores one",
@@ -188,7 +214,21 @@ mod gpu {
                     )?)
                 },
             )
-            .tuned("map add", SPACE, DEFAULT)
+            .tuned("map add", SPACE, DEFAULT),
+            Variant::gpu(
+                "production",
+                "quads; on CUDA in cubes that have as many bytes under way as its memory likes best",
+                |problem: &Add, call: OnGpu<'_>| {
+                    let (inputs, out) = (call.inputs, &call.outputs[0]);
+                    Ok(production::add(
+                        call.gpu,
+                        &inputs[0],
+                        &inputs[1],
+                        out,
+                        problem.len,
+                    )?)
+                },
+            )
             .production(),
         ]
     }
