@@ -91,6 +91,9 @@ fn cells_of_all_sizes_are_repeated_and_nothing_else_is_written() {
             ((100, 100, 100), (99, 99), (257, 250, 2)),
             ((5, 300, 8), (0, 299), (40, 31, 0)),
             ((2_000, 3, 2_001), (1_999, 1), (70, 70, 0)),
+            // Vectors of the cell are vectors of the raster.
+            ((48, 5, 64), (32, 3), (150, 41, 1)),
+            ((64, 32, 64), (1 << 40, 5), (1_024, 256, 0)),
             // Fewer than two copies down, and as many units as there are vectors.
             ((7, 40, 9), (3, 39), (200, 80, 0)),
             ((64, 32, 65), (1, 5), (1_024, 256, 0)),

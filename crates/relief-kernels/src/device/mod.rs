@@ -36,6 +36,7 @@ pub use error::DeviceError;
 pub use gpu::{Client, Gpu, Mark, on_client, persist_kernels};
 #[cfg(feature = "gpu")]
 pub(crate) use grid::cube_number;
+#[cfg(feature = "gpu")]
 pub use grid::{addresses, cubes};
 #[cfg(feature = "gpu")]
 pub use reading::{HostSamples, Reading};

@@ -148,11 +148,14 @@ pub fn expand_with(
         && vectors.is_multiple_of(tuning.units)
         && rows.is_multiple_of(high)
         && u64::from(rows) * u64::from(parts) * u64::from(tuning.items) == u64::from(to.height);
+    let lanes = [cell.width, cell.pitch, (x % u64::from(cell.width)) as u32];
+    let whole = lanes.iter().all(|samples| samples.is_multiple_of(side));
     let shape = Shape {
         bits,
         tuning,
         order,
         exact,
+        whole,
     };
     let launch = Launch {
         shape,
@@ -218,6 +221,8 @@ struct Shape {
     /// Whether no unit has a copy outside of the raster, on software, which loads each size for each lane. A kernel that compares with
     /// none takes a quarter to a third less (`relief lab run stitch --size 2^20 --device vulkan:0`, llvmpipe, 2026-11-24).
     exact: bool,
+    /// Whether vectors of the raster are vectors of the cell.
+    whole: bool,
 }
 
 /// How rows and parts of their copies are dealt out.
@@ -253,6 +258,7 @@ impl Launch<'_> {
     fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
         let (across, down, deep) = self.grid;
         let (cell, to) = (self.cell, self.to);
+        let width = if self.shape.whole { 4 } else { 1 };
         // SAFETY: columns and rows of the cell are taken modulo its sides, and its buffer holds all of its samples; rows of
         // the raster are compared with its height, columns with its vectors, and its buffer holds as many.
         unsafe {
@@ -260,8 +266,9 @@ impl Launch<'_> {
                 client,
                 CubeCount::Static(across, down, deep),
                 CubeDim::new_2d(self.shape.tuning.units, self.shape.order.rows_of_cube()),
+                width,
                 4,
-                ArrayArg::from_raw_parts(cell.buffer.handle(), cell.buffer.words()),
+                ArrayArg::from_raw_parts(cell.buffer.handle(), cell.buffer.words() / width),
                 ArrayArg::from_raw_parts(to.buffer.handle(), to.buffer.words() / 4),
                 cell.width,
                 cell.height,
@@ -279,8 +286,8 @@ impl Launch<'_> {
 }
 
 #[cube(launch_unchecked)]
-fn store_copies<N: Size>(
-    cell: &Array<u32>,
+fn store_copies<M: Size, N: Size>(
+    cell: &Array<Vector<u32, M>>,
     to: &mut Array<Vector<u32, N>>,
     cell_width: u32,
     cell_height: u32,
@@ -311,7 +318,11 @@ fn store_copies<N: Size>(
         let below = select(below >= cell_height, below - cell_height, below);
         let source = select(below >= cell_height, below - cell_height, below) * cell_pitch;
         let column = (x + vector * comptime!(128 / shape.bits)) % cell_width;
-        let value = vector_at::<N>(cell, source, column, cell_width, comptime!(shape.bits));
+        let value = if comptime!(shape.whole) {
+            Vector::cast_from(cell[((source + column) / comptime!(128 / shape.bits)) as usize])
+        } else {
+            vector_at::<M, N>(cell, source, column, cell_width, comptime!(shape.bits))
+        };
         to[(j * pitch + vector) as usize] = value;
         // Copies are the cell's height apart, which is `rows` where there is a second one.
         #[unroll]
@@ -326,8 +337,8 @@ fn store_copies<N: Size>(
 
 /// The vector of samples `column`… of the cell's row that begins at sample `source`.
 #[cube]
-fn vector_at<N: Size>(
-    cell: &Array<u32>,
+fn vector_at<M: Size, N: Size>(
+    cell: &Array<Vector<u32, M>>,
     source: u32,
     column: u32,
     width: u32,
@@ -342,7 +353,7 @@ fn vector_at<N: Size>(
         #[unroll]
         for b in 0..per {
             let place = source + column;
-            let held = cell[(place / per) as usize] >> (place % per * bits);
+            let held = cell[(place / per) as usize][0usize] >> (place % per * bits);
             word |= (held & comptime!(u32::MAX >> (32 - bits))) << comptime!(b * bits);
             column += 1u32;
             column = select(column == width, 0u32, column);
