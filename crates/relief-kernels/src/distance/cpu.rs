@@ -10,7 +10,8 @@
 //! The window wins wherever a white pixel is near. For radii above 64 it is tried first and gives a row up when it has
 //! gone far; the envelope then takes it. (At radius 100 with one white pixel in 10 000 the window alone reached 0.31
 //! Gpx/s and the envelope 0.49; with one in 100 the window 0.88. One core of a Sapphire Rapids Xeon,
-//! `cargo bench -p relief-kernels --bench distance`, 2026-11-21.)
+//! `cargo bench -p relief-kernels --bench distance`, 2026-11-21. Since then the envelope finds its columns eight at a time:
+//! the two together went from 0.65 to 1.19 Gpx/s with one white pixel in 10 000, one core of an AMD EPYC, Zen 5, 2026-11-25.)
 
 mod columns;
 mod envelope;
@@ -95,7 +96,7 @@ impl Layout {
         let envelope = if self.radius <= WINDOW_RADIUS {
             0
         } else {
-            3 * words(self.columns, 4)? + words(self.width, 4)?
+            3 * words(self.columns, 4)? + words(self.width, 1)? + words(self.width, 4)?
         };
         plane.checked_add(rows + squares + least + envelope)
     }
@@ -305,13 +306,20 @@ impl<'p, S: Sample> Profile<'p, S> {
     }
 
     fn look_up<L: Copy + Into<u32>>(&self, least: &[L], out: &mut [S]) {
-        let Some(last) = self.entries.len().checked_sub(1) else {
-            return;
+        // Branches, because pixels beyond the radius lie together: an entry is a load then, and nothing waits for the comparison.
+        let entry = |least: L| {
+            let entry = self.entries.get(least.into() as usize);
+            entry.copied().unwrap_or(self.beyond)
         };
-        for (out, a) in out.iter_mut().zip(least) {
-            let a = (*a).into() as usize;
-            let entry = self.entries[a.min(last)];
-            *out = if a <= last { entry } else { self.beyond };
+        let (least, least_rest) = least.as_chunks::<8>();
+        let (out, out_rest) = out.as_chunks_mut::<8>();
+        for (out, least) in out.iter_mut().zip(least) {
+            for (out, least) in out.iter_mut().zip(least) {
+                *out = entry(*least);
+            }
+        }
+        for (out, least) in out_rest.iter_mut().zip(least_rest) {
+            *out = entry(*least);
         }
     }
 

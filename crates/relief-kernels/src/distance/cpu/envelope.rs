@@ -25,6 +25,8 @@ pub(super) struct Envelope<'s> {
     count: usize,
     /// Columns to the left of the tile that may win, from the last one on.
     beside: &'s mut [u32],
+    /// A byte for each column of the tile: 1 where a white pixel is near along the column, else 0.
+    near: &'s mut [u64],
     least: &'s mut [u32],
 }
 
@@ -38,6 +40,11 @@ impl<'s> Envelope<'s> {
             starts: carver.take(columns),
             count: 0,
             beside: carver.take(columns),
+            near: {
+                let near = carver.take(layout.width.div_ceil(8));
+                near.fill(0);
+                near
+            },
             least: carver.take(layout.width),
         }
     }
@@ -50,8 +57,13 @@ impl<'s> Envelope<'s> {
         for k in (0..self.left_of(gaps)).rev() {
             self.push(gaps, self.beside[k]);
         }
-        for column in left..right {
-            if gaps[column].into() <= radius {
+        let flags = bytemuck::cast_slice_mut(self.near);
+        flag_near(self.isa, &gaps[left..right], G::of(radius), flags);
+        for word in 0..self.near.len() {
+            let mut near = u64::from_le(self.near[word]);
+            while near != 0 {
+                let column = left + 8 * word + near.trailing_zeros() as usize / 8;
+                near &= near - 1;
                 // Columns are fewer than 2^30.
                 self.push(gaps, column as u32);
             }
@@ -139,22 +151,35 @@ impl<'s> Envelope<'s> {
     }
 
     fn evaluate<G: Gap>(&mut self, gaps: &[G]) {
-        let Layout { width, radius, .. } = self.layout;
+        let radius = self.layout.radius;
         if self.count == 0 {
             return self.least.fill(u32::MAX);
         }
-        for k in 0..self.count {
-            let end = if k + 1 < self.count {
-                self.starts[k + 1] as usize
-            } else {
-                radius + width
-            };
-            let start = self.starts[k] as usize;
-            let height = (gaps[self.sites[k] as usize].into() as u32).pow(2);
-            for (x, least) in (start as u32..).zip(&mut self.least[start - radius..end - radius]) {
-                let away = x.abs_diff(self.sites[k]).min(FAR);
+        let (sites, starts) = (&self.sites[..self.count], &self.starts[..self.count]);
+        lowest(self.isa, gaps, sites, starts, radius, self.least);
+    }
+}
+
+versions! {
+    /// The height of each pixel's parabola.
+    fn lowest<G: Gap>(gaps: &[G], sites: &[u32], starts: &[u32], radius: usize, least: &mut [u32]) {
+        let end = radius + least.len();
+        for (k, (site, start)) in sites.iter().zip(starts).enumerate() {
+            let end = starts.get(k + 1).map_or(end, |start| *start as usize);
+            let height = (gaps[*site as usize].into() as u32).pow(2);
+            let least = &mut least[*start as usize - radius..end - radius];
+            for (x, least) in (*start..).zip(least) {
+                let away = x.abs_diff(*site).min(FAR);
                 *least = away * away + height;
             }
+        }
+    }
+}
+
+versions! {
+    fn flag_near<G: Gap>(gaps: &[G], radius: G, near: &mut [u8]) {
+        for (near, gap) in near.iter_mut().zip(gaps) {
+            *near = u8::from(*gap <= radius);
         }
     }
 }
