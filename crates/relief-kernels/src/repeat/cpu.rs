@@ -9,13 +9,14 @@
 
 use relief_raster::{Period, Sample, View, ViewMut};
 
-use crate::copy::cpu::{fence, stream_open};
+use crate::copy::cpu::{self as copy, fence, stream_open};
 
 /// The bytes of a row that serve as the source of the rest of it: they stay in the nearest cache, and calls that copy
 /// so many cost little themselves.
 const RUN: usize = 8 << 10;
 
-/// From so many bytes on, a raster is stored past the caches: nothing else is read or written meanwhile.
+/// From so many bytes on, a raster is stored past the caches: nothing else is read or written meanwhile. One that is hardly more than a
+/// single cell is a copy of it, and goes by the rule of copies.
 const LARGE: usize = 1 << 20;
 
 /// Rows of at most so many bytes are copied whole from an equal row.
@@ -42,7 +43,9 @@ pub fn expand_part<S: Sample>(
     if out.width() == 0 {
         return;
     }
-    let large = whole >= LARGE / size_of::<S>();
+    let once = u128::from(period.a()) * u128::from(period.c()) > whole as u128 / 2;
+    let least = if once { copy::LARGE } else { LARGE };
+    let large = whole >= least / size_of::<S>();
     let narrow = !large && out.width() * size_of::<S>() <= NARROW;
     let again = if narrow || large {
         rows_until_equal(period)
@@ -121,7 +124,9 @@ fn expand_row<S: Sample>(cell: &[S], a: u64, column: u64, out: &mut [S]) {
         return;
     }
     let second = usize::try_from(column).map_or(rest.len(), |second| second.min(rest.len()));
-    copy_padded(cell, &mut rest[..second]);
+    if second > 0 {
+        copy_padded(cell, &mut rest[..second]);
+    }
 
     let mut done = first + second;
     while done < width && done * size_of::<S>() < RUN {
@@ -190,5 +195,8 @@ fn copy_padded<S: Sample>(source: &[S], out: &mut [S]) {
     let count = source.len().min(out.len());
     let (head, tail) = out.split_at_mut(count);
     head.copy_from_slice(&source[..count]);
-    tail.fill(S::ZERO);
+    // Rows are short enough for a call that fills nothing to show.
+    if !tail.is_empty() {
+        tail.fill(S::ZERO);
+    }
 }

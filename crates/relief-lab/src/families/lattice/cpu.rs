@@ -230,13 +230,20 @@ fn fold(copies: &Copies, pattern: &[f32], cell: &mut [f32], counts: &mut [u32]) 
     let period = copies.period();
     cell.fill(0.0);
     counts.fill(0);
-    for (at, sample) in pattern.iter().enumerate().filter(|(_, sample)| **sample != 0.0) {
-        let x = copies.offset.0 + (at % copies.size.0) as i64;
-        let y = copies.offset.1 + (at / copies.size.0) as i64;
-        let (column, row) = period.reduce(x, y);
-        let place = (row * period.a() + column) as usize;
-        cell[place] += sample;
-        counts[place] += 1;
+    let width = period.a() as usize;
+    for (y, samples) in pattern.chunks(copies.size.0.max(1)).enumerate() {
+        let (column, row) = period.reduce(copies.offset.0, copies.offset.1 + y as i64);
+        let (start, mut column, mut rest) = (row as usize * width, column as usize, samples);
+        // A row of the cell goes on at its beginning.
+        while !rest.is_empty() {
+            let (run, after) = rest.split_at(rest.len().min(width - column));
+            let place = start + column..start + column + run.len();
+            for ((sum, n), sample) in cell[place.clone()].iter_mut().zip(&mut counts[place]).zip(run) {
+                *sum += sample;
+                *n += u32::from(*sample != 0.0);
+            }
+            (column, rest) = (0, after);
+        }
     }
     for (sum, n) in cell.iter_mut().zip(counts) {
         *sum = f32::mean(*sum, *n);
