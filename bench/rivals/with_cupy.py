@@ -226,10 +226,12 @@ def dilations(record):
         pictures, out = [floats_of((side, side), i) for i in range(k)], [cupy.zeros((side, side), cupy.float32) for _ in range(k)]
         for width in widths:
             heights = -floats_of((width, width), 70 + width)
+            # CuPy 14 wants one beside the heights.
+            footprint = cupy.ones(heights.shape, bool)
             corner, expected = slice(0, reference.CORNER), reference.dilation(host(pictures[0][:400, :400]), host(heights))
             record.rival(
                 "morphology/dilation-f32", f"{side} × {side} f32, k = {width}", "cupyx grey_dilation", f"{reference.CORNER}² pixels of the corner with NumPy in f64, by 10^-6",
-                lambda i: ndimage.grey_dilation(pictures[i % k], structure=heights, output=out[i % k], mode="constant", cval=-1e30),
+                lambda i: ndimage.grey_dilation(pictures[i % k], footprint=footprint, structure=heights, output=out[i % k], mode="constant", cval=-1e30),
                 lambda: reference.differ(host(out[0][corner, corner]), expected, 1e-6), 0.3,
             )
         del pictures, out

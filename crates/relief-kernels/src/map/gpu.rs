@@ -1,8 +1,8 @@
 //! Maps on a device: a unit loads its vectors before it stores one, as copies do.
 //!
-//! Memory that is fast is quickest with neither too few bytes under way nor too many: what is too many makes its banks turn from row to row. An H200 adds best with
-//! 46 KB for each multiprocessor, two cubes of 736 units with a vector of both terms each; cubes of 512 or 1 024 have 64 KB there and lose 1 %, because a cube more
-//! or less is a large step. With a single term a unit, 32 KB are all that 2 048 units have.
+//! Fast memory is quickest with neither too few bytes under way nor too many. An H200 adds best with 46 KiB for each multiprocessor, two cubes of 736 units with a
+//! vector of both terms each; four of 512 or two of 1 024 have 64 KiB under way and take 1 % longer (`relief lab run map/add --device cuda`, 2026-11-25). With one
+//! term, 2 048 units have 32 KiB under way at most: there cubes are small, so that all of these units find a place.
 //!
 //! A unit that makes gray takes three vectors of four words, 16 colours, and stores one: its loads are 48 bytes from its
 //! neighbour's, and what a load leaves of a line the next two find in the nearest cache.
