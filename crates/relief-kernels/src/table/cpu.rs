@@ -33,10 +33,14 @@ pub fn map<S: Sample>(table: &[S], source: View<'_, S>, mut out: ViewMut<'_, S>)
     );
     let table = Table::new(table);
     for y in 0..out.height() {
-        let source = source.row(y);
-        past_caches(out.row_mut(y), |start, out| {
-            table.map(&source[start..start + out.len()], out)
-        });
+        let (source, out) = (source.row(y), out.row_mut(y));
+        match table {
+            Table::Eight(..) => past_caches(out, |start, out| {
+                table.map(&source[start..start + out.len()], out)
+            }),
+            // A load for each sample takes longer than memory does, and the nearest cache has enough to hold.
+            Table::Sixteen(_) => table.map(source, out),
+        }
     }
 }
 

@@ -175,6 +175,17 @@ fn parts() -> usize {
     2 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Rows of a part. All of them, and as many as the radius above and below, are looked at: of parts that would be no higher than that there are
+/// only as many as threads.
+fn rows(problem: &Distance) -> usize {
+    let rows = problem.height.div_ceil(parts());
+    if rows < 4 * problem.radius as usize {
+        problem.height.div_ceil(parts().div_ceil(2))
+    } else {
+        rows
+    }
+}
+
 /// The tiles of a part.
 struct Tiles {
     width: usize,
@@ -186,7 +197,7 @@ impl Tiles {
     fn of(problem: &Distance) -> Self {
         Self {
             width: problem.width.min(1_024),
-            height: problem.height.div_ceil(parts()).clamp(1, 512),
+            height: rows(problem).clamp(1, 512),
             radius: problem.radius as usize,
         }
     }
@@ -209,7 +220,7 @@ fn tiled(problem: &Distance, call: OnCpu<'_>) -> Outcome {
     }
     let (mask, profile) = (call.inputs[0].slice::<u8>(), call.inputs[1].slice::<u8>());
     let tiles = Tiles::of(problem);
-    let rows = problem.height.div_ceil(parts());
+    let rows = rows(problem);
     let out = call.outputs[0]
         .slice_mut::<u8>()
         .par_chunks_mut(rows * problem.width);
