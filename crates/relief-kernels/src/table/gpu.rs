@@ -6,7 +6,7 @@
 //! it is read from where it lies, and stays in the caches.
 //!
 //! Where a processor imitates the device, entries have a word each: no lane waits for another there, and taking one of four out of a word is work.
-//! That takes 0.83 of the time of entries that are read from where they lie (`relief lab run map/table-u8 --size 2^22 --device vulkan:0`,
+//! That takes 0.82 of the time of entries that are read from where they lie (`relief lab run map/table-u8 --size 2^22 --device vulkan:0`,
 //! llvmpipe on two threads of an AMD EPYC, Zen 5, 2026-11-25).
 
 use cubecl::prelude::*;
