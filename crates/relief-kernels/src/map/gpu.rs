@@ -21,7 +21,7 @@ pub const SPACE: Space = Space {
 
 /// The layouts of [`gray_with`]: its vectors have one width.
 pub const GRAY_SPACE: Space = Space {
-    units: &[64, 128, 256, 512, 736, 1024],
+    units: &[64, 128, 256, 512, 1024],
     items: &[1, 2, 4],
     vectors: &[4],
 };

@@ -33,6 +33,9 @@ pub(super) struct Envelope<'s> {
 impl<'s> Envelope<'s> {
     pub(super) fn new(isa: Isa, layout: Layout, carver: &mut Carver<'s>) -> Self {
         let columns = layout.columns;
+        let near = carver.take(layout.width.div_ceil(8));
+        // Beside the last column there are up to seven flags that nobody sets.
+        near.fill(0);
         Self {
             isa,
             layout,
@@ -40,11 +43,7 @@ impl<'s> Envelope<'s> {
             starts: carver.take(columns),
             count: 0,
             beside: carver.take(columns),
-            near: {
-                let near = carver.take(layout.width.div_ceil(8));
-                near.fill(0);
-                near
-            },
+            near,
             least: carver.take(layout.width),
         }
     }

@@ -175,8 +175,8 @@ fn parts() -> usize {
     2 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Rows of a part. All of them, and as many as the radius above and below, are looked at: of parts that would be no higher than that there are
-/// only as many as threads.
+/// Rows of a part. As many as the radius are looked at above and below as well: where these would be more than half of its own, there are only as
+/// many parts as threads.
 fn rows(problem: &Distance) -> usize {
     let rows = problem.height.div_ceil(parts());
     if rows < 4 * problem.radius as usize {

@@ -195,7 +195,7 @@ mod gpu {
             ),
             Variant::gpu(
                 "several quads",
-                "a unit loads several vectors before it stores one",
+                "quads, as many for each unit as tuned",
                 |problem: &Add, call| {
                     let OnGpu {
                         gpu,

@@ -10,7 +10,7 @@
 //!
 //! - CPU: `plain`, a colour at a time; `threads`; `production`: byte permutes, 64 colours at a time.
 //! - devices: `bytes`: a unit loads every byte of four colours by itself; `words`: three words make one; `vectors`: three
-//!   vectors make one, 16 colours; production is `vectors`, several for each unit, with its layout tuned.
+//!   vectors make one, 16 colours; production is `vectors`, as often for each unit as tuned.
 
 use rayon::prelude::*;
 use relief_kernels::map::cpu;
@@ -204,7 +204,7 @@ mod gpu {
         variants.push(
             Variant::gpu(
                 "several vectors",
-                "48 bytes make 16, several for each unit",
+                "48 bytes make 16, as often for each unit as tuned",
                 |problem: &Colours, call| {
                     let OnGpu {
                         gpu,

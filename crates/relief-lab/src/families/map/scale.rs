@@ -186,7 +186,7 @@ mod gpu {
             ),
             Variant::gpu(
                 "several quads",
-                "flat vectors, several for each unit",
+                "flat vectors, as many for each unit as tuned",
                 |picture: &Picture, call| {
                     let tuning = call.tuning;
                     flat(picture, call, tuning)
