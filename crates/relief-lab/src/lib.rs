@@ -9,6 +9,8 @@
 #[cfg(feature = "gpu")]
 mod agreement;
 pub mod array;
+#[cfg(feature = "gpu")]
+mod blocker;
 pub mod ceiling;
 pub mod check;
 mod clock;

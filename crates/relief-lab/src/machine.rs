@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 #[cfg(feature = "gpu")]
-use relief_kernels::copy::gpu::fill;
+use relief_kernels::copy::gpu::{copy, fill};
 use relief_kernels::device::DeviceId;
 #[cfg(feature = "gpu")]
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
@@ -197,21 +197,48 @@ impl Machine {
             #[cfg(feature = "gpu")]
             Self::Gpu(gpu) => {
                 let upload = |input: &Array| gpu.upload(&input.to_words());
-                let guarded = |layout: &Layout| {
-                    let words = layout.words().max(4);
-                    let whole = gpu.buffer(words + 2 * GUARD)?;
-                    let inside = whole.part(GUARD, words);
-                    let inside = inside.ok_or_else(|| gpu.unsupported("guards"))?;
-                    Ok(Guarded {
-                        whole,
-                        inside,
-                        expected: OnceLock::new(),
-                    })
-                };
+                let outputs = outputs.iter().map(|layout| guarded(gpu, layout.words().max(4)));
                 Staged::Gpu {
                     inputs: inputs.iter().map(upload).collect::<Result<_, DeviceError>>()?,
-                    outputs: outputs.iter().map(guarded).collect::<Result<_, DeviceError>>()?,
+                    outputs: outputs.collect::<Result<_, DeviceError>>()?,
                 }
+            }
+        })
+    }
+
+    /// The same inputs in other memory, and outputs whose pages are there: a device copies its inputs itself.
+    pub(crate) fn stage_again(&self, staged: &Staged) -> Outcome<Staged> {
+        Ok(match (self, staged) {
+            (_, Staged::Cpu { inputs, outputs }) => {
+                let another = |output: &Array| {
+                    let mut array = Array::new(output.layout());
+                    array.bytes_mut().fill(0);
+                    array
+                };
+                Staged::Cpu {
+                    inputs: inputs.clone(),
+                    outputs: outputs.iter().map(another).collect(),
+                }
+            }
+            #[cfg(feature = "gpu")]
+            (Self::Gpu(gpu), Staged::Gpu { inputs, outputs }) => {
+                let same = |input: &Buffer| {
+                    let another = gpu.buffer(input.words())?;
+                    // Buffers hold whole vectors of four words.
+                    copy(gpu, input, &another, input.words())?;
+                    Ok(another)
+                };
+                Staged::Gpu {
+                    inputs: inputs.iter().map(same).collect::<Result<_, DeviceError>>()?,
+                    outputs: outputs
+                        .iter()
+                        .map(|output| guarded(gpu, output.inside.words()))
+                        .collect::<Result<_, DeviceError>>()?,
+                }
+            }
+            #[cfg(feature = "gpu")]
+            (Self::Cpu(_), Staged::Gpu { .. }) => {
+                return Err(Failure::Failed("memory of another machine".to_owned()));
             }
         })
     }
@@ -407,6 +434,19 @@ impl Machine {
             Self::Gpu(gpu) => steadily(gpu, calls, &mut call),
         }
     }
+}
+
+/// So many words between guards.
+#[cfg(feature = "gpu")]
+fn guarded(gpu: &Gpu, words: usize) -> Result<Guarded, DeviceError> {
+    let whole = gpu.buffer(words + 2 * GUARD)?;
+    let inside = whole.part(GUARD, words);
+    let inside = inside.ok_or_else(|| gpu.unsupported("guards"))?;
+    Ok(Guarded {
+        whole,
+        inside,
+        expected: OnceLock::new(),
+    })
 }
 
 const fn poison(salt: u8) -> u8 {

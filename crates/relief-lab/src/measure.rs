@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::array::Fill;
 use crate::ceiling::{Beside, bound};
+#[cfg(feature = "gpu")]
+use crate::clock::LONGEST_BATCH;
 use crate::family::{About, AnyLadder, Case, Class, Failure, Layouts, Outcome, Scale, Step};
 use crate::machine::{Expected, Machine, Scratch, Staged};
 use crate::record::{Again, Ceilings, Row, Verdict};
@@ -26,6 +28,8 @@ pub struct Plan {
     pub huge: bool,
     /// Bytes that inputs and outputs may take in turn, so that caches do not answer.
     pub working_set: u64,
+    /// Those of them that they take however little time there is.
+    pub least_set: u64,
     /// When it should be over: the fewer samples are taken the less time is left.
     pub end: Option<Instant>,
 }
@@ -55,9 +59,17 @@ impl Plan {
             Class::Gpu => sampling.wake,
             Class::Cpu | Class::Software => Duration::ZERO,
         };
+        #[cfg(feature = "gpu")]
+        let longest = match self.scale.class {
+            Class::Gpu => LONGEST_BATCH,
+            Class::Cpu | Class::Software => sampling.longest,
+        };
+        #[cfg(not(feature = "gpu"))]
+        let longest = sampling.longest;
         let sampling = Sampling {
             batch,
             wake,
+            longest,
             ..sampling
         };
         let left = self.end.map(|end| end.saturating_duration_since(Instant::now()));
@@ -355,6 +367,9 @@ fn ahead(competitors: &[Competitor<'_>], medians: &[Option<f64>]) -> Option<(usi
     Some((production, ahead.map(|(k, _)| k).collect()))
 }
 
+/// The most inputs and outputs that are used in turn.
+const MOST_SETS: usize = 256;
+
 /// Times those that are right, and bandwidths beside them, whose times come last; and the bytes of the sets that were used in turn.
 fn time_case(
     machine: &Machine,
@@ -369,11 +384,12 @@ fn time_case(
     let outputs = case.problem().outputs();
     let inputs = expected.inputs.iter().map(|input| input.layout().bytes());
     let bytes = (inputs.sum::<usize>() + outputs.iter().map(|output| output.bytes()).sum::<usize>()) as u64;
-    let fits = |sets: usize| sets < 64 && (sets as u64 + 1) * bytes <= plan.working_set;
-    // A third of the time that is left is for memory.
+    let fits = |sets: usize| sets < MOST_SETS && (sets as u64 + 1) * bytes <= plan.working_set;
+    // A third of the time that is left is for more than what caches ask for.
     let enough = plan.share(3).end;
-    while fits(sets.len()) && enough.is_none_or(|end| Instant::now() < end) {
-        match machine.stage(&expected.inputs, &outputs) {
+    let too_few = |sets: usize| sets as u64 * bytes < plan.least_set;
+    while fits(sets.len()) && (too_few(sets.len()) || enough.is_none_or(|end| Instant::now() < end)) {
+        match machine.stage_again(&sets[0]) {
             Ok(another) => sets.push(another),
             Err(_) => break,
         }

@@ -106,6 +106,9 @@ pub struct Ceilings {
     pub rates: BTreeMap<Operation, f64>,
     /// Seconds that a launch takes: asked for, one after another.
     pub launch: Option<f64>,
+    /// Seconds that a launch takes the device where the next ones wait already.
+    #[serde(default)]
+    pub launch_queued: Option<f64>,
     /// Seconds of a launch that is waited for.
     pub launch_waited: Option<f64>,
     /// Transfers between host and device, and the driver's own copies.

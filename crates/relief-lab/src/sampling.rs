@@ -4,7 +4,7 @@
 //! timed in turn, one batch each in every round, so that whatever changes meanwhile (clocks, neighbours, heat) meets all of
 //! them alike. What the hardware allows is timed beside them in the same rounds where that changes as well.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::family::Outcome;
 use crate::statistics::uncertainty;
@@ -22,7 +22,12 @@ pub struct Sampling {
     pub sure: f64,
     /// How long competitors are called before any is timed: a device that has idled takes its time to bring its clock up.
     pub wake: Duration,
+    /// The most calls of a batch.
+    pub longest: u64,
 }
+
+/// What nobody needs more calls than to dwarf the clock.
+const LONGEST: u64 = 1 << 20;
 
 impl Sampling {
     /// A minute for all families on two cores.
@@ -32,6 +37,7 @@ impl Sampling {
         least: 5,
         sure: 0.02,
         wake: Duration::from_millis(20),
+        longest: LONGEST,
     };
 
     /// Figures to publish.
@@ -41,6 +47,7 @@ impl Sampling {
         least: 21,
         sure: 0.005,
         wake: Duration::from_millis(300),
+        longest: LONGEST,
     };
 
     /// The same where no competitor may take longer than this: fewer batches, and only then shorter ones, because each has its share of
@@ -72,6 +79,8 @@ pub struct Times {
     pub seconds: Vec<f64>,
     /// Calls of a batch.
     pub batch: u64,
+    /// How long all batches took with all that goes with them: on devices, short calls wait in a queue before they are timed.
+    pub spent: Duration,
     /// Why it could not go on.
     pub failure: Option<crate::family::Failure>,
 }
@@ -81,13 +90,11 @@ impl Times {
         Self {
             seconds: vec![time.as_secs_f64()],
             batch: 1,
+            spent: time,
             failure: None,
         }
     }
 }
-
-/// The most calls of a batch.
-const LONGEST: u64 = 1 << 20;
 
 /// Times `count` competitors, of which the last `beside` go on as long as any other does; `run(c, n)` calls competitor c n times and says how long that took.
 pub fn sample(
@@ -96,7 +103,7 @@ pub fn sample(
     sampling: &Sampling,
     mut run: impl FnMut(usize, u64) -> Outcome<Duration>,
 ) -> Vec<Times> {
-    wake(count, sampling.wake, &mut run);
+    wake(count, sampling, &mut run);
     let mut all: Vec<Times> = Vec::new();
     for competitor in 0..count {
         let mut times = Times::default();
@@ -118,8 +125,12 @@ pub fn sample(
                 continue;
             }
             running = true;
+            let start = Instant::now();
             match run(competitor, times.batch) {
-                Ok(time) => times.seconds.push(time.as_secs_f64() / times.batch as f64),
+                Ok(time) => {
+                    times.seconds.push(time.as_secs_f64() / times.batch as f64);
+                    times.spent += time.max(start.elapsed());
+                }
                 Err(failure) => times.failure = Some(failure),
             }
         }
@@ -144,8 +155,9 @@ pub fn in_turn(
     let least = sampling.least.max(LEAST_TURNS);
     loop {
         for &competitor in &order {
+            let start = Instant::now();
             let time = run(competitor, batches[competitor]).ok()?;
-            taken += time;
+            taken += time.max(start.elapsed());
             seconds[competitor].push(time.as_secs_f64() / batches[competitor] as f64);
         }
         order.reverse();
@@ -183,14 +195,15 @@ pub(crate) fn ratios(times: &[f64], first: &[f64]) -> Vec<f64> {
 }
 
 /// Calls the last competitor, which is rarely a slow one, for so long.
-fn wake(count: usize, time: Duration, run: &mut impl FnMut(usize, u64) -> Outcome<Duration>) {
+fn wake(count: usize, sampling: &Sampling, run: &mut impl FnMut(usize, u64) -> Outcome<Duration>) {
     let Some(last) = count.checked_sub(1) else { return };
     let (mut taken, mut batch) = (Duration::ZERO, 1);
-    while taken < time && batch < LONGEST {
+    while taken < sampling.wake {
+        let start = Instant::now();
         // A failure shows again when it is timed.
         let Ok(more) = run(last, batch) else { return };
-        taken += more;
-        batch *= 2;
+        taken += more.max(start.elapsed());
+        batch = (2 * batch).min(sampling.longest);
     }
 }
 
@@ -211,10 +224,10 @@ fn calibrate(sampling: &Sampling, run: &mut impl FnMut(u64) -> Outcome<Duration>
     let mut batch = 1;
     loop {
         let time = run(batch)?;
-        if time >= sampling.batch / 2 || batch >= LONGEST {
+        if time >= sampling.batch / 2 || batch >= sampling.longest {
             let ratio = sampling.batch.as_secs_f64() / time.as_secs_f64().max(1e-9);
             let batch = (batch as f64 * ratio).round() as u64;
-            return Ok(Calibration::Batch(batch.clamp(1, LONGEST)));
+            return Ok(Calibration::Batch(batch.clamp(1, sampling.longest)));
         }
         // A first, short batch says little about a long one: grow by steps.
         batch *= if time < sampling.batch / 64 { 16 } else { 2 };
@@ -222,7 +235,7 @@ fn calibrate(sampling: &Sampling, run: &mut impl FnMut(u64) -> Outcome<Duration>
 }
 
 fn done(sampling: &Sampling, times: &Times) -> bool {
-    let taken = times.seconds.iter().sum::<f64>() * times.batch as f64;
+    let taken = times.spent.as_secs_f64();
     let budget = sampling.budget.as_secs_f64();
     if times.seconds.len() < sampling.least {
         return taken > BY_FAR * budget;
@@ -243,6 +256,7 @@ mod tests {
             least: 5,
             sure: 0.01,
             wake: Duration::ZERO,
+            longest: LONGEST,
         }
     }
 

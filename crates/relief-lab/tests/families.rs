@@ -18,6 +18,7 @@ fn everything_is_right(machine: &Machine) {
         variants: Vec::new(),
         huge: false,
         working_set: 0,
+        least_set: 0,
         end: None,
     };
     let mut wrong = Vec::new();

@@ -92,6 +92,7 @@ fn record() -> Record {
             write: points(1e10),
             rates: [(Operation::IntegerAddMin, 1e12)].into(),
             launch: Some(4.6e-6),
+            launch_queued: Some(2.1e-6),
             launch_waited: None,
             transfers: vec![Transfer {
                 name: "host → device, pageable".to_owned(),

@@ -80,6 +80,7 @@ fn rows_on(machine: &Machine, variants: Vec<Variant<Increment>>) -> Vec<Row> {
         variants: Vec::new(),
         huge: false,
         working_set: 1 << 16,
+        least_set: 0,
         end: None,
     };
     measure(machine, &ladder, &plan, &Ceilings::default(), &mut ())

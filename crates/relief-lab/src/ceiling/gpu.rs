@@ -10,7 +10,7 @@ use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, cubes, on_clien
 use relief_kernels::policy::Tuning;
 
 use super::best;
-use crate::clock::{at_once, steadily, until_done};
+use crate::clock::{LONGEST_BATCH, PROBE, at_once, at_pace, queued, steadily, until_done};
 use crate::family::{Operation, Outcome};
 use crate::record::{Ceilings, Point, Transfer};
 use crate::sampling::Sampling;
@@ -20,6 +20,10 @@ use crate::{sampling::Times, statistics::Summary};
 /// Bandwidths at some sizes, operation rates, and what a launch costs.
 pub(super) fn measure(gpu: &Gpu, sampling: &Sampling, sizes: &[u64], working_set: u64) -> Outcome<Ceilings> {
     let mut ceilings = Ceilings::default();
+    let sampling = &Sampling {
+        longest: LONGEST_BATCH,
+        ..*sampling
+    };
     for bytes in sizes {
         // A size that the device does not hold is left out.
         if let Ok(memory) = Memory::new(gpu, *bytes / 2, working_set) {
@@ -42,8 +46,17 @@ pub(super) fn measure(gpu: &Gpu, sampling: &Sampling, sizes: &[u64], working_set
         .extend(super::matrix::rates(gpu, sampling, &output)?);
     let launch = |_| Ok(fill(gpu, &output, 4, 1)?);
     launch(0)?;
-    let steady = |calls, call: &mut dyn FnMut() -> Outcome| steadily(gpu, calls, call);
-    ceilings.launch = best(1, sampling, launch, steady).map(|rate| 1.0 / rate);
+    let asked = |calls, call: &mut dyn FnMut() -> Outcome| at_pace(gpu, calls, call);
+    ceilings.launch = best(1, sampling, launch, asked).map(|rate| 1.0 / rate);
+    let waiting = |calls, call: &mut dyn FnMut() -> Outcome| {
+        // Too few calls to tell are no reason to go on without.
+        match queued(gpu, calls, call)? {
+            Some(time) => Ok(time),
+            None if calls < PROBE => at_pace(gpu, calls, call),
+            None => Err(gpu.unsupported("marks that are reached in time").into()),
+        }
+    };
+    ceilings.launch_queued = best(1, sampling, launch, waiting).map(|rate| 1.0 / rate);
     let waited = |way| launch(way).and_then(|()| Ok(gpu.sync()?));
     ceilings.launch_waited = best(1, sampling, waited, at_once).map(|rate| 1.0 / rate);
     Ok(ceilings)

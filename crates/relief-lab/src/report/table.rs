@@ -95,6 +95,7 @@ pub fn ceilings(record: &Record) -> String {
     }
     for (name, time) in [
         ("launch, one after another", ceilings.launch),
+        ("launch, of a full queue", ceilings.launch_queued),
         ("launch and wait", ceilings.launch_waited),
     ] {
         rows.extend(time.map(|time| vec![name.to_owned(), seconds(time)]));

@@ -9,7 +9,7 @@ use relief_lab::policy::Policies;
 use relief_lab::tune::tune;
 use relief_lab::{Plan, Watch, families, selection, steps};
 
-use super::{Means, Progress, machines, sampling, size, working_set, write};
+use super::{Means, Progress, least_set, machines, sampling, size, working_set, write};
 use crate::device;
 use crate::failure::Failure;
 
@@ -55,6 +55,7 @@ pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
             variants: Vec::new(),
             huge: false,
             working_set: working_set(&machine, quick),
+            least_set: least_set(&machine, quick),
             end: None,
         };
         let mut watch = Progress::new(arguments.means.quiet);
