@@ -17,7 +17,7 @@ const NARROW: usize = 7;
 pub(super) fn filter(source: Picture<'_, u8>, reach: usize, mut target: Target<'_, u8>, scratch: &mut [u64]) {
     let isa = target.isa;
     for tile in target.tiles(reach) {
-        let mut carver = Carver(&mut *scratch);
+        let mut carver = Carver::new(&mut *scratch);
         let rows = target.rows.clone();
         let sums = carver.take::<u16>(tile.span());
         let mut windows = Windows::new(&tile, isa, &mut carver);

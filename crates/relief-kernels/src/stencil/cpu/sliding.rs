@@ -154,7 +154,7 @@ pub(super) fn filter<F: Fold>(
 ) {
     let isa = target.isa;
     for tile in target.tiles(reach) {
-        let mut carver = Carver(&mut *scratch);
+        let mut carver = Carver::new(&mut *scratch);
         let rows = target.rows.clone();
         let mut down = Down::<F>::new(&tile, &mut carver, isa);
         let row = carver.take(tile.span());

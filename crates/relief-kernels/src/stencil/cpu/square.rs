@@ -8,7 +8,7 @@ use crate::stencil::{MAX_MASK_RADIUS, Mask};
 pub(super) fn sobel_u8(source: Picture<'_, u8>, mut target: Target<'_, u8>, scratch: &mut [u64]) {
     let isa = target.isa;
     for tile in target.tiles(1) {
-        let mut carver = Carver(&mut *scratch);
+        let mut carver = Carver::new(&mut *scratch);
         let smooth = carver.take::<i16>(tile.span());
         let slope = carver.take::<i16>(tile.span());
         let held = carver.take(tile.columns);
@@ -53,7 +53,7 @@ versions! {
 pub(super) fn sobel_f32(source: Picture<'_, f32>, mut target: Target<'_, f32>, scratch: &mut [u64]) {
     let isa = target.isa;
     for tile in target.tiles(1) {
-        let mut carver = Carver(&mut *scratch);
+        let mut carver = Carver::new(&mut *scratch);
         let smooth = carver.take::<f32>(tile.span());
         let slope = carver.take::<f32>(tile.span());
         let held = carver.take(tile.columns);
@@ -104,7 +104,7 @@ pub(super) fn convolve_u8(
     let isa = target.isa;
     let weights: Vec<f32> = mask.weights.iter().map(|weight| f32::from(*weight)).collect();
     for tile in target.tiles(mask.radius as usize) {
-        let mut carver = Carver(&mut *scratch);
+        let mut carver = Carver::new(&mut *scratch);
         let mut window = Window::new(tile, mask, &mut carver);
         let sums = carver.take::<f32>(tile.columns);
         let held = carver.take(tile.columns);
@@ -130,7 +130,7 @@ pub(super) fn convolve_f32(
         .map(|weight| f32::from(*weight) * scale)
         .collect();
     for tile in target.tiles(mask.radius as usize) {
-        let mut carver = Carver(&mut *scratch);
+        let mut carver = Carver::new(&mut *scratch);
         let mut window = Window::new(tile, mask, &mut carver);
         let held = carver.take(tile.columns);
         for y in target.rows.clone() {

@@ -16,7 +16,7 @@ pub(super) fn filter_u8(
 ) {
     let (isa, reach) = (target.isa, weights.len() - 1);
     for tile in target.tiles(reach) {
-        let mut carver = Carver(&mut *scratch);
+        let mut carver = Carver::new(&mut *scratch);
         let row = carver.take::<f32>(tile.span());
         let held = carver.take(tile.columns);
         for y in target.rows.clone() {
@@ -38,7 +38,7 @@ pub(super) fn filter_f32(
 ) {
     let (isa, reach) = (target.isa, weights.len() - 1);
     for tile in target.tiles(reach) {
-        let mut carver = Carver(&mut *scratch);
+        let mut carver = Carver::new(&mut *scratch);
         let row = carver.take::<f32>(tile.span());
         let held = carver.take(tile.columns);
         for y in target.rows.clone() {
