@@ -47,7 +47,7 @@ const AT_ONCE: Duration = Duration::from_micros(10);
 /// Calls that take less are timed while they wait in the device's queue: a launch takes the host 4 to 8 µs, and who launches less often or
 /// with fewer arguments would be ahead.
 #[cfg(feature = "gpu")]
-const SHORT: Duration = Duration::from_micros(25);
+const SHORT: Duration = Duration::from_micros(40);
 
 /// Calls that tell whether they are short; fewer are timed at the pace of the host.
 #[cfg(feature = "gpu")]

@@ -2,7 +2,7 @@
 //!
 //! A table of 256 entries is kept in shared memory, four entries a word as it lies in memory: filling it is one load for each of 64 units;
 //! a unit looks up the 16 samples of a vector of words. Copies of the table for every lane would keep lanes from waiting
-//! for each other's banks, but filling them takes longer than waiting. A table of 65 536 entries exceeds shared memory:
+//! for each other's banks, but filling them takes longer than waiting. Of few samples the table is read from where it lies. A table of 65 536 entries exceeds shared memory:
 //! it is read from where it lies, and stays in the caches.
 //!
 //! Where a processor imitates the device, entries have a word each: no lane waits for another there, and taking one of four out of a word is work.
@@ -88,17 +88,36 @@ pub fn map_with(
         ..tuning
     };
     let grid = cubes(gpu, vectors.div_ceil(tuning.units * tuning.items));
-    let packed = !gpu.report().software;
-    gpu.launch("table", &(tuning, depth), out, || {
-        on_client!(gpu, client => map_on(client, tuning, (depth, packed), [table, source, out], vectors, grid.clone()))
+    let place = match gpu.report().software {
+        true => Place::Shared,
+        false if padded <= FEW => Place::Memory,
+        false => Place::Packed,
+    };
+    gpu.launch("table", &(tuning, depth, place), out, || {
+        on_client!(gpu, client => map_on(client, tuning, (depth, place), [table, source, out], vectors, grid.clone()))
     })
+}
+
+/// Words of samples up to which a table of 256 entries is read from where it lies: shared memory is filled for too little. 2^20 samples take 3.7 µs in place of
+/// 3.9 (`relief lab run map/table-u8 --device cuda --size 2^20`, NVIDIA H200, 2026-11-25).
+const FEW: usize = 1 << 18;
+
+/// Where a table of 256 entries is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    /// Where it lies.
+    Memory,
+    /// In shared memory, an entry a word.
+    Shared,
+    /// In shared memory, four entries a word.
+    Packed,
 }
 
 #[allow(unsafe_code)]
 fn map_on<R: Runtime>(
     client: &ComputeClient<R>,
     tuning: Tuning,
-    (depth, packed): (Depth, bool),
+    (depth, place): (Depth, Place),
     [table, source, out]: [&Buffer; 3],
     vectors: u32,
     grid: CubeCount,
@@ -114,7 +133,7 @@ fn map_on<R: Runtime>(
         let dim = CubeDim::new_1d(units);
         match depth {
             Depth::Eight => map_bytes::launch_unchecked::<R>(
-                client, grid, dim, width, table, source, out, vectors, units, items, width, packed,
+                client, grid, dim, width, table, source, out, vectors, units, items, width, place,
             ),
             Depth::Sixteen => map_halves::launch_unchecked::<R>(
                 client, grid, dim, width, table, source, out, vectors, units, items, width,
@@ -132,26 +151,28 @@ fn map_bytes<N: Size>(
     #[comptime] units: u32,
     #[comptime] items: u32,
     #[comptime] width: usize,
-    #[comptime] packed: bool,
+    #[comptime] place: Place,
 ) {
-    let words = comptime!(if packed { 64u32 } else { 256u32 });
+    let words = comptime!(if place == Place::Shared { 256u32 } else { 64u32 });
     let mut entries = SharedMemory::<u32>::new(comptime!(words as usize));
-    let mut word = UNIT_POS_X;
-    while word < words {
-        if comptime!(packed) {
-            entries[word as usize] = table[word as usize];
-        } else {
-            entries[word as usize] = (table[(word >> 2u32) as usize] >> ((word & 3u32) * 8u32)) & 255u32;
+    if comptime!(place != Place::Memory) {
+        let mut word = UNIT_POS_X;
+        while word < words {
+            if comptime!(place == Place::Packed) {
+                entries[word as usize] = table[word as usize];
+            } else {
+                entries[word as usize] = (table[(word >> 2u32) as usize] >> ((word & 3u32) * 8u32)) & 255u32;
+            }
+            word += units;
         }
-        word += units;
+        sync_cube();
     }
-    sync_cube();
     let first = cube_number() * comptime!(units * items) + UNIT_POS_X;
     #[unroll]
     for k in 0..items {
-        let place = first + comptime!(k * units);
-        if place < count {
-            let samples = source[place as usize];
+        let at = first + comptime!(k * units);
+        if at < count {
+            let samples = source[at as usize];
             let mut result = Vector::<u32, N>::empty();
             #[unroll]
             for j in 0..width {
@@ -159,16 +180,18 @@ fn map_bytes<N: Size>(
                 #[unroll]
                 for k in 0..4u32 {
                     let sample = (samples[j] >> comptime!(8 * k)) & 255u32;
-                    let entry = if comptime!(packed) {
+                    let entry = if comptime!(place == Place::Shared) {
+                        entries[sample as usize]
+                    } else if comptime!(place == Place::Packed) {
                         (entries[(sample >> 2u32) as usize] >> ((sample & 3u32) * 8u32)) & 255u32
                     } else {
-                        entries[sample as usize]
+                        (table[(sample >> 2u32) as usize] >> ((sample & 3u32) * 8u32)) & 255u32
                     };
                     word |= entry << comptime!(8 * k);
                 }
                 result[j] = word;
             }
-            out[place as usize] = result;
+            out[at as usize] = result;
         }
     }
 }

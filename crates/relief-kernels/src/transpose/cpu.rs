@@ -29,9 +29,12 @@ const SIDE: usize = 64;
 /// Bytes of the sides of a block.
 const BLOCK: usize = 512;
 
-/// A matrix of so many bytes is stored past the caches. One of 1 MiB by way of them takes 0.93 of the time (1 024² bytes, two threads of Zen 5, 2026-11-25),
-/// one of 2 MiB, of elements of 16 bits, 1.23.
+/// A matrix of so many bytes is stored past the caches: of elements of 16 bits, 2 MiB by way of them take 1.17 of the time.
 const LARGE: usize = 2 << 20;
+
+/// Of bytes, whose tiles have lines of one vector: 1 MiB by way of the caches takes 0.84 of the time, 4 MiB 0.77 (`relief lab run transpose --device cpu --size 2^22`,
+/// two threads of Zen 5, 64 MiB in turn, 2026-11-25).
+const LARGE_OF_BYTES: usize = 8 << 20;
 
 /// What is transposed: integers of 8, 16 or 32 bits, or any other type as these.
 pub trait Element: Copy + Default + private::Turn {}
@@ -110,7 +113,12 @@ pub enum Stores {
 /// Where `to` is not whole rows, a row does not hold a column, or there are not so many columns.
 pub fn transpose<T: Element>(from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
     // The same whatever part of the rows is asked for.
-    let large = from.width.saturating_mul(from.height) >= LARGE / size_of::<T>();
+    let least = if size_of::<T>() == 1 {
+        LARGE_OF_BYTES
+    } else {
+        LARGE
+    };
+    let large = from.width.saturating_mul(from.height) >= least / size_of::<T>();
     // Where rows of bytes begin anywhere in a line, only one in 64 lines of a tile is a line of the caches, and to store it past them loses: 2.95 ms in place of 2.52 for
     // 4 219 × 4 111. Of wider elements more lines are, and it gains (`relief lab run transpose --device cpu`, two cores of Zen 5, 2026-11-25).
     let apart = size_of::<T>() == 1 && !pitch.is_multiple_of(LINE);
