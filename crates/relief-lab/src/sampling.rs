@@ -223,7 +223,11 @@ fn calibrate(sampling: &Sampling, run: &mut impl FnMut(u64) -> Outcome<Duration>
     }
     let mut batch = 1;
     loop {
-        let time = run(batch)?;
+        let mut time = run(batch)?;
+        if batch > 1 && time >= sampling.batch / 2 {
+            // What was interrupted once would make all batches too short.
+            time = time.min(run(batch)?);
+        }
         if time >= sampling.batch / 2 || batch >= sampling.longest {
             let ratio = sampling.batch.as_secs_f64() / time.as_secs_f64().max(1e-9);
             let batch = (batch as f64 * ratio).round() as u64;

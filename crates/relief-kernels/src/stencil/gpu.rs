@@ -302,7 +302,8 @@ pub fn apply_with(
         },
         (Samples::Bytes, Filter::Box(radius)) => Way {
             wide: way.wide && (each >= WIDE_FROM || (*radius <= 1 && each < FEW)),
-            as_extremes: way.as_extremes && (gpu.report().software || each >= AS_EXTREMES_FROM),
+            as_extremes: way.as_extremes
+                && (gpu.report().software || each >= AS_EXTREMES_FROM || each < AS_EXTREMES_BELOW),
             ..way
         },
         // 7.2 µs in place of 7.5 at r = 5 (2^20 pixels, NVIDIA H200, 2026-11-25).
@@ -341,6 +342,10 @@ const AS_EXTREMES_FROM: u64 = 1 << 20;
 /// of 2^20 and 2^22 pixels took 1.5 to 1.75 and 1.3 to 1.6 × as long as by four columns at any radius, such convolutions 1.5 and 1.1 ×; of 2^24 they are ahead
 /// (`relief lab run stencil --device cuda --size 2^20`, NVIDIA H200, 132 multiprocessors, 2026-11-23).
 const WIDE_FROM: u64 = 1 << 16;
+
+/// The same below this, where units of 16 columns are too few: at r = 50 rows kept take 22.4 µs of 2^20 pixels and 23.8 of 2^22, four columns 25.3 and 28.3
+/// (`relief lab run stencil/box-u8 --device cuda --size 2^20`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
+const AS_EXTREMES_BELOW: u64 = 1 << 15;
 
 /// Pixels for each multiprocessor below which a 3 × 3 box is computed by units of 16 columns all the same: of 2^20 pixels that come from memory it takes 6.2 µs in place of 6.9,
 /// at r = 5 8.5 in place of 6.9 (`relief lab run stencil/box-u8 --device cuda --size 2^20`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
