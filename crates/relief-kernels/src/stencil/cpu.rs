@@ -36,7 +36,7 @@ const LINE: usize = 64;
 /// Row buffers begin so many bytes after the beginning of a page, wherever their memory lies: a load waits for a store before it to the same place of
 /// another page, so that the time of a picture would depend on the allocator. Of a megabyte, erosion at r = 1 took 86 to 101 µs and Sobel's filter 96 to
 /// 115 by where in a page, and in a line, their memory began; from here erosion took 92, 91, 83 and 75 µs with rows of 1 024, 1 088, 2 048 and 4 096 bytes,
-/// within 5 % of the best place but for the first (EPYC, Zen 5, 2026-11-25).
+/// within 8 % of the best place (EPYC, Zen 5, 2026-11-25).
 const PHASE: usize = 256;
 
 /// Bytes of a page.
