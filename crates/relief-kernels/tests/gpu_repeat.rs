@@ -94,6 +94,11 @@ fn cells_of_all_sizes_are_repeated_and_nothing_else_is_written() {
             // Vectors of the cell are vectors of the raster.
             ((48, 5, 64), (32, 3), (150, 41, 1)),
             ((64, 32, 64), (1 << 40, 5), (1_024, 256, 0)),
+            // Words of the cell are words of the raster, and pairs are pairs; or all but the origin, or the pitch.
+            ((20, 6, 28), (4, 5), (150, 41, 1)),
+            ((10, 7, 14), (1 << 33, 3), (200, 33, 0)),
+            ((20, 6, 20), (5, 5), (150, 41, 1)),
+            ((12, 6, 15), (8, 1), (150, 41, 1)),
             // Fewer than two copies down, and as many units as there are vectors.
             ((7, 40, 9), (3, 39), (200, 80, 0)),
             ((64, 32, 65), (1, 5), (1_024, 256, 0)),

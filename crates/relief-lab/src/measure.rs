@@ -368,7 +368,7 @@ fn ahead(competitors: &[Competitor<'_>], medians: &[Option<f64>]) -> Option<(usi
 }
 
 /// The most inputs and outputs that are used in turn.
-const MOST_SETS: usize = 256;
+pub(crate) const MOST_SETS: usize = 256;
 
 /// Times those that are right, and bandwidths beside them, whose times come last; and the bytes of the sets that were used in turn.
 fn time_case(

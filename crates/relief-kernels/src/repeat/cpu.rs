@@ -37,55 +37,86 @@ pub fn expand_part<S: Sample>(
     period: Period,
     x: i64,
     y: i64,
-    mut out: ViewMut<'_, S>,
+    out: ViewMut<'_, S>,
     whole: usize,
 ) {
-    if out.width() == 0 {
+    expand_bands(cell, period, x, y, &mut [out], whole);
+}
+
+/// [`expand_part`] of several bands as wide as each other, of which each is as if it began at (x, y): rows of the cell are taken from memory
+/// once for all of them.
+pub fn expand_bands<S: Sample>(
+    cell: View<'_, S>,
+    period: Period,
+    x: i64,
+    y: i64,
+    bands: &mut [ViewMut<'_, S>],
+    whole: usize,
+) {
+    let width = bands.iter().map(ViewMut::width).max().unwrap_or(0);
+    if width == 0 {
         return;
     }
     let once = u128::from(period.a()) * u128::from(period.c()) > whole as u128 / 2;
     let least = if once { copy::LARGE } else { LARGE };
-    let large = whole >= least / size_of::<S>();
-    let narrow = !large && out.width() * size_of::<S>() <= NARROW;
-    let again = if narrow || large {
-        rows_until_equal(period)
-    } else {
-        None
-    };
-    let mut run = Run([0; RUN]);
-    let (mut column, mut row) = period.reduce(x, y);
-    for j in 0..out.height() {
+    if whole >= least / size_of::<S>() {
+        return past_caches(cell, period, x, y, bands, width);
+    }
+    for band in bands {
+        by_caches(cell, period, x, y, band.reborrow());
+    }
+}
+
+fn by_caches<S: Sample>(cell: View<'_, S>, period: Period, x: i64, y: i64, mut out: ViewMut<'_, S>) {
+    let narrow = out.width() * size_of::<S>() <= NARROW;
+    let again = if narrow { rows_until_equal(period) } else { None };
+    for (j, (row, column)) in (0..out.height()).zip(rows_of_cell(period, x, y)) {
         match again {
-            // All that are equal to one have been stored with it.
-            Some(again) if j >= again && large => break,
             Some(again) if j >= again => {
                 let (above, row) = out.row_pair(j - again, j);
                 row.copy_from_slice(above);
-                continue;
             }
-            _ => {}
+            _ => expand_row(cell_row(cell, period, row), period.a(), column, out.row_mut(j)),
         }
-        let cell = cell_row(cell, period, row);
-        if large {
-            let rows = (j..out.height()).step_by(again.unwrap_or(usize::MAX));
-            stream_rows(cell, period.a(), column, &mut run, &mut out, rows);
-        } else {
-            expand_row(cell, period.a(), column, out.row_mut(j));
+    }
+}
+
+fn past_caches<S: Sample>(
+    cell: View<'_, S>,
+    period: Period,
+    x: i64,
+    y: i64,
+    bands: &mut [ViewMut<'_, S>],
+    width: usize,
+) {
+    let again = rows_until_equal(period).unwrap_or(usize::MAX);
+    let tallest = bands.iter().map(ViewMut::height).max().unwrap_or(0);
+    let mut run = Run([0; RUN]);
+    // All that are equal to a row are stored with it.
+    for (j, (row, column)) in (0..tallest.min(again)).zip(rows_of_cell(period, x, y)) {
+        let source = Source::of(cell_row(cell, period, row), period.a(), column, width, &mut run);
+        for band in &mut *bands {
+            for j in (j..band.height()).step_by(again) {
+                source.stream(band.row_mut(j));
+            }
         }
-        row += 1;
-        if row == period.c() {
-            row = 0;
+    }
+    fence();
+}
+
+/// The rows of the cell that come up from row y on, and the columns of them that come up at x.
+fn rows_of_cell(period: Period, x: i64, y: i64) -> impl Iterator<Item = (u64, u64)> {
+    let (column, row) = period.reduce(x, y);
+    std::iter::successors(Some((row, column)), move |(row, column)| {
+        Some(match row + 1 {
             // The next cell below lies b to the right.
-            column = if column >= period.b() {
-                column - period.b()
-            } else {
-                column + period.a() - period.b()
-            };
-        }
-    }
-    if large {
-        fence();
-    }
+            below if below == period.c() => match column.checked_sub(period.b()) {
+                Some(column) => (0, column),
+                None => (0, column + period.a() - period.b()),
+            },
+            below => (below, *column),
+        })
+    })
 }
 
 /// The samples of one row of the cell; those after its end are 0.
@@ -144,29 +175,37 @@ fn expand_row<S: Sample>(cell: &[S], a: u64, column: u64, out: &mut [S]) {
 #[repr(align(64))]
 struct Run([u8; RUN]);
 
-/// As [`expand_row`], of rows that are equal, past the caches, up to a [`fence`].
-fn stream_rows<S: Sample>(
-    cell: &[S],
-    a: u64,
-    column: u64,
-    run: &mut Run,
-    out: &mut ViewMut<'_, S>,
-    rows: impl Iterator<Item = usize>,
-) {
-    let run: &mut [S] = bytemuck::cast_slice_mut(&mut run.0);
-    let periods = usize::try_from(a).map_or(0, |a| run.len() / a * a);
-    if periods > 0 {
-        let run = &mut run[..periods.min(out.width())];
-        expand_row(cell, a, column, run);
-        for row in rows {
-            for part in out.row_mut(row).chunks_mut(run.len()) {
-                stream_samples(&run[..part.len()], part);
+/// What a row past the caches is copied from.
+enum Source<'a, S> {
+    /// Whole periods, in the nearest cache.
+    Run(&'a [S]),
+    /// The row of the cell, its length with zeros, and the column where the raster begins: a period is longer than a run.
+    Row(&'a [S], u64, u64),
+}
+
+impl<'a, S: Sample> Source<'a, S> {
+    fn of(cell: &'a [S], a: u64, column: u64, width: usize, run: &'a mut Run) -> Self {
+        let run: &mut [S] = bytemuck::cast_slice_mut(&mut run.0);
+        match usize::try_from(a).map_or(0, |a| run.len() / a * a) {
+            0 => Self::Row(cell, a, column),
+            periods => {
+                let run = &mut run[..periods.min(width)];
+                expand_row(cell, a, column, run);
+                Self::Run(run)
             }
         }
-        return;
     }
-    for row in rows {
-        stream_row(cell, a, column, out.row_mut(row));
+
+    /// Fills a row, past the caches, up to a [`fence`].
+    fn stream(&self, out: &mut [S]) {
+        match *self {
+            Self::Run(run) => {
+                for part in out.chunks_mut(run.len()) {
+                    stream_samples(&run[..part.len()], part);
+                }
+            }
+            Self::Row(cell, a, column) => stream_row(cell, a, column, out),
+        }
     }
 }
 

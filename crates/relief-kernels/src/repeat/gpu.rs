@@ -103,8 +103,9 @@ pub fn expand_with(
     if to.width == 0 || to.height == 0 {
         return Ok(());
     }
+    let vectors = to.width.div_ceil(128 / bits);
+    let (bits, cell, x) = widest(bits, cell, (x % u64::from(cell.width)) as u32);
     let side = 128 / bits;
-    let vectors = to.width.div_ceil(side);
     // Units past the end of a row have nothing to do, and on software take as long as others.
     let units = tuning
         .units
@@ -148,8 +149,9 @@ pub fn expand_with(
         && vectors.is_multiple_of(tuning.units)
         && rows.is_multiple_of(high)
         && u64::from(rows) * u64::from(parts) * u64::from(tuning.items) == u64::from(to.height);
-    let lanes = [cell.width, cell.pitch, (x % u64::from(cell.width)) as u32];
-    let whole = lanes.iter().all(|samples| samples.is_multiple_of(side));
+    let whole = [cell.width, cell.pitch, x]
+        .iter()
+        .all(|samples| samples.is_multiple_of(side));
     let shape = Shape {
         bits,
         tuning,
@@ -161,10 +163,7 @@ pub fn expand_with(
         shape,
         grid: (across, down, deep),
         cell,
-        origin: (
-            (x % u64::from(cell.width)) as u32,
-            (y % u64::from(cell.height)) as u32,
-        ),
+        origin: (x, (y % u64::from(cell.height)) as u32),
         to,
         vectors,
         rows,
@@ -175,6 +174,20 @@ pub fn expand_with(
         to.buffer,
         || on_client!(gpu, client => launch.on(client)),
     )
+}
+
+/// The same cell and column of it as the widest samples that its rows are whole in: a vector is put together of fewer. With each byte by
+/// itself, cells of 500² bytes took 6 % longer (`relief lab run stitch/u8 --size 2^22 --device cuda`, NVIDIA H200, 2026-11-25).
+fn widest(bits: u32, cell: Cell<'_>, x: u32) -> (u32, Cell<'_>, u32) {
+    let halves = (cell.width | cell.pitch | x)
+        .trailing_zeros()
+        .min(5 - bits.ilog2());
+    let cell = Cell {
+        width: cell.width >> halves,
+        pitch: cell.pitch >> halves,
+        ..cell
+    };
+    (bits << halves, cell, x >> halves)
 }
 
 fn check(gpu: &Gpu, tuning: Tuning, bits: u32, cell: Cell<'_>, to: Raster<'_>) -> Result<(), DeviceError> {
@@ -215,6 +228,7 @@ fn check(gpu: &Gpu, tuning: Tuning, bits: u32, cell: Cell<'_>, to: Raster<'_>) -
 /// What is compiled into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Shape {
+    /// Of what a vector is put together of.
     bits: u32,
     tuning: Tuning,
     order: Order,

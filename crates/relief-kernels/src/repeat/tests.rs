@@ -1,7 +1,7 @@
 use proptest::prelude::*;
-use relief_raster::{Period, Sample};
+use relief_raster::{Period, Sample, View};
 
-use super::cpu::{expand, expand_part};
+use super::cpu::{expand, expand_bands, expand_part};
 use crate::canvas::Canvas;
 
 /// The raster by its definition: the sample of the cell that lies at (x, y) after some number of steps.
@@ -40,6 +40,29 @@ fn expands<S: Sample>(cell_size: (usize, usize), period: Period, x: i64, y: i64,
     let mut out = Canvas::<S>::poisoned(size);
     expand_part(cell.read(), period, x, y, out.view(), usize::MAX);
     out.assert_is(sample);
+    for whole in [0, usize::MAX] {
+        expands_bands(cell.read(), period, x, y, size, whole);
+    }
+}
+
+/// A raster, a lower and an empty one of which each begins at (x, y).
+fn expands_bands<S: Sample>(
+    cell: View<'_, S>,
+    period: Period,
+    x: i64,
+    y: i64,
+    (width, height): (usize, usize),
+    whole: usize,
+) {
+    let mut alone = Canvas::<S>::poisoned((width, height));
+    expand_part(cell, period, x, y, alone.view(), whole);
+    let sizes = [(width, height / 3), (width, height), (width, 0)];
+    let [mut first, mut second, mut third] = sizes.map(Canvas::<S>::poisoned);
+    let mut bands = [first.view(), second.view(), third.view()];
+    expand_bands(cell, period, x, y, &mut bands, whole);
+    for band in [first, second] {
+        band.assert_is(|i, j| alone.at(i, j));
+    }
 }
 
 fn coordinate() -> impl Strategy<Value = i64> {

@@ -1,7 +1,7 @@
 //! The variants on the CPU.
 
 use rayon::prelude::*;
-use relief_kernels::repeat::cpu::expand;
+use relief_kernels::repeat::cpu::expand_bands;
 use relief_raster::{Period, Sample, View, ViewMut};
 
 use super::Stitch;
@@ -133,10 +133,10 @@ impl Way for Rows {
     }
 }
 
-/// Floats go as pairs of 16 bits: a repeat moves samples and does not look at them.
 /// Bytes that one thread has written before another has woken up.
 const SMALL: usize = 1 << 20;
 
+/// Floats go as pairs of 16 bits: a repeat moves samples and does not look at them.
 fn production(problem: &Stitch, call: OnCpu<'_>, threads: bool) -> Outcome {
     let (pattern, out) = (call.inputs[0].bytes(), call.outputs[0].bytes_mut());
     match problem.kind {
@@ -156,26 +156,36 @@ fn rows<S: Sample>(problem: &Stitch, times: usize, pattern: &[S], out: &mut [S],
     let period = Period::grid(side as u64, problem.side as u64);
     let period = period.ok_or_else(|| Failure::Failed("a pattern of nothing".to_owned()))?;
     let cell = View::packed(pattern, side, problem.side);
-    // Equal rows are made once for a part.
     let parts = match threads && size_of_val(out) > SMALL {
         true => 2 * rayon::current_num_threads(),
         false => 1,
     };
-    let rows = problem.height.div_ceil(parts).max(1);
-    let part = |(k, part): (usize, &mut [S])| {
-        let height = part.len() / width;
-        expand(
-            cell,
-            period,
-            0,
-            (k * rows) as i64,
-            ViewMut::packed(part, width, height),
-        );
+    let (rows, whole) = (problem.height.div_ceil(parts).max(1), width * problem.height);
+    let expand = |y: usize, bands: &mut [ViewMut<'_, S>]| {
+        expand_bands(cell, period, 0, y as i64, bands, whole);
     };
-    if threads {
-        out.par_chunks_mut(rows * width).enumerate().for_each(part);
+    if parts == 1 {
+        expand(0, &mut [band(out, width)]);
+    } else if rows >= problem.side {
+        let parts = out.par_chunks_mut(rows * width).enumerate();
+        parts.for_each(|(k, part)| expand(k * rows, &mut [band(part, width)]));
     } else {
-        part((0, out));
+        // Rows that are equal go to the same thread, which takes them from memory once.
+        let rows = problem.side.div_ceil(parts).max(1);
+        let mut dealt: Vec<Vec<ViewMut<'_, S>>> = Vec::new();
+        dealt.resize_with(problem.side.div_ceil(rows), Vec::new);
+        for copy in out.chunks_mut(problem.side * width) {
+            for (part, dealt) in copy.chunks_mut(rows * width).zip(&mut dealt) {
+                dealt.push(band(part, width));
+            }
+        }
+        let parts = dealt.par_iter_mut().enumerate();
+        parts.for_each(|(k, bands)| expand(k * rows, bands));
     }
     Ok(())
+}
+
+fn band<S: Sample>(rows: &mut [S], width: usize) -> ViewMut<'_, S> {
+    let height = rows.len() / width;
+    ViewMut::packed(rows, width, height)
 }

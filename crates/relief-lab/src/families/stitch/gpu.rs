@@ -12,6 +12,7 @@ use relief_raster::{Depth, Period, Rect, Sample};
 use super::Stitch;
 use crate::array::Kind;
 use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};
+use crate::measure::MOST_SETS;
 
 /// Units of a cube: 32 wide, so that a row's words are whole lines.
 const WIDE: u32 = 32;
@@ -159,12 +160,9 @@ fn words_of(gpu: &Gpu, buffer: &Buffer) -> Result<Vec<u32>, DeviceError> {
     Ok(words.map(|word| u32::from_le_bytes(*word)).collect())
 }
 
-/// The cells of patterns that were seen: like a design, a cell is laid out once and rendered often.
+/// The cells of patterns that were seen, as many as are used in turn: like a design, a cell is laid out once and rendered often.
 #[derive(Default)]
 struct Cells(Mutex<Vec<(Buffer, usize, fused::Cell)>>);
-
-/// As many as the lab stages sets of memory.
-const KEPT: usize = 64;
 
 impl Cells {
     fn of(&self, problem: &Stitch, gpu: &Gpu, pattern: &Buffer) -> Outcome<fused::Cell> {
@@ -180,7 +178,7 @@ impl Cells {
             Kind::F32 => cell::<u16>(gpu, &words, 2 * problem.side, problem.side),
             _ => cell::<u8>(gpu, &words, problem.side, problem.side),
         }?;
-        if kept.len() == KEPT {
+        if kept.len() == MOST_SETS {
             kept.remove(0);
         }
         kept.push((pattern.clone(), problem.side, cell.clone()));

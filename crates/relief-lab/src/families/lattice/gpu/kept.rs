@@ -8,14 +8,12 @@ use relief_raster::Period;
 
 use super::super::{Blended, Copies};
 use crate::family::{Failure, Outcome};
+use crate::measure::MOST_SETS;
 
-/// What was made of patterns last, by the pattern's memory and the lattice.
+/// What was made of patterns last, as many as are used in turn, by the pattern's memory and the lattice.
 pub(super) struct Kept<T>(Mutex<Vec<(Buffer, Lattice, T)>>);
 
 type Lattice = ((i64, i64), (i64, i64), (i64, i64));
-
-/// As many as the lab has inputs in turn.
-const MOST: usize = 64;
 
 impl<T> Default for Kept<T> {
     fn default() -> Self {
@@ -39,7 +37,7 @@ impl<T: Clone> Kept<T> {
             return Ok(made.clone());
         }
         let made = make(&gpu.read(pattern, pattern.words()).wait()?)?;
-        kept.truncate(MOST - 1);
+        kept.truncate(MOST_SETS - 1);
         kept.insert(0, (pattern.clone(), lattice, made.clone()));
         Ok(made)
     }
