@@ -6,7 +6,7 @@ mod support;
 
 use relief_kernels::device::Gpu;
 use relief_kernels::policy::Tuning;
-use relief_kernels::repeat::gpu::{Cell, DEFAULT, Raster, SPACE, expand, expand_with};
+use relief_kernels::repeat::gpu::{Cell, Raster, SPACE, default, expand, expand_with};
 
 use support::{Random, device};
 
@@ -112,7 +112,7 @@ fn cells_of_all_sizes_are_repeated_and_nothing_else_is_written() {
                 origin,
                 to,
             };
-            case.is_right(&gpu, DEFAULT);
+            case.is_right(&gpu, default(bits, 1, gpu.report().software));
         }
     }
 }

@@ -255,7 +255,7 @@ pub struct Variant<P> {
     /// What a check does beside.
     proof: Option<Run<P>>,
     /// What can be tuned of it, where that depends on the problem.
-    layouts: Option<fn(&P) -> Layouts>,
+    layouts: Option<fn(&P, Class) -> Layouts>,
     scratch: fn(&P) -> Vec<Layout>,
 }
 
@@ -275,6 +275,8 @@ pub struct About {
     pub source: Option<&'static str>,
     /// Whether it is what production uses.
     pub production: bool,
+    /// Whether it keeps what it makes of inputs.
+    pub keeps: bool,
     /// What can be tuned of it; where that depends on the problem, what most problems have.
     pub tuning: Option<Layouts>,
 }
@@ -317,6 +319,7 @@ impl<P> Variant<P> {
             gpu,
             source: None,
             production: false,
+            keeps: false,
             tuning: None,
         };
         Self {
@@ -368,6 +371,13 @@ impl<P> Variant<P> {
         self
     }
 
+    /// As one that keeps what it makes of inputs, as production does before a render: it is called with all of them before the clock starts.
+    #[must_use]
+    pub const fn keeps(mut self) -> Self {
+        self.about.keeps = true;
+        self
+    }
+
     /// With layouts to choose from, and what the kernel is called in policy files.
     #[must_use]
     pub const fn tuned(mut self, kernel: &'static str, space: Space, default: Tuning) -> Self {
@@ -375,9 +385,9 @@ impl<P> Variant<P> {
         self
     }
 
-    /// With layouts that depend on the problem, as many of them for each.
+    /// With layouts that depend on the problem and on what computes it, as many of them for each.
     #[must_use]
-    pub const fn tuned_by(mut self, layouts: fn(&P) -> Layouts) -> Self {
+    pub const fn tuned_by(mut self, layouts: fn(&P, Class) -> Layouts) -> Self {
         self.layouts = Some(layouts);
         self
     }
@@ -502,7 +512,7 @@ pub trait Case: Send + Sync {
     /// Memory that a variant wants.
     fn scratch(&self, variant: usize) -> Vec<Layout>;
     /// What can be tuned of a variant for this problem.
-    fn layouts(&self, variant: usize) -> Option<Layouts>;
+    fn layouts(&self, variant: usize, class: Class) -> Option<Layouts>;
     /// Calls a variant on the CPU.
     ///
     /// # Errors
@@ -573,9 +583,9 @@ impl<P: Problem> Case for Bound<'_, P> {
         (self.ladder.variants[variant].scratch)(&self.problem)
     }
 
-    fn layouts(&self, variant: usize) -> Option<Layouts> {
+    fn layouts(&self, variant: usize, class: Class) -> Option<Layouts> {
         let variant = &self.ladder.variants[variant];
-        let layouts = variant.layouts.map(|layouts| layouts(&self.problem));
+        let layouts = variant.layouts.map(|layouts| layouts(&self.problem, class));
         layouts.or(variant.about.tuning)
     }
 

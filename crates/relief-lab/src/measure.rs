@@ -105,7 +105,7 @@ impl Competitor<'_> {
     /// Its layout for a problem.
     fn tuning(&self, machine: &Machine, case: &dyn Case) -> Tuning {
         self.tuning
-            .unwrap_or_else(|| machine.tuning(case.layouts(self.number)))
+            .unwrap_or_else(|| machine.tuning(case.layouts(self.number, machine.class())))
     }
 
     fn is_right(&self) -> bool {
@@ -218,7 +218,7 @@ pub(crate) fn search(
             verdict: row.verdict,
             summary: row.summary,
         });
-        let layouts = case.layouts(variant).or(about.tuning);
+        let layouts = case.layouts(variant, machine.class()).or(about.tuning);
         found.extend(layouts.map(|layouts| (layouts, label, results.collect())));
     }
     found
@@ -400,6 +400,11 @@ fn time_case(
         let mut prepare = || {
             let mut scratch = machine.scratch(&case.scratch(variant))?;
             machine.call(case, (variant, Step::Before), tuning, &mut sets[0], &mut scratch)?;
+            let keeps = competitor.about.keeps;
+            for set in sets.iter_mut().filter(|_| keeps) {
+                machine.call(case, (variant, Step::Itself), tuning, set, &mut scratch)?;
+            }
+            machine.wait()?;
             Ok(scratch)
         };
         let wanted = competitor.is_right().then(|| machine.within(&mut prepare));

@@ -13,24 +13,29 @@ use cubecl::prelude::*;
 use crate::device::{Buffer, DeviceError, Gpu, on_client};
 use crate::policy::{self, Space, Tuning};
 
-/// The layouts of [`expand_with`]: [`Tuning::items`] is in how many copies a unit stores its vector, fewer where a raster has not units enough.
+/// The layouts of [`expand_with`]: [`Tuning::items`] is in how many copies a unit stores its vector.
 pub const SPACE: Space = Space {
     units: &[64, 128, 256, 512],
     items: &[1, 2, 4, 8, 16, 32],
     vectors: &[4],
 };
 
-/// The layout where no other was found.
-pub const DEFAULT: Tuning = Tuning {
-    units: 256,
-    items: 8,
-    vector: 4,
-};
-
-/// Units from which on a multiprocessor has always some that are ready to store. A raster of 2^22 floats took 6 to 8 % longer in parts of
-/// eight copies, of which there are half as many, than a unit for each vector (`relief lab run stitch/f32 --size 2^22 --device cuda`,
-/// NVIDIA H200, 2026-11-23).
-const UNITS_OF_MULTIPROCESSOR: u64 = 2_048;
+/// The layout for samples of so many bits and a raster of so many vectors of 16 bytes where no other was found. Rasters of 2^25 and 2^28 floats took 31.9 and 235 µs with one store
+/// a unit, 33.3 and 241 with eight, for cells of 100²; rasters of 2^22 floats are up to 8 % faster with two than with one, and bytes, of which vectors are more work, 2 % at 2^25
+/// (`relief lab tune stitch --size 2^25 --device cuda`, NVIDIA H200, 2026-11-25). On software each unit costs: 2^22 floats took 3.0 ms with eight, 3.8 with two and 5.4 with one
+/// (llvmpipe on two cores of Zen 5, the same day).
+#[must_use]
+pub const fn default(bits: u32, vectors: u64, software: bool) -> Tuning {
+    Tuning {
+        units: 256,
+        items: match (software, bits) {
+            (true, _) => 8,
+            (false, 32) if vectors > 1 << 22 => 1,
+            _ => 2,
+        },
+        vector: 4,
+    }
+}
 
 /// Cubes along an axis of a grid, on every device.
 const MOST: u64 = 65_535;
@@ -83,7 +88,9 @@ pub fn expand(
     origin: (u64, u64),
     to: Raster<'_>,
 ) -> Result<(), DeviceError> {
-    let tuning = policy::tuning(gpu.report(), name(bits), &SPACE, DEFAULT);
+    let vectors = u64::from(to.width) * u64::from(to.height) / u64::from(128 / bits.clamp(1, 128));
+    let default = default(bits, vectors, gpu.report().software);
+    let tuning = policy::tuning(gpu.report(), name(bits), &SPACE, default);
     expand_with(gpu, tuning, bits, cell, origin, to)
 }
 
@@ -117,12 +124,7 @@ pub fn expand_with(
         2 if gpu.report().software => (to.height, 1),
         copies => (cell.height.min(to.height), copies),
     };
-    let enough = u64::from(gpu.multiprocessors()) * UNITS_OF_MULTIPROCESSOR;
-    let storing = |items: u32| u64::from(vectors) * u64::from(rows) * u64::from(copies.div_ceil(items));
     let mut items = tuning.items;
-    while items > 2 && storing(items) < enough {
-        items /= 2;
-    }
     while gpu.report().software && items / 2 >= copies {
         items /= 2;
     }

@@ -315,7 +315,7 @@ pub fn apply_with(
             matrix: way.matrix
                 && each
                     >= if mask.radius() <= 1 {
-                        WIDE_FROM
+                        SQUARE_FROM
                     } else {
                         MATRIX_FROM
                     },
@@ -338,10 +338,14 @@ const KEPT_FROM: u64 = 1 << 18;
 /// (`relief lab run stencil/box-u8 --size 2^28`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
 const AS_EXTREMES_FROM: u64 = 1 << 20;
 
-/// Pixels for each multiprocessor from which on boxes are computed by units of 16 columns and 3 × 3 convolutions by matrix instructions: of fewer there are not units enough. Boxes
-/// of 2^20 and 2^22 pixels took 1.5 to 1.75 and 1.3 to 1.6 × as long as by four columns at any radius, such convolutions 1.5 and 1.1 ×; of 2^24 they are ahead
+/// Pixels for each multiprocessor from which on boxes are computed by units of 16 columns: of fewer there are not units enough. Boxes of 2^22, 2^24 and 2^25 pixels take 13.2, 28.6
+/// and 42.7 µs at r = 15, by four columns 11.4, 24.3 and 39.6; at r = 1 10.0, 20.1 and 30.3, by four columns 9.7, 18.9 and 31.1
+/// (`relief lab run stencil/box-u8 --device cuda --size 2^22`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
+const WIDE_FROM: u64 = 1 << 18;
+
+/// The same of 3 × 3 convolutions by matrix instructions: 2^20 and 2^22 pixels took 1.5 and 1.1 × as long as by sums; of 2^24 they are ahead
 /// (`relief lab run stencil --device cuda --size 2^20`, NVIDIA H200, 132 multiprocessors, 2026-11-23).
-const WIDE_FROM: u64 = 1 << 16;
+const SQUARE_FROM: u64 = 1 << 16;
 
 /// The same below this, where units of 16 columns are too few: at r = 50 rows kept take 22.4 µs of 2^20 pixels and 23.8 of 2^22, four columns 25.3 and 28.3
 /// (`relief lab run stencil/box-u8 --device cuda --size 2^20`, NVIDIA H200, 132 multiprocessors, 2026-11-25).

@@ -111,6 +111,7 @@ fn direct() -> Variant<Mean<u8>> {
             Ok(())
         },
     )
+    .keeps()
 }
 
 /// Production's expansion of a cell; samples of 32 bits are two of 16.
@@ -134,6 +135,7 @@ fn fused<T: super::Ladders>(bits: u32) -> Variant<Mean<T>> {
             Ok(())
         },
     )
+    .keeps()
     .production()
 }
 

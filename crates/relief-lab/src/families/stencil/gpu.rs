@@ -158,7 +158,7 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
             },
         )
         .tuned(name, space, default)
-        .tuned_by(layouts)
+        .tuned_by(|p, _| layouts_of(&p.filter, samples(p.kind)))
         .production(),
     );
     variants.extend(others(subject, kind).iter().map(other));
@@ -166,10 +166,6 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
 }
 
 /// What production may choose for a problem.
-fn layouts(problem: &Stencil) -> Layouts {
-    layouts_of(&problem.filter, samples(problem.kind))
-}
-
 fn layouts_of(filter: &Filter, samples: Samples) -> Layouts {
     (
         production::kernel_name(filter, samples),

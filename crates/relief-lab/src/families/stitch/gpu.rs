@@ -11,7 +11,7 @@ use relief_raster::{Depth, Period, Rect, Sample};
 
 use super::Stitch;
 use crate::array::Kind;
-use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};
+use crate::family::{Class, Failure, OnGpu, Outcome, Problem, Variant};
 use crate::measure::MOST_SETS;
 
 /// Units of a cube: 32 wide, so that a row's words are whole lines.
@@ -28,7 +28,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
             launch(p, call.gpu, way, &call.inputs[0], &call.outputs[0])
         })
     };
-    let cells = Cells::default();
+    let (cells, own) = (Cells::default(), 8 * kind.bytes() as u32);
     vec![
         Variant::gpu(
             "modulo and transfers",
@@ -72,7 +72,8 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
             "fused cell",
             "the engine's kernel for trees, of a cell stored once for each alignment",
             move |p: &Stitch, call| fused(p, &call, &cells),
-        ),
+        )
+        .keeps(),
         Variant::gpu(
             "copies and transfers",
             "the pattern up, production's kernel, the result down",
@@ -93,10 +94,15 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
             },
         )
         .tuned(
-            production::name(8 * kind.bytes() as u32),
+            production::name(own),
             production::SPACE,
-            production::DEFAULT,
+            production::default(own, 1, false),
         )
+        .tuned_by(|p, class| {
+            let vectors = (p.width * p.kind.bytes()).div_ceil(16) * p.height;
+            let default = production::default(bits(p), vectors as u64, class == Class::Software);
+            (production::name(bits(p)), production::SPACE, default)
+        })
         .production(),
     ]
 }
