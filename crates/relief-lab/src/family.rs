@@ -45,6 +45,12 @@ pub trait Problem: Send + Sync {
     /// The least that any way of computing it has to do.
     fn work(&self) -> Work;
 
+    /// Bytes of inputs and outputs, about: more for those that hold what is not needed.
+    fn memory(&self) -> u64 {
+        let work = self.work();
+        work.read.saturating_add(work.written)
+    }
+
     /// How far from the reference a result may lie.
     fn tolerance(&self) -> Tolerance {
         Tolerance::Exact

@@ -148,6 +148,17 @@ fn release() -> String {
     text.trim().to_owned()
 }
 
+/// Bytes that programs can still take, where the host tells (proc_meminfo(5)).
+pub(crate) fn available_memory() -> Option<u64> {
+    available_in(&fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+fn available_in(meminfo: &str) -> Option<u64> {
+    let line = field(meminfo, "MemAvailable").next()?;
+    let kibibytes: u64 = line.strip_suffix(" kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1 << 10)
+}
+
 /// Bytes of the largest cache of the first processor.
 #[must_use]
 pub fn largest_cache() -> Option<u64> {
@@ -168,6 +179,14 @@ pub fn largest_cache() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_available_is_told_in_kibibytes() {
+        let text = "MemTotal:       24576 kB\nMemFree:         1024 kB\nMemAvailable:    2048 kB\n";
+        assert_eq!(available_in(text), Some(2 << 20));
+        assert_eq!(available_in("MemTotal: 24576 kB\n"), None);
+        assert_eq!(available_in("MemAvailable: 99999999999999999999 kB\n"), None);
+    }
 
     #[test]
     fn what_a_host_took_is_the_eighth_number_of_the_first_line() {

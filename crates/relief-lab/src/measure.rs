@@ -7,8 +7,10 @@ use crate::array::Fill;
 use crate::ceiling::{Beside, bound};
 #[cfg(feature = "gpu")]
 use crate::clock::LONGEST_BATCH;
-use crate::family::{About, AnyLadder, Case, Class, Failure, Layouts, Outcome, Scale, Step};
+use crate::family::{About, AnyLadder, Case, Class, Failure, Layouts, Outcome, Problem, Scale, Step};
+use crate::host;
 use crate::machine::{Expected, Machine, Scratch, Staged};
+use crate::quantity::bytes;
 use crate::record::{Again, Ceilings, Row, Verdict};
 use crate::sampling::{Sampling, Times, in_turn, ratios, sample};
 use crate::standing::MARGIN;
@@ -288,6 +290,19 @@ fn check_case(
     Some(staged)
 }
 
+/// What a problem lacks: it lies in memory twice, and who takes more than there is is killed by some systems.
+fn lacking(problem: &dyn Problem) -> Option<String> {
+    let (needed, available) = (problem.memory().saturating_mul(2), host::available_memory()?);
+    let text = || {
+        format!(
+            "{} of memory, of which {} are available",
+            bytes(needed),
+            bytes(available)
+        )
+    };
+    (needed > available).then(text)
+}
+
 fn measure_case(
     machine: &Machine,
     ladder: &dyn AnyLadder,
@@ -297,6 +312,17 @@ fn measure_case(
     competitors: &[Competitor<'_>],
 ) -> Vec<Row> {
     let problem = case.problem();
+    if let Some(lacking) = lacking(problem) {
+        let rows = competitors.iter().map(|c| {
+            let verdict = match &c.verdict {
+                Verdict::Right => Verdict::Unsupported(lacking.clone()),
+                other => other.clone(),
+            };
+            let c = Competitor { verdict, ..*c };
+            row(ladder, case, ceilings, &c, Times::default(), 0)
+        });
+        return rows.collect();
+    }
     let expected = Expected::of(problem, Fill::Random);
     // What fails on this case may still run on others.
     let copy = |c: &Competitor<'_>| c.verdict.clone();

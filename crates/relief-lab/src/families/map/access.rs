@@ -64,6 +64,15 @@ impl Problem for Read {
         Work::bytes(4 * self.elements(), 4 * self.elements())
     }
 
+    fn memory(&self) -> u64 {
+        let (len, k) = (self.elements(), self.k as u64);
+        let read = match self.access {
+            Access::Offset => len.saturating_add(k),
+            Access::Stride => len.saturating_mul(k),
+        };
+        read.saturating_add(len).saturating_mul(4)
+    }
+
     fn place(&self) -> Option<f64> {
         Some(self.k as f64)
     }
