@@ -275,9 +275,7 @@ fn check_case(
     let mut staged = match machine.stage(&expected.inputs, &case.problem().outputs()) {
         Ok(staged) => staged,
         Err(failure) => {
-            let verdict = of_failure(failure);
-            let right = competitors.iter_mut().filter(|competitor| competitor.is_right());
-            right.for_each(|competitor| competitor.verdict = verdict.clone());
+            nobody_runs(competitors, &of_failure(failure));
             return None;
         }
     };
@@ -288,6 +286,12 @@ fn check_case(
         competitor.judge(outcome, label);
     }
     Some(staged)
+}
+
+/// None of those that are right so far runs a case, for a reason that is not theirs.
+fn nobody_runs(competitors: &mut [Competitor<'_>], verdict: &Verdict) {
+    let right = competitors.iter_mut().filter(|competitor| competitor.is_right());
+    right.for_each(|competitor| competitor.verdict = verdict.clone());
 }
 
 /// What a problem lacks: it lies in memory twice, and who takes more than there is is killed by some systems.
@@ -312,18 +316,6 @@ fn measure_case(
     competitors: &[Competitor<'_>],
 ) -> Vec<Row> {
     let problem = case.problem();
-    if let Some(lacking) = lacking(problem) {
-        let rows = competitors.iter().map(|c| {
-            let verdict = match &c.verdict {
-                Verdict::Right => Verdict::Unsupported(lacking.clone()),
-                other => other.clone(),
-            };
-            let c = Competitor { verdict, ..*c };
-            row(ladder, case, ceilings, &c, Times::default(), 0)
-        });
-        return rows.collect();
-    }
-    let expected = Expected::of(problem, Fill::Random);
     // What fails on this case may still run on others.
     let copy = |c: &Competitor<'_>| c.verdict.clone();
     let mut here: Vec<Competitor<'_>> = competitors
@@ -334,15 +326,25 @@ fn measure_case(
             ..*c
         })
         .collect();
-    let staged = check_case(machine, case, &expected, &problem.label(), &mut here);
+    let checked = match lacking(problem) {
+        Some(lacking) => {
+            nobody_runs(&mut here, &Verdict::Unsupported(lacking));
+            None
+        }
+        None => {
+            let expected = Expected::of(problem, Fill::Random);
+            let staged = check_case(machine, case, &expected, &problem.label(), &mut here);
+            staged.map(|staged| (staged, expected))
+        }
+    };
     let any_right = here.iter().any(Competitor::is_right);
     // A run that has to be over soon takes the bandwidths of its beginning.
     let mut beside = match plan.sampling {
         Some(_) if any_right && plan.end.is_none() => Beside::of(machine, &problem.work(), plan.working_set),
         _ => None,
     };
-    let (mut timed, working_set) = match staged {
-        Some(staged) if plan.sampling.is_some() => {
+    let (mut timed, working_set) = match checked {
+        Some((staged, expected)) if plan.sampling.is_some() => {
             time_case(machine, case, plan, staged, &expected, &mut here, beside.as_mut())
         }
         _ => (Timed::nothing(here.len()), 0),
@@ -426,11 +428,12 @@ fn time_case(
         let mut prepare = || {
             let mut scratch = machine.scratch(&case.scratch(variant))?;
             machine.call(case, (variant, Step::Before), tuning, &mut sets[0], &mut scratch)?;
-            let keeps = competitor.about.keeps;
-            for set in sets.iter_mut().filter(|_| keeps) {
-                machine.call(case, (variant, Step::Itself), tuning, set, &mut scratch)?;
+            if competitor.about.keeps {
+                for set in &mut sets {
+                    machine.call(case, (variant, Step::Itself), tuning, set, &mut scratch)?;
+                }
+                machine.wait()?;
             }
-            machine.wait()?;
             Ok(scratch)
         };
         let wanted = competitor.is_right().then(|| machine.within(&mut prepare));

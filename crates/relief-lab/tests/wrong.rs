@@ -61,12 +61,20 @@ fn rows(variants: Vec<Variant<Increment>>) -> Vec<Row> {
 }
 
 fn rows_on(machine: &Machine, variants: Vec<Variant<Increment>>) -> Vec<Row> {
+    rows_of(machine, variants, |_| vec![Increment(1_000)])
+}
+
+fn rows_of(
+    machine: &Machine,
+    variants: Vec<Variant<Increment>>,
+    cases: fn(Scale) -> Vec<Increment>,
+) -> Vec<Row> {
     let ladder = Ladder {
         name: "increment",
         about: "out(i) = in(i) + 1",
         axis: None,
         checks: || vec![Increment(0), Increment(1), Increment(7)],
-        cases: |_| vec![Increment(1_000)],
+        cases,
         huge: Vec::new,
         variants,
     };
@@ -112,6 +120,21 @@ fn what_is_right_is_timed() {
     assert!(rows[0].bound.as_ref().unwrap().seconds > 0.0);
     assert!(rows[0].samples.len() >= 5 && summary.p10 <= summary.median && summary.median <= summary.p90);
     assert_eq!(rows[0].working_set / (4 * 1_000 + 4), 16);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_memory_does_not_hold_is_said_and_not_tried() {
+    let right = Variant::cpu("right", "", |_: &Increment, call| with(call, |_| ()));
+    let rows = rows_of(&Machine::cpu(1).unwrap(), vec![right], |_| {
+        vec![Increment(1 << 60), Increment(1_000)]
+    });
+    let Verdict::Unsupported(reason) = &rows[0].verdict else {
+        panic!("{rows:?}");
+    };
+    assert!(reason.contains("GiB of memory, of which"), "{reason}");
+    assert!(rows[0].samples.is_empty(), "{rows:?}");
+    assert_eq!(rows[1].verdict, Verdict::Right);
 }
 
 #[test]

@@ -59,12 +59,25 @@ pub fn expand_bands<S: Sample>(
     }
     let once = u128::from(period.a()) * u128::from(period.c()) > whole as u128 / 2;
     let least = if once { copy::LARGE } else { LARGE };
-    if whole >= least / size_of::<S>() {
-        return past_caches(cell, period, x, y, bands, width);
+    if whole < least / size_of::<S>() {
+        for band in bands {
+            by_caches(cell, period, x, y, band.reborrow());
+        }
+        return;
     }
-    for band in bands {
-        by_caches(cell, period, x, y, band.reborrow());
+    let again = rows_until_equal(period).unwrap_or(usize::MAX);
+    let tallest = bands.iter().map(ViewMut::height).max().unwrap_or(0);
+    let mut run = Run([0; RUN]);
+    // All that are equal to a row are stored with it.
+    for (j, (row, column)) in (0..tallest.min(again)).zip(rows_of_cell(period, x, y)) {
+        let source = Source::of(cell_row(cell, period, row), period.a(), column, width, &mut run);
+        for band in &mut *bands {
+            for j in (j..band.height()).step_by(again) {
+                source.stream(band.row_mut(j));
+            }
+        }
     }
+    fence();
 }
 
 fn by_caches<S: Sample>(cell: View<'_, S>, period: Period, x: i64, y: i64, mut out: ViewMut<'_, S>) {
@@ -79,29 +92,6 @@ fn by_caches<S: Sample>(cell: View<'_, S>, period: Period, x: i64, y: i64, mut o
             _ => expand_row(cell_row(cell, period, row), period.a(), column, out.row_mut(j)),
         }
     }
-}
-
-fn past_caches<S: Sample>(
-    cell: View<'_, S>,
-    period: Period,
-    x: i64,
-    y: i64,
-    bands: &mut [ViewMut<'_, S>],
-    width: usize,
-) {
-    let again = rows_until_equal(period).unwrap_or(usize::MAX);
-    let tallest = bands.iter().map(ViewMut::height).max().unwrap_or(0);
-    let mut run = Run([0; RUN]);
-    // All that are equal to a row are stored with it.
-    for (j, (row, column)) in (0..tallest.min(again)).zip(rows_of_cell(period, x, y)) {
-        let source = Source::of(cell_row(cell, period, row), period.a(), column, width, &mut run);
-        for band in &mut *bands {
-            for j in (j..band.height()).step_by(again) {
-                source.stream(band.row_mut(j));
-            }
-        }
-    }
-    fence();
 }
 
 /// The rows of the cell that come up from row y on, and the columns of them that come up at x.

@@ -1,4 +1,4 @@
-//! Repeat on a device, from a cell that lies there: a unit puts one vector together and stores it in many copies.
+//! Repeat on a device, from a cell that lies there: a unit puts one vector together and stores it in a copy or several.
 //!
 //! The vector at column v of row j comes again in every row that is a multiple of the cell's height away. So a unit takes
 //! one vector of one row of the cell, however its samples lie in words, and stores it down the raster; what a copy costs is
@@ -21,9 +21,9 @@ pub const SPACE: Space = Space {
 };
 
 /// The layout for samples of so many bits and a raster of so many vectors of 16 bytes where no other was found. Rasters of 2^25 and 2^28 floats took 31.9 and 235 µs with one store
-/// a unit, 33.3 and 241 with eight, for cells of 100²; rasters of 2^22 floats are up to 8 % faster with two than with one, and bytes, of which vectors are more work, 2 % at 2^25
-/// (`relief lab tune stitch --size 2^25 --device cuda`, NVIDIA H200, 2026-11-25). On software each unit costs: 2^22 floats took 3.0 ms with eight, 3.8 with two and 5.4 with one
-/// (llvmpipe on two cores of Zen 5, the same day).
+/// a unit, 33.3 and 241 with eight, for cells of 100²; bytes of 2^25, whose vectors are more work, 10.6 with one, 10.4 with two (`relief lab tune stitch --size 2^25 --device cuda`, NVIDIA H200, 2026-11-25);
+/// 2^22 floats 6.6 with two for a cell of 256², 7.2 by the lab's kernel of a vector a unit (`relief lab run stitch/f32 --size 2^22 --device cuda`). On software each unit costs: 2^22
+/// floats took 3.0 ms with eight, 3.8 with two and 5.4 with one (`relief lab tune stitch/f32 --size 2^22 --device vulkan:0`, llvmpipe on two cores of Zen 5, the same day).
 #[must_use]
 pub const fn default(bits: u32, vectors: u64, software: bool) -> Tuning {
     Tuning {
@@ -178,8 +178,8 @@ pub fn expand_with(
     )
 }
 
-/// The same cell and column of it as the widest samples that its rows are whole in: a vector is put together of fewer. With each byte by
-/// itself, cells of 500² bytes took 6 % longer (`relief lab run stitch/u8 --size 2^22 --device cuda`, NVIDIA H200, 2026-11-25).
+/// The same cell and column of it as the widest samples that its rows are whole in: a vector is put together of fewer. Cells of 500² bytes
+/// took 3.9 µs in place of 4.8 with each byte by itself (`relief lab run stitch/u8 --size 2^22 --device cuda`, NVIDIA H200, 2026-11-25).
 fn widest(bits: u32, cell: Cell<'_>, x: u32) -> (u32, Cell<'_>, u32) {
     let halves = (cell.width | cell.pitch | x)
         .trailing_zeros()
@@ -230,7 +230,7 @@ fn check(gpu: &Gpu, tuning: Tuning, bits: u32, cell: Cell<'_>, to: Raster<'_>) -
 /// What is compiled into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Shape {
-    /// Of what a vector is put together of.
+    /// Of the samples that a vector is put together of.
     bits: u32,
     tuning: Tuning,
     order: Order,

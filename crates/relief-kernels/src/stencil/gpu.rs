@@ -343,17 +343,17 @@ const AS_EXTREMES_FROM: u64 = 1 << 20;
 /// (`relief lab run stencil/box-u8 --device cuda --size 2^22`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
 const WIDE_FROM: u64 = 1 << 18;
 
-/// The same of 3 × 3 convolutions by matrix instructions: 2^20 and 2^22 pixels took 1.5 and 1.1 × as long as by sums; of 2^24 they are ahead
-/// (`relief lab run stencil --device cuda --size 2^20`, NVIDIA H200, 132 multiprocessors, 2026-11-23).
-const SQUARE_FROM: u64 = 1 << 16;
-
-/// The same below this, where units of 16 columns are too few: at r = 50 rows kept take 22.4 µs of 2^20 pixels and 23.8 of 2^22, four columns 25.3 and 28.3
+/// Pixels for each multiprocessor below which boxes of r > 31 keep their rows as well: at r = 50 rows kept take 22.4 µs of 2^20 pixels and 23.8 of 2^22, four columns 25.3 and 28.3
 /// (`relief lab run stencil/box-u8 --device cuda --size 2^20`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
 const AS_EXTREMES_BELOW: u64 = 1 << 15;
 
 /// Pixels for each multiprocessor below which a 3 × 3 box is computed by units of 16 columns all the same: of 2^20 pixels that come from memory it takes 6.2 µs in place of 6.9,
 /// at r = 5 8.5 in place of 6.9 (`relief lab run stencil/box-u8 --device cuda --size 2^20`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
 const FEW: u64 = 1 << 14;
+
+/// Pixels for each multiprocessor from which on 3 × 3 convolutions are computed by matrix instructions: 2^20 and 2^22 pixels took 1.5 and 1.1 × as long as by sums; of 2^24 they are ahead
+/// (`relief lab run stencil --device cuda --size 2^20`, NVIDIA H200, 132 multiprocessors, 2026-11-23).
+const SQUARE_FROM: u64 = 1 << 16;
 
 /// The same for other convolutions and weighted means by matrix instructions: 2^20 pixels took 1.15 and 1.18 × as long, 2^22 no longer.
 const MATRIX_FROM: u64 = 1 << 14;

@@ -189,3 +189,28 @@ fn band<S: Sample>(rows: &mut [S], width: usize) -> ViewMut<'_, S> {
     let height = rows.len() / width;
     ViewMut::packed(rows, width, height)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Large enough for threads, and a pattern that is higher than what each writes.
+    #[test]
+    fn threads_that_share_a_high_pattern_write_the_raster() {
+        let (width, height, side) = (1_100, 1_003, 701);
+        let problem = Stitch {
+            kind: Kind::U8,
+            width,
+            height,
+            side,
+        };
+        let pattern: Vec<u8> = (0..side * side).map(|i| (i * 7 + i / 251) as u8).collect();
+        let mut out = vec![0xA5; width * height];
+        assert!(out.len() > SMALL && height / 2 < side);
+        rows(&problem, 1, &pattern, &mut out, true).unwrap();
+        for (place, found) in out.into_iter().enumerate() {
+            let (x, y) = (place % width, place / width);
+            assert_eq!(found, pattern[y % side * side + x % side], "{x}, {y}");
+        }
+    }
+}
