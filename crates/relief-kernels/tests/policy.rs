@@ -24,6 +24,8 @@ fn device(name: &str) -> DeviceReport {
         driver: "CUDA 13.0".to_owned(),
         software: false,
         memory: None,
+        bandwidth: None,
+        multiprocessors: None,
         plane: (32, 32),
         largest_buffer: 1 << 30,
         shared_memory: 32 << 10,

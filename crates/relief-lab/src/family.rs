@@ -7,6 +7,7 @@
 //! The reference of a problem is written to be right: plain loops, one element at a time, sharing no code with any
 //! variant. It is never timed.
 
+use relief_kernels::device::DeviceReport;
 #[cfg(feature = "gpu")]
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
 use relief_kernels::policy::{Space, Tuning};
@@ -261,7 +262,7 @@ pub struct Variant<P> {
     /// What a check does beside.
     proof: Option<Run<P>>,
     /// What can be tuned of it, where that depends on the problem.
-    layouts: Option<fn(&P, Class) -> Layouts>,
+    layouts: Option<fn(&P, &DeviceReport) -> Layouts>,
     scratch: fn(&P) -> Vec<Layout>,
 }
 
@@ -391,9 +392,9 @@ impl<P> Variant<P> {
         self
     }
 
-    /// With layouts that depend on the problem and on what computes it, as many of them for each.
+    /// With layouts that depend on the problem and on the device, as many of them for each.
     #[must_use]
-    pub const fn tuned_by(mut self, layouts: fn(&P, Class) -> Layouts) -> Self {
+    pub const fn tuned_by(mut self, layouts: fn(&P, &DeviceReport) -> Layouts) -> Self {
         self.layouts = Some(layouts);
         self
     }
@@ -518,7 +519,7 @@ pub trait Case: Send + Sync {
     /// Memory that a variant wants.
     fn scratch(&self, variant: usize) -> Vec<Layout>;
     /// What can be tuned of a variant for this problem.
-    fn layouts(&self, variant: usize, class: Class) -> Option<Layouts>;
+    fn layouts(&self, variant: usize, device: Option<&DeviceReport>) -> Option<Layouts>;
     /// Calls a variant on the CPU.
     ///
     /// # Errors
@@ -589,9 +590,10 @@ impl<P: Problem> Case for Bound<'_, P> {
         (self.ladder.variants[variant].scratch)(&self.problem)
     }
 
-    fn layouts(&self, variant: usize, class: Class) -> Option<Layouts> {
+    fn layouts(&self, variant: usize, device: Option<&DeviceReport>) -> Option<Layouts> {
         let variant = &self.ladder.variants[variant];
-        let layouts = variant.layouts.map(|layouts| layouts(&self.problem, class));
+        let layouts = variant.layouts.zip(device);
+        let layouts = layouts.map(|(layouts, device)| layouts(&self.problem, device));
         layouts.or(variant.about.tuning)
     }
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 #[cfg(feature = "gpu")]
 use relief_kernels::copy::gpu::{copy, fill};
-use relief_kernels::device::DeviceId;
 #[cfg(feature = "gpu")]
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
+use relief_kernels::device::{DeviceId, DeviceReport};
 #[cfg(feature = "gpu")]
 use relief_kernels::policy;
 use relief_kernels::policy::Tuning;
@@ -166,6 +166,15 @@ impl Machine {
             Self::Gpu(gpu) if gpu.report().software => Class::Software,
             #[cfg(feature = "gpu")]
             Self::Gpu(_) => Class::Gpu,
+        }
+    }
+
+    /// What the driver tells of the device; nothing of processors.
+    pub(crate) fn report(&self) -> Option<&DeviceReport> {
+        match self {
+            Self::Cpu(_) => None,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => Some(gpu.report()),
         }
     }
 

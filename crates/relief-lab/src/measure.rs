@@ -107,7 +107,7 @@ impl Competitor<'_> {
     /// Its layout for a problem.
     fn tuning(&self, machine: &Machine, case: &dyn Case) -> Tuning {
         self.tuning
-            .unwrap_or_else(|| machine.tuning(case.layouts(self.number, machine.class())))
+            .unwrap_or_else(|| machine.tuning(case.layouts(self.number, machine.report())))
     }
 
     fn is_right(&self) -> bool {
@@ -220,7 +220,7 @@ pub(crate) fn search(
             verdict: row.verdict,
             summary: row.summary,
         });
-        let layouts = case.layouts(variant, machine.class()).or(about.tuning);
+        let layouts = case.layouts(variant, machine.report()).or(about.tuning);
         found.extend(layouts.map(|layouts| (layouts, label, results.collect())));
     }
     found

@@ -132,6 +132,13 @@ fn report(ordinal: u16) -> Result<DeviceReport, String> {
             .map_err(explain)
     };
     let plane = attribute(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)?;
+    // Attributes that a driver may leave out, or zero. The clock is in kHz, the width in bits; memory carries two words a clock.
+    let told = |which| attribute(which).ok().filter(|value| *value > 0);
+    let clock = told(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+    let width = told(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+    let bandwidth = clock
+        .zip(width)
+        .map(|(clock, width)| u64::from(clock) * 1_000 * 2 * u64::from(width) / 8);
     let (major, minor) = capability(ordinal)?;
     Ok(DeviceReport {
         id: DeviceId::Cuda(ordinal),
@@ -139,6 +146,8 @@ fn report(ordinal: u16) -> Result<DeviceReport, String> {
         driver: format!("CUDA {}, compute capability {major}.{minor}", driver_version()),
         software: false,
         memory: Some(memory),
+        bandwidth,
+        multiprocessors: told(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
         plane: (plane, plane),
         // The runtime's memory pools hand out no more than a quarter of the memory at once; kernels count words
         // of a buffer in 32 bits.

@@ -39,6 +39,10 @@ pub struct DeviceReport {
     pub software: bool,
     /// The memory of the device in bytes, where the driver tells it.
     pub memory: Option<u64>,
+    /// The bytes a second that the memory carries at its clock and width, where the driver tells both.
+    pub bandwidth: Option<u64>,
+    /// How many multiprocessors it has, where the driver tells.
+    pub multiprocessors: Option<u32>,
     /// The fewest and the most units of a plane (warp, subgroup).
     pub plane: (u32, u32),
     /// The largest buffer in bytes.
@@ -51,7 +55,21 @@ pub struct DeviceReport {
     pub bindings: u32,
 }
 
+/// Bytes a second for each multiprocessor below which memory is slow: between the 25 · 10⁹ of an H100 (3.35 TB/s, 132 multiprocessors, NVIDIA's data sheet) and the
+/// 36 · 10⁹ of an H200, whose multiprocessors are the same (4.81 TB/s, `relief devices`, 2026-11-25).
+const SLOW: u64 = 30_000_000_000;
+
 impl DeviceReport {
+    /// Whether memory carries so little for each multiprocessor that kernels which could read again had better compute more, as on an H100 and unlike on an
+    /// H200. False where the driver does not tell.
+    #[must_use]
+    pub const fn has_slow_memory(&self) -> bool {
+        match (self.bandwidth, self.multiprocessors) {
+            (Some(bandwidth), Some(multiprocessors)) => bandwidth < SLOW * multiprocessors as u64,
+            _ => false,
+        }
+    }
+
     /// The bytes, at least `bytes`, that a buffer should have to be read in one go.
     ///
     /// The CUDA runtime copies to page-locked memory, which it takes in pages of a quarter, a sixteenth, … of the device's
@@ -310,6 +328,8 @@ mod tests {
             driver: String::new(),
             software,
             memory: None,
+            bandwidth: None,
+            multiprocessors: None,
             plane: (32, 32),
             largest_buffer: 1 << 30,
             shared_memory: 32 << 10,
@@ -382,6 +402,8 @@ mod tests {
     fn sized(id: DeviceId, memory: u64) -> DeviceReport {
         DeviceReport {
             memory: Some(memory),
+            bandwidth: None,
+            multiprocessors: None,
             ..device(id, false)
         }
     }
@@ -405,6 +427,21 @@ mod tests {
             sized(DeviceId::Vulkan(0), 150_109_880_320).readable_bytes(2_400_000),
             2_400_000
         );
+    }
+
+    #[test]
+    fn memory_is_slow_beside_as_many_multiprocessors_and_unknown_memory_is_not() {
+        let of = |bandwidth, multiprocessors| DeviceReport {
+            bandwidth,
+            multiprocessors,
+            ..device(DeviceId::Cuda(0), false)
+        };
+        assert!(of(Some(3_352_320_000_000), Some(132)).has_slow_memory(), "H100");
+        assert!(!of(Some(4_810_000_000_000), Some(132)).has_slow_memory(), "H200");
+        assert!(!of(Some(3_352_320_000_000), Some(78)).has_slow_memory());
+        assert!(!of(None, Some(132)).has_slow_memory());
+        assert!(!of(Some(1), None).has_slow_memory());
+        assert!(of(Some(1), Some(u32::MAX)).has_slow_memory());
     }
 
     #[test]

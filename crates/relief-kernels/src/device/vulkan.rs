@@ -85,6 +85,8 @@ fn report(adapter: &wgpu::Adapter, number: u16) -> DeviceReport {
         driver: format!("{} {}", info.driver, info.driver_info),
         software: info.device_type == wgpu::DeviceType::Cpu,
         memory: memory(adapter),
+        bandwidth: None,
+        multiprocessors: None,
         plane: (info.subgroup_min_size, info.subgroup_max_size),
         largest_buffer: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
         shared_memory: limits.max_compute_workgroup_storage_size,

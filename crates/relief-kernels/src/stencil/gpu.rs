@@ -227,17 +227,23 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
             ..Way::PLAIN
         };
     }
+    let slow = report.has_slow_memory();
     let (kept, ahead) = match (filter, samples) {
         (Filter::Box(radius) | Filter::Erosion(radius) | Filter::Dilation(radius), Samples::Floats) => {
             match *radius {
                 // No row of a window that is lower than a step is read again.
                 0..=3 => (false, 2),
-                4..=8 => (true, 1),
-                // Caches still have them, and shared memory would be too much for many cubes.
-                9..=31 => (false, 1),
+                // From caches few rows come again sooner than from shared memory, unless memory brings the others as soon: at r = 5 rows read again take 383 µs of
+                // 2^27 pixels in place of 404 (`relief lab run stencil/box-f32 --size 2^27 --device cuda`, NVIDIA H100, 2026-11-25).
+                4..=8 => (!slow, 1),
+                // Caches still have them, and shared memory would be too much for many cubes; but slow memory has to bring what caches have lost: 396 µs kept in
+                // place of 469 (the same, r = 15; 2^28 pixels 775 and 940).
+                9..=31 => (slow, 1),
                 _ => (true, 1),
             }
         }
+        // 112 µs in place of 124 (2^27 pixels, r = 1, NVIDIA H100, 2026-11-25).
+        (Filter::Box(0..=1), Samples::Bytes) if slow => (false, 1),
         // The rows of wider windows are too much for as many units as are needed.
         (Filter::Box(0..=24), Samples::Bytes) => (true, 1),
         // Lower windows end within a run of columns or two: 176 µs in place of 182 at r = 9, 178 in place of 211 at r = 15, 212 in place of 296 at r = 50
@@ -259,7 +265,10 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
         exchange,
         matrix: true,
         wide: true,
-        as_extremes: matches!((filter, samples), (Filter::Box(32..), Samples::Bytes)),
+        as_extremes: match (filter, samples) {
+            (Filter::Box(radius), Samples::Bytes) => *radius >= if slow { 12 } else { 32 },
+            _ => false,
+        },
         lines: false,
     }
 }
@@ -302,8 +311,13 @@ pub fn apply_with(
         },
         (Samples::Bytes, Filter::Box(radius)) => Way {
             wide: way.wide && (each >= WIDE_FROM || (*radius <= 1 && each < FEW)),
-            as_extremes: way.as_extremes
-                && (gpu.report().software || !(AS_EXTREMES_BELOW..AS_EXTREMES_FROM).contains(&each)),
+            as_extremes: way.as_extremes && as_extremes(gpu.report(), *radius, each),
+            ..way
+        },
+        // At r = 15 rows read again take 61.5 µs of 2^24 pixels, kept ones 63.0; of 2^26 242.6 and 212.5
+        // (`relief lab run stencil --device cuda`, NVIDIA H100, 132 multiprocessors, 2026-11-25).
+        (Samples::Floats, Filter::Box(9..=31) | Filter::Erosion(9..=31) | Filter::Dilation(9..=31)) => Way {
+            kept: way.kept && each >= KEPT_FROM,
             ..way
         },
         // 7.2 µs in place of 7.5 at r = 5 (2^20 pixels, NVIDIA H200, 2026-11-25).
@@ -334,9 +348,29 @@ pub fn apply_with(
 /// 18.5 µs of 2^20, 2^22 and 2^24 pixels, kept ones 10.2, 12.8 and 19.8; of 2^26 62.0 and 54.5 (NVIDIA H200, 132 multiprocessors, 2026-11-23).
 const KEPT_FROM: u64 = 1 << 18;
 
+/// Whether boxes of bytes whose way this is are computed as extremes are, of so many pixels for each multiprocessor.
+fn as_extremes(report: &DeviceReport, radius: u32, each: u64) -> bool {
+    let wide = radius > 31;
+    report.software
+        || (wide && each < AS_EXTREMES_BELOW)
+        || each
+            >= match (report.has_slow_memory(), wide) {
+                (false, _) => AS_EXTREMES_FROM,
+                (true, true) => AS_EXTREMES_FROM_IF_SLOW,
+                (true, false) => NARROW_AS_EXTREMES_FROM,
+            }
+}
+
 /// The same for boxes: at r = 50 rows kept take 94.1 µs of 2^26 pixels and 241.5 of 2^28, units of 16 columns that read them again 84.8 and 257.1; at r = 15 202.7 and 200.3 of 2^28
 /// (`relief lab run stencil/box-u8 --size 2^28`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
 const AS_EXTREMES_FROM: u64 = 1 << 20;
+
+/// The same where memory is slow: at r = 50 rows kept take 66.9, 94.7 and 147 µs of 2^25, 2^26 and 2^27 pixels, units of 16 columns 63.3, 99.9 and 172
+/// (`relief lab run stencil/box-u8 --device cuda --size 2^26`, NVIDIA H100, 132 multiprocessors, 2026-11-25).
+const AS_EXTREMES_FROM_IF_SLOW: u64 = 3 << 17;
+
+/// And of windows of r < 32 there: at r = 15 86.9, 132 and 228 µs of 2^26, 2^27 and 2^28 pixels, units of 16 columns 76.4, 136 and 241.
+const NARROW_AS_EXTREMES_FROM: u64 = 1 << 19;
 
 /// Pixels for each multiprocessor from which on boxes are computed by units of 16 columns: of fewer there are not units enough. Boxes of 2^22, 2^24 and 2^25 pixels take 13.2, 28.6
 /// and 42.7 µs at r = 15, by four columns 11.4, 24.3 and 39.6; at r = 1 10.0, 20.1 and 30.3, by four columns 9.7, 18.9 and 31.1

@@ -29,13 +29,19 @@ fn as_text(inventory: &Inventory, threads: usize) -> String {
         let memory = device
             .memory
             .map_or("memory unknown".to_owned(), |bytes| show_bytes(u128::from(bytes)));
+        let bandwidth = device.bandwidth.map_or(String::new(), |bytes| {
+            format!(", {:.2} TB/s by its clock", bytes as f64 / 1e12)
+        });
+        let multiprocessors = device
+            .multiprocessors
+            .map_or(String::new(), |count| format!("{count} multiprocessors, "));
         let software = if device.software {
             ", imitated by the processor: used only if asked for by number"
         } else {
             ""
         };
         let _ = writeln!(text, "{:<10} {}{software}", device.id.to_string(), device.name);
-        let _ = writeln!(text, "{:<10} {}; {memory}", "", device.driver);
+        let _ = writeln!(text, "{:<10} {}; {memory}{bandwidth}", "", device.driver);
         let (fewest, most) = device.plane;
         let plane = if fewest == most {
             most.to_string()
@@ -44,7 +50,7 @@ fn as_text(inventory: &Inventory, threads: usize) -> String {
         };
         let _ = writeln!(
             text,
-            "{:<10} planes of {plane} units, {} of shared memory, buffers up to {}",
+            "{:<10} {multiprocessors}planes of {plane} units, {} of shared memory, buffers up to {}",
             "",
             show_bytes(u128::from(device.shared_memory)),
             show_bytes(u128::from(device.largest_buffer))
@@ -72,6 +78,8 @@ fn as_json(inventory: &Inventory, threads: usize) -> Value {
                 "driver": device.driver,
                 "software": device.software,
                 "memory": device.memory,
+                "bandwidth": device.bandwidth,
+                "multiprocessors": device.multiprocessors,
                 "plane": [device.plane.0, device.plane.1],
                 "largest_buffer": device.largest_buffer,
                 "shared_memory": device.shared_memory,

@@ -162,7 +162,7 @@ mod gpu {
 
     use cubecl::prelude::*;
     use relief_kernels::device::{cubes, on_client};
-    use relief_kernels::table::gpu::{DEFAULT, SPACE, map_with};
+    use relief_kernels::table::gpu::{DEFAULT, SPACE, default, map_with};
     use relief_raster::{Depth, Sample};
 
     use super::Lookup;
@@ -208,15 +208,9 @@ mod gpu {
                 4,
             ));
         }
-        let (kernel, idea) = match depth {
-            Depth::Eight => (
-                "table u8",
-                "an entry for each shared word, several vectors for each unit",
-            ),
-            Depth::Sixteen => (
-                "table u16",
-                "the table where it lies, several vectors for each unit",
-            ),
+        let idea = match depth {
+            Depth::Eight => "four entries for each shared word, several vectors for each unit",
+            Depth::Sixteen => "the table where it lies, several vectors for each unit",
         };
         let production = Variant::gpu(
             "several quads",
@@ -241,8 +235,20 @@ mod gpu {
                 )?)
             },
         );
-        variants.push(production.tuned(kernel, SPACE, DEFAULT).production());
+        variants.push(
+            production
+                .tuned(kernel(depth), SPACE, DEFAULT)
+                .tuned_by(|_, device| (kernel(S::DEPTH), SPACE, default(device, S::DEPTH)))
+                .production(),
+        );
         variants
+    }
+
+    const fn kernel(depth: Depth) -> &'static str {
+        match depth {
+            Depth::Eight => "table u8",
+            Depth::Sixteen => "table u16",
+        }
     }
 
     /// Where a unit looks entries up.

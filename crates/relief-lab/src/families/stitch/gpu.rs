@@ -11,7 +11,7 @@ use relief_raster::{Depth, Period, Rect, Sample};
 
 use super::Stitch;
 use crate::array::Kind;
-use crate::family::{Class, Failure, OnGpu, Outcome, Problem, Variant};
+use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};
 use crate::measure::MOST_SETS;
 
 /// Units of a cube: 32 wide, so that a row's words are whole lines.
@@ -98,9 +98,9 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
             production::SPACE,
             production::default(own, 1, false),
         )
-        .tuned_by(|p, class| {
+        .tuned_by(|p, device| {
             let vectors = (p.width * p.kind.bytes()).div_ceil(16) * p.height;
-            let default = production::default(bits(p), vectors as u64, class == Class::Software);
+            let default = production::default(bits(p), vectors as u64, device.software);
             (production::name(bits(p)), production::SPACE, default)
         })
         .production(),
