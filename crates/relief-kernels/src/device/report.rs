@@ -60,7 +60,7 @@ pub struct DeviceReport {
 const SLOW: u64 = 30_000_000_000;
 
 impl DeviceReport {
-    /// Whether memory carries so little for each multiprocessor that kernels which could read again had better compute more, as on an H100 and unlike on an
+    /// Whether memory carries so little for each multiprocessor that keeping on the chip what will be needed again pays sooner, as on an H100 and unlike on an
     /// H200. False where the driver does not tell.
     #[must_use]
     pub const fn has_slow_memory(&self) -> bool {

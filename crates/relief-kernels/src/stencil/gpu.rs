@@ -233,11 +233,11 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
             match *radius {
                 // No row of a window that is lower than a step is read again.
                 0..=3 => (false, 2),
-                // From caches few rows come again sooner than from shared memory, unless memory brings the others as soon: at r = 5 rows read again take 383 µs of
-                // 2^27 pixels in place of 404 (`relief lab run stencil/box-f32 --size 2^27 --device cuda`, NVIDIA H100, 2026-11-25).
+                // Where memory is slow, rows read again take 383 µs in place of 404 (2^27 pixels, r = 5, NVIDIA H100), elsewhere 154 in place of 146 (2^26 pixels,
+                // NVIDIA H200, `relief lab run stencil/box-f32 --size 2^27 --device cuda`, 2026-11-25).
                 4..=8 => (!slow, 1),
-                // Caches still have them, and shared memory would be too much for many cubes; but slow memory has to bring what caches have lost: 396 µs kept in
-                // place of 469 (the same, r = 15; 2^28 pixels 775 and 940).
+                // Caches still have them, and shared memory would be too much for many cubes. Slow memory brings again what caches have lost: there 396 µs kept in place of
+                // 469 (2^27 pixels, r = 15, NVIDIA H100), elsewhere the same either way (2^26 pixels, NVIDIA H200).
                 9..=31 => (slow, 1),
                 _ => (true, 1),
             }
