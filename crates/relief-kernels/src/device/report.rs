@@ -65,7 +65,9 @@ impl DeviceReport {
     #[must_use]
     pub const fn has_slow_memory(&self) -> bool {
         match (self.bandwidth, self.multiprocessors) {
-            (Some(bandwidth), Some(multiprocessors)) => bandwidth < SLOW.saturating_mul(multiprocessors as u64),
+            (Some(bandwidth), Some(multiprocessors)) => {
+                bandwidth < SLOW.saturating_mul(multiprocessors as u64)
+            }
             _ => false,
         }
     }
