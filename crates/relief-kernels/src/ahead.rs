@@ -34,3 +34,17 @@ pub fn ask_for_later<T>(place: *const T) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = place;
 }
+
+/// [`ask`] for a line that will be written, which no other cache may hold then.
+#[allow(unsafe_code)]
+#[inline(always)]
+pub fn ask_to_write<T>(place: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: as above; where a machine does not have it, it does nothing.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_ET0>(place.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}

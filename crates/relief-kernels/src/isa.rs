@@ -24,6 +24,29 @@ pub enum Level {
     Avx512Vbmi,
 }
 
+/// The family of an AMD processor, 0x19 for Zen 3 and 4, 0x1A for Zen 5 ("AMD64 Architecture Programmer's Manual", volume 3, CPUID Fn0000_0001_EAX); nothing of others.
+#[must_use]
+pub fn amd_family() -> Option<u32> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::__cpuid;
+        // Asking may leave a virtual machine for its host: once.
+        static FAMILY: std::sync::LazyLock<Option<u32>> = std::sync::LazyLock::new(|| {
+            let vendor = __cpuid(0);
+            let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
+            let signature = __cpuid(1).eax;
+            let family = match (signature >> 8) & 0xF {
+                0xF => 0xF + ((signature >> 20) & 0xFF),
+                family => family,
+            };
+            (name.as_flattened() == b"AuthenticAMD").then_some(family)
+        });
+        *FAMILY
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    None
+}
+
 impl Isa {
     /// The best set of this machine; in tests of this crate, the one under test.
     #[must_use]
