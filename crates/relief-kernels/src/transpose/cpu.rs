@@ -32,13 +32,14 @@ const BLOCK: usize = 512;
 /// A matrix of so many bytes is stored past the caches: of elements of 16 bits, 2 MiB by way of them take 1.17 of the time.
 const LARGE: usize = 2 << 20;
 
-/// The same of bytes, whose tiles have lines of one vector, by processor. Zen 5 takes 0.84 of the time for 1 MiB by way of the caches and 0.77 for 4 MiB (64 MiB in turn), Zen 4
-/// 1.30 and 1.3 (128 MiB in turn; `relief lab run transpose --device cpu --size 2^22`, two threads each, 2026-11-25).
-fn large_of_bytes() -> usize {
+/// Whether a matrix of so many bytes, elements of 8 bits, whose tiles have lines of one vector, is stored past the caches. By way of them Zen 5 takes 0.84 of the time for 1 MiB and
+/// 0.77 for 4 MiB (64 MiB in turn); Zen 4 1.34, 1.08 and 1.09 for 1, 4 and 8 MiB, 0.83, 0.89 and 0.94 for 16, 64 and 128
+/// (`relief lab run transpose/u8 --device cpu --size 2^22`, two threads each, 128 MiB in turn, 2026-11-25).
+fn bytes_pass_caches(bytes: usize) -> bool {
     match amd_family() {
-        Some(0x1A) => 8 << 20,
-        Some(0x19) => 1 << 20,
-        _ => LARGE,
+        Some(0x1A) => bytes >= 8 << 20,
+        Some(0x19) => (1 << 20..12 << 20).contains(&bytes),
+        _ => bytes >= LARGE,
     }
 }
 
@@ -119,12 +120,11 @@ pub enum Stores {
 /// Where `to` is not whole rows, a row does not hold a column, or there are not so many columns.
 pub fn transpose<T: Element>(from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
     // The same whatever part of the rows is asked for.
-    let least = if size_of::<T>() == 1 {
-        large_of_bytes()
-    } else {
-        LARGE
+    let elements = from.width.saturating_mul(from.height);
+    let large = match size_of::<T>() {
+        1 => bytes_pass_caches(elements),
+        size => elements >= LARGE / size,
     };
-    let large = from.width.saturating_mul(from.height) >= least / size_of::<T>();
     // Where rows of bytes begin anywhere in a line, only one in 64 lines of a tile is a line of the caches, and to store it past them loses: 2.95 ms in place of 2.52 for
     // 4 219 × 4 111. Of wider elements more lines are, and it gains (`relief lab run transpose --device cpu`, two cores of Zen 5, 2026-11-25).
     let apart = size_of::<T>() == 1 && !pitch.is_multiple_of(LINE);
