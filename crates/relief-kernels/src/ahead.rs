@@ -7,44 +7,37 @@
 pub const LINE: usize = 64;
 
 /// Asks for the line of memory at a place, which need not be one that may be read. Where the machine cannot be asked, nothing.
-#[allow(unsafe_code)]
 #[inline(always)]
 pub fn ask<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 machine has it, and it does nothing where there is no memory.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(place.cast());
-    }
+    prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }, T>(place);
     #[cfg(not(target_arch = "x86_64"))]
     let _ = place;
 }
 
 /// [`ask`] for what is needed so much later that the second cache is near enough. Memory that is read once, line after line, is best asked for so: a first cache waits for few
 /// lines at a time (24 on AMD's Zen 3 and 4), and to it they take the whole way from memory.
-#[allow(unsafe_code)]
 #[inline(always)]
 pub fn ask_for_later<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: as above.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(place.cast());
-    }
+    prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }, T>(place);
     #[cfg(not(target_arch = "x86_64"))]
     let _ = place;
 }
 
 /// [`ask`] for a line that will be written, which no other cache may hold then.
-#[allow(unsafe_code)]
 #[inline(always)]
 pub fn ask_to_write<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: as above; where a machine does not have it, it does nothing.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_ET0>(place.cast());
-    }
+    prefetch::<{ std::arch::x86_64::_MM_HINT_ET0 }, T>(place);
     #[cfg(not(target_arch = "x86_64"))]
     let _ = place;
+}
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+#[inline(always)]
+fn prefetch<const HINT: i32, T>(place: *const T) {
+    // SAFETY: every x86-64 machine has it or passes over it, and it does nothing where there is no memory.
+    unsafe { std::arch::x86_64::_mm_prefetch::<HINT>(place.cast()) };
 }

@@ -404,8 +404,6 @@ mod tests {
     fn sized(id: DeviceId, memory: u64) -> DeviceReport {
         DeviceReport {
             memory: Some(memory),
-            bandwidth: None,
-            multiprocessors: None,
             ..device(id, false)
         }
     }

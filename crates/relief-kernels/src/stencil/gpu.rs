@@ -348,6 +348,17 @@ pub fn apply_with(
 /// 18.5 µs of 2^20, 2^22 and 2^24 pixels, kept ones 10.2, 12.8 and 19.8; of 2^26 62.0 and 54.5 (NVIDIA H200, 132 multiprocessors, 2026-11-23).
 const KEPT_FROM: u64 = 1 << 18;
 
+/// The same for boxes: at r = 50 rows kept take 94.1 µs of 2^26 pixels and 241.5 of 2^28, units of 16 columns that read them again 84.8 and 257.1; at r = 15 202.7 and 200.3 of 2^28
+/// (`relief lab run stencil/box-u8 --size 2^28`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
+const AS_EXTREMES_FROM: u64 = 1 << 20;
+
+/// The same where memory is slow: at r = 50 rows kept take 66.9, 94.7 and 147 µs of 2^25, 2^26 and 2^27 pixels, units of 16 columns 63.3, 99.9 and 172
+/// (`relief lab run stencil/box-u8 --device cuda --size 2^26`, NVIDIA H100, 132 multiprocessors, 2026-11-25).
+const AS_EXTREMES_FROM_IF_SLOW: u64 = 3 << 17;
+
+/// And of windows of r < 32 there: at r = 15 86.9, 132 and 228 µs of 2^26, 2^27 and 2^28 pixels, units of 16 columns 76.4, 136 and 241.
+const NARROW_AS_EXTREMES_FROM: u64 = 1 << 19;
+
 /// Whether boxes of bytes whose way this is are computed as extremes are, of so many pixels for each multiprocessor.
 fn as_extremes(report: &DeviceReport, radius: u32, each: u64) -> bool {
     let wide = radius > 31;
@@ -360,17 +371,6 @@ fn as_extremes(report: &DeviceReport, radius: u32, each: u64) -> bool {
                 (true, false) => NARROW_AS_EXTREMES_FROM,
             }
 }
-
-/// The same for boxes: at r = 50 rows kept take 94.1 µs of 2^26 pixels and 241.5 of 2^28, units of 16 columns that read them again 84.8 and 257.1; at r = 15 202.7 and 200.3 of 2^28
-/// (`relief lab run stencil/box-u8 --size 2^28`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
-const AS_EXTREMES_FROM: u64 = 1 << 20;
-
-/// The same where memory is slow: at r = 50 rows kept take 66.9, 94.7 and 147 µs of 2^25, 2^26 and 2^27 pixels, units of 16 columns 63.3, 99.9 and 172
-/// (`relief lab run stencil/box-u8 --device cuda --size 2^26`, NVIDIA H100, 132 multiprocessors, 2026-11-25).
-const AS_EXTREMES_FROM_IF_SLOW: u64 = 3 << 17;
-
-/// And of windows of r < 32 there: at r = 15 86.9, 132 and 228 µs of 2^26, 2^27 and 2^28 pixels, units of 16 columns 76.4, 136 and 241.
-const NARROW_AS_EXTREMES_FROM: u64 = 1 << 19;
 
 /// Pixels for each multiprocessor from which on boxes are computed by units of 16 columns: of fewer there are not units enough. Boxes of 2^22, 2^24 and 2^25 pixels take 13.2, 28.6
 /// and 42.7 µs at r = 15, by four columns 11.4, 24.3 and 39.6; at r = 1 10.0, 20.1 and 30.3, by four columns 9.7, 18.9 and 31.1
