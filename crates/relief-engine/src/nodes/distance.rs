@@ -7,9 +7,9 @@ use relief_kernels::distance::cpu::{Transform, scratch_words};
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_kernels::uniform;
-use relief_raster::{Rect, Sample, View, ViewMut};
+use relief_raster::{Rect, Sample, ViewMut};
 
-use super::{Filled, Link, Node, Periodic, Request, part};
+use super::{Filled, Link, Node, Periodic, Request};
 use crate::Error;
 use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
@@ -100,7 +100,7 @@ impl Node for Distance {
         if covered.is_empty() {
             return Ok(beyond);
         }
-        let (width, columns) = (window.width(), window.width() as usize);
+        let columns = window.width() as usize;
         let words = scratch_words(out.width(), out.height(), self.radius);
         let (planes, rest) = scratch.split_at_mut(words);
         let rows = self.chunk_rows(rect.height());
@@ -115,44 +115,27 @@ impl Node for Distance {
             reader.check()?;
             let bottom = covered.bottom().min(top + rows.cast_signed());
             let chunk = Rect::between(covered.x(), top, covered.right(), bottom);
-            let height = chunk.height() as usize;
-            let mut view = ViewMut::packed(&mut samples[..columns * height], columns, height);
-            let inner = Rect::between(
-                covered.x() - window.x(),
-                0,
-                covered.right() - window.x(),
-                chunk.height().cast_signed(),
-            );
-            let filled = match reader.read(link.node, link.local(chunk), part(&mut view, inner), rest)? {
-                Filled::Written => {
-                    super::clear_around(&mut view, inner);
-                    match uniform::cpu::value(view.as_view()) {
-                        Some(value) => Filled::Uniform(value),
-                        None => Filled::Written,
-                    }
-                }
-                Filled::Uniform(value) if value == S::ZERO || inner.width() == width => {
-                    Filled::Uniform(value)
-                }
-                filled => {
-                    filled.write(part(&mut view, inner));
-                    super::clear_around(&mut view, inner);
-                    Filled::Written
-                }
+            let (across, height) = (chunk.width() as usize, chunk.height() as usize);
+            let mut view = ViewMut::packed(&mut samples[..across * height], across, height);
+            let filled = match reader.read(link.node, link.local(chunk), view.reborrow(), rest)? {
+                Filled::Written => match uniform::cpu::value(view.as_view()) {
+                    Some(value) => Filled::Uniform(value),
+                    None => Filled::Written,
+                },
+                filled => filled,
             };
             match filled {
                 Filled::Uniform(value) if value == S::ZERO => {
                     transform.push_black(height);
                     white = false;
                 }
-                Filled::Uniform(value) => {
-                    view.fill(value);
+                filled => {
+                    match filled {
+                        Filled::Uniform(value) => view.fill(value),
+                        Filled::Written => white = false,
+                    }
                     black = false;
-                    transform.push(View::packed(&samples[..columns * height], columns, height));
-                }
-                Filled::Written => {
-                    (black, white) = (false, false);
-                    transform.push(View::packed(&samples[..columns * height], columns, height));
+                    transform.push_part(view.as_view(), (covered.x() - window.x()) as usize);
                 }
             }
             top = bottom;

@@ -15,15 +15,18 @@
 
 mod columns;
 mod envelope;
+mod near;
+mod profile;
 mod window;
 
-use relief_raster::{Depth, Sample, View, ViewMut};
+use relief_raster::{Sample, View, ViewMut};
 
 use self::columns::{Columns, Gap};
-use self::envelope::Envelope;
-use self::window::Window;
+use self::envelope::{Envelope, Least};
+use self::profile::Profile;
+use self::window::{Bytes, Words};
+use crate::ahead::{LINE, ask_to_write};
 use crate::isa::Isa;
-use crate::table::cpu::replace_bytes;
 
 /// The greatest radius, in pixels.
 pub const MAX_RADIUS: u32 = 4_096;
@@ -91,12 +94,15 @@ impl Layout {
         let words = |count: usize, bytes: usize| Some(count.checked_mul(bytes)?.div_ceil(8));
         let plane = words(self.columns.checked_mul(self.height)?, gap)?;
         let rows = 2 * words(self.columns, gap)?;
-        let squares = words(self.columns + window::LANES, 2)?;
+        let squares = words(self.columns + window::LANES, 1)? + words(self.columns + window::LANES, 2)?;
         let least = words(self.width + window::LANES, 2)?;
         let envelope = if self.radius <= WINDOW_RADIUS {
             0
         } else {
-            3 * words(self.columns, 4)? + words(self.width, 1)? + words(self.width, 4)?
+            3 * words(self.columns, 4)?
+                + near::flag_words(self)
+                + words(near::room(self), 4)?
+                + words(self.width + window::LANES, 4)?
         };
         plane.checked_add(rows + squares + least + envelope)
     }
@@ -172,9 +178,18 @@ impl<'s> Transform<'s> {
     /// # Panics
     /// Where they are not w + 2R columns wide or more than the rows still missing.
     pub fn push<S: Sample>(&mut self, rows: View<'_, S>) {
+        assert_eq!(rows.width(), self.layout.columns, "columns of a mask");
+        self.push_part(rows, 0);
+    }
+
+    /// The next rows of the mask, of which the columns from `left` on are given and the others are black.
+    ///
+    /// # Panics
+    /// Where they reach beyond w + 2R columns or are more than the rows still missing.
+    pub fn push_part<S: Sample>(&mut self, rows: View<'_, S>, left: usize) {
         match &mut self.gaps {
-            Gaps::Narrow(columns) => columns.push(rows),
-            Gaps::Wide(columns) => columns.push(rows),
+            Gaps::Narrow(columns) => columns.push(rows, left),
+            Gaps::Wide(columns) => columns.push(rows, left),
         }
     }
 
@@ -218,33 +233,35 @@ impl<'s> Transform<'s> {
         let mut carver = Carver(scratch);
         match gaps {
             Gaps::Narrow(columns) if layout.radius <= BYTE_RADIUS => {
-                let mut window = Window::<u8>::new(isa, layout, &mut carver);
+                let mut window = Bytes::new(isa, layout, &mut carver);
                 columns.finish(|y, gaps, nearest| {
+                    ask_for_row_above(&mut out, y);
                     if usize::from(nearest) > layout.radius {
                         return out.row_mut(y).fill(beyond);
                     }
-                    window.least(gaps, layout.radius);
-                    profile.look_up_bytes(window.row(), out.row_mut(y));
+                    profile.look_up_bytes(window.least(gaps), out.row_mut(y));
                 });
             }
             Gaps::Narrow(columns) if layout.radius <= WINDOW_RADIUS => {
-                let mut window = Window::<u16>::new(isa, layout, &mut carver);
+                let mut window = Words::new(isa, layout, &mut carver);
                 columns.finish(|y, gaps, nearest| {
-                    if usize::from(nearest) > layout.radius {
-                        return out.row_mut(y).fill(beyond);
+                    ask_for_row_above(&mut out, y);
+                    match window.least(gaps, layout.radius) {
+                        Some(least) if usize::from(nearest) <= layout.radius => {
+                            profile.look_up(least, out.row_mut(y));
+                        }
+                        _ => out.row_mut(y).fill(beyond),
                     }
-                    window.least(gaps, layout.radius);
-                    profile.look_up(window.row(), out.row_mut(y));
                 });
             }
-            Gaps::Narrow(columns) => finish_far(isa, layout, carver, columns, &profile, out),
-            Gaps::Wide(columns) => finish_far(isa, layout, carver, columns, &profile, out),
+            Gaps::Narrow(columns) => finish_far::<_, u16, _>(isa, layout, carver, columns, &profile, out),
+            Gaps::Wide(columns) => finish_far::<_, u32, _>(isa, layout, carver, columns, &profile, out),
         }
     }
 }
 
 /// [`Transform::finish`] for radii above [`WINDOW_RADIUS`].
-fn finish_far<G: Gap, S: Sample>(
+fn finish_far<G: Gap, L: Least, S: Sample>(
     isa: Isa,
     layout: Layout,
     mut carver: Carver<'_>,
@@ -252,20 +269,34 @@ fn finish_far<G: Gap, S: Sample>(
     profile: &Profile<'_, S>,
     mut out: ViewMut<'_, S>,
 ) {
-    let mut window = Window::<u16>::new(isa, layout, &mut carver);
-    let mut envelope = Envelope::new(isa, layout, &mut carver);
+    let mut window = Words::new(isa, layout, &mut carver);
+    let mut envelope = Envelope::<L>::new(isa, layout, &mut carver);
     let mut pause = 0;
     columns.finish(|y, gaps, nearest| {
+        ask_for_row_above(&mut out, y);
         let out = out.row_mut(y);
         if nearest.into() > layout.radius {
-            out.fill(profile.beyond);
-        } else if pause == 0 && window.least(gaps, PATIENCE) {
-            profile.look_up(window.row(), out);
-        } else {
-            pause = if pause == 0 { PAUSE } else { pause - 1 };
-            profile.look_up(envelope.least(gaps), out);
+            return out.fill(profile.beyond);
         }
+        if pause == 0 {
+            if let Some(least) = window.least(gaps, PATIENCE) {
+                return profile.look_up(least, out);
+            }
+            pause = PAUSE + 1;
+        }
+        pause -= 1;
+        L::look_up(profile, envelope.least(gaps), out);
     });
+}
+
+/// Rows are written from the last to the first, which processors do not see coming.
+fn ask_for_row_above<S: Sample>(out: &mut ViewMut<'_, S>, y: usize) {
+    if let Some(above) = y.checked_sub(1) {
+        let row: &[u8] = bytemuck::cast_slice(out.row_mut(above));
+        for line in row.chunks(LINE) {
+            ask_to_write(line.as_ptr());
+        }
+    }
 }
 
 /// The whole transform of a mask that is R pixels larger than `out` on every side; see [`Transform`].
@@ -283,64 +314,4 @@ pub fn bounded<S: Sample>(
     let mut transform = Transform::new(out.width(), out.height(), radius, scratch);
     transform.push(mask);
     transform.finish(profile, beyond, out);
-}
-
-/// The samples for squared distances.
-struct Profile<'p, S> {
-    isa: Isa,
-    entries: &'p [S],
-    beyond: S,
-    /// The samples for all squared distances of 8 bits.
-    first: [S; 256],
-}
-
-impl<'p, S: Sample> Profile<'p, S> {
-    fn new(isa: Isa, entries: &'p [S], beyond: S) -> Self {
-        let first = std::array::from_fn(|a| entries.get(a).copied().unwrap_or(beyond));
-        Self {
-            isa,
-            entries,
-            beyond,
-            first,
-        }
-    }
-
-    fn look_up<L: Copy + Into<u32>>(&self, least: &[L], out: &mut [S]) {
-        // Branches, because pixels beyond the radius lie together: an entry is a load then, and nothing waits for the comparison.
-        let entry = |least: L| {
-            let entry = self.entries.get(least.into() as usize);
-            entry.copied().unwrap_or(self.beyond)
-        };
-        let (least, least_rest) = least.as_chunks::<8>();
-        let (out, out_rest) = out.as_chunks_mut::<8>();
-        for (out, least) in out.iter_mut().zip(least) {
-            for (out, least) in out.iter_mut().zip(least) {
-                *out = entry(*least);
-            }
-        }
-        for (out, least) in out_rest.iter_mut().zip(least_rest) {
-            *out = entry(*least);
-        }
-    }
-
-    fn look_up_bytes(&self, least: &[u8], out: &mut [S]) {
-        match S::DEPTH {
-            Depth::Eight => {
-                let (out, table) = (
-                    bytemuck::cast_slice_mut::<S, u8>(out),
-                    bytemuck::cast_slice(&self.first),
-                );
-                out.copy_from_slice(least);
-                // 256 entries of one byte.
-                if let Ok(table) = table.try_into() {
-                    replace_bytes(self.isa, table, out);
-                }
-            }
-            Depth::Sixteen => {
-                for (out, a) in out.iter_mut().zip(least) {
-                    *out = self.first[usize::from(*a)];
-                }
-            }
-        }
-    }
 }

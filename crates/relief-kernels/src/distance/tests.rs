@@ -29,12 +29,20 @@ enum Feeding {
     Rows,
     /// In chunks of two rows, black rows by their number.
     Chunks,
+    /// Rows without the black columns at their sides.
+    Parts,
 }
 
 fn feed<S: Sample>(transform: &mut Transform<'_>, mask: View<'_, S>, feeding: Feeding) {
     match feeding {
         Feeding::Whole => transform.push(mask),
         Feeding::Rows => (0..mask.height()).for_each(|y| transform.push(mask.part(0, y, mask.width(), 1))),
+        Feeding::Parts => (0..mask.height()).for_each(|y| {
+            let white = |sample: &S| *sample != S::ZERO;
+            let left = mask.row(y).iter().position(white).unwrap_or(0);
+            let right = mask.row(y).iter().rposition(white).map_or(left, |last| last + 1);
+            transform.push_part(mask.part(left, y, right - left, 1), left);
+        }),
         Feeding::Chunks => {
             for y in (0..mask.height()).step_by(2) {
                 let rows = mask.part(0, y, mask.width(), 2.min(mask.height() - y));
@@ -76,7 +84,12 @@ fn transforms<S: Sample>(size: (usize, usize), radius: u32, white: &[(i64, i64)]
 }
 
 fn feeding() -> impl Strategy<Value = Feeding> {
-    prop_oneof![Just(Feeding::Whole), Just(Feeding::Rows), Just(Feeding::Chunks)]
+    prop_oneof![
+        Just(Feeding::Whole),
+        Just(Feeding::Rows),
+        Just(Feeding::Chunks),
+        Just(Feeding::Parts)
+    ]
 }
 
 /// White pixels around the tile, few or many.
@@ -176,6 +189,13 @@ fn rows_that_are_not_handed_over_are_black() {
 fn more_rows_than_the_mask_has_are_refused() {
     let mut scratch = vec![0; scratch_words(4, 4, 2)];
     Transform::new(4, 4, 2, &mut scratch).push_black(9);
+}
+
+#[test]
+#[should_panic(expected = "of a mask of 8 columns")]
+fn columns_beside_the_mask_are_refused() {
+    let mut scratch = vec![0; scratch_words(4, 4, 2)];
+    Transform::new(4, 4, 2, &mut scratch).push_part(View::packed(&[0_u8; 5], 5, 1), 4);
 }
 
 #[test]

@@ -44,8 +44,6 @@ pub fn map<S: Sample>(table: &[S], source: View<'_, S>, mut out: ViewMut<'_, S>)
     }
 }
 
-const CHUNK: usize = 4096;
-
 /// A table of M + 1 entries, by depth.
 enum Table<'t> {
     Eight(&'t [u8; 256], Isa),
@@ -73,13 +71,12 @@ impl<'t> Table<'t> {
 
     fn map<S: Sample>(&self, source: &[S], out: &mut [S]) {
         match self {
-            Self::Eight(..) => {
-                // Chunks that stay in the nearest cache between the copy and the look-up.
-                for (out, source) in out.chunks_mut(CHUNK).zip(source.chunks(CHUNK)) {
-                    out.copy_from_slice(source);
-                    self.replace(out);
-                }
-            }
+            Self::Eight(table, isa) => map_bytes(
+                *isa,
+                table,
+                bytemuck::cast_slice(source),
+                bytemuck::cast_slice_mut(out),
+            ),
             Self::Sixteen(table) => {
                 let (source, rest) = bytemuck::cast_slice::<S, u16>(source).as_chunks();
                 let (out, last) = bytemuck::cast_slice_mut::<S, u16>(out).as_chunks_mut();
@@ -119,17 +116,42 @@ fn four(table: &[u16; 65_536], samples: [u16; 4]) -> [u16; 4] {
 }
 
 /// Replaces every byte v by `table[v]`.
-pub(crate) fn replace_bytes(isa: Isa, table: &[u8; 256], row: &mut [u8]) {
+fn replace_bytes(isa: Isa, table: &[u8; 256], row: &mut [u8]) {
     match isa.level() {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-        Level::Avx512Vbmi => unsafe { x86::replace_vbmi(table, row) },
+        // SAFETY: an `Isa` of this level exists only where the machine has its instructions; `row` may be read and written.
+        Level::Avx512Vbmi => unsafe { x86::map_vbmi(table, row.as_ptr(), row.as_mut_ptr(), row.len()) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above; the level between holds AVX2 too.
-        Level::Avx512 | Level::Avx2 => unsafe { x86::replace_avx2(table, row) },
+        Level::Avx512 | Level::Avx2 => unsafe {
+            x86::map_avx2(table, row.as_ptr(), row.as_mut_ptr(), row.len())
+        },
         Level::Portable => {
             for sample in row {
                 *sample = table[usize::from(*sample)];
+            }
+        }
+    }
+}
+
+/// Writes `table[v]` for every byte v of `source`.
+///
+/// # Panics
+/// Where the lengths differ.
+pub(crate) fn map_bytes(isa: Isa, table: &[u8; 256], source: &[u8], out: &mut [u8]) {
+    assert_eq!(source.len(), out.len(), "rows of different lengths");
+    match isa.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: an `Isa` of this level exists only where the machine has its instructions; the lengths are the same.
+        Level::Avx512Vbmi => unsafe { x86::map_vbmi(table, source.as_ptr(), out.as_mut_ptr(), out.len()) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above; the level between holds AVX2 too.
+        Level::Avx512 | Level::Avx2 => unsafe {
+            x86::map_avx2(table, source.as_ptr(), out.as_mut_ptr(), out.len())
+        },
+        Level::Portable => {
+            for (sample, out) in source.iter().zip(out) {
+                *out = table[usize::from(*sample)];
             }
         }
     }
@@ -139,38 +161,57 @@ pub(crate) fn replace_bytes(isa: Isa, table: &[u8; 256], row: &mut [u8]) {
 mod x86 {
     use std::arch::x86_64::*;
 
+    /// Writes `table[v]` for each of `len` bytes.
+    ///
+    /// # Safety
+    /// `source` can be read and `out` be written; they are the same memory, or have none in common.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    pub(super) fn replace_vbmi(table: &[u8; 256], row: &mut [u8]) {
+    pub(super) unsafe fn map_vbmi(table: &[u8; 256], source: *const u8, out: *mut u8, len: usize) {
         let quarter = |k: usize| {
             // SAFETY: 64 bytes from 64·k on lie inside the table for k < 4.
             unsafe { _mm512_loadu_si512(table.as_ptr().add(64 * k).cast()) }
         };
         let quarters = [quarter(0), quarter(1), quarter(2), quarter(3)];
-        for chunk in row.chunks_mut(64) {
-            // Bits of the bytes that the chunk has; a chunk has at least one.
-            let mask = u64::MAX >> (64 - chunk.len());
-            // SAFETY: the mask keeps both accesses to the bytes of the chunk.
+        let look_up = |v: __m512i| {
+            let low = _mm512_permutex2var_epi8(quarters[0], v, quarters[1]);
+            let high = _mm512_permutex2var_epi8(quarters[2], v, quarters[3]);
+            _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(v), high)
+        };
+        let whole = len - len % 64;
+        // Masked stores, of which a later load gets nothing before they are in the cache, are for the end alone.
+        for at in (0..whole).step_by(64) {
+            // SAFETY: 64 bytes from `at` on are before `whole`.
             unsafe {
-                let v = _mm512_maskz_loadu_epi8(mask, chunk.as_ptr().cast());
-                let low = _mm512_permutex2var_epi8(quarters[0], v, quarters[1]);
-                let high = _mm512_permutex2var_epi8(quarters[2], v, quarters[3]);
-                let entries = _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(v), high);
-                _mm512_mask_storeu_epi8(chunk.as_mut_ptr().cast(), mask, entries);
+                let v = _mm512_loadu_si512(source.add(at).cast());
+                _mm512_storeu_si512(out.add(at).cast(), look_up(v));
+            }
+        }
+        if whole < len {
+            // Bits of the bytes that are left.
+            let mask = u64::MAX >> (64 - (len - whole));
+            // SAFETY: the mask keeps both accesses to bytes before `len`.
+            unsafe {
+                let v = _mm512_maskz_loadu_epi8(mask, source.add(whole).cast());
+                _mm512_mask_storeu_epi8(out.add(whole).cast(), mask, look_up(v));
             }
         }
     }
 
+    /// As [`map_vbmi`].
+    ///
+    /// # Safety
+    /// As of [`map_vbmi`].
     #[target_feature(enable = "avx2")]
-    pub(super) fn replace_avx2(table: &[u8; 256], row: &mut [u8]) {
+    pub(super) unsafe fn map_avx2(table: &[u8; 256], source: *const u8, out: *mut u8, len: usize) {
         let sixteenth = |k: usize| {
             // SAFETY: 16 bytes from 16·k on lie inside the table for k < 16.
             _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(table.as_ptr().add(16 * k).cast()) })
         };
         let sixteenths: [__m256i; 16] = std::array::from_fn(sixteenth);
-        let mut chunks = row.chunks_exact_mut(32);
-        for chunk in &mut chunks {
-            // SAFETY: the chunk has 32 bytes.
-            let v = unsafe { _mm256_loadu_si256(chunk.as_ptr().cast()) };
+        let whole = len - len % 32;
+        for at in (0..whole).step_by(32) {
+            // SAFETY: 32 bytes from `at` on are before `whole`.
+            let v = unsafe { _mm256_loadu_si256(source.add(at).cast()) };
             let mut entries = _mm256_setzero_si256();
             for (k, part) in sixteenths.iter().enumerate() {
                 // 0…15 where the sample lies in this part. Adding 0x70 sets the top bit of all others, which
@@ -179,11 +220,12 @@ mod x86 {
                 let index = _mm256_adds_epu8(index, _mm256_set1_epi8(0x70));
                 entries = _mm256_or_si256(entries, _mm256_shuffle_epi8(*part, index));
             }
-            // SAFETY: the chunk has 32 bytes.
-            unsafe { _mm256_storeu_si256(chunk.as_mut_ptr().cast(), entries) };
+            // SAFETY: as the load.
+            unsafe { _mm256_storeu_si256(out.add(at).cast(), entries) };
         }
-        for sample in chunks.into_remainder() {
-            *sample = table[usize::from(*sample)];
+        for at in whole..len {
+            // SAFETY: before `len`.
+            unsafe { *out.add(at) = table[usize::from(*source.add(at))] };
         }
     }
 }

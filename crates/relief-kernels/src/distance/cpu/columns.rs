@@ -75,18 +75,32 @@ impl<'s, G: Gap> Columns<'s, G> {
         }
     }
 
-    pub(super) fn push<S: Sample>(&mut self, rows: View<'_, S>) {
-        assert_eq!(rows.width(), self.layout.columns, "columns of a mask");
+    /// Rows of the mask from column `left` on; other columns are black.
+    pub(super) fn push<S: Sample>(&mut self, rows: View<'_, S>, left: usize) {
+        let right = left
+            .checked_add(rows.width())
+            .filter(|right| *right <= self.layout.columns);
+        let Some(right) = right else {
+            let (width, columns) = (rows.width(), self.layout.columns);
+            panic!("{width} columns from column {left} on of a mask of {columns} columns");
+        };
         self.check(rows.height());
         let isa = self.isa;
+        let one = G::of(1);
         for mask in rows.rows() {
             match self.place() {
-                Place::Above => descend_in_place(isa, mask, self.above),
+                Place::Above => {
+                    descend_in_place(isa, mask, &mut self.above[left..right]);
+                    recede_in_place(isa, one, &mut self.above[..left]);
+                    recede_in_place(isa, one, &mut self.above[right..]);
+                }
                 Place::Inside(y) => {
                     let (before, row) = self.inside(y);
-                    descend(isa, mask, before, row);
+                    descend(isa, mask, &before[left..right], &mut row[left..right]);
+                    recede(isa, &before[..left], &mut row[..left]);
+                    recede(isa, &before[right..], &mut row[right..]);
                 }
-                Place::Below(rows) => ascend_to_white(isa, mask, G::of(rows), self.below),
+                Place::Below(rows) => ascend_to_white(isa, mask, G::of(rows), &mut self.below[left..right]),
             }
             self.seen += 1;
         }

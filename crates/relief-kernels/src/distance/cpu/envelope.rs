@@ -5,18 +5,81 @@
 //! tile only those can win that are nearer to white than all between them and the tile; a look at blocks passes
 //! over the others.
 
+use relief_raster::Sample;
+
 use super::columns::Gap;
-use super::{Carver, Layout};
+use super::near::Near;
+use super::profile::Profile;
+use super::{Carver, Layout, window};
 use crate::isa::{Isa, versions};
 
 /// Columns beside the tile that are passed over at once.
 const BLOCK: usize = 64;
 
-/// Farther than this, a squared distance exceeds that of every radius, and its sum with another fits in 32 bits.
-const FAR: u32 = 8_192;
+/// Pixels evaluated at once: one AVX-512 register of 16-bit numbers. What is written beyond the end of a parabola is overwritten by the next.
+const LANES: usize = 32;
+
+/// As far as this, clamped distances along a row of [`LANES`] pixels exceed every radius, and fit in 16 bits.
+const FAR: i64 = 16_000;
+
+/// A least squared distance; numbers above the square of the radius stand for all.
+pub(super) trait Least: bytemuck::Pod {
+    const MOST: Self;
+
+    /// dx² + g² for dx = `first` + `lane` and g² = `height`.
+    fn of(first: i16, lane: i16, height: u32) -> Self;
+
+    fn look_up<S: Sample>(profile: &Profile<'_, S>, least: &[Self], out: &mut [S]);
+
+    /// Computes `least` without an envelope, where it can and few columns are near.
+    fn of_few<G: Gap>(near: &Near<'_>, gaps: &[G], least: &mut [Self]) -> bool;
+}
+
+/// For radii up to 254.
+impl Least for u16 {
+    const MOST: Self = Self::MAX;
+
+    #[inline(always)]
+    fn of(first: i16, lane: i16, height: u32) -> Self {
+        let away = first.wrapping_add(lane).unsigned_abs().min(255);
+        away.wrapping_mul(away).saturating_add(height as Self)
+    }
+
+    fn look_up<S: Sample>(profile: &Profile<'_, S>, least: &[Self], out: &mut [S]) {
+        profile.look_up(least, out);
+    }
+
+    fn of_few<G: Gap>(near: &Near<'_>, gaps: &[G], least: &mut [Self]) -> bool {
+        let few = near.are_few();
+        if few {
+            near.least(gaps, least);
+        }
+        few
+    }
+}
+
+/// For every radius.
+impl Least for u32 {
+    const MOST: Self = Self::MAX;
+
+    #[inline(always)]
+    fn of(first: i16, lane: i16, height: u32) -> Self {
+        let away = Self::from(first.wrapping_add(lane).unsigned_abs());
+        // Less than 2^28 and 2^24.
+        away.wrapping_mul(away).wrapping_add(height)
+    }
+
+    fn look_up<S: Sample>(profile: &Profile<'_, S>, least: &[Self], out: &mut [S]) {
+        profile.look_up_far(least, out);
+    }
+
+    fn of_few<G: Gap>(_: &Near<'_>, _: &[G], _: &mut [Self]) -> bool {
+        false
+    }
+}
 
 /// The scan of one row.
-pub(super) struct Envelope<'s> {
+pub(super) struct Envelope<'s, L> {
     isa: Isa,
     layout: Layout,
     /// The columns whose parabolas make up the envelope, and where each begins to be the lowest.
@@ -25,17 +88,13 @@ pub(super) struct Envelope<'s> {
     count: usize,
     /// Columns to the left of the tile that may win, from the last one on.
     beside: &'s mut [u32],
-    /// A byte for each column of the tile: 1 where a white pixel is near along the column, else 0.
-    near: &'s mut [u64],
-    least: &'s mut [u32],
+    near: Near<'s>,
+    least: &'s mut [L],
 }
 
-impl<'s> Envelope<'s> {
+impl<'s, L: Least> Envelope<'s, L> {
     pub(super) fn new(isa: Isa, layout: Layout, carver: &mut Carver<'s>) -> Self {
         let columns = layout.columns;
-        let near = carver.take(layout.width.div_ceil(8));
-        // Beside the last column there are up to seven flags that nobody sets.
-        near.fill(0);
         Self {
             isa,
             layout,
@@ -43,33 +102,31 @@ impl<'s> Envelope<'s> {
             starts: carver.take(columns),
             count: 0,
             beside: carver.take(columns),
-            near,
-            least: carver.take(layout.width),
+            near: Near::new(isa, layout, carver),
+            least: carver.take(layout.width + window::LANES),
         }
     }
 
     /// The least dx² + g² of each pixel of the row; what is beyond the radius is greater than its square.
-    pub(super) fn least<G: Gap>(&mut self, gaps: &[G]) -> &[u32] {
-        self.count = 0;
+    pub(super) fn least<G: Gap>(&mut self, gaps: &[G]) -> &[L] {
         let Layout { width, radius, .. } = self.layout;
-        let (left, right) = (radius, radius + width);
+        self.near.list(gaps);
+        if L::of_few(&self.near, gaps, self.least) {
+            return &self.least[..width];
+        }
+        self.count = 0;
         for k in (0..self.left_of(gaps)).rev() {
             self.push(gaps, self.beside[k]);
         }
-        let flags = bytemuck::cast_slice_mut(self.near);
-        flag_near(self.isa, &gaps[left..right], G::of(radius), flags);
-        for word in 0..self.near.len() {
-            let mut near = u64::from_le(self.near[word]);
-            while near != 0 {
-                let column = left + 8 * word + near.trailing_zeros() as usize / 8;
-                near &= near - 1;
-                // Columns are fewer than 2^30.
-                self.push(gaps, column as u32);
+        for k in 0..self.near.columns().len() {
+            let column = self.near.columns()[k];
+            if (radius..radius + width).contains(&(column as usize)) {
+                self.push(gaps, column);
             }
         }
         self.right_of(gaps);
         self.evaluate(gaps);
-        self.least
+        &self.least[..width]
     }
 
     /// Lists the columns to the left of the tile that may win, from right to left, and tells how many.
@@ -152,7 +209,7 @@ impl<'s> Envelope<'s> {
     fn evaluate<G: Gap>(&mut self, gaps: &[G]) {
         let radius = self.layout.radius;
         if self.count == 0 {
-            return self.least.fill(u32::MAX);
+            return self.least.fill(L::MOST);
         }
         let (sites, starts) = (&self.sites[..self.count], &self.starts[..self.count]);
         lowest(self.isa, gaps, sites, starts, radius, self.least);
@@ -161,24 +218,18 @@ impl<'s> Envelope<'s> {
 
 versions! {
     /// The height of each pixel's parabola.
-    fn lowest<G: Gap>(gaps: &[G], sites: &[u32], starts: &[u32], radius: usize, least: &mut [u32]) {
-        let end = radius + least.len();
+    fn lowest<G: Gap, L: Least>(gaps: &[G], sites: &[u32], starts: &[u32], radius: usize, least: &mut [L]) {
+        let end = radius + least.len() - window::LANES;
         for (k, (site, start)) in sites.iter().zip(starts).enumerate() {
-            let end = starts.get(k + 1).map_or(end, |start| *start as usize);
+            let (start, end) = (*start as usize, starts.get(k + 1).map_or(end, |start| *start as usize));
             let height = (gaps[*site as usize].into() as u32).pow(2);
-            let least = &mut least[*start as usize - radius..end - radius];
-            for (x, least) in (*start..).zip(least) {
-                let away = x.abs_diff(*site).min(FAR);
-                *least = away * away + height;
+            for x in (start..end).step_by(LANES) {
+                let first = (x as i64 - i64::from(*site)).clamp(-FAR, FAR) as i16;
+                let least = &mut least[x - radius..x - radius + LANES];
+                for (lane, least) in (0..).zip(least) {
+                    *least = L::of(first, lane, height);
+                }
             }
-        }
-    }
-}
-
-versions! {
-    fn flag_near<G: Gap>(gaps: &[G], radius: G, near: &mut [u8]) {
-        for (near, gap) in near.iter_mut().zip(gaps) {
-            *near = u8::from(*gap <= radius);
         }
     }
 }

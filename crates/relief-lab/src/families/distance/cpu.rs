@@ -195,22 +195,19 @@ struct Tiles {
 
 impl Tiles {
     fn of(problem: &Distance) -> Self {
+        let (width, radius) = (problem.width.clamp(1, 4_096), problem.radius as usize);
+        // Rows whose distances along columns, a byte each, fit in a core's second cache.
+        let height = (1 << 20) / (width + 2 * radius);
         Self {
-            width: problem.width.min(1_024),
-            height: rows(problem).clamp(1, 512),
-            radius: problem.radius as usize,
+            width,
+            height: rows(problem).clamp(1, height),
+            radius,
         }
     }
 
     /// Words of the transform.
-    fn transform_words(&self) -> usize {
-        scratch_words(self.width, self.height, self.radius as u32)
-    }
-
-    /// Words of the transform, and of the mask of a tile with its border.
     fn words(&self) -> usize {
-        let columns = self.width + 2 * self.radius;
-        self.transform_words() + (columns * (self.height + 2 * self.radius)).div_ceil(8)
+        scratch_words(self.width, self.height, self.radius as u32)
     }
 }
 
@@ -259,21 +256,16 @@ fn tile(
     scratch: &mut [u64],
 ) {
     let (width, height, radius) = (out.width(), out.height(), tiles.radius);
-    let (words, border) = scratch.split_at_mut(tiles.transform_words());
-    let columns = width + 2 * radius;
-    let border = &mut bytemuck::cast_slice_mut::<u64, u8>(border)[..columns * (height + 2 * radius)];
-    let mut transform = Transform::new(width, height, problem.radius, words);
+    let mut transform = Transform::new(width, height, problem.radius, scratch);
     // Rows and columns of the mask; those outside of it are black.
     let rows = top.saturating_sub(radius)..(top + height + radius).min(problem.height);
     let inside = left.saturating_sub(radius)..(left + width + radius).min(problem.width);
-    let before = inside.start + radius - left;
+    let mask = View::packed(mask, problem.width, problem.height);
     transform.push_black(rows.start + radius - top);
-    for (row, to) in rows.clone().zip(border.chunks_exact_mut(columns)) {
-        to[..before].fill(0);
-        to[before..before + inside.len()].copy_from_slice(&mask[row * problem.width..][inside.clone()]);
-        to[before + inside.len()..].fill(0);
-    }
-    transform.push(View::packed(&border[..columns * rows.len()], columns, rows.len()));
+    transform.push_part(
+        mask.part(inside.start, rows.start, inside.len(), rows.len()),
+        inside.start + radius - left,
+    );
     let (last, entries) = profile
         .split_last()
         .map_or((0, profile), |(last, rest)| (*last, rest));
