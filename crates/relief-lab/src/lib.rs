@@ -20,7 +20,6 @@ pub mod family;
 pub mod host;
 mod machine;
 mod measure;
-mod places;
 mod quantity;
 mod record;
 pub mod report;

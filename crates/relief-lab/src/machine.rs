@@ -25,7 +25,6 @@ use crate::clock::steadily;
 #[cfg(feature = "gpu")]
 use crate::family::OnGpu;
 use crate::family::{Case, Class, Failure, Layouts, OnCpu, Outcome, Problem, Step, Tolerance};
-use crate::places;
 
 /// Where variants run.
 pub enum Machine {
@@ -138,19 +137,13 @@ impl Expected {
 }
 
 impl Machine {
-    /// The processors, with so many threads. Where these are as many as the processors, each has one of its own.
+    /// The processors, with so many threads.
     ///
     /// # Errors
     /// Where the threads cannot be started.
     pub fn cpu(threads: usize) -> Result<Self, Error> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        let pool = match places::of(threads) {
-            Some(places) => pool.start_handler(move |thread| places::stay(places[thread])),
-            None => pool,
-        };
-        pool.build()
-            .map(Self::Cpu)
-            .map_err(|e| Error::Threads(e.to_string()))
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.map(Self::Cpu).map_err(|e| Error::Threads(e.to_string()))
     }
 
     /// A device.

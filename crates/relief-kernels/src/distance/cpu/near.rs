@@ -61,13 +61,13 @@ impl<'s> Near<'s> {
         for (word, start) in words.iter().zip((0_u32..).step_by(WORD)) {
             let mut near = u64::from_le_bytes(*word);
             let ends = count + near.count_ones() as usize;
-            // Four at once, whether there are as many or not: how many there are nobody can foresee.
+            // Two at once, whether there are as many or not: how many there are nobody can foresee.
             while count < ends {
-                for column in &mut self.columns[count..count + 4] {
+                for column in &mut self.columns[count..count + 2] {
                     *column = start + near.trailing_zeros();
                     near &= near.wrapping_sub(1);
                 }
-                count += 4;
+                count += 2;
             }
             count = ends;
         }

@@ -79,10 +79,14 @@ impl<'p, S: Sample> Profile<'p, S> {
                 let beyond = self.beyond.to_u16() as u8;
                 for (least, out) in blocks.iter().zip(into) {
                     // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-                    let entries = unsafe { x86::look_up(&self.near, last, beyond, least) };
-                    match entries {
-                        Some(entries) => bytemuck::cast_slice_mut(out).copy_from_slice(&entries),
-                        None => self.look_up_far(least, out),
+                    match unsafe { x86::look_up(&self.near, last, beyond, least) } {
+                        Block::Near(entries) => bytemuck::cast_slice_mut(out).copy_from_slice(&entries),
+                        Block::Within => {
+                            let entries = bytemuck::cast_slice(self.entries);
+                            // SAFETY: none is above `last`, the last entry.
+                            unsafe { look_up_within(entries, least, bytemuck::cast_slice_mut(out)) };
+                        }
+                        Block::Mixed => self.look_up_far(least, out),
                     }
                 }
                 self.look_up_far(least, out);
@@ -122,6 +126,32 @@ impl<'p, S: Sample> Profile<'p, S> {
     }
 }
 
+/// What is known of a block of squared distances.
+#[cfg(target_arch = "x86_64")]
+enum Block {
+    /// Their entries.
+    Near([u8; LANES]),
+    /// All are within the profile.
+    Within,
+    /// Some are, and some are beyond.
+    Mixed,
+}
+
+/// The entries of squared distances that are all within a profile of bytes: two loads and half a store each (0.25 ns in place of 0.33,
+/// one thread of an AMD EPYC, Zen 4, 2026-11-25).
+///
+/// # Safety
+/// Every one of `least` is less than the number of entries.
+#[cfg(target_arch = "x86_64")]
+unsafe fn look_up_within(entries: &[u8], least: &[u16; LANES], out: &mut [u8]) {
+    let (least, out) = (least.as_chunks::<2>().0, out.as_chunks_mut::<2>().0);
+    for (out, least) in out.iter_mut().zip(least) {
+        // SAFETY: as above.
+        let entry = |k: usize| u16::from(unsafe { *entries.get_unchecked(usize::from(least[k])) });
+        *out = (entry(0) | entry(1) << 8).to_le_bytes();
+    }
+}
+
 versions! {
     /// The squared distances in 8 bits, and whether these are enough for them.
     fn narrow(least: &[u16], bytes: &mut [u8]) -> bool {
@@ -138,12 +168,12 @@ versions! {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{LANES, NEAR, Near};
+    use super::{Block, LANES, NEAR, Near};
 
-    /// The entries at `least`, or `beyond` above `last`. Nothing where one of those up to `last` is not among the first.
+    /// The entries at `least`, or `beyond` above `last`, where those up to `last` are all among the first.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    pub(super) fn look_up(near: &Near, last: u16, beyond: u8, least: &[u16; LANES]) -> Option<[u8; LANES]> {
+    pub(super) fn look_up(near: &Near, last: u16, beyond: u8, least: &[u16; LANES]) -> Block {
         const EVEN: [u8; LANES] = bytes_from(0);
         const ODD: [u8; LANES] = bytes_from(1);
         // SAFETY: each load is of one of two halves of 64 words, or of 64 bytes.
@@ -173,15 +203,17 @@ mod x86 {
             tables::<4>(near, lower, upper)
         } else if all_below(NEAR) {
             tables::<{ NEAR / 256 }>(near, lower, upper)
+        } else if within == [u32::MAX; 2] {
+            return Block::Within;
         } else {
-            return None;
+            return Block::Mixed;
         };
         let within = u64::from(within[0]) | u64::from(within[1]) << 32;
         let entries = _mm512_mask_mov_epi8(_mm512_set1_epi8(beyond.cast_signed()), within, entries);
         let mut bytes = [0; LANES];
         // SAFETY: 64 bytes.
         unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), entries) };
-        Some(bytes)
+        Block::Near(bytes)
     }
 
     /// Looks up in each of the first N tables of 256 entries and takes what belongs to the upper bytes.

@@ -2,6 +2,8 @@
 
 mod exact;
 
+use std::sync::LazyLock;
+
 use rayon::prelude::*;
 use relief_kernels::distance::cpu::{Transform, scratch_words};
 use relief_raster::{View, ViewMut};
@@ -172,7 +174,10 @@ fn separable(problem: &Distance, call: OnCpu<'_>) -> Outcome {
 
 /// Parts of rows that production computes at the same time, each with its own memory.
 fn parts() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, usize::from)
+    // Asked once: on Linux the answer is in files, and reading them takes as long as a part of a call.
+    static PARTS: LazyLock<usize> =
+        LazyLock::new(|| 2 * std::thread::available_parallelism().map_or(1, usize::from));
+    *PARTS
 }
 
 /// Rows of a part. As many as the radius are looked at above and below as well: where these would be more than half of its own, there are only as
