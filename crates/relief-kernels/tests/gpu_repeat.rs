@@ -112,7 +112,7 @@ fn cells_of_all_sizes_are_repeated_and_nothing_else_is_written() {
                 origin,
                 to,
             };
-            case.is_right(&gpu, default(bits, 1, gpu.report().software));
+            case.is_right(&gpu, default(bits, 1, 0, Some(gpu.report())));
         }
     }
 }

@@ -10,7 +10,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, on_client};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`expand_with`]: [`Tuning::items`] is in how many copies a unit stores its vector.
@@ -20,22 +20,33 @@ pub const SPACE: Space = Space {
     vectors: &[4],
 };
 
-/// The layout for samples of so many bits and a raster of so many vectors of 16 bytes where no other was found. Rasters of 2^25 and 2^28 floats took 31.9 and 235 µs with one store
+/// The layout for samples of so many bits, a raster of so many vectors of 16 bytes and a cell of so many bytes where no other was found; without a device, that of most. Rasters of 2^25 and 2^28 floats took 31.9 and 235 µs with one store
 /// a unit, 33.3 and 241 with eight, for cells of 100²; bytes of 2^25, whose vectors are more work, 10.6 with one, 10.4 with two (`relief lab tune stitch --size 2^25 --device cuda`, NVIDIA H200, 2026-11-25);
 /// 2^22 floats 6.6 with two for a cell of 256², 7.2 by the lab's kernel of a vector a unit (`relief lab run stitch/f32 --size 2^22 --device cuda`). On software each unit costs: 2^22
 /// floats took 3.0 ms with eight, 3.8 with two and 5.4 with one (`relief lab tune stitch/f32 --size 2^22 --device vulkan:0`, llvmpipe on two cores of Zen 5, the same day).
+///
+/// On devices with slow memory narrower cubes serve larger cells better, and a cell of more than [`LARGE`] bytes should be read once for many copies: 2^26 floats took 86.1 µs with 64 units for a
+/// cell of 500², 88.0 with 256, and for one of 1000² 95.5 with 16 copies a unit, 108.5 with one (`relief lab tune stitch/f32 --size 2^26 --device cuda`, NVIDIA H100, 2026-11-25).
 #[must_use]
-pub const fn default(bits: u32, vectors: u64, software: bool) -> Tuning {
+pub fn default(bits: u32, vectors: u64, cell: u64, device: Option<&DeviceReport>) -> Tuning {
+    let software = device.is_some_and(|report| report.software);
+    let slow = device.is_some_and(DeviceReport::has_slow_memory);
+    let (units, items) = match bits {
+        _ if software => (256, 8),
+        32 if vectors > 1 << 22 && slow && cell > LARGE => (256, 16),
+        32 if vectors > 1 << 22 && slow => (64, 1),
+        32 if vectors > 1 << 22 => (256, 1),
+        _ => (256, 2),
+    };
     Tuning {
-        units: 256,
-        items: match (software, bits) {
-            (true, _) => 8,
-            (false, 32) if vectors > 1 << 22 => 1,
-            _ => 2,
-        },
+        units,
+        items,
         vector: 4,
     }
 }
+
+/// Bytes of a cell: between the 1 MB of 512² floats and the 4 MB of 1000².
+const LARGE: u64 = 2 << 20;
 
 /// Cubes along an axis of a grid, on every device.
 const MOST: u64 = 65_535;
@@ -89,7 +100,8 @@ pub fn expand(
     to: Raster<'_>,
 ) -> Result<(), DeviceError> {
     let vectors = u64::from(to.width) * u64::from(to.height) / u64::from(128 / bits.clamp(1, 128));
-    let default = default(bits, vectors, gpu.report().software);
+    let bytes = u64::from(cell.pitch) * u64::from(cell.height) * u64::from(bits) / 8;
+    let default = default(bits, vectors, bytes, Some(gpu.report()));
     let tuning = policy::tuning(gpu.report(), name(bits), &SPACE, default);
     expand_with(gpu, tuning, bits, cell, origin, to)
 }

@@ -96,11 +96,12 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
         .tuned(
             production::name(own),
             production::SPACE,
-            production::default(own, 1, false),
+            production::default(own, 1, 0, None),
         )
         .tuned_by(|p, device| {
             let vectors = (p.width * p.kind.bytes()).div_ceil(16) * p.height;
-            let default = production::default(bits(p), vectors as u64, device.software);
+            let cell = p.side * p.side * p.kind.bytes();
+            let default = production::default(bits(p), vectors as u64, cell as u64, Some(device));
             (production::name(bits(p)), production::SPACE, default)
         })
         .production(),
