@@ -247,11 +247,12 @@ impl<'s> Transform<'s> {
                 let mut window = Words::new(isa, layout, &mut carver);
                 columns.finish(|y, gaps, nearest| {
                     ask_for_row_above(&mut out, y);
-                    match window.least(gaps, layout.radius) {
-                        Some(least) if usize::from(nearest) <= layout.radius => {
-                            profile.look_up(least, out.row_mut(y));
-                        }
-                        _ => out.row_mut(y).fill(beyond),
+                    if usize::from(nearest) > layout.radius {
+                        return out.row_mut(y).fill(beyond);
+                    }
+                    // None needs a column farther away than the radius.
+                    if let Some(least) = window.least(gaps, layout.radius) {
+                        profile.look_up(least, out.row_mut(y));
                     }
                 });
             }
