@@ -117,15 +117,16 @@ fn four(table: &[u16; 65_536], samples: [u16; 4]) -> [u16; 4] {
 
 /// Replaces every byte v by `table[v]`.
 fn replace_bytes(isa: Isa, table: &[u8; 256], row: &mut [u8]) {
+    // One pointer for both, as a second borrow would end the first.
+    #[cfg(target_arch = "x86_64")]
+    let (samples, len) = (row.as_mut_ptr(), row.len());
     match isa.level() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: an `Isa` of this level exists only where the machine has its instructions; `row` may be read and written.
-        Level::Avx512Vbmi => unsafe { x86::map_vbmi(table, row.as_ptr(), row.as_mut_ptr(), row.len()) },
+        Level::Avx512Vbmi => unsafe { x86::map_vbmi(table, samples, samples, len) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above; the level between holds AVX2 too.
-        Level::Avx512 | Level::Avx2 => unsafe {
-            x86::map_avx2(table, row.as_ptr(), row.as_mut_ptr(), row.len())
-        },
+        Level::Avx512 | Level::Avx2 => unsafe { x86::map_avx2(table, samples, samples, len) },
         Level::Portable => {
             for sample in row {
                 *sample = table[usize::from(*sample)];
