@@ -25,7 +25,7 @@ pub const SPACE: Space = Space {
 /// 2^22 floats 6.6 with two for a cell of 256², 7.2 by the lab's kernel of a vector a unit (`relief lab run stitch/f32 --size 2^22 --device cuda`). On software each unit costs: 2^22
 /// floats took 3.0 ms with eight, 3.8 with two and 5.4 with one (`relief lab tune stitch/f32 --size 2^22 --device vulkan:0`, llvmpipe on two cores of Zen 5, the same day).
 ///
-/// On devices with slow memory narrower cubes serve larger cells better, and a cell of more than [`LARGE`] bytes should be read once for many copies: 2^26 floats took 86.1 µs with 64 units for a
+/// On devices with slow memory narrower cubes serve larger cells better, and a cell of more than 2 MiB should be read once for many copies: 2^26 floats took 86.1 µs with 64 units for a
 /// cell of 500², 88.0 with 256, and for one of 1000² 95.5 with 16 copies a unit, 108.5 with one (`relief lab tune stitch/f32 --size 2^26 --device cuda`, NVIDIA H100, 2026-11-25).
 #[must_use]
 pub fn default(bits: u32, vectors: u64, cell: u64, device: Option<&DeviceReport>) -> Tuning {
