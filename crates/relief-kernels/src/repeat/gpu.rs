@@ -100,7 +100,8 @@ pub fn expand(
     to: Raster<'_>,
 ) -> Result<(), DeviceError> {
     let vectors = u64::from(to.width) * u64::from(to.height) / u64::from(128 / bits.clamp(1, 128));
-    let bytes = u64::from(cell.pitch) * u64::from(cell.height) * u64::from(bits) / 8;
+    let samples = u64::from(cell.pitch) * u64::from(cell.height);
+    let bytes = samples.saturating_mul(u64::from(bits)) / 8;
     let default = default(bits, vectors, bytes, Some(gpu.report()));
     let tuning = policy::tuning(gpu.report(), name(bits), &SPACE, default);
     expand_with(gpu, tuning, bits, cell, origin, to)
