@@ -291,7 +291,16 @@ impl Way {
         let policy = tiles::Policy::default();
         let mut tiles = vec![policy];
         if side <= 4_096 {
-            let shapes = [(7, 1), (7, 2), (14, 1), (14, 2), (14, 4), (28, 2), (28, 4)];
+            let shapes = [
+                (7, 1),
+                (7, 2),
+                (14, 1),
+                (14, 2),
+                (14, 4),
+                (28, 2),
+                (28, 4),
+                (56, 2),
+            ];
             tiles.extend(shapes.map(|(chunks, blocks)| tiles::Policy {
                 chunks,
                 blocks,

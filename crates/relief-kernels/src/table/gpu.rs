@@ -87,15 +87,24 @@ pub fn map_with(
         return Err(gpu.unsupported(format!("a table over {words} words of a shorter buffer")));
     }
     // Places past the end are counted too, up to a cube for each row of the grid.
-    let vectors = match u32::try_from(padded) {
+    let padded = match u32::try_from(padded) {
         Ok(0) => return Ok(()),
-        Ok(padded) if padded < 0xF000_0000 => padded / tuning.vector,
+        Ok(padded) if padded < 0xF000_0000 => padded,
         _ => return Err(gpu.unsupported(format!("{words} words at once"))),
     };
     // A short array has few cubes, which are to leave no multiprocessor idle.
-    let enough = (vectors / (tuning.units * CUBES * gpu.multiprocessors())).max(1);
+    let least = tuning.units * CUBES * gpu.multiprocessors();
+    let vector = match depth {
+        // Units wait for entries in memory, so many are better than wide ones: 2^20 samples take 7.9 µs by words, 8.1 by pairs and quads
+        // (`relief lab tune map/table-u16 --size 2^20 --device cuda`, NVIDIA H100, 2026-11-25).
+        Depth::Sixteen if !gpu.report().software && padded / tuning.vector < least => 1,
+        _ => tuning.vector,
+    };
+    let vectors = padded / vector;
+    let enough = (vectors / least).max(1);
     let tuning = Tuning {
         items: tuning.items.min(1 << enough.ilog2()),
+        vector,
         ..tuning
     };
     let grid = cubes(gpu, vectors.div_ceil(tuning.units * tuning.items));
@@ -111,7 +120,7 @@ pub fn map_with(
 
 /// Words of samples up to which a table of 256 entries is read from where it lies: shared memory is filled for too little. 2^20 samples take 3.7 µs in place of
 /// 3.9 (`relief lab run map/table-u8 --device cuda --size 2^20`, NVIDIA H200, 2026-11-25).
-const FEW: usize = 1 << 18;
+const FEW: u32 = 1 << 18;
 
 /// Where a table of 256 entries is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -61,18 +61,28 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The tiles of a picture: smaller ones where there are not two of the usual for each multiprocessor. They take no more memory,
-    /// because their sides divide the usual.
+    /// The tiles of a picture: lower ones where there are not four of the usual for each multiprocessor, small ones where there are not two. They take no more
+    /// memory, because their sides divide the usual.
     #[must_use]
     pub fn fitting(gpu: &Gpu, width: u32, height: u32) -> Self {
         let usual = Self::default();
         let tiles = u64::from(width.div_ceil(usual.chunks * CHUNK))
             * u64::from(height.div_ceil(usual.blocks * CHUNK));
-        if gpu.report().software || tiles >= 2 * u64::from(gpu.multiprocessors()) {
-            return usual;
+        let multiprocessors = u64::from(gpu.multiprocessors());
+        match tiles {
+            _ if gpu.report().software => usual,
+            tiles if tiles < 2 * multiprocessors => Self::SMALL,
+            tiles if tiles < 4 * multiprocessors => Self::LOW,
+            _ => usual,
         }
-        Self::SMALL
     }
+
+    /// For pictures of which each multiprocessor would have two or three usual tiles: some end long before the others.
+    const LOW: Self = Self {
+        chunks: 28,
+        blocks: 4,
+        nearby: 32,
+    };
 
     /// For small pictures.
     const SMALL: Self = Self {
@@ -477,14 +487,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tiles_of_small_pictures_take_no_more_memory_than_what_is_said_of_all() {
+    fn lower_and_smaller_tiles_take_no_more_memory_than_what_is_said_of_all() {
         for radius in [0, 15, 16, 32, 100, MAX_RADIUS] {
             for width in 1..600 {
                 let height = 1 + width * 7 % 301;
                 for shared in [16 << 10, 48 << 10, u32::MAX] {
-                    let small = scratch_with(&Policy::SMALL, width, height, radius, shared);
                     let said = most_scratch_bytes(width, height, radius);
-                    assert!(small <= said, "{width} × {height}, radius {radius}: {small:?}");
+                    for policy in [Policy::LOW, Policy::SMALL] {
+                        let taken = scratch_with(&policy, width, height, radius, shared);
+                        assert!(
+                            taken <= said,
+                            "{width} × {height}, radius {radius}, {policy:?}: {taken:?}"
+                        );
+                    }
                 }
             }
         }
