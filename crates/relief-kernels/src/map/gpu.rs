@@ -9,7 +9,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Backend, Buffer, DeviceError, Gpu, cube_number, cubes, on_client};
+use crate::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, cube_number, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`add_with`] and [`scale_with`].
@@ -40,6 +40,15 @@ const ADD_ON_CUDA: Tuning = Tuning {
     vector: 4,
 };
 
+/// The layout of sums on a device where no other was found.
+#[must_use]
+pub fn add_default(report: &DeviceReport) -> Tuning {
+    match report.backend() {
+        Some(Backend::Cuda) => ADD_ON_CUDA,
+        _ => DEFAULT,
+    }
+}
+
 /// What is compiled into the kernel of a map of f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Map {
@@ -52,11 +61,7 @@ enum Map {
 /// # Errors
 /// Where the device fails, and where a buffer does not hold `count` rounded up to a multiple of 4.
 pub fn add(gpu: &Gpu, a: &Buffer, b: &Buffer, out: &Buffer, count: usize) -> Result<(), DeviceError> {
-    let default = match gpu.report().backend() {
-        Some(Backend::Cuda) => ADD_ON_CUDA,
-        _ => DEFAULT,
-    };
-    let tuning = policy::tuning(gpu.report(), "map add", &SPACE, default);
+    let tuning = policy::tuning(gpu.report(), "map add", &SPACE, add_default(gpu.report()));
     add_with(gpu, tuning, a, b, out, count)
 }
 

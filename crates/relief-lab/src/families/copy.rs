@@ -290,7 +290,9 @@ mod gpu {
                     )?)
                 },
             )
-            .tuned("copy", production::SPACE, production::DEFAULT),
+            .tuned("copy", production::SPACE, production::DEFAULT)
+            .tuned_by(|p, device| ("copy", production::SPACE, production::default(device, p.words)))
+            .untuned_on_software(),
             Variant::gpu(
                 "production",
                 "several quads; on software, sequences of quads",

@@ -78,6 +78,10 @@ pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
         )
         .scratch(banding::scratch),
     ];
+    // The source's radius is 15.
+    if matches!(reach, Reach::Far) {
+        variants = variants.into_iter().map(Variant::without_source).collect();
+    }
     if matches!(reach, Reach::Near) {
         variants.push(production(
             "bits",

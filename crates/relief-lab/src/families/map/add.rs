@@ -140,7 +140,7 @@ mod boxes;
 
 #[cfg(feature = "gpu")]
 mod gpu {
-    use relief_kernels::map::gpu::{self as production, DEFAULT, SPACE, add_with};
+    use relief_kernels::map::gpu::{self as production, DEFAULT, SPACE, add_default, add_with};
     use relief_kernels::policy::Tuning;
 
     use super::{Add, boxes};
@@ -214,7 +214,8 @@ mod gpu {
                     )?)
                 },
             )
-            .tuned("map add", SPACE, DEFAULT),
+            .tuned("map add", SPACE, DEFAULT)
+            .tuned_by(|_, device| ("map add", SPACE, add_default(device))),
             Variant::gpu(
                 "production",
                 "quads; on CUDA in cubes that have as many bytes under way as its memory likes best",

@@ -51,7 +51,7 @@ pub(super) fn variants(subject: Subject) -> Vec<Variant<Stencil>> {
             _ => definition::<f32>(p, call),
         },
     )];
-    if matches!(subject, Subject::Box | Subject::Gauss | Subject::Extreme) {
+    if subject.is_extreme() || matches!(subject, Subject::Box | Subject::Gauss) {
         variants.push(Variant::cpu(
             "separable",
             "columns, then rows",
@@ -82,7 +82,7 @@ pub(super) fn variants(subject: Subject) -> Vec<Variant<Stencil>> {
             .scratch(|p| vec![Layout::of::<u32>(2 * (p.width + 1) * (p.height + 1))]),
         );
     }
-    if subject == Subject::Extreme {
+    if subject.is_extreme() {
         variants.push(
             Variant::cpu(
                 "van Herk",

@@ -114,7 +114,7 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
         let columns = p.row_words() * samples(p.kind).per_word();
         vec![Layout::of::<f32>(columns as usize * p.height)]
     };
-    if matches!(subject, Subject::Box | Subject::Gauss | Subject::Extreme) {
+    if subject.is_extreme() || matches!(subject, Subject::Box | Subject::Gauss) {
         variants.push(
             Variant::gpu(
                 "separable",
@@ -235,8 +235,10 @@ const NO_MATRIX: Other = (
 const fn others(subject: Subject, kind: Kind) -> &'static [Other] {
     match (subject, kind) {
         (Subject::Box, Kind::U8) => &[AS_EXTREMES, FOUR_COLUMNS, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
-        (Subject::Box | Subject::Extreme, Kind::F32) => &[LINES, OWN, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
-        (Subject::Extreme, _) => &[AGAIN, KEPT, ONE_STEP, TWO_STEPS],
+        (Subject::Box | Subject::Extreme | Subject::Greatest, Kind::F32) => {
+            &[LINES, OWN, AGAIN, KEPT, ONE_STEP, TWO_STEPS]
+        }
+        (Subject::Extreme | Subject::Greatest, _) => &[AGAIN, KEPT, ONE_STEP, TWO_STEPS],
         (Subject::Gauss, Kind::F32) => &[OWN, ONE_STEP, TWO_STEPS],
         (Subject::Gauss | Subject::Convolution, Kind::U8) => &[NO_MATRIX],
         _ => &[],

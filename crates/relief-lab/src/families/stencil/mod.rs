@@ -70,7 +70,12 @@ pub fn family() -> Family {
         (
             Subject::Extreme,
             [("stencil/erosion-u8", "stencil/erosion-f32")],
-            "the least (greatest) of the square of 2r + 1 pixels",
+            "the least of the square of 2r + 1 pixels",
+        ),
+        (
+            Subject::Greatest,
+            [("stencil/dilation-u8", "stencil/dilation-f32")],
+            "the greatest of the square of 2r + 1 pixels",
         ),
     ];
     let both = ladders
@@ -96,7 +101,16 @@ enum Subject {
     Gauss,
     Sobel,
     Convolution,
+    /// The least.
     Extreme,
+    /// The greatest: the same with the order turned round, so that one radius says enough.
+    Greatest,
+}
+
+impl Subject {
+    const fn is_extreme(self) -> bool {
+        matches!(self, Self::Extreme | Self::Greatest)
+    }
 }
 
 /// The checks and cases of each ladder, which are told apart by plain functions.
@@ -127,7 +141,7 @@ struct Sizes {
     huge: fn() -> Vec<Stencil>,
 }
 
-sizes!(Box, Gauss, Sobel, Convolution, Extreme);
+sizes!(Box, Gauss, Sobel, Convolution, Extreme, Greatest);
 
 fn ladder(subject: Subject, kind: Kind, name: &'static str, about: &'static str) -> Ladder<Stencil> {
     #[allow(unused_mut)]
@@ -155,6 +169,7 @@ fn filter(subject: Subject, radius: u32) -> Filter {
         Subject::Sobel => Filter::Sobel,
         Subject::Convolution => convolution(radius),
         Subject::Extreme => Filter::Erosion(radius),
+        Subject::Greatest => Filter::Dilation(radius),
     }
 }
 
@@ -185,6 +200,8 @@ fn radii(subject: Subject, quick: bool) -> &'static [u32] {
         (Subject::Box | Subject::Extreme | Subject::Convolution, true) => &[1],
         (Subject::Box, false) => &[1, 5, 15, 50],
         (Subject::Extreme, false) => &[1, 15, 50],
+        (Subject::Greatest, true) => &[1],
+        (Subject::Greatest, false) => &[15],
         (Subject::Convolution, false) => &[1, 3],
         (Subject::Gauss | Subject::Sobel, _) => &[0],
     }
@@ -218,16 +235,7 @@ fn checks(subject: Subject, kind: Kind) -> Vec<Stencil> {
             height,
         }
     };
-    let mut checks: Vec<Stencil> = shapes.into_iter().map(of).collect();
-    if subject == Subject::Extreme {
-        checks.push(Stencil {
-            filter: Filter::Dilation(5),
-            kind,
-            width: 101,
-            height: 70,
-        });
-    }
-    checks
+    shapes.into_iter().map(of).collect()
 }
 
 fn cases(subject: Subject, kind: Kind, scale: Scale) -> Vec<Stencil> {
@@ -395,7 +403,10 @@ impl Problem for Stencil {
     }
 
     fn place(&self) -> Option<f64> {
-        let swept = !matches!(self.filter, Filter::Gauss(_) | Filter::Sobel);
+        let swept = matches!(
+            self.filter,
+            Filter::Box(_) | Filter::Convolution(_) | Filter::Erosion(_)
+        );
         swept.then_some(f64::from(self.filter.radius()))
     }
 }

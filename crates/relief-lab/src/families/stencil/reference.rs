@@ -215,6 +215,7 @@ mod tests {
             Subject::Sobel,
             Subject::Convolution,
             Subject::Extreme,
+            Subject::Greatest,
         ] {
             let small = |problem: &Stencil| problem.elements() < 6_000 && problem.radius() <= 15;
             for problem in checks(subject, Kind::U8).into_iter().filter(small) {

@@ -29,7 +29,7 @@ mod cpu;
 mod gpu;
 
 use crate::array::{Array, Element, Fill, Kind, Layout};
-use crate::family::{Class, Family, Ladder, Problem, Scale, Work};
+use crate::family::{Class, Family, Ladder, Problem, Scale, Variant, Work};
 
 /// The family.
 #[must_use]
@@ -70,16 +70,15 @@ struct Sizes {
     huge: fn() -> Vec<Stitch>,
 }
 
-fn ladder(
-    #[allow(unused_variables)] kind: Kind,
-    name: &'static str,
-    about: &'static str,
-    sizes: Sizes,
-) -> Ladder<Stitch> {
+fn ladder(kind: Kind, name: &'static str, about: &'static str, sizes: Sizes) -> Ladder<Stitch> {
     #[allow(unused_mut)]
     let mut variants = cpu::variants();
     #[cfg(feature = "gpu")]
     variants.extend(gpu::variants(kind));
+    // The source's samples are f32.
+    if kind != Kind::F32 {
+        variants = variants.into_iter().map(Variant::without_source).collect();
+    }
     Ladder {
         name,
         about,
