@@ -20,7 +20,7 @@ pub enum Verdict {
     Slower,
     /// The interval holds 1 and more.
     Unsure,
-    /// It was right and is not any more.
+    /// It was right and is not any more, or does not run any more on the same device.
     Broken,
     /// It is in one of the records only, or was not timed in one.
     Alone,
@@ -59,38 +59,88 @@ pub fn compare(old: &[Record], new: &[Record], margin: f64) -> Vec<Comparison> {
     let old = named(old);
     let new = named(new);
     let mut all = Vec::new();
-    for (name, row) in &new {
-        let before = old.iter().find(|(known, _)| known == name).map(|(_, row)| *row);
-        all.push(judge(name.clone(), before, Some(row), margin));
+    for (name, device, row) in &new {
+        let before = old.iter().find(|(known, ..)| known == name);
+        let same_device = before.is_some_and(|(_, before, _)| before == device);
+        let before = before.map(|(.., row)| *row);
+        all.push(judge(name.clone(), before, Some(row), same_device, margin));
     }
-    for (name, row) in &old {
-        if !new.iter().any(|(known, _)| known == name) {
-            all.push(judge(name.clone(), Some(row), None, margin));
+    for (name, _, row) in &old {
+        if !new.iter().any(|(known, ..)| known == name) {
+            all.push(judge(name.clone(), Some(row), None, false, margin));
         }
     }
     all
 }
 
-fn named(records: &[Record]) -> Vec<(String, &Row)> {
+/// What differs between the devices, drivers and hosts of records of the same backend, a line each: their rows meet all the same, and whoever reads the ratios should
+/// know that they are not of one machine.
+#[must_use]
+pub fn differences(old: &[Record], new: &[Record]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for after in new.iter().map(|record| &record.header) {
+        for before in old.iter().map(|record| &record.header) {
+            if backend(&before.device) != backend(&after.device) {
+                continue;
+            }
+            let pairs = [
+                ("device", &before.name, &after.name),
+                ("driver", &before.driver, &after.driver),
+                ("host", &before.host, &after.host),
+            ];
+            let other = pairs.into_iter().filter(|(_, before, after)| before != after);
+            lines.extend(
+                other.map(|(what, before, after)| format!("another {what}: {before} before, {after} now")),
+            );
+            if before.threads != after.threads {
+                lines.push(format!(
+                    "other threads: {} before, {} now",
+                    before.threads, after.threads
+                ));
+            }
+        }
+    }
+    let mut seen = Vec::new();
+    lines.retain(|line| {
+        let fresh = !seen.contains(line);
+        seen.push(line.clone());
+        fresh
+    });
+    lines
+}
+
+fn backend(device: &str) -> &str {
+    device.split(':').next().unwrap_or_default()
+}
+
+/// The rows by what they meet by, with what their device is called.
+fn named(records: &[Record]) -> Vec<(String, &str, &Row)> {
     let rows = records
         .iter()
         .flat_map(|record| record.rows.iter().map(move |row| (record, row)));
     rows.map(|(record, row)| {
-        let backend = record.header.device.split(':').next().unwrap_or_default();
+        let backend = backend(&record.header.device);
         (
             format!("{} | {} | {} | {backend}", row.ladder, row.case, row.variant),
+            record.header.name.as_str(),
             row,
         )
     })
     .collect()
 }
 
-fn judge(name: String, old: Option<&Row>, new: Option<&Row>, margin: f64) -> Comparison {
+fn judge(name: String, old: Option<&Row>, new: Option<&Row>, same_device: bool, margin: f64) -> Comparison {
     let verdict = |verdict, ratio| Comparison { name, verdict, ratio };
     let (Some(old), Some(new)) = (old, new) else {
         return verdict(Verdict::Alone, None);
     };
-    if old.verdict == Result::Right && matches!(new.verdict, Result::Wrong(_) | Result::Failed(_)) {
+    // Another device may lack what a variant needs.
+    let broken = match &new.verdict {
+        Result::Wrong(_) | Result::Failed(_) => true,
+        Result::Unsupported(_) => same_device,
+        Result::Right => false,
+    };
+    if old.verdict == Result::Right && broken {
         return verdict(Verdict::Broken, None);
     }
     let (Some(old), Some(new)) = (old.summary, new.summary) else {
@@ -170,7 +220,14 @@ mod tests {
     }
 
     fn verdict(old: [f64; 3], new: [f64; 3]) -> Verdict {
-        judge(String::new(), Some(&row(Some(old))), Some(&row(Some(new))), 0.03).verdict
+        judge(
+            String::new(),
+            Some(&row(Some(old))),
+            Some(&row(Some(new))),
+            true,
+            0.03,
+        )
+        .verdict
     }
 
     #[test]
@@ -188,15 +245,51 @@ mod tests {
     fn what_broke_or_stands_alone_has_no_ratio() {
         let mut broken = row(None);
         broken.verdict = Result::Wrong("at 0".to_owned());
-        let comparison = judge(String::new(), Some(&row(Some([1.0; 3]))), Some(&broken), 0.03);
+        let comparison = judge(
+            String::new(),
+            Some(&row(Some([1.0; 3]))),
+            Some(&broken),
+            false,
+            0.03,
+        );
         assert_eq!((comparison.verdict, comparison.ratio), (Verdict::Broken, None));
         assert_eq!(
-            judge(String::new(), None, Some(&row(Some([1.0; 3]))), 0.03).verdict,
+            judge(String::new(), None, Some(&row(Some([1.0; 3]))), true, 0.03).verdict,
             Verdict::Alone
         );
         assert_eq!(
-            judge(String::new(), Some(&row(None)), Some(&row(None)), 0.03).verdict,
+            judge(String::new(), Some(&row(None)), Some(&row(None)), true, 0.03).verdict,
             Verdict::Alone
+        );
+        // What the same device ran before it should run again; another may lack what it needs.
+        broken.verdict = Result::Unsupported("too many units".to_owned());
+        for (same_device, verdict) in [(true, Verdict::Broken), (false, Verdict::Alone)] {
+            let timed = row(Some([1.0; 3]));
+            let comparison = judge(String::new(), Some(&timed), Some(&broken), same_device, 0.03);
+            assert_eq!(comparison.verdict, verdict);
+        }
+    }
+
+    #[test]
+    fn records_of_other_machines_are_told() {
+        let record = |device: &str, name: &str, threads| Record {
+            header: crate::Header {
+                device: device.to_owned(),
+                name: name.to_owned(),
+                threads,
+                ..Default::default()
+            },
+            ..Record::default()
+        };
+        let old = [record("cuda:0", "one", 2), record("cpu", "host", 2)];
+        let new = [record("cuda:1", "other", 2), record("cpu", "host", 4)];
+        assert_eq!(differences(&old, &old), [""; 0]);
+        assert_eq!(
+            differences(&old, &new),
+            [
+                "another device: one before, other now",
+                "other threads: 2 before, 4 now"
+            ]
         );
     }
 

@@ -4,8 +4,8 @@
 //! [`Problem`], and the [`Variant`]s that compute it, from naive to best. To add a variant, write one function
 //! and one row; to add a ladder, implement `Problem` for a small struct that says the size and the parameters.
 //!
-//! The reference of a problem is written to be right: plain loops, one element at a time, sharing no code with any
-//! variant. It is never timed.
+//! The reference of a problem is written to be right: plain loops, one element at a time. It shares no code with what it judges in production; what defines a problem, such as
+//! weights and the places of a lattice, may be the same for both (`docs/lab.md` says where). It is never timed.
 
 use relief_kernels::device::DeviceReport;
 #[cfg(feature = "gpu")]
@@ -286,6 +286,8 @@ pub struct About {
     pub keeps: bool,
     /// What can be tuned of it; where that depends on the problem, what most problems have.
     pub tuning: Option<Layouts>,
+    /// Whether production computes by something else where a processor imitates a device: a layout found there would be of no use.
+    pub untuned_on_software: bool,
 }
 
 /// Whatever production uses, in every ladder.
@@ -328,6 +330,7 @@ impl<P> Variant<P> {
             production: false,
             keeps: false,
             tuning: None,
+            untuned_on_software: false,
         };
         Self {
             about,
@@ -371,6 +374,13 @@ impl<P> Variant<P> {
         self
     }
 
+    /// Without what the source measured, in a ladder of another problem.
+    #[must_use]
+    pub const fn without_source(mut self) -> Self {
+        self.about.source = None;
+        self
+    }
+
     /// As what production uses.
     #[must_use]
     pub const fn production(mut self) -> Self {
@@ -396,6 +406,13 @@ impl<P> Variant<P> {
     #[must_use]
     pub const fn tuned_by(mut self, layouts: fn(&P, &DeviceReport) -> Layouts) -> Self {
         self.layouts = Some(layouts);
+        self
+    }
+
+    /// As one whose layout production asks for on hardware alone.
+    #[must_use]
+    pub const fn untuned_on_software(mut self) -> Self {
+        self.about.untuned_on_software = true;
         self
     }
 

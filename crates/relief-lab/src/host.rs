@@ -39,6 +39,7 @@ pub fn header(machine: &Machine, revision: Option<&str>, quick: bool) -> Header 
         quick,
         before: conditions(machine),
         after: Conditions::default(),
+        sources: Default::default(),
     }
 }
 

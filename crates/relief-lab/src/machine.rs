@@ -349,6 +349,26 @@ impl Machine {
         }
     }
 
+    /// Overwrites the memory between steps the same way: what variants find there is undefined.
+    fn poison_scratch(&self, scratch: &mut Scratch, salt: u8) -> Outcome {
+        match (self, scratch) {
+            (_, Scratch::Cpu(arrays)) => {
+                for array in arrays {
+                    array.bytes_mut().fill(poison(salt));
+                }
+            }
+            #[cfg(feature = "gpu")]
+            (Self::Gpu(gpu), Scratch::Gpu(buffers)) => {
+                for buffer in buffers.iter() {
+                    fill(gpu, buffer, buffer.words(), u32::from_ne_bytes([poison(salt); 4]))?;
+                }
+            }
+            #[cfg(feature = "gpu")]
+            (Self::Cpu(_), Scratch::Gpu(_)) => {}
+        }
+        Ok(())
+    }
+
     /// Whether a variant computes a case: poisons, runs, compares.
     pub(crate) fn check(
         &self,
@@ -359,17 +379,51 @@ impl Machine {
         expected: &Expected,
     ) -> Outcome<Option<Difference>> {
         let mut scratch = self.scratch(&case.scratch(variant))?;
+        self.poison_scratch(&mut scratch, variant as u8)?;
+        self.check_in(
+            case,
+            variant,
+            tuning,
+            staged,
+            &mut scratch,
+            expected,
+            &[Step::Before, Step::Itself, Step::Proof],
+        )
+    }
+
+    /// The same after it was timed, in the memory that it was timed with.
+    pub(crate) fn check_again(
+        &self,
+        case: &dyn Case,
+        variant: usize,
+        tuning: Tuning,
+        staged: &mut Staged,
+        scratch: &mut Scratch,
+        expected: &Expected,
+    ) -> Outcome<Option<Difference>> {
+        let steps = [Step::Before, Step::Itself];
+        self.check_in(case, variant, tuning, staged, scratch, expected, &steps)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn check_in(
+        &self,
+        case: &dyn Case,
+        variant: usize,
+        tuning: Tuning,
+        staged: &mut Staged,
+        scratch: &mut Scratch,
+        expected: &Expected,
+        steps: &[Step],
+    ) -> Outcome<Option<Difference>> {
         self.poison(staged, variant as u8)?;
-        let mut call = |step| {
-            let call = || self.call(case, (variant, step), tuning, staged, &mut scratch);
+        for step in steps {
+            let call = || self.call(case, (variant, *step), tuning, staged, scratch);
             let panicked = |panic: Box<dyn std::any::Any + Send>| {
                 Err(Failure::Failed(format!("it panicked: {}", message(&*panic))))
             };
-            catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(panicked)
-        };
-        call(Step::Before)?;
-        call(Step::Itself)?;
-        call(Step::Proof)?;
+            catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(panicked)?;
+        }
         self.wait()?;
         self.compare(staged, expected, variant as u8)
     }

@@ -155,10 +155,10 @@ pub fn measure(
         &[Fill::Random, Fill::Structured],
         &mut competitors,
     );
-    if plan.huge && machine.class() != Class::Cpu {
-        check_all(machine, &ladder.huge(), &[Fill::Random], &mut competitors);
-    }
     let mut rows = Vec::new();
+    if plan.huge && machine.class() != Class::Cpu {
+        rows = check_huge(machine, ladder, plan, &mut competitors);
+    }
     let cases = ladder.cases(plan.scale);
     for (done, case) in cases.iter().enumerate() {
         watch.step(&format!("{}: {}", ladder.name(), case.problem().label()));
@@ -264,6 +264,38 @@ fn check_all(
     }
 }
 
+/// Checks problems of more than 2^32 bytes, and tells of each in a row without times. A competitor that is wrong there is not timed; one that does not run so much, or
+/// for which there is not enough memory, is timed all the same.
+fn check_huge(
+    machine: &Machine,
+    ladder: &dyn AnyLadder,
+    plan: &Plan,
+    competitors: &mut [Competitor<'_>],
+) -> Vec<Row> {
+    let checks = Plan {
+        sampling: None,
+        ..plan.clone()
+    };
+    let mut rows = Vec::new();
+    for case in ladder.huge() {
+        let found = measure_case(
+            machine,
+            ladder,
+            &*case,
+            &checks,
+            &Ceilings::default(),
+            competitors,
+        );
+        for (competitor, row) in competitors.iter_mut().zip(&found) {
+            if matches!(row.verdict, Verdict::Wrong(_) | Verdict::Failed(_)) {
+                competitor.verdict = row.verdict.clone();
+            }
+        }
+        rows.extend(found);
+    }
+    rows
+}
+
 /// Checks on one case all competitors that are right so far; returns the memory it took.
 fn check_case(
     machine: &Machine,
@@ -294,8 +326,19 @@ fn nobody_runs(competitors: &mut [Competitor<'_>], verdict: &Verdict) {
     right.for_each(|competitor| competitor.verdict = verdict.clone());
 }
 
-/// What a problem lacks: it lies in memory twice, and who takes more than there is is killed by some systems.
-fn lacking(problem: &dyn Problem) -> Option<String> {
+/// What a problem lacks: a device's buffers are no larger than it says; it lies in memory twice, and who takes more than there is is killed by some systems.
+fn lacking(machine: &Machine, problem: &dyn Problem) -> Option<String> {
+    let longest = problem.outputs().iter().map(|output| output.bytes() as u64).max();
+    let most = machine.report().map(|report| report.largest_buffer);
+    if let (Some(longest), Some(most)) = (longest, most)
+        && longest > most
+    {
+        return Some(format!(
+            "a buffer of {}, of at most {}",
+            bytes(longest),
+            bytes(most)
+        ));
+    }
     let (needed, available) = (problem.memory().saturating_mul(2), host::available_memory()?);
     let text = || {
         format!(
@@ -326,7 +369,7 @@ fn measure_case(
             ..*c
         })
         .collect();
-    let checked = match lacking(problem) {
+    let checked = match lacking(machine, problem) {
         Some(lacking) => {
             nobody_runs(&mut here, &Verdict::Unsupported(lacking));
             None
@@ -394,6 +437,9 @@ fn ahead(competitors: &[Competitor<'_>], medians: &[Option<f64>]) -> Option<(usi
     let ahead = all().filter(|(_, median)| own > median * (1.0 + MARGIN));
     Some((production, ahead.map(|(k, _)| k).collect()))
 }
+
+/// Seconds of a call that a run which has to be over soon does not make once more only to check it.
+const LONG: f64 = 5e-3;
 
 /// The most inputs and outputs that are used in turn.
 pub(crate) const MOST_SETS: usize = 256;
@@ -501,7 +547,29 @@ fn time_case(
         });
         Some((production, again.collect()))
     });
+    // What was right before may have been spoilt by what was called since: its own memory, or what it keeps. A run that has to be over soon does not wait for
+    // those that take long.
+    let mut spoilt = Vec::new();
+    for (place, k) in ready.iter().enumerate() {
+        let Some(times) = timed.get(place).filter(|times| times.failure.is_none()) else {
+            continue;
+        };
+        let median = Summary::of(&times.seconds).map_or(0.0, |summary| summary.median);
+        if plan.end.is_some() && median > LONG {
+            continue;
+        }
+        if let Some(scratch) = &mut scratches[*k] {
+            let (number, tuning) = (shared[*k].number, shared[*k].tuning(machine, case));
+            let set = &mut sets[0];
+            let check = || machine.check_again(case, number, tuning, set, scratch, expected);
+            spoilt.push((*k, machine.within(check)));
+        }
+    }
     let of_beside = timed.split_off(ready.len().min(timed.len()));
+    let label = format!("{}, after it was timed", case.problem().label());
+    for (k, outcome) in spoilt {
+        competitors[k].judge(outcome, &label);
+    }
     let working_set = bytes * sets.len() as u64;
     let mut all = vec![Times::default(); competitors.len()];
     for (k, times) in ready.into_iter().zip(timed) {

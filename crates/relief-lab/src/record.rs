@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::family::Operation;
+use crate::family::{AnyLadder, Family, Operation};
 use crate::standing::{Standing, standings};
 use crate::statistics::Summary;
 
@@ -56,6 +56,40 @@ pub struct Header {
     pub before: Conditions,
     /// Clocks and temperature after.
     pub after: Conditions,
+    /// The machines that the figures of the sources are from, by family; records from before they were told have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, String>,
+}
+
+impl Header {
+    /// The machine that the source's figures of a ladder are from.
+    #[must_use]
+    pub fn source(&self, ladder: &str) -> Option<&str> {
+        self.sources.get(family(ladder)).map(String::as_str)
+    }
+
+    /// Remembers the machines of the figures that these ladders have.
+    pub fn tell_sources(&mut self, families: &[Family], ladders: &[&dyn AnyLadder]) {
+        for ladder in ladders {
+            let any = ladder.variants().iter().any(|about| about.source.is_some());
+            let of = families.iter().find(|known| known.name == family(ladder.name()));
+            if let (true, Some(of)) = (any, of) {
+                self.sources.insert(of.name.to_owned(), of.source.to_owned());
+            }
+        }
+    }
+
+    /// Forgets the machines of these rows' figures: who has read a report of them knows.
+    pub fn forget_sources(&mut self, rows: &[Row]) {
+        for row in rows.iter().filter(|row| row.source.is_some()) {
+            self.sources.remove(family(&row.ladder));
+        }
+    }
+}
+
+/// The family of a ladder: both are called the same where there is no other.
+pub(crate) fn family(ladder: &str) -> &str {
+    ladder.split('/').next().unwrap_or(ladder)
 }
 
 /// How fast and how hot a device is; nothing where it does not tell.

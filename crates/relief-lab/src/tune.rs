@@ -30,7 +30,7 @@ pub fn tune(
     let mut searches: Vec<Search> = Vec::new();
     for ladder in ladders {
         for (number, about) in ladder.variants().into_iter().enumerate() {
-            if about.gpu != gpu {
+            if about.gpu != gpu || (about.untuned_on_software && machine.class() == Class::Software) {
                 continue;
             }
             for ((kernel, _, default), case, trials) in search(machine, *ladder, number, plan, watch) {

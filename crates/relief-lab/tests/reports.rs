@@ -84,6 +84,7 @@ fn record() -> Record {
                 shares: Some(Shares { ran: 130, stolen: 20 }),
                 ..Conditions::default()
             },
+            sources: [("copy".to_owned(), "a <K40>, 2^24 u32".to_owned())].into(),
             ..Header::default()
         },
         ceilings: Ceilings {
@@ -158,6 +159,9 @@ fn csv_has_a_line_for_each_row_and_a_cell_for_each_name() {
     assert_eq!(&lines[1][place("median")], "");
     assert_eq!(lines[2][place("median")].parse(), Ok(1.1e-3));
     assert_eq!(&lines[5][place("operation")], "u32 add, min");
+    assert_eq!(&lines[0][names.len() - 1], "a <K40>, 2^24 u32");
+    assert_eq!(place("source_machine"), names.len() - 1);
+    assert_eq!(&lines[3][place("source_machine")], "", "of another family");
 }
 
 #[test]
@@ -169,8 +173,8 @@ fn the_page_is_well_formed_and_shows_every_variant() {
     };
     let document = roxmltree::Document::parse_with_options(&page, options).unwrap();
     let pictures = document.descendants().filter(|node| node.has_tag_name("svg"));
-    // Bars of copy and distance, times and throughput of a sweep, what is under each roof, and a timeline.
-    assert_eq!(pictures.count(), 7);
+    // Bars of copy, distance and two cases of a sweep, times and throughput of the sweep, what is under each roof, and a timeline.
+    assert_eq!(pictures.count(), 10);
     let texts: Vec<&str> = document.descendants().filter_map(|node| node.text()).collect();
     for row in record().rows {
         assert!(
@@ -206,6 +210,224 @@ fn the_table_says_right_or_wrong_and_how_fast() {
         line("window").contains("536.9 Gop/s") && line("window").contains("75.0 %"),
         "{text}"
     );
+}
+
+/// Five cases of thirteen variants, of which some have no times; a ladder of one case follows in the same family.
+fn swept() -> Record {
+    let mut record = record();
+    record.rows.clear();
+    for radius in [1, 5, 15, 50, 100] {
+        for number in 1..=13 {
+            let time = f64::from(radius * number) * 1e-4;
+            let name = if number == 13 {
+                "best".to_owned()
+            } else {
+                format!("way {number}")
+            };
+            let mut row = row(
+                "stencil/box",
+                &format!("r = {radius}"),
+                &name,
+                &[time, 1.1 * time],
+            );
+            row.verdict = match (radius, number) {
+                (15, 2) => Verdict::Wrong("3 elements: <1> differs".to_owned()),
+                (50, 3) => Verdict::Failed("it did not end".to_owned()),
+                (_, 4) => Verdict::Unsupported("it takes r < 1".to_owned()),
+                _ => Verdict::Right,
+            };
+            if row.verdict != Verdict::Right {
+                (row.summary, row.samples) = (None, Vec::new());
+            }
+            row.source = (number == 1).then(|| format!("{radius} ms on <it>"));
+            row.axis = Some("radius".to_owned());
+            row.place = Some(f64::from(radius));
+            record.rows.push(row);
+        }
+    }
+    record
+        .rows
+        .push(row("stencil/other", "2^20 u32", "plain", &[1e-3]));
+    let source = ("stencil".to_owned(), "a <GTX 690>, r = 3".to_owned());
+    record.header.sources = [source].into();
+    record
+}
+
+#[test]
+fn the_table_of_a_sweep_has_every_row_of_every_case_below_an_overview() {
+    let text = report::table(&swept());
+    let (before, after) = text.split_once("\nr = 1; copy allows 1.000 ms\n").unwrap();
+    assert!(
+        before
+            .trim_start()
+            .starts_with("source: a <GTX 690>, r = 3\nstencil/box over radius\n"),
+        "{text}"
+    );
+    let overview = |case: &str| {
+        before
+            .lines()
+            .find(|line| line.trim_start().starts_with(case))
+            .unwrap()
+    };
+    assert!(
+        overview("r = 15").contains("WRONG") && overview("r = 50").contains("FAILED"),
+        "{text}"
+    );
+    assert!(overview("radius").ends_with("best *"), "{text}");
+    assert_eq!(
+        text.matches("a <GTX 690>").count(),
+        1,
+        "once for the family: {text}"
+    );
+    assert_eq!(text.matches("× the best").count(), 1, "{text}");
+    assert!(before.contains("at its worst, r = "), "{text}");
+
+    let titles = "variant median p10–p90 rate ceiling × first × previous source";
+    let words = |line: &str| line.split_whitespace().collect::<Vec<&str>>().join(" ");
+    // Those of five cases, and of the ladder that is not swept.
+    assert_eq!(
+        text.lines().filter(|line| words(line) == titles).count(),
+        6,
+        "{text}"
+    );
+    for name in (1..=12).map(|number| format!("way {number}")) {
+        let rows = after
+            .lines()
+            .filter(|line| words(line).starts_with(&format!("{name} ")));
+        assert_eq!(rows.count(), 5, "{name}: {text}");
+    }
+    let case = after
+        .split("\nr = 15; ")
+        .nth(1)
+        .unwrap()
+        .split("\nr = ")
+        .next()
+        .unwrap();
+    let row = |name: &str| {
+        case.lines()
+            .map(words)
+            .find(|line| line.starts_with(name))
+            .unwrap()
+    };
+    // A call took 1.575 ms by the first way, and 4.725 by the third; the second is wrong.
+    assert_eq!(
+        row("way 3 "),
+        "way 3 right 4.725 ms 4.545 ms–4.905 ms 1.775 GB/s 21.2 % 0.33 0.33"
+    );
+    assert!(row("way 1 ").ends_with("15 ms on <it>"), "{case}");
+    assert_eq!(row("way 2 "), "way 2 WRONG 3 elements: <1> differs");
+    assert_eq!(row("way 4 "), "way 4 UNSUPPORTED it takes r < 1");
+    assert!(row("best").starts_with("best * right 20.48 ms"), "{case}");
+    let failed = after.lines().map(words).find(|line| line.contains("FAILED"));
+    assert_eq!(failed.as_deref(), Some("way 3 FAILED it did not end"));
+}
+
+#[test]
+fn the_page_of_a_sweep_has_lines_bars_and_a_roof() {
+    let page = report::page(&[swept()]);
+    let options = roxmltree::ParsingOptions {
+        allow_dtd: true,
+        ..Default::default()
+    };
+    let document = roxmltree::Document::parse_with_options(&page, options).unwrap();
+    let title = |node: &roxmltree::Node<'_, '_>| node.attribute("aria-label").unwrap().to_owned();
+    let pictures: Vec<_> = document
+        .descendants()
+        .filter(|node| node.has_tag_name("svg"))
+        .collect();
+    let titles: Vec<String> = pictures.iter().map(title).collect();
+    // Of five cases the first, the middle and the last.
+    let expected = [
+        "stencil/box over radius",
+        "stencil/box, elements a second, over radius",
+        "r = 1",
+        "r = 15",
+        "r = 100",
+        "Bandwidth of stencil/box",
+        "2^20 u32",
+        "Bandwidth of stencil/other",
+    ];
+    assert_eq!(titles, expected);
+    let classes = |picture: usize, tag: &str| -> Vec<&str> {
+        let nodes = pictures[picture]
+            .descendants()
+            .filter(|node| node.has_tag_name(tag));
+        nodes.filter_map(|node| node.attribute("class")).collect()
+    };
+    // A line for each variant that was ever timed, no two of a kind.
+    let mut lines = classes(0, "polyline");
+    lines.sort_unstable();
+    lines.dedup();
+    assert_eq!(lines.len(), 13, "{lines:?}");
+    for line in lines {
+        let kinds = line.split(' ').map(|kind| format!(".{kind}"));
+        assert!(
+            kinds.into_iter().all(|kind| page.contains(&kind)),
+            "{line} has a style"
+        );
+    }
+    // Eleven of the middle case have times, one is wrong and one not supported.
+    let bars = classes(3, "rect");
+    assert_eq!(bars.iter().filter(|class| class.starts_with("bar")).count(), 11);
+    assert_eq!(bars.iter().filter(|class| **class == "bar production").count(), 1);
+    assert_eq!(
+        classes(3, "text").iter().filter(|class| **class == "bad").count(),
+        2
+    );
+    // Five times thirteen, less those without times.
+    assert_eq!(classes(5, "circle").len(), 65 - 5 - 2);
+    assert!(classes(5, "polyline").contains(&"roof"));
+    let texts: Vec<&str> = pictures[5].descendants().filter_map(|node| node.text()).collect();
+    assert!(
+        texts.contains(&"way 1, radius 1.0") && texts.contains(&"best, radius 100"),
+        "{texts:?}"
+    );
+    let heights = |picture: usize| -> Vec<f64> {
+        let names = pictures[picture]
+            .descendants()
+            .filter(|node| node.has_tag_name("text"));
+        names
+            .filter_map(|node| node.attribute("y")?.parse().ok())
+            .collect()
+    };
+    assert!(
+        heights(1).iter().all(|y| (0.0..324.0).contains(y)),
+        "names stay inside"
+    );
+    assert!(page.contains("source: a &lt;GTX 690&gt;, r = 3</p>"));
+    assert!(page.contains("× previous"), "the table with all columns");
+}
+
+#[test]
+fn a_record_without_machines_of_figures_is_read() {
+    let mut record = record();
+    let text = record.to_json().unwrap();
+    let header: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(header["header"]["sources"]["copy"], "a <K40>, 2^24 u32");
+    record.header.sources.clear();
+    let text = record.to_json().unwrap();
+    assert!(!text.contains("sources"));
+    assert_eq!(Record::from_json(&text).unwrap(), [record.clone()]);
+    assert!(!report::table(&record).contains("source: "));
+}
+
+#[test]
+fn a_header_knows_the_machines_of_the_figures_of_its_ladders() {
+    let families = relief_lab::families::all();
+    let asked = ["compaction".to_owned(), "morphology".to_owned()];
+    let ladders = relief_lab::selection::ladders(&families, &asked).unwrap();
+    let mut header = Header::default();
+    header.tell_sources(&families, &ladders);
+    // Morphology has no figures.
+    assert_eq!(header.sources.len(), 1);
+    assert!(header.source("compaction/densities").unwrap().contains("GTX 690"));
+    let mut rows = [row("compaction/sizes", "2^10 u32", "best", &[1e-3])];
+    rows[0].source = None;
+    header.forget_sources(&rows);
+    assert!(header.source("compaction/sizes").is_some());
+    rows[0].source = Some("1 ms".to_owned());
+    header.forget_sources(&rows);
+    assert_eq!(header.source("compaction/sizes"), None);
 }
 
 #[test]

@@ -122,6 +122,49 @@ fn what_is_right_is_timed() {
     assert_eq!(rows[0].working_set / (4 * 1_000 + 4), 16);
 }
 
+#[test]
+fn what_counts_on_zeros_in_its_own_memory_is_wrong() {
+    let counting = Variant::cpu("counting", "", |_: &Increment, call: OnCpu<'_>| {
+        let found = call.scratch[0].slice::<u32>()[0];
+        with(call, |outputs| {
+            let count = &mut outputs[1].slice_mut::<u32>()[0];
+            *count = count.wrapping_add(found);
+        })
+    });
+    let rows = rows(vec![counting.scratch(|_| vec![Layout::of::<u32>(1)])]);
+    let Verdict::Wrong(reason) = &rows[0].verdict else {
+        panic!("{rows:?}");
+    };
+    assert!(reason.contains("output 1 has"), "{reason}");
+    assert!(rows[0].samples.is_empty(), "{rows:?}");
+}
+
+#[test]
+fn what_is_right_once_and_wrong_when_called_again_is_found_out_after_it_was_timed() {
+    // What it keeps from one call to the next is no one's memory but its own.
+    let calls = std::sync::atomic::AtomicU32::new(0);
+    let rows = rows(vec![Variant::cpu("aging", "", move |p: &Increment, call| {
+        let timed = p.0 == 1_000;
+        let before = calls.fetch_add(u32::from(timed), std::sync::atomic::Ordering::Relaxed);
+        with(call, |outputs| {
+            if before > 3 {
+                outputs[0].slice_mut::<u16>()[0] ^= 1;
+            }
+        })
+    })]);
+    let Verdict::Wrong(reason) = &rows[0].verdict else {
+        panic!("{rows:?}");
+    };
+    assert!(
+        reason.contains("1000 elements, after it was timed: output 0 has"),
+        "{reason}"
+    );
+    assert!(
+        rows[0].samples.is_empty() && rows[0].summary.is_none(),
+        "{rows:?}"
+    );
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn what_memory_does_not_hold_is_said_and_not_tried() {

@@ -35,6 +35,129 @@ fn record(folder: &Path, name: &str) -> String {
     path
 }
 
+/// Whether there is a Vulkan device; where `RELIEF_REQUIRE_GPU` is set, there has to be one.
+#[cfg(feature = "vulkan")]
+fn has_vulkan() -> bool {
+    let output = Command::new(env!("CARGO_BIN_EXE_relief"))
+        .arg("devices")
+        .output()
+        .unwrap();
+    let found = text(&output.stdout).contains("vulkan:0");
+    assert!(
+        found || std::env::var_os("RELIEF_REQUIRE_GPU").is_none(),
+        "no device"
+    );
+    found
+}
+
+#[cfg(feature = "vulkan")]
+#[test]
+fn what_tuning_finds_is_written_for_the_device_and_is_what_runs_afterwards() {
+    if !has_vulkan() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (policies, json) = (path("policies"), path("a.json"));
+    let tune = |kernels: &str, more: &[&str]| {
+        let arguments = [
+            "tune", kernels, "--device", "vulkan:0", "--quick", "--size", "2^12",
+        ];
+        lab(&[&arguments[..], &["--policies", &policies], more].concat())
+    };
+    let dry = tune("map/gray", &["--dry-run"]);
+    assert!(dry.status.success(), "{}", text(&dry.stderr));
+    assert!(!Path::new(&policies).exists(), "a dry run writes nothing");
+    let output = tune("map/gray", &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let told = text(&output.stdout);
+    assert!(
+        told.contains("vector items") && told.contains("map gray: units="),
+        "{told}"
+    );
+    let written = std::fs::read_to_string(&policies).unwrap();
+    let line = |text: &str| {
+        text.lines()
+            .find(|line| line.contains("\tmap gray\t"))
+            .unwrap()
+            .to_owned()
+    };
+    let (device, found) = line(&written)
+        .split_once("\tmap gray\t")
+        .map(|(d, f)| (d.to_owned(), f.to_owned()))
+        .unwrap();
+    assert!(device.starts_with("vulkan "), "{written}");
+    assert!(told.contains(&format!("map gray: {found}, at most")), "{told}");
+
+    // Another layout than that, which nobody would choose: if it is the one that runs, it was read.
+    let other = "units=64 items=4 vector=4";
+    std::fs::write(&policies, written.replace(&found, other)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relief"));
+    command.env("RELIEF_POLICIES", &policies);
+    command.args([
+        "lab", "run", "map/gray", "--device", "vulkan:0", "--quick", "--size", "2^12",
+    ]);
+    let output = command.args(["--check", "--json", &json]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let record = std::fs::read_to_string(&json).unwrap();
+    let rows = record
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let tunings: Vec<String> = rows
+        .filter_map(|line| Some(line.pointer("/row/tuning")?.as_str()?.to_owned()))
+        .collect();
+    assert!(
+        !tunings.is_empty() && tunings.iter().all(|tuning| tuning == other),
+        "{tunings:?}"
+    );
+
+    // Where a processor imitates the device, copies are by something that has no layout.
+    let none = tune("copy", &[]);
+    let software = text(&none.stderr).contains("no kernel of copy has layouts to search");
+    assert!(software || none.status.success(), "{}", text(&none.stderr));
+}
+
+#[cfg(feature = "vulkan")]
+#[test]
+fn what_is_too_large_for_a_device_is_not_checked_and_the_rest_is() {
+    if !has_vulkan() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("a.json").display().to_string();
+    let arguments = ["run", "copy", "--device", "vulkan:0", "--quick", "--size", "1000"];
+    let output = lab(&[&arguments[..], &["--check", "--huge", "--json", &json]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let record = std::fs::read_to_string(&json).unwrap();
+    let rows: Vec<serde_json::Value> = record
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let verdicts = |case: &str| -> Vec<String> {
+        let case = serde_json::Value::from(format!("{case} u32"));
+        let of = rows
+            .iter()
+            .filter(|line| line.pointer("/row/case") == Some(&case));
+        of.map(|line| {
+            line.pointer("/row/verdict/is")
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
+        .collect()
+    };
+    let small = verdicts("1 000");
+    assert!(
+        small.len() > 10 && small.iter().all(|verdict| verdict == "right"),
+        "{small:?}"
+    );
+    // More than 4 GiB: either the device has as much, or it says so; either way the rest is as it was.
+    let huge = verdicts("1 073 741 901");
+    let fine = |verdict: &String| verdict == "right" || verdict == "unsupported";
+    assert!(huge.len() == small.len() && huge.iter().all(fine), "{huge:?}");
+}
+
 #[test]
 fn every_family_and_its_variants_are_listed() {
     let output = lab(&["list"]);

@@ -8,7 +8,8 @@ use crate::record::{Header, Record, Row};
 #[must_use]
 pub fn csv(records: &[Record]) -> String {
     let names = "date,revision,device,name,ladder,case,place,variant,production,tuning,verdict,reason,elements,read,\
-                 written,operation,operations,median,p10,p90,samples,batch,working_set,bound,bound_seconds,reached,source,program,times_production";
+                 written,operation,operations,median,p10,p90,samples,batch,working_set,bound,bound_seconds,reached,\
+                 source,program,times_production,source_machine";
     let mut text = format!("{names}\r\n");
     for record in records {
         for row in &record.rows {
@@ -36,6 +37,8 @@ pub fn csv(records: &[Record]) -> String {
 fn line(text: &mut String, header: &Header, row: &Row, program: &str, ratio: Option<f64>) {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:e}"));
     let summary = row.summary;
+    // Of the figure before it: nothing where there is none.
+    let machine = row.source.as_ref().and_then(|_| header.source(&row.ladder));
     let cells = [
         header.date.clone(),
         header.revision.clone(),
@@ -70,6 +73,7 @@ fn line(text: &mut String, header: &Header, row: &Row, program: &str, ratio: Opt
         row.source.clone().unwrap_or_default(),
         program.to_owned(),
         number(ratio),
+        machine.unwrap_or_default().to_owned(),
     ];
     text.push_str(&cells.map(|cell| quoted(&cell)).join(","));
     text.push_str("\r\n");

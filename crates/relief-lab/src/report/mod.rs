@@ -15,14 +15,23 @@ pub use page::page;
 pub use summary::summary;
 pub use table::{ceilings, conditions, header, table};
 
-use crate::record::{Record, Rival, Row};
+use crate::record::{Record, Rival, Row, family};
 use crate::standing::{Standing, standing};
 
 /// The rows of one ladder, case by case.
 struct Section<'a> {
     ladder: &'a str,
     axis: Option<&'a str>,
+    /// The machine of the source's figures, where this is the first ladder of its family that has some.
+    source: Option<&'a str>,
     cases: Vec<Case<'a>>,
+}
+
+impl Section<'_> {
+    /// What is swept, where there is more than one case of it.
+    fn sweeps(&self) -> Option<&str> {
+        self.axis.filter(|_| self.cases.len() > 1)
+    }
 }
 
 /// One case: our variants in their order, other programs, and where production stands.
@@ -60,6 +69,7 @@ fn sections(record: &Record) -> Vec<Section<'_>> {
             sections.push(Section {
                 ladder: &row.ladder,
                 axis: row.axis.as_deref(),
+                source: None,
                 cases: Vec::new(),
             });
         }
@@ -74,6 +84,15 @@ fn sections(record: &Record) -> Vec<Section<'_>> {
                 rivals: others(record, row),
                 standing: standing(record, &row.ladder, &row.case),
             }),
+        }
+    }
+    let mut told: Vec<&str> = Vec::new();
+    for section in &mut sections {
+        let family = family(section.ladder);
+        let mut rows = section.cases.iter().flat_map(|case| &case.rows);
+        if rows.any(|row| row.source.is_some()) && !told.contains(&family) {
+            told.push(family);
+            section.source = record.header.source(section.ladder);
         }
     }
     sections

@@ -3,7 +3,7 @@
 use crate::record::Record;
 
 use super::svg::escape;
-use super::{Section, occupancy, plot, sections, summary, table, timeline};
+use super::{Case, Section, occupancy, plot, sections, summary, table, timeline};
 
 const STYLE: &str = "\
 :root{color-scheme:light dark;--ink:#1d2433;--soft:#667085;--paper:#fff;--bar:#9db4d6;--own:#1f6f5c;--red:#b42318;\
@@ -15,15 +15,18 @@ background:var(--paper)}h1{font-size:1.5rem}h2{font-size:1.2rem;margin-top:2.5re
 padding-top:1rem}h3{font-size:.95rem;font-weight:600;margin-bottom:.2rem}\
 pre{font-size:12.5px;overflow-x:auto;color:var(--soft)}details{margin:.5rem 0}summary{cursor:pointer;color:var(--soft)}\
 svg{max-width:100%;height:auto;display:block;font:12px system-ui,sans-serif}text{fill:var(--ink)}\
-.note,.tick{fill:var(--soft);font-size:11px}.bad{fill:var(--red)}.value{font-variant-numeric:tabular-nums}\
+.note,.tick{fill:var(--soft);font-size:11px}.note{paint-order:stroke;stroke:var(--paper);stroke-width:3}\
+.bad{fill:var(--red)}.value{font-variant-numeric:tabular-nums}\
 .bar{fill:var(--bar)}.production{fill:var(--own)}.bar.rival{fill:none;stroke:var(--soft);stroke-dasharray:3 2}.spread{stroke:var(--ink);stroke-width:1.5}\
 .ceiling{stroke:var(--roof);stroke-width:1.5;stroke-dasharray:5 3}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}\
 .roof{fill:none;stroke:var(--roof);stroke-width:2}.dot{fill:var(--bar);stroke:var(--paper)}\
 .dot.production{fill:var(--own)}.series{fill:none;stroke-width:1.5}\
 .series.rival{stroke:var(--soft);stroke-dasharray:4 3}.dot.rival{fill:var(--soft)}\
-.series.s0{stroke:#3b6fb6}.series.s1{stroke:#b6603b}.series.s2{stroke:#3b9a6e}.series.s3{stroke:#8a5bb5}\
-.series.s4{stroke:#b09a2b}.series.s5{stroke:#b53b7c}.dot.s0{fill:#3b6fb6}.dot.s1{fill:#b6603b}.dot.s2{fill:#3b9a6e}\
-.dot.s3{fill:#8a5bb5}.dot.s4{fill:#b09a2b}.dot.s5{fill:#b53b7c}\
+.s0{color:#3b6fb6}.s1{color:#c2571a}.s2{color:#2c8f5f}.s3{color:#8a5bb5}.s4{color:#a8901f}.s5{color:#c23b7c}\
+.s6{color:#1f9bb5}.s7{color:#8c7a68}\
+.series.d0,.series.d1,.series.d2,.series.d3{stroke:currentColor}.dot.d0{fill:currentColor}\
+.dot.d1,.dot.d2,.dot.d3{fill:var(--paper);stroke:currentColor;stroke-width:1.5}\
+.series.d1{stroke-dasharray:7 3}.series.d2{stroke-dasharray:2 3}.series.d3{stroke-dasharray:9 3 2 3}\
 .small{font-size:11px}.step.up{fill:#3b6fb6}.step.computed{fill:#b6603b}.step.down{fill:#3b9a6e}\
 .field{fill:var(--own)}.f1{fill-opacity:.04}.f2{fill-opacity:.1}.f3{fill-opacity:.16}.f4{fill-opacity:.22}.f5{fill-opacity:.28}\
 .f6{fill-opacity:.35}.f7{fill-opacity:.42}.f8{fill-opacity:.5}.f9{fill-opacity:.58}.f10{fill-opacity:.68}";
@@ -59,27 +62,33 @@ pub fn page(records: &[Record]) -> String {
 
 fn show(section: &Section<'_>, record: &Record) -> String {
     let mut text = format!("<h2>{}</h2>\n", escape(section.ladder));
-    if let Some(axis) = section.axis.filter(|_| section.cases.len() > 1) {
+    if let Some(source) = section.source {
+        text.push_str(&format!("<p class=\"note\">source: {}</p>\n", escape(source)));
+    }
+    let swept = section.sweeps();
+    if let Some(axis) = swept {
         for shown in [plot::Shown::Time, plot::Shown::Throughput] {
             text.push_str(&plot::sweep(section, axis, shown).unwrap_or_default());
         }
         if occupancy::is_of(section) {
             text.push_str(&occupancy::fields(section, &record.header.driver).unwrap_or_default());
         }
-        if let Some(sentence) = summary::worst(section) {
-            text.push_str(&format!("<p class=\"note\">{}</p>\n", escape(&sentence)));
-        }
-        return text;
+        text.push_str(&note(summary::worst(section)));
     }
-    for case in &section.cases {
+    let shown = with_bars(section);
+    for case in &shown {
         text.push_str(&format!("<h3>{}</h3>\n", escape(case.name)));
         text.push_str(&plot::bars(case));
-        if let Some(standing) = &case.standing {
-            text.push_str(&format!(
-                "<p class=\"note\">{}</p>\n",
-                escape(&summary::sentence(standing))
-            ));
-        }
+        let standing = case.standing.as_ref().filter(|_| swept.is_none());
+        text.push_str(&note(standing.map(summary::sentence)));
+    }
+    if shown.len() < section.cases.len() {
+        let some = format!(
+            "bars of {} of {} cases; all are in the table below",
+            shown.len(),
+            section.cases.len()
+        );
+        text.push_str(&note(Some(some)));
     }
     if let Some(roof) = plot::roof(section, &record.ceilings) {
         text.push_str("<h3>Under the roof</h3>\n");
@@ -94,4 +103,24 @@ fn show(section: &Section<'_>, record: &Record) -> String {
         text.push_str(&timeline::timeline(spans));
     }
     text
+}
+
+/// The cases that have bars: all, but of a long sweep the first, the middle and the last that were timed. The sweep's lines show the others.
+fn with_bars<'a, 'b>(section: &'b Section<'a>) -> Vec<&'b Case<'a>> {
+    let all: Vec<&Case<'_>> = section.cases.iter().collect();
+    if section.sweeps().is_none() || all.len() <= 3 {
+        return all;
+    }
+    let is_timed = |case: &&Case<'_>| case.rows.iter().any(|row| row.summary.is_some());
+    let timed: Vec<&Case<'_>> = all.iter().copied().filter(is_timed).collect();
+    let from = if timed.is_empty() { all } else { timed };
+    let mut places = vec![0, from.len() / 2, from.len() - 1];
+    places.dedup();
+    places.into_iter().map(|place| from[place]).collect()
+}
+
+fn note(text: Option<String>) -> String {
+    text.map_or(String::new(), |text| {
+        format!("<p class=\"note\">{}</p>\n", escape(&text))
+    })
 }

@@ -1,7 +1,7 @@
 //! The plots of a ladder: bars, a roof, a sweep.
 
 use crate::quantity::{bytes, digits, rate as show_rate, seconds};
-use crate::record::{Ceilings, Row};
+use crate::record::{Ceilings, Row, Verdict};
 
 use super::svg::{Anchor, Svg};
 use super::{Case, MARK, Section, rate};
@@ -35,12 +35,14 @@ pub(super) fn bars(case: &Case<'_>) -> String {
         let (Some(rate), Some(summary)) = (rate(row), row.summary) else {
             let reason = row.verdict.reason().unwrap_or_default();
             let short: String = reason.chars().take(80).collect();
-            svg.text(
-                "bad",
-                Anchor::Start,
-                (left, y + 14.0),
-                &format!("{} {short}", row.verdict.word()),
-            );
+            // What was only checked is none the worse for it.
+            let class = if row.verdict == Verdict::Right {
+                "note"
+            } else {
+                "bad"
+            };
+            let text = format!("{} {short}", row.verdict.word());
+            svg.text(class, Anchor::Start, (left, y + 14.0), &text);
             continue;
         };
         let class = match (row.production, k >= case.rows.len()) {
@@ -114,7 +116,8 @@ fn roofline(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
     let (xs, ys) = (decimal(plot.x), decimal(plot.y));
     plot.axes(
         (xs, &|x| match x < 1.0 {
-            true => format!("{x:.2} op/B"),
+            // As many places as its first digit asks for.
+            true => format!("{x:.0$} op/B", -x.log10().floor() as usize),
             false => format!("{} op/B", digits(x, 1)),
         }),
         (ys, &|y| show_rate(y, "op")),
@@ -196,7 +199,9 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str, shown: Shown) -> Option<S
     if all.is_empty() || low >= high {
         return None;
     }
-    let mut plot = Plot::new((low, high), (least / 1.5, most * 1.5));
+    let longest = rows().map(|row| row.variant.chars().count()).max().unwrap_or(0);
+    let right = Plot::KEY + LETTER * longest as f64;
+    let mut plot = Plot::beside((low, high), (least / 1.5, most * 1.5), right);
     let mut places: Vec<f64> = all.iter().map(|(x, _)| positive(*x)).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
@@ -214,11 +219,12 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str, shown: Shown) -> Option<S
             variants.push(&row.variant);
         }
     }
-    let mut ends: Vec<(String, (f64, f64))> = Vec::new();
+    let mut ends: Vec<(String, String, f64)> = Vec::new();
     for (number, variant) in variants.iter().enumerate() {
+        // Of more than eight colours some look the same: dashes and hollow dots tell further ones apart.
         let kind = match variant.ends_with(MARK) {
             true => "rival".to_owned(),
-            false => format!("s{}", number % 6),
+            false => format!("s{} d{}", number % 8, number / 8 % 4),
         };
         let class = format!("series {kind}");
         let own: Vec<&Row> = rows().filter(|row| row.variant == *variant).collect();
@@ -228,15 +234,19 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str, shown: Shown) -> Option<S
             .map(|(x, y)| (positive(x), y))
             .collect();
         plot.path(&class, &line);
-        ends.extend(line.last().map(|end| ((*variant).to_owned(), *end)));
+        ends.extend(
+            line.last()
+                .map(|end| ((*variant).to_owned(), kind.clone(), end.1)),
+        );
         for row in own {
             if let Some((x, y)) = points(row) {
                 plot.dot_as(&format!("dot {kind}"), row, (positive(x), y));
             }
         }
     }
-    plot.names(ends);
-    plot.svg.text("note", Anchor::Middle, (360.0, 316.0), axis);
+    plot.key(ends);
+    let middle = (Plot::LEFT + WIDTH - plot.right) / 2.0;
+    plot.svg.text("note", Anchor::Middle, (middle, 316.0), axis);
     let what = match shown {
         Shown::Time => "",
         Shown::Throughput => ", elements a second,",
@@ -276,27 +286,56 @@ fn binary((low, high): (f64, f64)) -> Vec<f64> {
         .collect()
 }
 
+/// The distance of names below each other.
+const LINE: f64 = 12.0;
+
+/// The width of a letter of a name, about.
+const LETTER: f64 = 6.4;
+
+/// Heights of names, from above, so far from each other that none covers another, and within the plot as long as they fit in.
+fn apart(mut ys: Vec<f64>) -> Vec<f64> {
+    let room = Plot::BOTTOM - Plot::TOP;
+    let step = LINE.min(room / ys.len().saturating_sub(1).max(1) as f64);
+    for k in 1..ys.len() {
+        ys[k] = ys[k].max(ys[k - 1] + step);
+    }
+    let mut most = Plot::BOTTOM;
+    for y in ys.iter_mut().rev() {
+        *y = y.min(most);
+        most = *y - step;
+    }
+    ys
+}
+
 /// Two logarithmic axes.
 struct Plot {
     svg: Svg,
     x: (f64, f64),
     y: (f64, f64),
+    /// What is left for names.
+    right: f64,
 }
 
 impl Plot {
     const LEFT: f64 = 96.0;
-    const RIGHT: f64 = 180.0;
+    /// Beside the names of a key: a piece of each line, and blanks.
+    const KEY: f64 = 56.0;
     const TOP: f64 = 12.0;
     const BOTTOM: f64 = 284.0;
 
     fn new(x: (f64, f64), y: (f64, f64)) -> Self {
+        Self::beside(x, y, 180.0)
+    }
+
+    fn beside(x: (f64, f64), y: (f64, f64), right: f64) -> Self {
         let svg = Svg::new(WIDTH, 324.0);
-        Self { svg, x, y }
+        let right = right.clamp(180.0, WIDTH / 2.0);
+        Self { svg, x, y, right }
     }
 
     fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
         let part = |value: f64, (low, high): (f64, f64)| (value / low).ln() / (high / low).ln();
-        let across = Self::LEFT + part(x, self.x) * (WIDTH - Self::LEFT - Self::RIGHT);
+        let across = Self::LEFT + part(x, self.x) * (WIDTH - Self::LEFT - self.right);
         (
             across,
             Self::BOTTOM - part(y, self.y) * (Self::BOTTOM - Self::TOP),
@@ -313,26 +352,45 @@ impl Plot {
         for value in ys {
             let (_, down) = self.place((self.x.0, value));
             self.svg
-                .line("grid", (Self::LEFT, down), (WIDTH - Self::RIGHT, down));
+                .line("grid", (Self::LEFT, down), (WIDTH - self.right, down));
             self.svg
                 .text("tick", Anchor::End, (Self::LEFT - 6.0, down + 4.0), &y(value));
         }
         self.svg.line(
             "axis",
             (Self::LEFT, Self::BOTTOM),
-            (WIDTH - Self::RIGHT, Self::BOTTOM),
+            (WIDTH - self.right, Self::BOTTOM),
         );
     }
 
     /// Names beside points, pushed apart where they would overlap.
     fn names(&mut self, mut names: Vec<(String, (f64, f64))>) {
         names.sort_by(|a, b| b.1.1.total_cmp(&a.1.1));
-        let mut last = f64::MAX;
-        for (name, point) in names {
-            let (x, y) = self.place(point);
-            let y = y.max(if last == f64::MAX { y } else { last + 12.0 });
-            last = y;
-            self.svg.text("note", Anchor::Start, (x + 9.0, y + 4.0), &name);
+        let places: Vec<(f64, f64)> = names.iter().map(|(_, point)| self.place(*point)).collect();
+        let ys = apart(places.iter().map(|place| place.1).collect());
+        for ((name, _), ((x, _), y)) in names.iter().zip(places.iter().zip(ys)) {
+            // On the other side where it would go past the edge.
+            let fits = x + 9.0 + LETTER * name.chars().count() as f64 <= WIDTH;
+            let (anchor, aside) = if fits {
+                (Anchor::Start, 9.0)
+            } else {
+                (Anchor::End, -9.0)
+            };
+            self.svg.text("note", anchor, (x + aside, y + 4.0), name);
+        }
+    }
+
+    /// Names at the right edge, each with its kind of line, about where the lines end.
+    fn key(&mut self, mut lines: Vec<(String, String, f64)>) {
+        lines.sort_by(|a, b| b.2.total_cmp(&a.2));
+        let ys = lines.iter().map(|(.., value)| self.place((self.x.1, *value)).1);
+        let ys = apart(ys.collect());
+        let left = WIDTH - self.right + 14.0;
+        for ((name, kind, _), y) in lines.iter().zip(ys) {
+            self.svg
+                .line(&format!("series {kind}"), (left, y), (left + 26.0, y));
+            self.svg.dot(&format!("dot {kind}"), (left + 13.0, y), name);
+            self.svg.text("note", Anchor::Start, (left + 32.0, y + 4.0), name);
         }
     }
 
@@ -343,15 +401,27 @@ impl Plot {
 
     /// A dot for each row; the fastest and the slowest at the greatest x have their names beside them.
     fn dots(&mut self, points: &[(f64, f64, &Row)]) {
-        for (x, y, row) in points {
-            let class = if row.production { "dot production" } else { "dot" };
-            self.dot_as(class, row, (*x, *y));
+        // Production comes last, so that no other covers it.
+        for (class, production) in [("dot", false), ("dot production", true)] {
+            for (x, y, row) in points.iter().filter(|(.., row)| row.production == production) {
+                self.dot_as(class, row, (*x, *y));
+            }
         }
         let last = points.iter().map(|(x, ..)| *x).fold(0.0, f64::max);
         let end = || points.iter().filter(|(x, ..)| *x == last);
         let fastest = end().max_by(|a, b| a.1.total_cmp(&b.1));
         let slowest = end().min_by(|a, b| a.1.total_cmp(&b.1));
-        let name = |(x, y, row): &(f64, f64, &Row)| (row.variant.clone(), (*x, *y));
+        // In a sweep the same variant may be both.
+        let is_swept = points.iter().any(|(.., row)| row.place != points[0].2.place);
+        let name = |(x, y, row): &(f64, f64, &Row)| {
+            let name = match (&row.axis, row.place) {
+                (Some(axis), Some(place)) if is_swept => {
+                    format!("{}, {axis} {}", row.variant, digits(place, 2))
+                }
+                _ => row.variant.clone(),
+            };
+            (name, (*x, *y))
+        };
         self.names(fastest.into_iter().chain(slowest).map(name).collect());
     }
 

@@ -1,7 +1,7 @@
 //! A record as text in columns.
 
 use crate::quantity::{bytes, digits, rate as show_rate, seconds};
-use crate::record::{Conditions, Point, Record, Row};
+use crate::record::{Conditions, Point, Record, Row, Verdict};
 
 use super::{Case, Other, Section, rate, sections, summary};
 
@@ -123,19 +123,32 @@ pub fn table(record: &Record) -> String {
     let mut text = String::new();
     for section in sections(record) {
         text.push('\n');
-        match section.axis {
-            Some(axis) if section.cases.len() > 1 => text.push_str(&sweep(&section, axis)),
-            _ => section.cases.iter().for_each(|case| {
-                text.push_str(&ladder(section.ladder, case, record.header.cache));
-            }),
+        if let Some(source) = section.source {
+            text.push_str(&format!("source: {source}\n"));
+        }
+        let swept = section.sweeps();
+        if let Some(axis) = swept {
+            text.push_str(&sweep(&section, axis));
+        }
+        for case in &section.cases {
+            let title = match swept {
+                // The ladder is named above all of them.
+                Some(_) => format!("\n{}", case.name),
+                None => format!("{}, {}", section.ladder, case.name),
+            };
+            text.push_str(&ladder(title, case, record.header.cache));
+            if let (None, Some(standing)) = (swept, &case.standing) {
+                text.push_str(&format!("  {}\n", summary::sentence(standing)));
+            }
         }
     }
     text
 }
 
-fn ladder(name: &str, case: &Case<'_>, cache: Option<u64>) -> String {
+/// One case, a row for each variant and other program.
+fn ladder(title: String, case: &Case<'_>, cache: Option<u64>) -> String {
     let rows = &case.rows;
-    let mut text = format!("{name}, {}", case.name);
+    let mut text = title;
     if let Some(bound) = rows.first().and_then(|row| row.bound.as_ref()) {
         text.push_str(&format!("; {} allows {}", bound.ceiling, seconds(bound.seconds)));
     }
@@ -160,11 +173,7 @@ fn ladder(name: &str, case: &Case<'_>, cache: Option<u64>) -> String {
     let first = rows.iter().find_map(|row| Some(row.summary?.median));
     let mut previous = None;
     for row in rows {
-        let name = if row.production {
-            format!("{} *", row.variant)
-        } else {
-            row.variant.clone()
-        };
+        let name = marked(&row.variant, row.production);
         let relations = [first, previous].map(|other| relation(row, other));
         let [of_first, of_previous] = relations;
         let source = row.source.clone().unwrap_or_default();
@@ -181,10 +190,12 @@ fn ladder(name: &str, case: &Case<'_>, cache: Option<u64>) -> String {
         table.iter_mut().for_each(|line| drop(line.remove(8)));
     }
     text.push_str(&columns(&table, &[0, table[0].len() - 1]));
-    if let Some(standing) = &case.standing {
-        text.push_str(&format!("  {}\n", summary::sentence(standing)));
-    }
     text
+}
+
+/// A variant's name, and whether production uses it.
+fn marked(variant: &str, production: bool) -> String {
+    format!("{variant}{}", if production { " *" } else { "" })
 }
 
 /// How many times as fast as another time a row is.
@@ -220,61 +231,27 @@ fn cells(row: &Row, name: String, [first, previous, rival]: [String; 3], source:
     ]
 }
 
-/// A ladder whose cases differ in one number: a row for each, a column for each variant.
-/// Why variants have no time in a sweep; what several give for the same reason stands once.
-fn reasons(section: &Section<'_>) -> String {
-    let mut found: Vec<(&str, String, Vec<String>)> = Vec::new();
-    for row in section.cases.iter().flat_map(|case| &case.rows) {
-        let Some(reason) = row.verdict.reason() else {
-            continue;
-        };
-        let (word, reason) = (row.verdict.word(), reason.replace('\n', " "));
-        let place = format!("{}, {}", row.variant, row.case);
-        match found.iter_mut().find(|same| same.0 == word && same.1 == reason) {
-            Some(same) => same.2.push(place),
-            None => found.push((word, reason, vec![place])),
-        }
-    }
-    let mut text = String::new();
-    for (word, reason, places) in found {
-        let others = match places.len() {
-            1 => String::new(),
-            2 => " and one more".to_owned(),
-            count => format!(" and {} more", count - 1),
-        };
-        text.push_str(&format!("  {}{others}: {word}: {reason}\n", places[0]));
-    }
-    text
-}
-
+/// A ladder whose cases differ in one number, at a glance: a row for each, a column for each variant.
 fn sweep(section: &Section<'_>, axis: &str) -> String {
-    let mut variants: Vec<&str> = Vec::new();
+    let mut variants: Vec<(&str, bool)> = Vec::new();
     for row in section.cases.iter().flat_map(|case| &case.rows) {
-        if !variants.contains(&row.variant.as_str()) {
-            variants.push(&row.variant);
+        if !variants.iter().any(|(variant, _)| *variant == row.variant) {
+            variants.push((&row.variant, row.production));
         }
     }
-    let mut table = vec![
-        std::iter::once(axis)
-            .chain(variants.iter().copied())
-            .map(str::to_owned)
-            .collect(),
-    ];
+    let names = variants
+        .iter()
+        .map(|(variant, production)| marked(variant, *production));
+    let mut table: Vec<Vec<String>> = vec![std::iter::once(axis.to_owned()).chain(names).collect()];
     for case in &section.cases {
         let mut line: Vec<String> = vec![case.name.to_owned()];
-        for variant in &variants {
+        for (variant, _) in &variants {
             let row = case.rows.iter().find(|row| row.variant == *variant);
-            line.push(row.map_or(String::new(), |row| match (row.summary, rate(row)) {
-                (Some(summary), Some(rate)) => {
-                    format!("{} {}", seconds(summary.median), show_rate(rate.value, rate.unit))
-                }
-                _ => row.verdict.word().to_owned(),
-            }));
+            line.push(row.map_or(String::new(), |row| at_a_glance(row)));
         }
         table.push(line);
     }
     let mut text = format!("{} over {axis}\n{}", section.ladder, columns(&table, &[0]));
-    text.push_str(&reasons(section));
     for (case, other) in others(section) {
         let name = &other.row.variant;
         let time = other.rival.summary.map(|summary| seconds(summary.median));
@@ -292,6 +269,18 @@ fn sweep(section: &Section<'_>, axis: &str) -> String {
         text.push_str(&format!("  {sentence}\n"));
     }
     text
+}
+
+/// How long and how fast; what became of it where it is not right, whatever else is known.
+fn at_a_glance(row: &Row) -> String {
+    let rate = rate(row).map(|rate| show_rate(rate.value, rate.unit));
+    match (&row.verdict, row.summary) {
+        (Verdict::Right, Some(summary)) => {
+            let cell = format!("{} {}", seconds(summary.median), rate.unwrap_or_default());
+            cell.trim_end().to_owned()
+        }
+        _ => row.verdict.word().to_owned(),
+    }
 }
 
 /// All other programs of a ladder, each with its case.

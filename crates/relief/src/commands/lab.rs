@@ -62,7 +62,7 @@ struct Means {
     /// Small problems and few samples: a minute for all families
     #[arg(long)]
     quick: bool,
-    /// The revision of the sources, for the record [default: RELIEF_REVISION]
+    /// The revision of the sources, for the record [default: RELIEF_REVISION, else the commit that was built]
     #[arg(long, value_name = "TEXT")]
     revision: Option<String>,
     /// Show no progress
@@ -281,6 +281,7 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
         let ahead: usize = ladders.iter().map(|ladder| steps(*ladder, &plan)).sum();
         watch.begin(ahead + if run.check { 0 } else { ceiling::STEPS });
         let mut record = begin(&machine, &run.means);
+        record.header.tell_sources(&families, &ladders);
         if !run.check {
             let sampling = sampling(run.means.quick);
             // About a hundred ceilings take an eighth of the time.
@@ -290,17 +291,19 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
             record.ceilings = allowed(&machine, &sampling, run.means.quick, &mut watch)?;
         }
         watch.print(&(report::header(&record) + &report::ceilings(&record)))?;
+        let mut header = record.header.clone();
         for (done, ladder) in ladders.iter().enumerate() {
             let plan = plan.share(ladders.len() - done);
             // Shown at once: a run takes minutes, and who ends it early keeps what was measured.
             let mut part = Record {
                 rows: measure(&machine, *ladder, &plan, &record.ceilings, &mut watch),
-                header: record.header.clone(),
+                header: header.clone(),
                 ceilings: record.ceilings.clone(),
                 ..Record::default()
             };
             rivals::join(&mut part, &others);
             watch.print(&report::table(&part))?;
+            header.forget_sources(&part.rows);
             record.rows.extend(part.rows);
             if !run.check {
                 record
@@ -331,7 +334,11 @@ fn begin(machine: &Machine, means: &Means) -> Record {
     let environment = std::env::var("RELIEF_REVISION").ok();
     let revision = means.revision.as_deref().or(environment.as_deref());
     Record {
-        header: host::header(machine, revision.or(option_env!("RELIEF_REVISION")), means.quick),
+        header: host::header(
+            machine,
+            revision.or(option_env!("RELIEF_BUILT_REVISION")),
+            means.quick,
+        ),
         ..Record::default()
     }
 }
@@ -390,6 +397,9 @@ fn run_compare(arguments: &Compare) -> Result<(), Failure> {
     }
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
     let comparisons = compare::compare(&old, &new, arguments.margin);
+    for line in compare::differences(&old, &new) {
+        writeln!(io::stdout(), "{line}")?;
+    }
     io::stdout().write_all(compare::table(&comparisons).as_bytes())?;
     let worse = |verdict| matches!(verdict, compare::Verdict::Slower | compare::Verdict::Broken);
     match comparisons
