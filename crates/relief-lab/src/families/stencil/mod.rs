@@ -273,12 +273,18 @@ fn huge(subject: Subject, kind: Kind) -> Vec<Stencil> {
         Kind::U8 => (65_600, 65_551),
         _ => (32_780, 32_777),
     };
-    vec![Stencil {
-        filter: filter(subject, 2),
+    // Wider windows of bytes are computed in another way.
+    let radii: &[u32] = match (subject, kind) {
+        (Subject::Box | Subject::Extreme, Kind::U8) => &[2, 15],
+        _ => &[2],
+    };
+    let of = |radius: &u32| Stencil {
+        filter: filter(subject, *radius),
         kind,
         width,
         height,
-    }]
+    };
+    radii.iter().map(of).collect()
 }
 
 /// A picture to be filtered.

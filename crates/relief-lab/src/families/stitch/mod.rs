@@ -144,12 +144,15 @@ fn cases(kind: Kind, scale: Scale) -> Vec<Stitch> {
 }
 
 fn huge(kind: Kind) -> Vec<Stitch> {
-    vec![Stitch {
-        kind,
-        width: 65_552 / kind.bytes(),
-        height: 65_551,
-        side: 100,
-    }]
+    // A pattern that caches hold, and one that some devices write many copies of at a time.
+    [100, 1_000]
+        .map(|side| Stitch {
+            kind,
+            width: 65_552 / kind.bytes(),
+            height: 65_551,
+            side,
+        })
+        .into()
 }
 
 /// A square pattern over a raster.
