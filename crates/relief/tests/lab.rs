@@ -253,6 +253,34 @@ fn planes_that_diverge_are_counted_for_a_picture_and_for_a_product() {
 }
 
 #[test]
+fn a_run_that_is_ended_early_leaves_what_was_measured() {
+    use std::io::{BufRead as _, BufReader};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relief"));
+    command.args([
+        "lab", "run", "copy", "map/add", "stencil", "--device", "cpu", "--quick",
+    ]);
+    command.args(["--size", "4096", "--json"]).arg(&path);
+    let mut run = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    // The table of a ladder comes after the record of those before it was written.
+    let lines = BufReader::new(run.stdout.take().unwrap()).lines();
+    let second = lines
+        .map_while(Result::ok)
+        .find(|line| line.starts_with("map/add, "));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(second.is_some());
+    let shown = lab(&["show", &path.display().to_string()]);
+    assert!(shown.status.success(), "{}", text(&shown.stderr));
+    let table = text(&shown.stdout);
+    assert!(
+        table.contains("copy, 2^12 u32") && table.contains("threads production *"),
+        "{table}"
+    );
+}
+
+#[test]
 fn a_check_times_nothing() {
     let output = lab(&[
         "run", "copy", "--device", "cpu", "--quick", "--size", "1000", "--check",

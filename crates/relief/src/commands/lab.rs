@@ -310,6 +310,7 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
                     .timelines
                     .extend(families::timelines(&machine, ladder.name()));
             }
+            run.outputs.keep(records.iter().chain([&record]))?;
         }
         record.header.after = host::conditions(&machine);
         watch.end();
@@ -435,8 +436,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
 impl Outputs {
     fn write(&self, records: &[Record]) -> Result<(), Failure> {
         if let Some(path) = &self.json {
-            let texts: Result<Vec<String>, _> = records.iter().map(Record::to_json).collect();
-            write(path, &texts?.concat())?;
+            write(path, &json(records)?)?;
         }
         if let Some(path) = &self.csv {
             write(path, &report::csv(records))?;
@@ -446,14 +446,57 @@ impl Outputs {
         }
         Ok(())
     }
+
+    /// Writes the record of what was measured so far, from which the rest can be made (`lab show`), for those who end a run early. What is no file, such as a pipe,
+    /// has to wait for the end.
+    fn keep<'a>(&self, records: impl IntoIterator<Item = &'a Record>) -> Result<(), Failure> {
+        match &self.json {
+            Some(path) if is_file(path) => write(path, &json(records)?),
+            _ => Ok(()),
+        }
+    }
 }
 
+fn json<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<String, Failure> {
+    let texts: Result<Vec<String>, _> = records.into_iter().map(Record::to_json).collect();
+    Ok(texts?.concat())
+}
+
+/// Whether a path is a file, or will be.
+fn is_file(path: &Path) -> bool {
+    fs::metadata(path).map_or(true, |metadata| metadata.is_file())
+}
+
+/// Writes a file whole: whoever reads it meanwhile, or ends this, has the one before.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|source| Failure::File {
+    let failure = |source| Failure::File {
         action: "cannot write",
         path: path.display().to_string(),
         source,
-    })
+    };
+    // A link stays one: what it leads to is written.
+    if !is_file(path) || path.is_symlink() {
+        return fs::write(path, text).map_err(failure);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // As of a file that is there, else as any new file's: the system takes away what its user does not allow.
+        let mode = fs::metadata(path).map_or(0o666, |metadata| metadata.permissions().mode());
+        builder.permissions(fs::Permissions::from_mode(mode));
+    }
+    let mut file = match builder.tempfile_in(folder.unwrap_or(Path::new("."))) {
+        // Who may not make files there may still write this one.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return fs::write(path, text).map_err(failure);
+        }
+        file => file.map_err(failure)?,
+    };
+    file.write_all(text.as_bytes()).map_err(failure)?;
+    file.persist(path).map_err(|error| failure(error.error))?;
+    Ok(())
 }
 
 /// A bar on the standard error, where that is a terminal.
