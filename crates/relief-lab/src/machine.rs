@@ -391,22 +391,9 @@ impl Machine {
         )
     }
 
-    /// The same after it was timed, in the memory that it was timed with.
-    pub(crate) fn check_again(
-        &self,
-        case: &dyn Case,
-        variant: usize,
-        tuning: Tuning,
-        staged: &mut Staged,
-        scratch: &mut Scratch,
-        expected: &Expected,
-    ) -> Outcome<Option<Difference>> {
-        let steps = [Step::Before, Step::Itself];
-        self.check_in(case, variant, tuning, staged, scratch, expected, &steps)
-    }
-
+    /// The same in memory that is there, for some of the steps: after it was timed, the proof is not asked for again.
     #[allow(clippy::too_many_arguments)]
-    fn check_in(
+    pub(crate) fn check_in(
         &self,
         case: &dyn Case,
         variant: usize,

@@ -561,7 +561,8 @@ fn time_case(
         if let Some(scratch) = &mut scratches[*k] {
             let (number, tuning) = (shared[*k].number, shared[*k].tuning(machine, case));
             let set = &mut sets[0];
-            let check = || machine.check_again(case, number, tuning, set, scratch, expected);
+            let steps = [Step::Before, Step::Itself];
+            let check = || machine.check_in(case, number, tuning, set, scratch, expected, &steps);
             spoilt.push((*k, machine.within(check)));
         }
     }

@@ -11,6 +11,7 @@ mod failure;
 mod interrupt;
 mod job;
 mod quantity;
+mod replace;
 mod show;
 
 use std::process::ExitCode;

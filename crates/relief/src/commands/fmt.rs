@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::arguments::Fmt;
 use crate::design;
 use crate::failure::Failure;
+use crate::replace::replace;
 
 pub(crate) fn run(fmt: &Fmt) -> Result<(), Failure> {
     let mut changed = None;
@@ -28,17 +29,4 @@ pub(crate) fn run(fmt: &Fmt) -> Result<(), Failure> {
         }
     }
     changed.map_or(Ok(()), |name| Err(Failure::Unformatted(name)))
-}
-
-/// Writes beside, then renames: a design is never half written.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // A link stays a link: what it points to is replaced.
-    let path = path.canonicalize()?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().set_permissions(path.metadata()?.permissions())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }

@@ -16,6 +16,7 @@ use relief_lab::{measure, rivals, selection, steps};
 
 use crate::device;
 use crate::failure::Failure;
+use crate::replace::{is_file, replace};
 
 mod divergence;
 mod tune;
@@ -462,41 +463,12 @@ fn json<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<String, Fai
     Ok(texts?.concat())
 }
 
-/// Whether a path is a file, or will be.
-fn is_file(path: &Path) -> bool {
-    fs::metadata(path).map_or(true, |metadata| metadata.is_file())
-}
-
-/// Writes a file whole: whoever reads it meanwhile, or ends this, has the one before.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let failure = |source| Failure::File {
+    replace(path, text).map_err(|source| Failure::File {
         action: "cannot write",
         path: path.display().to_string(),
         source,
-    };
-    // A link stays one: what it leads to is written.
-    if !is_file(path) || path.is_symlink() {
-        return fs::write(path, text).map_err(failure);
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        // As of a file that is there, else as any new file's: the system takes away what its user does not allow.
-        let mode = fs::metadata(path).map_or(0o666, |metadata| metadata.permissions().mode());
-        builder.permissions(fs::Permissions::from_mode(mode));
-    }
-    let mut file = match builder.tempfile_in(folder.unwrap_or(Path::new("."))) {
-        // Who may not make files there may still write this one.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            return fs::write(path, text).map_err(failure);
-        }
-        file => file.map_err(failure)?,
-    };
-    file.write_all(text.as_bytes()).map_err(failure)?;
-    file.persist(path).map_err(|error| failure(error.error))?;
-    Ok(())
+    })
 }
 
 /// A bar on the standard error, where that is a terminal.
