@@ -246,14 +246,7 @@ fn ladder(reach: Reach) -> Ladder<Distance> {
             ])
         },
         cases: |scale| cases(scale, 15),
-        huge: || {
-            vec![Distance {
-                width: 65_600,
-                height: 65_551,
-                radius: 15,
-                mask: Mask::OneIn(100),
-            }]
-        },
+        huge: || huge(15, 500),
         variants,
     };
     match reach {
@@ -269,7 +262,7 @@ fn ladder(reach: Reach) -> Ladder<Distance> {
                 ])
             },
             cases: |scale| cases(scale, 100),
-            huge: Vec::new,
+            huge: || huge(100, 9_000),
             ..near
         },
     }
@@ -297,6 +290,17 @@ fn checks(kinds: &[(u32, Mask)]) -> Vec<Distance> {
         checks.extend(apart.clone().map(|kind| of(raster, *kind)));
     }
     checks
+}
+
+/// Masks of more than 2^32 bytes: few white pixels, of which those that start at white ones see the end, and many, for those that start at black ones.
+fn huge(radius: u32, one_in: u32) -> Vec<Distance> {
+    let of = |one_in| Distance {
+        width: 65_600,
+        height: 65_551,
+        radius,
+        mask: Mask::OneIn(one_in),
+    };
+    [one_in, 2].map(of).into()
 }
 
 /// One radius on masks of all kinds.

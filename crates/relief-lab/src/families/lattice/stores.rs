@@ -108,7 +108,11 @@ pub(super) fn ladder() -> Ladder<Agreeing> {
         axis: Some("copies over a pixel"),
         checks: || checks().into_iter().map(|copies| Agreeing { copies }).collect(),
         cases,
-        huge: Vec::new,
+        huge: || {
+            vec![Agreeing {
+                copies: Copies::new((16_400, 4 * 16_411), super::PATTERN, (3, 5), VECTORS),
+            }]
+        },
         variants,
     }
 }
