@@ -262,11 +262,11 @@ fn taken(kept: &Mutex<Option<Buffer>>, gpu: &Gpu, words: usize) -> Outcome<Buffe
 /// Steps that a device takes in a second or so.
 const PATIENCE: f64 = 2e10;
 
-/// Words of a raster of bytes, where 31 bits count its pixels; 0 for an empty one.
+/// Words of a raster of bytes, where 31 bits count them; 0 for an empty one.
 fn words(problem: &Distance) -> Outcome<u32> {
-    match u32::try_from(problem.elements()) {
-        Ok(pixels) if pixels < 1 << 31 => Ok(pixels / 4),
-        _ => Err(Failure::Unsupported("2^31 pixels or more".to_owned())),
+    match u32::try_from(problem.elements() / 4) {
+        Ok(words) if words < 1 << 31 => Ok(words),
+        _ => Err(Failure::Unsupported("2^33 pixels or more".to_owned())),
     }
 }
 
@@ -276,6 +276,12 @@ fn byte(words: &Array<u32>, at: u32) -> u32 {
     (words[(at / 4u32) as usize] >> (at % 4u32 * 8u32)) & 255u32
 }
 
+/// Byte `x` of a row of packed ones that starts at word `row`: of bytes there may be more than 32 bits count.
+#[cube]
+fn sample(words: &Array<u32>, row: u32, x: u32) -> u32 {
+    (words[(row + x / 4u32) as usize] >> (x % 4u32 * 8u32)) & 255u32
+}
+
 /// Whether pixel (x, y) is white; outside of the mask none is.
 #[cube]
 fn is_white(mask: &Array<u32>, x: u32, y: u32, width: u32, height: u32) -> bool {
@@ -283,7 +289,7 @@ fn is_white(mask: &Array<u32>, x: u32, y: u32, width: u32, height: u32) -> bool 
     // Coordinates less than 0 wrap to large ones.
     if x < width {
         if y < height {
-            white = byte(mask, y * width + x) != 0u32;
+            white = sample(mask, y * (width / 4u32), x) != 0u32;
         }
     }
     white

@@ -292,15 +292,17 @@ fn checks(kinds: &[(u32, Mask)]) -> Vec<Distance> {
     checks
 }
 
-/// Masks of more than 2^32 bytes: few white pixels, of which those that start at white ones see the end, and many, for those that start at black ones.
+/// Masks of which a word for each pixel takes more than 2^32 bytes, and of which a byte does: few white pixels, so that those
+/// that start at white ones see the end, and many, for those that start at black ones.
 fn huge(radius: u32, one_in: u32) -> Vec<Distance> {
-    let of = |one_in| Distance {
-        width: 65_600,
-        height: 65_551,
+    let of = |(width, height), one_in| Distance {
+        width,
+        height,
         radius,
         mask: Mask::OneIn(one_in),
     };
-    [one_in, 2].map(of).into()
+    let (words, bytes) = ((32_784, 32_777), (65_600, 65_551));
+    vec![of(words, one_in), of(bytes, one_in), of(bytes, 2)]
 }
 
 /// One radius on masks of all kinds.

@@ -307,8 +307,10 @@ fn mean<T: Blended + Ladders>(name: &'static str) -> Ladder<Mean<T>> {
                 .collect()
         },
         huge: || {
-            let raster = (T::HUGE, 4 * 16_411);
-            vec![Mean::new(Copies::new(raster, PATTERN, (3, 5), VECTORS))]
+            // Where a sum and a count of each pixel lie in memory, rows that are fewer are more bytes than that already.
+            [T::ROWS, 4 * 16_411]
+                .map(|rows| Mean::new(Copies::new((T::HUGE, rows), PATTERN, (3, 5), VECTORS)))
+                .into()
         },
         variants: T::variants(),
     }
@@ -318,12 +320,15 @@ fn mean<T: Blended + Ladders>(name: &'static str) -> Ladder<Mean<T>> {
 trait Ladders: Sized + Blended {
     /// The columns of a raster of more than 2^32 bytes.
     const HUGE: usize;
+    /// Rows of so many columns of which sums and counts take more than 2^32 bytes.
+    const ROWS: usize;
 
     fn variants() -> Vec<crate::family::Variant<Mean<Self>>>;
 }
 
 impl Ladders for f32 {
     const HUGE: usize = 16_400;
+    const ROWS: usize = 4 * 8_209;
 
     fn variants() -> Vec<crate::family::Variant<Mean<Self>>> {
         #[allow(unused_mut)]
@@ -336,6 +341,7 @@ impl Ladders for f32 {
 
 impl Ladders for u8 {
     const HUGE: usize = 65_600;
+    const ROWS: usize = 4 * 4_103;
 
     fn variants() -> Vec<crate::family::Variant<Mean<Self>>> {
         #[allow(unused_mut)]

@@ -197,7 +197,7 @@ mod gpu {
     use relief_kernels::map::gpu::{DEFAULT, GRAY_SPACE, gray_with};
 
     use super::{Colours, Weights};
-    use crate::family::{Failure, OnGpu, Outcome, Variant};
+    use crate::family::{OnGpu, Outcome, Variant};
 
     pub(super) fn integer() -> Vec<Variant<Colours>> {
         let mut variants = both();
@@ -244,6 +244,8 @@ mod gpu {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     enum Loads {
         Bytes,
+        /// The same where 32 bits do not count all bytes.
+        FarBytes,
         Words,
         Vectors,
     }
@@ -256,9 +258,10 @@ mod gpu {
         if count == 0 {
             return Ok(());
         }
-        if loads == Loads::Bytes && 12 * u64::from(count) > 1 << 32 {
-            return Err(Failure::Unsupported("bytes are counted in 32 bits".to_owned()));
-        }
+        let loads = match loads {
+            Loads::Bytes if 12 * u64::from(count) > 1 << 32 => Loads::FarBytes,
+            loads => loads,
+        };
         let grid = cubes(call.gpu, count.div_ceil(UNITS));
         let shape = (loads, problem.weights);
         call.gpu.launch(
@@ -312,16 +315,23 @@ mod gpu {
         if place < count {
             let mut grays = Vector::<u32, N>::empty();
             let first = place * 3u32;
-            if comptime!(loads == Loads::Bytes) {
+            if comptime!(matches!(loads, Loads::Bytes | Loads::FarBytes)) {
                 let mut word = 0u32;
                 #[unroll]
                 for k in 0..4u32 {
                     let mut parts = Array::<u32>::new(3usize);
                     #[unroll]
                     for c in 0..3usize {
-                        let byte = place * 12u32 + comptime!(k * 3 + c as u32);
-                        let held = rgb[min(byte / 4u32, last) as usize];
-                        parts[c] = (held[0usize] >> ((byte % 4u32) * 8u32)) & 255u32;
+                        let ahead = comptime!(k * 3 + c as u32);
+                        let byte = place * 12u32 + ahead;
+                        let mut from = byte / 4u32;
+                        let mut shift = byte % 4u32 * 8u32;
+                        if comptime!(loads == Loads::FarBytes) {
+                            from = first + comptime!(ahead / 4);
+                            shift = comptime!(ahead % 4 * 8).runtime();
+                        }
+                        let held = rgb[min(from, last) as usize];
+                        parts[c] = (held[0usize] >> shift) & 255u32;
                     }
                     word |= gray(parts[0usize], parts[1usize], parts[2usize], weights) << comptime!(8 * k);
                 }

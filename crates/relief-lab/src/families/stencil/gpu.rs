@@ -264,9 +264,17 @@ fn other(&(name, idea, of): &Other) -> Variant<Stencil> {
 /// The most pixels that are looked at of a picture: a device does that in a tenth of a second.
 const MOST: u64 = 1 << 35;
 
+/// The same for pictures of more than 2^32 bytes, which are checked and seldom timed: some seconds.
+const MOST_OF_HUGE: u64 = 1 << 41;
+
 fn near_enough(problem: &Stencil) -> Outcome {
     let side = 2 * problem.radius() as u64 + 1;
-    if problem.elements().saturating_mul(side * side) <= MOST {
+    let bytes = problem.outputs().into_iter().map(Layout::bytes).sum::<usize>();
+    let most = match u32::try_from(bytes) {
+        Ok(_) => MOST,
+        Err(_) => MOST_OF_HUGE,
+    };
+    if problem.elements().saturating_mul(side * side) <= most {
         return Ok(());
     }
     Err(Failure::Unsupported(format!(

@@ -269,22 +269,25 @@ fn cases(subject: Subject, kind: Kind, scale: Scale) -> Vec<Stencil> {
 }
 
 fn huge(subject: Subject, kind: Kind) -> Vec<Stencil> {
-    let (width, height) = match kind {
-        Kind::U8 => (65_600, 65_551),
-        _ => (32_780, 32_777),
-    };
-    // Wider windows of bytes are computed in another way.
-    let radii: &[u32] = match (subject, kind) {
-        (Subject::Box | Subject::Extreme, Kind::U8) => &[2, 15],
-        _ => &[2],
-    };
-    let of = |radius: &u32| Stencil {
-        filter: filter(subject, *radius),
+    let of = |(width, height, radius): (usize, usize, u32)| Stencil {
+        filter: filter(subject, radius),
         kind,
         width,
         height,
     };
-    radii.iter().map(of).collect()
+    // Of bytes that become words between two passes, those between them are too many for the buffers of most devices, and
+    // as many as are wanted in a quarter of a picture. Wider windows of bytes are computed in another way.
+    let (words, bytes) = ((32_780, 32_777), (65_600, 65_551));
+    let pictures: &[_] = match (subject, kind) {
+        (Subject::Box | Subject::Extreme, Kind::U8) => &[(words, 2), (bytes, 2), (bytes, 15)],
+        (Subject::Gauss | Subject::Greatest, Kind::U8) => &[(words, 2), (bytes, 2)],
+        (_, Kind::U8) => &[(bytes, 2)],
+        _ => &[(words, 2)],
+    };
+    pictures
+        .iter()
+        .map(|((width, height), radius)| of((*width, *height, *radius)))
+        .collect()
 }
 
 /// A picture to be filtered.

@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, cubes, on_client};
 
 use super::super::Distance;
-use super::{byte, words};
+use super::{byte, sample, words};
 use crate::family::{OnGpu, Outcome};
 
 const UNITS: u32 = 256;
@@ -114,7 +114,7 @@ fn along_rows(
 ) {
     let place = ABSOLUTE_POS as u32;
     if place < width / 4u32 * height {
-        let start = place / (width / 4u32) * width;
+        let row = place / (width / 4u32) * (width / 4u32);
         let mut word = u32::new(0);
         for k in 0..4u32 {
             let x = place % (width / 4u32) * 4u32 + k;
@@ -122,11 +122,11 @@ fn along_rows(
             let mut dx = u32::new(0);
             while dx * dx < least {
                 if dx <= x {
-                    let gap = byte(gaps, start + x - dx);
+                    let gap = sample(gaps, row, x - dx);
                     least = min(least, dx * dx + gap * gap);
                 }
                 if x + dx < width {
-                    let gap = byte(gaps, start + x + dx);
+                    let gap = sample(gaps, row, x + dx);
                     least = min(least, dx * dx + gap * gap);
                 }
                 dx += 1u32;

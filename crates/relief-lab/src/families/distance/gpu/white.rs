@@ -6,7 +6,7 @@ use relief_kernels::device::{Buffer, cubes, on_client};
 
 use super::super::Distance;
 use super::{PATIENCE, byte, is_white, words};
-use crate::family::{OnGpu, Outcome};
+use crate::family::{Failure, OnGpu, Outcome};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Way {
@@ -23,6 +23,9 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>, way: Way) -> Outcome {
     let words = words(problem)?;
     if words == 0 {
         return Ok(());
+    }
+    if words >= 1 << 29 {
+        return Err(Failure::Unsupported("2^31 pixels or more".to_owned()));
     }
     problem.patience(problem.lowered(way == Way::Halves), PATIENCE)?;
     let (least, out) = (&call.scratch[0], &call.outputs[0]);
