@@ -8,7 +8,7 @@ use std::fmt;
 use rayon::prelude::*;
 
 use crate::array::{Array, Kind};
-use crate::family::Tolerance;
+use crate::family::{Rows, Tolerance};
 
 /// Where a result is wrong first.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,13 +71,15 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The first of `found`'s elements, as bytes, that is not `expected`'s; only the first `defined` count.
+/// The first of `found`'s elements, as bytes, that is not `expected`'s; only the first `defined` count, and of them those that
+/// `rows` hold.
 #[must_use]
 pub fn compare(
     output: usize,
     expected: &Array,
     found: &[u8],
     defined: usize,
+    rows: Option<Rows>,
     tolerance: Tolerance,
 ) -> Option<Difference> {
     let kind = expected.layout().kind;
@@ -86,6 +88,7 @@ pub fn compare(
     let (expected, found) = (&expected.bytes()[..bytes], &found[..bytes]);
     // Most results are right: comparing memory is fast.
     const CHUNK: usize = 1 << 20;
+    let counts = |index: usize| rows.is_none_or(|rows| rows.hold(index));
     let pairs = expected.par_chunks(CHUNK).zip(found.par_chunks(CHUNK));
     if pairs.clone().all(|(expected, found)| expected == found) {
         return None;
@@ -94,16 +97,22 @@ pub fn compare(
         expected != found && !within(tolerance, value(kind, expected), value(kind, found))
     };
     let count = pairs
-        .map(|(expected, found)| {
+        .enumerate()
+        .map(|(chunk, (expected, found))| {
             let elements = expected.chunks_exact(width).zip(found.chunks_exact(width));
-            elements.filter(|pair| differs(*pair)).count()
+            let elements = (chunk * (CHUNK / width)..).zip(elements);
+            elements
+                .filter(|(index, pair)| counts(*index) && differs(*pair))
+                .count()
         })
         .sum();
     if count == 0 {
         return None;
     }
     let elements = || expected.chunks_exact(width).zip(found.chunks_exact(width));
-    let index = elements().position(differs)?;
+    let index = elements()
+        .enumerate()
+        .position(|(index, pair)| counts(index) && differs(pair))?;
     let (expected, found) = elements().nth(index)?;
     Some(Difference::Element {
         output,
@@ -154,16 +163,33 @@ mod tests {
             all[7] = 1.0;
             all[9] = f32::NAN;
         });
-        let difference = compare(2, &expected(), &wrong, 10, Tolerance::Absolute(5.0)).unwrap();
+        let difference = compare(2, &expected(), &wrong, 10, None, Tolerance::Absolute(5.0)).unwrap();
         let text = "output 2 has 1 at 7 where 70 is right; 2 differ";
         assert_eq!(difference.to_string(), text);
-        assert_eq!(compare(2, &expected(), &wrong, 7, Tolerance::Exact), None);
+        assert_eq!(compare(2, &expected(), &wrong, 7, None, Tolerance::Exact), None);
+    }
+
+    #[test]
+    fn what_lies_between_rows_means_nothing() {
+        let wrong = found(|all| {
+            all[3] = 1.0;
+            all[7] = 1.0;
+            all[9] = 1.0;
+        });
+        let rows = |len, pitch| Some(Rows { len, pitch });
+        let compare = |rows| compare(0, &expected(), &wrong, 10, rows, Tolerance::Exact);
+        assert_eq!(
+            compare(rows(3, 4)).unwrap().to_string(),
+            "output 0 has 1 at 9 where 90 is right; 1 differ"
+        );
+        assert_eq!(compare(rows(1, 4)), None);
+        assert!(compare(rows(4, 4)).unwrap().to_string().ends_with("3 differ"));
     }
 
     #[test]
     fn a_tolerance_is_held() {
         let near = found(|all| all[7] = 70.5);
-        let compare = |tolerance| compare(0, &expected(), &near, 10, tolerance);
+        let compare = |tolerance| compare(0, &expected(), &near, 10, None, tolerance);
         assert!(compare(Tolerance::Exact).is_some());
         assert_eq!(compare(Tolerance::Absolute(0.5)), None);
         assert!(compare(Tolerance::Absolute(0.4)).is_some());

@@ -68,9 +68,34 @@ pub trait Problem: Send + Sync {
         expected.iter().map(|output| output.layout().len).collect()
     }
 
+    /// How the outputs lie in memory, where rows are further apart than they are long: what is between them means nothing.
+    fn rows(&self) -> Option<Rows> {
+        None
+    }
+
     /// Where it stands on the axis of a sweep.
     fn place(&self) -> Option<f64> {
         None
+    }
+}
+
+/// Rows that are stored one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// Elements of a row.
+    pub len: usize,
+    /// Elements from the start of a row to that of the next, no fewer.
+    pub pitch: usize,
+}
+
+impl Rows {
+    /// Whether an element is one of a row, and not between two of them.
+    #[must_use]
+    pub const fn hold(&self, index: usize) -> bool {
+        match index.checked_rem(self.pitch) {
+            Some(column) => column < self.len,
+            None => false,
+        }
     }
 }
 

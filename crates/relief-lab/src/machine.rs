@@ -24,7 +24,7 @@ use crate::clock::at_once;
 use crate::clock::steadily;
 #[cfg(feature = "gpu")]
 use crate::family::OnGpu;
-use crate::family::{Case, Class, Failure, Layouts, OnCpu, Outcome, Problem, Step, Tolerance};
+use crate::family::{Case, Class, Failure, Layouts, OnCpu, Outcome, Problem, Rows, Step, Tolerance};
 
 /// Where variants run.
 pub enum Machine {
@@ -117,6 +117,7 @@ pub(crate) struct Expected {
     pub(crate) inputs: Vec<Array>,
     outputs: Vec<Array>,
     defined: Vec<usize>,
+    rows: Option<Rows>,
     tolerance: Tolerance,
 }
 
@@ -131,6 +132,7 @@ impl Expected {
             inputs,
             outputs,
             defined,
+            rows: problem.rows(),
             tolerance: problem.tolerance_of(fill),
         }
     }
@@ -423,7 +425,7 @@ impl Machine {
     ) -> Outcome<Option<Difference>> {
         let element = |output: usize, bytes: &[u8]| {
             let (array, defined) = (&expected.outputs[output], expected.defined[output]);
-            compare(output, array, bytes, defined, expected.tolerance)
+            compare(output, array, bytes, defined, expected.rows, expected.tolerance)
         };
         match (self, staged) {
             (_, Staged::Cpu { outputs, .. }) => {

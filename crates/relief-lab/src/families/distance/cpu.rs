@@ -16,7 +16,7 @@ use crate::family::{OnCpu, Outcome, Variant};
 const PATIENCE: f64 = 2e9;
 
 pub(super) fn variants() -> Vec<Variant<Distance>> {
-    let squares = |problem: &Distance| vec![Layout::of::<u32>(problem.pixels())];
+    let squares = |problem: &Distance| vec![Layout::of::<u32>(problem.stored())];
     vec![
         Variant::cpu(
             "white",
@@ -46,7 +46,7 @@ pub(super) fn variants() -> Vec<Variant<Distance>> {
             "distances along columns, then the least of the whole window along rows",
             separable,
         )
-        .scratch(|problem| vec![Layout::of::<u16>(problem.pixels())]),
+        .scratch(|problem| vec![Layout::of::<u16>(problem.stored())]),
         Variant::cpu(
             "exact",
             "lower envelopes of parabolas over the whole image, cut off",
@@ -79,15 +79,19 @@ fn white(problem: &Distance, call: OnCpu<'_>, halves: bool) -> Outcome {
     let least = scratch[0].slice_mut::<u32>();
     least.fill(problem.squared() + 1);
     let (width, height, radius) = (problem.width, problem.height, problem.radius as usize);
+    let pitch = problem.pitch();
     for at in (0..mask.len()).filter(|at| mask[*at] != 0) {
-        let (x, y) = (at % width, at / width);
+        let (x, y) = (at % pitch, at / pitch);
+        if x >= width {
+            continue;
+        }
         let white = |there: bool, neighbour: usize| halves && there && mask[neighbour] != 0;
-        let up = if white(y > 0, at.wrapping_sub(width)) {
+        let up = if white(y > 0, at.wrapping_sub(pitch)) {
             0
         } else {
             radius
         };
-        let down = if white(y + 1 < height, at + width) {
+        let down = if white(y + 1 < height, at + pitch) {
             0
         } else {
             radius
@@ -102,7 +106,7 @@ fn white(problem: &Distance, call: OnCpu<'_>, halves: bool) -> Outcome {
             let dy = row.abs_diff(y) as u32;
             for column in x.saturating_sub(left)..=(x + right).min(width - 1) {
                 let dx = column.abs_diff(x) as u32;
-                let place = &mut least[row * width + column];
+                let place = &mut least[row * pitch + column];
                 *place = (*place).min(dx * dx + dy * dy);
             }
         }
@@ -116,16 +120,19 @@ fn white(problem: &Distance, call: OnCpu<'_>, halves: bool) -> Outcome {
 fn black(problem: &Distance, call: OnCpu<'_>) -> Outcome {
     problem.patience(problem.looked_at(), PATIENCE)?;
     let (mask, profile) = (call.inputs[0].slice::<u8>(), call.inputs[1].slice::<u8>());
-    let (width, height) = (problem.width, problem.height);
+    let (width, height, pitch) = (problem.width, problem.height, problem.pitch());
     for (at, out) in call.outputs[0].slice_mut::<u8>().iter_mut().enumerate() {
-        let (x, y) = (at % width, at / width);
+        let (x, y) = (at % pitch, at / pitch);
+        if x >= width {
+            continue;
+        }
         let mut least = problem.squared() as usize + 1;
         let mut dy = 0;
         while dy * dy < least {
             let above = y.checked_sub(dy);
             let below = Some(y + dy).filter(|y| *y < height);
             for row in above.into_iter().chain(below) {
-                let row = &mask[row * width..][..width];
+                let row = &mask[row * pitch..][..width];
                 let mut dx = 0;
                 while dx * dx + dy * dy < least {
                     let left = x.checked_sub(dx).is_some_and(|x| row[x] != 0);
@@ -151,14 +158,16 @@ fn separable(problem: &Distance, call: OnCpu<'_>) -> Outcome {
         scratch,
     } = call;
     let (mask, profile) = (inputs[0].slice::<u8>(), inputs[1].slice::<u8>());
-    let (width, radius) = (problem.width.max(1), problem.radius as usize);
+    let (width, radius) = (problem.width, problem.radius as usize);
+    // A width of 0 has no rows, but chunks want a length.
+    let pitch = problem.pitch().max(1);
     let gaps = scratch[0].slice_mut::<u16>();
-    exact::gaps(mask, width, radius as u16 + 1, gaps);
+    exact::gaps(mask, pitch, radius as u16 + 1, gaps);
     for (gaps, out) in gaps
-        .chunks(width)
-        .zip(outputs[0].slice_mut::<u8>().chunks_mut(width))
+        .chunks(pitch)
+        .zip(outputs[0].slice_mut::<u8>().chunks_mut(pitch))
     {
-        for (x, out) in out.iter_mut().enumerate() {
+        for (x, out) in out[..width].iter_mut().enumerate() {
             let window = x.saturating_sub(radius)..(x + radius + 1).min(width);
             let start = window.start;
             let squares = gaps[window].iter().enumerate().map(|(k, gap)| {
@@ -222,15 +231,13 @@ fn tiled(problem: &Distance, call: OnCpu<'_>) -> Outcome {
     }
     let (mask, profile) = (call.inputs[0].slice::<u8>(), call.inputs[1].slice::<u8>());
     let tiles = Tiles::of(problem);
-    let rows = rows(problem);
-    let out = call.outputs[0]
-        .slice_mut::<u8>()
-        .par_chunks_mut(rows * problem.width);
+    let (rows, pitch) = (rows(problem), problem.pitch());
+    let out = call.outputs[0].slice_mut::<u8>().par_chunks_mut(rows * pitch);
     let scratch: &mut [u64] = bytemuck::cast_slice_mut(call.scratch[0].bytes_mut());
     let parts = out.zip(scratch.par_chunks_mut(tiles.words()));
     parts.enumerate().for_each(|(part, (out, scratch))| {
-        let height = out.len() / problem.width;
-        let mut out = ViewMut::packed(out, problem.width, height);
+        let height = out.len() / pitch;
+        let mut out = ViewMut::new(out, problem.width, height, pitch);
         for top in (0..height).step_by(tiles.height) {
             let down = tiles.height.min(height - top);
             for left in (0..problem.width).step_by(tiles.width) {
@@ -265,7 +272,7 @@ fn tile(
     // Rows and columns of the mask; those outside of it are black.
     let rows = top.saturating_sub(radius)..(top + height + radius).min(problem.height);
     let inside = left.saturating_sub(radius)..(left + width + radius).min(problem.width);
-    let mask = View::packed(mask, problem.width, problem.height);
+    let mask = View::new(mask, problem.width, problem.height, problem.pitch());
     transform.push_black(rows.start + radius - top);
     transform.push_part(
         mask.part(inside.start, rows.start, inside.len(), rows.len()),

@@ -18,7 +18,7 @@ use relief_raster::Rect;
 use self::white::Way;
 use super::{Distance, Reach, profile};
 use crate::array::Layout;
-use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};
+use crate::family::{Failure, OnGpu, Outcome, Variant};
 
 pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
     let white = |name, idea, way, source| {
@@ -70,7 +70,7 @@ pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
             "distances along columns, then outwards along rows, four pixels for each unit",
             |p: &Distance, call: OnGpu<'_>| separable::run(p, &call),
         )
-        .scratch(|problem| vec![Layout::of::<u8>(problem.pixels())]),
+        .scratch(|problem| vec![Layout::of::<u8>(problem.stored())]),
         Variant::gpu(
             "banding",
             "the exact transform of the whole image by parallel banding, cut off",
@@ -178,9 +178,9 @@ pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
     variants
 }
 
-/// A minimum for each pixel.
+/// A minimum for each pixel, in rows as far apart as those of the mask.
 fn squares(problem: &Distance) -> Vec<Layout> {
-    vec![Layout::of::<u32>(problem.pixels())]
+    vec![Layout::of::<u32>(problem.stored())]
 }
 
 /// What one of production's ways needs.
@@ -209,7 +209,7 @@ fn production(
             return Ok(());
         }
         let (width, height) = (problem.width as u32, problem.height as u32);
-        let pitch = width / 4;
+        let pitch = row_words(problem);
         let mask = Plane {
             buffer: call.inputs[0].clone(),
             offset: 0,
@@ -262,12 +262,17 @@ fn taken(kept: &Mutex<Option<Buffer>>, gpu: &Gpu, words: usize) -> Outcome<Buffe
 /// Steps that a device takes in a second or so.
 const PATIENCE: f64 = 2e10;
 
-/// Words of a raster of bytes, where 31 bits count them; 0 for an empty one.
+/// Words of a raster of bytes, with what lies between rows, where 31 bits count them; 0 for an empty one.
 fn words(problem: &Distance) -> Outcome<u32> {
-    match u32::try_from(problem.elements() / 4) {
+    match u32::try_from(problem.stored() / 4) {
         Ok(words) if words < 1 << 31 => Ok(words),
-        _ => Err(Failure::Unsupported("2^33 pixels or more".to_owned())),
+        _ => Err(Failure::Unsupported("rasters of 2^33 bytes or more".to_owned())),
     }
+}
+
+/// Words from the start of a row to that of the next.
+const fn row_words(problem: &Distance) -> u32 {
+    (problem.pitch() / 4) as u32
 }
 
 /// Byte `at` of packed ones.
@@ -282,14 +287,14 @@ fn sample(words: &Array<u32>, row: u32, x: u32) -> u32 {
     (words[(row + x / 4u32) as usize] >> (x % 4u32 * 8u32)) & 255u32
 }
 
-/// Whether pixel (x, y) is white; outside of the mask none is.
+/// Whether pixel (x, y) is white; outside of the mask, whose rows are `pitch` words apart, none is.
 #[cube]
-fn is_white(mask: &Array<u32>, x: u32, y: u32, width: u32, height: u32) -> bool {
+fn is_white(mask: &Array<u32>, x: u32, y: u32, width: u32, height: u32, pitch: u32) -> bool {
     let mut white = false;
     // Coordinates less than 0 wrap to large ones.
     if x < width {
         if y < height {
-            white = sample(mask, y * (width / 4u32), x) != 0u32;
+            white = sample(mask, y * pitch, x) != 0u32;
         }
     }
     white

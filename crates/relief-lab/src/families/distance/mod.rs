@@ -1,6 +1,9 @@
 //! Distance: out(x, y) = f(a), where a is the least dx² + dy² to a white pixel with a ≤ R², and f a table that is known
 //! only at run time; f(R² + 1) where there is none. Outside the mask everything is black. Bytes to bytes, radius 15 and 100.
 //!
+//! Rows of the mask and of the result begin at multiples of 16 bytes. What lies between them is white in the mask, so that
+//! who takes it for pixels is found out, and means nothing in the result.
+//!
 //! Masks of four kinds: one pixel in 10 000 is white, one in 100, half of them, and lines every 40 pixels.
 //!
 //! Least work: a byte is read and a byte is written for each pixel. What an exact method has to compute beside depends on
@@ -33,7 +36,7 @@ mod gpu;
 use rayon::prelude::*;
 
 use crate::array::{Array, Fill, Layout, mix};
-use crate::family::{Class, Failure, Family, Ladder, Outcome, Problem, Scale, Work};
+use crate::family::{Class, Failure, Family, Ladder, Outcome, Problem, Rows, Scale, Work};
 
 /// The family.
 #[must_use]
@@ -94,7 +97,7 @@ impl Mask {
 /// A mask, and how far to look.
 #[derive(Clone, Copy, Debug)]
 struct Distance {
-    /// A multiple of 16, so that rows are whole vectors.
+    /// Pixels of a row; rows lie [`Distance::pitch`] bytes apart.
     width: usize,
     height: usize,
     /// At most 254.
@@ -114,8 +117,19 @@ impl Distance {
         self.radius * self.radius
     }
 
+    /// Pixels that mean something.
     const fn pixels(&self) -> usize {
         self.width * self.height
+    }
+
+    /// Bytes from the start of a row to that of the next: rows are whole vectors.
+    const fn pitch(&self) -> usize {
+        self.width.next_multiple_of(16)
+    }
+
+    /// Bytes of the mask and of the result, with what lies between rows.
+    const fn stored(&self) -> usize {
+        self.pitch() * self.height
     }
 
     /// Refuses what would take more than so many steps.
@@ -165,9 +179,13 @@ impl Problem for Distance {
             Fill::Random => (1, 255),
             Fill::Structured => (2, 1),
         };
-        let width = self.width;
-        let mask = Array::from_fn(self.pixels(), |at| {
-            match self.mask.is_white(seed, at % width, at / width, at) {
+        let (width, pitch) = (self.width, self.pitch());
+        let mask = Array::from_fn(self.stored(), |at| {
+            let (x, y) = (at % pitch, at / pitch);
+            if x >= width {
+                return 255;
+            }
+            match self.mask.is_white(seed, x, y, y * width + x) {
                 true => white,
                 false => 0_u8,
             }
@@ -177,27 +195,28 @@ impl Problem for Distance {
     }
 
     fn outputs(&self) -> Vec<Layout> {
-        vec![Layout::of::<u8>(self.pixels())]
+        vec![Layout::of::<u8>(self.stored())]
     }
 
     fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
         let (mask, profile) = (inputs[0].slice::<u8>(), inputs[1].slice::<u8>());
-        let (width, far) = (self.width.max(1), self.radius as usize + 1);
-        // How far the nearest white pixel of the column is, at most `far`.
-        let mut gaps = vec![far as u8; self.pixels()];
+        let (width, pitch, far) = (self.width, self.pitch().max(1), self.radius as usize + 1);
+        // How far the nearest white pixel of the column is, at most `far`; columns between rows are left out below.
+        let mut gaps = vec![far as u8; self.stored()];
         for at in 0..gaps.len() {
-            let above = at.checked_sub(width).map_or(far, |above| gaps[above].into());
+            let above = at.checked_sub(pitch).map_or(far, |above| gaps[above].into());
             gaps[at] = if mask[at] != 0 {
                 0
             } else {
                 far.min(above + 1) as u8
             };
         }
-        for at in (0..gaps.len().saturating_sub(width)).rev() {
-            gaps[at] = gaps[at].min(gaps[at + width].saturating_add(1));
+        for at in (0..gaps.len().saturating_sub(pitch)).rev() {
+            gaps[at] = gaps[at].min(gaps[at + pitch].saturating_add(1));
         }
-        let rows = outputs[0].slice_mut::<u8>().par_chunks_mut(width);
-        rows.zip(gaps.par_chunks(width)).for_each(|(out, gaps)| {
+        let rows = outputs[0].slice_mut::<u8>().par_chunks_mut(pitch);
+        rows.zip(gaps.par_chunks(pitch)).for_each(|(out, gaps)| {
+            let (out, gaps) = (&mut out[..width], &gaps[..width]);
             for (x, out) in out.iter_mut().enumerate() {
                 let mut least = self.squared() as usize + 1;
                 for dx in 0..far {
@@ -218,6 +237,11 @@ impl Problem for Distance {
 
     fn work(&self) -> Work {
         Work::bytes(self.elements(), self.elements())
+    }
+
+    fn rows(&self) -> Option<Rows> {
+        let (len, pitch) = (self.width, self.pitch());
+        (len > 0).then_some(Rows { len, pitch })
     }
 }
 
@@ -268,8 +292,9 @@ fn ladder(reach: Reach) -> Ladder<Distance> {
     }
 }
 
-/// These on rasters of several tiles and bands, and with them masks without a white pixel and of lines; the first of
-/// them also where there is nothing to compute, one row, and less than the radius.
+/// These on rasters of several tiles and bands, as wide as whole vectors and one or a few pixels wider, on a single column and a
+/// single row, and with them masks without a white pixel and of lines; the first of them also where there is nothing to compute
+/// and where all is less than the radius. A single pixel is white and black.
 fn checks(kinds: &[(u32, Mask)]) -> Vec<Distance> {
     let of = |(width, height), (radius, mask)| Distance {
         width,
@@ -282,11 +307,17 @@ fn checks(kinds: &[(u32, Mask)]) -> Vec<Distance> {
     let mut checks = [(0, 0), (0, 5), (16, 0), (16, 1)]
         .map(|raster| of(raster, first))
         .to_vec();
-    let alone = [(radius, Mask::Empty), (radius, Mask::Lines)];
-    checks.extend(kinds.iter().chain(&alone).map(|kind| of((48, 70), *kind)));
+    let (white, black, lines) = ((radius, Mask::Full), (radius, Mask::Empty), (radius, Mask::Lines));
+    checks.extend([white, black].map(|kind| of((1, 1), kind)));
+    for raster in [(1, 70), (33, 1), (48, 70)] {
+        checks.extend(kinds.iter().map(|kind| of(raster, *kind)));
+    }
+    checks.push(of((1, 70), lines));
+    let all = kinds.iter().chain([&black, &lines]);
+    checks.extend(all.map(|kind| of((67, 70), *kind)));
     // Where all is white or nothing is, larger ones take long.
     let apart = kinds.iter().filter(|(_, mask)| *mask != Mask::Full);
-    for raster in [(320, 67), (160, 203)] {
+    for raster in [(320, 67), (321, 67), (161, 203)] {
         checks.extend(apart.clone().map(|kind| of(raster, *kind)));
     }
     checks

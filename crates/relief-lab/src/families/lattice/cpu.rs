@@ -128,7 +128,7 @@ fn both<T: Blended>() -> Vec<Variant<Mean<T>>> {
             added,
         )
         .scratch(|problem| {
-            let len = problem.copies.width * problem.copies.height;
+            let len = problem.copies.stored();
             vec![Layout::of::<T::Sum>(len), Layout::of::<u32>(len)]
         }),
     ]
@@ -141,9 +141,7 @@ fn target<T: Blended>(problem: &Mean<T>, call: OnCpu<'_>) -> Outcome {
     let out = call.outputs[0].slice_mut::<T>();
     let determinant = copies.determinant();
     let [(i0, i1), (j0, j1)] = copies.window(0.0);
-    for (at, out) in out.iter_mut().enumerate() {
-        let x = (at % copies.width) as i64 - copies.offset.0;
-        let y = (at / copies.width) as i64 - copies.offset.1;
+    each_pixel(copies, out, |x, y| {
         let (i, j) = copies.coordinates((x, y));
         let sign = determinant.signum();
         let (i, j) = (
@@ -164,9 +162,19 @@ fn target<T: Blended>(problem: &Mean<T>, call: OnCpu<'_>) -> Outcome {
                 }
             }
         }
-        *out = T::mean(sum, n);
-    }
+        T::mean(sum, n)
+    });
     Ok(())
+}
+
+/// Writes what `sample` gives for each pixel, which is told its place relative to copy (0, 0).
+pub(super) fn each_pixel<T>(copies: &Copies, out: &mut [T], sample: impl Fn(i64, i64) -> T) {
+    for (y, row) in out.chunks_mut(copies.pitch().max(1)).enumerate() {
+        let y = y as i64 - copies.offset.1;
+        for (x, out) in row[..copies.width].iter_mut().enumerate() {
+            *out = sample(x as i64 - copies.offset.0, y);
+        }
+    }
 }
 
 /// Where a copy's row or column lies inside 0..`whole`, and its first sample there.
@@ -192,7 +200,7 @@ pub(super) fn each_run(copies: &Copies, mut row: impl FnMut(usize, std::ops::Ran
         for (k, py) in rows.enumerate() {
             let start = py * copies.size.0;
             row(
-                (y + k) * copies.width + x,
+                (y + k) * copies.pitch() + x,
                 start + columns.start..start + columns.end,
             );
         }
@@ -263,16 +271,16 @@ fn repeat(copies: &Copies, bytes: usize, cell: &Array, out: &mut Array, parts: u
         return;
     };
     let cell = View::packed(cell.bytes(), wide.a() as usize, wide.c() as usize);
-    let width = copies.width * bytes;
+    let (width, pitch) = (copies.width * bytes, copies.pitch() * bytes);
     let rows = copies.height.div_ceil(parts).max(1);
     let repeat = |(k, out): (usize, &mut [u8])| {
-        let height = out.len() / width;
+        let height = out.len() / pitch;
         expand_part(
             cell,
             wide,
             0,
             (k * rows) as i64,
-            ViewMut::packed(out, width, height),
+            ViewMut::new(out, width, height, pitch),
             width * copies.height,
         );
     };
@@ -280,7 +288,7 @@ fn repeat(copies: &Copies, bytes: usize, cell: &Array, out: &mut Array, parts: u
         return;
     }
     out.bytes_mut()
-        .par_chunks_mut(rows * width)
+        .par_chunks_mut(rows * pitch)
         .enumerate()
         .for_each(repeat);
 }
@@ -304,7 +312,8 @@ fn scratch_words(lattice: &Copies, width: usize, height: usize) -> usize {
 
 fn accumulated(problem: &Mean<u8>, call: OnCpu<'_>) -> Outcome {
     let lattice = &problem.copies;
-    let (width, size) = (lattice.width, (lattice.size.0 as u64, lattice.size.1 as u64));
+    let (width, pitch) = (lattice.width, lattice.pitch());
+    let size = (lattice.size.0 as u64, lattice.size.1 as u64);
     if width == 0 || lattice.height == 0 {
         return Ok(());
     }
@@ -312,13 +321,13 @@ fn accumulated(problem: &Mean<u8>, call: OnCpu<'_>) -> Outcome {
     let overlap = overlap(size, lattice.u, lattice.v);
     let words = scratch_words(lattice, TILE, TILE);
     let scratch: &mut [u64] = bytemuck::cast_slice_mut(call.scratch[0].bytes_mut());
-    let out = call.outputs[0].slice_mut::<u8>().par_chunks_mut(TILE * width);
+    let out = call.outputs[0].slice_mut::<u8>().par_chunks_mut(TILE * pitch);
     let rows = tiles(lattice)
         .into_par_iter()
         .zip(out)
         .zip(scratch.par_chunks_mut(words));
     rows.for_each(|((rows, out), scratch)| {
-        let mut out = ViewMut::packed(out, width, rows.len());
+        let mut out = ViewMut::new(out, width, rows.len(), pitch);
         for left in (0..width).step_by(TILE) {
             let columns = TILE.min(width - left);
             let Some(tile) = Rect::new(left as i64, rows.start as i64, columns as u64, rows.len() as u64)

@@ -42,7 +42,7 @@ pub(super) fn floats() -> Vec<Variant<Mean<f32>>> {
             "each copy added to a sum and a count by atomics, then divided",
             |p: &Mean<f32>, call: OnGpu<'_>| scatter::added(&p.copies, &call, 32),
         )
-        .scratch(|p| vec![Layout::of::<u32>(2 * p.copies.width * p.copies.height)]),
+        .scratch(|p| vec![Layout::of::<u32>(2 * p.copies.stored())]),
     ];
     variants.extend(cells::variants(32));
     variants.push(fused(32));
@@ -57,7 +57,7 @@ pub(super) fn bytes() -> Vec<Variant<Mean<u8>>> {
             "each copy added to a sum and a count in a word by atomics, then divided",
             |p: &Mean<u8>, call: OnGpu<'_>| scatter::added(&p.copies, &call, 8),
         )
-        .scratch(|p| vec![Layout::of::<u32>(p.copies.width * p.copies.height)]),
+        .scratch(|p| vec![Layout::of::<u32>(p.copies.stored())]),
         direct(),
     ];
     variants.extend(cells::variants(8));
@@ -85,9 +85,9 @@ pub(super) fn stores() -> Vec<Variant<Agreeing>> {
     ]
 }
 
-/// Words of a row.
+/// Words from the start of a row to that of the next: whole vectors of four.
 fn pitch(copies: &Copies, bits: u32) -> u32 {
-    (copies.width / (32 / bits as usize)) as u32
+    (copies.pitch() / (32 / bits as usize)) as u32
 }
 
 fn direct() -> Variant<Mean<u8>> {

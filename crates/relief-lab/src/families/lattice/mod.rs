@@ -7,7 +7,9 @@
 //! Least work: the raster is written once; the pattern is read once and stays in the caches. The raster has the period of
 //! the lattice, so that a cell of |det(u, v)| samples holds all of it, and the mean itself is as good as free.
 //!
-//! Rows are whole vectors of 16 bytes.
+//! A raster has any width. Its rows begin a multiple of 16 samples apart, whole vectors of 16 bytes, and follow each other
+//! without a further gap; what lies between the end of a row and the next row means nothing, and variants may write there.
+//! Patterns lie row after row without gaps.
 //!
 //! On the CPU:
 //! - `target`: for each pixel, the copies in a window of cells around its lattice coordinates (the source's first).
@@ -38,7 +40,7 @@ use rayon::prelude::*;
 use relief_raster::Period;
 
 use crate::array::{Array, Element, Fill, Layout};
-use crate::family::{Class, Family, Ladder, Problem, Scale, Tolerance, Work};
+use crate::family::{Class, Family, Ladder, Problem, Rows, Scale, Tolerance, Work};
 
 /// The family.
 #[must_use]
@@ -127,6 +129,23 @@ impl Copies {
             offset,
             u,
             v,
+        }
+    }
+
+    /// Samples from the start of a row to that of the next.
+    const fn pitch(&self) -> usize {
+        self.width.next_multiple_of(16)
+    }
+
+    /// Samples of a result, with those between rows.
+    const fn stored(&self) -> usize {
+        self.pitch() * self.height
+    }
+
+    const fn rows(&self) -> Rows {
+        Rows {
+            len: self.width,
+            pitch: self.pitch(),
         }
     }
 
@@ -257,16 +276,16 @@ impl<T: Blended> Problem for Mean<T> {
     }
 
     fn outputs(&self) -> Vec<Layout> {
-        vec![Layout::of::<T>(self.copies.width * self.copies.height)]
+        vec![Layout::of::<T>(self.copies.stored())]
     }
 
     fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
         let pattern = inputs[0].slice::<T>();
         let rows = outputs[0]
             .slice_mut::<T>()
-            .par_chunks_mut(self.copies.width.max(1));
+            .par_chunks_mut(self.copies.pitch().max(1));
         rows.enumerate().for_each(|(y, row)| {
-            for (x, out) in row.iter_mut().enumerate() {
+            for (x, out) in row[..self.copies.width].iter_mut().enumerate() {
                 let (mut sum, mut n) = (T::Sum::default(), 0);
                 for sample in self.copies.over(x, y).map(|place| pattern[place]) {
                     if sample != T::default() {
@@ -291,6 +310,10 @@ impl<T: Blended> Problem for Mean<T> {
             1 => Tolerance::Exact,
             _ => Tolerance::Relative(1e-5),
         }
+    }
+
+    fn rows(&self) -> Option<Rows> {
+        Some(self.copies.rows())
     }
 }
 
@@ -352,20 +375,30 @@ impl Ladders for u8 {
     }
 }
 
-/// Small rasters: empty ones, few and many copies over a pixel, gaps between copies, vectors of every direction.
+/// Small rasters: empty ones, a single pixel, row and column, few and many copies over a pixel, gaps between copies, vectors of every
+/// direction, and odd widths that end inside words, vectors, tiles and cubes.
 fn checks() -> Vec<Copies> {
     vec![
         Copies::new((0, 0), (3, 3), (0, 0), ((3, 0), (0, 3))),
         Copies::new((0, 7), (3, 3), (0, 0), ((3, 0), (0, 3))),
         Copies::new((16, 0), (3, 3), (0, 0), ((3, 0), (0, 3))),
         Copies::new((16, 1), (1, 1), (0, 0), ((1, 0), (0, 1))),
+        Copies::new((1, 1), (1, 1), (0, 0), ((1, 0), (0, 1))),
+        Copies::new((1, 1), (5, 5), (-2, -1), ((2, 1), (-1, 2))),
+        Copies::new((1, 40), (10, 10), (0, 0), ((9, 2), (-2, 8))),
+        Copies::new((33, 1), (7, 5), (1, 1), ((2, 1), (-1, 2))),
         Copies::new((64, 40), (10, 10), (0, 0), ((9, 2), (-2, 8))),
+        Copies::new((67, 40), (10, 10), (0, 0), ((9, 2), (-2, 8))),
         Copies::new((208, 51), (100, 100), (-7, 13), VECTORS),
+        Copies::new((209, 51), (100, 100), (-7, 13), VECTORS),
         Copies::new((48, 17), (7, 5), (1, 1), ((2, 1), (-1, 2))),
         Copies::new((80, 31), (3, 3), (-2, 9), ((13, 5), (4, -11))),
         Copies::new((32, 60), (5, 40), (0, 0), ((0, 7), (6, 1))),
         Copies::new((48, 20), (20, 20), (1, 2), ((-3, -7), (5, -6))),
         Copies::new((272, 131), (33, 2), (4, 4), ((17, 0), (5, 3))),
+        Copies::new((271, 131), (33, 2), (4, 4), ((17, 0), (5, 3))),
+        // Wider than a cube's vectors of bytes; as f32 large enough that processors store it past their caches.
+        Copies::new((4_099, 67), (33, 2), (4, 4), ((17, 0), (5, 3))),
     ]
 }
 

@@ -5,7 +5,8 @@
 //! cut out of a raster with the lattice's period: all copies over a pixel agree, whoever wins, and the work is the same.
 //!
 //! out(x, y) is the sample of any copy over (x, y), 0 where there is none. Words of 32 bits; floats that are not negative
-//! are ordered like them, so that the greatest is an atomic operation that every device has.
+//! are ordered like them, so that the greatest is an atomic operation that every device has. Rows lie as in the other ladders
+//! of the family, a multiple of 16 words apart, and what lies between them means nothing.
 //!
 //! Least work: the raster is written once. Scattered stores write it once for each copy, and all of it with 0 before.
 //!
@@ -20,10 +21,10 @@
 
 use rayon::prelude::*;
 
-use super::cpu::each_run;
+use super::cpu::{each_pixel, each_run};
 use super::{Copies, Point, VECTORS, checks, rasters};
 use crate::array::{Array, Fill, Layout, mix};
-use crate::family::{Class, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{Class, Ladder, OnCpu, Outcome, Problem, Rows, Scale, Variant, Work};
 
 /// Copies that agree where they overlap.
 pub(super) struct Agreeing {
@@ -57,16 +58,16 @@ impl Problem for Agreeing {
     }
 
     fn outputs(&self) -> Vec<Layout> {
-        vec![Layout::of::<u32>(self.copies.width * self.copies.height)]
+        vec![Layout::of::<u32>(self.copies.stored())]
     }
 
     fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
         let pattern = inputs[0].slice::<u32>();
         let rows = outputs[0]
             .slice_mut::<u32>()
-            .par_chunks_mut(self.copies.width.max(1));
+            .par_chunks_mut(self.copies.pitch().max(1));
         rows.enumerate().for_each(|(y, row)| {
-            for (x, out) in row.iter_mut().enumerate() {
+            for (x, out) in row[..self.copies.width].iter_mut().enumerate() {
                 *out = self.copies.over(x, y).next().map_or(0, |place| pattern[place]);
             }
         });
@@ -75,6 +76,10 @@ impl Problem for Agreeing {
     fn work(&self) -> Work {
         let (w, h) = self.copies.size;
         Work::bytes(4 * (w * h) as u64, 4 * self.elements())
+    }
+
+    fn rows(&self) -> Option<Rows> {
+        Some(self.copies.rows())
     }
 
     fn place(&self) -> Option<f64> {
@@ -147,9 +152,7 @@ fn target(problem: &Agreeing, call: OnCpu<'_>) -> Outcome {
     let pattern = call.inputs[0].slice::<u32>();
     let [(i0, i1), (j0, j1)] = copies.window(0.0);
     let (sign, size) = (copies.determinant().signum(), copies.determinant().abs());
-    for (at, out) in call.outputs[0].slice_mut::<u32>().iter_mut().enumerate() {
-        let x = (at % copies.width) as i64 - copies.offset.0;
-        let y = (at / copies.width) as i64 - copies.offset.1;
+    each_pixel(copies, call.outputs[0].slice_mut::<u32>(), |x, y| {
         let (i, j) = copies.coordinates((x, y));
         let (i, j) = ((i * sign).div_euclid(size), (j * sign).div_euclid(size));
         let mut window = (j + j0..=j + j1).flat_map(|j| (i + i0..=i + i1).map(move |i| (i, j)));
@@ -159,8 +162,8 @@ fn target(problem: &Agreeing, call: OnCpu<'_>) -> Outcome {
             let inside = (0..w).contains(&qx) && (0..h).contains(&qy);
             inside.then(|| pattern[(qy * w + qx) as usize])
         });
-        *out = found.unwrap_or(0);
-    }
+        found.unwrap_or(0)
+    });
     Ok(())
 }
 

@@ -56,10 +56,11 @@ impl Way for Basic {
         let Stitch {
             width, height, side, ..
         } = *problem;
+        let pitch = problem.pitch();
         // Down the columns: along the rows a compiler makes the next rung of it, and the source's times are far apart.
         for x in 0..width {
             for y in 0..height {
-                out[y * width + x] = pattern[y % side * side + x % side];
+                out[y * pitch + x] = pattern[y % side * side + x % side];
             }
         }
     }
@@ -72,12 +73,14 @@ impl Way for Indexed {
         let Stitch {
             width, height, side, ..
         } = *problem;
+        let pitch = problem.pitch();
         let mut index = 0;
         for y in 0..height {
             for x in 0..width {
                 out[index] = pattern[y % side * side + x % side];
                 index += 1;
             }
+            index += pitch - width;
         }
     }
 }
@@ -89,12 +92,16 @@ impl Way for Pointer {
         let Stitch {
             width, height, side, ..
         } = *problem;
+        let pitch = problem.pitch();
         let mut out = out.iter_mut();
         for y in 0..height {
             for x in 0..width {
                 if let Some(out) = out.next() {
                     *out = pattern[y % side * side + x % side];
                 }
+            }
+            if let Some(last) = (pitch - width).checked_sub(1) {
+                out.nth(last);
             }
         }
     }
@@ -107,10 +114,11 @@ impl Way for RepeaterLoop {
         let Stitch {
             width, height, side, ..
         } = *problem;
+        let pitch = problem.pitch();
         for (place, sample) in pattern.iter().enumerate() {
             for y in (place / side..height).step_by(side) {
                 for x in (place % side..width).step_by(side) {
-                    out[y * width + x] = *sample;
+                    out[y * pitch + x] = *sample;
                 }
             }
         }
@@ -123,10 +131,10 @@ impl Way for Rows {
     fn stitch<T: Element>(&self, problem: &Stitch, pattern: &[T], out: &mut [T]) {
         let Stitch { width, side, .. } = *problem;
         for (row, pattern) in out
-            .chunks_exact_mut(width)
+            .chunks_exact_mut(problem.pitch().max(1))
             .zip(pattern.chunks_exact(side).cycle())
         {
-            for part in row.chunks_mut(side) {
+            for part in row[..width].chunks_mut(side) {
                 part.copy_from_slice(&pattern[..part.len()]);
             }
         }
@@ -152,7 +160,14 @@ fn production(problem: &Stitch, call: OnCpu<'_>, threads: bool) -> Outcome {
 }
 
 fn rows<S: Sample>(problem: &Stitch, times: usize, pattern: &[S], out: &mut [S], threads: bool) -> Outcome {
-    let (side, width) = (problem.side * times, problem.width * times);
+    let (side, width, pitch) = (
+        problem.side * times,
+        problem.width * times,
+        problem.pitch() * times,
+    );
+    if width == 0 || problem.height == 0 {
+        return Ok(());
+    }
     let period = Period::grid(side as u64, problem.side as u64);
     let period = period.ok_or_else(|| Failure::Failed("a pattern of nothing".to_owned()))?;
     let cell = View::packed(pattern, side, problem.side);
@@ -165,18 +180,18 @@ fn rows<S: Sample>(problem: &Stitch, times: usize, pattern: &[S], out: &mut [S],
         expand_bands(cell, period, 0, y as i64, bands, whole);
     };
     if parts == 1 {
-        expand(0, &mut [band(out, width)]);
+        expand(0, &mut [band(out, width, pitch)]);
     } else if rows >= problem.side {
-        let parts = out.par_chunks_mut(rows * width).enumerate();
-        parts.for_each(|(k, part)| expand(k * rows, &mut [band(part, width)]));
+        let parts = out.par_chunks_mut(rows * pitch).enumerate();
+        parts.for_each(|(k, part)| expand(k * rows, &mut [band(part, width, pitch)]));
     } else {
         // Rows that are equal go to the same thread, which takes them from memory once.
         let rows = problem.side.div_ceil(parts).max(1);
         let mut dealt: Vec<Vec<ViewMut<'_, S>>> = Vec::new();
         dealt.resize_with(problem.side.div_ceil(rows), Vec::new);
-        for copy in out.chunks_mut(problem.side * width) {
-            for (part, dealt) in copy.chunks_mut(rows * width).zip(&mut dealt) {
-                dealt.push(band(part, width));
+        for copy in out.chunks_mut(problem.side * pitch) {
+            for (part, dealt) in copy.chunks_mut(rows * pitch).zip(&mut dealt) {
+                dealt.push(band(part, width, pitch));
             }
         }
         let parts = dealt.par_iter_mut().enumerate();
@@ -185,9 +200,9 @@ fn rows<S: Sample>(problem: &Stitch, times: usize, pattern: &[S], out: &mut [S],
     Ok(())
 }
 
-fn band<S: Sample>(rows: &mut [S], width: usize) -> ViewMut<'_, S> {
-    let height = rows.len() / width;
-    ViewMut::packed(rows, width, height)
+fn band<S: Sample>(rows: &mut [S], width: usize, pitch: usize) -> ViewMut<'_, S> {
+    let height = rows.len() / pitch;
+    ViewMut::new(rows, width, height, pitch)
 }
 
 #[cfg(test)]
@@ -205,12 +220,15 @@ mod tests {
             side,
         };
         let pattern: Vec<u8> = (0..side * side).map(|i| (i * 7 + i / 251) as u8).collect();
-        let mut out = vec![0xA5; width * height];
+        let pitch = problem.pitch();
+        let mut out = vec![0xA5; pitch * height];
         assert!(out.len() > SMALL && height / 2 < side);
         rows(&problem, 1, &pattern, &mut out, true).unwrap();
         for (place, found) in out.into_iter().enumerate() {
-            let (x, y) = (place % width, place / width);
-            assert_eq!(found, pattern[y % side * side + x % side], "{x}, {y}");
+            let (x, y) = (place % pitch, place / pitch);
+            if x < width {
+                assert_eq!(found, pattern[y % side * side + x % side], "{x}, {y}");
+            }
         }
     }
 }

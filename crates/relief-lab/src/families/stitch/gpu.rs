@@ -114,7 +114,7 @@ fn bits(problem: &Stitch) -> u32 {
 
 /// Words of a row of the raster.
 fn pitch(problem: &Stitch) -> u32 {
-    (problem.width * problem.kind.bytes() / 4) as u32
+    (problem.pitch() * problem.kind.bytes() / 4) as u32
 }
 
 /// The pattern, as production takes it.
@@ -317,8 +317,8 @@ fn launch_on<R: Runtime>(
     } = sizes;
     let grid = CubeCount::Static(cubes.0, cubes.1, 1);
     let dim = CubeDim::new_2d(WIDE, if shape.shared > 0 { WIDE } else { HIGH });
-    // SAFETY: columns and rows are compared with the raster's, of which the buffer holds as many words; samples of the
-    // pattern are taken modulo its side.
+    // SAFETY: columns and rows are compared with the raster's, of which the buffer holds as many words, those that fill rows
+    // up among them; samples of the pattern are taken modulo its side.
     unsafe {
         let pattern = ArrayArg::from_raw_parts(pattern.handle(), pattern.words());
         let words = |width| ArrayArg::from_raw_parts(out.handle(), out.words() / width);

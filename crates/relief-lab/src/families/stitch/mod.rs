@@ -22,14 +22,15 @@
 //! - `rows`: on the CPU, one row of the pattern after the other, by `memcpy`.
 //! - `production`, `threads …`: production's rows, laid out in the nearest cache and stored past all of them.
 //!
-//! A pattern lies row after row, without gaps; rasters are as wide as whole vectors of 16 bytes.
+//! A pattern lies row after row, without gaps; rows of a raster begin at multiples of 16 bytes, and what lies between them
+//! means nothing.
 
 mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
 
 use crate::array::{Array, Element, Fill, Kind, Layout};
-use crate::family::{Class, Family, Ladder, Problem, Scale, Variant, Work};
+use crate::family::{Class, Family, Ladder, Problem, Rows, Scale, Variant, Work};
 
 /// The family.
 #[must_use]
@@ -93,7 +94,16 @@ fn ladder(kind: Kind, name: &'static str, about: &'static str, sizes: Sizes) -> 
 fn checks(kind: Kind) -> Vec<Stitch> {
     // No larger than shared memory is everywhere, so that what takes the whole pattern is not ruled out here.
     let sizes = [
+        (0, 0, 3),
+        (0, 5, 3),
         (16, 0, 3),
+        (1, 1, 1),
+        (1, 1, 2),
+        (1, 70, 5),
+        (33, 1, 2),
+        (67, 70, 9),
+        (515, 41, 32),
+        (271, 131, 90),
         (16, 1, 1),
         (16, 1, 2),
         (48, 33, 3),
@@ -165,10 +175,15 @@ struct Stitch {
 }
 
 impl Stitch {
+    /// Samples from one row to the next.
+    const fn pitch(&self) -> usize {
+        self.width.next_multiple_of(16 / self.kind.bytes())
+    }
+
     fn stitch<T: Element>(&self, pattern: &[T], out: &mut [T]) {
         for y in 0..self.height {
             for x in 0..self.width {
-                out[y * self.width + x] = pattern[y % self.side * self.side + x % self.side];
+                out[y * self.pitch() + x] = pattern[y % self.side * self.side + x % self.side];
             }
         }
     }
@@ -198,7 +213,7 @@ impl Problem for Stitch {
     fn outputs(&self) -> Vec<Layout> {
         vec![Layout {
             kind: self.kind,
-            len: self.width * self.height,
+            len: self.pitch() * self.height,
         }]
     }
 
@@ -212,6 +227,11 @@ impl Problem for Stitch {
     fn work(&self) -> Work {
         let bytes = self.kind.bytes() as u64;
         Work::bytes((self.side * self.side) as u64 * bytes, self.elements() * bytes)
+    }
+
+    fn rows(&self) -> Option<Rows> {
+        let (len, pitch) = (self.width, self.pitch());
+        Some(Rows { len, pitch })
     }
 
     fn place(&self) -> Option<f64> {

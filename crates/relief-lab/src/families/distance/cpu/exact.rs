@@ -16,18 +16,20 @@ pub(super) fn transform(problem: &Distance, call: OnCpu<'_>, threads: bool) -> O
         scratch,
     } = call;
     let (mask, profile) = (inputs[0].slice::<u8>(), inputs[1].slice::<u8>());
-    let width = problem.width.max(1);
+    let width = problem.width;
+    // A width of 0 has no rows, but chunks want a length.
+    let pitch = problem.pitch().max(1);
     let gaps = scratch[0].slice_mut::<u32>();
-    columns(mask, width, gaps);
+    columns(mask, pitch, gaps);
     let out = outputs[0].slice_mut::<u8>();
     let rows = |(gaps, out): (&[u32], &mut [u8])| {
         let mut envelope = Envelope::new(width);
-        for (gaps, out) in gaps.chunks(width).zip(out.chunks_mut(width)) {
-            envelope.row(problem, gaps, profile, out);
+        for (gaps, out) in gaps.chunks(pitch).zip(out.chunks_mut(pitch)) {
+            envelope.row(problem, &gaps[..width], profile, &mut out[..width]);
         }
     };
     if threads {
-        let part = problem.height.div_ceil(4 * rayon::current_num_threads()).max(1) * width;
+        let part = problem.height.div_ceil(4 * rayon::current_num_threads()).max(1) * pitch;
         gaps.par_chunks(part).zip(out.par_chunks_mut(part)).for_each(rows);
     } else {
         rows((gaps, out));
@@ -35,25 +37,27 @@ pub(super) fn transform(problem: &Distance, call: OnCpu<'_>, threads: bool) -> O
     Ok(())
 }
 
-/// How far the nearest white pixel of the column is, [`NONE`] where it has none.
-fn columns(mask: &[u8], width: usize, gaps: &mut [u32]) {
+/// How far the nearest white pixel of the column is, [`NONE`] where it has none; the same of what lies between rows, which
+/// are `pitch` apart.
+fn columns(mask: &[u8], pitch: usize, gaps: &mut [u32]) {
     for (at, white) in mask.iter().enumerate() {
-        let above = if at < width { NONE } else { gaps[at - width] };
+        let above = if at < pitch { NONE } else { gaps[at - pitch] };
         gaps[at] = if *white == 0 { above.saturating_add(1) } else { 0 };
     }
-    for at in (0..gaps.len().saturating_sub(width)).rev() {
-        gaps[at] = gaps[at].min(gaps[at + width].saturating_add(1));
+    for at in (0..gaps.len().saturating_sub(pitch)).rev() {
+        gaps[at] = gaps[at].min(gaps[at + pitch].saturating_add(1));
     }
 }
 
-/// How far the nearest white pixel of the column is, at most `far`.
-pub(super) fn gaps(mask: &[u8], width: usize, far: u16, gaps: &mut [u16]) {
+/// How far the nearest white pixel of the column is, at most `far`; the same of what lies between rows, which are `pitch`
+/// apart.
+pub(super) fn gaps(mask: &[u8], pitch: usize, far: u16, gaps: &mut [u16]) {
     for (at, white) in mask.iter().enumerate() {
-        let above = if at < width { far } else { gaps[at - width] };
+        let above = if at < pitch { far } else { gaps[at - pitch] };
         gaps[at] = if *white == 0 { far.min(above + 1) } else { 0 };
     }
-    for at in (0..gaps.len().saturating_sub(width)).rev() {
-        gaps[at] = gaps[at].min(gaps[at + width] + 1);
+    for at in (0..gaps.len().saturating_sub(pitch)).rev() {
+        gaps[at] = gaps[at].min(gaps[at + pitch] + 1);
     }
 }
 

@@ -39,6 +39,8 @@ const NONE: u32 = 0x7fff;
 struct Sizes {
     width: u32,
     height: u32,
+    /// Bytes from the start of a row of mask and output to that of the next.
+    pitch: u32,
     /// Columns and rows, padded.
     columns: u32,
     rows: u32,
@@ -56,6 +58,7 @@ impl Sizes {
         Some(Self {
             width,
             height,
+            pitch: problem.pitch() as u32,
             columns,
             rows: height.next_multiple_of(LANES),
             bands: columns / BAND,
@@ -144,6 +147,7 @@ impl Steps<'_> {
         let Sizes {
             width,
             height,
+            pitch,
             columns,
             rows,
             bands,
@@ -155,8 +159,8 @@ impl Steps<'_> {
         let (line, tiles) = (CubeDim::new_1d(LANES * TILES), CubeDim::new_2d(LANES, TILES));
         let down = rows / LANES;
         // SAFETY: padded columns and rows are whole tiles and bands, of which all memory was sized to hold as many; rows
-        // and columns of mask and output are compared with the height and the width; stacks hold at most a band's
-        // columns, and what lies in a stack is below its end.
+        // and columns of mask and output are compared with the height and the width, and rows are padded to whole words; stacks
+        // hold at most a band's columns, and what lies in a stack is below its end.
         unsafe {
             let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
             let of = |k: usize| array(&scratch[k]);
@@ -169,6 +173,7 @@ impl Steps<'_> {
                     of(0),
                     width,
                     height,
+                    pitch,
                     columns,
                 ),
                 Step::Carries => carries::launch_unchecked::<R>(
@@ -189,6 +194,7 @@ impl Steps<'_> {
                     of(2),
                     width,
                     height,
+                    pitch,
                     columns,
                     rows,
                 ),
@@ -224,6 +230,7 @@ impl Steps<'_> {
                     array(out),
                     width,
                     height,
+                    pitch,
                     rows,
                     bands,
                     self.beyond,
@@ -235,7 +242,7 @@ impl Steps<'_> {
 
 /// The first white row of a band in the low half, the last in the high one; all bits where there is none.
 #[cube(launch_unchecked)]
-fn ends(mask: &Array<u32>, ends: &mut Array<u32>, width: u32, height: u32, columns: u32) {
+fn ends(mask: &Array<u32>, ends: &mut Array<u32>, width: u32, height: u32, pitch: u32, columns: u32) {
     let x = ABSOLUTE_POS_X;
     let top = CUBE_POS_Y * LANES;
     let mut first = u32::new(0xffff);
@@ -244,7 +251,7 @@ fn ends(mask: &Array<u32>, ends: &mut Array<u32>, width: u32, height: u32, colum
         for k in 0..LANES {
             let y = top + k;
             if y < height {
-                if byte(mask, y * width + x) != 0u32 {
+                if byte(mask, y * pitch + x) != 0u32 {
                     first = min(first, y);
                     last = y;
                 }
@@ -285,6 +292,7 @@ fn gaps(
     gaps: &mut Array<u32>,
     width: u32,
     height: u32,
+    pitch: u32,
     columns: u32,
     rows: u32,
 ) {
@@ -303,7 +311,7 @@ fn gaps(
         gap = min(gap + 1u32, NONE);
         if x < width {
             if y < height {
-                if byte(mask, y * width + x) != 0u32 {
+                if byte(mask, y * pitch + x) != 0u32 {
                     gap = u32::new(0);
                 }
             }
@@ -522,6 +530,7 @@ fn colours(
     out: &mut Array<u32>,
     width: u32,
     height: u32,
+    pitch: u32,
     rows: u32,
     bands: u32,
     beyond: u32,
@@ -603,8 +612,9 @@ fn colours(
                 packed |= tile[(base + row * comptime!(LANES + 1) + column + l) as usize] << comptime!(8 * l);
             }
             let x = left + part + column;
+            // Of a word that begins in a row the rest may lie between rows.
             if x < width && top + row < height {
-                out[(((top + row) * width + x) / 4u32) as usize] = packed;
+                out[(((top + row) * pitch + x) / 4u32) as usize] = packed;
             }
         }
         sync_cube();

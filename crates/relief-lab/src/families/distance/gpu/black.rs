@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, cubes, on_client};
 
 use super::super::Distance;
-use super::{PATIENCE, byte, is_white, words};
+use super::{PATIENCE, byte, is_white, row_words, words};
 use crate::family::{OnGpu, Outcome};
 
 const UNITS: u32 = 256;
@@ -29,8 +29,9 @@ fn launch<R: Runtime>(
     [mask, profile, out]: [&Buffer; 3],
     problem: &Distance,
 ) {
-    // SAFETY: rows and columns are compared with the height and the width, of which mask and output hold as many; squares
-    // are at most R² + 1, the last place of the profile.
+    // SAFETY: words are compared with those of a row times the height, of which mask and output hold as many; pixels that are
+    // looked at are compared with the width, no more than a row's bytes, and the height; squares are at most R² + 1, the last
+    // place of the profile.
     unsafe {
         look_outwards::launch_unchecked::<R>(
             client,
@@ -41,6 +42,7 @@ fn launch<R: Runtime>(
             ArrayArg::from_raw_parts(out.handle(), out.words()),
             problem.width as u32,
             problem.height as u32,
+            row_words(problem),
             problem.squared() + 1,
         );
     }
@@ -53,15 +55,16 @@ fn look_outwards(
     out: &mut Array<u32>,
     width: u32,
     height: u32,
+    pitch: u32,
     beyond: u32,
 ) {
     let place = ABSOLUTE_POS as u32;
-    if place < width / 4u32 * height {
-        let y = place / (width / 4u32);
+    if place < pitch * height {
+        let y = place / pitch;
         let mut word = u32::new(0);
         for k in 0..4u32 {
-            let x = place % (width / 4u32) * 4u32 + k;
-            word |= byte(profile, nearest(mask, x, y, width, height, beyond)) << (8u32 * k);
+            let x = place % pitch * 4u32 + k;
+            word |= byte(profile, nearest(mask, x, y, width, height, pitch, beyond)) << (8u32 * k);
         }
         out[place as usize] = word;
     }
@@ -69,17 +72,17 @@ fn look_outwards(
 
 /// The least square below `beyond` to a white pixel, else `beyond`.
 #[cube]
-fn nearest(mask: &Array<u32>, x: u32, y: u32, width: u32, height: u32, beyond: u32) -> u32 {
+fn nearest(mask: &Array<u32>, x: u32, y: u32, width: u32, height: u32, pitch: u32, beyond: u32) -> u32 {
     let mut least = beyond;
     let mut dy = u32::new(0);
     while dy * dy < least {
         let mut dx = u32::new(0);
         while dx * dx + dy * dy < least {
             // Coordinates less than 0 wrap to large ones, which are outside.
-            if is_white(mask, x - dx, y - dy, width, height)
-                || is_white(mask, x + dx, y - dy, width, height)
-                || is_white(mask, x - dx, y + dy, width, height)
-                || is_white(mask, x + dx, y + dy, width, height)
+            if is_white(mask, x - dx, y - dy, width, height, pitch)
+                || is_white(mask, x + dx, y - dy, width, height, pitch)
+                || is_white(mask, x - dx, y + dy, width, height, pitch)
+                || is_white(mask, x + dx, y + dy, width, height, pitch)
             {
                 least = dx * dx + dy * dy;
             }

@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, cubes, on_client};
 
 use super::super::Distance;
-use super::{byte, sample, words};
+use super::{byte, row_words, sample, words};
 use crate::family::{OnGpu, Outcome};
 
 const UNITS: u32 = 256;
@@ -39,7 +39,7 @@ fn launch_columns<R: Runtime>(
             CubeDim::new_1d(UNITS),
             ArrayArg::from_raw_parts(mask.handle(), mask.words()),
             ArrayArg::from_raw_parts(gaps.handle(), gaps.words()),
-            problem.width as u32 / 4,
+            row_words(problem),
             problem.height as u32,
             problem.radius,
         );
@@ -86,8 +86,9 @@ fn launch_rows<R: Runtime>(
     [gaps, profile, out]: [&Buffer; 3],
     problem: &Distance,
 ) {
-    // SAFETY: columns are compared with the width, and units with the words, of which both buffers hold as many; squares
-    // are at most R² + 1, the last place of the profile.
+    // SAFETY: units are compared with the words, of which both buffers hold as many; columns lie left of a unit's own, which is
+    // one of a row's bytes, or are compared with the width, no more than these; squares are at most R² + 1, the last place of the
+    // profile.
     unsafe {
         along_rows::launch_unchecked::<R>(
             client,
@@ -98,6 +99,7 @@ fn launch_rows<R: Runtime>(
             ArrayArg::from_raw_parts(out.handle(), out.words()),
             problem.width as u32,
             problem.height as u32,
+            row_words(problem),
             problem.squared() + 1,
         );
     }
@@ -110,14 +112,15 @@ fn along_rows(
     out: &mut Array<u32>,
     width: u32,
     height: u32,
+    pitch: u32,
     beyond: u32,
 ) {
     let place = ABSOLUTE_POS as u32;
-    if place < width / 4u32 * height {
-        let row = place / (width / 4u32) * (width / 4u32);
+    if place < pitch * height {
+        let row = place / pitch * pitch;
         let mut word = u32::new(0);
         for k in 0..4u32 {
-            let x = place % (width / 4u32) * 4u32 + k;
+            let x = place % pitch * 4u32 + k;
             let mut least = beyond;
             let mut dx = u32::new(0);
             while dx * dx < least {

@@ -5,7 +5,7 @@ use relief_kernels::copy::gpu::fill;
 use relief_kernels::device::{Buffer, cubes, on_client};
 
 use super::super::Distance;
-use super::{PATIENCE, byte, is_white, words};
+use super::{PATIENCE, byte, is_white, row_words, words};
 use crate::family::{Failure, OnGpu, Outcome};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>, way: Way) -> Outcome {
         return Ok(());
     }
     if words >= 1 << 29 {
-        return Err(Failure::Unsupported("2^31 pixels or more".to_owned()));
+        return Err(Failure::Unsupported("rasters of 2^31 bytes or more".to_owned()));
     }
     problem.patience(problem.lowered(way == Way::Halves), PATIENCE)?;
     let (least, out) = (&call.scratch[0], &call.outputs[0]);
@@ -48,7 +48,8 @@ fn launch_lower<R: Runtime>(
     problem: &Distance,
     way: Way,
 ) {
-    // SAFETY: pixels are compared with the width and the height, of which mask and minima hold as many.
+    // SAFETY: places are compared with the pitch times the height, of which mask and minima hold as many; pixels that are
+    // looked at or lowered beside are compared with the width, no more than the pitch, and the height.
     unsafe {
         lower::launch_unchecked::<R>(
             client,
@@ -58,6 +59,7 @@ fn launch_lower<R: Runtime>(
             ArrayArg::from_raw_parts(least.handle(), least.words()),
             problem.width as u32,
             problem.height as u32,
+            row_words(problem),
             problem.radius,
             way,
         );
@@ -70,39 +72,46 @@ fn lower(
     least: &mut Array<Atomic<u32>>,
     width: u32,
     height: u32,
+    row_words: u32,
     radius: u32,
     #[comptime] way: Way,
 ) {
-    let pixels = width * height;
+    let pitch = row_words * 4u32;
+    let places = pitch * height;
     if comptime!(matches!(way, Way::Spread)) {
         let side = 2u32 * radius + 1u32;
         for k in 0..UNITS {
             let place = CUBE_POS as u32 * UNITS + k;
             let mut white = false;
-            if place < pixels {
+            if place < places {
                 white = byte(mask, place) != 0u32;
             }
             if white {
-                let mut at = UNIT_POS;
-                while at < side * side {
-                    // Left of or above the raster coordinates wrap to large ones.
-                    let x = place % width + at % side - radius;
-                    let y = place / width + at / side - radius;
-                    if x < width && y < height {
-                        lower_one(least, place, x, y, width, radius, way);
+                // What lies between rows is no pixel. Only white places are divided by the pitch.
+                if place % pitch < width {
+                    let mut at = UNIT_POS;
+                    while at < side * side {
+                        // Left of or above the raster coordinates wrap to large ones.
+                        let x = place % pitch + at % side - radius;
+                        let y = place / pitch + at / side - radius;
+                        if x < width && y < height {
+                            lower_one(least, place, x, y, pitch, radius, way);
+                        }
+                        at += UNITS;
                     }
-                    at += UNITS;
                 }
             }
         }
     } else {
         let place = ABSOLUTE_POS as u32;
         let mut white = false;
-        if place < pixels {
+        if place < places {
             white = byte(mask, place) != 0u32;
         }
         if white {
-            lower_square(mask, least, place, width, height, radius, way);
+            if place % pitch < width {
+                lower_square(mask, least, place, width, height, row_words, radius, way);
+            }
         }
     }
 }
@@ -114,21 +123,23 @@ fn lower_square(
     place: u32,
     width: u32,
     height: u32,
+    row_words: u32,
     radius: u32,
     #[comptime] way: Way,
 ) {
-    let x = place % width;
-    let y = place / width;
+    let pitch = row_words * 4u32;
+    let x = place % pitch;
+    let y = place / pitch;
     let mut up = min(radius, y);
     let mut down = min(radius, height - 1u32 - y);
     let mut left = min(radius, x);
     let mut right = min(radius, width - 1u32 - x);
     let mut any = true;
     if comptime!(matches!(way, Way::Neighbours | Way::Halves)) {
-        let above = is_white(mask, x, y - 1u32, width, height);
-        let below = is_white(mask, x, y + 1u32, width, height);
-        let before = is_white(mask, x - 1u32, y, width, height);
-        let after = is_white(mask, x + 1u32, y, width, height);
+        let above = is_white(mask, x, y - 1u32, width, height, row_words);
+        let below = is_white(mask, x, y + 1u32, width, height, row_words);
+        let before = is_white(mask, x - 1u32, y, width, height, row_words);
+        let after = is_white(mask, x + 1u32, y, width, height, row_words);
         if comptime!(matches!(way, Way::Halves)) {
             // What lies beyond a white neighbour is nearer to it.
             up = select(above, 0u32, up);
@@ -146,7 +157,7 @@ fn lower_square(
         while row <= y + down {
             let mut column = x - left;
             while column <= x + right {
-                lower_one(least, place, column, row, width, radius, way);
+                lower_one(least, place, column, row, pitch, radius, way);
                 column += 1u32;
             }
             row += 1u32;
@@ -161,16 +172,16 @@ fn lower_one(
     place: u32,
     x: u32,
     y: u32,
-    width: u32,
+    pitch: u32,
     radius: u32,
     #[comptime] way: Way,
 ) {
-    let dx = x - place % width;
-    let dy = y - place / width;
+    let dx = x - place % pitch;
+    let dy = y - place / pitch;
     // Squares of what wrapped are right, modulo 2^32.
     let squared = dx * dx + dy * dy;
     if squared <= radius * radius {
-        let at = (y * width + x) as usize;
+        let at = (y * pitch + x) as usize;
         let mut lower = true;
         if comptime!(!matches!(way, Way::Plain | Way::Spread)) {
             lower = least[at].load() > squared;

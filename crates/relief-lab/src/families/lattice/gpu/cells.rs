@@ -47,7 +47,7 @@ fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, vectors: bool) -> Outcome {
     let (cell, out) = (&call.scratch[0], &call.outputs[0]);
     countable(call.gpu, out)?;
     let period = copies.period();
-    let fits = period.a() < 1 << 20 && period.c() < 1 << 20 && copies.width < 1 << 28;
+    let fits = period.a() < 1 << 20 && period.c() < 1 << 20 && copies.pitch() < 1 << 28;
     if !fits || period.b() * (copies.height as u64 / period.c() + 1) >= 1 << 31 {
         return Err(Failure::Unsupported("a lattice of too long a period".to_owned()));
     }
@@ -174,8 +174,8 @@ fn launch_repeat<R: Runtime>(
 ) {
     let width = tuning.vector as usize;
     let dim = CubeDim::new_1d(tuning.units);
-    // SAFETY: columns and rows are compared with the raster's, of which the output holds as many vectors; columns of
-    // the cell are remainders by a and rows by c, so that every place lies in what was stored.
+    // SAFETY: columns are compared with the vectors from one row to the next and rows with the raster's, and the output holds
+    // as many vectors; columns of the cell are remainders by a and rows by c, so that every place lies in what was stored.
     unsafe {
         let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width);
         let Stored { a, b, c, row } = stored;

@@ -34,7 +34,7 @@ const UNITS: u32 = 256;
 
 /// All copies, and those in a row of them.
 struct Range {
-    numbers: [i32; 12],
+    numbers: [i32; 13],
     count: u32,
 }
 
@@ -58,6 +58,7 @@ impl Range {
             copies.height as i64,
             i0,
             j0,
+            copies.pitch() as i64,
         ];
         Ok(Self {
             numbers: numbers.map(|number| number as i32),
@@ -139,8 +140,9 @@ fn launch_copies<R: Runtime>(
     bits: u32,
     (dealt, write): (Dealt, Write),
 ) {
-    // SAFETY: copies are compared with their number, samples with the pattern's, pixels with the raster's sides, of which
-    // `to` holds as many words, twice for floats that are counted. Stores that race store the same word.
+    // SAFETY: copies are compared with their number, samples with the pattern's, pixels with the raster's sides; `to` holds a
+    // word for each pixel and for what lies between rows, twice as many for floats that are counted. Stores that race store
+    // the same word.
     unsafe {
         let pattern = ArrayArg::from_raw_parts(pattern.handle(), pattern.words());
         let numbers = numbers.iter().copied().collect();
@@ -210,7 +212,7 @@ fn word_of(numbers: &Sequence<i32>, copy: u32, across: u32, at: u32) -> u32 {
         + i32::cast_from(at / columns);
     let mut word = !u32::new(0);
     if x >= 0i32 && x < width && y >= 0i32 && y < *numbers.index(9usize) {
-        word = u32::cast_from(y * width + x);
+        word = u32::cast_from(y * *numbers.index(12usize) + x);
     }
     word
 }
@@ -322,8 +324,8 @@ fn launch_divide<R: Runtime>(
     words: u32,
     bits: u32,
 ) {
-    // SAFETY: words are compared with their number, of which the output holds as many; of sums there is one for each
-    // sample, and for floats as many counts after half of the words.
+    // SAFETY: words are compared with their number, those between rows among them, of which the output holds as many; of sums
+    // there is one for each sample of these words, and for floats as many counts after half of the words.
     unsafe {
         divide::launch_unchecked::<R>(
             client,

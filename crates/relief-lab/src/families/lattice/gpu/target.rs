@@ -88,8 +88,8 @@ fn launch<R: Runtime>(
     bits: u32,
     any: bool,
 ) {
-    // SAFETY: words are compared with their number, of which the output holds as many; places in the pattern are
-    // compared with its sides.
+    // SAFETY: words are compared with their number, those between rows among them, of which the output holds as many; places
+    // in the pattern are compared with its sides.
     unsafe {
         over_target::launch_unchecked::<R>(
             client,
