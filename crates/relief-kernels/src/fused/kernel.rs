@@ -8,6 +8,7 @@ use cubecl::prelude::*;
 use super::expression::Axis;
 use super::packed::{at_least, coverage, fold, funnel, ones, quotient, remainder};
 use super::shape::{Loads, Plan, Shape, per_word};
+use crate::repeat::gpu::held;
 
 /// One launch: rows of vectors, `pitch` vectors apart, from vector `offset` of `output` on.
 #[cube(launch_unchecked)]
@@ -80,19 +81,12 @@ pub(super) fn rows_of_cell<N: Size>(
     let mut y = CUBE_POS_Y * rows;
     let end = min(y + rows, height);
     if column < pitch && y < end {
-        // A number is read from memory wherever it is used; sums are not.
-        let mut width = u32::new(0);
-        let mut lines = u32::new(0);
-        let mut shear = u32::new(0);
-        let mut copy = u32::new(0);
-        let mut below = u32::new(0);
-        let mut next = u32::new(0);
-        width += *numbers.index(at);
-        lines += *numbers.index(comptime!(at + 4));
-        below += *numbers.index(comptime!(at + 7));
-        copy += *numbers.index(comptime!(at + 8));
-        shear += *numbers.index(comptime!(at + 9));
-        next += pitch;
+        let width = held(*numbers.index(at));
+        let lines = held(*numbers.index(comptime!(at + 4)));
+        let below = held(*numbers.index(comptime!(at + 7)));
+        let copy = held(*numbers.index(comptime!(at + 8)));
+        let shear = held(*numbers.index(comptime!(at + 9)));
+        let next = held(pitch);
         let line = y + *numbers.index(comptime!(at + 6));
         let turns = line / lines;
         let mut row = line - turns * lines;

@@ -173,6 +173,7 @@ pub fn expand_with(
         order,
         exact,
         whole,
+        software: gpu.report().software,
     };
     let launch = Launch {
         shape,
@@ -252,6 +253,8 @@ struct Shape {
     exact: bool,
     /// Whether vectors of the raster are vectors of the cell.
     whole: bool,
+    /// Whether a processor imitates the device.
+    software: bool,
 }
 
 /// How rows and parts of their copies are dealt out.
@@ -347,21 +350,49 @@ fn store_copies<M: Size, N: Size>(
         let below = select(below >= cell_height, below - cell_height, below);
         let source = select(below >= cell_height, below - cell_height, below) * cell_pitch;
         let column = (x + vector * comptime!(128 / shape.bits)) % cell_width;
+        let width = if comptime!(shape.software) {
+            held(cell_width)
+        } else {
+            cell_width
+        };
         let value = if comptime!(shape.whole) {
             Vector::cast_from(cell[((source + column) / comptime!(128 / shape.bits)) as usize])
         } else {
-            vector_at::<M, N>(cell, source, column, cell_width, comptime!(shape.bits))
+            vector_at::<M, N>(cell, source, column, width, comptime!(shape.bits))
         };
-        to[(j * pitch + vector) as usize] = value;
         // Copies are the cell's height apart, which is `rows` where there is a second one.
-        #[unroll]
-        for _ in 1..items {
-            j += rows;
-            if comptime!(shape.exact) || j < height {
-                to[(j * pitch + vector) as usize] = value;
+        if comptime!(shape.software) {
+            let (apart, end) = (held(rows), held(height));
+            let stride = held(rows * pitch);
+            let mut place = j * pitch + vector;
+            to[place as usize] = value;
+            #[unroll]
+            for _ in 1..items {
+                j += apart;
+                place += stride;
+                if comptime!(shape.exact) || j < end {
+                    to[place as usize] = value;
+                }
+            }
+        } else {
+            to[(j * pitch + vector) as usize] = value;
+            #[unroll]
+            for _ in 1..items {
+                j += rows;
+                if j < height {
+                    to[(j * pitch + vector) as usize] = value;
+                }
             }
         }
     }
+}
+
+/// A number in a variable: where a processor imitates the device, one of the launch's is read from memory by each lane wherever it is used.
+#[cube]
+pub(crate) fn held(number: u32) -> u32 {
+    let mut held = u32::new(0);
+    held += number;
+    held
 }
 
 /// The vector of samples `column`… of the cell's row that begins at sample `source`.
