@@ -30,10 +30,9 @@ pub struct Policy {
 
 impl Policy {
     /// What was fastest for an expression where it was measured: as [`for_device`](Self::for_device), but for a lone cell where a processor imitates
-    /// the device. There four rows at once share what is loaded for each lane, and a kernel of four rows of a larger tree would take long to
-    /// compile: 2 048² f32 6.97 ms in place of 8.92, u8 1.93 in place of 2.53 (`relief lab run lattice --size 2^22 --device vulkan:0`,
-    /// llvmpipe on two cores of an Intel Xeon, 2026-11-24). Where a cell is loaded by vectors, a unit steps from row
-    /// to row: 2 048² f32 5.3 ms in place of 13.8, 1 024² u8 0.49 in place of 1.04 (the same on two cores of Zen 4, 2026-11-26).
+    /// the device. Of one that is loaded by vectors a unit steps down eight rows: 2 048² f32 5.3 ms in place of 13.8, 1 024² u8 0.49 in place of 1.04
+    /// (`relief lab run lattice --device vulkan:0`, llvmpipe on two cores of Zen 4, 2026-11-26). Of others four rows at once share what is loaded for each lane;
+    /// a kernel of four rows of a larger tree would take long to compile.
     #[must_use]
     pub fn fitting(gpu: &Gpu, expression: &Expression) -> Self {
         let usual = Self::for_device(gpu);
