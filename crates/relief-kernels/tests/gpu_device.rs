@@ -11,6 +11,33 @@ use relief_raster::{Depth, Rect};
 use support::device;
 
 #[test]
+fn parts_of_a_buffer_are_the_same_only_where_all_their_words_are_and_overlap_where_any_is() {
+    let Some(gpu) = device() else { return };
+    let all = gpu.buffer(256).unwrap();
+    let part = |start, words| all.part(start, words).unwrap();
+    assert!(all.same(&all.clone()) && all.same(&part(0, 256)));
+    assert!(part(64, 128).part(64, 64).unwrap().same(&part(128, 64)));
+    for (a, b, overlap) in [
+        ((0, 64), (64, 64), false),
+        ((0, 65), (64, 64), true),
+        ((0, 128), (128, 128), false),
+        ((0, 256), (128, 1), true),
+        ((64, 10), (64, 11), true),
+        ((0, 64), (192, 64), false),
+    ] {
+        let (a, b) = (part(a.0, a.1), part(b.0, b.1));
+        assert!(!a.same(&b) && !b.same(&a), "{a:?} {b:?}");
+        assert_eq!(
+            (a.overlaps(&b), b.overlaps(&a)),
+            (overlap, overlap),
+            "{a:?} {b:?}"
+        );
+    }
+    let other = gpu.buffer(256).unwrap();
+    assert!(!all.same(&other) && !all.overlaps(&other));
+}
+
+#[test]
 fn what_is_uploaded_is_read_back() {
     let Some(gpu) = device() else { return };
     for words in [1_usize, 4, 5, 1_000, 70_001] {

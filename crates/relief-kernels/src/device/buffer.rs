@@ -9,8 +9,10 @@ use cubecl::server::Handle;
 #[derive(Clone, Debug)]
 pub struct Buffer {
     handle: Handle,
+    /// The first word within its allocation.
+    start: usize,
     words: usize,
-    /// Also tells buffers apart.
+    /// One for each allocation: parts share it.
     lease: Arc<Lease>,
 }
 
@@ -18,6 +20,7 @@ impl Buffer {
     pub(super) fn new(handle: Handle, words: usize, lease: Lease) -> Self {
         Self {
             handle,
+            start: 0,
             words,
             lease: Arc::new(lease),
         }
@@ -29,10 +32,19 @@ impl Buffer {
         self.words
     }
 
-    /// Whether both are the same memory.
+    /// Whether both are the same words: two parts of one buffer are only where they begin and end at the same words. What
+    /// was computed from one of them holds for the other.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.lease, &other.lease) && (self.start, self.words) == (other.start, other.words)
+    }
+
+    /// Whether any word belongs to both: writing one of them changes the other.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.lease, &other.lease)
+            && self.start < other.start + other.words
+            && other.start < self.start + self.words
     }
 
     /// The runtime's name of this memory, for the arguments of a launch.
@@ -52,6 +64,7 @@ impl Buffer {
         let handle = self.handle().offset_start(start as u64 * 4);
         Some(Self {
             handle: handle.offset_end(rest as u64 * 4),
+            start: self.start + start,
             words,
             lease: Arc::clone(&self.lease),
         })

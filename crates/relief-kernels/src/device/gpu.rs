@@ -419,14 +419,14 @@ impl Gpu {
         Ok(())
     }
 
-    /// Nothing where a kernel writes no memory that it reads, as far as buffers tell: parts of one are the same memory.
+    /// Nothing where a kernel writes no memory that it reads: parts of one buffer that share no word are apart.
     pub(crate) fn unless_in_place(
         &self,
         what: &str,
         to: &Buffer,
         from: &[&Buffer],
     ) -> Result<(), DeviceError> {
-        match from.iter().any(|from| from.same(to)) {
+        match from.iter().any(|from| from.overlaps(to)) {
             true => Err(self.unsupported(format!("{what} in the memory of what it is computed from"))),
             false => Ok(()),
         }

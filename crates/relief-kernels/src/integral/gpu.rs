@@ -155,7 +155,7 @@ fn run(
     let row = width.next_multiple_of(4) as usize * sums.words() as usize;
     let held = held && above.is_none_or(|above| above.start.saturating_add(row) <= above.buffer.words());
     let short = width <= 1 << 23 && height <= 1 << 23;
-    if !held || !short || from.buffer.same(to.buffer) {
+    if !held || !short || from.buffer.overlaps(to.buffer) {
         return Err(gpu.unsupported(format!(
             "an integral image of {width} × {height} samples from {} words to {}, with {} of scratch memory",
             from.buffer.words(),

@@ -270,7 +270,7 @@ pub fn lessen(
     if let Some(other) = &mut shapes.other {
         other.lessens = true;
     }
-    if old.pitch != c.pitch || old.buffer.same(c.buffer) {
+    if old.pitch != c.pitch || old.buffer.overlaps(c.buffer) {
         return Err(
             gpu.unsupported("a product and what it is compared with in one place, or unlike each other")
         );

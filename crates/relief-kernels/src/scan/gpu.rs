@@ -274,7 +274,7 @@ impl Numbers<'_> {
             && Element::U32.words(len) <= to.words() as u64
             && scratch_words(len) <= scratch.words();
         // Vectors are counted in 32 bits, past the last one too.
-        if !held || from.same(to) || len > 0xF000_0000 {
+        if !held || from.overlaps(to) || len > 0xF000_0000 {
             return Err(gpu.unsupported(format!(
                 "a scan of {len} numbers of {} bits from {} words to {}, with {} of scratch memory",
                 element.bits(),
@@ -367,7 +367,7 @@ pub fn scan_each_row(
             && row <= u64::from(matrix.pitch)
             && words <= matrix.buffer.words() as u64
     };
-    if !rows(from, element) || !rows(to, Element::U32) || from.buffer.same(to.buffer) {
+    if !rows(from, element) || !rows(to, Element::U32) || from.buffer.overlaps(to.buffer) {
         return Err(gpu.unsupported(format!("scans of {height} rows of {width} numbers")));
     }
     if width == 0 || height == 0 {

@@ -168,7 +168,7 @@ pub fn shortest_paths(
             }
         }
     }
-    if now.buffer.same(other.buffer) {
+    if now.buffer.overlaps(other.buffer) {
         copy(gpu, now.buffer, paths.buffer, held as usize)?;
     }
     tell(gpu, element, vertices, paths, found)
