@@ -62,7 +62,7 @@ pub use program::MAX_NESTING;
 #[cfg(feature = "gpu")]
 pub use relief_kernels::device::persist_kernels;
 pub use relief_kernels::device::{
-    DeviceChoice, DeviceId, Inventory, SelectionError, devices, devices_for, select,
+    DeviceChoice, DeviceId, Inventory, SelectionError, devices, devices_for, select, select_prepared,
 };
 pub use relief_raster::{Depth, Rect};
 pub use render::{Bands, OwnedBand, OwnedSamples, Progress, Renderer, SamplesMut};

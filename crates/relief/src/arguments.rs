@@ -17,7 +17,7 @@ Exit codes:
   2    the arguments are wrong
   3    the design is wrong
   4    the job does not fit in the memory allowed
-  5    the lab found something wrong, slower or broken
+  5    'relief lab' found something wrong, slower or broken
   130  interrupted
 
 Environment:
@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Receive(crate::commands::receive::Receive),
     /// Compare what was executed with the manifest of its job
     Verify(crate::commands::verify::Verify),
-    /// Measure every way of writing a kernel against the others and the hardware
+    /// Measure every way of writing a kernel against the others and the hardware, by the program relief-lab
     Lab(crate::commands::lab::Lab),
     /// Print the JSON Schema of designs
     Schema,

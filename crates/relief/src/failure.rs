@@ -37,15 +37,12 @@ pub(crate) enum Failure {
     /// A file is not laid out as `fmt` would.
     #[error("{0} would change")]
     Unformatted(String),
-    /// The lab cannot do what was asked.
-    #[error(transparent)]
-    Lab(#[from] relief_lab::Error),
-    /// A variant of the lab could not be measured.
-    #[error("{0}")]
-    Measurement(#[from] relief_lab::family::Failure),
-    /// Something is wrong, slower or broken that was measured.
-    #[error("{0}")]
-    Worse(String),
+    /// The program of the lab is not installed.
+    #[error(
+        "`relief lab` runs the program relief-lab, which is neither beside relief nor on the PATH; \
+         install it from a clone of Relief by `cargo install --path crates/relief-lab`"
+    )]
+    NoLab,
     /// The standard output failed.
     #[error("cannot write to the standard output")]
     Output(#[from] io::Error),
@@ -98,9 +95,7 @@ impl Failure {
     fn code(&self) -> u8 {
         match self {
             _ if self.closed_pipe() => 0,
-            Self::Worse(_) => 5,
             Self::Usage(_)
-            | Self::Lab(relief_lab::Error::Unknown { .. })
             | Self::Engine(relief_engine::Error::Option { .. } | relief_engine::Error::Region { .. }) => 2,
             Self::Design(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
             Self::Engine(relief_engine::Error::Memory { .. }) => 4,

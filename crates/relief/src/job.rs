@@ -1,11 +1,10 @@
 //! What all commands that compute share.
 
 use relief_design::Design;
-use relief_engine::{Cancel, Options, Plan, Raster, Renderer, Sink};
+use relief_engine::{Cancel, Options, Plan, Raster, Renderer, Sink, select_prepared};
 
 use crate::arguments::{Job, Watch};
 use crate::design::Opened;
-use crate::device;
 use crate::failure::Failure;
 use crate::show::Meter;
 
@@ -30,7 +29,7 @@ pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failur
         tile: job.tile,
         kept: None,
         sink,
-        devices: device::select(&job.device)?,
+        devices: select_prepared(&job.device)?,
     };
     Ok(Plan::new(&opened.design, &opened.files, &options)?)
 }

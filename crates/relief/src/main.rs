@@ -6,7 +6,6 @@
 mod arguments;
 mod commands;
 mod design;
-mod device;
 mod failure;
 mod interrupt;
 mod job;
@@ -32,7 +31,9 @@ fn main() -> ExitCode {
         Command::Stream(stream) => commands::stream::run(&stream),
         Command::Receive(receive) => commands::receive::run(&receive),
         Command::Verify(verify) => commands::verify::run(&verify),
-        Command::Lab(lab) => commands::lab::run(&lab),
+        Command::Lab(lab) => {
+            return commands::lab::run(&lab).unwrap_or_else(|failure| failure.report());
+        }
         Command::Schema => commands::reference::schema(),
         Command::Nodes => commands::reference::nodes(),
         Command::Explain(explain) => commands::reference::explain(&explain),

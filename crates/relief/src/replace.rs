@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Whether a path is a file, or will be when it is written: what is there may be a pipe or a device.
-pub(crate) fn is_file(path: &Path) -> bool {
+fn is_file(path: &Path) -> bool {
     fs::metadata(path).map_or(true, |metadata| metadata.is_file())
 }
 

@@ -17,6 +17,7 @@ mod error;
 mod gpu;
 #[cfg(feature = "gpu")]
 mod grid;
+mod prepared;
 #[cfg(feature = "gpu")]
 mod reading;
 mod report;
@@ -38,6 +39,7 @@ pub use gpu::{Client, Gpu, Mark, on_client, persist_kernels};
 pub(crate) use grid::cube_number;
 #[cfg(feature = "gpu")]
 pub use grid::{addresses, cubes};
+pub use prepared::{policy_file, select_prepared};
 #[cfg(feature = "gpu")]
 pub use reading::{HostSamples, Reading};
 pub use report::{

@@ -1,12 +1,12 @@
-//! `relief lab` by real processes: what is listed, measured, written and compared, and how that ends.
+//! `relief-lab` by real processes: what is listed, measured, written and compared, and how that ends.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 fn lab(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_relief"));
-    command.arg("lab").args(arguments).env_remove("RELIEF_REVISION");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relief-lab"));
+    command.args(arguments).env_remove("RELIEF_REVISION");
     command.output().unwrap()
 }
 
@@ -38,11 +38,8 @@ fn record(folder: &Path, name: &str) -> String {
 /// Whether there is a Vulkan device; where `RELIEF_REQUIRE_GPU` is set, there has to be one.
 #[cfg(feature = "vulkan")]
 fn has_vulkan() -> bool {
-    let output = Command::new(env!("CARGO_BIN_EXE_relief"))
-        .arg("devices")
-        .output()
-        .unwrap();
-    let found = text(&output.stdout).contains("vulkan:0");
+    use relief_kernels::device::{DeviceId, device};
+    let found = device(DeviceId::Vulkan(0)).is_ok();
     assert!(
         found || std::env::var_os("RELIEF_REQUIRE_GPU").is_none(),
         "no device"
@@ -92,10 +89,10 @@ fn what_tuning_finds_is_written_for_the_device_and_is_what_runs_afterwards() {
     // Another layout than that, which nobody would choose: if it is the one that runs, it was read.
     let other = "units=64 items=4 vector=4";
     std::fs::write(&policies, written.replace(&found, other)).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_relief"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relief-lab"));
     command.env("RELIEF_POLICIES", &policies);
     command.args([
-        "lab", "run", "map/gray", "--device", "vulkan:0", "--quick", "--size", "2^12",
+        "run", "map/gray", "--device", "vulkan:0", "--quick", "--size", "2^12",
     ]);
     let output = command.args(["--check", "--json", &json]).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -257,9 +254,9 @@ fn a_run_that_is_ended_early_leaves_what_was_measured() {
     use std::io::{BufRead as _, BufReader};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.json");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_relief"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relief-lab"));
     command.args([
-        "lab", "run", "copy", "map/add", "stencil", "--device", "cpu", "--quick",
+        "run", "copy", "map/add", "stencil", "--device", "cpu", "--quick",
     ]);
     command.args(["--size", "4096", "--json"]).arg(&path);
     let mut run = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
@@ -295,10 +292,9 @@ fn a_check_times_nothing() {
 
 #[test]
 fn a_photograph_that_cannot_be_read_fails_by_its_name() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_relief"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relief-lab"));
     command.env("RELIEF_LAB_PICTURE", "no-such-picture.pgm");
     command.args([
-        "lab",
         "run",
         "histogram/u8",
         "--device",

@@ -1,12 +1,11 @@
-//! `relief lab divergence`: how many planes of a launch diverge, counted, not measured.
+//! `relief-lab divergence`: how many planes of a launch diverge, counted, not measured.
 
 use std::io::{self, Write};
 
 use clap::Args;
 use relief_lab::families::votes::divergence::{Blocks, Divergence};
 
-use crate::failure::Failure;
-use crate::quantity;
+use super::failure::Failure;
 
 #[derive(Debug, Args)]
 pub(crate) struct Counted {
@@ -24,9 +23,20 @@ pub(crate) struct Counted {
     lanes: u32,
 }
 
+/// W×H, both at least 1.
+fn sides(text: &str) -> Result<(u64, u64), String> {
+    let expected = || format!("'{text}' is no size; columns and rows are expected, such as 62x76");
+    let (width, height) = text.split_once(['x', 'X', '×']).ok_or_else(expected)?;
+    let side = |text: &str| text.trim().parse::<u64>().map_err(|_| expected());
+    match (side(width)?, side(height)?) {
+        (0, _) | (_, 0) => Err(format!("{text} is empty; both sides must be at least 1")),
+        sides => Ok(sides),
+    }
+}
+
 /// W×H, of at most 2^31 each, so that planes are counted in 64 bits.
 fn side(text: &str) -> Result<(u64, u64), String> {
-    let (width, height) = quantity::tile(text)?;
+    let (width, height) = sides(text)?;
     if width.max(height) > 1 << 31 {
         return Err(format!("{text} is too large; both sides may have 2^31 pixels"));
     }
@@ -35,7 +45,7 @@ fn side(text: &str) -> Result<(u64, u64), String> {
 
 /// W×H, of at most 1 024 units.
 fn cube(text: &str) -> Result<(u32, u32), String> {
-    let (width, height) = quantity::tile(text)?;
+    let (width, height) = sides(text)?;
     match width.checked_mul(height) {
         Some(1..=1_024) => Ok((width as u32, height as u32)),
         _ => Err(format!("{text} is too large; a cube has at most 1 024 units")),

@@ -1,17 +1,17 @@
-//! `relief lab tune`: the layout that suits a device, for production to use.
+//! `relief-lab tune`: the layout that suits a device, for production to use.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
+use relief_kernels::device::policy_file;
 use relief_lab::family::{Class, Scale};
 use relief_lab::policy::Policies;
 use relief_lab::tune::tune;
 use relief_lab::{Plan, Watch, families, selection, steps};
 
+use super::failure::Failure;
 use super::{Means, Progress, least_set, machines, sampling, size, working_set, write};
-use crate::device;
-use crate::failure::Failure;
 
 #[derive(Debug, Args)]
 pub(crate) struct Tune {
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
         asked => asked,
     };
     let ladders = selection::ladders(&families, asked)?;
-    let path = arguments.policies.clone().or_else(device::policy_file);
+    let path = arguments.policies.clone().or_else(policy_file);
     let quick = arguments.means.quick;
     for machine in machines(&arguments.means)? {
         if machine.class() == Class::Cpu {
