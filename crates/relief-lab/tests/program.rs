@@ -255,9 +255,7 @@ fn a_run_that_is_ended_early_leaves_what_was_measured() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_relief-lab"));
-    command.args([
-        "run", "copy", "map/add", "stencil", "--device", "cpu", "--quick",
-    ]);
+    command.args(["run", "copy", "map/add", "stencil", "--device", "cpu", "--quick"]);
     command.args(["--size", "4096", "--json"]).arg(&path);
     let mut run = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
     // The table of a ladder comes after the record of those before it was written.

@@ -77,7 +77,13 @@ fn keep_kernels(mut drivers: Vec<&str>) {
 /// A text as a file's name.
 #[cfg(feature = "gpu")]
 fn name_of(text: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '.' {
+            c
+        } else {
+            '-'
+        }
+    };
     text.chars().map(plain).collect()
 }
 

@@ -26,7 +26,10 @@ pub(crate) fn run(lab: &Lab) -> Result<ExitCode, Failure> {
     match status {
         // A signal leaves no code; 1 says that the command failed.
         Ok(status) => Ok(ExitCode::from(
-            status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1),
+            status
+                .code()
+                .and_then(|code| u8::try_from(code).ok())
+                .unwrap_or(1),
         )),
         Err(source) if source.kind() == io::ErrorKind::NotFound => Err(Failure::NoLab),
         Err(source) => Err(Failure::File {

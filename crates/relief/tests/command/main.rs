@@ -5,6 +5,8 @@
 mod designs;
 mod failures;
 mod format;
+#[cfg(unix)]
+mod lab;
 mod outputs;
 mod process;
 mod progress;
