@@ -11,5 +11,6 @@
 mod sink;
 mod source;
 
-pub use sink::{Cleanup, DigestSink, FileSink, Format, NullSink, SinkError, Target, Tee, UnknownFormat};
+pub use relief_atomic::Cleanup;
+pub use sink::{DigestSink, FileSink, Format, NullSink, SinkError, Target, Tee, UnknownFormat};
 pub use source::{Files, Limits};

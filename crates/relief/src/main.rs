@@ -22,6 +22,7 @@ use arguments::{Arguments, Command};
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log();
+    outlive_limits_of_files();
     let outcome = match arguments.command {
         Command::Check(check) => commands::check::run(&check),
         Command::Plan(plan) => commands::plan::run(&plan),
@@ -43,6 +44,18 @@ fn main() -> ExitCode {
     };
     outcome.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
 }
+
+/// Has a file that may not grow fail its write, which is told and cleaned up after, instead of ending the process.
+#[cfg(unix)]
+fn outlive_limits_of_files() {
+    let told = std::sync::Arc::default();
+    if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, told) {
+        tracing::warn!("a limit of the size of files ends the process: {error}");
+    }
+}
+
+#[cfg(not(unix))]
+const fn outlive_limits_of_files() {}
 
 /// Writes what the libraries trace to the standard error, where RELIEF_LOG asks for it.
 fn log() {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use relief_atomic::Cleanup;
 use relief_engine::sink::{Band, Raster, Samples, Sink};
 
 use super::SinkError;
@@ -12,7 +13,7 @@ use super::output::{BUFFER, Output};
 use super::pgm::Pgm;
 use super::png::Png;
 use super::raw::Raw;
-use super::target::{self, Cleanup, Ending, Target};
+use super::target::{self, Ending, Target};
 use super::tiff::Tiff;
 
 /// How a format turns a raster into bytes. Samples come in order and complete.

@@ -20,5 +20,5 @@ pub use error::SinkError;
 pub use file::FileSink;
 pub use format::{Format, UnknownFormat};
 pub use null::NullSink;
-pub use target::{Cleanup, Target};
+pub use target::Target;
 pub use tee::Tee;
