@@ -71,6 +71,15 @@ pub use signature::{
 pub use syntax::{MAX_DEPTH, MAX_SLASHDASH_DEPTH, MAX_TEXT};
 pub use tree::{Axis, Blend, Canvas, Child, Design, Kind, Node, NodeId, Place, Role};
 
+/// The version of what designs mean: which samples a design makes.
+///
+/// It is raised with every release in which some design that was accepted before makes other samples: a node's
+/// definition changes, a function of tables rounds otherwise, pictures are read otherwise, a default changes. It stays
+/// where designs that were refused are accepted, where only speed or messages change, and where a new node or parameter
+/// leaves all others as they were. A job's name on the wire holds it, so that a job is never gone on with by a version
+/// that would make other bytes of it.
+pub const MEANING: u32 = 1;
+
 /// Where the sizes of images come from.
 ///
 /// Any function `Fn(&str) -> Result<(u64, u64), String>` is one, and so is a map from paths to sizes.

@@ -1,8 +1,10 @@
 //! Digests of what leaves: lines in groups, groups in bands.
 //!
 //! A group has about 1 MiB of lines and the BLAKE3 of their bytes. A band has many groups and the BLAKE3 of their
-//! digests one after the other. A job has a few thousand bands whatever its size, and going on within a band takes
-//! no more than the lines of one group again.
+//! digests one after the other. Going on within a band takes no more than the lines of one group again.
+//!
+//! A job has at most 4 096 bands and a band at most 4 096 groups, whatever its size: a larger job has larger groups. So
+//! a manifest, which lists all bands and the groups of one, has at most 8 192 digests.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +12,8 @@ use serde::{Deserialize, Serialize};
 const GROUP: u64 = 1 << 20;
 /// The most bands of a job.
 const BANDS: u64 = 4_096;
-/// The fewest groups of a band.
-const GROUPS: u64 = 16;
+/// The fewest groups of a band, and the most.
+const GROUPS: (u64, u64) = (16, 4_096);
 
 /// How lines are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,8 +29,9 @@ impl Cut {
     /// For so many lines of at most so many bytes.
     #[must_use]
     pub fn new(lines: u64, line_bytes: u64) -> Self {
-        let group = (GROUP / line_bytes.max(1)).clamp(1, lines.max(1));
-        let groups = lines.div_ceil(group).div_ceil(BANDS).max(GROUPS);
+        let group = (GROUP / line_bytes.max(1)).max(lines.div_ceil(BANDS * GROUPS.1));
+        let group = group.clamp(1, lines.max(1));
+        let groups = lines.div_ceil(group).div_ceil(BANDS).max(GROUPS.0);
         Self {
             group,
             band: group.saturating_mul(groups),
@@ -114,6 +117,20 @@ impl Digests {
         (bands + self.open.len() as u64 * cut.group).min(lines)
     }
 
+    /// Takes back what was said of line `line` and all after it: the digest of its band, and of the groups of the open
+    /// band that hold them.
+    pub(crate) fn cut_back(&mut self, cut: Cut, line: u64) {
+        let whole = self.bands.partition_point(|band| band.first + band.lines <= line);
+        if whole < self.bands.len() {
+            self.bands.truncate(whole);
+            self.open.clear();
+        } else {
+            let first = self.bands.last().map_or(0, |band| band.first + band.lines);
+            let groups = line.saturating_sub(first) / cut.group;
+            self.open.truncate(usize::try_from(groups).unwrap_or(usize::MAX));
+        }
+    }
+
     /// Adds the group that ends before line `end`.
     pub(crate) fn push(&mut self, cut: Cut, lines: u64, end: u64, digest: blake3::Hash) {
         self.open.push(digest);
@@ -144,6 +161,35 @@ mod tests {
         assert!(1_800_000_u64.div_ceil(cut.band) <= BANDS);
         assert_eq!(cut.band % cut.group, 0);
         assert_eq!(Cut::new(3, 10), Cut { group: 3, band: 48 });
+    }
+
+    #[test]
+    fn the_digests_of_a_manifest_are_bounded_whatever_the_job() {
+        for lines in [1, 1 << 20, 1 << 40, 1 << 50, 1 << 60, u64::MAX] {
+            for line_bytes in [1, 3, 1 << 10, 1 << 20, 1 << 24] {
+                let cut = Cut::new(lines, line_bytes);
+                assert!(lines.div_ceil(cut.band) <= BANDS, "{lines} {line_bytes}");
+                assert!(cut.band.div_ceil(cut.group) <= GROUPS.1, "{lines} {line_bytes}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_taken_back_is_what_holds_the_line_or_comes_after_it() {
+        let cut = Cut { group: 3, band: 6 };
+        let digests = |groups: u64| {
+            let mut digests = Digests::default();
+            for group in 1..=groups {
+                digests.push(cut, 100, group * 3, blake3::hash(&group.to_le_bytes()));
+            }
+            digests
+        };
+        // Two bands and one group: lines 0 to 14 have digests.
+        for (line, next) in [(15, 15), (14, 12), (12, 12), (11, 6), (6, 6), (5, 0), (0, 0)] {
+            let mut cut_back = digests(5);
+            cut_back.cut_back(cut, line);
+            assert_eq!(cut_back.next(cut, 100), next, "{line}");
+        }
     }
 
     #[test]

@@ -65,6 +65,46 @@ pub enum Error {
         /// The most that can be.
         lines: u64,
     },
+    /// The machine has executed less than it is known to have.
+    #[error(
+        "the machine says that {executed} of {lines} lines are executed, but {known} are known to be; \
+         where the machine is right, --executed {executed} has the lines after them executed again"
+    )]
+    Behind {
+        /// Lines executed, as the machine says.
+        executed: u64,
+        /// Lines that are known or were said to be executed.
+        known: u64,
+        /// The lines of the job.
+        lines: u64,
+    },
+    /// The machine has begun a job that was to begin at another line.
+    #[error(
+        "the machine has begun this job: it has executed {executed} of {lines} lines and has {received}, \
+         where line {known} was to be the first; to go on where it is, on the workpiece that is in it, add --continue; \
+         to begin with another workpiece, have the machine forget the job"
+    )]
+    Begun {
+        /// Lines executed, as the machine says.
+        executed: u64,
+        /// Lines that the machine has.
+        received: u64,
+        /// The line that was to be the first.
+        known: u64,
+        /// The lines of the job.
+        lines: u64,
+    },
+    /// The machine speaks another version of the protocol.
+    #[error(
+        "{address} speaks version {found} of the protocol; this sender speaks version {}",
+        crate::message::VERSION
+    )]
+    Version {
+        /// Who.
+        address: String,
+        /// Its version.
+        found: u16,
+    },
     /// The machine has executed all of a job that was to begin.
     #[error(
         "the machine has executed all {lines} lines of this job before; \
@@ -103,6 +143,14 @@ pub enum Error {
         /// The digest then.
         expected: String,
     },
+    /// Files do not hold what a job has executed.
+    #[error("{}: {problem}", path.display())]
+    Executed {
+        /// The first of them.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
     /// A file is not what was executed.
     #[error("lines {first} to {end} differ: the file has the digest {found}, the job has {expected}")]
     Differs {
@@ -135,6 +183,15 @@ pub enum Error {
     #[error("the job was stopped after {executed} executed lines")]
     Stopped {
         /// Lines executed.
+        executed: u64,
+    },
+    /// The job was stopped, and the machine was not heard to stop.
+    #[error(
+        "the job was stopped, but the machine was not heard to stop: it has executed {executed} lines or more, \
+         and may execute what it has in its buffer; --resume asks it"
+    )]
+    Unheard {
+        /// Lines that are known to be executed.
         executed: u64,
     },
     /// The machine failed.

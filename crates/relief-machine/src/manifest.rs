@@ -94,12 +94,15 @@ pub struct Manifest {
     pub lines: u64,
     /// The most bytes of a line.
     pub line_bytes: u64,
+    /// Whether the machine has taken the job, or the file was begun.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub taken: bool,
     /// Lines executed: all before this one.
     pub executed: u64,
-    /// Of a file: its bytes up to there.
+    /// Of a file: its bytes up to there, without END.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_bytes: Option<u64>,
-    /// Whether all lines are executed.
+    /// Whether the job is done: all lines are executed and stored, and a file has its END and its name.
     pub complete: bool,
     /// How lines are cut.
     pub cut: Cut,
@@ -207,22 +210,51 @@ impl Manifest {
     }
 }
 
-/// Writes a file beside `path`, stores it, gives it the name and stores that.
+/// Writes a file beside `path`, stores it, gives it the name and stores that. A link stays a link: what it points to is
+/// replaced. A file that was there keeps its permissions, a new one has those of any.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::Builder::new()
-        .prefix(".manifest.")
-        .tempfile_in(folder)?;
+    let path = &followed(path);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".manifest.");
+    // The system takes away what its user does not allow.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder_of(path))?;
     file.write_all(bytes)?;
+    if let Ok(metadata) = fs::metadata(path) {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
-    if cfg!(unix) {
-        File::open(folder)?.sync_all()?;
-    }
+    store_folder(path);
     Ok(())
+}
+
+/// The file that a path means: where links lead, also one that leads to nothing yet.
+pub(crate) fn followed(path: &Path) -> PathBuf {
+    if let Ok(there) = fs::canonicalize(path) {
+        return there;
+    }
+    match fs::read_link(path) {
+        Ok(target) => folder_of(path).join(target),
+        Err(_) => path.to_owned(),
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+/// Has the system store the names in the folder of a file. Not every file system can: then the name is stored when the
+/// system likes.
+pub(crate) fn store_folder(path: &Path) {
+    if cfg!(unix)
+        && let Err(error) = File::open(folder_of(path)).and_then(|folder| folder.sync_all())
+    {
+        tracing::debug!("the folder of {} cannot be stored: {error}", path.display());
+    }
 }
 
 /// Keeps other senders of this machine away from a manifest. The lock goes with the process.

@@ -172,7 +172,9 @@ pub struct Job {
 }
 
 impl Job {
-    /// The job of a program; `pictures` stands for the pictures that the design reads.
+    /// The job of a program; `pictures` stands for the pictures that the design reads. Its name stands for all that
+    /// decides the bytes of its lines: design, pictures, scan with its tables, and what a design means to this version
+    /// ([`relief_design::MEANING`]).
     #[must_use]
     pub fn new(program: &Program, design: [u8; 32], pictures: [u8; 32], token: [u8; 16]) -> Self {
         let table = |table: &Option<relief_scan::Table>| {
@@ -180,7 +182,9 @@ impl Job {
         };
         let raster = program.raster();
         let scan = *program.digest().as_bytes();
-        let id = *blake3::hash(&[design, pictures, scan].concat()).as_bytes();
+        // Another meaning of designs makes other bytes of the same text: it is another job.
+        let meaning = relief_design::MEANING.to_le_bytes();
+        let id = *blake3::hash(&[&design[..], &pictures, &scan, &meaning].concat()).as_bytes();
         Self {
             id,
             token,

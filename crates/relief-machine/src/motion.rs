@@ -1,7 +1,9 @@
 //! How long a job takes: by how the machine moves, by what it takes in, by how fast lines are made.
 //!
-//! A head runs over the n positions of a line at its full speed v, and so needs a way to reach it: v² / (2·a) before the
-//! line and as much after it. From rest to rest that is a trapezoid of speed over n + v² / a positions. Then comes the
+//! A head runs over the n positions of a line that hold the picture at its full speed v. It speeds up and slows down in
+//! the blank positions before and after them (overscan), and needs a ramp of v² / (2·a) for each. Where the overscan is
+//! shorter than the ramp the head begins further out; where it is longer the head runs the rest of it at full speed. From
+//! rest to rest that is a trapezoid of speed over max(before, ramp) + n + max(after, ramp) positions. Then comes the
 //! turn-around, and where every line runs the same way the way back, of the same length, before the next line.
 
 use relief_scan::{Direction, Program};
@@ -29,17 +31,21 @@ impl Motion {
         }
     }
 
-    /// Seconds of a line at full speed, with the ramps before and after it.
+    /// Seconds of a line from rest to rest, its picture at full speed.
     #[must_use]
-    pub fn line(&self, positions: u64) -> f64 {
-        self.seconds(positions as f64 + self.speed * self.speed / self.acceleration)
+    pub fn line(&self, program: &Program) -> f64 {
+        let ramp = self.speed * self.speed / (2.0 * self.acceleration);
+        let (before, after) = program.scan().overscan;
+        let blank = u64::from(before) + u64::from(after);
+        let picture = program.positions().saturating_sub(blank) as f64;
+        self.seconds(f64::from(before).max(ramp) + picture + f64::from(after).max(ramp))
     }
 
     /// Seconds from the end of a line to the beginning of the next one.
     #[must_use]
     pub fn between(&self, program: &Program) -> f64 {
         let back = match program.scan().direction {
-            Direction::Unidirectional => self.line(program.positions()),
+            Direction::Unidirectional => self.line(program),
             Direction::Serpentine => 0.0,
         };
         self.turn_around + back
@@ -48,7 +54,7 @@ impl Motion {
     /// Seconds from the beginning of a line to that of the next one.
     #[must_use]
     pub fn period(&self, program: &Program) -> f64 {
-        self.line(program.positions()) + self.between(program)
+        self.line(program) + self.between(program)
     }
 }
 
@@ -91,8 +97,7 @@ impl Estimate {
         // After the last line there is no other to go to.
         let between = left.saturating_sub(1) as f64;
         Self {
-            motion: motion
-                .map(|motion| lines * motion.line(program.positions()) + between * motion.between(program)),
+            motion: motion.map(|motion| lines * motion.line(program) + between * motion.between(program)),
             rate: rate.map(|rate| lines * bytes / rate),
             computing: making.map(|making| lines * making),
         }

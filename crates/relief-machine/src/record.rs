@@ -25,6 +25,8 @@ pub struct Record {
     diffusion: Vec<(u64, DiffusionState)>,
     /// Whether it was taken up.
     resumed: bool,
+    /// Lines that another machine is said to have executed, until a machine has taken the job there.
+    claimed: Option<u64>,
     _lock: ManifestLock,
 }
 
@@ -58,7 +60,7 @@ impl Record {
     fn new(path: &Path, manifest: Manifest, lock: ManifestLock, resumed: bool) -> Result<Self, Error> {
         let wrong = || Error::Manifest {
             path: path.to_owned(),
-            problem: "a digest is none".to_owned(),
+            problem: "a digest has not 64 hexadecimal digits".to_owned(),
         };
         let digests = manifest.digests().ok_or_else(wrong)?;
         Ok(Self {
@@ -68,6 +70,7 @@ impl Record {
             pending: Vec::new(),
             diffusion: Vec::new(),
             resumed,
+            claimed: None,
             _lock: lock,
         })
     }
@@ -83,35 +86,47 @@ impl Record {
         &mut self.manifest
     }
 
-    /// Whether it was taken up.
-    pub(crate) const fn is_resumed(&self) -> bool {
-        self.resumed
+    /// Whether the machine at its address has taken the job.
+    #[must_use]
+    pub const fn is_taken(&self) -> bool {
+        self.manifest.taken
     }
 
-    /// What another machine is known to have executed: all lines before this one. Lines that the record knows to be
-    /// executed stay so.
+    /// Has the job go on at another address: nobody there has taken it, and what a file here held says nothing there.
+    pub fn move_to(&mut self, address: String) {
+        self.manifest.address = address;
+        self.manifest.taken = false;
+        self.manifest.file_bytes = None;
+    }
+
+    /// What a machine is said to have executed: all lines before this one, more or fewer than the record knows. It is
+    /// believed when a machine takes the job there; until then the record stays as it is.
     ///
     /// # Errors
-    /// Where the job has fewer lines, or the record knows of more.
-    pub fn advance(&mut self, executed: u64) -> Result<(), Error> {
-        let known = self.manifest.executed..=self.manifest.lines;
-        if !known.contains(&executed) {
-            let problem = format!(
-                "{executed} executed lines contradict it: they are {} to {}",
-                known.start(),
-                known.end()
-            );
-            return Err(Error::Manifest {
-                path: self.path.clone(),
-                problem,
-            });
-        }
-        self.manifest.executed = executed;
-        Ok(())
+    /// Where the job has fewer lines, or goes into a file that holds another number of them.
+    pub fn claim(&mut self, executed: u64) -> Result<(), Error> {
+        let lines = self.manifest.lines;
+        let problem = if executed > lines {
+            format!("{executed} lines cannot be executed: the job has {lines}")
+        } else if self.manifest.file_bytes.is_some() && executed != self.manifest.executed {
+            format!(
+                "{executed} lines cannot be executed: its file holds {}",
+                self.manifest.executed
+            )
+        } else {
+            self.claimed = Some(executed);
+            self.digests.cut_back(self.manifest.cut, executed);
+            return Ok(());
+        };
+        Err(Error::Manifest {
+            path: self.path.clone(),
+            problem,
+        })
     }
 
-    pub(crate) const fn executed(&self) -> u64 {
-        self.manifest.executed
+    /// Lines that are known or said to be executed: all before this one.
+    pub(crate) fn executed(&self) -> u64 {
+        self.claimed.unwrap_or(self.manifest.executed)
     }
 
     pub(crate) const fn cut(&self) -> Cut {
@@ -128,7 +143,7 @@ impl Record {
         self.pending.extend_from_slice(groups);
     }
 
-    /// Writes the manifest with what is executed.
+    /// Writes the manifest with what is executed, as the machine that has taken the job says.
     pub(crate) fn write(&mut self, executed: u64) -> Result<(), Error> {
         let ripe = self.pending.partition_point(|(end, _)| *end <= executed);
         for (end, digest) in self.pending.drain(..ripe) {
@@ -136,10 +151,30 @@ impl Record {
                 .push(self.manifest.cut, self.manifest.lines, end, digest);
         }
         self.manifest.executed = executed;
-        self.manifest.complete = executed == self.manifest.lines;
+        self.manifest.taken = true;
+        self.claimed = None;
         self.manifest.bands.clone_from(&self.digests.bands);
         self.manifest.open = self.digests.open.iter().map(ToString::to_string).collect();
         self.manifest.write(&self.path)
+    }
+
+    /// Writes that the job is done: all lines are executed and stored.
+    pub(crate) fn complete(&mut self) -> Result<(), Error> {
+        self.manifest.complete = true;
+        self.manifest.write(&self.path)
+    }
+
+    /// Removes a record that was begun for a job that nobody has taken: there is nothing to take up, and the job can be
+    /// begun again under the same name.
+    pub(crate) fn end_without_machine(&self) -> Result<(), Error> {
+        if self.resumed || self.manifest.taken {
+            return Ok(());
+        }
+        fs::remove_file(&self.path).map_err(|source| Error::File {
+            action: "cannot remove",
+            path: self.path.clone(),
+            source,
+        })
     }
 
     fn diffusion_path(&self) -> PathBuf {

@@ -8,6 +8,7 @@ use std::os::unix::{
     net::{UnixListener, UnixStream},
 };
 use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -155,31 +156,44 @@ impl Connection {
     }
 }
 
-/// Connects to a machine.
-pub(crate) fn connect(address: &Address, pin: Option<&Pin>, silence: Duration) -> Result<Connection, Error> {
+/// The time between two looks at whether a connection is still wanted.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Connects to a machine. `made` is given what cuts the connection as soon as there is a socket; until then `unwanted` is
+/// asked whether to give up. A name is looked up and a socket connected by a thread of its own, because nothing ends
+/// these calls of the system: where nobody waits for it any more, it goes on until the system gives up.
+pub(crate) fn connect(
+    address: &Address,
+    pin: Option<&Pin>,
+    silence: Duration,
+    unwanted: &dyn Fn() -> bool,
+    made: &dyn Fn(Closer),
+) -> Result<Connection, Error> {
     let failed = |source| Error::Connect {
         address: address.to_string(),
         source,
     };
-    let tcp = |host: &str| {
-        let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-        for resolved in host.to_socket_addrs()? {
-            match TcpStream::connect_timeout(&resolved, silence) {
-                Ok(socket) => return Ok(Stream::Tcp(socket)),
-                Err(error) => last = error,
-            }
+    let (give, take) = mpsc::channel();
+    let there = address.clone();
+    std::thread::Builder::new()
+        .name("relief-connect".to_owned())
+        .spawn(move || {
+            // Nobody may wait for it any more.
+            let _ = give.send(open(&there, silence));
+        })
+        .map_err(|error| Error::Thread(error.to_string()))?;
+    let stream = loop {
+        match take.recv_timeout(LOOK) {
+            Ok(stream) => break stream.map_err(failed)?,
+            Err(RecvTimeoutError::Timeout) if !unwanted() => {}
+            Err(_) => return Err(failed(io::ErrorKind::ConnectionAborted.into())),
         }
-        Err(last)
-    };
-    let stream = match address {
-        Address::Tcp(host) | Address::Tls(host) => tcp(host).map_err(failed)?,
-        #[cfg(unix)]
-        Address::Unix(path) => Stream::Unix(UnixStream::connect(path).map_err(failed)?),
-        #[cfg(not(unix))]
-        Address::Unix(_) => return Err(failed(io::ErrorKind::Unsupported.into())),
-        Address::File(_) => return Err(failed(io::ErrorKind::InvalidInput.into())),
     };
     let socket = Socket::new(stream, silence).map_err(failed)?;
+    let closer = Closer(socket.clone());
+    // The handshakes too: each of their bytes may come in time and all of them never.
+    closer.expect_within(Some(silence));
+    made(closer.clone());
     if !matches!(address, Address::Tls(_)) {
         return Ok(Connection::plain(socket));
     }
@@ -193,8 +207,29 @@ pub(crate) fn connect(address: &Address, pin: Option<&Pin>, silence: Duration) -
     Ok(Connection {
         reader: Box::new(reader),
         writer: Box::new(writer),
-        closer: Closer(socket),
+        closer,
     })
+}
+
+/// A socket connected to a machine.
+fn open(address: &Address, silence: Duration) -> io::Result<Stream> {
+    match address {
+        Address::Tcp(host) | Address::Tls(host) => {
+            let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+            for resolved in host.to_socket_addrs()? {
+                match TcpStream::connect_timeout(&resolved, silence) {
+                    Ok(socket) => return Ok(Stream::Tcp(socket)),
+                    Err(error) => last = error,
+                }
+            }
+            Err(last)
+        }
+        #[cfg(unix)]
+        Address::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
+        #[cfg(not(unix))]
+        Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+        Address::File(_) => Err(io::ErrorKind::InvalidInput.into()),
+    }
 }
 
 /// Waits for connections.

@@ -17,35 +17,38 @@ use crate::message::{Job, Message, lines};
 pub struct Verified {
     /// Lines in the files.
     pub lines: u64,
-    /// Lines that have been compared with a digest.
+    /// Lines that have been compared with a digest and agree.
     pub compared: u64,
-    /// Bands compared.
+    /// Whole bands compared.
     pub bands: u64,
 }
 
 /// Compares files, one after the other, with the digests of a manifest. Lines beyond the last digest are counted, not
-/// compared: a job that has not ended has at most one group of them.
+/// compared: a manifest that its sender could not keep up to the end has digests of fewer lines than the files hold.
 ///
 /// # Errors
-/// Where a file cannot be read, a band differs ([`Error::Differs`]), or the files hold fewer lines than were executed.
+/// Where a file cannot be read, a band or group differs ([`Error::Differs`]), the files hold fewer lines than were
+/// executed or more than the job has, or a complete job's frames have no END.
 pub fn verify(manifest: &Manifest, program: &Program, files: &[PathBuf]) -> Result<Verified, Error> {
-    let wrong = |problem: String| Error::Manifest {
+    let wrong = |problem: String| Error::Executed {
         path: files.first().cloned().unwrap_or_default(),
         problem,
     };
     let expected = manifest
         .digests()
-        .ok_or_else(|| wrong("a digest is none".to_owned()))?;
+        .ok_or_else(|| wrong("a digest of the manifest has not 64 hexadecimal digits".to_owned()))?;
     let mut input: Box<dyn Read> = Box::new(io::empty());
-    for path in files {
-        let opened = open(path, &manifest.job).map_err(|source| Error::File {
+    for (index, path) in files.iter().enumerate() {
+        let last = index + 1 == files.len();
+        let opened = open(path, &manifest.job, manifest.complete && last);
+        let opened = opened.map_err(|source| Error::File {
             action: "cannot read",
             path: path.clone(),
             source,
         })?;
         input = Box::new(input.chain(opened));
     }
-    let mut found = Digests::default();
+    let mut compared = Compared::new(manifest, expected);
     let mut groups = Groups::new(manifest.cut, manifest.lines, 0);
     let (mut line, mut bytes, mut done) = (0, Vec::new(), Vec::new());
     let failed = |source| Error::File {
@@ -63,20 +66,7 @@ pub fn verify(manifest: &Manifest, program: &Program, files: &[PathBuf]) -> Resu
         groups.take(line, &[bytes.len()], &bytes, &mut done);
         line += 1;
         for (end, digest) in done.drain(..) {
-            found.push(manifest.cut, manifest.lines, end, digest);
-        }
-        let last = found.bands.len().checked_sub(1);
-        if let Some(index) = last
-            && let (Some(band), Some(other)) = (expected.bands.get(index), found.bands.get(index))
-            && band != other
-        {
-            let (first, end) = (band.first, band.first + band.lines);
-            return Err(Error::Differs {
-                first,
-                end,
-                found: other.digest.clone(),
-                expected: band.digest.clone(),
-            });
+            compared.group(end, digest)?;
         }
     }
     if line < manifest.executed {
@@ -85,38 +75,84 @@ pub fn verify(manifest: &Manifest, program: &Program, files: &[PathBuf]) -> Resu
             manifest.executed
         )));
     }
-    let open = if found.bands.len() == expected.bands.len() {
-        found.open.as_slice()
-    } else {
-        &[]
-    };
-    let band = expected.bands.last().map_or(0, |band| band.first + band.lines);
-    for (index, (digest, other)) in expected.open.iter().zip(open).enumerate() {
-        if digest != other {
-            let first = band + index as u64 * manifest.cut.group;
-            let end = first + manifest.cut.group;
-            return Err(Error::Differs {
-                first,
-                end,
-                found: other.to_string(),
-                expected: digest.to_string(),
-            });
-        }
-    }
-    let compared = expected.next(manifest.cut, manifest.lines);
     Ok(Verified {
         lines: line,
-        compared,
-        bands: expected.bands.len() as u64,
+        compared: compared.lines,
+        bands: compared.bands,
     })
 }
 
-/// The lines of a file, which may come in frames.
-fn open(path: &Path, job: &str) -> io::Result<Box<dyn Read>> {
+/// Digests of files beside those of a manifest.
+struct Compared<'a> {
+    manifest: &'a Manifest,
+    expected: Digests,
+    found: Digests,
+    /// The line after the bands of the manifest, where its open groups begin.
+    open: u64,
+    /// Lines that agree: all before this one.
+    lines: u64,
+    bands: u64,
+}
+
+impl<'a> Compared<'a> {
+    fn new(manifest: &'a Manifest, expected: Digests) -> Self {
+        Self {
+            manifest,
+            open: expected.bands.last().map_or(0, |band| band.first + band.lines),
+            expected,
+            found: Digests::default(),
+            lines: 0,
+            bands: 0,
+        }
+    }
+
+    /// Takes the group that ends before line `end`: compares it where the manifest has its digest, and the band that it
+    /// ends where the manifest has that.
+    fn group(&mut self, end: u64, digest: blake3::Hash) -> Result<(), Error> {
+        let cut = self.manifest.cut;
+        if end > self.open {
+            // What the files hold beyond the manifest's last band stays in groups, as the manifest has it.
+            let first = (end - 1) / cut.group * cut.group;
+            let index = usize::try_from((first - self.open) / cut.group).unwrap_or(usize::MAX);
+            let Some(expected) = self.expected.open.get(index) else {
+                return Ok(());
+            };
+            same((first, end), &digest.to_string(), &expected.to_string())?;
+            self.lines = end;
+            return Ok(());
+        }
+        self.found.push(cut, self.manifest.lines, end, digest);
+        let index = self.found.bands.len();
+        if self.found.open.is_empty()
+            && let Some(index) = index.checked_sub(1)
+            && let (Some(band), Some(other)) = (self.expected.bands.get(index), self.found.bands.get(index))
+        {
+            same((band.first, end), &other.digest, &band.digest)?;
+            self.bands += 1;
+            self.lines = end;
+        }
+        Ok(())
+    }
+}
+
+fn same((first, end): (u64, u64), found: &str, expected: &str) -> Result<(), Error> {
+    if found.eq_ignore_ascii_case(expected) {
+        return Ok(());
+    }
+    Err(Error::Differs {
+        first,
+        end,
+        found: found.to_owned(),
+        expected: expected.to_owned(),
+    })
+}
+
+/// The lines of a file, which may come in frames; `whole` frames have an END.
+fn open(path: &Path, job: &str, whole: bool) -> io::Result<Box<dyn Read>> {
     let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
     let head: Option<&[u8; HEADER]> = file.fill_buf()?.first_chunk();
     if head.is_some_and(|head| Header::decode(head).is_ok()) {
-        Ok(Box::new(Frames::new(file, job)?))
+        Ok(Box::new(Frames::new(file, job, whole)?))
     } else {
         Ok(Box::new(file))
     }
@@ -130,10 +166,13 @@ struct Frames {
     payload: Vec<u8>,
     /// Where the rest of the lines begins in the payload.
     at: usize,
+    /// Whether the file must have an END, and whether it was read.
+    whole: bool,
+    ended: bool,
 }
 
 impl Frames {
-    fn new(mut file: BufReader<File>, name: &str) -> io::Result<Self> {
+    fn new(mut file: BufReader<File>, name: &str, whole: bool) -> io::Result<Self> {
         let mut payload = Vec::new();
         let header = frame::read(&mut file, &mut payload)?;
         let job = header
@@ -151,15 +190,31 @@ impl Frames {
             next,
             payload,
             at: 0,
+            whole,
+            ended: false,
         })
     }
 
     /// Reads frames up to the next with lines; `false` at the end.
     fn advance(&mut self) -> io::Result<bool> {
-        let Some(header) = frame::read(&mut self.file, &mut self.payload)? else {
+        if self.ended {
             return Ok(false);
+        }
+        let Some(header) = frame::read(&mut self.file, &mut self.payload)? else {
+            return if self.whole {
+                Err(invalid("its frames have no END, so it is not complete"))
+            } else {
+                Ok(false)
+            };
         };
         if header.kind == Kind::End {
+            if header.sequence != self.next || header.sequence != self.job.lines {
+                return Err(invalid("its END comes before the last line"));
+            }
+            if frame::read(&mut self.file, &mut self.payload)?.is_some() {
+                return Err(invalid("its END is followed by another frame"));
+            }
+            self.ended = true;
             self.payload.clear();
             return Ok(false);
         }

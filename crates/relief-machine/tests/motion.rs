@@ -47,13 +47,51 @@ fn a_line_is_run_at_full_speed_between_two_ramps() {
         acceleration: 50.0,
         turn_around: 0.5,
     };
-    // 1 000 positions in 10 s, and 2 s on either side; the blank positions of overscan are run as well.
-    close(motion.line(1_000), 14.0);
+    // 1 000 positions in 10 s, and 2 s on either side.
+    close(motion.line(&program(1_000, 3, Scan::default())), 14.0);
+}
+
+#[test]
+fn the_head_speeds_up_in_the_overscan() {
+    let motion = Motion {
+        speed: 100.0,
+        acceleration: 50.0,
+        turn_around: 0.0,
+    };
+    // A ramp takes 100 positions.
+    for (overscan, seconds) in [
+        // Shorter than the ramps, which begin further out: as without overscan.
+        ((60, 40), 14.0),
+        // Exactly the ramps.
+        ((100, 100), 14.0),
+        // 50 positions longer before and 150 after: these are run at full speed, in 2 s.
+        ((150, 250), 16.0),
+        ((0, 200), 15.0),
+    ] {
+        let scan = Scan {
+            overscan,
+            ..Scan::default()
+        };
+        close(motion.line(&program(1_000, 3, scan)), seconds);
+    }
+}
+
+#[test]
+fn a_job_of_two_thousand_lines_takes_what_a_head_that_speeds_up_in_the_overscan_takes() {
+    // 25 mm of 10 µm at 500 mm/s and 5 m/s²: the ramps take 25 mm each, as long as the overscan. 0.25 s a line.
+    let motion = Motion {
+        speed: 50_000.0,
+        acceleration: 500_000.0,
+        turn_around: 0.0,
+    };
     let scan = Scan {
-        overscan: (60, 40),
+        overscan: (2_500, 2_500),
+        direction: Direction::Serpentine,
         ..Scan::default()
     };
-    close(motion.line(program(900, 3, scan).positions()), 14.0);
+    let program = program(2_500, 2_500, scan);
+    let estimate = Estimate::new(&program, 0, Some(&motion), None, None, 1.0);
+    close(estimate.motion.unwrap(), 625.0);
 }
 
 #[test]
@@ -84,7 +122,7 @@ fn speed_that_is_there_at_once_costs_no_ramps() {
         acceleration: f64::INFINITY,
         turn_around: 0.25,
     };
-    close(motion.line(1_000), 10.0);
+    close(motion.line(&program(1_000, 4, Scan::default())), 10.0);
     let estimate = Estimate::new(
         &program(1_000, 4, Scan::default()),
         0,

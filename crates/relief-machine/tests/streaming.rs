@@ -89,6 +89,7 @@ fn manifest(program: &Program, job: &Job, address: &Address) -> Manifest {
         lines: program.lines(),
         line_bytes: program.encoding().most(),
         executed: 0,
+        taken: false,
         file_bytes: None,
         complete: false,
         cut: Cut::new(program.lines(), program.encoding().most()),

@@ -5,6 +5,9 @@ use std::ops::Range;
 use crate::Error;
 use relief_design::scan::{Direction, Scan};
 
+/// The greatest interleave, as for designs.
+const MAX_INTERLEAVE: u32 = 1 << 31;
+
 /// What one machine line covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Travel {
@@ -56,10 +59,13 @@ impl Path {
                 format!("{high} lines with an overlap of {shared} never reach the end"),
             );
         }
-        if scan.interleave.0 == 0 {
+        if !(1..=MAX_INTERLEAVE).contains(&scan.interleave.0) {
             return wrong(
                 "interleave",
-                "every 0th line is none; 1 is the plain order".to_owned(),
+                format!(
+                    "it is {}; 1 is the plain order, {MAX_INTERLEAVE} the most",
+                    scan.interleave.0
+                ),
             );
         }
         let width = width.min(length);

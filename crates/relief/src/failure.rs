@@ -34,6 +34,9 @@ pub(crate) enum Failure {
     /// The arguments cannot be used together.
     #[error("{0}")]
     Usage(String),
+    /// What was executed could not all be compared.
+    #[error("{0}")]
+    Unverified(String),
     /// A file is not laid out as `fmt` would.
     #[error("{0} would change")]
     Unformatted(String),
@@ -100,7 +103,9 @@ impl Failure {
             Self::Design(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
             Self::Engine(relief_engine::Error::Memory { .. }) => 4,
             Self::Engine(relief_engine::Error::Cancelled)
-            | Self::Machine(relief_machine::Error::Stopped { .. }) => 130,
+            | Self::Machine(relief_machine::Error::Stopped { .. } | relief_machine::Error::Unheard { .. }) => {
+                130
+            }
             Self::Machine(relief_machine::Error::Option { .. } | relief_machine::Error::Address { .. }) => 2,
             Self::Machine(relief_machine::Error::Scan(
                 relief_scan::Error::Setting { .. } | relief_scan::Error::Table { .. },

@@ -1,15 +1,18 @@
 //! Pictures from files.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufReader, Read, Seek};
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use relief_design::ImageSizes;
 use relief_engine::source::{ImageError, ImageInfo, ImageSource};
 use relief_raster::Depth;
 
 use super::bmp::Bmp;
+use super::checked::{Checked, Reading};
 use super::failure::Failure;
 use super::gray::GrayRows;
 use super::limits::Limits;
@@ -34,7 +37,11 @@ pub struct Files {
     base: PathBuf,
     confined: bool,
     limits: Limits,
+    digests: Option<Digests>,
 }
+
+/// The BLAKE3 of every content that was read, by the path as the design says it.
+type Digests = Arc<Mutex<BTreeMap<String, Vec<blake3::Hash>>>>;
 
 impl Files {
     /// Paths are relative to the folder `base`. They may be absolute and may lead out of it: the design is the
@@ -45,6 +52,7 @@ impl Files {
             base: base.into(),
             confined: false,
             limits: Limits::default(),
+            digests: None,
         }
     }
 
@@ -59,13 +67,35 @@ impl Files {
         }
     }
 
+    /// Notes what it reads: [`digests`](Self::digests) names the very bytes that pictures were made of, whatever happened
+    /// to their files meanwhile. A file is read twice for that; one that changes while it is read is an error.
+    #[must_use]
+    pub fn digesting(self) -> Self {
+        Self {
+            digests: Some(Digests::default()),
+            ..self
+        }
+    }
+
+    /// The BLAKE3 of every file that was read as the picture `path`, each once; none where it was not read, or nothing
+    /// is noted.
+    #[must_use]
+    pub fn digests(&self, path: &str) -> Vec<blake3::Hash> {
+        let noted = |digests: &Digests| {
+            let digests = digests.lock().unwrap_or_else(PoisonError::into_inner);
+            digests.get(path).cloned()
+        };
+        self.digests.as_ref().and_then(noted).unwrap_or_default()
+    }
+
     /// With other limits than the default ones.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    fn open(&self, path: &str) -> Result<Box<dyn Picture>, Failure> {
+    /// Opens a picture for its header alone, or to be read.
+    fn open(&self, path: &str, purpose: Purpose) -> Result<Box<dyn Picture>, Failure> {
         let file = self.resolve(path)?;
         // Looked at before it is opened: opening a FIFO would wait for a writer.
         let metadata = fs::metadata(&file).map_err(Failure::Read)?;
@@ -78,11 +108,29 @@ impl Files {
             return Err(Failure::unsupported(what));
         }
         let input = File::open(&file).map_err(Failure::Read)?;
+        let input = match (&self.digests, purpose) {
+            (Some(digests), Purpose::Samples) => {
+                let checked = Checked::open(input).map_err(Failure::Read)?;
+                let mut digests = digests.lock().unwrap_or_else(PoisonError::into_inner);
+                let noted = digests.entry(path.to_owned()).or_default();
+                if !noted.contains(&checked.digest()) {
+                    noted.push(checked.digest());
+                }
+                Reading::Checked(checked)
+            }
+            _ => Reading::Plain(input),
+        };
         picture(
             BufReader::with_capacity(64 * 1024, input),
             metadata.len(),
             &self.limits,
         )
+    }
+
+    /// The bytes that noting what is read of a picture holds.
+    fn noting(&self, path: &str) -> u64 {
+        let bytes = || fs::metadata(self.base.join(path)).map_or(0, |metadata| metadata.len());
+        self.digests.as_ref().map_or(0, |_| Checked::memory(bytes()))
     }
 
     fn resolve(&self, path: &str) -> Result<PathBuf, Failure> {
@@ -119,9 +167,14 @@ impl Files {
 
 impl ImageSource for Files {
     fn info(&self, path: &str) -> Result<ImageInfo, ImageError> {
-        self.open(path)
-            .map(|picture| picture.info())
-            .map_err(|failure| self.name(path, &failure))
+        let picture = self
+            .open(path, Purpose::Header)
+            .map_err(|failure| self.name(path, &failure))?;
+        let info = picture.info();
+        Ok(ImageInfo {
+            memory: info.memory.saturating_add(self.noting(path)),
+            ..info
+        })
     }
 
     fn read(
@@ -130,7 +183,7 @@ impl ImageSource for Files {
         depth: Depth,
         row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError> {
-        self.open(path)
+        self.open(path, Purpose::Samples)
             .and_then(|picture| picture.read(&mut GrayRows::new(depth, row)))
             .map_err(|failure| self.name(path, &failure))
     }
@@ -139,14 +192,21 @@ impl ImageSource for Files {
 impl ImageSizes for Files {
     fn size(&self, path: &str) -> Result<(u64, u64), String> {
         let picture = self
-            .open(path)
+            .open(path, Purpose::Header)
             .map_err(|failure| self.name(path, &failure).to_string())?;
         Ok((picture.info().width, picture.info().height))
     }
 }
 
+/// What a picture is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Header,
+    Samples,
+}
+
 /// What a decoder reads from.
-pub(super) type Input = BufReader<File>;
+pub(super) type Input = BufReader<Reading>;
 
 /// A file whose header has been read and found within the limits.
 pub(super) trait Picture {

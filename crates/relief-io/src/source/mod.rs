@@ -1,6 +1,7 @@
 //! Where image samples come from: one file per format, and how colour becomes gray.
 
 mod bmp;
+mod checked;
 mod failure;
 mod files;
 mod gray;

@@ -1,22 +1,26 @@
 //! The look-ahead and all that the threads of a sender share.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use relief_scan::{Block, DiffusionState, Program};
 
 use crate::Error;
+use crate::job_state::{Course, Event};
 use crate::message::{Activity, Job};
 use crate::record::Record;
+use crate::transport::Closer;
 
+use super::file::{Leftover, Output};
 use super::{Phase, Progress, SenderOptions};
 
 pub(super) struct Shared<'a> {
     pub(super) program: &'a Program,
     pub(super) options: &'a SenderOptions,
     pub(super) job: Job,
+    /// The file of a job without a manifest, until it has its name.
+    pub(super) leftover: Leftover,
     state: Mutex<State>,
     pub(super) changed: Condvar,
 }
@@ -66,6 +70,10 @@ pub(super) struct State {
     pub(super) credit: u64,
     pub(super) largest: usize,
     pub(super) sent_bytes: u64,
+    /// How large frames of several lines are.
+    pub(super) frames: Frames,
+    /// What cuts a connection on which the machine cannot be asked to stop: one that is being made, or of plain lines.
+    cut: Option<Closer>,
 
     pub(super) executed: u64,
     pub(super) before: u64,
@@ -73,17 +81,74 @@ pub(super) struct State {
     pub(super) underruns: u32,
     pub(super) activity: Activity,
     /// The file that lines are poured into, and its bytes up to the last line executed.
-    pub(super) file: Option<(Arc<File>, u64)>,
+    pub(super) file: Option<(Arc<Output>, u64)>,
     /// The bytes of the file that the record knows.
     pub(super) recorded_bytes: Option<u64>,
-    /// Whether a record is taken up.
-    pub(super) resumed: bool,
+    /// Whether there is a record, and whether by it the machine has taken the job before.
+    pub(super) recorded: bool,
+    pub(super) taken: bool,
 
     /// Counts what is worth observing.
     pub(super) news: u64,
     pub(super) paused: bool,
+    /// Whether the machine is to drop what it has not executed.
     pub(super) abort: bool,
-    pub(super) outcome: Option<Result<(), Error>>,
+    pub(super) course: Course,
+}
+
+/// How large frames of several lines are: a frame of which a bit is damaged is lost as a whole, so frames get smaller
+/// where connections are lost and larger again where what is sent arrives.
+#[derive(Debug)]
+pub(super) struct Frames {
+    /// Bytes of payload.
+    size: usize,
+    /// Bytes that arrived since it changed.
+    arrived: u64,
+    /// The most bytes that the machine takes.
+    largest: usize,
+}
+
+impl Frames {
+    /// The most payload of a frame of several lines: large enough for its cost to vanish, small enough for a slow
+    /// machine; and the least.
+    const SIZES: (usize, usize) = (1 << 12, 1 << 20);
+
+    /// So many frames must arrive before they get larger.
+    const GROW: u64 = 16;
+
+    const fn new() -> Self {
+        Self {
+            size: Self::SIZES.1,
+            arrived: 0,
+            largest: usize::MAX,
+        }
+    }
+
+    /// A machine takes so many bytes; gives what is sent to it where a line has so many.
+    pub(super) fn agreed(&mut self, largest: usize, line: usize) -> usize {
+        self.largest = largest;
+        largest.min(self.size.max(line))
+    }
+
+    /// A connection was lost on which lines were under way.
+    pub(super) fn lost(&mut self) {
+        self.size = (self.size / 2).max(Self::SIZES.0);
+        self.arrived = 0;
+    }
+
+    /// So many bytes have arrived; gives what is sent where that changes.
+    pub(super) fn arrived(&mut self, bytes: u64, line: usize) -> Option<usize> {
+        if self.size >= Self::SIZES.1 {
+            return None;
+        }
+        self.arrived = self.arrived.saturating_add(bytes);
+        if self.arrived < Self::GROW * self.size as u64 {
+            return None;
+        }
+        self.size *= 2;
+        self.arrived = 0;
+        Some(self.largest.min(self.size.max(line)))
+    }
 }
 
 /// The memory of a block of so many lines of at most so many bytes each.
@@ -92,11 +157,18 @@ pub(super) const fn held_by(lines: u64, line_bytes: u64) -> u64 {
 }
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(program: &'a Program, options: &'a SenderOptions, job: Job, state: State) -> Self {
+    pub(super) fn new(
+        program: &'a Program,
+        options: &'a SenderOptions,
+        job: Job,
+        state: State,
+        leftover: Leftover,
+    ) -> Self {
         Self {
             program,
             options,
             job,
+            leftover,
             state: Mutex::new(state),
             changed: Condvar::new(),
         }
@@ -117,15 +189,33 @@ impl<'a> Shared<'a> {
             .0
     }
 
-    /// Ends the job; the first outcome counts.
-    pub(super) fn end(&self, outcome: Result<(), Error>) {
-        self.lock().outcome.get_or_insert(outcome);
+    /// Ends a job that cannot go on; the first failure counts.
+    pub(super) fn fail(&self, error: Error) {
+        let mut state = self.lock();
+        state.course.fail(error);
+        state.cut();
+        drop(state);
         self.changed.notify_all();
+    }
+
+    /// Notes what cuts the connection that is being made; cuts it where the job does not go on.
+    pub(super) fn hold(&self, closer: Closer) {
+        let mut state = self.lock();
+        state.cut = Some(closer);
+        if !state.course.goes_on() {
+            state.cut();
+        }
+    }
+
+    /// The most bytes that a line takes in a frame.
+    pub(super) fn line_bytes(&self) -> usize {
+        self.job.line_bytes as usize + if self.job.run_length { 4 } else { 0 }
     }
 
     pub(super) fn progress(&self, state: &State, phase: Phase, start: Instant) -> Progress {
         Progress {
             phase,
+            state: state.course.state(),
             connected: state.connected,
             connections: state.connections,
             executed: state.executed,
@@ -174,6 +264,8 @@ impl State {
             credit: 0,
             largest: 0,
             sent_bytes: 0,
+            frames: Frames::new(),
+            cut: None,
             executed,
             before: executed,
             received: executed,
@@ -181,12 +273,26 @@ impl State {
             activity: Activity::Waiting,
             file: None,
             recorded_bytes: record.and_then(|record| record.manifest().file_bytes),
-            resumed: record.is_some_and(Record::is_resumed),
+            recorded: record.is_some(),
+            taken: record.is_some_and(Record::is_taken),
             news: 0,
             paused: false,
             abort: false,
-            outcome: None,
+            course: Course::new(),
         }
+    }
+
+    /// Cuts a connection on which the machine cannot be asked to stop, where there is one.
+    pub(super) fn cut(&mut self) {
+        if let Some(closer) = self.cut.take() {
+            closer.close();
+        }
+    }
+
+    /// The machine has taken the job: from now on it is asked to stop.
+    pub(super) fn agreed(&mut self) {
+        self.cut = None;
+        self.course.step(Event::Taken);
     }
 
     /// Has making begin: lines from `next` on are to be sent. Lines that have no digest yet are made again for it, the

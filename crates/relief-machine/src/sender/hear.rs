@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use crate::Error;
 use crate::frame::{self, Kind};
+use crate::job_state::Event;
 use crate::message::{Activity, Code, Message, Refusal, Status};
 
 use super::ahead::Shared;
@@ -48,6 +49,11 @@ fn take(shared: &Shared<'_>, status: &Status) -> Result<(), Error> {
             lines: state.next,
         });
     }
+    let arrived = status.received.saturating_sub(state.received);
+    let line = shared.line_bytes();
+    if let Some(largest) = state.frames.arrived(arrived.saturating_mul(line as u64), line) {
+        state.largest = largest;
+    }
     state.executed = status.executed;
     state.received = status.received;
     state.credit = status.credit;
@@ -56,13 +62,12 @@ fn take(shared: &Shared<'_>, status: &Status) -> Result<(), Error> {
     state.news += 1;
     state.release();
     match status.activity {
-        Activity::Done if state.is_complete(shared.job.lines) => {
-            state.outcome.get_or_insert(Ok(()));
-        }
-        Activity::Aborted if state.abort => {
-            let executed = status.executed;
-            state.outcome.get_or_insert(Err(Error::Stopped { executed }));
-        }
+        Activity::Done if state.is_complete(shared.job.lines) => state.course.step(Event::Done),
+        // Nothing is under way any more, and what lines are made for yet are digests.
+        Activity::Done => state.course.step(Event::Halted),
+        // A line that is under way will be executed; the machine says when it is.
+        Activity::Aborted if state.abort && status.executed < status.received => {}
+        Activity::Aborted if state.abort => state.course.step(Event::Halted),
         Activity::Aborted => {
             return Err(Error::Refused {
                 address: shared.options.address.to_string(),

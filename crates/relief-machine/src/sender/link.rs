@@ -7,15 +7,13 @@ use std::time::{Duration, Instant};
 use crate::Error;
 use crate::conversation::{expect, send};
 use crate::frame::{self, Header, Kind};
-use crate::message::{Accept, Hello, Job, Refusal, VERSION, Welcome};
+use crate::job_state::Event;
+use crate::message::{Accept, Code, Hello, Job, Refusal, VERSION, Welcome};
 use crate::secret::{Side, random};
 use crate::transport::{Closer, Connection, connect};
 
-use super::ahead::Shared;
+use super::ahead::{Shared, State};
 use super::{hear, talk};
-
-/// The most payload of a frame of several lines: large enough for its cost to vanish, small enough for a slow machine.
-const FRAME: usize = 1 << 20;
 
 /// The first pause before a new connection, and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
@@ -54,20 +52,25 @@ pub(super) fn link(shared: &Shared<'_>) {
             Ended::Over => return,
             Ended::Fatal(error) => {
                 drop(state);
-                return shared.end(Err(error));
+                return shared.fail(error);
             }
             Ended::Lost(source) => source,
         };
         tracing::info!("the connection to {address} was lost: {source}");
+        if state.sent > 0 {
+            state.frames.lost();
+            state.sent = 0;
+        }
+        if !state.course.goes_on() {
+            // The machine cannot be asked any more.
+            state.course.step(Event::Lost);
+            drop(state);
+            return shared.changed.notify_all();
+        }
         if state.executed > before {
             (failing, pause) = (None, PAUSE.0);
         }
         let since: Instant = *failing.get_or_insert_with(Instant::now);
-        if state.abort {
-            let executed = state.executed;
-            drop(state);
-            return shared.end(Err(Error::Stopped { executed }));
-        }
         if since.elapsed() >= shared.options.patience {
             let error = if state.connections == 0 {
                 Error::Connect { address, source }
@@ -75,15 +78,17 @@ pub(super) fn link(shared: &Shared<'_>) {
                 Error::Lost { address, source }
             };
             drop(state);
-            return shared.end(Err(error));
+            return shared.fail(error);
         }
         let until = Instant::now() + pause;
         pause = (pause * 2).min(PAUSE.1);
-        while state.outcome.is_none() && !state.abort && Instant::now() < until {
+        while state.course.goes_on() && Instant::now() < until {
             state = shared.wait_for(state, until.saturating_duration_since(Instant::now()));
         }
-        if state.outcome.is_some() {
-            return;
+        if !state.course.goes_on() {
+            state.course.step(Event::Lost);
+            drop(state);
+            return shared.changed.notify_all();
         }
     }
 }
@@ -91,7 +96,14 @@ pub(super) fn link(shared: &Shared<'_>) {
 /// One connection.
 fn session(shared: &Shared<'_>) -> Ended {
     let options = shared.options;
-    let mut connection = match connect(&options.address, options.pin.as_ref(), options.silence) {
+    let made = connect(
+        &options.address,
+        options.pin.as_ref(),
+        options.silence,
+        &|| !shared.lock().course.goes_on(),
+        &|closer| shared.hold(closer),
+    );
+    let mut connection = match made {
         Ok(connection) => connection,
         Err(Error::Connect { source, .. }) if source.kind() != io::ErrorKind::InvalidData => {
             return Ended::Lost(source);
@@ -138,7 +150,14 @@ fn session(shared: &Shared<'_>) -> Ended {
 /// up.
 fn agree(shared: &Shared<'_>, connection: &mut Connection) -> Result<Duration, Ended> {
     let accept = introduce(shared, connection)?;
-    take_up(shared, &accept)?;
+    if let Err(ended) = take_up(shared, &accept) {
+        if !shared.lock().course.goes_on() {
+            // A job lifts a pause; this one was stopped meanwhile.
+            let abort = Header::new(Kind::Abort, 0, 0, &[]);
+            let _ = frame::write(connection.writer.as_mut(), &abort, &[]);
+        }
+        return Err(ended);
+    }
     let theirs = Duration::from_millis(u64::from(accept.silence.max(4)));
     let ours = shared.options.silence;
     // A machine that speaks seldom says so by its silence; it may not keep us forever.
@@ -151,7 +170,7 @@ fn agree(shared: &Shared<'_>, connection: &mut Connection) -> Result<Duration, E
 /// Gives the machine a moment to say why it closes the connection before it is cut.
 fn hang_up(shared: &Shared<'_>, closer: &Closer, written: &Ended) {
     let state = shared.lock();
-    if matches!(written, Ended::Lost(_)) && state.outcome.is_none() {
+    if matches!(written, Ended::Lost(_)) && !state.course.is_over() {
         drop(shared.wait_for(state, PAUSE.0));
     }
     closer.close();
@@ -176,6 +195,19 @@ fn introduce(shared: &Shared<'_>, connection: &mut Connection) -> Result<Accept,
     let version = VERSION;
     send(writer, &Hello { version, nonce })?;
     let welcome: Welcome = expect(reader)?.map_err(|refusal| refused(shared, refusal))?;
+    if welcome.version != VERSION {
+        let text = format!(
+            "this sender speaks version {VERSION}, the machine {}",
+            welcome.version
+        );
+        let code = Code::Version;
+        // The machine may have gone already; the user is told anyway.
+        let _ = send(writer, &Refusal { code, text });
+        return Err(Ended::Fatal(Error::Version {
+            address: shared.options.address.to_string(),
+            found: welcome.version,
+        }));
+    }
     let problem = match (&shared.options.secret, welcome.secret) {
         (None, false) => None,
         (Some(secret), true) if secret.knows(Side::Receiver, &nonce, &welcome.nonce, &welcome.proof) => {
@@ -201,31 +233,17 @@ fn introduce(shared: &Shared<'_>, connection: &mut Connection) -> Result<Accept,
 /// Goes on where the machine says.
 fn take_up(shared: &Shared<'_>, accept: &Accept) -> Result<(), Ended> {
     let mut state = shared.lock();
-    let total = shared.job.lines;
-    let line = shared.job.line_bytes as usize + if shared.job.run_length { 4 } else { 0 };
+    if !state.course.goes_on() {
+        return Err(Ended::Lost(io::ErrorKind::ConnectionAborted.into()));
+    }
+    let line = shared.line_bytes();
     let first = state.connections == 0;
     let (executed, next) = (accept.executed, accept.next);
-    if executed < state.executed || next > total || (!first && next > state.made) {
-        return Err(Ended::Fatal(Error::Contradiction {
-            said: next.min(executed),
-            known: state.executed,
-            lines: total,
-        }));
-    }
-    if first && executed == total && !state.resumed {
-        return Err(Ended::Fatal(Error::ExecutedBefore { lines: total }));
-    }
-    if (accept.largest as usize) < line {
-        return Err(Ended::Fatal(Error::Line {
-            bytes: line as u64,
-            limit: u64::from(accept.largest),
-            place: "a frame of this machine",
-        }));
-    }
+    check(shared, &state, accept, first).map_err(Ended::Fatal)?;
     state.executed = executed;
     state.received = next;
     (state.next, state.sent, state.credit) = (next, 0, accept.credit);
-    state.largest = (accept.largest as usize).min(FRAME.max(line));
+    state.largest = state.frames.agreed(accept.largest as usize, line);
     if first {
         state.before = executed;
     }
@@ -241,8 +259,53 @@ fn take_up(shared: &Shared<'_>, accept: &Accept) -> Result<(), Ended> {
     state.release();
     state.connections += 1;
     state.connected = true;
+    state.agreed();
     state.news += 1;
     drop(state);
     shared.changed.notify_all();
+    Ok(())
+}
+
+/// Whether a machine may go on where it says.
+fn check(shared: &Shared<'_>, state: &State, accept: &Accept, first: bool) -> Result<(), Error> {
+    let total = shared.job.lines;
+    let (executed, next, known) = (accept.executed, accept.next, state.executed);
+    let contradiction = || Error::Contradiction {
+        said: next.min(executed),
+        known,
+        lines: total,
+    };
+    if next > total || (!first && (executed < known || next > state.made)) {
+        return Err(contradiction());
+    }
+    if executed < known {
+        return Err(Error::Behind {
+            executed,
+            known,
+            lines: total,
+        });
+    }
+    // Lines that nobody told this sender of: of another workpiece, for all it knows.
+    if first && next > known && !state.taken {
+        if executed == total {
+            return Err(Error::ExecutedBefore { lines: total });
+        }
+        if !shared.options.go_on {
+            return Err(Error::Begun {
+                executed,
+                received: next,
+                known,
+                lines: total,
+            });
+        }
+    }
+    let line = shared.line_bytes();
+    if (accept.largest as usize) < line {
+        return Err(Error::Line {
+            bytes: line as u64,
+            limit: u64::from(accept.largest),
+            place: "a frame of this machine",
+        });
+    }
     Ok(())
 }

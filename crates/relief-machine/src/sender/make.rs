@@ -8,6 +8,7 @@ use relief_scan::{Block, Lines};
 
 use crate::Error;
 use crate::bands::Groups;
+use crate::job_state::Event;
 
 use super::STATES;
 use super::ahead::{Shared, State, held_by};
@@ -55,7 +56,7 @@ pub(super) fn make(
             state.digested = groups.next();
         }
         if state.is_complete(total) {
-            state.outcome.get_or_insert(Ok(()));
+            state.course.step(Event::Done);
         }
         // Where making is to begin elsewhere by now, these lines are not those.
         if state.begin.is_none() && next > state.keep {
@@ -72,7 +73,7 @@ pub(super) fn make(
 fn room(shared: &Shared<'_>, next: &mut u64, held: u64) -> Option<Block> {
     let mut state: MutexGuard<'_, State> = shared.lock();
     loop {
-        if state.outcome.is_some() {
+        if state.course.is_over() {
             return None;
         }
         if let Some(begin) = state.begin.take() {

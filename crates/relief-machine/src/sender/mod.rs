@@ -7,6 +7,7 @@
 //! computing anything again.
 
 mod ahead;
+mod file;
 mod hear;
 mod link;
 mod make;
@@ -14,8 +15,8 @@ mod pour;
 mod talk;
 mod watch;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use relief_engine::Cancel;
@@ -25,11 +26,13 @@ use crate::Error;
 use crate::address::Address;
 use crate::bands::Groups;
 use crate::frame;
+use crate::job_state::JobState;
 use crate::message::{Activity, Job};
 use crate::record::Record;
 use crate::secret::Secret;
 use crate::tls::Pin;
 use ahead::{Shared, State};
+use file::Leftover;
 
 /// Into so many blocks the look-ahead is cut.
 const BLOCKS: u64 = 16;
@@ -59,6 +62,10 @@ pub struct SenderOptions {
     pub patience: Duration,
     /// The time between two writes of the manifest.
     pub record_every: Duration,
+    /// Whether the job is gone on with where a machine has begun it, though this sender has not: by its record, or
+    /// because it has none. Without that such a machine is refused ([`Error::Begun`]): what it has executed may be on
+    /// another workpiece.
+    pub go_on: bool,
 }
 
 impl SenderOptions {
@@ -75,6 +82,7 @@ impl SenderOptions {
             silence: Duration::from_secs(10),
             patience: Duration::from_secs(60),
             record_every: Duration::from_secs(1),
+            go_on: false,
         }
     }
 
@@ -106,6 +114,7 @@ impl SenderOptions {
 pub struct Control {
     paused: Arc<AtomicBool>,
     cancel: Cancel,
+    leftover: Leftover,
 }
 
 impl Control {
@@ -115,6 +124,7 @@ impl Control {
         Self {
             paused: Arc::default(),
             cancel: cancel.clone(),
+            leftover: Leftover::default(),
         }
     }
 
@@ -123,13 +133,25 @@ impl Control {
         self.paused.store(paused, Ordering::Release);
     }
 
-    /// Drops what has not been executed and ends the job; it can be taken up again.
+    /// Drops what has not been executed and ends the job; it can be taken up again. A machine that has the job is
+    /// waited for as long as it is heard, because only it knows what it has executed; all else ends at once.
     pub fn abort(&self) {
         self.cancel.cancel();
     }
+
+    /// Removes the file of a job without a manifest that is not done: for a process that ends without waiting for
+    /// [`send`].
+    pub fn abandon(&self) {
+        drop(
+            self.leftover
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
+    }
 }
 
-/// Where a job stands.
+/// What a sender does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The look-ahead fills.
@@ -143,8 +165,10 @@ pub enum Phase {
 /// How a job goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Where it stands.
+    /// What it does.
     pub phase: Phase,
+    /// Where it stands.
+    pub state: JobState,
     /// Whether there is a connection.
     pub connected: bool,
     /// Connections so far.
@@ -201,6 +225,8 @@ pub struct Sent {
     pub executed: u64,
     /// Lines that were executed when the job began or was taken up.
     pub before: u64,
+    /// Bytes of lines that were sent or written, those sent again counted again.
+    pub bytes: u64,
     /// How often the machine had nothing to execute.
     pub underruns: u32,
     /// Connections made.
@@ -211,7 +237,11 @@ pub struct Sent {
 ///
 /// # Errors
 /// Where the machine refuses the job, the connection is lost for good, lines cannot be made, the record cannot be
-/// written, or the job is aborted ([`Error::Stopped`]).
+/// written, or the job is aborted ([`Error::Stopped`], or [`Error::Unheard`] where the machine could not be asked what
+/// it has executed). [`Error::Begun`] where the machine has begun the job and nothing says that it is the same workpiece.
+///
+/// # Panics
+/// Where `observe` does; the machine is not asked then.
 pub fn send(
     program: &Program,
     source: &dyn Windows,
@@ -222,6 +252,10 @@ pub fn send(
     observe: &mut dyn FnMut(&Progress),
 ) -> Result<Sent, Error> {
     check(program, &job, options, record.as_deref())?;
+    let mut record = record;
+    if let Some(sent) = published(program, options, record.as_deref_mut())? {
+        return Ok(sent);
+    }
     let mut lines = Lines::new(program, source, options.making(program))?;
     if let Some(state) = record.as_ref().and_then(|record| record.diffusion(program)) {
         lines.take_up(&state)?;
@@ -229,14 +263,20 @@ pub fn send(
     let groups = record
         .as_ref()
         .map(|record| Groups::new(record.cut(), job.lines, record.digested()));
-    let shared = Shared::new(program, options, job, State::new(job.lines, record.as_deref()));
+    let shared = Shared::new(
+        program,
+        options,
+        job,
+        State::new(job.lines, record.as_deref()),
+        control.leftover.clone(),
+    );
     std::thread::scope(|scope| {
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         let inner = &shared;
         let maker = thread("relief-make").spawn_scoped(scope, move || {
             let _watch = EndOnPanic(inner);
             if let Err(error) = make::make(inner, lines, groups, &control.cancel) {
-                inner.end(Err(error));
+                inner.fail(error);
             }
         });
         let linked = thread("relief-link").spawn_scoped(scope, move || {
@@ -251,8 +291,10 @@ pub fn send(
             .into_iter()
             .flatten()
         {
-            shared.end(Err(Error::Thread(failed.to_string())));
+            shared.fail(Error::Thread(failed.to_string()));
         }
+        // A panic of the caller's must not leave the others waiting.
+        let _watch = EndOnPanic(&shared);
         let outcome = watch::watch(&shared, record, control, observe);
         for thread in [maker, linked].into_iter().flatten() {
             // A panic has ended the job before.
@@ -268,9 +310,39 @@ struct EndOnPanic<'a, 'b>(&'a Shared<'b>);
 impl Drop for EndOnPanic<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.end(Err(Error::Thread("it ended with a panic".to_owned())));
+            self.0.fail(Error::Thread("it ended with a panic".to_owned()));
         }
     }
+}
+
+/// What was sent of a job whose file has its name, though its record does not say so: the sender was ended between the
+/// two. The file is compared with the record before it is believed.
+fn published(
+    program: &Program,
+    options: &SenderOptions,
+    record: Option<&mut Record>,
+) -> Result<Option<Sent>, Error> {
+    let (Some(record), Address::File(path)) = (record, &options.address) else {
+        return Ok(None);
+    };
+    let manifest = record.manifest();
+    let lines = manifest.lines;
+    let whole = manifest.file_bytes.filter(|_| record.executed() == lines);
+    if !whole.is_some_and(|bytes| file::is_published(path, bytes, options.raw)) {
+        return Ok(None);
+    }
+    let verified = crate::verify(manifest, program, std::slice::from_ref(path))?;
+    if verified.compared < lines {
+        return Ok(None);
+    }
+    record.complete()?;
+    Ok(Some(Sent {
+        executed: lines,
+        before: lines,
+        bytes: 0,
+        underruns: 0,
+        connections: 0,
+    }))
 }
 
 /// Whether such lines can be sent in such a way.
@@ -301,7 +373,14 @@ fn check(
             place: "the look-ahead",
         });
     }
-    if options.raw && record.is_some() && !matches!(options.address, Address::File(_)) {
+    let file = matches!(options.address, Address::File(_));
+    if options.go_on && (options.raw || file) {
+        return Err(Error::Option {
+            option: "continue",
+            problem: "nobody answers who could have begun the job".to_owned(),
+        });
+    }
+    if options.raw && record.is_some() && !file {
         return Err(Error::Option {
             option: "raw",
             problem: "nobody says what was executed of plain lines, so a job of them has no manifest; \

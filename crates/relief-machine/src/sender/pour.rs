@@ -3,9 +3,7 @@
 //! Nobody answers: a line counts as executed when it is written. The manifest of a file says how many bytes of it hold
 //! executed lines; what lies beyond them, after a crash, is cut off before the job goes on.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use relief_scan::Block;
@@ -13,10 +11,12 @@ use relief_scan::Block;
 use crate::Error;
 use crate::address::Address;
 use crate::frame::{self, HEADER, Header, Kind};
+use crate::job_state::Event;
 use crate::message::{Activity, Job, Message};
 use crate::transport::connect;
 
 use super::ahead::Shared;
+use super::file::{Output, Writer};
 use super::talk::write_lines;
 
 /// The most payload of a frame of several lines.
@@ -32,39 +32,38 @@ pub(super) fn pour(shared: &Shared<'_>) {
         }
         .run()
     });
-    shared.end(outcome);
+    let mut state = shared.lock();
+    match outcome {
+        Ok(()) => state.course.step(Event::Done),
+        // What ended the writing was that it was asked to.
+        Err(_) if !state.course.goes_on() => state.course.step(Event::Halted),
+        Err(error) => state.course.fail(error),
+    }
+    drop(state);
+    shared.changed.notify_all();
 }
 
 /// What is poured into, and the bytes that it holds.
-fn open(shared: &Shared<'_>) -> Result<(Box<dyn Write + Send>, u64), Error> {
+fn open<'a>(shared: &'a Shared<'_>) -> Result<(Box<dyn Write + Send + 'a>, u64), Error> {
     let options = shared.options;
     if let Address::File(path) = &options.address {
-        let mut state = shared.lock();
-        let bytes = state.recorded_bytes.filter(|_| state.resumed).unwrap_or(0);
-        let file = open_file(path, bytes).map_err(|source| failed(shared, source))?;
-        let file = Arc::new(file);
-        state.file = Some((file.clone(), bytes));
-        return Ok((Box::new(file), bytes));
+        let state = shared.lock();
+        let (bytes, recorded) = (state.recorded_bytes, state.recorded);
+        drop(state);
+        let output = Output::open(shared, path, bytes, recorded).map_err(|source| failed(shared, source))?;
+        let output = Arc::new(output);
+        let bytes = bytes.unwrap_or(0);
+        shared.lock().file = Some((output.clone(), bytes));
+        return Ok((Box::new(Writer { output, shared }), bytes));
     }
-    let connection = connect(&options.address, options.pin.as_ref(), options.silence)?;
+    let connection = connect(
+        &options.address,
+        options.pin.as_ref(),
+        options.silence,
+        &|| !shared.lock().course.goes_on(),
+        &|closer| shared.hold(closer),
+    )?;
     Ok((connection.writer, 0))
-}
-
-/// A new file, or one that holds so many bytes to go on after.
-fn open_file(path: &Path, bytes: u64) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    if bytes == 0 {
-        return options.write(true).create(true).truncate(true).open(path);
-    }
-    let mut file = options.write(true).open(path)?;
-    let found = file.metadata()?.len();
-    if found < bytes {
-        let text = format!("it has {found} bytes, {bytes} of them were written before");
-        return Err(io::Error::new(io::ErrorKind::InvalidData, text));
-    }
-    file.set_len(bytes)?;
-    file.seek(SeekFrom::Start(bytes))?;
-    Ok(file)
 }
 
 fn failed(shared: &Shared<'_>, source: io::Error) -> Error {
@@ -83,25 +82,14 @@ fn failed(shared: &Shared<'_>, source: io::Error) -> Error {
 
 struct Pour<'a, 'b> {
     shared: &'a Shared<'b>,
-    writer: Box<dyn Write + Send>,
+    writer: Box<dyn Write + Send + 'a>,
     bytes: u64,
 }
 
 impl Pour<'_, '_> {
     fn run(mut self) -> Result<(), Error> {
+        self.begin()?;
         let shared = self.shared;
-        if self.bytes == 0 && !shared.options.raw {
-            let from = shared.lock().executed;
-            let job = Job { from, ..shared.job }.encode();
-            self.frame(&Header::new(Kind::Job, 0, 0, &job), &[&job])?;
-        }
-        let mut state = shared.lock();
-        let first = state.executed;
-        state.next = first;
-        state.begin(first);
-        (state.connected, state.connections) = (true, 1);
-        drop(state);
-        shared.changed.notify_all();
         while let Some((block, from)) = self.next()? {
             self.write(&block, from)?;
             let mut state = shared.lock();
@@ -121,20 +109,48 @@ impl Pour<'_, '_> {
         Ok(())
     }
 
+    /// Waits for the start, before which a manifest knows of the file, and writes the header.
+    fn begin(&mut self) -> Result<(), Error> {
+        let shared = self.shared;
+        let mut state = shared.lock();
+        let first = state.executed;
+        state.next = first;
+        state.begin(first);
+        (state.connected, state.connections) = (true, 1);
+        state.course.step(Event::Taken);
+        shared.changed.notify_all();
+        while !state.started && state.course.goes_on() {
+            state = shared.wait(state);
+        }
+        let stopped = !state.course.goes_on();
+        drop(state);
+        if stopped {
+            return Err(Error::Stopped { executed: first });
+        }
+        if self.bytes == 0 && !shared.options.raw {
+            let job = Job {
+                from: first,
+                ..shared.job
+            };
+            let job = job.encode();
+            self.frame(&Header::new(Kind::Job, 0, 0, &job), &[&job])?;
+        }
+        Ok(())
+    }
+
     /// Waits for the next lines; `None` where all are written.
     fn next(&mut self) -> Result<Option<(Arc<Block>, usize)>, Error> {
         let shared = self.shared;
         let mut state = shared.lock();
         loop {
-            if state.abort || state.outcome.is_some() {
+            if !state.course.goes_on() {
                 let executed = state.executed;
                 return Err(Error::Stopped { executed });
             }
             if state.next == shared.job.lines {
                 break;
             }
-            if state.started
-                && !state.paused
+            if !state.paused
                 && state.next < state.made
                 && let Some((block, from)) = state.find(state.next)
             {
@@ -149,11 +165,12 @@ impl Pour<'_, '_> {
         self.writer.flush().map_err(|source| failed(shared, source))?;
         let mut state = shared.lock();
         state.activity = Activity::Done;
-        if let Some((_, bytes)) = &mut state.file {
-            *bytes = self.bytes;
-        }
         // The digests of the last lines may still be on their way.
-        while !state.is_complete(shared.job.lines) && state.outcome.is_none() {
+        while !state.is_complete(shared.job.lines) {
+            if !state.course.goes_on() {
+                let executed = state.executed;
+                return Err(Error::Stopped { executed });
+            }
             state = shared.wait(state);
         }
         Ok(None)

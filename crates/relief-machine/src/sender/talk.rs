@@ -6,14 +6,10 @@ use std::time::{Duration, Instant};
 
 use relief_scan::{Block, Encoding};
 
-use crate::Error;
 use crate::frame::{self, Header, Kind};
 
 use super::ahead::{Shared, State};
 use super::link::Ended;
-
-/// How long a machine has to say that it has aborted.
-const FAREWELL: Duration = Duration::from_secs(1);
 
 /// What to write next.
 enum Next {
@@ -26,7 +22,7 @@ enum Next {
 struct Said {
     end: bool,
     paused: bool,
-    aborted: Option<Instant>,
+    aborted: bool,
 }
 
 /// Writes until the job or the connection is over.
@@ -45,9 +41,7 @@ pub(super) fn talk(
             if lost.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
                 return Ended::Lost(io::ErrorKind::ConnectionAborted.into());
             }
-            if is_over(&mut state, &said) {
-                drop(state);
-                shared.changed.notify_all();
+            if is_over(&state, &said) {
                 return Ended::Over;
             }
             if let Some(next) = next(shared, &mut state, &mut said) {
@@ -57,8 +51,7 @@ pub(super) fn talk(
             if now >= due {
                 break Next::Control(Kind::Ping, 0);
             }
-            let farewell = said.aborted.map_or(due, |since| since + FAREWELL);
-            state = shared.wait_for(state, farewell.min(due).saturating_duration_since(now));
+            state = shared.wait_for(state, due.saturating_duration_since(now));
         };
         drop(state);
         due = Instant::now() + pace;
@@ -76,23 +69,16 @@ pub(super) fn talk(
     }
 }
 
-/// Whether there is nothing more to say. After an abort the machine gets a moment to say what it has executed.
-fn is_over(state: &mut State, said: &Said) -> bool {
-    match said.aborted {
-        None => state.outcome.is_some() && !state.abort,
-        Some(since) if since.elapsed() >= FAREWELL || state.outcome.is_some() => {
-            let executed = state.executed;
-            state.outcome.get_or_insert(Err(Error::Stopped { executed }));
-            true
-        }
-        Some(_) => false,
-    }
+/// Whether there is nothing more to say. After an abort the machine is waited for as long as it is heard: only it knows
+/// what it has executed.
+fn is_over(state: &State, said: &Said) -> bool {
+    state.course.is_over() && (said.aborted || !state.abort)
 }
 
 fn next(shared: &Shared<'_>, state: &mut State, said: &mut Said) -> Option<Next> {
     if state.abort {
-        let first = said.aborted.is_none();
-        said.aborted.get_or_insert_with(Instant::now);
+        let first = !said.aborted;
+        said.aborted = true;
         return first.then_some(Next::Control(Kind::Abort, 0));
     }
     if said.paused != state.paused {

@@ -15,6 +15,9 @@ pub(crate) struct Verify {
     /// What was executed; several files are read one after the other
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Take a job that is not complete, too: compare the lines whose digests the manifest has
+    #[arg(long)]
+    incomplete: bool,
 }
 
 pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
@@ -34,5 +37,18 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
         verified.bands,
         verified.lines
     )?;
-    Ok(())
+    // What was not compared may be anything.
+    if verified.compared == manifest.lines || (arguments.incomplete && verified.compared > 0) {
+        return Ok(());
+    }
+    let left = manifest.lines - verified.compared;
+    let more = if arguments.incomplete {
+        "the manifest has no digest yet"
+    } else {
+        "relief stream --resume takes the job to its end; --incomplete accepts what agrees so far"
+    };
+    Err(Failure::Unverified(format!(
+        "{left} of {} lines could not be compared: the job is {state}; {more}",
+        manifest.lines
+    )))
 }

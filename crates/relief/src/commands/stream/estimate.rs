@@ -76,9 +76,22 @@ impl MotionArguments {
     }
 }
 
-/// A sentence on how long the job takes and what decides that; `None` where nothing is known.
-pub(super) fn sentence(estimate: &Estimate) -> Option<String> {
+/// A sentence on how long the job takes and what decides that; `None` where nothing is known that is worth saying.
+/// `machine` says whether there is a machine that takes its own time.
+pub(super) fn sentence(estimate: &Estimate, machine: bool) -> Option<String> {
     let (binding, total) = estimate.binding()?;
+    if estimate.motion.is_none() && estimate.rate.is_none() {
+        let computing = (total >= 1.0).then(|| format!("the lines are computed in {}", time(total)));
+        return if machine {
+            let computing =
+                computing.unwrap_or_else(|| "the lines are computed in less than a second".to_owned());
+            Some(format!(
+                "{computing}; --speed or --rate would say how long the machine takes"
+            ))
+        } else {
+            computing
+        };
+    }
     let parts = [
         (estimate.motion, "by the motion of the machine"),
         (estimate.rate, "by the rate of the machine"),
@@ -149,9 +162,28 @@ mod tests {
             computing: Some(61.0),
         };
         assert_eq!(
-            sentence(&estimate).unwrap(),
+            sentence(&estimate, true).unwrap(),
             "the job takes 2 h 3 min: 2 h 3 min by the motion of the machine, 1 min 1 s by computing; the motion binds"
         );
-        assert_eq!(sentence(&Estimate::default()), None);
+        assert_eq!(sentence(&Estimate::default(), true), None);
+    }
+
+    #[test]
+    fn where_only_computing_is_known_nothing_is_said_of_the_machine() {
+        let computing = |seconds| Estimate {
+            computing: Some(seconds),
+            ..Estimate::default()
+        };
+        assert_eq!(sentence(&computing(0.02), false), None);
+        assert_eq!(
+            sentence(&computing(61.0), false).unwrap(),
+            "the lines are computed in 1 min 1 s"
+        );
+        let said = sentence(&computing(61.0), true).unwrap();
+        assert!(
+            said.starts_with("the lines are computed in 1 min 1 s; --speed or --rate"),
+            "{said}"
+        );
+        assert!(!sentence(&computing(0.02), true).unwrap().contains("0.0 s"));
     }
 }

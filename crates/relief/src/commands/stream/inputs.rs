@@ -82,6 +82,10 @@ impl Inputs {
     }
 
     fn new(opened: Opened, parts: Parts) -> Result<Self, Failure> {
+        let opened = Opened {
+            files: opened.files.digesting(),
+            ..opened
+        };
         let depth = opened.design.canvas.depth;
         let tables = Tables {
             material: table(parts.material.as_deref(), depth)?,
@@ -168,6 +172,7 @@ impl Inputs {
             program: program.digest().to_string(),
             lines,
             line_bytes,
+            taken: false,
             executed: 0,
             file_bytes: None,
             complete: false,
@@ -208,10 +213,16 @@ impl Inputs {
         Ok(())
     }
 
-    /// Whether the pictures that the plan has read are those that were digested.
+    /// Whether the pictures that were decoded are those that the job is named by.
     pub(super) fn check_pictures(&self) -> Result<(), Failure> {
-        for (now, then) in images(&self.opened, &self.parts.file)?.iter().zip(&self.images) {
-            same(&format!("the picture {}", now.path), &now.digest, &then.digest)?;
+        for image in &self.images {
+            for read in self.opened.files.digests(&image.path) {
+                same(
+                    &format!("the picture {}", image.path),
+                    &read.to_string(),
+                    &image.digest,
+                )?;
+            }
         }
         Ok(())
     }

@@ -8,11 +8,12 @@ mod slow;
 
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
 use relief_engine::{Cancel, DeviceChoice, Renderer};
-use relief_machine::{Address, Control, Error, Manifest, Pin, Record, Secret, SenderOptions, Sent, send};
+use relief_machine::{Address, Control, Error, Pin, Record, Secret, SenderOptions, Sent, send};
 use relief_raster::Rect;
 use relief_scan::{Program, Tables};
 
@@ -47,9 +48,12 @@ pub(crate) struct Stream {
     /// Another machine than the manifest's, for --resume
     #[arg(long, value_name = "ADDRESS", requires = "resume")]
     to: Option<String>,
-    /// Lines that were executed, where the machine before got further than the manifest knows, for --resume
+    /// Lines that were executed, where the manifest does not know the right number, for --resume
     #[arg(long, value_name = "LINES", requires = "resume")]
     executed: Option<u64>,
+    /// Go on where the machine has begun this job, on the workpiece that is in it
+    #[arg(long = "continue")]
+    go_on: bool,
     /// Compute this part of the canvas only, in pixels
     #[arg(long, value_name = "X,Y,WxH", value_parser = region, allow_hyphen_values = true)]
     region: Option<Rect>,
@@ -160,11 +164,7 @@ fn begin(stream: &Stream) -> Result<(), Failure> {
         Some(begun.and_then(|begun| Ok(Record::begin(manifest, begun)?)))
     };
     let sent = drive(stream, &inputs, &program, job, &options, record)?;
-    let before = match sent.before {
-        0 => String::new(),
-        lines => format!("; the machine had executed {lines} of them before"),
-    };
-    tell(&sent, &before)
+    tell(&sent, &options)
 }
 
 /// The job of a manifest.
@@ -186,22 +186,15 @@ fn resume(stream: &Stream, path: &std::path::Path) -> Result<(), Failure> {
     };
     let options = options(stream, address, pin, manifest.raw)?;
     let job = inputs.wire(&program, inputs::token(manifest)?);
+    let address = options.address.to_string();
+    if record.manifest().address != address {
+        record.move_to(address);
+    }
     if let Some(executed) = stream.executed {
-        record.advance(executed)?;
+        record.claim(executed)?;
     }
-    move_to(&mut record, &options.address);
     let sent = drive(stream, &inputs, &program, job, &options, || Some(Ok(record)))?;
-    tell(&sent, "")
-}
-
-/// Has a manifest follow its job to another machine; what a file held there says nothing here.
-fn move_to(record: &mut Record, address: &Address) {
-    let manifest: &mut Manifest = record.manifest_mut();
-    let address = address.to_string();
-    if manifest.address != address {
-        manifest.address = address;
-        manifest.file_bytes = None;
-    }
+    tell(&sent, &options)
 }
 
 /// Computes and sends. The record is begun last: nothing that is refused before leaves one behind.
@@ -230,7 +223,8 @@ fn drive(
     let renderer = Renderer::new(plan, &inputs.opened.files, &cancel)?;
     inputs.check_pictures()?;
     let mut record = record().transpose()?;
-    let mut report = Report::new(&stream.watch, stream.link.rate, motion, program, &renderer);
+    let asked = !is_poured(options);
+    let mut report = Report::new(&stream.watch, stream.link.rate, motion, program, &renderer, asked);
     let sent = send(
         program,
         &renderer,
@@ -244,15 +238,46 @@ fn drive(
     Ok(sent?)
 }
 
-fn tell(sent: &Sent, more: &str) -> Result<(), Failure> {
+/// Whether lines are written to someone who does not answer.
+fn is_poured(options: &SenderOptions) -> bool {
+    options.raw || matches!(options.address, Address::File(_))
+}
+
+/// Says what was done.
+fn tell(sent: &Sent, options: &SenderOptions) -> Result<(), Failure> {
+    let mut out = io::stdout();
+    if is_poured(options) {
+        let lines = count(sent.executed.saturating_sub(sent.before), "line");
+        let before = match sent.before {
+            0 => String::new(),
+            before => format!(" after the {before} that were there"),
+        };
+        let there = &options.address;
+        writeln!(
+            out,
+            "wrote {lines} in {} to {there}{before}",
+            count(sent.bytes, "byte")
+        )?;
+        return Ok(());
+    }
+    let before = match sent.before {
+        0 => String::new(),
+        lines => format!("; the machine had executed {lines} of them before"),
+    };
     writeln!(
-        io::stdout(),
-        "executed {} lines, {} underruns, {} connections{more}",
-        sent.executed,
-        sent.underruns,
-        sent.connections
+        out,
+        "executed {}, {}, {}{before}",
+        count(sent.executed, "line"),
+        count(u64::from(sent.underruns), "underrun"),
+        count(u64::from(sent.connections), "connection"),
     )?;
     Ok(())
+}
+
+/// A number of things.
+fn count(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
 }
 
 fn options(stream: &Stream, address: Address, pin: Option<Pin>, raw: bool) -> Result<SenderOptions, Failure> {
@@ -269,7 +294,8 @@ fn options(stream: &Stream, address: Address, pin: Option<Pin>, raw: bool) -> Re
     options.silence = Duration::from_secs_f64(link.silence.max(0.05));
     options.record_every = Duration::from_secs_f64(link.record_every);
     options.patience = Duration::from_secs_f64(link.patience);
-    if options.secret.is_some() && (raw || matches!(options.address, Address::File(_))) {
+    options.go_on = stream.go_on;
+    if options.secret.is_some() && is_poured(&options) {
         let problem = "nobody answers who could know it".to_owned();
         return Err(Error::Option {
             option: "secret",
@@ -283,7 +309,15 @@ fn options(stream: &Stream, address: Address, pin: Option<Pin>, raw: bool) -> Re
 /// Signals and words that pause or end the job.
 fn listen(stream: &Stream, control: &Control) {
     let stop = control.clone();
-    if let Err(error) = ctrlc::set_handler(move || stop.abort()) {
+    let asked = AtomicBool::new(false);
+    // The first signal stops the job, which waits for a machine that is heard; a second one waits for nothing.
+    if let Err(error) = ctrlc::set_handler(move || {
+        stop.abort();
+        if asked.swap(true, Ordering::Relaxed) {
+            stop.abandon();
+            std::process::exit(130);
+        }
+    }) {
         tracing::warn!("signals are not handled: {error}");
     }
     if !stream.link.control {

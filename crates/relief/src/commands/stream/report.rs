@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use relief_engine::Renderer;
-use relief_machine::{Estimate, Motion, Phase, Progress};
+use relief_machine::{Estimate, JobState, Motion, Phase, Progress};
 use relief_scan::Program;
 
 use super::estimate::{sentence, time};
@@ -22,6 +22,9 @@ pub(super) struct Report<'a> {
     json: bool,
     line: bool,
     quiet: bool,
+    /// Whether there is a machine that is asked when the job is to stop, and whether the user was told that it is.
+    asked: bool,
+    stopping: bool,
     program: &'a Program,
     rate: Option<f64>,
     motion: Option<Motion>,
@@ -39,11 +42,14 @@ impl<'a> Report<'a> {
         motion: Option<Motion>,
         program: &'a Program,
         renderer: &'a Renderer,
+        asked: bool,
     ) -> Self {
         Self {
             json: watch.json_progress,
             line: !watch.quiet && !watch.json_progress && io::stderr().is_terminal(),
             quiet: watch.quiet,
+            asked,
+            stopping: false,
             program,
             rate: rate.map(|rate| rate as f64),
             motion,
@@ -62,6 +68,12 @@ impl<'a> Report<'a> {
             Phase::Running => {
                 self.began.get_or_insert((Instant::now(), progress.executed));
             }
+        }
+        if progress.state == JobState::Stopping && self.asked && !self.stopping {
+            self.stopping = true;
+            let text =
+                "stopping: waiting for the machine to say what it has executed; a second Ctrl-C ends at once";
+            self.note("stopping", text);
         }
         if progress.underruns > self.underruns {
             self.underruns = progress.underruns;
@@ -103,7 +115,7 @@ impl<'a> Report<'a> {
             (progress.made_lines > 0).then_some(making),
             progress.line_bytes().unwrap_or(0.0),
         );
-        if let Some(text) = sentence(&estimate).filter(|_| !self.quiet) {
+        if let Some(text) = sentence(&estimate, self.asked).filter(|_| !self.quiet) {
             self.note("estimate", &text);
         }
         let slow = self.slow.part(progress);

@@ -34,7 +34,7 @@ pub(crate) struct ScanArguments {
     start: Option<Corner>,
     #[arg(long, value_parser = words::<Direction>("direction"), help = meaning("direction"))]
     direction: Option<Direction>,
-    #[arg(long, value_name = "N", help = meaning("interleave"))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 31), help = meaning("interleave"))]
     interleave: Option<u32>,
     #[arg(long, value_parser = words::<Encoding>("encoding"), help = meaning("encoding"))]
     encoding: Option<Encoding>,
