@@ -94,7 +94,7 @@ pub struct Manifest {
     pub lines: u64,
     /// The most bytes of a line.
     pub line_bytes: u64,
-    /// Whether the machine has taken the job, or the file was begun.
+    /// Whether a machine has taken the job, or a file was begun.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub taken: bool,
     /// Lines executed: all before this one.

@@ -86,16 +86,15 @@ impl Record {
         &mut self.manifest
     }
 
-    /// Whether the machine at its address has taken the job.
+    /// Whether a machine has taken the job.
     #[must_use]
     pub const fn is_taken(&self) -> bool {
         self.manifest.taken
     }
 
-    /// Has the job go on at another address: nobody there has taken it, and what a file here held says nothing there.
+    /// Has the job go on at another address; what a file here held says nothing there.
     pub fn move_to(&mut self, address: String) {
         self.manifest.address = address;
-        self.manifest.taken = false;
         self.manifest.file_bytes = None;
     }
 

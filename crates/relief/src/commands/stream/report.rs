@@ -106,6 +106,11 @@ impl<'a> Report<'a> {
 
     /// Says how long the job takes, and warns where lines are not made faster than the machine takes them.
     fn before_the_start(&mut self, progress: &Progress) {
+        if progress.before > 0 && !self.quiet {
+            let (before, lines) = (progress.before, progress.lines);
+            let text = format!("going on after {before} of {lines} lines, which are executed");
+            self.note("resumed", &text);
+        }
         let making = progress.making.as_secs_f64() / progress.made_lines.max(1) as f64;
         let estimate = Estimate::new(
             self.program,
