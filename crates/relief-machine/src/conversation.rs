@@ -19,16 +19,18 @@ pub(crate) fn expect<M: Message>(reader: &mut dyn Read) -> io::Result<Result<M, 
     {
         return Ok(Err(refusal));
     }
-    let message = if kind == M::KIND {
-        M::decode(&payload)
-    } else {
-        None
+    let wrong = |text| io::Error::new(io::ErrorKind::InvalidData, text);
+    if kind != M::KIND {
+        return Err(wrong(format!("{kind} came where {} was expected", M::KIND)));
+    }
+    let malformed = || {
+        let text = "is too short, or a number in it is out of range or contradicts another";
+        wrong(format!(
+            "{kind} came with {} bytes of payload: it {text}",
+            payload.len()
+        ))
     };
-    let wrong = || {
-        let text = format!("{kind:?} came where {:?} was expected", M::KIND);
-        io::Error::new(io::ErrorKind::InvalidData, text)
-    };
-    message.map(Ok).ok_or_else(wrong)
+    M::decode(&payload).map(Ok).ok_or_else(malformed)
 }
 
 /// Reads a frame that is none of lines: nobody is given memory for lines before they are known.

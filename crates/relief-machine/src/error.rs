@@ -44,7 +44,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The other side ended the connection with a reason.
-    #[error("{address} refused: {text} ({code:?})")]
+    #[error("{address} refused: {text} ({code})")]
     Refused {
         /// Who.
         address: String,
@@ -200,6 +200,22 @@ pub enum Error {
         /// How.
         problem: String,
     },
+    /// A line could not be executed.
+    #[error("line {line} could not be executed: {problem}")]
+    Execution {
+        /// The number of the line.
+        line: u64,
+        /// What drives the machine says, or that it panicked.
+        problem: String,
+    },
+    /// What is recorded of a job does not fit it.
+    #[error("the journal {}: {problem}", path.display())]
+    Journal {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong and what would work.
+        problem: String,
+    },
     /// The system has no random numbers.
     #[error("the system gives no random numbers")]
     Random,
@@ -209,4 +225,16 @@ pub enum Error {
     /// A thread could not be started, or ended with a panic: a defect.
     #[error("a thread failed: {0}")]
     Thread(String),
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
 }

@@ -78,6 +78,27 @@ impl Kind {
     }
 }
 
+impl std::fmt::Display for Kind {
+    /// Its name in `docs/protocol.md`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Hello => "HELLO",
+            Self::Welcome => "WELCOME",
+            Self::Proof => "PROOF",
+            Self::Job => "JOB",
+            Self::Accept => "ACCEPT",
+            Self::Lines => "LINES",
+            Self::End => "END",
+            Self::Pause => "PAUSE",
+            Self::Continue => "CONTINUE",
+            Self::Abort => "ABORT",
+            Self::Ping => "PING",
+            Self::Status => "STATUS",
+            Self::Error => "ERROR",
+        })
+    }
+}
+
 /// Why bytes are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {

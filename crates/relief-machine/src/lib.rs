@@ -6,6 +6,7 @@
 
 mod address;
 mod bands;
+mod bounded;
 mod conversation;
 mod error;
 pub mod frame;
@@ -28,7 +29,7 @@ pub use error::Error;
 pub use job_state::JobState;
 pub use manifest::{Input, Manifest, ManifestLock, NamedInput, Region, SCHEMA, digest_file};
 pub use motion::{Binding, Estimate, Motion};
-pub use receiver::{Machine, OnLine, Pace, Received, Receiver, ReceiverOptions};
+pub use receiver::{LineFault, Machine, OnLine, Pace, Received, Receiver, ReceiverOptions};
 pub use record::Record;
 pub use secret::Secret;
 pub use sender::{Control, Phase, Progress, SenderOptions, Sent, send};

@@ -1,7 +1,7 @@
 //! What the payloads of control frames hold. All numbers are little-endian; a payload may be longer than described,
 //! which leaves room for later versions.
 
-use relief_scan::runs::run_bytes;
+use relief_scan::runs::{LONGEST, run_bytes};
 use relief_scan::{BitOrder, Bits, ByteOrder, Encoding, Packing, Polarity, Program};
 
 use crate::frame::{Kind, MAX_LINES};
@@ -44,12 +44,14 @@ pub enum Code {
     Credit = 13,
     /// Nothing was heard for too long.
     Silence = 14,
+    /// A line could not be executed.
+    Execution = 15,
     /// A code of a later version.
     Unknown = 0xFFFF,
 }
 
 impl Code {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Version,
         Self::Malformed,
         Self::Checksum,
@@ -64,6 +66,7 @@ impl Code {
         Self::Fault,
         Self::Credit,
         Self::Silence,
+        Self::Execution,
     ];
 
     fn of(code: u16) -> Self {
@@ -80,6 +83,16 @@ impl Code {
             self,
             Self::Checksum | Self::Sequence | Self::Malformed | Self::Silence | Self::Fault
         )
+    }
+}
+
+impl std::fmt::Display for Code {
+    /// Its number in `docs/protocol.md`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unknown => f.write_str("ERROR of a later version"),
+            code => write!(f, "ERROR {}", *code as u16),
+        }
     }
 }
 
@@ -209,6 +222,21 @@ impl Job {
 }
 
 impl Job {
+    /// The most bytes that one line takes of a frame, its length included where lines are runs.
+    #[must_use]
+    pub const fn frame_bytes(&self) -> u64 {
+        self.line_bytes as u64 + if self.run_length { 4 } else { 0 }
+    }
+
+    /// The fewest bytes of a line.
+    pub(crate) const fn least_bytes(&self) -> u64 {
+        if self.run_length {
+            self.samples.div_ceil(LONGEST as u64) * run_bytes(self.packing) as u64
+        } else {
+            self.line_bytes as u64
+        }
+    }
+
     /// Whether the bytes of a line are those of its samples.
     fn has_its_line_bytes(&self) -> bool {
         let bytes = match (self.run_length, self.packing.bits) {
@@ -548,29 +576,129 @@ impl Ends {
     }
 }
 
-/// The lines in the payload of a frame of lines, and where each ends. `None` where `count` and the payload do not fit
-/// each other or the job.
-#[must_use]
-pub fn lines<'a>(job: &Job, count: u32, payload: &'a [u8]) -> Option<(&'a [u8], Ends)> {
-    let (most, lines) = (job.line_bytes as usize, u64::from(count));
-    let count = count as usize;
+/// Why a payload holds no lines of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinesError {
+    /// A frame holds one line at least.
+    #[error("it holds no line")]
+    None,
+    /// Lines of a fixed length take other bytes.
+    #[error("its {count} lines of {line_bytes} bytes do not take {found} bytes")]
+    Size {
+        /// The lines that the header says.
+        count: u32,
+        /// The bytes of a line.
+        line_bytes: u32,
+        /// The bytes of the payload.
+        found: usize,
+    },
+    /// The lengths, or the lines that they tell of, do not end with the payload.
+    #[error("its table of {count} lengths does not fit its {found} bytes")]
+    Table {
+        /// The lines that the header says.
+        count: u32,
+        /// The bytes of the payload.
+        found: usize,
+    },
+    /// A line is not made of whole runs.
+    #[error("line {index} of it has {found} bytes: {most} at most, in whole runs of {run}, are expected")]
+    Runs {
+        /// Which line, from 0.
+        index: usize,
+        /// Its bytes.
+        found: usize,
+        /// The most of a line.
+        most: u32,
+        /// The bytes of a run.
+        run: usize,
+    },
+    /// The runs of a line do not sum up.
+    #[error("line {index} of it has runs of {found} samples: {samples} are expected, in runs of at least 1")]
+    Samples {
+        /// Which line, from 0.
+        index: usize,
+        /// The sum of its runs.
+        found: u64,
+        /// The samples of a line.
+        samples: u64,
+    },
+}
+
+/// The lines in the payload of a frame of lines. Each is checked: it has the bytes of the job's lines or, where lines
+/// are runs, whole runs that sum up to its samples.
+///
+/// # Errors
+/// Where `count` and the payload do not fit each other or the job.
+pub fn check_lines<'a>(job: &Job, count: u32, payload: &'a [u8]) -> Result<&'a [u8], LinesError> {
+    let found = payload.len();
     if count == 0 {
-        return None;
+        return Err(LinesError::None);
     }
     if !job.run_length {
-        let fits = count.checked_mul(most) == Some(payload.len());
-        return fits.then_some((payload, Ends::Every { bytes: most, lines }));
+        let fits = u64::from(count).checked_mul(u64::from(job.line_bytes)) == Some(found as u64);
+        let line_bytes = job.line_bytes;
+        return fits.then_some(payload).ok_or(LinesError::Size {
+            count,
+            line_bytes,
+            found,
+        });
     }
-    let (lengths, bytes) = payload.split_at_checked(count.checked_mul(4)?)?;
-    let mut ends = Vec::with_capacity(count);
-    let mut end = 0_usize;
-    for length in lengths.as_chunks::<4>().0 {
+    let table = || LinesError::Table { count, found };
+    let (lengths, bytes) = (count as usize)
+        .checked_mul(4)
+        .and_then(|table| payload.split_at_checked(table))
+        .ok_or_else(table)?;
+    let (most, run) = (job.line_bytes, run_bytes(job.packing));
+    let mut rest = bytes;
+    for (index, length) in lengths.as_chunks::<4>().0.iter().enumerate() {
         let length = u32::from_le_bytes(*length) as usize;
-        if length == 0 || length > most {
-            return None;
+        if length == 0 || length > most as usize || !length.is_multiple_of(run) {
+            let found = length;
+            return Err(LinesError::Runs {
+                index,
+                found,
+                most,
+                run,
+            });
         }
-        end = end.checked_add(length)?;
-        ends.push(end);
+        let (line, tail) = rest.split_at_checked(length).ok_or_else(table)?;
+        rest = tail;
+        let (mut found, mut shortest) = (0_u64, u16::MAX);
+        for run in line.chunks_exact(run) {
+            let samples = u16::from_le_bytes([run[0], run[1]]);
+            found += u64::from(samples);
+            shortest = shortest.min(samples);
+        }
+        if shortest == 0 || found != job.samples {
+            let samples = job.samples;
+            return Err(LinesError::Samples {
+                index,
+                found,
+                samples,
+            });
+        }
     }
-    (end == bytes.len()).then_some((bytes, Ends::Listed(ends)))
+    rest.is_empty().then_some(bytes).ok_or_else(table)
+}
+
+/// The lines in the payload of a frame of lines, and where each ends. `None` where `count` and the payload do not fit
+/// each other or the job; [`check_lines`] says why.
+#[must_use]
+pub fn lines<'a>(job: &Job, count: u32, payload: &'a [u8]) -> Option<(&'a [u8], Ends)> {
+    let lines = check_lines(job, count, payload).ok()?;
+    if !job.run_length {
+        let bytes = job.line_bytes as usize;
+        let every = Ends::Every {
+            bytes,
+            lines: u64::from(count),
+        };
+        return Some((lines, every));
+    }
+    let mut end = 0;
+    let table = payload[..payload.len() - lines.len()].as_chunks::<4>().0.iter();
+    let ends = table.map(|length| {
+        end += u32::from_le_bytes(*length) as usize;
+        end
+    });
+    Some((lines, Ends::Listed(ends.collect())))
 }

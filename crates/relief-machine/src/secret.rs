@@ -1,14 +1,19 @@
 //! The shared secret: both sides prove that they know it, and neither says it.
 //!
-//! Each proof is HMAC-SHA-256 over both nonces and who speaks, so that it cannot be used again or sent back. Frames
-//! that follow are not signed: against someone who can change them on the way, TLS is what helps.
+//! Each proof is HMAC-SHA-256 over both nonces and who speaks, so that it cannot be used again or sent back. The machine
+//! proves first, to whoever asks: a secret that can be guessed can so be found by trying, without asking again, so that
+//! it must be random. The proofs are not bound to the connection and frames that follow are not signed: against someone
+//! who can relay or change them on the way, TLS is what helps.
+
+use std::path::Path;
 
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::Error;
+use crate::bounded::read_bounded;
 
-/// A secret that sender and receiver share, at least 16 bytes.
+/// A secret that sender and receiver share: at least 16 bytes, any, drawn at random.
 #[derive(Clone)]
 pub struct Secret(hmac::Key);
 
@@ -22,6 +27,19 @@ pub(crate) enum Side {
 impl Secret {
     /// The fewest bytes of a secret.
     pub const LEAST: usize = 16;
+
+    /// The most bytes of a file that holds one.
+    pub const MOST: u64 = 64 << 10;
+
+    /// The secret that a regular file holds: all its bytes but one end of a line (LF or CR LF) after them.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is too long or too short to be one.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let bytes = read_bounded(path, Self::MOST)?;
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        Self::new(bytes.strip_suffix(b"\r").unwrap_or(bytes))
+    }
 
     /// A secret of these bytes.
     ///

@@ -20,7 +20,11 @@ use rustls::{
 use rustls_pki_types::pem::PemObject;
 
 use crate::Error;
+use crate::bounded::read_bounded;
 use crate::transport::{Half, Socket};
+
+/// The most bytes of a file of certificates or keys.
+const MAX_PEM: u64 = 1 << 20;
 
 /// The SHA-256 of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,15 +138,14 @@ impl Acceptor {
         let wrong = |path: &Path, error: &dyn std::fmt::Display| Error::Tls {
             problem: format!("{}: {error}", path.display()),
         };
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(certificate)
-            .map_err(|error| wrong(certificate, &error))?
-            .collect();
+        let read = |path: &Path| read_bounded(path, MAX_PEM);
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&read(certificate)?).collect();
         let chain = chain.map_err(|error| wrong(certificate, &error))?;
         let Some(first) = chain.first() else {
             return Err(wrong(certificate, &"it holds no certificate"));
         };
         let pin = Pin::of(first);
-        let private = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
+        let private = PrivateKeyDer::from_pem_slice(&read(key)?).map_err(|error| wrong(key, &error))?;
         let config = ServerConfig::builder_with_provider(crypto())
             .with_safe_default_protocol_versions()
             .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, private))

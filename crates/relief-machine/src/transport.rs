@@ -1,12 +1,13 @@
 //! Sockets: TCP, Unix and TLS over TCP, each as a half that reads, a half that writes and a way to cut both.
 
 use std::io::{self, IoSlice, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 #[cfg(unix)]
 use std::os::unix::{
     fs::FileTypeExt,
     net::{UnixListener, UnixStream},
 };
+#[cfg(unix)]
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -124,6 +125,10 @@ impl Write for Half {
 pub(crate) struct Closer(Arc<Socket>);
 
 impl Closer {
+    pub(crate) const fn new(socket: Arc<Socket>) -> Self {
+        Self(socket)
+    }
+
     pub(crate) fn close(&self) {
         self.0.shutdown();
     }
@@ -161,7 +166,8 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Connects to a machine. `made` is given what cuts the connection as soon as there is a socket; until then `unwanted` is
 /// asked whether to give up. A name is looked up and a socket connected by a thread of its own, because nothing ends
-/// these calls of the system: where nobody waits for it any more, it goes on until the system gives up.
+/// these calls of the system: where nobody waits for it any more, it goes on until the system gives up. The handshake of
+/// TLS, all of it, must be over within the silence.
 pub(crate) fn connect(
     address: &Address,
     pin: Option<&Pin>,
@@ -169,6 +175,14 @@ pub(crate) fn connect(
     unwanted: &dyn Fn() -> bool,
     made: &dyn Fn(Closer),
 ) -> Result<Connection, Error> {
+    if pin.is_some() && !matches!(address, Address::Tls(_)) {
+        return Err(Error::Tls {
+            problem: format!(
+                "a fingerprint was given, and {address} has no certificate to compare it with; \
+                 use tls://HOST:PORT, or give no fingerprint"
+            ),
+        });
+    }
     let failed = |source| Error::Connect {
         address: address.to_string(),
         source,
@@ -256,6 +270,7 @@ impl Listener {
             address: address.to_string(),
             source,
         };
+        check_scheme(address, acceptor.is_some())?;
         let (socket, bound) = match address {
             Address::Tcp(host) | Address::Tls(host) => {
                 let socket = TcpListener::bind(host.as_str()).map_err(failed)?;
@@ -306,12 +321,13 @@ impl Listener {
         Socket::new(stream, self.silence)
     }
 
-    /// A connection on a socket, within the silence; TLS is agreed on first.
+    /// A connection on a socket; TLS is agreed on first. All that comes must come within the silence, until the
+    /// connection's closer lifts that.
     pub(crate) fn secure(&self, socket: Arc<Socket>) -> io::Result<Connection> {
+        Closer(socket.clone()).expect_within(Some(self.silence));
         match &self.acceptor {
             None => Ok(Connection::plain(socket)),
             Some(acceptor) => {
-                Closer(socket.clone()).expect_within(Some(self.silence));
                 let (reader, writer) = acceptor.accept(&socket)?;
                 Ok(Connection {
                     reader: Box::new(reader),
@@ -322,15 +338,47 @@ impl Listener {
         }
     }
 
-    /// Wakes a thread that waits in [`accept`](Self::accept).
-    pub(crate) fn wake(&self) {
-        let _ = match &self.address {
-            Address::Tcp(host) | Address::Tls(host) => TcpStream::connect(host).map(drop),
+    /// Wakes a thread that waits in [`accept`](Self::accept); whether it could be.
+    pub(crate) fn wake(&self) -> bool {
+        match &self.socket {
+            Listening::Tcp(socket) => socket
+                .local_addr()
+                .and_then(|bound| TcpStream::connect_timeout(&reachable(bound), WAKE))
+                .is_ok(),
             #[cfg(unix)]
-            Address::Unix(path) => UnixStream::connect(path).map(drop),
-            _ => Ok(()),
-        };
+            Listening::Unix(_, path) => UnixStream::connect(path).is_ok(),
+        }
     }
+}
+
+/// How long a listener may take to answer its own process.
+const WAKE: Duration = Duration::from_secs(1);
+
+/// Where this process reaches a socket that it has bound: a socket bound to all addresses of the host is reached at
+/// the loopback, because not every system connects to "all addresses".
+fn reachable(mut bound: SocketAddr) -> SocketAddr {
+    if bound.ip().is_unspecified() {
+        bound.set_ip(match bound.ip() {
+            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    bound
+}
+
+/// Whether the address says what is listened for: a certificate is neither forgotten nor left unused.
+fn check_scheme(address: &Address, has_certificate: bool) -> Result<(), Error> {
+    let problem = match (address, has_certificate) {
+        (Address::Tls(_), false) => format!(
+            "{address} needs a certificate and its key (--tls-certificate, --tls-key); \
+             without encryption listen on tcp://HOST:PORT"
+        ),
+        (Address::Unix(_) | Address::File(_), true) => {
+            format!("{address} has no TLS, so that a certificate is of no use; listen on tls://HOST:PORT")
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Tls { problem })
 }
 
 impl Drop for Listener {
@@ -339,5 +387,18 @@ impl Drop for Listener {
         if let Listening::Unix(_, path) = &self.socket {
             let _ = std::fs::remove_file(path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_bound_to_all_addresses_is_woken_at_the_loopback() {
+        let reached = |bound: &str| reachable(bound.parse().unwrap()).to_string();
+        assert_eq!(reached("0.0.0.0:7117"), "127.0.0.1:7117");
+        assert_eq!(reached("[::]:7117"), "[::1]:7117");
+        assert_eq!(reached("192.0.2.7:7117"), "192.0.2.7:7117");
     }
 }

@@ -166,7 +166,10 @@ fn run(look_ahead: u64, stall: f64) -> (u64, f64, f64) {
             buffer: 3 * LINE,
             ..Machine::default()
         },
-        on_line: Some(Arc::new(move |_, line| inner.line(line.len()))),
+        on_line: Some(Arc::new(move |_, line| {
+            inner.line(line.len());
+            Ok(())
+        })),
         silence: Duration::from_secs(60),
         ..ReceiverOptions::default()
     };

@@ -3,7 +3,8 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use relief_engine::{Cancel, Raster, Rect, SamplesMut};
@@ -244,6 +245,24 @@ fn a_paced_machine_with_stalls_and_jitter_executes_everything() {
     assert!(executed == all(&program(&Scan::default(), &raster), &raster));
 }
 
+/// A gate that lines pass once it is opened.
+#[derive(Default)]
+struct Gate(std::sync::Mutex<bool>, std::sync::Condvar);
+
+impl Gate {
+    fn open(&self) {
+        *self.0.lock().unwrap() = true;
+        self.1.notify_all();
+    }
+
+    fn pass(&self) {
+        let mut open = self.0.lock().unwrap();
+        while !*open {
+            open = self.1.wait(open).unwrap();
+        }
+    }
+}
+
 #[test]
 fn an_aborted_job_goes_on_from_the_first_line_not_executed() {
     let folder = tempfile::tempdir().unwrap();
@@ -253,12 +272,23 @@ fn an_aborted_job_goes_on_from_the_first_line_not_executed() {
         height: 600,
     };
     let program = program(&Scan::default(), &raster);
+    // Of the lines from 150 on, which wait until the job is aborted, the buffer holds 50.
     let machine = Machine {
-        pace: Pace::Lines(2_000.0),
         buffer: 50_000,
         ..Machine::default()
     };
-    let receiver = Receiver::bind(&local(), options(Some(output.clone()), machine)).unwrap();
+    let gate = Arc::new(Gate::default());
+    let inner = gate.clone();
+    let options = ReceiverOptions {
+        on_line: Some(Arc::new(move |line, _| {
+            if line >= 150 {
+                inner.pass();
+            }
+            Ok(())
+        })),
+        ..options(Some(output.clone()), machine)
+    };
+    let receiver = Receiver::bind(&local(), options).unwrap();
     let job = job(&program, 1);
     let sender = quick(receiver.address());
     std::thread::scope(|scope| {
@@ -276,6 +306,7 @@ fn an_aborted_job_goes_on_from_the_first_line_not_executed() {
             &mut |progress| {
                 if progress.executed > 100 {
                     control.abort();
+                    gate.open();
                 }
             },
         );
@@ -308,23 +339,45 @@ fn a_pause_holds_the_machine_until_it_is_lifted() {
         height: 400,
     };
     let program = program(&Scan::default(), &raster);
-    let machine = Machine {
-        pace: Pace::Lines(2_000.0),
-        ..Machine::default()
+    // Each line takes what the test gives it.
+    let (give, given) = std::sync::mpsc::channel();
+    let given = std::sync::Mutex::new(given);
+    let (holding, moved) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (is_holding, has_moved) = (holding.clone(), moved.clone());
+    let options = ReceiverOptions {
+        on_line: Some(Arc::new(move |_, _| {
+            has_moved.fetch_or(is_holding.load(Ordering::SeqCst), Ordering::SeqCst);
+            given.lock().unwrap().recv().map_err(Into::into)
+        })),
+        ..options(None, Machine::default())
     };
-    let receiver = Receiver::bind(&local(), options(None, machine)).unwrap();
+    let receiver = Receiver::bind(&local(), options).unwrap();
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run().unwrap());
         let _stop = Stop(&receiver);
         let control = Control::default();
-        let mut held = 0;
-        let mut observe = |progress: &relief_machine::Progress| {
-            if progress.executed > 50 && held == 0 {
+        (0..60).for_each(|_| give.send(()).unwrap());
+        let (mut held, mut seen) = (None, 0);
+        let mut observe = |progress: &relief_machine::Progress| match held {
+            None if progress.executed < 60 => {}
+            None if progress.activity != Activity::Paused => {
                 control.pause(true);
+                // The line under way is executed; the pause may come after it or after one more.
+                give.send(()).unwrap();
             }
-            if progress.activity == relief_machine::message::Activity::Paused && held == 0 {
-                held = progress.executed;
-                control.pause(false);
+            None => {
+                holding.store(true, Ordering::SeqCst);
+                held = Some(progress.executed);
+                (0..400).for_each(|_| give.send(()).unwrap());
+            }
+            Some(held) => {
+                seen += 1;
+                if seen < 5 {
+                    assert_eq!(progress.executed, held);
+                } else if seen == 5 {
+                    holding.store(false, Ordering::SeqCst);
+                    control.pause(false);
+                }
             }
         };
         send(
@@ -337,7 +390,8 @@ fn a_pause_holds_the_machine_until_it_is_lifted() {
             &mut observe,
         )
         .unwrap();
-        assert!(held > 50 && held < 400, "{held}");
+        assert!(held.is_some_and(|held| held < 400), "{held:?}");
+        assert!(!moved.load(Ordering::SeqCst), "a line began during the pause");
         assert_eq!(received.join().unwrap().executed, 400);
     });
 }
@@ -942,29 +996,8 @@ fn what_is_no_socket_and_what_no_journal_knows_is_left_alone() {
     let bound = Receiver::bind(&Address::Unix(file.clone()), ReceiverOptions::default());
     assert!(bound.is_err());
     assert_eq!(std::fs::read(&file).unwrap(), b"do not lose me");
-    let raster = Mixed {
-        width: 10,
-        height: 50,
-    };
-    let program = program(&Scan::default(), &raster);
-    let receiver = Receiver::bind(&local(), options(Some(file.clone()), Machine::default())).unwrap();
-    std::thread::scope(|scope| {
-        let received = scope.spawn(|| receiver.run());
-        let sender = quick(receiver.address());
-        let sent = send_all(&program, &raster, 9, &sender);
-        assert!(
-            matches!(
-                sent,
-                Err(Error::Refused {
-                    code: Code::Storage,
-                    ..
-                })
-            ),
-            "{sent:?}"
-        );
-        receiver.stop();
-        assert!(received.join().unwrap().is_err());
-    });
+    let bound = Receiver::bind(&local(), options(Some(file.clone()), Machine::default()));
+    assert!(bound.unwrap_err().to_string().contains("no journal knows"));
     assert_eq!(std::fs::read(&file).unwrap(), b"do not lose me");
 }
 

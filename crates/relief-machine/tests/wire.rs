@@ -180,9 +180,34 @@ proptest! {
         let _ = (Hello::decode(&bytes), Welcome::decode(&bytes), Accept::decode(&bytes), Status::decode(&bytes));
         let _ = (Job::decode(&bytes), Refusal::decode(&bytes));
         let job = Job { run_length: runs, ..any_job() };
+        let checked = message::check_lines(&job, count, &bytes);
+        prop_assert_eq!(checked.ok(), message::lines(&job, count, &bytes).map(|(lines, _)| lines));
         if let Some((lines, ends)) = message::lines(&job, count, &bytes) {
             prop_assert_eq!(ends.count(), u64::from(count));
             prop_assert_eq!(ends.end(u64::from(count) - 1), lines.len());
+        }
+    }
+
+    #[test]
+    fn runs_are_lines_exactly_where_they_can_be_decoded(
+        lines in prop::collection::vec(prop::collection::vec((0_u16..4, any::<u8>()), 0..4), 1..4),
+        extra in prop::collection::vec(any::<u8>(), 0..2),
+    ) {
+        let job = Job { run_length: true, line_bytes: 15, ..any_job() };
+        let line = |runs: &Vec<(u16, u8)>| -> Vec<u8> {
+            runs.iter().flat_map(|(count, value)| [*count as u8, (*count >> 8) as u8, *value]).collect()
+        };
+        let mut bytes: Vec<Vec<u8>> = lines.iter().map(line).collect();
+        bytes[0].extend(extra);
+        let expected = bytes.iter().all(|line| {
+            !line.is_empty() && line.len() <= 15 && relief_scan::runs::decode(job.packing, line, 5).is_some()
+        });
+        let table = bytes.iter().flat_map(|line| (line.len() as u32).to_le_bytes());
+        let payload: Vec<u8> = table.chain(bytes.concat()).collect();
+        let found = message::check_lines(&job, lines.len() as u32, &payload);
+        prop_assert_eq!(found.is_ok(), expected, "{:?}", found);
+        if let Ok(found) = found {
+            prop_assert_eq!(found, bytes.concat());
         }
     }
 }

@@ -130,6 +130,20 @@ impl Bench {
     }
 }
 
+/// Connections that a sender says it made.
+fn connections(output: &Output) -> u32 {
+    let said = text(output);
+    let before = said.split(" connections").next().unwrap();
+    let number = before.rsplit(' ').next().unwrap();
+    number.parse().unwrap_or_else(|_| panic!("{said}"))
+}
+
+/// Whether tests must fail where they cannot do what they are for, such as mount a file system, instead of passing
+/// without it.
+fn is_required() -> bool {
+    std::env::var_os("RELIEF_REQUIRE_PRIVILEGED").is_some_and(|value| value == "1")
+}
+
 fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
@@ -298,7 +312,8 @@ fn survives(side: Side, harm: Harm) {
     let address = between(&machine.address, side, harm, after);
     let output = bench.stream(&address, &["--silence", "0.5"]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    assert!(text(&output).contains("2 connections"), "{output:?}");
+    // One that was harmed, and one after it; more where the processor is too busy for the silence.
+    assert!(connections(&output) >= 2, "{output:?}");
     machine.end();
     bench.agrees();
 }
@@ -365,12 +380,13 @@ fn words_of_the_machine_that_are_damaged_are_found_and_asked_for_again() {
 #[test]
 fn a_machine_that_stalls_for_longer_than_the_silence_keeps_its_connection() {
     let bench = Bench::new();
-    let machine = bench.receive("tcp://127.0.0.1:0", &["--silence", "0.4", "--stall", "150:1.5"]);
+    // The stall is much longer than the silence, and the silence than a busy processor keeps a thread waiting.
+    let machine = bench.receive("tcp://127.0.0.1:0", &["--silence", "2", "--stall", "150:5"]);
     let output = bench
-        .stream(&machine.address, &["--silence", "0.4"])
+        .stream(&machine.address, &["--silence", "2"])
         .output()
         .unwrap();
-    assert!(text(&output).contains("1 connection"), "{output:?}");
+    assert_eq!(connections(&output), 1, "{output:?}");
     machine.end();
     bench.agrees();
 }
@@ -454,6 +470,7 @@ fn of_two_senders_with_one_manifest_or_one_machine_the_second_is_refused() {
 #[test]
 fn the_receiver_in_python_executes_the_same_bytes() {
     if Command::new("python3").arg("--version").output().is_err() {
+        assert!(!is_required(), "python3 is not there");
         return;
     }
     let bench = Bench::new();
@@ -480,18 +497,22 @@ fn the_receiver_in_python_executes_the_same_bytes() {
     bench.agrees();
 }
 
-/// A file system of 96 KiB, where this process may mount one.
+/// A file system of 96 KiB, where this process may mount one; `None` elsewhere, which is a failure where it is required.
 struct Small(PathBuf);
 
 impl Small {
     fn mount(path: PathBuf) -> Option<Self> {
-        fs::create_dir(&path).ok()?;
+        fs::create_dir(&path).unwrap();
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=96k", "tmpfs"])
             .arg(&path)
-            .output()
-            .ok()?;
-        mounted.status.success().then_some(Self(path))
+            .output();
+        let is_mounted = mounted.as_ref().is_ok_and(|mounted| mounted.status.success());
+        assert!(
+            is_mounted || !is_required(),
+            "no file system can be mounted: {mounted:?}"
+        );
+        is_mounted.then_some(Self(path))
     }
 
     /// Makes room.

@@ -34,25 +34,17 @@ impl Clock {
         self.due = self.due.max(Instant::now());
     }
 
-    /// Waits as long as a line takes; `false` where the receiver is over.
+    /// Waits as long as a line takes, which nothing but the end of the receiver cuts short; `false` at that end.
     pub(super) fn line(&mut self, bytes: usize, shared: &Shared) -> bool {
         let time = self.time(bytes);
         self.due = self.due.checked_add(time).unwrap_or(self.due);
         let mut state = shared.lock();
-        while !state.over {
+        while !state.is_over() {
             let left = self.due.saturating_duration_since(Instant::now());
-            let paused = state
-                .work
-                .as_ref()
-                .is_some_and(|work| work.paused && !work.aborted);
-            if paused {
-                state = shared.wait(state);
-                self.restart();
-            } else if left.is_zero() {
+            if left.is_zero() {
                 return true;
-            } else {
-                state = shared.wait_for(state, left);
             }
+            state = shared.wait_for(state, left);
         }
         false
     }

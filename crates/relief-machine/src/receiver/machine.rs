@@ -1,13 +1,24 @@
 //! The machine: executes what is buffered.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
-use crate::journal::Journal;
+use crate::Error;
+use crate::error::chain;
+use crate::journal::{Journal, Storer};
 use crate::message::Activity;
 
 use super::clock::Clock;
-use super::state::{Piece, Shared};
-use super::{OnLine, Pace};
+use super::piece::Piece;
+use super::state::{Fault, Shared};
+use super::{OnLine, Pace, spawn};
+
+/// The time between two moments at which the system stores what was executed: a loss of power costs no more.
+const STORE_EVERY: Duration = Duration::from_secs(1);
 
 /// What executes lines.
 pub(super) struct Executor {
@@ -15,23 +26,32 @@ pub(super) struct Executor {
     clock: Clock,
     on_line: Option<OnLine>,
     shared: Arc<Shared>,
+    _storing: Option<Storing>,
 }
 
 /// The machine failed, or the receiver is over.
 struct Over;
 
 impl Executor {
-    pub(super) fn new(journal: Journal, shared: Arc<Shared>) -> Self {
-        Self {
+    /// The executor of a journal; it has the system store what is recorded now and then.
+    pub(super) fn new(journal: Journal, shared: Arc<Shared>) -> Result<Self, Error> {
+        let storing = match journal.storer()? {
+            Some(storer) => Some(Storing::begin(storer, shared.clone())?),
+            None => None,
+        };
+        Ok(Self {
             journal,
             clock: Clock::new(&shared.options.machine),
             on_line: shared.options.on_line.clone(),
             shared,
-        }
+            _storing: storing,
+        })
     }
 
     /// Executes until the receiver is over or the machine fails.
     pub(super) fn run(mut self) {
+        let _watch = FailOnPanic(self.shared.clone());
+        let buffer = self.shared.options.machine.buffer;
         while let Ok(piece) = self.next() {
             let done = if self.clock.is_free() && self.on_line.is_none() {
                 self.at_once(&piece)
@@ -42,7 +62,7 @@ impl Executor {
                 return;
             }
             if let Some(work) = &mut self.shared.lock().work {
-                work.give_back(piece.payload);
+                work.give_back(piece.into_memory(), buffer);
             }
         }
     }
@@ -54,7 +74,7 @@ impl Executor {
         let mut state = shared.lock();
         let (mut waited, mut starved) = (false, false);
         loop {
-            if state.over || state.fault.is_some() {
+            if state.is_over() {
                 return Err(Over);
             }
             let Some(work) = &mut state.work else {
@@ -67,9 +87,8 @@ impl Executor {
                 state = shared.lock();
                 continue;
             }
-            let filled = work.began || work.buffered >= machine.prefill || work.received == work.job.lines;
             if !work.paused
-                && filled
+                && work.is_filled(machine.prefill, machine.buffer)
                 && let Some(piece) = work.queue.pop_front()
             {
                 work.changes += u64::from(work.activity != Activity::Running);
@@ -105,9 +124,9 @@ impl Executor {
     /// All lines are executed: has the system store them before anyone is told.
     fn complete(&self) -> Result<(), Over> {
         if let Err(error) = self.journal.store() {
-            self.shared
-                .fail(format!("what was executed cannot be stored: {error}"));
-            return Err(Over);
+            return self.fail(Fault::Record(format!(
+                "what was executed cannot be stored: {error}"
+            )));
         }
         if let Some(work) = &mut self.shared.lock().work {
             work.activity = Activity::Done;
@@ -117,55 +136,82 @@ impl Executor {
         Ok(())
     }
 
-    /// Executes all lines of a piece in one step. They are under way from the moment at which they can no longer be
-    /// aborted.
+    /// Executes all lines of a piece in one step.
     fn at_once(&mut self, piece: &Piece) -> Result<(), Over> {
-        let (lines, bytes) = (piece.ends.count(), piece.payload.len() as u64);
-        if let Some(work) = &mut self.shared.lock().work {
-            if work.generation != piece.generation {
-                return Ok(());
-            }
-            work.underway = (lines, bytes);
+        let (lines, bytes) = (piece.lines(), piece.size());
+        if !self.begin(piece, lines, bytes)? {
+            return Ok(());
         }
-        let done = self.journal.execute(lines, &piece.payload[piece.start..]);
+        let done = self.journal.execute(lines, piece.bytes());
         self.account(done, lines, bytes)
     }
 
     fn line_by_line(&mut self, piece: &Piece) -> Result<(), Over> {
-        let bytes = &piece.payload[piece.start..];
-        let mut start = 0;
-        let lines = piece.ends.count();
-        for index in 0..lines {
-            let end = piece.ends.end(index);
-            let line = &bytes[start..end];
+        for (number, line) in (piece.first()..).zip(piece.each()) {
+            // What stands before the lines counts with the last of them.
+            let is_last = number + 1 == piece.first() + piece.lines();
+            let bytes = line.len() as u64 + if is_last { piece.table() } else { 0 };
+            if !self.begin(piece, 1, bytes)? {
+                return Ok(());
+            }
             if !self.clock.line(line.len(), &self.shared) {
                 return Err(Over);
             }
-            // What stands before the lines counts with the last of them.
-            let table = if index + 1 == lines { piece.start } else { 0 };
-            let taken = (line.len() + table) as u64;
-            if let Some(work) = &mut self.shared.lock().work {
-                if work.generation != piece.generation {
-                    return Ok(());
-                }
-                work.underway = (1, taken);
-            }
-            if let Some(on_line) = &self.on_line {
-                on_line(piece.first + index, line);
-            }
+            self.drive(number, line)?;
             let done = self.journal.execute(1, line);
-            self.account(done, 1, taken)?;
-            start = end;
+            self.account(done, 1, bytes)?;
         }
         Ok(())
+    }
+
+    /// Notes lines as under way, once no pause holds the machine: from now on they are executed, whatever the sender
+    /// says. `false` where they were aborted before.
+    fn begin(&mut self, piece: &Piece, lines: u64, bytes: u64) -> Result<bool, Over> {
+        let shared = self.shared.clone();
+        let mut state = shared.lock();
+        let mut waited = false;
+        loop {
+            if state.is_over() {
+                return Err(Over);
+            }
+            let Some(work) = &mut state.work else {
+                return Err(Over);
+            };
+            if work.generation != piece.generation() {
+                return Ok(false);
+            }
+            if !work.paused {
+                work.underway = (lines, bytes);
+                break;
+            }
+            waited = true;
+            state = shared.wait(state);
+        }
+        if waited {
+            self.clock.restart();
+        }
+        Ok(true)
+    }
+
+    /// Has a line executed by what drives the machine.
+    fn drive(&self, line: u64, bytes: &[u8]) -> Result<(), Over> {
+        let Some(on_line) = &self.on_line else {
+            return Ok(());
+        };
+        let problem = match catch_unwind(AssertUnwindSafe(|| on_line(line, bytes))) {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(fault)) => chain(fault.as_ref()),
+            Err(panic) => format!("what drives the machine panicked: {}", message(panic.as_ref())),
+        };
+        self.fail(Fault::Line { line, problem })
     }
 
     /// Notes what was executed.
     fn account(&self, done: std::io::Result<()>, lines: u64, bytes: u64) -> Result<(), Over> {
         if let Err(error) = done {
-            self.shared
-                .fail(format!("what was executed cannot be recorded: {error}"));
-            return Err(Over);
+            return self.fail(Fault::Record(format!(
+                "what was executed cannot be recorded: {error}"
+            )));
         }
         if let Some(work) = &mut self.shared.lock().work {
             work.executed += lines;
@@ -175,5 +221,71 @@ impl Executor {
         }
         self.shared.changed.notify_all();
         Ok(())
+    }
+
+    fn fail(&self, fault: Fault) -> Result<(), Over> {
+        self.shared.fail(fault);
+        Err(Over)
+    }
+}
+
+/// The text of a panic, where it has one.
+fn message(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a text")
+}
+
+/// Ends the job where the machine's thread panics, so that nobody waits for it.
+struct FailOnPanic(Arc<Shared>);
+
+impl Drop for FailOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(Fault::Thread);
+        }
+    }
+}
+
+/// Has the system store what was executed, now and then, on a thread of its own: the machine does not wait for a disk.
+struct Storing {
+    /// The thread ends when this is dropped.
+    end: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Storing {
+    fn begin(storer: Storer, shared: Arc<Shared>) -> Result<Self, Error> {
+        let (end, ended) = mpsc::channel();
+        let thread = spawn("relief-store", move || {
+            let mut stored = None;
+            while ended.recv_timeout(STORE_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let executed = shared.lock().work.as_ref().map(|work| work.executed);
+                if executed == stored {
+                    continue;
+                }
+                stored = executed;
+                if let Err(error) = storer.store() {
+                    let problem = format!("what was executed cannot be stored: {error}");
+                    return shared.fail(Fault::Record(problem));
+                }
+            }
+        })?;
+        Ok(Self {
+            end: Some(end),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Storing {
+    fn drop(&mut self) {
+        self.end = None;
+        if let Some(thread) = self.thread.take() {
+            // Where it panicked, nothing is left to store.
+            let _ = thread.join();
+        }
     }
 }

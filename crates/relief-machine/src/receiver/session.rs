@@ -6,15 +6,18 @@ use std::time::{Duration, Instant};
 
 use crate::Error;
 use crate::conversation::{control, expect, send};
+use crate::error::chain;
 use crate::frame::{self, FrameError, Header, Kind};
-use crate::journal::{self, Journal};
-use crate::message::{Accept, Activity, Code, Hello, Job, Refusal, VERSION, Welcome, lines};
+use crate::journal::Journal;
+use crate::message::{Accept, Activity, Code, Hello, Job, Refusal, VERSION, Welcome, check_lines};
 use crate::secret::{Side, random};
 use crate::transport::{Closer, Connection};
 
+use super::guests::Stage;
 use super::machine::Executor;
+use super::piece::Piece;
 use super::spawn;
-use super::state::{Piece, Session, Shared, State, Work};
+use super::state::{Session, Shared, State, Work};
 use super::{Machine, ReceiverOptions};
 
 /// Why a connection ends.
@@ -43,27 +46,22 @@ impl From<io::Error> for Ended {
     }
 }
 
-/// Serves a connection until it ends.
-pub(super) fn serve(mut connection: Connection, shared: &Arc<Shared>) -> io::Result<()> {
-    let silence = shared.options.silence;
-    connection.closer.expect_within(Some(silence));
+/// Serves the connection of this number until it ends. All up to the job must come before its deadline.
+pub(super) fn serve(mut connection: Connection, number: u64, shared: &Arc<Shared>) -> io::Result<()> {
     let greeted = greet(
         connection.reader.as_mut(),
         connection.writer.as_mut(),
-        &shared.options,
+        number,
+        shared,
     );
     let admitted = greeted.and_then(|job| {
         connection.closer.expect_within(None);
-        admit(&job, &connection.closer, shared).map_err(|(code, text)| Ended::Refuse(code, text))
+        admit(&job, number, &connection.closer, shared).map_err(|(code, text)| Ended::Refuse(code, text))
     });
-    let number = match admitted {
-        Ok(number) => number,
-        Err(ended) => return end(ended, Some(connection.writer.as_mut())),
-    };
-    let outcome = drive(connection, number, shared);
-    shared.lock().leave(number);
-    shared.changed.notify_all();
-    outcome
+    if let Err(ended) = admitted {
+        return end(ended, Some(connection.writer.as_mut()));
+    }
+    drive(connection, number, shared)
 }
 
 /// Tells the sender why, where it can be told.
@@ -81,7 +79,8 @@ fn end(ended: Ended, writer: Option<&mut (dyn Write + Send + 'static)>) -> io::R
 }
 
 /// Hello, welcome, proof, job.
-fn greet(reader: &mut dyn Read, writer: &mut dyn Write, options: &ReceiverOptions) -> Result<Job, Ended> {
+fn greet(reader: &mut dyn Read, writer: &mut dyn Write, number: u64, shared: &Shared) -> Result<Job, Ended> {
+    let options = &shared.options;
     let gone = |refusal: Refusal| Ended::Io(io::Error::other(refusal.text));
     let hello: Hello = expect(reader)?.map_err(gone)?;
     if hello.version != VERSION {
@@ -91,6 +90,7 @@ fn greet(reader: &mut dyn Read, writer: &mut dyn Write, options: &ReceiverOption
         );
         return Err(Ended::Refuse(Code::Version, text));
     }
+    shared.lock().guests.promote(number, Stage::Greeted);
     let nonce = random::<32>().map_err(io::Error::other)?;
     let proof = options.secret.as_ref().map_or([0; 32], |secret| {
         secret.proof(Side::Receiver, &hello.nonce, &nonce)
@@ -117,26 +117,31 @@ fn greet(reader: &mut dyn Read, writer: &mut dyn Write, options: &ReceiverOption
                 "the secret is wrong".to_owned(),
             ));
         }
+        shared.lock().guests.promote(number, Stage::Admitted);
     }
-    expect(reader)?.map_err(gone)
+    let job = expect(reader)?.map_err(gone)?;
+    shared.lock().guests.promote(number, Stage::Admitted);
+    Ok(job)
 }
 
-/// Whether the machine takes the job from this connection; the number of the session.
-fn admit(job: &Job, closer: &Closer, shared: &Arc<Shared>) -> Result<u64, (Code, String)> {
+/// Whether the machine takes the job from the connection of this number.
+fn admit(job: &Job, number: u64, closer: &Closer, shared: &Arc<Shared>) -> Result<(), (Code, String)> {
     let mut state = shared.lock();
     if state.refused < shared.options.machine.refuse {
         state.refused += 1;
         return Err((Code::Fault, "the machine is not ready".to_owned()));
     }
     if let Some(fault) = &state.fault {
-        return Err((Code::Storage, fault.clone()));
+        let refusal = fault.refusal();
+        return Err((refusal.code, refusal.text));
     }
     // The same sender on a new connection knows that the old one is dead before we do.
     let patience = Instant::now() + shared.options.silence;
-    while let Some(session) = &state.session {
+    while let Some(session) = &mut state.session {
         if session.token != job.token {
             return Err((Code::Busy, "another sender drives the machine".to_owned()));
         }
+        session.replaced = true;
         session.closer.close();
         if Instant::now() >= patience {
             return Err((Code::Fault, "the connection before does not end".to_owned()));
@@ -150,18 +155,18 @@ fn admit(job: &Job, closer: &Closer, shared: &Arc<Shared>) -> Result<u64, (Code,
         Some(work) => {
             work.aborted = false;
             work.paused = false;
+            work.acknowledged = false;
         }
         None => begin(job, shared, &mut state)?,
     }
-    state.sessions += 1;
-    let number = state.sessions;
     state.session = Some(Session {
         number,
         token: job.token,
         closer: closer.clone(),
         bytes: 0,
+        replaced: false,
     });
-    Ok(number)
+    Ok(())
 }
 
 /// Whether two headers are of one job; what the sender knows of it may differ.
@@ -177,29 +182,27 @@ fn same_lines(one: &Job, other: &Job) -> bool {
 /// Opens the record of a job and starts the machine.
 fn begin(job: &Job, shared: &Arc<Shared>, state: &mut State) -> Result<(), (Code, String)> {
     let machine = &shared.options.machine;
-    let frame = u64::from(job.line_bytes) + if job.run_length { 4 } else { 0 };
+    let frame = job.frame_bytes();
     let most = machine.buffer.min(u64::from(machine.largest));
     if frame > most {
         let text = format!("a line of {frame} bytes; the machine takes {most}");
         return Err((Code::TooLarge, text));
     }
-    let storage = |error: Error| (Code::Storage, error.to_string());
-    let output = shared.options.output.as_deref();
-    if let Some(path) = output
-        && journal::holds(path)
-            .map_err(storage)?
-            .is_some_and(|id| id != job.id)
+    let storage = |error: Error| (Code::Storage, chain(&error));
+    if let Some(place) = &state.place
+        && place.holds().map_err(storage)?.is_some_and(|id| id != job.id)
     {
-        return Err((Code::OtherJob, format!("{} holds another job", path.display())));
+        let text = format!(
+            "{} holds another job; give this one another output",
+            place.path().display()
+        );
+        return Err((Code::OtherJob, text));
     }
-    let journal = Journal::open(output, &job.id, job.from).map_err(storage)?;
-    if journal.lines() > job.lines {
-        let text = "the record of the machine has more lines than the job".to_owned();
-        return Err((Code::Storage, text));
-    }
-    state.work = Some(Work::new(job, journal.lines()));
-    let executor = Executor::new(journal, shared.clone());
+    let journal = Journal::open(state.place.as_ref(), job).map_err(storage)?;
+    let executed = journal.lines();
+    let executor = Executor::new(journal, shared.clone()).map_err(storage)?;
     let started = spawn("relief-machine", move || executor.run()).map_err(storage)?;
+    state.work = Some(Work::new(job, executed));
     state.machine = Some(started);
     Ok(())
 }
@@ -219,10 +222,10 @@ fn drive(connection: Connection, number: u64, shared: &Shared) -> io::Result<()>
         let teller = std::thread::Builder::new()
             .name("relief-status".to_owned())
             .spawn_scoped(scope, || tell(writer, number, shared))?;
-        let taken = take(reader.as_mut(), number, shared);
         // The teller ends with the session and gives the writer back, so that the sender can be told why.
-        shared.lock().leave(number);
-        shared.changed.notify_all();
+        let leave = Leave(number, shared);
+        let taken = take(reader.as_mut(), number, shared);
+        drop(leave);
         let mut writer = teller
             .join()
             .map_err(|_| io::Error::other("the thread that tells the status failed"))?;
@@ -231,6 +234,16 @@ fn drive(connection: Connection, number: u64, shared: &Shared) -> io::Result<()>
             Err(ended) => end(ended, writer.as_deref_mut()),
         }
     })
+}
+
+/// Ends a session, also where its thread panics: the one that tells the status would wait for it for ever.
+struct Leave<'a>(u64, &'a Shared);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.1.lock().leave(self.0);
+        self.1.changed.notify_all();
+    }
 }
 
 fn accept(state: &State, options: &ReceiverOptions) -> Option<Accept> {
@@ -253,7 +266,14 @@ fn take(reader: &mut dyn Read, number: u64, shared: &Shared) -> Result<(), Ended
     let machine = &shared.options.machine;
     let mut payload = Vec::new();
     let mut since_cut = 0;
-    while let Some(header) = frame::read(&mut { &mut *reader }, &mut payload)? {
+    loop {
+        let header = match frame::read(&mut { &mut *reader }, &mut payload) {
+            Ok(Some(header)) => header,
+            Ok(None) => break,
+            // Inside TLS a sender that closes its socket ends the stream without a word.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+            Err(error) => return Err(error.into()),
+        };
         let mut state = shared.lock();
         if !state.is_driven_by(number) {
             return Ok(());
@@ -286,13 +306,22 @@ fn take(reader: &mut dyn Read, number: u64, shared: &Shared) -> Result<(), Ended
             Kind::Ping => {}
             Kind::Error => return Ok(()),
             kind => {
-                let text = format!("{kind:?} does not come here");
+                let text = format!("{kind} does not come after JOB");
                 return Err(Ended::Refuse(Code::Malformed, text));
             }
         }
         work.changes += 1;
         drop(state);
         shared.changed.notify_all();
+    }
+    let mut state = shared.lock();
+    if let State {
+        work: Some(work),
+        session: Some(session),
+        ..
+    } = &mut *state
+    {
+        work.acknowledged |= work.told && session.number == number && !session.replaced;
     }
     Ok(())
 }
@@ -317,32 +346,41 @@ fn enqueue(
     if bytes > u64::from(largest(machine)) || work.buffered + bytes > machine.buffer {
         return refuse(Code::Credit, "more came than there is room for".to_owned());
     }
-    let fits = u64::from(header.count) <= work.job.lines - work.received;
-    let Some((lines, ends)) = lines(&work.job, header.count, &payload).filter(|_| fits) else {
-        return refuse(
-            Code::Malformed,
-            "the lines of a frame do not fit the job".to_owned(),
+    let count = u64::from(header.count);
+    if count > work.job.lines - work.received {
+        let text = format!(
+            "{count} lines came where {} are left",
+            work.job.lines - work.received
         );
+        return refuse(Code::Malformed, text);
+    }
+    let start = match check_lines(&work.job, header.count, &payload) {
+        Ok(lines) => payload.len() - lines.len(),
+        Err(problem) => {
+            let text = format!("the frame of line {}: {problem}", header.sequence);
+            return refuse(Code::Malformed, text);
+        }
     };
-    let start = payload.len() - lines.len();
-    let first = work.received;
-    work.received += u64::from(header.count);
+    let (first, generation) = (work.received, work.generation);
+    work.received += count;
     work.buffered += bytes;
-    session.bytes += bytes;
-    work.queue.push_back(Piece {
-        payload,
-        start,
-        ends,
-        first,
-        generation: work.generation,
-    });
+    session.bytes = session.bytes.saturating_add(bytes);
+    let joined = work
+        .queue
+        .back_mut()
+        .is_some_and(|last| last.join(&payload, start, count, generation));
+    if joined {
+        return Ok(payload);
+    }
+    let piece = Piece::new(&work.job, payload, start, first, count, generation);
+    work.queue.push_back(piece);
     Ok(work.spare.pop().unwrap_or_default())
 }
 
 /// Tells the sender how far the machine is until the connection ends; gives the writer back where it still works.
 fn tell(mut writer: Box<dyn Write + Send>, number: u64, shared: &Shared) -> Option<Box<dyn Write + Send>> {
     let pace = shared.options.silence / 4;
-    let mut told = None;
+    let (mut told, mut ended) = (None, false);
     loop {
         let mut state = shared.lock();
         let due = Instant::now() + pace;
@@ -351,10 +389,11 @@ fn tell(mut writer: Box<dyn Write + Send>, number: u64, shared: &Shared) -> Opti
                 return Some(writer);
             }
             if let Some(fault) = &state.fault {
-                break Err(fault.clone());
+                break Err(fault.refusal());
             }
             let changes = state.work.as_ref().map(|work| work.changes);
-            if changes != told || Instant::now() >= due {
+            // A sender that was told of the end closes the connection: what it has not read then would reset it.
+            if (changes != told && !ended) || Instant::now() >= due {
                 told = changes;
                 break Ok(state.status(shared.options.machine.buffer));
             }
@@ -364,11 +403,7 @@ fn tell(mut writer: Box<dyn Write + Send>, number: u64, shared: &Shared) -> Opti
         let sent = match news {
             Ok(Some(status)) => send(writer.as_mut(), &status).map(|()| status.activity == Activity::Done),
             Ok(None) => Ok(false),
-            Err(text) => {
-                let code = Code::Storage;
-                send(writer.as_mut(), &Refusal { code, text })
-                    .and(Err(io::ErrorKind::ConnectionAborted.into()))
-            }
+            Err(refusal) => send(writer.as_mut(), &refusal).and(Err(io::ErrorKind::ConnectionAborted.into())),
         };
         let mut state = shared.lock();
         let Ok(done) = sent else {
@@ -380,6 +415,7 @@ fn tell(mut writer: Box<dyn Write + Send>, number: u64, shared: &Shared) -> Opti
             shared.changed.notify_all();
             return None;
         };
+        ended |= done;
         if let Some(work) = &mut state.work {
             work.told |= done;
         }

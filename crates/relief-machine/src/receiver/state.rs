@@ -3,12 +3,16 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::message::{Activity, Ends, Job, Status};
+use crate::Error;
+use crate::journal::Place;
+use crate::message::{Activity, Code, Job, Refusal, Status};
 use crate::transport::Closer;
 
 use super::ReceiverOptions;
+use super::guests::Guests;
+use super::piece::Piece;
 
 pub(super) struct Shared {
     pub(super) options: ReceiverOptions,
@@ -20,16 +24,60 @@ pub(super) struct Shared {
 pub(super) struct State {
     pub(super) work: Option<Work>,
     pub(super) session: Option<Session>,
-    /// Sessions so far.
-    pub(super) sessions: u64,
-    pub(super) connections: usize,
+    /// When the last session ended.
+    pub(super) left: Option<Instant>,
+    pub(super) guests: Guests,
+    /// Where executed lines go; held, and so locked, for the life of the receiver.
+    pub(super) place: Option<Place>,
     /// Jobs refused so far.
     pub(super) refused: u32,
     /// The first failure of the machine.
-    pub(super) fault: Option<String>,
+    pub(super) fault: Option<Fault>,
     /// The receiver is over.
     pub(super) over: bool,
     pub(super) machine: Option<JoinHandle<()>>,
+}
+
+/// Why the machine executes no more.
+#[derive(Clone, Debug)]
+pub(super) enum Fault {
+    /// What was executed cannot be recorded.
+    Record(String),
+    /// What drives the machine failed at a line.
+    Line {
+        /// Its number.
+        line: u64,
+        /// How.
+        problem: String,
+    },
+    /// A thread ended with a panic: a defect.
+    Thread,
+}
+
+impl Fault {
+    /// What the sender is told.
+    pub(super) fn refusal(&self) -> Refusal {
+        let code = match self {
+            Self::Record(_) => Code::Storage,
+            Self::Line { .. } | Self::Thread => Code::Execution,
+        };
+        let text = self.error().to_string();
+        Refusal { code, text }
+    }
+
+    /// What the owner of the receiver is told.
+    pub(super) fn error(&self) -> Error {
+        match self {
+            Self::Record(problem) => Error::Machine {
+                problem: problem.clone(),
+            },
+            Self::Line { line, problem } => Error::Execution {
+                line: *line,
+                problem: problem.clone(),
+            },
+            Self::Thread => Error::Thread("it ended with a panic".to_owned()),
+        }
+    }
 }
 
 /// The sender that drives the machine.
@@ -39,6 +87,8 @@ pub(super) struct Session {
     pub(super) closer: Closer,
     /// Payload bytes of lines received on this connection.
     pub(super) bytes: u64,
+    /// Whether its sender has come back on another connection, so that this one was closed here.
+    pub(super) replaced: bool,
 }
 
 /// The job.
@@ -61,6 +111,8 @@ pub(super) struct Work {
     pub(super) began: bool,
     /// Whether a sender has been told that all is done.
     pub(super) told: bool,
+    /// Whether the sender closed its connection after that: it has heard it.
+    pub(super) acknowledged: bool,
     /// Lines and bytes that are being executed and can no longer be dropped.
     pub(super) underway: (u64, u64),
     /// Counts aborts: what was buffered before one is never executed.
@@ -69,22 +121,14 @@ pub(super) struct Work {
     pub(super) changes: u64,
 }
 
-/// The payload of a frame of lines.
-pub(super) struct Piece {
-    pub(super) payload: Vec<u8>,
-    /// Where the lines begin in it.
-    pub(super) start: usize,
-    pub(super) ends: Ends,
-    /// The number of the first line.
-    pub(super) first: u64,
-    pub(super) generation: u64,
-}
-
 impl Shared {
-    pub(super) fn new(options: ReceiverOptions) -> Self {
+    pub(super) fn new(options: ReceiverOptions, place: Option<Place>) -> Self {
         Self {
             options,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                place,
+                ..State::default()
+            }),
             changed: Condvar::new(),
         }
     }
@@ -105,13 +149,18 @@ impl Shared {
     }
 
     /// Ends the job with a fault of the machine.
-    pub(super) fn fail(&self, fault: String) {
+    pub(super) fn fail(&self, fault: Fault) {
         self.lock().fault.get_or_insert(fault);
         self.changed.notify_all();
     }
 }
 
 impl State {
+    /// Whether nothing more is executed.
+    pub(super) const fn is_over(&self) -> bool {
+        self.over || self.fault.is_some()
+    }
+
     /// Whether the session of this number drives the machine.
     pub(super) fn is_driven_by(&self, number: u64) -> bool {
         self.session
@@ -123,6 +172,7 @@ impl State {
     pub(super) fn leave(&mut self, number: u64) {
         if self.is_driven_by(number) {
             self.session = None;
+            self.left = Some(Instant::now());
         }
     }
 
@@ -132,15 +182,10 @@ impl State {
         Some(Status {
             executed: work.executed,
             received: work.received,
-            credit: session.bytes + buffer.saturating_sub(work.buffered),
+            credit: session.bytes.saturating_add(buffer.saturating_sub(work.buffered)),
             buffered: work.buffered,
             underruns: work.underruns,
-            activity: match work.activity {
-                _ if work.aborted => Activity::Aborted,
-                Activity::Done => Activity::Done,
-                _ if work.paused => Activity::Paused,
-                activity => activity,
-            },
+            activity: work.activity(),
         })
     }
 }
@@ -165,10 +210,34 @@ impl Work {
             aborted: false,
             began: false,
             told: false,
+            acknowledged: false,
             underway: (0, 0),
             generation: 0,
             changes: 0,
         }
+    }
+
+    /// What the sender is told that the machine does. It is told of a pause or an abort once no line is under way:
+    /// until then `executed` is not where the machine stands still.
+    fn activity(&self) -> Activity {
+        let moving = self.underway != (0, 0) || self.executed == self.job.lines;
+        match self.activity {
+            Activity::Done => Activity::Done,
+            _ if moving && (self.aborted || self.paused) => Activity::Running,
+            _ if self.aborted => Activity::Aborted,
+            _ if self.paused => Activity::Paused,
+            activity => activity,
+        }
+    }
+
+    /// Whether the machine may begin: so much is buffered as it waits for, or nothing more comes. A sender sends whole
+    /// lines, so that a buffer is full where one more of the longest does not fit.
+    pub(super) fn is_filled(&self, prefill: u64, buffer: u64) -> bool {
+        let room = buffer.saturating_sub(self.buffered);
+        self.began
+            || self.buffered >= prefill
+            || room < self.job.frame_bytes()
+            || self.received == self.job.lines
     }
 
     /// Drops everything but what is being executed.
@@ -181,9 +250,10 @@ impl Work {
         self.received = self.executed + self.underway.0;
     }
 
-    /// Keeps the memory of a payload for another one.
-    pub(super) fn give_back(&mut self, payload: Vec<u8>) {
-        if self.spare.len() < 8 {
+    /// Keeps the memory of a payload for another one, up to an eighth of the buffer.
+    pub(super) fn give_back(&mut self, payload: Vec<u8>, buffer: u64) {
+        let held: usize = self.spare.iter().map(Vec::capacity).sum();
+        if self.spare.len() < 8 && (held + payload.capacity()) as u64 <= buffer / 8 {
             self.spare.push(payload);
         }
     }

@@ -5,18 +5,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use relief_machine::{Acceptor, Address, Machine, Pace, Receiver, ReceiverOptions, digest_file};
+use relief_machine::{Acceptor, Address, Machine, Pace, Receiver, ReceiverOptions, Secret, digest_file};
 
-use super::stream::{seconds, secret};
+use super::stream::seconds;
 use crate::failure::Failure;
 use crate::quantity::bytes;
 
 #[derive(Debug, Args)]
 pub(crate) struct Receive {
-    /// Where to listen: tcp://HOST:PORT or unix:PATH; tcp with a certificate becomes tls
+    /// Where to listen: tcp://HOST:PORT, tls://HOST:PORT or unix:PATH; tls needs a certificate, and tcp with one
+    /// becomes tls
     #[arg(long, value_name = "ADDRESS", default_value = "tcp://127.0.0.1:7117")]
     listen: Address,
-    /// Where executed lines go; nowhere without it
+    /// The file where executed lines go, with PATH.journal beside it; nowhere without it
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
     /// Execute so many bytes a second [default: as fast as lines come]
@@ -28,7 +29,7 @@ pub(crate) struct Receive {
     /// The buffer of the machine
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "16MiB")]
     buffer: u64,
-    /// Begin when so much is buffered
+    /// Begin when so much is buffered, or when no further line fits the buffer
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "0")]
     prefill: u64,
     /// The largest frame of lines
@@ -46,7 +47,7 @@ pub(crate) struct Receive {
     /// Refuse the first so many connections
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     refuse: u32,
-    /// The file that holds the secret that senders must know
+    /// The file that holds the secret that senders must know: 16 random bytes or more, but one line end at its end
     #[arg(long, value_name = "PATH")]
     secret: Option<PathBuf>,
     /// The certificate for TLS, PEM
@@ -63,10 +64,8 @@ pub(crate) struct Receive {
 fn stall(text: &str) -> Result<(u64, Duration), String> {
     let expected = || "LINES:SECONDS is expected, such as 1000:5".to_owned();
     let (lines, time) = text.split_once(':').ok_or_else(expected)?;
-    Ok((
-        lines.parse().map_err(|_| expected())?,
-        Duration::from_secs_f64(seconds(time)?),
-    ))
+    let lines = lines.parse().map_err(|_| expected())?;
+    Ok((lines, Duration::from_secs_f64(seconds(time)?)))
 }
 
 pub(crate) fn run(receive: &Receive) -> Result<(), Failure> {
@@ -76,8 +75,7 @@ pub(crate) fn run(receive: &Receive) -> Result<(), Failure> {
     };
     let pace = match (receive.rate, receive.line_rate) {
         (Some(rate), _) => Pace::Bytes(rate as f64),
-        (None, Some(rate)) if rate > 0.0 => Pace::Lines(rate),
-        (None, Some(_)) => return Err(Failure::Usage("--line-rate must be above 0".to_owned())),
+        (None, Some(rate)) => Pace::Lines(rate),
         (None, None) => Pace::Free,
     };
     let machine = Machine {
@@ -95,7 +93,7 @@ pub(crate) fn run(receive: &Receive) -> Result<(), Failure> {
         machine,
         on_line: None,
         output: receive.output.clone(),
-        secret: secret(receive.secret.as_deref())?,
+        secret: receive.secret.as_deref().map(Secret::open).transpose()?,
         tls,
         silence: Duration::from_secs_f64(receive.silence.max(0.05)),
     };
@@ -112,8 +110,17 @@ pub(crate) fn run(receive: &Receive) -> Result<(), Failure> {
         "executed {} lines, {} underruns",
         received.executed, received.underruns
     )?;
-    if let Some(path) = &receive.output {
+    if let Some(path) = receive.output.as_deref().filter(|path| path.is_file()) {
         writeln!(out, "{}", digest_file(path)?)?;
+    }
+    if !received.acknowledged {
+        // All is executed, so that this is no failure.
+        writeln!(
+            io::stderr(),
+            "relief: the connection was lost as the sender was told of the end, and it did not come back: it may not \
+             know that all lines are executed; have it ask again with 'relief stream --resume' while this receiver \
+             runs once more"
+        )?;
     }
     Ok(())
 }

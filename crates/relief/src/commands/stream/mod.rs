@@ -126,8 +126,7 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn secret(path: Option<&std::path::Path>) -> Result<Option<Secret>, Failure> {
-    path.map(|path| Ok(Secret::new(inputs::read(path)?.trim().as_bytes())?))
-        .transpose()
+    Ok(path.map(Secret::open).transpose()?)
 }
 
 /// The most bytes that streaming a design holds beside computing it, by its own scan.
