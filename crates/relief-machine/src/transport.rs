@@ -35,8 +35,10 @@ enum Stream {
 impl Socket {
     /// Gives up on a peer that neither reads nor writes for so long.
     fn new(stream: Stream, silence: Duration) -> io::Result<Arc<Self>> {
-        if let Stream::Tcp(socket) = &stream {
-            socket.set_nodelay(true)?;
+        match &stream {
+            Stream::Tcp(socket) => socket.set_nodelay(true)?,
+            #[cfg(unix)]
+            Stream::Unix(_) => {}
         }
         let socket = Self {
             stream,
