@@ -354,7 +354,10 @@ impl Journal {
             "nothing was changed. To go on with line {from} into a new output, end this machine, move {output} and \
              its journal away and start it again"
         );
-        let or_behind = format!("; to execute lines from {} on again, have the sender --resume with --executed {0}", self.lines);
+        let or_behind = format!(
+            "; to execute lines from {} on again, have the sender --resume with --executed {0}",
+            self.lines
+        );
         let count = self.lines.checked_sub(self.first);
         let fits = count.is_some_and(|count| {
             let least = count.saturating_mul(job.least_bytes());

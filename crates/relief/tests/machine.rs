@@ -133,7 +133,7 @@ impl Bench {
 /// Connections that a sender says it made.
 fn connections(output: &Output) -> u32 {
     let said = text(output);
-    let before = said.split(" connections").next().unwrap();
+    let before = said.split(" connection").next().unwrap();
     let number = before.rsplit(' ').next().unwrap();
     number.parse().unwrap_or_else(|_| panic!("{said}"))
 }
