@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-use relief_design::{Design, Kind};
+use relief_design::{Conversion, Design, Kind};
 use relief_engine::{
     Cancel, Depth, Error, ImageError, ImageInfo, ImageSource, Options, Plan, Rect, Renderer, SamplesMut,
 };
@@ -123,7 +123,7 @@ fn picture_size(_: &str) -> Result<(u64, u64), String> {
 }
 
 impl ImageSource for Picture {
-    fn info(&self, _: &str) -> Result<ImageInfo, ImageError> {
+    fn info(&self, _: &str, _: &Conversion) -> Result<ImageInfo, ImageError> {
         Ok(ImageInfo {
             width: SIDES.0,
             height: SIDES.1,
@@ -134,6 +134,7 @@ impl ImageSource for Picture {
     fn read(
         &self,
         _: &str,
+        _: &Conversion,
         depth: Depth,
         row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError> {

@@ -39,6 +39,7 @@ const CODES: &[(&str, &str)] = &[
     ("E504", include_str!("codes/E504.md")),
     ("E505", include_str!("codes/E505.md")),
     ("E506", include_str!("codes/E506.md")),
+    ("E507", include_str!("codes/E507.md")),
     ("E601", include_str!("codes/E601.md")),
     ("E602", include_str!("codes/E602.md")),
     ("E603", include_str!("codes/E603.md")),

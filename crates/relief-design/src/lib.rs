@@ -69,7 +69,7 @@ pub use signature::{
     SIGNATURES, Signature, ValueType,
 };
 pub use syntax::{MAX_DEPTH, MAX_SLASHDASH_DEPTH, MAX_TEXT};
-pub use tree::{Axis, Blend, Canvas, Child, Design, Kind, Node, NodeId, Place, Role};
+pub use tree::{Axis, Blend, Canvas, Child, Conversion, Design, Gray, Kind, Node, NodeId, Place, Role};
 
 /// The version of what designs mean: which samples a design makes.
 ///
@@ -87,18 +87,18 @@ pub trait ImageSizes {
     /// The columns and rows of the image of this path, as the design writes it.
     ///
     /// # Errors
-    /// A sentence that says why the image cannot be used.
-    fn size(&self, path: &str) -> Result<(u64, u64), String>;
+    /// A sentence that says why the image cannot be used, or not with this conversion.
+    fn size(&self, path: &str, conversion: &Conversion) -> Result<(u64, u64), String>;
 }
 
 impl<F: Fn(&str) -> Result<(u64, u64), String>> ImageSizes for F {
-    fn size(&self, path: &str) -> Result<(u64, u64), String> {
+    fn size(&self, path: &str, _: &Conversion) -> Result<(u64, u64), String> {
         self(path)
     }
 }
 
 impl ImageSizes for HashMap<String, (u64, u64)> {
-    fn size(&self, path: &str) -> Result<(u64, u64), String> {
+    fn size(&self, path: &str, _: &Conversion) -> Result<(u64, u64), String> {
         self.get(path)
             .copied()
             .ok_or_else(|| format!("{path} is unknown"))
@@ -110,7 +110,7 @@ impl ImageSizes for HashMap<String, (u64, u64)> {
 pub struct NoImages;
 
 impl ImageSizes for NoImages {
-    fn size(&self, path: &str) -> Result<(u64, u64), String> {
+    fn size(&self, path: &str, _: &Conversion) -> Result<(u64, u64), String> {
         Err(format!("{path} is unknown"))
     }
 }

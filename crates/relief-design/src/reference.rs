@@ -64,6 +64,9 @@ fn section(page: &mut String, signature: &Signature) {
     if !signature.extent.is_empty() {
         line(page, &format!("\nDefault extent: {}.", signature.extent));
     }
+    if !signature.details.is_empty() {
+        line(page, &format!("\n{}", signature.details.trim_end()));
+    }
 }
 
 fn table<'p>(page: &mut String, title: &str, parameters: impl Iterator<Item = &'p Parameter>) {

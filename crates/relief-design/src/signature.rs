@@ -38,6 +38,8 @@ pub struct Signature {
     pub group: Group,
     /// What it computes or says.
     pub meaning: &'static str,
+    /// More about it, in Markdown: paragraphs of the reference alone; empty where all is said.
+    pub details: &'static str,
     /// Its values, in order.
     pub arguments: &'static [Parameter],
     /// Its values with a name, but for those of [`PLACEMENT`].
@@ -271,10 +273,13 @@ pub static PLACEMENT: [Parameter; 4] = [
 const PARENT: &str = "that of its parent";
 const OWN: &str = "its own size; a given width or height crops it or pads it with 0";
 
+const IMAGES: &str = include_str!("images.md");
+
 const BLANK: Signature = Signature {
     name: "",
     group: Group::Node,
     meaning: "",
+    details: "",
     arguments: &[],
     properties: &[],
     placed: true,
@@ -452,13 +457,36 @@ pub static SIGNATURES: [Signature; 33] = [
     },
     Signature {
         name: "image",
-        meaning: "A picture: PNG, TIFF, PGM or BMP. Colour becomes gray as (2126 r + 7152 g + 722 b + 5000) / 10000; \
-                  8 to 16 bits multiplies by 257; 16 to 8 is (v + 128) / 257.",
+        meaning: "A picture from a file: PNG, TIFF, JPEG, PGM, PPM or BMP, told apart by its content. Colour becomes gray, \
+                  transparent pixels become 0, and the greatest sample of the file becomes M.",
+        details: IMAGES,
         arguments: &[required(
             "file",
             ValueType::Path,
             "the path of the file, relative to the design file",
         )],
+        properties: &[
+            optional(
+                "gray",
+                ValueType::Word(&[
+                    "luma", "average", "red", "green", "blue", "cyan", "magenta", "yellow", "black",
+                ]),
+                "\"luma\"",
+                "which gray the colour becomes",
+            ),
+            optional(
+                "low",
+                ValueType::Real,
+                "none",
+                "the number in the file that becomes 0, of magnitude up to 10^300",
+            ),
+            optional(
+                "high",
+                ValueType::Real,
+                "none",
+                "the number in the file that becomes M; required with low",
+            ),
+        ],
         extent: OWN,
         example: "image \"logo.png\" x=\"2mm\" y=\"1mm\"",
         ..BLANK

@@ -176,6 +176,41 @@ pub enum Blend {
     Last,
 }
 
+/// Which gray the colour of a picture becomes. r, g and b are the colour in 0…1; gray g is r = g = b.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Gray {
+    /// 0.2126 r + 0.7152 g + 0.0722 b.
+    #[default]
+    Luma,
+    /// (r + g + b) / 3.
+    Average,
+    /// r.
+    Red,
+    /// g.
+    Green,
+    /// b.
+    Blue,
+    /// The cyan ink of a CMYK file; else 1 − r.
+    Cyan,
+    /// The magenta ink of a CMYK file; else 1 − g.
+    Magenta,
+    /// The yellow ink of a CMYK file; else 1 − b.
+    Yellow,
+    /// The black ink of a CMYK file; else 1 − max(r, g, b).
+    Black,
+}
+
+/// How the pixels of a picture's file become samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Conversion {
+    /// Which gray the colour becomes.
+    pub gray: Gray,
+    /// The numbers of the file that become 0 and M, two different finite ones; numbers between become
+    /// M·(v − low) / (high − low), rounded half up, numbers beyond are clamped. Where it is missing, 0 becomes 0 and the
+    /// greatest sample that the file can hold becomes M.
+    pub range: Option<(f64, f64)>,
+}
+
 /// What a node computes. Samples are never above M of the design's depth.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
@@ -188,6 +223,8 @@ pub enum Kind {
     Image {
         /// The path as the design says it.
         path: Arc<str>,
+        /// How its pixels become samples.
+        conversion: Conversion,
         /// Columns of the picture.
         width: u64,
         /// Rows of the picture.

@@ -8,7 +8,7 @@ use relief_design::scan::{
     self, BitOrder, Bits, ByteOrder, Corner, Direction, Halftone, Interleave, Mirror, Packing, Passes,
     Polarity, Quarters, Scan, ScanNode, Stripe, Swath,
 };
-use relief_design::{Axis, Blend, Design, Kind, Node, Role, SIGNATURES, ValueType, parse};
+use relief_design::{Axis, Blend, Conversion, Design, Gray, Kind, Node, Role, SIGNATURES, ValueType, parse};
 use relief_raster::{Depth, Period};
 
 fn design_of(text: &str) -> Design {
@@ -128,12 +128,36 @@ fn nodes_without_a_size_have_that_of_their_parent() {
 }
 
 #[test]
+fn an_image_says_its_gray_and_the_numbers_that_become_0_and_m() {
+    let words = [
+        ("luma", Gray::Luma),
+        ("average", Gray::Average),
+        ("red", Gray::Red),
+        ("green", Gray::Green),
+        ("blue", Gray::Blue),
+        ("cyan", Gray::Cyan),
+        ("magenta", Gray::Magenta),
+        ("yellow", Gray::Yellow),
+        ("black", Gray::Black),
+    ];
+    for (word, gray) in words {
+        let (image, _) = child(&format!("image \"logo.png\" gray=\"{word}\" low=2.5e3 high=-1"));
+        let Kind::Image { conversion, .. } = image.kind else {
+            panic!("{image:?} is no image");
+        };
+        let range = Some((2500.0, -1.0));
+        assert_eq!(conversion, Conversion { gray, range });
+    }
+}
+
+#[test]
 fn an_image_and_a_disc_have_their_own_size_until_one_is_given() {
     let (image, extent) = child("image \"logo.png\" x=3");
     assert_eq!(
         image.kind,
         Kind::Image {
             path: "logo.png".into(),
+            conversion: Conversion::default(),
             width: 60,
             height: 40
         }

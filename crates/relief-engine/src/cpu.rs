@@ -17,7 +17,7 @@ use crate::error::describe;
 use crate::evaluate::{Plane, Reader, Store};
 use crate::nodes::Filled;
 use crate::plan::{Plan, cached_samples};
-use crate::program::Keep;
+use crate::program::{Keep, Picture};
 use crate::source::{ImageSource, guarded};
 use crate::times::Times;
 
@@ -192,7 +192,7 @@ impl<S: Sample> Cpu<S> {
 
     fn read_images(&mut self, images: &dyn ImageSource, cancel: &Cancel) -> Result<(), Error> {
         for (index, step) in self.plan.program.steps.iter().enumerate() {
-            let (Some((path, ..)), rect) = (&step.image, step.plane()) else {
+            let (Some(Picture { path, conversion, .. }), rect) = (&step.image, step.plane()) else {
                 continue;
             };
             if rect.is_empty() {
@@ -207,7 +207,7 @@ impl<S: Sample> Cpu<S> {
             let (mut rows, mut damaged) = (0_u64, false);
             let mut seen = vec![false; rect.height() as usize];
             let outcome = guarded(|| {
-                images.read(path, S::DEPTH, &mut |y, row| {
+                images.read(path, conversion, S::DEPTH, &mut |y, row| {
                     if cancel.is_cancelled() {
                         return ControlFlow::Break(());
                     }

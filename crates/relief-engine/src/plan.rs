@@ -9,7 +9,7 @@ use crate::cache::UNIFORM_BYTES;
 use crate::error::describe;
 use crate::keep;
 use crate::nodes::Request;
-use crate::program::{Keep, Program};
+use crate::program::{Keep, Picture, Program};
 use crate::sink::Raster;
 use crate::source::{ImageSource, guarded};
 
@@ -895,8 +895,14 @@ fn threads(asked: Option<usize>) -> Result<usize, Error> {
 /// The most that reading one picture holds, and whether the pictures are those the design was checked with.
 fn decoding(program: &Program, images: &dyn ImageSource) -> Result<u64, Error> {
     let mut most = 0;
-    for (path, width, height) in program.steps.iter().filter_map(|step| step.image.as_ref()) {
-        let info = guarded(|| images.info(path)).map_err(|source| Error::Image {
+    for picture in program.steps.iter().filter_map(|step| step.image.as_ref()) {
+        let Picture {
+            path,
+            conversion,
+            width,
+            height,
+        } = picture;
+        let info = guarded(|| images.info(path, conversion)).map_err(|source| Error::Image {
             path: path.to_string(),
             source,
         })?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use relief_design::tree::{Canvas, Design, Kind as Meaning, Node, Place, Role};
+use relief_design::tree::{Canvas, Conversion, Design, Kind as Meaning, Node, Place, Role};
 use relief_raster::{Extent, Period, Rect};
 
 use crate::Error;
@@ -26,6 +26,15 @@ pub(crate) enum Keep {
     Cached,
 }
 
+/// A picture that an `image` names.
+#[derive(Clone, Debug)]
+pub(crate) struct Picture {
+    pub(crate) path: Arc<str>,
+    pub(crate) conversion: Conversion,
+    pub(crate) width: u64,
+    pub(crate) height: u64,
+}
+
 /// One node of the program.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
@@ -35,8 +44,8 @@ pub(crate) struct Step {
     pub(crate) width: u64,
     pub(crate) height: u64,
     pub(crate) place: Place,
-    /// The picture of an `image`: its path and size.
-    pub(crate) image: Option<(Arc<str>, u64, u64)>,
+    /// The picture of an `image`.
+    pub(crate) image: Option<Picture>,
     /// The table of a `map` or the profile of a `distance`.
     pub(crate) table: Option<Arc<[u16]>>,
     pub(crate) keep: Keep,
@@ -53,7 +62,9 @@ impl Step {
     /// All samples that may differ from 0 and would be kept of an image or of a whole node.
     pub(crate) fn stored(&self) -> Rect {
         match &self.image {
-            Some((_, width, height)) => self.own().intersection(&Rect::sized(*width, *height)),
+            Some(picture) => self
+                .own()
+                .intersection(&Rect::sized(picture.width, picture.height)),
             None => self.own(),
         }
     }
@@ -163,7 +174,17 @@ impl Program {
                 height: node.height,
                 place: node.place,
                 image: match &node.kind {
-                    Meaning::Image { path, width, height } => Some((Arc::clone(path), *width, *height)),
+                    Meaning::Image {
+                        path,
+                        conversion,
+                        width,
+                        height,
+                    } => Some(Picture {
+                        path: Arc::clone(path),
+                        conversion: *conversion,
+                        width: *width,
+                        height: *height,
+                    }),
                     _ => None,
                 },
                 table: match &node.kind {

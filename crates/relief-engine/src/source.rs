@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use relief_design::Conversion;
 use relief_raster::Depth;
 
 /// What a picture is and what reading it takes.
@@ -56,17 +57,19 @@ pub trait ImageSource: Send + Sync {
     /// What the picture is, without reading its samples.
     ///
     /// # Errors
-    /// Where there is no such picture, or it is of a kind or size that cannot be read.
-    fn info(&self, path: &str) -> Result<ImageInfo, ImageError>;
+    /// Where there is no such picture, it is of a kind or size that cannot be read, or its samples do not become gray
+    /// samples by this conversion.
+    fn info(&self, path: &str, conversion: &Conversion) -> Result<ImageInfo, ImageError>;
 
-    /// Reads the picture as gray samples of this depth and hands over every row once, in any order, each with its
-    /// number and its `width` samples. Stops where `row` breaks.
+    /// Reads the picture as gray samples of this depth, by this conversion, and hands over every row once, in any
+    /// order, each with its number and its `width` samples. Stops where `row` breaks.
     ///
     /// # Errors
     /// Where the picture cannot be read whole. Rows handed over before are void.
     fn read(
         &self,
         path: &str,
+        conversion: &Conversion,
         depth: Depth,
         row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError>;
@@ -77,7 +80,7 @@ pub trait ImageSource: Send + Sync {
 pub struct NoImages;
 
 impl ImageSource for NoImages {
-    fn info(&self, path: &str) -> Result<ImageInfo, ImageError> {
+    fn info(&self, path: &str, _: &Conversion) -> Result<ImageInfo, ImageError> {
         Err(ImageError::new(format!(
             "there is no source of images for \"{path}\""
         )))
@@ -86,10 +89,11 @@ impl ImageSource for NoImages {
     fn read(
         &self,
         path: &str,
+        conversion: &Conversion,
         _: Depth,
         _: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError> {
-        self.info(path).map(|_| ())
+        self.info(path, conversion).map(|_| ())
     }
 }
 

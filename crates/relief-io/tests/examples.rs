@@ -34,12 +34,18 @@ fn every_example_parses_and_its_pictures_read_without_leaving_its_folder() {
         let design = relief_design::parse("design.kdl", &text, &files)
             .unwrap_or_else(|report| panic!("{}: {report:?}", folder.display()));
         for node in &design.nodes {
-            let Kind::Image { path, width, height } = &node.kind else {
+            let Kind::Image {
+                path,
+                conversion,
+                width,
+                height,
+            } = &node.kind
+            else {
                 continue;
             };
             let mut samples = 0;
             files
-                .read(path, design.canvas.depth, &mut |_, row| {
+                .read(path, conversion, design.canvas.depth, &mut |_, row| {
                     samples += row.len() as u64;
                     ControlFlow::Continue(())
                 })

@@ -10,7 +10,7 @@ use crate::signature::{ChildName, Count, Group, MAX_POINTS, SIGNATURES, Signatur
 use crate::suggestion::suggestion;
 use crate::syntax::{Element, Literal, Span, shortened};
 use crate::table::{self, NotANumber, Points};
-use crate::tree::{Axis, Blend, Kind, Role};
+use crate::tree::{Axis, Blend, Conversion, Gray, Kind, Role};
 
 /// The most operations that all tables of a design may take: 2^30.
 ///
@@ -20,6 +20,9 @@ pub const MAX_TABLE_WORK: u64 = 1 << 30;
 
 /// The operations that a value of a table counts for at least.
 const LEAST_WORK: u64 = 8;
+
+/// The greatest magnitude of the numbers that an image is converted by: products with 2·M stay finite.
+const MAX_NUMBER: f64 = 1e300;
 
 /// What stands between the braces of a node.
 pub(super) struct Inner<'e, 'a> {
@@ -395,9 +398,15 @@ impl Checker<'_> {
     }
 
     fn image(&mut self, values: &Values) -> Option<Kind> {
+        let conversion = self.conversion(values);
         let (path, span) = values.text("file")?;
-        if !self.known_images.contains_key(path) {
-            let size = self.images.size(path).and_then(|(width, height)| {
+        let conversion = conversion?;
+        let range = conversion
+            .range
+            .map(|(low, high)| (low.to_bits(), high.to_bits()));
+        let asked = (path.to_owned(), conversion.gray, range);
+        if !self.known_images.contains_key(&asked) {
+            let size = self.images.size(path, &conversion).and_then(|(width, height)| {
                 let sides = 1..=relief_raster::MAX_SIDE;
                 if sides.contains(&width) && sides.contains(&height) {
                     Ok((width, height))
@@ -407,23 +416,72 @@ impl Checker<'_> {
                     ))
                 }
             });
-            self.known_images.insert(path.to_owned(), size);
+            self.known_images.insert(asked.clone(), size);
         }
-        match self.known_images.get(path)? {
+        match self.known_images.get(&asked)? {
             &Ok((width, height)) => Some(Kind::Image {
                 path: path.into(),
+                conversion,
                 width,
                 height,
             }),
             Err(why) => {
                 let problem =
                     Problem::new("E505", format!("the image cannot be used: {why}")).label(span, "this file");
-                self.note(
-                    problem.help("paths are relative to the design file; images are PNG, TIFF, PGM or BMP"),
-                );
+                self.note(problem.help(
+                    "paths are relative to the design file; images are PNG, TIFF, JPEG, PGM, PPM or BMP",
+                ));
                 None
             }
         }
+    }
+
+    /// How the pixels of an `image` become samples.
+    fn conversion(&mut self, values: &Values) -> Option<Conversion> {
+        let gray = match values.word("gray") {
+            Some("average") => Gray::Average,
+            Some("red") => Gray::Red,
+            Some("green") => Gray::Green,
+            Some("blue") => Gray::Blue,
+            Some("cyan") => Gray::Cyan,
+            Some("magenta") => Gray::Magenta,
+            Some("yellow") => Gray::Yellow,
+            Some("black") => Gray::Black,
+            _ => Gray::Luma,
+        };
+        let range = match (values.real("low"), values.real("high")) {
+            _ if values.broken => None,
+            (None, None) => None,
+            (Some((low, at)), Some((high, and))) => {
+                let span = Span::new(at.start.min(and.start), at.end.max(and.end));
+                let allowed = low.abs().max(high.abs()) <= MAX_NUMBER;
+                if low == high || !allowed {
+                    let (message, help) = if allowed {
+                        (
+                            "`low` and `high` are the same number",
+                            "write two different numbers; low may be above high",
+                        )
+                    } else {
+                        (
+                            "`low` and `high` lie within −10^300 and 10^300",
+                            "write smaller numbers",
+                        )
+                    };
+                    self.note(Problem::new("E507", message).label(span, "here").help(help));
+                    return None;
+                }
+                Some((low, high))
+            }
+            (Some((_, span)), None) | (None, Some((_, span))) => {
+                let problem =
+                    Problem::new("E507", "`low` and `high` stand together").label(span, "one of the two");
+                self.note(
+                    problem.help("low is the number in the file that becomes 0, high the one that becomes M"),
+                );
+                return None;
+            }
+        };
+        Some(Conversion { gray, range })
     }
 
     fn distance(&mut self, values: &Values, inner: &Inner<'_, '_>) -> Option<Kind> {

@@ -14,10 +14,13 @@ use relief_raster::Depth;
 use crate::ImageSizes;
 use crate::report::Problem;
 use crate::syntax::Span;
-use crate::tree::{Blend, Canvas, Kind, Role};
+use crate::tree::{Blend, Canvas, Gray, Kind, Role};
 
 pub(crate) use document::Document;
 pub use kinds::MAX_TABLE_WORK;
+
+/// What an image was asked for: its path, its gray and the bits of its range.
+type Asked = (String, Gray, Option<(u64, u64)>);
 
 /// A number of pixels and where it is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,7 +91,7 @@ pub(crate) struct Definition {
 pub(crate) struct Checker<'c> {
     images: &'c dyn ImageSizes,
     /// What every image that was asked for answered.
-    known_images: HashMap<String, Result<(u64, u64), String>>,
+    known_images: HashMap<Asked, Result<(u64, u64), String>>,
     canvas: Option<Canvas>,
     canvas_span: Option<Span>,
     depth: Depth,

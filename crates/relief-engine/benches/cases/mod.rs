@@ -5,6 +5,7 @@
 use std::io;
 use std::ops::ControlFlow;
 
+use relief_design::Conversion;
 use relief_engine::{
     Band, Cancel, ImageError, ImageInfo, ImageSource, Options, Plan, Raster, Renderer, Sink,
 };
@@ -120,7 +121,7 @@ const fn mix(at: u64) -> u64 {
 }
 
 impl ImageSource for Picture {
-    fn info(&self, path: &str) -> Result<ImageInfo, ImageError> {
+    fn info(&self, path: &str, _: &Conversion) -> Result<ImageInfo, ImageError> {
         if path != self.name {
             return Err(ImageError::new(format!("there is no {path}")));
         }
@@ -134,10 +135,11 @@ impl ImageSource for Picture {
     fn read(
         &self,
         path: &str,
+        conversion: &Conversion,
         _: Depth,
         row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError> {
-        self.info(path)?;
+        self.info(path, conversion)?;
         let mut wide = vec![0; self.width];
         for (y, samples) in self.samples.chunks_exact(self.width).enumerate() {
             for (to, from) in wide.iter_mut().zip(samples) {
@@ -167,17 +169,18 @@ impl Pictures {
 }
 
 impl ImageSource for Pictures {
-    fn info(&self, path: &str) -> Result<ImageInfo, ImageError> {
-        self.find(path)?.info(path)
+    fn info(&self, path: &str, conversion: &Conversion) -> Result<ImageInfo, ImageError> {
+        self.find(path)?.info(path, conversion)
     }
 
     fn read(
         &self,
         path: &str,
+        conversion: &Conversion,
         depth: Depth,
         row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError> {
-        self.find(path)?.read(path, depth, row)
+        self.find(path)?.read(path, conversion, depth, row)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use relief_design::ImageSizes;
+use relief_design::{Conversion, ImageSizes};
 use relief_engine::{Depth, ImageError, ImageInfo, ImageSource};
 
 use crate::oracle::model::Picture;
@@ -24,7 +24,7 @@ impl Pictures {
 }
 
 impl ImageSizes for Pictures {
-    fn size(&self, path: &str) -> Result<(u64, u64), String> {
+    fn size(&self, path: &str, _: &Conversion) -> Result<(u64, u64), String> {
         self.find(path)
             .map(|picture| (picture.width, picture.height))
             .ok_or_else(|| format!("there is no {path}"))
@@ -32,8 +32,8 @@ impl ImageSizes for Pictures {
 }
 
 impl ImageSource for Pictures {
-    fn info(&self, path: &str) -> Result<ImageInfo, ImageError> {
-        let (width, height) = self.size(path).map_err(ImageError::new)?;
+    fn info(&self, path: &str, conversion: &Conversion) -> Result<ImageInfo, ImageError> {
+        let (width, height) = self.size(path, conversion).map_err(ImageError::new)?;
         Ok(ImageInfo {
             width,
             height,
@@ -44,6 +44,7 @@ impl ImageSource for Pictures {
     fn read(
         &self,
         path: &str,
+        _: &Conversion,
         _: Depth,
         row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError> {

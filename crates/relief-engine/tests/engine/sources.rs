@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::ops::ControlFlow;
 
-use relief_design::Design;
+use relief_design::{Conversion, Design};
 use relief_engine::{Cancel, Depth, Error, ImageError, ImageInfo, ImageSource, Options, Plan, Renderer};
 
 type Row<'a> = &'a mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>;
@@ -15,11 +15,11 @@ struct Odd {
 }
 
 impl ImageSource for Odd {
-    fn info(&self, _: &str) -> Result<ImageInfo, ImageError> {
+    fn info(&self, _: &str, _: &Conversion) -> Result<ImageInfo, ImageError> {
         (self.info)()
     }
 
-    fn read(&self, _: &str, _: Depth, row: Row<'_>) -> Result<(), ImageError> {
+    fn read(&self, _: &str, _: &Conversion, _: Depth, row: Row<'_>) -> Result<(), ImageError> {
         (self.read)(row)
     }
 }

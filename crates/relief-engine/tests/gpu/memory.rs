@@ -9,13 +9,17 @@ use crate::device::device;
 struct Vast(u64);
 
 impl relief_design::ImageSizes for Vast {
-    fn size(&self, _: &str) -> Result<(u64, u64), String> {
+    fn size(&self, _: &str, _: &relief_design::Conversion) -> Result<(u64, u64), String> {
         Ok((self.0, self.0))
     }
 }
 
 impl relief_engine::ImageSource for Vast {
-    fn info(&self, _: &str) -> Result<relief_engine::ImageInfo, relief_engine::ImageError> {
+    fn info(
+        &self,
+        _: &str,
+        _: &relief_design::Conversion,
+    ) -> Result<relief_engine::ImageInfo, relief_engine::ImageError> {
         Ok(relief_engine::ImageInfo {
             width: self.0,
             height: self.0,
@@ -26,6 +30,7 @@ impl relief_engine::ImageSource for Vast {
     fn read(
         &self,
         _: &str,
+        _: &relief_design::Conversion,
         _: relief_engine::Depth,
         _: &mut dyn FnMut(u64, &[u16]) -> std::ops::ControlFlow<()>,
     ) -> Result<(), relief_engine::ImageError> {

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use relief_design::ImageSizes;
+use relief_design::{Conversion, ImageSizes};
 use relief_engine::source::{ImageError, ImageInfo, ImageSource};
 use relief_raster::Depth;
 
@@ -15,23 +15,22 @@ use super::bmp::Bmp;
 use super::checked::{Checked, Reading};
 use super::failure::Failure;
 use super::gray::GrayRows;
+use super::jpeg::Jpeg;
 use super::limits::Limits;
 use super::netpbm::Netpbm;
+use super::orientation::Orientation;
 use super::png::Png;
 use super::tiff::Tiff;
 
-/// Reads the pictures that a design names from files: PNG, TIFF, PGM, PPM and BMP, told apart by their first bytes.
+/// Reads the pictures that a design names from files: PNG, TIFF, JPEG, PGM, PPM and BMP, told apart by their first bytes.
 ///
-/// Samples become what the engine asks for in this order, each step in integers:
-///
-/// 1. samples of other than 8 or 16 bits are scaled to the next of the two: v of maximum m becomes v·M / m rounded;
-/// 2. colour becomes gray as (2126 r + 7152 g + 722 b + 5000) / 10000;
-/// 3. gray g of transparency α becomes g·α / M rounded, so that a transparent pixel reads as 0: "nothing here";
-/// 4. 8 bits become 16 as v·257, and 16 become 8 as (v + 128) / 257.
+/// What samples mean is said in `docs/nodes.md`, under `image`. In short: samples are fractions of the greatest that the
+/// file can hold, or of a range that the design gives; the gray of a pixel times its α times M is rounded once.
 ///
 /// Colour profiles, gamma and resolution are not applied: samples mean heights, not light. Of a file with several
 /// pictures the first is read. Rows are read one by one wherever the format allows; [`ImageInfo::memory`] says what
-/// is held.
+/// is held. What [`info`](ImageSource::info) accepts is of a coding that is read, and complete as far as its header and
+/// its lists tell.
 #[derive(Clone, Debug)]
 pub struct Files {
     base: PathBuf,
@@ -95,7 +94,7 @@ impl Files {
     }
 
     /// Opens a picture for its header alone, or to be read.
-    fn open(&self, path: &str, purpose: Purpose) -> Result<Box<dyn Picture>, Failure> {
+    fn open(&self, path: &str, conversion: &Conversion, purpose: Purpose) -> Result<Opened, Failure> {
         let file = self.resolve(path)?;
         // Looked at before it is opened: opening a FIFO would wait for a writer.
         let metadata = fs::metadata(&file).map_err(Failure::Read)?;
@@ -120,9 +119,10 @@ impl Files {
             }
             _ => Reading::Plain(input),
         };
-        picture(
-            BufReader::with_capacity(64 * 1024, input),
-            metadata.len(),
+        let input = BufReader::with_capacity(64 * 1024, input);
+        Opened::new(
+            picture(input, metadata.len(), &self.limits)?,
+            conversion,
             &self.limits,
         )
     }
@@ -166,11 +166,11 @@ impl Files {
 }
 
 impl ImageSource for Files {
-    fn info(&self, path: &str) -> Result<ImageInfo, ImageError> {
-        let picture = self
-            .open(path, Purpose::Header)
+    fn info(&self, path: &str, conversion: &Conversion) -> Result<ImageInfo, ImageError> {
+        let opened = self
+            .open(path, conversion, Purpose::Header)
             .map_err(|failure| self.name(path, &failure))?;
-        let info = picture.info();
+        let info = opened.info;
         Ok(ImageInfo {
             memory: info.memory.saturating_add(self.noting(path)),
             ..info
@@ -180,21 +180,22 @@ impl ImageSource for Files {
     fn read(
         &self,
         path: &str,
+        conversion: &Conversion,
         depth: Depth,
         row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError> {
-        self.open(path, Purpose::Samples)
-            .and_then(|picture| picture.read(&mut GrayRows::new(depth, row)))
+        self.open(path, conversion, Purpose::Samples)
+            .and_then(|opened| opened.read(conversion, depth, row))
             .map_err(|failure| self.name(path, &failure))
     }
 }
 
 impl ImageSizes for Files {
-    fn size(&self, path: &str) -> Result<(u64, u64), String> {
-        let picture = self
-            .open(path, Purpose::Header)
+    fn size(&self, path: &str, conversion: &Conversion) -> Result<(u64, u64), String> {
+        let opened = self
+            .open(path, conversion, Purpose::Header)
             .map_err(|failure| self.name(path, &failure).to_string())?;
-        Ok((picture.info().width, picture.info().height))
+        Ok((opened.info.width, opened.info.height))
     }
 }
 
@@ -205,39 +206,110 @@ enum Purpose {
     Samples,
 }
 
+/// A picture as it is to be seen.
+struct Opened {
+    picture: Box<dyn Picture>,
+    orientation: Orientation,
+    info: ImageInfo,
+}
+
+impl Opened {
+    fn new(picture: Box<dyn Picture>, conversion: &Conversion, limits: &Limits) -> Result<Self, Failure> {
+        if let (Some(numbers), None) = (picture.numbers(), conversion.range) {
+            return Err(Failure::unsupported(format!(
+                "its samples are {numbers}; `low` and `high` have to say which of them become 0 and M"
+            )));
+        }
+        let ImageInfo {
+            width,
+            height,
+            memory,
+        } = picture.info();
+        let orientation = Orientation::new(picture.orientation(), width, height);
+        let memory = memory.saturating_add(orientation.memory());
+        limits.check(width, height, memory)?;
+        let (width, height) = orientation.size();
+        Ok(Self {
+            picture,
+            orientation,
+            info: ImageInfo {
+                width,
+                height,
+                memory,
+            },
+        })
+    }
+
+    fn read(
+        mut self,
+        conversion: &Conversion,
+        depth: Depth,
+        row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
+    ) -> Result<(), Failure> {
+        self.orientation.prepare()?;
+        self.picture
+            .read(&mut GrayRows::new(conversion, depth, self.orientation, row))
+    }
+}
+
 /// What a decoder reads from.
 pub(super) type Input = BufReader<Reading>;
 
-/// A file whose header has been read and found within the limits.
+/// A file whose header has been read, found within the limits and of a coding that is read.
 pub(super) trait Picture {
-    /// Its size and what reading it holds.
+    /// Its size as stored, and what reading it holds.
     fn info(&self) -> ImageInfo;
 
-    /// Hands over all rows; stops where `rows` breaks.
+    /// How its rows and columns are to be seen: 1 to 8, as TIFF and EXIF number it.
+    fn orientation(&self) -> u16 {
+        1
+    }
+
+    /// What its samples are, where they mean nothing without a range.
+    fn numbers(&self) -> Option<String> {
+        None
+    }
+
+    /// Hands over all rows as stored; stops where `rows` breaks.
     fn read(self: Box<Self>, rows: &mut GrayRows<'_>) -> Result<(), Failure>;
 }
 
 /// Reads the header of a file of `bytes` bytes.
 fn picture(mut input: Input, bytes: u64, limits: &Limits) -> Result<Box<dyn Picture>, Failure> {
-    let mut start = Vec::with_capacity(8);
+    let mut start = Vec::with_capacity(12);
     input
         .by_ref()
-        .take(8)
+        .take(12)
         .read_to_end(&mut start)
         .map_err(Failure::Read)?;
     input.rewind().map_err(Failure::Read)?;
+    let refused = |what: &str| {
+        Err(Failure::unsupported(format!(
+            "it is {what}; PNG, TIFF, JPEG, PGM, PPM and BMP are read"
+        )))
+    };
     match start.as_slice() {
-        b"\x89PNG\r\n\x1a\n" => Ok(Box::new(Png::open(input, limits)?)),
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => {
+            Ok(Box::new(Png::open(input, bytes, limits)?))
+        }
         [b'I', b'I', b'*' | b'+', 0, ..] | [b'M', b'M', 0, b'*' | b'+', ..] => {
-            Ok(Box::new(Tiff::open(input, limits)?))
+            Ok(Box::new(Tiff::open(input, bytes, limits)?))
         }
         [b'P', b'1'..=b'7', ..] => Ok(Box::new(Netpbm::open(input, bytes, limits)?)),
-        [b'B', b'M', ..] => Ok(Box::new(Bmp::open(input, limits)?)),
-        [0xFF, 0xD8, 0xFF, ..] => Err(Failure::unsupported(
-            "it is a JPEG, which has lost samples; save it as PNG",
-        )),
-        [b'G', b'I', b'F', b'8', ..] => Err(Failure::unsupported("it is a GIF; save it as PNG")),
+        [b'B', b'M', ..] => Ok(Box::new(Bmp::open(input, bytes, limits)?)),
+        [0xFF, 0xD8, 0xFF, ..] => Ok(Box::new(Jpeg::open(input, bytes, limits)?)),
+        [b'G', b'I', b'F', b'8', ..] => refused("a GIF"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P'] => refused("a WebP"),
+        [_, _, _, _, b'f', b't', b'y', b'p', ..] => refused("a HEIF, AVIF or video file"),
+        [0, 0, 0, 12, b'j', b'P', b' ', b' ', ..] => refused("a JPEG 2000 file"),
+        [0, 0, 0, 12, b'J', b'X', b'L', b' ', ..] | [0xFF, 0x0A, ..] => refused("a JPEG XL file"),
+        [b'8', b'B', b'P', b'S', ..] => refused("a Photoshop file"),
+        [b'%', b'P', b'D', b'F', ..] => refused("a PDF"),
+        [b'P', b'F' | b'f', ..] => refused("a PFM"),
+        [0x76, 0x2F, 0x31, 0x01, ..] => refused("an OpenEXR file"),
         [] => Err(Failure::damaged("it is empty")),
-        _ => Err(Failure::unsupported("it is none of PNG, TIFF, PGM, PPM and BMP")),
+        _ => Err(Failure::unsupported(
+            "it is none of PNG, TIFF, JPEG, PGM, PPM and BMP",
+        )),
     }
 }

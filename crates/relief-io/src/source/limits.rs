@@ -1,11 +1,13 @@
 //! How large a picture may be.
 
+use relief_raster::MAX_SIDE;
+
 use super::failure::Failure;
 
 /// How large a picture may be. A file that claims more is refused before anything is allocated for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest side, in pixels.
+    /// The longest side, in pixels; never more than [`MAX_SIDE`].
     pub side: u64,
     /// The most pixels.
     pub pixels: u64,
@@ -33,8 +35,8 @@ impl Limits {
             )));
         }
         let pixels = u128::from(width) * u128::from(height);
-        if width.max(height) > self.side || pixels > u128::from(self.pixels) {
-            let Self { side, pixels, .. } = self;
+        if width.max(height) > self.side.min(MAX_SIDE) || pixels > u128::from(self.pixels) {
+            let (side, pixels) = (self.side.min(MAX_SIDE), self.pixels);
             return Err(Failure::TooLarge(format!(
                 "it has {width} × {height} pixels; a picture has at most {side} on a side and {pixels} in all"
             )));
@@ -42,7 +44,7 @@ impl Limits {
         if memory > self.memory {
             return Err(Failure::TooLarge(format!(
                 "reading its {width} × {height} pixels would hold {memory} bytes of memory, more than {}; \
-                 a PNG without interlacing, a PGM or a TIFF in small strips is read row by row",
+                 a PNG without interlacing, a PGM, a BMP or a TIFF in small strips is read row by row",
                 self.memory
             )));
         }

@@ -1,13 +1,17 @@
 //! Where image samples come from: one file per format, and how colour becomes gray.
 
+mod bits;
 mod bmp;
 mod checked;
 mod failure;
 mod files;
 mod gray;
+mod jpeg;
 mod limits;
 mod netpbm;
+mod orientation;
 mod png;
+mod range;
 mod tiff;
 
 pub use files::Files;

@@ -1,24 +1,24 @@
 //! Portable graymaps and pixmaps: P2, P5 (gray) and P3, P6 (colour), of any maximum up to 65 535.
 //!
 //! Our own reader, because the maximum has to be scaled exactly and rows have to stream: the crate `image` holds the
-//! whole picture. A maximum up to 255 counts as 8 bits, a greater one as 16; sample v of maximum m becomes
-//! v·M / m rounded half up, before colour becomes gray. Format: <https://netpbm.sourceforge.net/doc/>.
+//! whole picture.
+//! Format: <https://netpbm.sourceforge.net/doc/>.
 
 use std::io::{BufRead, Read, Seek};
 
 use relief_engine::source::ImageInfo;
-use relief_raster::Depth;
 
+use super::bits::unpack;
 use super::failure::Failure;
 use super::files::{Input, Picture};
-use super::gray::{Channels, GrayRows, Pixels, scaled, widened};
+use super::gray::{Alpha, Colors, GrayRows, Pixels, Row, Scale};
 use super::limits::Limits;
 
 pub(super) struct Netpbm {
     input: Input,
     plain: bool,
     pixels: Pixels,
-    max: u16,
+    max: u32,
     info: ImageInfo,
 }
 
@@ -27,11 +27,11 @@ impl Netpbm {
     pub(super) fn open(mut input: Input, bytes: u64, limits: &Limits) -> Result<Self, Failure> {
         let mut magic = [0; 2];
         input.read_exact(&mut magic)?;
-        let (plain, channels) = match magic[1] {
-            b'2' => (true, Channels::Gray),
-            b'3' => (true, Channels::Rgb),
-            b'5' => (false, Channels::Gray),
-            b'6' => (false, Channels::Rgb),
+        let (plain, colors) = match magic[1] {
+            b'2' => (true, Colors::Gray),
+            b'3' => (true, Colors::Rgb),
+            b'5' => (false, Colors::Gray),
+            b'6' => (false, Colors::Rgb),
             kind => {
                 let kind = char::from(kind);
                 return Err(Failure::unsupported(format!(
@@ -39,28 +39,45 @@ impl Netpbm {
                 )));
             }
         };
-        let (width, height) = (number(&mut input, "width")?, number(&mut input, "height")?);
-        let max = number(&mut input, "maximum")?;
+        let (width, _) = number(&mut input, "width")?;
+        let (height, _) = number(&mut input, "height")?;
+        let (max, last) = number(&mut input, "maximum")?;
         let max = u16::try_from(max).ok().filter(|&max| max > 0);
-        let max = max.ok_or_else(|| Failure::damaged("its maximum is not within 1…65535"))?;
-        let depth = if max <= 255 { Depth::Eight } else { Depth::Sixteen };
-        let pixels = Pixels { channels, depth };
+        let max = u32::from(max.ok_or_else(|| Failure::damaged("its maximum is not within 1…65535"))?);
+        let bytes_each = if max <= 255 { 1 } else { 2 };
+        let pixels = Pixels {
+            colors,
+            alpha: Alpha::None,
+            scale: Scale::Whole { max },
+        };
         limits.check(width, height, 0)?;
-        let row_bytes = width * channels.count() as u64 * depth.bytes();
-        let memory = row_bytes + pixels.row_memory(width) + 64 * 1024;
+        let row_bytes = width.saturating_mul(pixels.count() as u64 * bytes_each);
+        let memory = row_bytes
+            .saturating_add(pixels.row_memory(width))
+            .saturating_add(64 * 1024);
         limits.check(width, height, memory)?;
         // A plain sample takes a digit and, but for the last, a separator.
-        let samples = u128::from(width) * u128::from(height) * channels.count() as u128;
+        let samples = (u128::from(width) * u128::from(height)).saturating_mul(pixels.count() as u128);
         let needed = if plain {
-            2 * samples - 1
+            samples.saturating_mul(2) - 1
         } else {
-            samples * u128::from(depth.bytes())
+            samples.saturating_mul(u128::from(bytes_each))
         };
         let left = bytes.saturating_sub(input.stream_position()?);
         if u128::from(left) < needed {
             return Err(Failure::damaged(format!(
                 "{width} × {height} pixels need {needed} bytes after the header; there are {left}"
             )));
+        }
+        if !plain
+            && last == b'\r'
+            && u128::from(left) == needed + 1
+            && input.fill_buf()?.first() == Some(&b'\n')
+        {
+            return Err(Failure::damaged(
+                "its header ends in \\r\\n, of which the format takes one byte, and the file is one byte too long: it \
+                 was written as text; write it as binary",
+            ));
         }
         Ok(Self {
             input,
@@ -75,31 +92,23 @@ impl Netpbm {
         })
     }
 
-    /// The samples of the next row, in their own scale.
-    fn next_row(&mut self, bytes: &mut [u8], samples: &mut Vec<u16>) -> Result<(), Failure> {
+    /// The bytes of a sample.
+    fn sample_bytes(&self) -> u32 {
+        if self.max <= 255 { 1 } else { 2 }
+    }
+
+    /// The `count` samples of the next row, in their own scale.
+    fn next_row(&mut self, count: usize, bytes: &mut [u8], samples: &mut Vec<u32>) -> Result<(), Failure> {
+        samples.clear();
         if self.plain {
-            let count = bytes.len() as u64 / self.pixels.depth.bytes();
-            samples.clear();
             for _ in 0..count {
-                let value = number(&mut self.input, "sample")?;
-                samples.push(u16::try_from(value).unwrap_or(u16::MAX));
-                if value > u64::from(u16::MAX) {
-                    return Err(self.too_great(value));
-                }
+                let (value, _) = number(&mut self.input, "sample")?;
+                let sample = u32::try_from(value).map_err(|_| self.too_great(value))?;
+                samples.push(sample);
             }
         } else {
             self.input.read_exact(bytes)?;
-            match self.pixels.depth {
-                Depth::Eight => widened(bytes, samples),
-                Depth::Sixteen => {
-                    samples.clear();
-                    samples.extend(
-                        bytes
-                            .chunks_exact(2)
-                            .map(|pair| u16::from_be_bytes([pair[0], pair[1]])),
-                    );
-                }
-            }
+            unpack(bytes, 8 * self.sample_bytes(), count, samples);
         }
         match samples.iter().find(|&&sample| sample > self.max) {
             Some(&sample) => Err(self.too_great(sample.into())),
@@ -121,19 +130,15 @@ impl Picture for Netpbm {
     }
 
     fn read(mut self: Box<Self>, rows: &mut GrayRows<'_>) -> Result<(), Failure> {
-        let row_bytes = self.info.width * self.pixels.channels.count() as u64 * self.pixels.depth.bytes();
-        let row_bytes = usize::try_from(row_bytes).map_err(Failure::damaged)?;
-        let (mut bytes, mut samples) = (vec![0; row_bytes], Vec::new());
-        let to = self.pixels.depth.max();
+        let count = usize::try_from(self.info.width).map_err(Failure::damaged)? * self.pixels.count();
+        let (mut bytes, mut samples) = (Vec::new(), Vec::new());
+        if !self.plain {
+            bytes.resize(count * self.sample_bytes() as usize, 0);
+        }
         for number in 0..self.info.height {
-            self.next_row(&mut bytes, &mut samples)
+            self.next_row(count, &mut bytes, &mut samples)
                 .map_err(|failure| failure.at_row(number))?;
-            if self.max != to {
-                samples
-                    .iter_mut()
-                    .for_each(|sample| *sample = scaled(*sample, self.max, to));
-            }
-            if rows.take(number, self.pixels, &samples).is_break() {
+            if rows.take(number, self.pixels, Row::Whole(&samples)).is_break() {
                 break;
             }
         }
@@ -142,13 +147,14 @@ impl Picture for Netpbm {
 }
 
 /// The next number: blanks and comments, from `#` to the end of the line, then digits. Takes the one byte that
-/// follows them, which separates the header from binary samples.
-fn number(input: &mut impl BufRead, what: &str) -> Result<u64, Failure> {
+/// follows them, which separates the header from binary samples, and gives it as well.
+fn number(input: &mut impl BufRead, what: &str) -> Result<(u64, u8), Failure> {
     let mut value: Option<u64> = None;
     let mut comment = false;
     loop {
         let Some(byte) = next_byte(input)? else {
-            return value.ok_or_else(|| Failure::damaged(format!("it ends before its {what}")));
+            let value = value.ok_or_else(|| Failure::damaged(format!("it ends before its {what}")))?;
+            return Ok((value, 0));
         };
         match byte {
             _ if comment => comment = byte != b'\n' && byte != b'\r',
@@ -163,7 +169,7 @@ fn number(input: &mut impl BufRead, what: &str) -> Result<u64, Failure> {
             }
             b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C => {
                 if let Some(value) = value {
-                    return Ok(value);
+                    return Ok((value, byte));
                 }
             }
             b'#' if value.is_none() => comment = true,

@@ -1,0 +1,45 @@
+//! What holds for any bytes in place of a picture. Used by the fuzz target and by the test that replays its corpus.
+
+use std::fs;
+use std::ops::ControlFlow;
+
+use relief_design::{Conversion, Gray};
+use relief_engine::source::ImageSource;
+use relief_io::{Files, Limits};
+use relief_raster::Depth;
+
+/// Any bytes are refused, or read as so many rows of so many samples as was said; in bounded memory, without a panic.
+pub(crate) fn picture(bytes: &[u8]) {
+    let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}: a folder"));
+    fs::write(folder.path().join("picture"), bytes).unwrap_or_else(|error| panic!("{error}: a file"));
+    let files = Files::confined(folder.path()).with_limits(Limits {
+        side: 1 << 12,
+        pixels: 1 << 16,
+        memory: 1 << 23,
+    });
+    let plain = Conversion::default();
+    let ranged = Conversion {
+        gray: Gray::Black,
+        range: Some((200.0, -3.5)),
+    };
+    for (conversion, depth) in [(plain, Depth::Eight), (ranged, Depth::Sixteen)] {
+        let Ok(info) = files.info("picture", &conversion) else {
+            continue;
+        };
+        let mut seen = vec![false; info.height as usize];
+        let outcome = files.read("picture", &conversion, depth, &mut |number, row| {
+            assert_eq!(row.len() as u64, info.width, "row {number} has another width");
+            assert!(
+                row.iter().all(|&sample| sample <= depth.max()),
+                "a sample above the greatest"
+            );
+            let again = std::mem::replace(&mut seen[number as usize], true);
+            assert!(!again, "row {number} came twice");
+            ControlFlow::Continue(())
+        });
+        assert!(
+            outcome.is_err() || seen.iter().all(|row| *row),
+            "a row is missing"
+        );
+    }
+}
