@@ -35,7 +35,8 @@ pub(super) struct Header {
     pub(super) height: u64,
     /// Samples per pixel.
     pub(super) components: usize,
-    orientation: u16,
+    /// As EXIF numbers it.
+    pub(super) orientation: u16,
 }
 
 impl Header {

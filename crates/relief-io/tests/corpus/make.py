@@ -568,6 +568,13 @@ def tiffs():
     read("gdal-jpeg-rgb.tif", gdal(color, compress="jpeg", photometric="RGB", interleave="pixel"), reader="gdal", colors="rgb", within=3)
     read("gdal-jpeg-ycbcr-tiles.tif", gdal(color, compress="jpeg", photometric="YCBCR", interleave="pixel", tiled=True, blockxsize=32, blockysize=32), reader="gdal", colors="rgb", within=10)
     read("vips-jpeg-tiles.tif", vips(big, tile=True, tile_width=32, tile_height=32, compression="jpeg"), reader="gdal", within=2)
+    four = data((45, 53, 4), "u1")
+    read("gdal-jpeg-cmyk.tif", gdal(four, compress="jpeg", photometric="CMYK", interleave="pixel", jpeg_quality=90), reader="tifffile", colors="cmyk", within=4)
+    read("gdal-jpeg-planes.tif", gdal(color, compress="jpeg", photometric="RGB", interleave="band", jpeg_quality=90), reader="gdal", colors="rgb", within=3)
+    read("tifffile-jpeg-without-tables.tif", tiff(big, compression="jpeg", compressionargs={"level": 90}, tile=(16, 16)), within=2)
+    for compress, options in (("lzma", {"predictor": 2}), ("lzma", {"lzma_preset": 9}), ("zstd", {"zstd_level": 22})):
+        name = "-".join([compress, *(f"{key}-{value}" for key, value in options.items())]).replace("_", "-")
+        read(f"gdal-{name}.tif", gdal(g16, compress=compress, **options), reader="gdal", raw=g16)
     # Chunks that were never written.
     holes = numpy.zeros((32, 48), "u1")
     holes[:16, 16:32] = data((16, 16), "u1")

@@ -203,12 +203,18 @@ impl Layout {
 
     /// Whether a chunk of JPEG has the size and the samples that the tags say.
     pub(super) fn check_jpeg(&self, header: Header) -> Result<(), Failure> {
-        if (header.width, header.components) == (self.chunk_width, self.chunk_samples) {
+        let size = (header.width, header.components) == (self.chunk_width, self.chunk_samples);
+        if size && header.height <= self.chunk_height {
             return Ok(());
         }
         Err(Failure::damaged(format!(
-            "a JPEG in it is {} pixels wide with {} samples each, where {} and {} are expected",
-            header.width, header.components, self.chunk_width, self.chunk_samples
+            "a JPEG in it has {} × {} pixels of {} samples, where {} × {} of {} are expected",
+            header.width,
+            header.height,
+            header.components,
+            self.chunk_width,
+            self.chunk_height,
+            self.chunk_samples
         )))
     }
 

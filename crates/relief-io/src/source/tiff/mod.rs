@@ -109,7 +109,11 @@ impl Tiff {
             if codec == Codec::Jpeg {
                 let header = jpeg::header(&self.jpeg(first)?)?;
                 self.layout.check_jpeg(header)?;
-                memory = memory.saturating_add(header.memory());
+                let greatest = jpeg::Header {
+                    height: self.layout.chunk_height,
+                    ..header
+                };
+                memory = memory.saturating_add(greatest.memory());
             } else {
                 let mut start = Vec::new();
                 self.coded(first)?.take(1_024).read_to_end(&mut start)?;
@@ -182,7 +186,8 @@ impl Tiff {
             usize::try_from(self.layout.chunk_row_bytes.saturating_mul(rows)).map_err(|_| too_large())?;
         into.clear();
         if codec == Codec::Jpeg {
-            let header = jpeg::header(&self.jpeg(index)?)?;
+            let coded = self.jpeg(index)?;
+            let header = jpeg::header(&coded)?;
             self.layout.check_jpeg(header)?;
             if header.height < rows {
                 return Err(Failure::damaged(format!(
@@ -190,7 +195,7 @@ impl Tiff {
                     header.height
                 )));
             }
-            *into = jpeg::decode(&self.jpeg(index)?, !self.layout.luma_and_chroma)?;
+            *into = jpeg::decode(&coded, !self.layout.luma_and_chroma)?;
             into.truncate(bytes);
             return Ok(true);
         }
