@@ -448,6 +448,8 @@ def tiffs():
     special = data((H, W), "f4")
     special[2, 3:9] = [numpy.nan, numpy.inf, -numpy.inf, -9999, 0, -0.0]
     read("gdal-f4-nodata-nan-and-infinities.tif", gdal(special, nodata=-9999), reader="gdal", low=-50, high=150, nodata=-9999)
+    special[5, 5] = numpy.float32(0.1)
+    read("gdal-f4-nodata-0.1.tif", gdal(special, nodata=0.1), reader="gdal", low=-50, high=150, nodata=float(numpy.float32(0.1)))
     colors = data((H, W, 3), "f4")
     read("tifffile-f4-rgb.tif", tiff(colors, photometric="rgb"), colors="rgb", low=-20, high=200, raw=colors)
     read("tifffile-f4-rgb-cyan.tif", tiff(colors, photometric="rgb"), colors="rgb", low=-20, high=200, want="cyan")

@@ -170,7 +170,12 @@ impl Layout {
             orientation: u16::try_from(file.one(tag::ORIENTATION)?.unwrap_or(1)).unwrap_or(1),
             // JPEG knows no order of bits.
             reversed: file.one(tag::FILL_ORDER)?.unwrap_or(1) == 2 && codec != Codec::Jpeg,
-            nodata: read_nodata(file),
+            nodata: read_nodata(file).map(|v| match (number, bits) {
+                // A sample that stands for it has been rounded as all samples are.
+                (Number::Float, 16) => f16::from_f64(v).to_f64(),
+                (Number::Float, 32) => f64::from(v as f32),
+                _ => v,
+            }),
         };
         layout.check()?;
         Ok(layout)
