@@ -5,7 +5,7 @@
 //! buffers. Kernels take them one after the other and carry on what they came to, with offsets of 64 bits on the host: memory is
 //! all that limits the length.
 
-use crate::device::{Buffer, DeviceError, Gpu};
+use crate::device::{Buffer, DeviceError, Gpu, Operand};
 use crate::element::Element;
 
 /// An array in several buffers, each packed from its first word on.
@@ -27,6 +27,17 @@ pub(crate) struct Piece<'a> {
 }
 
 impl<'a> Pieces<'a> {
+    /// What a function that takes one buffer after the other is told to read; and the same of what it writes.
+    pub(crate) fn read(self, what: &'static str) -> impl Iterator<Item = Operand<'a>> {
+        self.buffers.iter().map(move |buffer| Operand::read(what, buffer))
+    }
+
+    pub(crate) fn updated(self, what: &'static str) -> impl Iterator<Item = Operand<'a>> {
+        self.buffers
+            .iter()
+            .map(move |buffer| Operand::update(what, buffer))
+    }
+
     /// Whether they hold `len` numbers.
     pub(crate) fn check(self, gpu: &Gpu, element: Element, len: u64) -> Result<(), DeviceError> {
         self.of(gpu, element, len).map(drop)

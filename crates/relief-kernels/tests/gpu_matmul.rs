@@ -149,8 +149,10 @@ fn what_does_not_fit_is_refused() {
     refused(shape(17, 16, 16), of(16), of(16), to(16));
     refused(shape(16, 16, 16), of(16), of(15), to(16));
     // A result in the memory of an operand.
-    refused(shape(16, 16, 16), of(16), to(16), to(16));
-    refused(shape(16, 16, 16), to(16), of(16), to(16));
+    for (left, right) in [(of(16), to(16)), (to(16), of(16))] {
+        let found = multiply(&gpu, shape(16, 16, 16), left, right, to(16));
+        assert!(matches!(found, Err(DeviceError::Overlap { .. })), "{found:?}");
+    }
     refused(
         shape(16, 16, 16),
         of(16),

@@ -143,5 +143,15 @@ fn what_does_not_fit_is_refused() {
     is_refused(32, (u32::MAX, u32::MAX), u32::MAX - 3, u32::MAX - 3);
     let foreign = transpose_with(&gpu, default(32), Route::Shared, 8, (4, 4), matrix(4), matrix(4));
     assert!(foreign.is_err());
-    transpose(&gpu, 8, (64, 64), matrix(16), matrix(16)).unwrap();
+    let in_place = transpose(&gpu, 8, (64, 64), matrix(16), matrix(16));
+    assert!(
+        matches!(in_place, Err(DeviceError::Overlap { .. })),
+        "{in_place:?}"
+    );
+    let other = gpu.buffer(1_024).unwrap();
+    let other = Matrix {
+        buffer: &other,
+        pitch: 16,
+    };
+    transpose(&gpu, 8, (64, 64), matrix(16), other).unwrap();
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 
 /// Units of a cube, and cubes that step over the vectors together.
 const UNITS: u32 = 256;
@@ -15,7 +15,7 @@ pub(crate) fn agree(gpu: &Gpu, a: &Buffer, b: &Buffer, vectors: u32) -> Result<b
     gpu.launch(
         "agreement",
         &(),
-        &differing,
+        &[Operand::write("the output", &differing)],
         || on_client!(gpu, client => launch_on(client, a, b, vectors, &differing)),
     )?;
     let bytes = gpu.read(&differing, 4).wait()?;

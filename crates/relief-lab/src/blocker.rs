@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
 
 use crate::family::Outcome;
 
@@ -35,7 +35,7 @@ impl<'a> Blocker<'a> {
         gpu.launch(
             "blocker",
             &(),
-            output,
+            &[Operand::write("the output", output)],
             || on_client!(gpu, client => hold_on(client, output, rounds, grid.clone())),
         )?;
         Ok(())

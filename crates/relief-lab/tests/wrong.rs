@@ -255,7 +255,7 @@ fn a_variant_that_panics_or_cannot_run_says_so_and_the_others_go_on() {
 #[cfg(feature = "gpu")]
 mod oversized {
     use cubecl::prelude::*;
-    use relief_kernels::device::{Buffer, on_client};
+    use relief_kernels::device::{Buffer, Operand, on_client};
     use relief_lab::family::{OnGpu, Outcome};
 
     #[cube(launch_unchecked)]
@@ -284,7 +284,7 @@ mod oversized {
         Ok(gpu.launch(
             "oversized",
             &0,
-            out,
+            &[Operand::write("the output", out)],
             || on_client!(gpu, client => launch(client, out)),
         )?)
     }

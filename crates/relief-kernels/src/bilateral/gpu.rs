@@ -8,7 +8,7 @@
 use cubecl::prelude::*;
 
 use super::{Bilateral, BilateralError, Cells, STEPS};
-use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 use crate::element::Element;
 use crate::transpose::gpu::Matrix;
 
@@ -62,7 +62,8 @@ struct Shape {
 /// pitch, becomes 0. `scratch` has [`scratch_words`].
 ///
 /// # Errors
-/// Where the device fails, the deviations are out of range or the buffers too small.
+/// Where the device fails, the deviations are out of range, the buffers too small or overlapping, or the picture too large for
+/// one launch.
 pub fn bilateral(
     gpu: &Gpu,
     element: Element,
@@ -93,23 +94,28 @@ pub fn bilateral(
             )));
         }
     }
-    if (scratch.words() as u64) < cells.count() * 4 {
+    gpu.holds("scratch memory", scratch, cells.count().saturating_mul(4))?;
+    let fitting = (SHARED / (2 * cells.deep)).max(1);
+    let group = LEAST_ROW.div_ceil(job.spatial).min(fitting).min(cells.across);
+    let most = gpu.report().cubes.min(65_535);
+    let sides = [
+        cells.across.div_ceil(group),
+        cells.down,
+        to.pitch.div_ceil(UNITS / ROWS),
+        job.height.div_ceil(ROWS),
+    ];
+    if sides.iter().any(|side| *side > most) {
         return Err(gpu.unsupported(format!(
-            "scratch of {} words for {} cells",
-            scratch.words(),
-            cells.count()
+            "{} × {} pixels at once: a kernel takes {most} groups of cells or blocks of pixels a side",
+            job.width, job.height
         )));
     }
-    if cells.down > 65_535 || job.height.div_ceil(ROWS) > 65_535 || to.pitch > 1 << 20 {
-        return Err(gpu.unsupported(format!("{} × {} pixels at once", job.width, job.height)));
-    }
-    let fitting = (SHARED / (2 * cells.deep)).max(1);
     let launch = Launch {
         shape: Shape {
             bits: element.bits(),
             float: element == Element::F32,
             deep: cells.deep,
-            group: LEAST_ROW.div_ceil(job.spatial).min(fitting).min(cells.across),
+            group,
         },
         job,
         cells,
@@ -120,7 +126,11 @@ pub fn bilateral(
     gpu.launch(
         "bilateral",
         &launch.shape,
-        to.buffer,
+        &[
+            Operand::read("the picture", from.buffer),
+            Operand::update("scratch memory", scratch),
+            Operand::write("the result", to.buffer),
+        ],
         || on_client!(gpu, client => launch.on(client)),
     )
 }

@@ -8,7 +8,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, cube_number, cubes, on_client};
+use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, Operand, cube_number, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`copy_with`].
@@ -49,7 +49,8 @@ pub const FILL: Tuning = Tuning {
 /// Copies the first `words` words of a buffer; what follows, up to a multiple of 4 words, may be copied too.
 ///
 /// # Errors
-/// Where the device fails, and where a buffer does not hold `words` rounded up to a multiple of 4.
+/// Where the device fails, where a buffer does not hold `words` rounded up to a multiple of 4, and where the buffers share
+/// words but do not begin at the same one.
 pub fn copy(gpu: &Gpu, from: &Buffer, to: &Buffer, words: usize) -> Result<(), DeviceError> {
     if gpu.report().software {
         return copy_sequences(gpu, SEQUENCES, 4, from, to, words);
@@ -74,7 +75,7 @@ pub fn copy_with(
     to: &Buffer,
     words: usize,
 ) -> Result<(), DeviceError> {
-    let count = vectors(gpu, tuning, words, &[from, to])?;
+    let count = vectors(gpu, tuning, words, &[("the source", from), ("the copy", to)])?;
     if count == 0 {
         return Ok(());
     }
@@ -82,9 +83,17 @@ pub fn copy_with(
     gpu.launch(
         "copy",
         &tuning,
-        to,
+        &operands(from, to),
         || on_client!(gpu, client => copy_on(client, tuning, from, to, count, grid.clone())),
     )
+}
+
+/// A buffer may be copied onto itself.
+const fn operands<'a>(from: &'a Buffer, to: &'a Buffer) -> [Operand<'a>; 2] {
+    [
+        Operand::read_elementwise("the source", from),
+        Operand::write("the copy", to),
+    ]
 }
 
 /// Planes with a sequence each: many for each processor.
@@ -109,7 +118,7 @@ pub fn copy_sequences(
     words: usize,
 ) -> Result<(), DeviceError> {
     let tuning = Tuning { vector, ..DEFAULT };
-    let count = vectors(gpu, tuning, words, &[from, to])?;
+    let count = vectors(gpu, tuning, words, &[("the source", from), ("the copy", to)])?;
     if count == 0 {
         return Ok(());
     }
@@ -121,7 +130,7 @@ pub fn copy_sequences(
     gpu.launch(
         "copy sequences",
         &(vector, lanes),
-        to,
+        &operands(from, to),
         || on_client!(gpu, client => sequences_on(client, (vector, lanes), from, to, count, each, grid.clone())),
     )
 }
@@ -195,7 +204,7 @@ pub fn fill_with(
     words: usize,
     value: u32,
 ) -> Result<(), DeviceError> {
-    let count = vectors(gpu, tuning, words, &[to])?;
+    let count = vectors(gpu, tuning, words, &[("what is filled", to)])?;
     if count == 0 {
         return Ok(());
     }
@@ -203,16 +212,22 @@ pub fn fill_with(
     gpu.launch(
         "fill",
         &tuning,
-        to,
+        &[Operand::write("what is filled", to)],
         || on_client!(gpu, client => fill_on(client, tuning, to, value, count, grid.clone())),
     )
 }
 
 /// How many vectors hold `words` words, checked against the buffers and the layout.
-fn vectors(gpu: &Gpu, tuning: Tuning, words: usize, buffers: &[&Buffer]) -> Result<u32, DeviceError> {
-    let padded = words.next_multiple_of(4);
-    if buffers.iter().any(|buffer| buffer.words() < padded) {
-        return Err(gpu.unsupported(format!("{words} words of a shorter buffer")));
+fn vectors(
+    gpu: &Gpu,
+    tuning: Tuning,
+    words: usize,
+    buffers: &[(&'static str, &Buffer)],
+) -> Result<u32, DeviceError> {
+    // No buffer holds so many words that rounding them up overflows.
+    let padded = words.checked_next_multiple_of(4).unwrap_or(usize::MAX);
+    for (what, buffer) in buffers {
+        gpu.holds(what, buffer, padded as u64)?;
     }
     if !SPACE.contains(tuning) {
         return Err(gpu.unsupported(format!("the layout {tuning}")));

@@ -42,9 +42,28 @@ impl Buffer {
     /// Whether any word belongs to both: writing one of them changes the other.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.lease, &other.lease)
-            && self.start < other.start + other.words
-            && other.start < self.start + self.words
+        self.words_overlap((0, self.words), other, (0, other.words))
+    }
+
+    /// Whether any word belongs to both of these parts, each of which is the place of its first word and its words.
+    pub(super) fn words_overlap(
+        &self,
+        (at, words): (usize, usize),
+        other: &Self,
+        part: (usize, usize),
+    ) -> bool {
+        let (start, other_start) = (self.start + at, other.start + part.0);
+        Arc::ptr_eq(&self.lease, &other.lease) && start < other_start + part.1 && other_start < start + words
+    }
+
+    /// Whether both begin at the same word of the same memory, whatever their lengths.
+    pub(super) fn begins_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.lease, &other.lease) && self.start == other.start
+    }
+
+    /// Whether it was allocated by the device that keeps this account.
+    pub(super) fn is_of(&self, account: &Arc<Account>) -> bool {
+        Arc::ptr_eq(&self.lease.account, account)
     }
 
     /// The runtime's name of this memory, for the arguments of a launch.

@@ -52,6 +52,40 @@ pub enum DeviceError {
         /// What the driver said.
         reason: String,
     },
+    /// A buffer holds fewer words than are read or written.
+    #[error("{what} on device {device} holds {held} words, but {needed} are needed")]
+    Short {
+        /// The device.
+        device: DeviceId,
+        /// What the buffer is for.
+        what: &'static str,
+        /// Words that are needed.
+        needed: u64,
+        /// Words that there are.
+        held: u64,
+    },
+    /// An output shares memory with an input or with another output.
+    #[error(
+        "device {device} cannot write {what} into memory that overlaps {with}: give each a buffer, or a part of one, of its own"
+    )]
+    Overlap {
+        /// The device.
+        device: DeviceId,
+        /// The output.
+        what: &'static str,
+        /// What it shares memory with.
+        with: &'static str,
+    },
+    /// A buffer was allocated by another device, or by another start of the same one.
+    #[error(
+        "device {device} cannot use {what}: its memory belongs to another device, or to one that was opened apart; upload it here"
+    )]
+    OtherDevice {
+        /// The device that was to use it.
+        device: DeviceId,
+        /// What the buffer is for.
+        what: &'static str,
+    },
     /// What was asked for cannot be computed by device kernels.
     #[error("device {device} cannot compute this: {reason}")]
     Unsupported {

@@ -1,4 +1,22 @@
-//! One started device.
+//! One started device, and the only door to a kernel on it: [`Gpu::launch`].
+//!
+//! A launch is told every buffer of its kernel as an [`Operand`]. Memory of another device, and outputs that share words with
+//! an input or with each other, are refused before anything runs: no family of kernels has to think of it.
+//!
+//! The first launch of a kernel in each shape is proven, because the runtime compiles a kernel on a thread of its own, and a
+//! panic there leaves no error behind: such a kernel just does not run, and its output would pass for a result. Three proofs
+//! together leave no such gap, and none of them alters what a caller gave as input:
+//!
+//! 1. The launch runs on the runtime's own thread. There a kernel that cannot be compiled panics in the call that launches it,
+//!    where it is caught. This also holds for each of several kernels that one launch starts.
+//! 2. The device is waited for. That brings up what the compiler and the driver refuse.
+//! 3. If an output's first word is overwritten whatever it was, and the output lies apart from all inputs, then that word is set
+//!    to a value before, and has to be another one after. This finds what no layer reports, such as a launch without threads.
+//!
+//! A kernel that adds to its output or computes in place has the first two proofs alone: a value set in its output would be an
+//! input. A word that every kernel writes as proof would be a further argument of all of them, whose price every later launch
+//! would pay. Private copies of the outputs would double the memory of the first launch. Later launches of a proven kernel
+//! neither wait nor read anything.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,6 +30,7 @@ use cubecl::prelude::*;
 use cubecl::server::ServerError;
 
 use super::buffer::{Account, Buffer};
+use super::operand::{self, Operand};
 use super::reading::Reading;
 use super::{DeviceError, DeviceId, DeviceReport};
 
@@ -351,14 +370,26 @@ impl Gpu {
         }
     }
 
-    /// Asks for the first `words` words of a buffer.
+    /// Asks for the first `words` words of a buffer; for none of them, nothing but the success of what was asked before.
+    ///
+    /// [`Reading::wait`] returns [`DeviceError::Short`] if the buffer does not hold as many, and [`DeviceError::OtherDevice`] if
+    /// another device holds it.
     pub fn read(&self, buffer: &Buffer, words: usize) -> Reading {
-        let words = words.min(buffer.words());
+        let what = "a buffer that is read";
+        let readable = self
+            .check_memory(&[Operand::read(what, buffer)])
+            .and_then(|()| self.holds(what, buffer, words as u64));
+        if let Err(error) = readable {
+            return Reading::refused(self.clone(), error);
+        }
+        let asked = words * 4;
+        // Not every driver copies nothing.
+        let words = words.max(1);
         #[cfg(feature = "vulkan")]
         if let (Client::Vulkan(client), Some(vulkan)) = (&self.client, &self.shared.vulkan) {
             let copy = || vulkan.staging.read(client, buffer.handle(), words as u64 * 4);
             let copy = catch_unwind(AssertUnwindSafe(copy)).unwrap_or_else(|_| Err(ENDED.to_owned()));
-            return Reading::submitted(self.clone(), words * 4, copy);
+            return Reading::submitted(self.clone(), asked, copy);
         }
         // What fills a page of page-locked memory better, where the buffer has it.
         let readable = self.report().readable_bytes(words as u64 * 4).div_ceil(4);
@@ -368,7 +399,7 @@ impl Gpu {
             let client = client.clone();
             Box::pin(async move { client.read_async(vec![handle]).await })
         });
-        Reading::new(self.clone(), words * 4, answer)
+        Reading::new(self.clone(), asked, answer)
     }
 
     /// Waits until everything asked of this device by this thread is done.
@@ -419,17 +450,27 @@ impl Gpu {
         Ok(())
     }
 
-    /// Nothing where a kernel writes no memory that it reads: parts of one buffer that share no word are apart.
-    pub(crate) fn unless_in_place(
-        &self,
-        what: &str,
-        to: &Buffer,
-        from: &[&Buffer],
-    ) -> Result<(), DeviceError> {
-        match from.iter().any(|from| from.overlaps(to)) {
-            true => Err(self.unsupported(format!("{what} in the memory of what it is computed from"))),
-            false => Ok(()),
+    /// Refuses memory of another device, and outputs that share words with an input or with each other, as every
+    /// [`launch`](Self::launch) does: for work of several launches, before the first of them.
+    ///
+    /// # Errors
+    /// [`DeviceError::OtherDevice`] and [`DeviceError::Overlap`].
+    pub fn check_memory(&self, memory: &[Operand<'_>]) -> Result<(), DeviceError> {
+        operand::check(self.id(), &self.shared.account, memory)
+    }
+
+    /// Whether a buffer holds as many words.
+    pub(crate) fn holds(&self, what: &'static str, buffer: &Buffer, needed: u64) -> Result<(), DeviceError> {
+        let held = buffer.words() as u64;
+        if needed <= held {
+            return Ok(());
         }
+        Err(DeviceError::Short {
+            device: self.id(),
+            what,
+            needed,
+            held,
+        })
     }
 
     /// The error of what this device cannot compute.
@@ -440,22 +481,22 @@ impl Gpu {
         }
     }
 
-    /// Launches a kernel that overwrites the first word of `output`; the first time for each `shape`, makes sure that
-    /// it compiled and ran.
+    /// Launches a kernel, or several that belong together, on this memory; the first time for each `shape`, makes sure that it
+    /// compiled and ran. `memory` is every buffer that the kernel reads or writes.
     ///
-    /// A panic while the runtime compiles a kernel stays in its thread and leaves no error behind: such a kernel just
-    /// does not run. So the first launch of each shape must overwrite a word that was poisoned before, whichever of
-    /// two poisons that was.
+    /// `launch` may be called twice, and on another thread.
     ///
     /// # Errors
-    /// Where the kernel does not compile or does not run.
+    /// Where an output overlaps other memory of the kernel or a buffer belongs to another device, and where the kernel does not
+    /// compile or does not run.
     pub fn launch(
         &self,
         kernel: &'static str,
         shape: &impl Hash,
-        output: &Buffer,
-        launch: impl Fn(),
+        memory: &[Operand<'_>],
+        launch: impl Fn() + Sync,
     ) -> Result<(), DeviceError> {
+        self.check_memory(memory)?;
         let mut hasher = DefaultHasher::new();
         (kernel, shape).hash(&mut hasher);
         let key = hasher.finish();
@@ -467,25 +508,68 @@ impl Gpu {
         };
         if self.is_noting() {
             // Everything that is launched the first time.
-            on_client!(self, client => poison_on(client, output, 0, 0));
+            if let Some(any) = memory.first() {
+                on_client!(self, client => poison_on(client, any.buffer(), 0, 0));
+            }
             return run();
         }
         if self.lock_proven().contains(&key) {
             return run();
         }
-        for poison in [0x5AA5_C33C_u32, 0xA55A_3CC3] {
-            self.poison(output, poison)?;
-            run()?;
-            self.settle(kernel)?;
-            if self.first_word(output)? != poison {
-                self.lock_proven().insert(key);
-                return Ok(());
-            }
+        match operand::witness(memory) {
+            Some(witness) => self.prove(kernel, witness, &launch)?,
+            None => self.run_there(kernel, &launch)?,
         }
-        Err(DeviceError::NotRun {
-            device: self.id(),
-            kernel,
-        })
+        self.lock_proven().insert(key);
+        Ok(())
+    }
+
+    /// Runs a launch that is not proven, and makes sure that it overwrites the witness's first word: whichever of two poisons
+    /// that was, as one of them may be the result. Where the launch fails the word is what it was before.
+    fn prove(
+        &self,
+        kernel: &'static str,
+        witness: &Buffer,
+        launch: &(impl Fn() + Sync),
+    ) -> Result<(), DeviceError> {
+        let before = self.first_word(witness)?;
+        let prove = || {
+            for poison in [0x5AA5_C33C_u32, 0xA55A_3CC3] {
+                self.poison(witness, poison)?;
+                self.run_there(kernel, launch)?;
+                if self.first_word(witness)? != poison {
+                    return Ok(());
+                }
+            }
+            Err(DeviceError::NotRun {
+                device: self.id(),
+                kernel,
+            })
+        };
+        let proven = prove();
+        if proven.is_err() {
+            on_client!(self, client => poison_on(client, witness, before, 0));
+        }
+        proven
+    }
+
+    /// Runs a launch on the runtime's own thread, where a panic while a kernel is compiled is one of the call that launches it,
+    /// and waits until it is done.
+    fn run_there(&self, kernel: &'static str, launch: &(impl Fn() + Sync)) -> Result<(), DeviceError> {
+        let device = self.id();
+        let caught = || catch_unwind(AssertUnwindSafe(launch)).is_ok();
+        let ask = || on_client!(self, client => client.exclusive(caught).ok());
+        let ran = catch_unwind(AssertUnwindSafe(ask)).ok().flatten();
+        let ran = ran.ok_or_else(|| DeviceError::Lost {
+            device,
+            reason: ENDED.to_owned(),
+        })?;
+        // What the compiler said, where it said anything, rather than that nothing ran.
+        self.settle(kernel)?;
+        match ran {
+            true => Ok(()),
+            false => Err(DeviceError::NotRun { device, kernel }),
+        }
     }
 
     /// Compiles the kernels that `ask` launches, several at a time, where the device's runtime would compile them one after the
@@ -632,10 +716,16 @@ mod tests {
 
     /// A device of any kind, the software adapter included.
     fn any() -> Option<Gpu> {
-        crate::device::devices()
+        let any = crate::device::devices()
             .devices
             .iter()
-            .find_map(|d| Gpu::open(d.id).ok())
+            .find_map(|d| Gpu::open(d.id).ok());
+        let required = std::env::var_os("RELIEF_REQUIRE_GPU").is_some();
+        assert!(
+            any.is_some() || !required,
+            "RELIEF_REQUIRE_GPU is set, but there is no device"
+        );
+        any
     }
 
     #[cube(launch_unchecked)]
@@ -664,7 +754,8 @@ mod tests {
         let Some(gpu) = any() else { return };
         let output = gpu.buffer(16).unwrap();
         for _ in 0..2 {
-            let error = gpu.launch("idle", &0, &output, || {}).unwrap_err();
+            let memory = [Operand::write("the output", &output)];
+            let error = gpu.launch("idle", &0, &memory, || {}).unwrap_err();
             assert!(
                 matches!(error, DeviceError::NotRun { kernel: "idle", .. }),
                 "{error}"
@@ -677,17 +768,93 @@ mod tests {
         let Some(gpu) = any() else { return };
         let output = gpu.upload(&[7; 16]).unwrap();
         let launch = || on_client!(gpu, client => launch_too_much(client, &output));
-        let error = gpu.launch("too much", &0, &output, launch).unwrap_err();
+        for memory in [
+            Operand::write("the output", &output),
+            Operand::update("the output", &output),
+        ] {
+            let error = gpu.launch("too much", &0, &[memory], launch).unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    DeviceError::Compilation {
+                        kernel: "too much",
+                        ..
+                    }
+                ),
+                "{error:?}"
+            );
+            let words = gpu.read(&output, 2).wait().unwrap();
+            assert_eq!(words[..], [7, 0, 0, 0, 7, 0, 0, 0]);
+        }
+    }
+
+    #[cube(launch_unchecked)]
+    fn one_more(output: &mut Array<u32>, #[comptime] panics: bool) {
+        comptime!(assert!(!panics, "a kernel that cannot be expanded"));
+        if ABSOLUTE_POS == 0 {
+            output[0] += 1;
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn launch_one_more<R: Runtime>(client: &ComputeClient<R>, output: &Buffer, panics: bool) {
+        // SAFETY: reads and writes the first word.
+        unsafe {
+            one_more::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(1, 1, 1),
+                CubeDim::new_1d(1),
+                ArrayArg::from_raw_parts(output.handle(), output.words()),
+                panics,
+            );
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_adds_to_its_output_is_right_from_the_first_launch_on() {
+        let Some(gpu) = any() else { return };
+        let output = gpu.upload(&[40; 16]).unwrap();
+        for sum in [41, 42] {
+            let launch = || on_client!(gpu, client => launch_one_more(client, &output, false));
+            let memory = [Operand::update("the sum", &output)];
+            gpu.launch("one more", &0, &memory, launch).unwrap();
+            assert_eq!(gpu.read(&output, 1).wait().unwrap()[..], [sum, 0, 0, 0]);
+        }
+    }
+
+    #[test]
+    fn a_kernel_whose_compilation_panics_is_an_error_also_where_it_adds_and_the_device_lives_on() {
+        let Some(gpu) = any() else { return };
+        let output = gpu.upload(&[40; 16]).unwrap();
+        for memory in [
+            Operand::update("the sum", &output),
+            Operand::write("the sum", &output),
+        ] {
+            let launch = || on_client!(gpu, client => launch_one_more(client, &output, true));
+            let error = gpu.launch("panics", &0, &[memory], launch).unwrap_err();
+            assert!(
+                matches!(error, DeviceError::NotRun { kernel: "panics", .. }),
+                "{error:?}"
+            );
+            assert_eq!(gpu.read(&output, 1).wait().unwrap()[..], [40, 0, 0, 0]);
+        }
+    }
+
+    #[test]
+    fn of_two_kernels_of_a_launch_the_one_that_does_not_compile_is_an_error() {
+        let Some(gpu) = any() else { return };
+        let output = gpu.upload(&[40; 16]).unwrap();
+        let launch = || {
+            on_client!(gpu, client => {
+                launch_one_more(client, &output, true);
+                poison_on(client, &output, 1, 0);
+            });
+        };
+        let memory = [Operand::write("the sum", &output)];
+        let error = gpu.launch("two", &0, &memory, launch).unwrap_err();
         assert!(
-            matches!(
-                error,
-                DeviceError::Compilation {
-                    kernel: "too much",
-                    ..
-                }
-            ),
+            matches!(error, DeviceError::NotRun { kernel: "two", .. }),
             "{error:?}"
         );
-        assert_eq!(gpu.read(&output, 2).wait().unwrap()[4], 7);
     }
 }

@@ -19,6 +19,8 @@ mod gpu;
 mod grid;
 mod prepared;
 #[cfg(feature = "gpu")]
+mod operand;
+#[cfg(feature = "gpu")]
 mod reading;
 mod report;
 #[cfg(feature = "vulkan")]
@@ -40,6 +42,8 @@ pub(crate) use grid::cube_number;
 #[cfg(feature = "gpu")]
 pub use grid::{addresses, cubes};
 pub use prepared::{policy_file, select_prepared};
+#[cfg(feature = "gpu")]
+pub use operand::Operand;
 #[cfg(feature = "gpu")]
 pub use reading::{HostSamples, Reading};
 pub use report::{

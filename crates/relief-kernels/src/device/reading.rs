@@ -28,8 +28,7 @@ enum State {
     Copying(Copy),
     Pending(Answer),
     /// It could not be asked for.
-    #[cfg(feature = "vulkan")]
-    Refused(String),
+    Refused(DeviceError),
     Done(Result<Vec<Bytes>, ServerError>),
     /// The runtime's thread is gone.
     Ended,
@@ -55,15 +54,28 @@ impl Reading {
     pub(super) fn submitted(gpu: Gpu, bytes: usize, copy: Result<Copy, String>) -> Self {
         let state = match copy {
             Ok(copy) => State::Copying(copy),
-            Err(reason) => State::Refused(reason),
+            Err(reason) => State::Refused(DeviceError::Lost {
+                device: gpu.id(),
+                reason,
+            }),
         };
         Self { gpu, bytes, state }
+    }
+
+    /// A read of what cannot be read.
+    pub(super) const fn refused(gpu: Gpu, error: DeviceError) -> Self {
+        Self {
+            gpu,
+            bytes: 0,
+            state: State::Refused(error),
+        }
     }
 
     /// The words read, as they lay on the device.
     ///
     /// # Errors
-    /// Where anything that was asked of the device before the read failed.
+    /// Where anything that was asked of the device before the read failed; and where the buffer is too short or of
+    /// another device, see [`Gpu::read`].
     pub fn wait(mut self) -> Result<HostSamples, DeviceError> {
         let lost = |reason: &str| DeviceError::Lost {
             device: self.gpu.id(),
@@ -74,12 +86,14 @@ impl Reading {
             State::Copying(copy) => {
                 let mapped = copy.wait(|| self.gpu.health(), lost)?;
                 self.gpu.health()?;
-                return Ok(HostSamples(Host::Mapped(mapped)));
+                return Ok(HostSamples {
+                    host: Host::Mapped(mapped),
+                    len: self.bytes,
+                });
             }
-            #[cfg(feature = "vulkan")]
-            State::Refused(reason) => {
+            State::Refused(error) => {
                 self.gpu.health()?;
-                return Err(lost(&reason));
+                return Err(error);
             }
             State::Done(result) => result,
             State::Pending(answer) => catch_unwind(AssertUnwindSafe(|| cubecl::future::block_on(answer)))
@@ -89,10 +103,10 @@ impl Reading {
         let mut parts = answer.map_err(|e| self.gpu.explain("read", &e))?;
         self.gpu.health()?;
         match parts.pop() {
-            Some(bytes) if bytes.len() >= self.bytes => Ok(HostSamples(Host::Owned {
-                bytes,
+            Some(bytes) if bytes.len() >= self.bytes => Ok(HostSamples {
+                host: Host::Owned(bytes),
                 len: self.bytes,
-            })),
+            }),
             _ => Err(lost("a read returned too few bytes")),
         }
     }
@@ -110,13 +124,14 @@ impl Drop for Reading {
 }
 
 /// Samples in host memory, page-locked where the device can copy there faster; given back when dropped.
-pub struct HostSamples(Host);
+pub struct HostSamples {
+    host: Host,
+    /// Bytes that were asked for; there may be more.
+    len: usize,
+}
 
 enum Host {
-    Owned {
-        bytes: Bytes,
-        len: usize,
-    },
+    Owned(Bytes),
     #[cfg(feature = "vulkan")]
     Mapped(Mapped),
 }
@@ -125,10 +140,11 @@ impl Deref for HostSamples {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match &self.0 {
-            Host::Owned { bytes, len } => &bytes[..*len],
+        let bytes = match &self.host {
+            Host::Owned(bytes) => &bytes[..],
             #[cfg(feature = "vulkan")]
             Host::Mapped(mapped) => mapped.bytes(),
-        }
+        };
+        &bytes[..self.len]
     }
 }

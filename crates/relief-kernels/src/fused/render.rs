@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use relief_raster::{Depth, Rect};
 
-use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 
 use super::cell::CellLayout;
 use super::expression::Expression;
@@ -144,8 +144,18 @@ pub(crate) fn check_output(
             output.words()
         )));
     }
-    if output.words() > 1 << 31 || band.width() >= 1 << 31 || band.height() >= 1 << 31 {
-        return Err(gpu.unsupported("a band of 8 GiB or more"));
+    if output.words() > 1 << 31 {
+        return Err(gpu.unsupported(format!(
+            "a band in an output of {} words; kernels count up to 2^31 words: give a part of it",
+            output.words()
+        )));
+    }
+    if band.width() >= 1 << 31 || band.height() >= 1 << 31 {
+        return Err(gpu.unsupported(format!(
+            "a band of {} × {} samples at once, where each side has to be less than 2^31",
+            band.width(),
+            band.height()
+        )));
     }
     Ok(())
 }
@@ -237,10 +247,17 @@ fn render_rows(
         return Err(gpu.unsupported("rows of 65 535 cubes or more"));
     }
     let shape = (&plan, policy.interleaved, stepped, lowering.numbers.len());
+    let read = |buffer| Operand::read("a plane, a cell or a table of the tree", buffer);
+    let mut memory: Vec<_> = lowering.words.iter().chain(&lowering.vectors).map(read).collect();
+    memory.push(match skipped {
+        0 => Operand::write("the output", output),
+        // The first rows were written before.
+        _ => Operand::update("the output", output),
+    });
     gpu.launch(
         "fused",
         &shape,
-        output,
+        &memory,
         || on_client!(gpu, client => launch.on(client)),
     )?;
     Ok(height)

@@ -15,7 +15,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
 use crate::element::Element;
 use crate::pieces::Pieces;
 use crate::policy::{self, Space, Tuning};
@@ -198,6 +198,11 @@ pub fn histogram_pieces(
     if len == 0 {
         return fitting(gpu, of(&gpu.nothing()?, 0), true, counts, scratch);
     }
+    let outputs = [
+        Operand::update("the counts", counts),
+        Operand::update("scratch memory", scratch),
+    ];
+    gpu.check_memory(&pieces.read("the samples").chain(outputs).collect::<Vec<_>>())?;
     for piece in pieces.of(gpu, element, len)? {
         fitting(
             gpu,
@@ -270,9 +275,8 @@ fn add(
     if (buffer.words() as u64) < words {
         return Err(gpu.unsupported(format!("{len} samples in {} words", buffer.words())));
     }
-    if counts.words() < count_words(bits) || (scratch.words() as u64) < scratch_words(bits, len) {
-        return Err(gpu.unsupported("counts or scratch of too few words"));
-    }
+    gpu.holds("the counts", counts, count_words(bits) as u64)?;
+    gpu.holds("scratch memory", scratch, scratch_words(bits, len))?;
     let part_samples = PART * 8 / u64::from(bits);
     for part in 0..len.div_ceil(part_samples).max(1) {
         let first = (part * PART / 4) as usize;
@@ -286,12 +290,7 @@ fn add(
             counts,
             scratch,
         };
-        gpu.launch(
-            "histogram",
-            &(route, launch.shape),
-            counts,
-            || on_client!(gpu, client => launch.on(gpu, client)),
-        )?;
+        launch.run(gpu)?;
     }
     Ok(())
 }
@@ -387,14 +386,51 @@ const UNITS: u32 = 256;
 const BINS: u32 = 8;
 
 impl Launch<'_> {
-    #[allow(unsafe_code)]
-    fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+    /// What adds to the counts is launched by itself: it has not run where counting does not, and another route may be tried.
+    fn run(&self, gpu: &Gpu) -> Result<(), DeviceError> {
+        let samples = Operand::read("the samples", &self.from);
         if self.route == Route::Memory {
-            return self.in_memory(gpu, client);
+            if self.first {
+                crate::copy::gpu::fill(gpu, self.counts, 2 << self.shape.bits, 0)?;
+            }
+            let counts = Operand::update("the counts", self.counts);
+            return gpu.launch(
+                "histogram in memory",
+                &self.shape,
+                &[samples, counts],
+                || on_client!(gpu, client => self.in_memory(gpu, client)),
+            );
         }
+        let rows = self.rows(gpu, self.vectors());
+        let counts = match self.first {
+            true => Operand::write("the counts", self.counts),
+            false => Operand::update("the counts", self.counts),
+        };
+        gpu.check_memory(&[samples, counts, Operand::update("scratch memory", self.scratch)])?;
+        gpu.launch(
+            "histogram",
+            &self.shape,
+            &[samples, Operand::write("scratch memory", self.scratch)],
+            || on_client!(gpu, client => self.count(gpu, client, rows)),
+        )?;
+        gpu.launch(
+            "histogram sums",
+            &self.shape.bits,
+            &[Operand::read("scratch memory", self.scratch), counts],
+            || on_client!(gpu, client => self.add_up(client, rows)),
+        )
+    }
+
+    /// Whole vectors of the samples.
+    fn vectors(&self) -> u64 {
+        self.len * u64::from(self.shape.bits) / 128
+    }
+
+    /// Counts into rows of the scratch memory.
+    #[allow(unsafe_code)]
+    fn count<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, rows: u32) {
         let Shape { bits, units, .. } = self.shape;
-        let vectors = self.len * u64::from(bits) / 128;
-        let rows = self.rows(gpu, vectors);
+        let vectors = self.vectors();
         let spilt = (rows as usize) << bits;
         if self.shape.fields > 1
             && let Some(row) = self.scratch.part(spilt, 1 << bits)
@@ -417,6 +453,15 @@ impl Launch<'_> {
                 rows,
                 self.shape,
             );
+        }
+    }
+
+    /// Adds the rows to the counts, or makes them the counts.
+    #[allow(unsafe_code)]
+    fn add_up<R: Runtime>(&self, client: &ComputeClient<R>, rows: u32) {
+        let bits = self.shape.bits;
+        // SAFETY: scratch was checked to hold one row more than `rows` of a counter for each value, and the counts two words.
+        unsafe {
             kernel::add_up::launch_unchecked::<R>(
                 client,
                 CubeCount::Static((1 << bits) / BINS, 1, 1),
@@ -438,10 +483,7 @@ impl Launch<'_> {
         let Shape {
             bits, units, items, ..
         } = self.shape;
-        if self.first {
-            zero(gpu, client, self.counts, 2 << bits);
-        }
-        let vectors = self.len * u64::from(bits) / 128;
+        let vectors = self.vectors();
         // SAFETY: places of vectors are compared with `vectors`, which are whole; the one after them is read where samples
         // are left, which it holds. The counts were checked to hold two words for each value.
         unsafe {
@@ -499,9 +541,6 @@ mod tests {
             let tuning = DEFAULT_OF_WORDS;
             add(&gpu, tuning, Route::Memory, samples, begins, counts, &scratch).unwrap();
         };
-        // A kernel is proven in counts that it begins.
-        let begun = gpu.buffer(count_words(16)).unwrap();
-        by(true, &begun);
         by(false, &counts);
         let found = gpu.read(&counts, 16).wait().unwrap();
         assert_eq!(found[56..60], 90_u32.to_le_bytes());

@@ -16,7 +16,7 @@
 use cubecl::prelude::*;
 
 use super::Sums;
-use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
 use crate::element::Element;
 use crate::policy::{self, Space, Tuning};
 use crate::scan::Kind;
@@ -155,7 +155,7 @@ fn run(
     let row = width.next_multiple_of(4) as usize * sums.words() as usize;
     let held = held && above.is_none_or(|above| above.start.saturating_add(row) <= above.buffer.words());
     let short = width <= 1 << 23 && height <= 1 << 23;
-    if !held || !short || from.buffer.overlaps(to.buffer) {
+    if !held || !short {
         return Err(gpu.unsupported(format!(
             "an integral image of {width} × {height} samples from {} words to {}, with {} of scratch memory",
             from.buffer.words(),
@@ -169,11 +169,20 @@ fn run(
     let plan = Plan::new(sums, tuning, lanes(gpu));
     let mut launch = Launch::new(gpu, plan, (width, height), from, to, scratch)?;
     launch.row = above;
+    let picture = Operand::read("the picture", from.buffer);
+    let memory = [
+        picture,
+        above.map_or(picture, |above| {
+            Operand::read("the row above", above.buffer).within(above.start, row)
+        }),
+        Operand::update("scratch memory", scratch),
+        Operand::write("the integral image", to.buffer),
+    ];
     // All of it is one launch, because what one kernel leaves another overwrites where it lies.
     gpu.launch(
         "integral",
         &(plan, above.is_some()),
-        to.buffer,
+        &memory,
         || on_client!(gpu, client => launch.on(gpu, client)),
     )
 }

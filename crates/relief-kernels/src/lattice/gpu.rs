@@ -13,7 +13,7 @@ use cubecl::prelude::*;
 use relief_raster::{Depth, Period, Rect};
 
 use super::Blend;
-use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 use crate::fold::Fold;
 use crate::fused::Plane;
 use crate::fused::packed::{coverage, fold, funnel, non_zero, ones, quotient, reciprocal, remainder, top};
@@ -182,7 +182,16 @@ fn launch(
     let vectors = pitch / 4;
     let rows = height.div_ceil(gpu.report().cubes.min(65_535));
     let columns = vectors.div_ceil(plan.units);
-    gpu.launch("lattice", &plan, output, || {
+    let output_of = match skipped {
+        0 => Operand::write,
+        // The first rows were written before.
+        _ => Operand::update,
+    };
+    let memory = [
+        Operand::read("the pattern", &pattern.buffer),
+        output_of("the output", output),
+    ];
+    gpu.launch("lattice", &plan, &memory, || {
         on_client!(gpu, client => launch_on(client, &plan, pattern, numbers, output, (vectors, height, skipped * vectors), (columns, rows)))
     })
 }

@@ -9,7 +9,9 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, cube_number, cubes, on_client};
+use crate::device::{
+    Backend, Buffer, DeviceError, DeviceReport, Gpu, Operand, cube_number, cubes, on_client,
+};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`add_with`] and [`scale_with`].
@@ -56,10 +58,11 @@ enum Map {
     Scale,
 }
 
-/// out(i) = a(i) + b(i) for the first `count` f32 of the buffers.
+/// out(i) = a(i) + b(i) for the first `count` f32 of the buffers. `out` may be `a` or `b`.
 ///
 /// # Errors
-/// Where the device fails, and where a buffer does not hold `count` rounded up to a multiple of 4.
+/// Where the device fails, where a buffer does not hold `count` rounded up to a multiple of 4, and where `out` shares words with
+/// a term but does not begin at the same one.
 pub fn add(gpu: &Gpu, a: &Buffer, b: &Buffer, out: &Buffer, count: usize) -> Result<(), DeviceError> {
     let tuning = policy::tuning(gpu.report(), "map add", &SPACE, add_default(gpu.report()));
     add_with(gpu, tuning, a, b, out, count)
@@ -80,7 +83,7 @@ pub fn add_with(
     map(gpu, tuning, Map::Add, [a, b], 0.0, out, count)
 }
 
-/// out(i) = factor · values(i) for the first `count` f32 of the buffers.
+/// out(i) = factor · values(i) for the first `count` f32 of the buffers. `out` may be `values`.
 ///
 /// # Errors
 /// As [`add()`].
@@ -116,27 +119,29 @@ fn map(
     if !SPACE.contains(tuning) {
         return Err(gpu.unsupported(format!("the layout {tuning}")));
     }
-    let words = words(gpu, count, &[(inputs[0], 1), (inputs[1], 1), (out, 1)])?;
+    let buffers = [("a term", inputs[0]), ("a term", inputs[1]), ("the result", out)];
+    let words = words(gpu, count, &buffers)?;
     let vectors = words / tuning.vector;
     if vectors == 0 {
         return Ok(());
     }
     let grid = cubes(gpu, vectors.div_ceil(tuning.units * tuning.items));
-    gpu.launch("map", &(which, tuning), out, || {
+    let memory = [
+        Operand::read_elementwise("a term", inputs[0]),
+        Operand::read_elementwise("a term", inputs[1]),
+        Operand::write("the result", out),
+    ];
+    gpu.launch("map", &(which, tuning), &memory, || {
         on_client!(gpu, client => map_on(client, tuning, which, inputs, factor, out, vectors, grid.clone()))
     })
 }
 
-/// `count` rounded up to a multiple of 4, where every buffer holds its multiple of that.
-fn words(gpu: &Gpu, count: usize, buffers: &[(&Buffer, usize)]) -> Result<u32, DeviceError> {
-    let padded = count.next_multiple_of(4);
-    let holds = |(buffer, times): &(&Buffer, usize)| {
-        padded
-            .checked_mul(*times)
-            .is_some_and(|words| words <= buffer.words())
-    };
-    if !buffers.iter().all(holds) {
-        return Err(gpu.unsupported(format!("{count} elements of a shorter buffer")));
+/// `count` rounded up to a multiple of 4, where every buffer holds as many words.
+fn words(gpu: &Gpu, count: usize, buffers: &[(&'static str, &Buffer)]) -> Result<u32, DeviceError> {
+    // No buffer holds so many words that rounding them up overflows.
+    let padded = count.checked_next_multiple_of(4).unwrap_or(usize::MAX);
+    for (what, buffer) in buffers {
+        gpu.holds(what, buffer, padded as u64)?;
     }
     // Places past the end are counted too, up to a cube for each row of the grid.
     match u32::try_from(padded) {
@@ -230,7 +235,7 @@ fn element<N: Size>(
 /// The gray of each of `count` colours: three bytes of `rgb` for a byte of `out`, both packed in words.
 ///
 /// # Errors
-/// Where the device fails, and where a buffer does not hold its bytes rounded up to a multiple of 16.
+/// Where the device fails, where a buffer does not hold its bytes rounded up to a multiple of 16, and where the buffers overlap.
 pub fn gray(gpu: &Gpu, rgb: &Buffer, out: &Buffer, count: usize) -> Result<(), DeviceError> {
     gray_with(
         gpu,
@@ -255,8 +260,8 @@ pub fn gray_with(
     if !GRAY_SPACE.contains(tuning) {
         return Err(gpu.unsupported(format!("the layout {tuning}")));
     }
-    words(gpu, count.saturating_mul(3).div_ceil(4), &[(rgb, 1)])?;
-    let vectors = words(gpu, count.div_ceil(4), &[(out, 1)])? / 4;
+    words(gpu, count.saturating_mul(3).div_ceil(4), &[("the colours", rgb)])?;
+    let vectors = words(gpu, count.div_ceil(4), &[("the grays", out)])? / 4;
     if vectors == 0 {
         return Ok(());
     }
@@ -264,7 +269,10 @@ pub fn gray_with(
     gpu.launch(
         "gray",
         &tuning,
-        out,
+        &[
+            Operand::read("the colours", rgb),
+            Operand::write("the grays", out),
+        ],
         || on_client!(gpu, client => gray_on(client, tuning, rgb, out, vectors, grid.clone())),
     )
 }

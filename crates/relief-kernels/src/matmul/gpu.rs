@@ -12,7 +12,7 @@ use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
 use cubecl::zspace::{shape, strides};
 
-use crate::device::{Buffer, DeviceError, Gpu, addresses, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, addresses, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
 
 mod halves;
@@ -185,7 +185,6 @@ pub fn multiply_with(
     if shape.rows == 0 || shape.columns == 0 {
         return Ok(());
     }
-    gpu.unless_in_place("a product", result.buffer, &[left.buffer, right.buffer])?;
     let count = tile.count(shape);
     let launch = Launch {
         shape,
@@ -198,7 +197,7 @@ pub fn multiply_with(
     let straight = copies(gpu)
         && tile.shared_bytes_straight() <= gpu.most_shared_memory()
         && u32::try_from(left.buffer.words()).is_ok();
-    gpu.launch("matrix product", &(tile, straight), result.buffer, || {
+    gpu.launch("matrix product", &(tile, straight), &launch.memory(), || {
         on_client!(gpu, client => match straight {
             true => launch.straight_on(gpu, client, tile),
             false => launch.on(gpu, client, tile),
@@ -215,6 +214,14 @@ struct Launch<'a> {
 }
 
 impl Launch<'_> {
+    const fn memory(&self) -> [Operand<'_>; 3] {
+        [
+            Operand::read("the left matrix", self.left.buffer),
+            Operand::read("the right matrix", self.right.buffer),
+            Operand::write("the product", self.result.buffer),
+        ]
+    }
+
     #[allow(unsafe_code)]
     fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, tile: Tile) {
         let (left, right, result) = (self.left, self.right, self.result);
@@ -302,7 +309,6 @@ pub fn multiply_halves(
     if shape.rows == 0 || shape.columns == 0 {
         return Ok(());
     }
-    gpu.unless_in_place("a product", result.buffer, &[left.buffer, right.buffer])?;
     // Places of numbers are counted in 32 bits.
     let counted =
         left.buffer.words().max(right.buffer.words()) < 1 << 31 && result.buffer.words() as u64 <= 1 << 33;
@@ -315,7 +321,7 @@ pub fn multiply_halves(
         result,
         count,
     };
-    gpu.launch("matrix product of halves", &half, result.buffer, || {
+    gpu.launch("matrix product of halves", &half, &launch.memory(), || {
         on_client!(gpu, client => match half {
             Half::F16 => launch.halves_on::<half::f16, _>(gpu, client),
             Half::Bf16 => launch.halves_on::<half::bf16, _>(gpu, client),

@@ -9,7 +9,7 @@
 use cubecl::prelude::*;
 
 use super::{BLOCK, ROWS};
-use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
 
 mod columns;
@@ -126,9 +126,9 @@ pub fn matrix_vector_with(
     }
     matrix.check(gpu)?;
     let needed = rows_scratch_words(matrix.rows, matrix.columns);
-    fits(gpu, "x", x, matrix.columns.next_multiple_of(4) as usize)?;
-    fits(gpu, "y", y, matrix.rows as usize)?;
-    fits(gpu, "scratch memory", scratch, needed)?;
+    gpu.holds("x", x, u64::from(matrix.columns).next_multiple_of(4))?;
+    gpu.holds("y", y, matrix.rows.into())?;
+    gpu.holds("scratch memory", scratch, needed as u64)?;
     if matrix.rows == 0 {
         return Ok(());
     }
@@ -184,7 +184,12 @@ fn along(
     gpu.launch(
         "matrix × vector",
         &plan,
-        to,
+        // Where numbers are added, x is the matrix again.
+        &[
+            Operand::read("the matrix", from.buffer),
+            Operand::read("x", launch.x),
+            Operand::write("y", to),
+        ],
         || on_client!(gpu, client => launch.on(gpu, client, plan)),
     )
 }
@@ -260,9 +265,9 @@ pub fn vector_matrix_with(
     }
     matrix.check(gpu)?;
     let needed = columns_scratch_words(matrix.rows, matrix.columns);
-    fits(gpu, "x", x, matrix.rows.next_multiple_of(4) as usize)?;
-    fits(gpu, "y", y, matrix.columns.next_multiple_of(4) as usize)?;
-    fits(gpu, "scratch memory", scratch, needed)?;
+    gpu.holds("x", x, u64::from(matrix.rows).next_multiple_of(4))?;
+    gpu.holds("y", y, u64::from(matrix.columns).next_multiple_of(4))?;
+    gpu.holds("scratch memory", scratch, needed as u64)?;
     if matrix.columns == 0 {
         return Ok(());
     }
@@ -331,7 +336,12 @@ fn across(
     gpu.launch(
         "vector × matrix",
         &plan,
-        to,
+        // Where numbers are added, x is the matrix again.
+        &[
+            Operand::read("the matrix", from.buffer),
+            Operand::read("x", launch.x),
+            Operand::write("y", to),
+        ],
         || on_client!(gpu, client => launch.on(gpu, client, plan)),
     )
 }
@@ -394,21 +404,23 @@ impl Matrix<'_> {
     }
 }
 
-/// Whether what is written is no memory that is read.
-fn apart(gpu: &Gpu, from: [&Buffer; 2], y: &Buffer, scratch: Option<&Buffer>) -> Result<(), DeviceError> {
-    gpu.unless_in_place("a product", y, &from)?;
+/// Whether what is written is no memory that is read, in all launches together.
+fn apart(
+    gpu: &Gpu,
+    [matrix, x]: [&Buffer; 2],
+    y: &Buffer,
+    scratch: Option<&Buffer>,
+) -> Result<(), DeviceError> {
+    let needed = [
+        Operand::read("the matrix", matrix),
+        Operand::read("x", x),
+        Operand::write("y", y),
+    ];
     match scratch {
-        Some(scratch) => gpu.unless_in_place("sums of blocks", scratch, &[from[0], from[1], y]),
-        None => Ok(()),
+        Some(scratch) => {
+            let [matrix, x, y] = needed;
+            gpu.check_memory(&[matrix, x, y, Operand::update("scratch memory", scratch)])
+        }
+        None => gpu.check_memory(&needed),
     }
-}
-
-fn fits(gpu: &Gpu, what: &str, buffer: &Buffer, words: usize) -> Result<(), DeviceError> {
-    if words <= buffer.words() {
-        return Ok(());
-    }
-    Err(gpu.unsupported(format!(
-        "{what} of {words} words in a buffer of {}",
-        buffer.words()
-    )))
 }

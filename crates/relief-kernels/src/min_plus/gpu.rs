@@ -13,7 +13,7 @@ use cubecl::prelude::*;
 
 use super::FAR;
 use crate::copy::gpu::fill;
-use crate::device::{Buffer, DeviceError, Gpu, addresses, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, addresses, on_client};
 use crate::element::Element;
 use crate::policy::{self, Space, Tuning};
 
@@ -270,11 +270,16 @@ pub fn lessen(
     if let Some(other) = &mut shapes.other {
         other.lessens = true;
     }
-    if old.pitch != c.pitch || old.buffer.overlaps(c.buffer) {
-        return Err(
-            gpu.unsupported("a product and what it is compared with in one place, or unlike each other")
-        );
+    if old.pitch != c.pitch {
+        return Err(gpu.unsupported(format!(
+            "a product in rows of {} words, compared with rows of {}",
+            c.pitch, old.pitch
+        )));
     }
+    gpu.check_memory(&[
+        Operand::read("what is compared", old.buffer),
+        Operand::write("the product", c.buffer),
+    ])?;
     check(gpu, element, (size.rows, size.columns), old, "what is compared")?;
     Product {
         shapes,
@@ -365,23 +370,47 @@ impl Product<'_> {
         gpu.launch(
             "min-plus left",
             &shape.form,
-            &left,
+            &[
+                Operand::read("the left matrix", a.buffer),
+                Operand::update("scratch memory", &found),
+                Operand::write("scratch memory", &left),
+            ],
             || on_client!(gpu, client => launch.pad_left(client)),
         )?;
         gpu.launch(
             "min-plus right",
             &shape.form,
-            &right,
+            &[
+                Operand::read("the right matrix", b.buffer),
+                Operand::update("scratch memory", &found),
+                Operand::write("scratch memory", &right),
+            ],
             || on_client!(gpu, client => launch.pad_right(client)),
         )?;
         for shape in [Some(shapes.first), shapes.other].into_iter().flatten() {
             let launch = Launch { shape, ..launch };
-            // What a kernel that has nothing to do overwrites.
-            let written = if shape.guarded { &ran } else { c.buffer };
+            // A kernel that has nothing to do overwrites `ran` alone.
+            let (product, word) = match shape.guarded {
+                true => (
+                    Operand::update("the product", c.buffer),
+                    Operand::write("scratch memory", &ran),
+                ),
+                false => (
+                    Operand::write("the product", c.buffer),
+                    Operand::update("scratch memory", &ran),
+                ),
+            };
             gpu.launch(
                 "min-plus",
                 &shape,
-                written,
+                &[
+                    Operand::read("scratch memory", &left),
+                    Operand::read("scratch memory", &right),
+                    Operand::read("scratch memory", &found),
+                    Operand::read("what is compared", old.map_or(&left, |old| old.buffer)),
+                    product,
+                    word,
+                ],
                 || on_client!(gpu, client => launch.product(gpu, client)),
             )?;
         }

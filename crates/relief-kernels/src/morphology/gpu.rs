@@ -14,7 +14,7 @@ use cubecl::prelude::*;
 
 use super::function::Taps;
 use super::{Height, Operator, StructuringFunction};
-use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 use crate::element::Element;
 use crate::policy::{self, Space, Tuning};
 
@@ -336,6 +336,14 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
+    const fn memory(&self) -> [Operand<'_>; 3] {
+        [
+            Operand::read("the picture", self.from),
+            Operand::read("the heights", &self.morphology.heights),
+            Operand::write("the result", self.to),
+        ]
+    }
+
     fn grid(&self, across: u32, down: u32) -> Result<CubeCount, DeviceError> {
         let most = self.gpu.report().cubes.min(65_535);
         if across > most || down > most {
@@ -359,7 +367,7 @@ impl Call<'_> {
             (4 * self.pitch()).div_ceil(columns),
             self.size.height.div_ceil(rows),
         )?;
-        self.gpu.launch("morphology square", &plan, self.to, || {
+        self.gpu.launch("morphology square", &plan, &self.memory(), || {
             on_client!(self.gpu, client => match plan.samples.element {
                 Element::F32 => self.tiles_on::<f32, _>(client, grid.clone(), plan),
                 _ => self.tiles_on::<i32, _>(client, grid.clone(), plan),
@@ -404,7 +412,7 @@ impl Call<'_> {
         let most = self.size.height.div_ceil(plan.step() * plan.ahead().max(1));
         let steps = self.size.height.div_ceil(wanted.min(most)).div_ceil(plan.step());
         let grid = self.grid(across, self.size.height.div_ceil(steps * plan.step()))?;
-        self.gpu.launch("morphology sum", &plan, self.to, || {
+        self.gpu.launch("morphology sum", &plan, &self.memory(), || {
             on_client!(self.gpu, client => match plan.samples.element {
                 Element::F32 => self.strips_on::<f32, _>(client, grid.clone(), steps, plan),
                 _ => self.strips_on::<i32, _>(client, grid.clone(), steps, plan),

@@ -13,7 +13,7 @@
 use cubecl::prelude::*;
 
 use super::{Body, Interaction, Motion, Space};
-use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
 use crate::policy::{self, Space as Layouts, Tuning};
 
 mod kernels;
@@ -166,10 +166,13 @@ pub fn accelerations_with(
     if targets.count == 0 {
         return Ok(());
     }
-    let bodies = [targets.buffer, sources.buffer];
-    gpu.unless_in_place("accelerations", to, &bodies)?;
+    let bodies = [
+        Operand::read("the bodies that are pulled", targets.buffer),
+        Operand::read("the bodies that pull", sources.buffer),
+    ];
     if parts > 1 {
-        gpu.unless_in_place("parts of accelerations", scratch, &[bodies[0], bodies[1], to])?;
+        let scratch = Operand::update("scratch memory", scratch);
+        gpu.check_memory(&[bodies[0], bodies[1], scratch, Operand::write("accelerations", to)])?;
     }
     let shape = Shape {
         metric: Metric::of(interaction),
@@ -186,7 +189,7 @@ pub fn accelerations_with(
     gpu.launch(
         "nbody",
         &shape,
-        launch.to,
+        &[bodies[0], bodies[1], Operand::write("accelerations", launch.to)],
         || on_client!(gpu, client => launch.pull(gpu, client, shape)),
     )?;
     if parts == 1 {
@@ -196,7 +199,10 @@ pub fn accelerations_with(
     gpu.launch(
         "nbody parts",
         &(),
-        to,
+        &[
+            Operand::read("scratch memory", scratch),
+            Operand::write("accelerations", to),
+        ],
         || on_client!(gpu, client => launch.add(gpu, client, scratch)),
     )
 }
@@ -297,7 +303,11 @@ pub fn kick(
     gpu.launch(
         "nbody kick",
         &(),
-        to,
+        &[
+            Operand::read("velocities", velocities),
+            Operand::read("accelerations", accelerations),
+            Operand::write("the next velocities", to),
+        ],
         || on_client!(gpu, client => kick_on(gpu, client, [velocities, accelerations, to], count, time)),
     )
 }
@@ -345,7 +355,12 @@ pub fn drift(
     let torus = matches!(interaction.space(), Space::Torus(_));
     let drift =
         || on_client!(gpu, client => drift_on(gpu, client, interaction, bodies, velocities, time, to));
-    gpu.launch("nbody drift", &torus, to, drift)
+    let memory = [
+        Operand::read("bodies", bodies.buffer),
+        Operand::read("velocities", velocities),
+        Operand::write("the next bodies", to),
+    ];
+    gpu.launch("nbody drift", &torus, &memory, drift)
 }
 
 #[allow(unsafe_code)]
@@ -384,7 +399,7 @@ fn check(gpu: &Gpu, count: usize, from: [&Buffer; 2], to: &Buffer) -> Result<(),
             to.words()
         )));
     }
-    gpu.unless_in_place("a step of bodies", to, &from)
+    Ok(())
 }
 
 /// The words of bodies.

@@ -16,7 +16,7 @@
 use cubecl::prelude::*;
 
 use super::Operation;
-use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
 use crate::element::Element;
 use crate::pieces::Pieces;
 use crate::policy::{self, Space, Tuning};
@@ -106,7 +106,8 @@ const fn blocks_of(vectors: u64) -> u64 {
 /// `scratch` holds [`scratch_words`]; without any it may be any buffer.
 ///
 /// # Errors
-/// Where the device fails, and where a buffer is too short. [`reduce_pieces`] takes a row that is longer than a buffer.
+/// Where the device fails, where a buffer is too short, and where the results or the scratch memory that is needed share words
+/// with the numbers or each other. [`reduce_pieces`] takes a row that is longer than a buffer.
 pub fn reduce(
     gpu: &Gpu,
     operation: Operation,
@@ -144,10 +145,20 @@ pub fn reduce_with(
         size,
         to: target,
     };
+    if !last {
+        gpu.check_memory(&[
+            Operand::read("the numbers", from.buffer),
+            Operand::update("scratch memory", scratch),
+            Operand::write("the results", to),
+        ])?;
+    }
     gpu.launch(
         "reduce",
         &plan,
-        target,
+        &[
+            Operand::read("the numbers", from.buffer),
+            Operand::write(if last { "the results" } else { "scratch memory" }, target),
+        ],
         || on_client!(gpu, client => launch.blocks(gpu, client, plan)),
     )?;
     if last {
@@ -158,7 +169,10 @@ pub fn reduce_with(
     gpu.launch(
         "reduce results",
         &plan,
-        to,
+        &[
+            Operand::read("scratch memory", scratch),
+            Operand::write("the results", to),
+        ],
         || on_client!(gpu, client => results(gpu, client, plan, count, scratch, to)),
     )
 }
@@ -210,6 +224,11 @@ pub fn reduce_pieces(
     }
     let tuning = policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT);
     let lanes = lanes(gpu);
+    let outputs = [
+        Operand::update("scratch memory", scratch),
+        Operand::update("the result", to),
+    ];
+    gpu.check_memory(&pieces.read("the numbers").chain(outputs).collect::<Vec<_>>())?;
     for piece in pieces.of(gpu, element, len)? {
         let from = Rows::one(piece.buffer, element, piece.len);
         let before = blocks_of(element.words(piece.first) / 4) as usize * 2;
@@ -227,7 +246,10 @@ pub fn reduce_pieces(
         gpu.launch(
             "reduce",
             &plan,
-            &target,
+            &[
+                Operand::read("the numbers", from.buffer),
+                Operand::write("scratch memory", &target),
+            ],
             || on_client!(gpu, client => launch.blocks(gpu, client, plan)),
         )?;
     }
@@ -235,7 +257,10 @@ pub fn reduce_pieces(
     gpu.launch(
         "reduce results",
         &plan,
-        to,
+        &[
+            Operand::read("scratch memory", scratch),
+            Operand::write("the results", to),
+        ],
         || on_client!(gpu, client => results(gpu, client, plan, (blocks as u32, 1), scratch, to)),
     )
 }

@@ -10,7 +10,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, Operand, on_client};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`expand_with`]: [`Tuning::items`] is in how many copies a unit stores its vector.
@@ -187,7 +187,10 @@ pub fn expand_with(
     gpu.launch(
         "repeat",
         &launch.shape,
-        to.buffer,
+        &[
+            Operand::read("the cell", cell.buffer),
+            Operand::write("the raster", to.buffer),
+        ],
         || on_client!(gpu, client => launch.on(client)),
     )
 }

@@ -27,7 +27,7 @@
 use cubecl::prelude::*;
 
 use super::Kind;
-use crate::device::{Backend, Buffer, Client, DeviceError, Gpu, cubes, on_client};
+use crate::device::{Backend, Buffer, Client, DeviceError, Gpu, Operand, cubes, on_client};
 use crate::element::Element;
 use crate::pieces::Pieces;
 use crate::policy::{self, Space, Tuning};
@@ -223,6 +223,10 @@ pub fn scan_pieces(
     let carried = carried.ok_or_else(|| gpu.unsupported("scratch memory that is too short for pieces"))?;
     let states = scratch.part(0, carried_at(&from));
     let states = states.ok_or_else(|| gpu.unsupported("scratch memory that is too short for pieces"))?;
+    // All pieces together: a later one is read after the sums of the first are written.
+    let numbers = from.read("the numbers").chain(to.updated("the sums"));
+    let scratch = Operand::update("scratch memory", scratch);
+    gpu.check_memory(&numbers.chain([scratch]).collect::<Vec<_>>())?;
     let route = Route::fitting(gpu, element);
     let tuning = policy::tuning(gpu.report(), name(element), &SPACE, default(element));
     for (piece, sums) in from.of(gpu, element, len)?.zip(to.of(gpu, Element::U32, len)?) {
@@ -274,7 +278,7 @@ impl Numbers<'_> {
             && Element::U32.words(len) <= to.words() as u64
             && scratch_words(len) <= scratch.words();
         // Vectors are counted in 32 bits, past the last one too.
-        if !held || from.overlaps(to) || len > 0xF000_0000 {
+        if !held || len > 0xF000_0000 {
             return Err(gpu.unsupported(format!(
                 "a scan of {len} numbers of {} bits from {} words to {}, with {} of scratch memory",
                 element.bits(),
@@ -296,9 +300,10 @@ impl Numbers<'_> {
             from,
             to,
             scratch,
-            // Where nothing lies before, it is not read.
-            carried: before.unwrap_or(scratch),
+            before,
         };
+        // All launches together: numbers and sums before them are read until the last.
+        gpu.check_memory(&launch.memory())?;
         match (vectors, route) {
             (0, _) => Ok(()),
             (_, Route::LookBack { .. }) if !can_wait(gpu) => Err(gpu.unsupported(
@@ -319,7 +324,11 @@ impl Numbers<'_> {
         gpu.launch(
             "scan carry",
             &plan,
-            carried,
+            &[
+                Operand::read("the numbers", self.from),
+                Operand::read("the sums", self.to),
+                Operand::write("the sum that is carried", carried),
+            ],
             || on_client!(gpu, client => self.carry_on(client, plan, carried)),
         )
     }
@@ -367,7 +376,7 @@ pub fn scan_each_row(
             && row <= u64::from(matrix.pitch)
             && words <= matrix.buffer.words() as u64
     };
-    if !rows(from, element) || !rows(to, Element::U32) || from.buffer.overlaps(to.buffer) {
+    if !rows(from, element) || !rows(to, Element::U32) {
         return Err(gpu.unsupported(format!("scans of {height} rows of {width} numbers")));
     }
     if width == 0 || height == 0 {
@@ -393,7 +402,10 @@ pub fn scan_each_row(
     gpu.launch(
         "scan rows",
         &plan,
-        to.buffer,
+        &[
+            Operand::read("the numbers", from.buffer),
+            Operand::write("the sums", to.buffer),
+        ],
         || on_client!(gpu, client => rows.on(gpu, client)),
     )
 }
@@ -439,13 +451,32 @@ struct Launch<'a> {
     from: &'a Buffer,
     to: &'a Buffer,
     scratch: &'a Buffer,
-    carried: &'a Buffer,
+    /// The sum of what lies before.
+    before: Option<&'a Buffer>,
 }
 
 impl Launch<'_> {
+    /// Numbers, sums and scratch memory; then the sum before, or the numbers again.
+    fn memory(&self) -> [Operand<'_>; 4] {
+        [
+            Operand::read("the numbers", self.from),
+            Operand::write("the sums", self.to),
+            Operand::update("scratch memory", self.scratch),
+            match self.before {
+                Some(before) => Operand::read("the sum before", before),
+                None => Operand::read("the numbers", self.from),
+            },
+        ]
+    }
+
+    /// Where nothing lies before, it is not read.
+    fn carried(&self) -> &Buffer {
+        self.before.unwrap_or(self.scratch)
+    }
+
     fn look_back(&self, gpu: &Gpu, ahead: bool) -> Result<(), DeviceError> {
         // The state is cleared for every launch, also for those that prove the kernel.
-        gpu.launch("scan", &self.plan, self.to, || match gpu.client() {
+        gpu.launch("scan", &self.plan, &self.memory(), || match gpu.client() {
             #[cfg(feature = "cuda")]
             Client::Cuda(client) => self.tiles_on::<_, u64>(gpu, client, ahead),
             #[cfg(feature = "vulkan")]
@@ -474,7 +505,7 @@ impl Launch<'_> {
                 ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
                 ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words() / per_state),
                 ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words() / per_state),
-                ArrayArg::from_raw_parts(self.carried.handle(), self.carried.words()),
+                ArrayArg::from_raw_parts(self.carried().handle(), self.carried().words()),
                 self.vectors,
                 self.tiles,
                 plan,
@@ -490,13 +521,16 @@ impl Launch<'_> {
         gpu.launch(
             "scan sums",
             &self.plan,
-            self.scratch,
+            &[
+                Operand::read("the numbers", self.from),
+                Operand::write("scratch memory", self.scratch),
+            ],
             || on_client!(gpu, client => self.sums_on(gpu, client, each, shares)),
         )?;
         gpu.launch(
             "scan shares",
             &self.plan,
-            self.to,
+            &self.memory(),
             || on_client!(gpu, client => self.shares_on(gpu, client, each, shares)),
         )
     }
@@ -535,7 +569,7 @@ impl Launch<'_> {
                 ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / plan.words_in()),
                 ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
                 ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
-                ArrayArg::from_raw_parts(self.carried.handle(), self.carried.words()),
+                ArrayArg::from_raw_parts(self.carried().handle(), self.carried().words()),
                 self.vectors,
                 each,
                 shares,

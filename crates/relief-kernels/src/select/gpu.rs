@@ -18,7 +18,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, cubes, on_client};
+use crate::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, Operand, cubes, on_client};
 use crate::element::{Element, Keys};
 use crate::policy::{self, Space, Tuning};
 
@@ -229,7 +229,7 @@ pub fn select_with(
         gpu.launch(
             "select",
             &shape,
-            selection.count,
+            &launch.memory(),
             || on_client!(gpu, client => launch.on(client)),
         )?;
     }
@@ -277,14 +277,16 @@ pub fn phase_tiles(gpu: &Gpu, tuning: Tuning, selection: &Selection<'_>) -> Resu
 /// As [`select_with`].
 pub fn phase(gpu: &Gpu, tuning: Tuning, phase: Phase, selection: &Selection<'_>) -> Result<(), DeviceError> {
     let launch = phases(gpu, tuning, selection)?;
-    let proof = match phase {
-        Phase::Count | Phase::Prefix => &launch.state,
-        Phase::Move => selection.count,
+    let state = [Operand::update("scratch memory", &launch.state)];
+    let all = launch.memory();
+    let memory = match phase {
+        Phase::Count | Phase::Prefix => &state[..],
+        Phase::Move => &all,
     };
     gpu.launch(
         "select phase",
         &(launch.shape, phase),
-        proof,
+        memory,
         || on_client!(gpu, client => launch.phase(client, phase)),
     )
 }
@@ -337,13 +339,8 @@ fn check(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
             holds(left, bits, "results")?;
         }
     }
-    if selection.count.words() < 2 {
-        return Err(gpu.unsupported("a count in less than two words"));
-    }
-    if (selection.scratch.words() as u64) < scratch_words(bits, len) {
-        return Err(gpu.unsupported("scratch of too few words"));
-    }
-    Ok(())
+    gpu.holds("the count", selection.count, 2)?;
+    gpu.holds("scratch memory", selection.scratch, scratch_words(bits, len))
 }
 
 /// [`Wanted`], as kernels know it.
@@ -670,6 +667,22 @@ impl Launch {
             origin: (0, 0),
             limits: (u32::MAX, u32::MAX),
         })
+    }
+
+    /// What its kernels read and write; of buffers that they have no use for, nothing.
+    fn memory(&self) -> Vec<Operand<'_>> {
+        let all = [
+            Operand::write("the count", &self.count),
+            Operand::read("the elements", &self.from),
+            Operand::read("the flags", &self.flags),
+            // Nothing may be kept.
+            Operand::update("what is kept", &self.out),
+            Operand::update("what is left, or the values", &self.rest),
+            Operand::update("scratch memory", &self.bases),
+            Operand::update("scratch memory", &self.state),
+        ];
+        let used = |operand: &Operand<'_>| !operand.is_of(&self.nothing);
+        all.into_iter().filter(used).collect()
     }
 
     fn on<R: Runtime>(&self, client: &ComputeClient<R>) {

@@ -16,7 +16,7 @@ use cubecl::prelude::*;
 use cubecl::zspace::{shape, strides};
 
 use super::{Filter, MAX_RADIUS, Mask};
-use crate::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, addresses, on_client};
+use crate::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, Operand, addresses, on_client};
 use crate::policy::{self, Space, Tuning};
 
 mod columns;
@@ -597,6 +597,13 @@ impl<'a> Call<'a> {
         }
     }
 
+    const fn memory(&self) -> [Operand<'a>; 2] {
+        [
+            Operand::read("the picture", self.from),
+            Operand::write("the result", self.to),
+        ]
+    }
+
     /// A grid of so many cubes across and down.
     fn grid(&self, across: u32, down: u32) -> Result<CubeCount, DeviceError> {
         let most = self.gpu.report().cubes.min(65_535);
@@ -706,26 +713,31 @@ impl<'a> Call<'a> {
         let (grid, steps) = self.lay(tuning.units, tuning.items, lines.radius, lines::STEP)?;
         let along = self.grid(self.size.height.div_ceil(lines::UNITS), 1)?;
         let inverse = 1.0 / f64::from(2 * lines.radius + 1).powi(2) as f32;
-        self.gpu.launch("stencil lines down", &lines, self.to, || {
-            // SAFETY: both buffers hold `height` rows of `pitch` words; rows are kept within for loads, and compared with the height for stores, columns with the width.
-            on_client!(self.gpu, client => unsafe {
-                lines::columns::launch_unchecked(
-                    client,
-                    grid.clone(),
-                    CubeDim::new_1d(tuning.units),
-                    addresses(self.gpu),
-                    ArrayArg::from_raw_parts(self.from.handle(), self.from.words()),
-                    ArrayArg::from_raw_parts(self.to.handle(), self.to.words()),
-                    self.size.width,
-                    self.size.height,
-                    self.pitch,
-                    steps,
-                    lines,
-                )
-            });
-        })?;
+        self.gpu
+            .launch("stencil lines down", &lines, &self.memory(), || {
+                // SAFETY: both buffers hold `height` rows of `pitch` words; rows are kept within for loads, and compared with the height for stores, columns with the width.
+                on_client!(self.gpu, client => unsafe {
+                    lines::columns::launch_unchecked(
+                        client,
+                        grid.clone(),
+                        CubeDim::new_1d(tuning.units),
+                        addresses(self.gpu),
+                        ArrayArg::from_raw_parts(self.from.handle(), self.from.words()),
+                        ArrayArg::from_raw_parts(self.to.handle(), self.to.words()),
+                        self.size.width,
+                        self.size.height,
+                        self.pitch,
+                        steps,
+                        lines,
+                    )
+                });
+            })?;
         let ran = self.gpu.buffer(1)?;
-        self.gpu.launch("stencil lines along", &lines, &ran, || {
+        let memory = [
+            Operand::update("the result", self.to),
+            Operand::write("a word of its own", &ran),
+        ];
+        self.gpu.launch("stencil lines along", &lines, &memory, || {
             // SAFETY: the buffer holds `height` rows of `pitch` words; rows and columns are kept within for loads, and compared with both for stores.
             on_client!(self.gpu, client => unsafe {
                 lines::rows::launch_unchecked(
@@ -757,7 +769,7 @@ impl<'a> Call<'a> {
         })?;
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
         let inverse = 1.0 / f64::from(2 * radius + 1).powi(2) as f32;
-        self.gpu.launch("stencil slide", &plan, self.to, || {
+        self.gpu.launch("stencil slide", &plan, &self.memory(), || {
             on_client!(self.gpu, client => launch!(
                 self, client, slide::slide::launch_unchecked, grid.clone(), plan.strip.units; addresses(self.gpu), 1 => 4, steps, inverse, plan
             ));
@@ -775,7 +787,7 @@ impl<'a> Call<'a> {
             strip: Strip { kept: false, ..strip },
         })?;
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
-        self.gpu.launch("stencil extremes", &plan, self.to, || {
+        self.gpu.launch("stencil extremes", &plan, &self.memory(), || {
             on_client!(self.gpu, client => launch!(
                 self, client, extremes::extremes::launch_unchecked, grid.clone(), plan.strip.units; addresses(self.gpu), 1 => 4, steps, plan
             ));
@@ -835,7 +847,7 @@ impl<'a> Call<'a> {
         let (strips, steps) = self.strips(1, across, kept.radius, extremes::kept::ROWS);
         let grid = self.grid(across, strips)?;
         let inverse = 1.0 / f64::from(2 * kept.radius + 1).powi(2) as f32;
-        self.gpu.launch("stencil extremes kept", &kept, self.to, || match kept.copied {
+        self.gpu.launch("stencil extremes kept", &kept, &self.memory(), || match kept.copied {
             true => on_client!(self.gpu, client => launch!(
                 self, client, extremes::kept::extremes_copied::launch_unchecked, grid.clone(), kept.units(); addresses(self.gpu), 1 => 4,
                 steps, self.boxes(extremes::kept::ROWS, extremes::kept::ALIGNED), self.boxes(1, extremes::kept::ALIGNED), inverse, sums::BESIDE, kept
@@ -862,7 +874,7 @@ impl<'a> Call<'a> {
         })?;
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
         let inverse = 1.0 / f64::from(2 * radius + 1).powi(2) as f32;
-        self.gpu.launch("stencil sums", &plan, self.to, || {
+        self.gpu.launch("stencil sums", &plan, &self.memory(), || {
             on_client!(self.gpu, client => launch!(
                 self, client, sums::sums::launch_unchecked, grid.clone(), plan.strip.units; addresses(self.gpu), 1 => 4, steps, inverse, plan
             ));
@@ -894,7 +906,7 @@ impl<'a> Call<'a> {
         };
         let (grid, steps) = self.lay(wide.columns(), cubes, wide.radius, rows)?;
         let inverse = 1.0 / f64::from(2 * wide.radius + 1).powi(2) as f32;
-        self.gpu.launch("stencil wide sums", &wide, self.to, || {
+        self.gpu.launch("stencil wide sums", &wide, &self.memory(), || {
             on_client!(self.gpu, client => match wide.copied {
                 true => launch!(
                     self, client, wide::wide_sums_copied::launch_unchecked, grid.clone(), wide.units; addresses(self.gpu), 4 => 4,
@@ -932,7 +944,7 @@ impl<'a> Call<'a> {
             strip,
         })?;
         let (grid, steps) = self.lay(plan.columns(), tuning.items, radius, rows)?;
-        self.gpu.launch("stencil weigh", &plan, self.to, || {
+        self.gpu.launch("stencil weigh", &plan, &self.memory(), || {
             on_client!(self.gpu, client => match plan.samples {
                 Samples::Bytes => launch!(
                     self, client, weigh::weigh::launch_unchecked::<u32, _>, grid.clone(), plan.strip.units; addresses(self.gpu), 1 => 4, steps, plan.clone()
@@ -954,7 +966,7 @@ impl<'a> Call<'a> {
         let columns = plan.columns();
         let rows = matrix::weigh::Plan::rows();
         let (grid, steps) = self.lay(columns, tuning.items, matrix::weigh::REACH, rows)?;
-        self.gpu.launch("stencil weigh by matrix", &plan, self.to, || {
+        self.gpu.launch("stencil weigh by matrix", &plan, &self.memory(), || {
             on_client!(self.gpu, client => launch!(
                 self, client, matrix::weigh::weigh_by_matrix::launch_unchecked, grid.clone(), plan.units, 4 => 4,
                 ArrayArg::from_raw_parts(self.from.handle(), self.from.words()), steps, plan.clone()
@@ -976,7 +988,7 @@ impl<'a> Call<'a> {
         let rows = matrix::convolve::STAGES * plan.rows;
         let (grid, steps) = self.lay(plan.columns(), cubes, mask.radius(), rows)?;
         let from = plan.vector() as usize;
-        self.gpu.launch("stencil convolve by matrix", &plan, self.to, || {
+        self.gpu.launch("stencil convolve by matrix", &plan, &self.memory(), || {
             on_client!(self.gpu, client => launch!(
                 self, client, matrix::convolve::convolve_by_matrix::launch_unchecked, grid.clone(), plan.units, from => 1, steps, plan.clone()
             ));
@@ -992,7 +1004,7 @@ impl<'a> Call<'a> {
             pairs: pairs(self.gpu),
         };
         let (grid, steps) = self.lay(4 * plan.units, tuning.items, 1, plan.rows)?;
-        self.gpu.launch("stencil edges", &plan, self.to, || {
+        self.gpu.launch("stencil edges", &plan, &self.memory(), || {
             on_client!(self.gpu, client => launch!(
                 self, client, edges::edges::launch_unchecked, grid.clone(), plan.units, 4 => 4, steps, plan
             ));
@@ -1013,7 +1025,7 @@ impl<'a> Call<'a> {
         };
         let across = self.pitch.div_ceil(plan.units * plan.words);
         let grid = self.grid(across, self.size.height.div_ceil(plan.rows))?;
-        self.gpu.launch("stencil square", &plan, self.to, || {
+        self.gpu.launch("stencil square", &plan, &self.memory(), || {
             on_client!(self.gpu, client => match plan.samples {
                 Samples::Bytes => launch!(
                     self, client, square::squares::launch_unchecked::<u32, _>, grid.clone(), plan.units, 1 => 4, plan.clone()

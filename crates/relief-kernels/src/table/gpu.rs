@@ -12,7 +12,7 @@
 use cubecl::prelude::*;
 use relief_raster::Depth;
 
-use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, cube_number, cubes, on_client};
+use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, Operand, cube_number, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`map_with`].
@@ -44,10 +44,11 @@ pub fn default(report: &DeviceReport, depth: Depth) -> Tuning {
 const CUBES: u32 = 4;
 
 /// Writes `table[v]` for every sample v of the first `words` words of `source`, packed as everywhere; `table` holds its
-/// M + 1 entries packed the same way.
+/// M + 1 entries packed the same way. `out` may be `source`.
 ///
 /// # Errors
-/// Where the device fails, and where a buffer does not hold `words` rounded up to a multiple of 4, or the table.
+/// Where the device fails, where a buffer does not hold `words` rounded up to a multiple of 4, or the table, and where `out`
+/// overlaps the table, or the source but does not begin at the same word.
 pub fn map(
     gpu: &Gpu,
     depth: Depth,
@@ -81,11 +82,12 @@ pub fn map_with(
     if !SPACE.contains(tuning) {
         return Err(gpu.unsupported(format!("the layout {tuning}")));
     }
-    let padded = words.next_multiple_of(4);
+    // No buffer holds so many words that rounding them up overflows.
+    let padded = words.checked_next_multiple_of(4).unwrap_or(usize::MAX);
     let entries = if depth == Depth::Eight { 64 } else { 32_768 };
-    if source.words() < padded || out.words() < padded || table.words() < entries {
-        return Err(gpu.unsupported(format!("a table over {words} words of a shorter buffer")));
-    }
+    gpu.holds("the table", table, entries)?;
+    gpu.holds("the source", source, padded as u64)?;
+    gpu.holds("the result", out, padded as u64)?;
     // Places past the end are counted too, up to a cube for each row of the grid.
     let padded = match u32::try_from(padded) {
         Ok(0) => return Ok(()),
@@ -113,7 +115,12 @@ pub fn map_with(
         false if padded <= FEW => Place::Memory,
         false => Place::Packed,
     };
-    gpu.launch("table", &(tuning, depth, place), out, || {
+    let memory = [
+        Operand::read("the table", table),
+        Operand::read_elementwise("the source", source),
+        Operand::write("the result", out),
+    ];
+    gpu.launch("table", &(tuning, depth, place), &memory, || {
         on_client!(gpu, client => map_on(client, tuning, (depth, place), [table, source, out], vectors, grid.clone()))
     })
 }

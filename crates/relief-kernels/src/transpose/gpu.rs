@@ -16,7 +16,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, Operand, on_client};
 use crate::policy::{self, Space, Tuning};
 
 pub mod block;
@@ -102,7 +102,7 @@ pub const fn name(bits: u32) -> &'static str {
 /// to the next multiple of 16 bytes. What follows in a row is left as it is.
 ///
 /// # Errors
-/// Where the device fails, and where a buffer does not hold its matrix.
+/// Where the device fails, where a buffer does not hold its matrix, and where the buffers overlap.
 pub fn transpose(
     gpu: &Gpu,
     bits: u32,
@@ -148,7 +148,10 @@ pub fn transpose_with(
     gpu.launch(
         "transpose",
         &shape,
-        to.buffer,
+        &[
+            Operand::read("the matrix", from.buffer),
+            Operand::write("its transpose", to.buffer),
+        ],
         || on_client!(gpu, client => launch.on(client)),
     )
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::{copy, fill, fill_with};
-use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, cubes, on_client};
+use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, Operand, cubes, on_client};
 use relief_kernels::policy::Tuning;
 
 use super::best;
@@ -144,7 +144,7 @@ fn read(gpu: &Gpu, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
     gpu.launch(
         "read",
         &(),
-        to,
+        &[Operand::write("the output", to)],
         || on_client!(gpu, client => read_on(client, from, to, count, grid.clone())),
     )
 }
@@ -198,7 +198,7 @@ fn rate(
         gpu.launch(
             "operations",
             &operation,
-            output,
+            &[Operand::write("the output", output)],
             || on_client!(gpu, client => operate_on(client, operation, rounds, output, grid.clone())),
         )?;
         Ok(())

@@ -6,7 +6,7 @@
 //! lower their clocks, and products of zeros draw little.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
 use relief_kernels::matmul::gpu::{Half, has_matrix_instructions};
 use relief_kernels::matmul::{bf16, f16};
 
@@ -40,12 +40,17 @@ pub(super) fn rates(gpu: &Gpu, sampling: &Sampling, output: &Buffer) -> Outcome<
         }
         let grid = cubes(gpu, CUBES);
         let call = |_| {
-            gpu.launch("matrix instructions", &half, output, || {
-                on_client!(gpu, client => match half {
-                    Half::F16 => launch::<f16, _>(client, output, grid.clone()),
-                    Half::Bf16 => launch::<bf16, _>(client, output, grid.clone()),
-                });
-            })?;
+            gpu.launch(
+                "matrix instructions",
+                &half,
+                &[Operand::write("the output", output)],
+                || {
+                    on_client!(gpu, client => match half {
+                        Half::F16 => launch::<f16, _>(client, output, grid.clone()),
+                        Half::Bf16 => launch::<bf16, _>(client, output, grid.clone()),
+                    });
+                },
+            )?;
             Ok(())
         };
         call(0)?;

@@ -213,7 +213,7 @@ mod gpu {
 
     use cubecl::prelude::*;
     use relief_kernels::copy::gpu as production;
-    use relief_kernels::device::{cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, on_client};
 
     use super::Copy;
     use crate::family::{OnGpu, Outcome, Variant};
@@ -352,7 +352,7 @@ mod gpu {
         call.gpu.launch(
             "copy ladder",
             &(shape, vector),
-            &call.outputs[0],
+            &[Operand::write("the output", &call.outputs[0])],
             || on_client!(call.gpu, client => launch_on(client, call, shape, vector, count, grid.clone())),
         )?;
         Ok(())

@@ -35,7 +35,7 @@ use shape::{HALO, Shape};
 
 use super::mask::Part;
 use super::{Profile, memory};
-use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 use crate::fused::Plane;
 use crate::fused::shape::per_word;
 
@@ -206,8 +206,12 @@ impl<'a> Steps<'a> {
         let part = Part::of(mask, (x, y), there, around(HALO, ROWS), per_word(depth));
         let aligned = part.aligned(per_word(depth));
         let grid = CubeCount::Static((self.region.pitch / 4).div_ceil(ROW), self.region.down + 2, 1);
+        let memory = [
+            Operand::read("the mask", &mask.buffer),
+            Operand::write("scratch memory", &self.bits),
+        ];
         self.gpu
-            .launch("distance: columns of bits", &(depth, aligned), &self.bits, || {
+            .launch("distance: columns of bits", &(depth, aligned), &memory, || {
                 on_client!(self.gpu, client => {
                     columns_on(client, grid.clone(), mask, part, &self.bits, &self.region, depth, aligned)
                 })
@@ -220,7 +224,11 @@ impl<'a> Steps<'a> {
         self.gpu.launch(
             "distance: tiles of bits",
             &self.shape,
-            output,
+            &[
+                Operand::read("scratch memory", &self.bits),
+                Operand::read("the samples of distances", self.samples_of_codes),
+                Operand::write("the output", output),
+            ],
             || on_client!(self.gpu, client => tiles_on(client, grid.clone(), self, output, pitch)),
         )
     }

@@ -17,7 +17,7 @@ use cubecl::prelude::*;
 use relief_raster::{Depth, Rect};
 
 use super::{Profile, memory};
-use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 use crate::fused::Plane;
 
 /// How g is stored.
@@ -250,7 +250,11 @@ impl<'a> Steps<'a> {
         ];
         let (grid, stride) = self.grid(region.bit_pitch, region.rows)?;
         let bits = depth.bits();
-        self.gpu.launch("distance: whites", &bits, &self.bits, || {
+        let memory = [
+            Operand::read("the mask", &mask.buffer),
+            Operand::write("bits of the mask", &self.bits),
+        ];
+        self.gpu.launch("distance: whites", &bits, &memory, || {
             on_client!(self.gpu, client => whites_on(client, grid.clone(), mask, numbers, &self.bits, region, stride, bits))
         })
     }
@@ -258,7 +262,11 @@ impl<'a> Steps<'a> {
     fn rows(&self) -> Result<(), DeviceError> {
         let region = &self.region;
         let (grid, stride) = self.grid(region.row_pitch / 4, region.rows)?;
-        self.gpu.launch("distance: rows", &region.stored, &self.rows, || {
+        let memory = [
+            Operand::read("bits of the mask", &self.bits),
+            Operand::write("distances along rows", &self.rows),
+        ];
+        self.gpu.launch("distance: rows", &region.stored, &memory, || {
             on_client!(self.gpu, client => rows_on(client, grid.clone(), &self.bits, &self.rows, region, stride))
         })
     }
@@ -266,7 +274,11 @@ impl<'a> Steps<'a> {
     fn minima(&self) -> Result<(), DeviceError> {
         let region = &self.region;
         let (grid, stride) = self.grid(region.row_pitch, region.rows.div_ceil(BLOCK))?;
-        self.gpu.launch("distance: minima", &region.stored, &self.minima, || {
+        let memory = [
+            Operand::read("distances along rows", &self.rows),
+            Operand::write("least distances of blocks", &self.minima),
+        ];
+        self.gpu.launch("distance: minima", &region.stored, &memory, || {
             on_client!(self.gpu, client => minima_on(client, grid.clone(), &self.rows, &self.minima, region, stride))
         })
     }
@@ -275,7 +287,13 @@ impl<'a> Steps<'a> {
         let region = &self.region;
         let (grid, stride) = self.grid(region.width.div_ceil(4), region.height)?;
         let shape = (region.stored, profile.depth, region.radius > NEAR);
-        self.gpu.launch("distance: columns", &shape, output, || {
+        let memory = [
+            Operand::read("distances along rows", &self.rows),
+            Operand::read("least distances of blocks", &self.minima),
+            Operand::read("the samples of distances", &profile.table),
+            Operand::write("the output", output),
+        ];
+        self.gpu.launch("distance: columns", &shape, &memory, || {
             on_client!(self.gpu, client => {
                 columns_on(client, grid.clone(), self, profile, output, pitch, stride)
             })

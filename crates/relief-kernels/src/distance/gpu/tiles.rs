@@ -26,7 +26,7 @@ use relief_raster::{Depth, Rect};
 
 use super::mask::Part;
 use super::{Profile, memory};
-use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 use crate::fused::Plane;
 use crate::fused::shape::per_word;
 
@@ -395,8 +395,12 @@ impl<'a> Steps<'a> {
             region.blocks + 2 * region.shape.reach,
             1,
         );
+        let memory = [
+            Operand::read("the mask", &mask.buffer),
+            Operand::write("scratch memory", &self.blocks),
+        ];
         self.gpu
-            .launch("distance: blocks", &(depth, aligned), &self.blocks, || {
+            .launch("distance: blocks", &(depth, aligned), &memory, || {
                 on_client!(self.gpu, client => {
                     blocks_on(client, grid.clone(), mask, part, &self.blocks, region, aligned)
                 })
@@ -409,7 +413,11 @@ impl<'a> Steps<'a> {
         self.gpu.launch(
             "distance: tiles",
             &region.shape,
-            output,
+            &[
+                Operand::read("scratch memory", &self.blocks),
+                Operand::read("the samples of distances", &profile.table),
+                Operand::write("the output", output),
+            ],
             || on_client!(self.gpu, client => tiles_on(client, grid.clone(), self, profile, output, pitch)),
         )
     }

@@ -6,7 +6,7 @@
 use cubecl::prelude::*;
 
 use super::kernel;
-use crate::device::{Buffer, DeviceError, Gpu, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
 use crate::histogram::even::{Bins, Range};
 
 /// Units of a cube, and vectors that a unit loads before it counts.
@@ -63,9 +63,8 @@ pub fn even(
     if len > 0xF000_0000 || (numbers.words() as u64) < len.next_multiple_of(4) {
         return Err(gpu.unsupported(format!("{len} numbers in {} words", numbers.words())));
     }
-    if counts.words() < even_count_words(bins) || (scratch.words() as u64) < even_scratch_words(bins, len) {
-        return Err(gpu.unsupported("counts or scratch of too few words"));
-    }
+    gpu.holds("the counts", counts, even_count_words(bins) as u64)?;
+    gpu.holds("scratch memory", scratch, even_scratch_words(bins, len))?;
     let launch = Launch {
         shape: Shape::of(gpu, bins)?,
         range: bins.range(),
@@ -77,7 +76,11 @@ pub fn even(
     gpu.launch(
         "histogram even",
         &launch.shape,
-        counts,
+        &[
+            Operand::read("the numbers", numbers),
+            Operand::update("scratch memory", scratch),
+            Operand::write("the counts", counts),
+        ],
         || on_client!(gpu, client => launch.on(gpu, client)),
     )
 }

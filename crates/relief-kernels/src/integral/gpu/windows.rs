@@ -6,7 +6,7 @@
 use cubecl::prelude::*;
 
 use super::super::{Sums, Window};
-use crate::device::{DeviceError, Gpu, cubes, on_client};
+use crate::device::{DeviceError, Gpu, Operand, cubes, on_client};
 use crate::transpose::gpu::Matrix;
 
 /// The most samples of a window of sums of [`Sums::Short`]: a window's sum is known modulo 2^32.
@@ -110,10 +110,15 @@ fn run(
         long,
         to,
     };
+    let picture = launch.threshold.map_or(launch.integral, |(_, picture)| picture);
     gpu.launch(
         "windows",
         &(threshold.is_some(), long),
-        to.buffer,
+        &[
+            Operand::read("the integral image", launch.integral.buffer),
+            Operand::read("the picture", picture.buffer),
+            Operand::write("the result", to.buffer),
+        ],
         || on_client!(gpu, client => launch.on(gpu, client)),
     )
 }

@@ -11,7 +11,7 @@ use cubecl::prelude::*;
 use super::tiles::saturated;
 use super::{Matrix, Size, lessen, min_plus};
 use crate::copy::gpu::copy;
-use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 use crate::element::Element;
 use crate::min_plus::FAR;
 
@@ -108,6 +108,12 @@ pub fn shortest_paths(
             scratch.words()
         )));
     }
+    // All launches together.
+    gpu.check_memory(&[
+        Operand::update("the paths", paths.buffer),
+        Operand::update("scratch memory", scratch),
+        Operand::write("the vertex of a negative cycle", found),
+    ])?;
     if vertices == 0 {
         return crate::copy::gpu::fill(gpu, found, 1, u32::MAX);
     }
@@ -248,7 +254,11 @@ fn begin(
 ) -> Result<(), DeviceError> {
     let float = element == Element::F32;
     let launch = || on_client!(gpu, client => begin_on(client, float, vertices, from, to));
-    gpu.launch("paths begin", &float, to.buffer, launch)
+    let memory = [
+        Operand::read("the edges", from.buffer),
+        Operand::write("scratch memory", to.buffer),
+    ];
+    gpu.launch("paths begin", &float, &memory, launch)
 }
 
 #[allow(unsafe_code)]
@@ -308,17 +318,21 @@ fn close(
     rows: Matrix<'_>,
     square: Matrix<'_>,
 ) -> Result<(), DeviceError> {
+    let memory = [
+        Operand::read("the paths", rows.buffer),
+        Operand::write("scratch memory", square.buffer),
+    ];
     match element {
         Element::F32 => gpu.launch(
             "paths close f32",
             &(),
-            square.buffer,
+            &memory,
             || on_client!(gpu, client => close_on::<f32, _>(client, len, first, rows, square, f32::INFINITY.to_bits(), true)),
         ),
         _ => gpu.launch(
             "paths close i32",
             &(),
-            square.buffer,
+            &memory,
             || on_client!(gpu, client => close_on::<i32, _>(client, len, first, rows, square, FAR.cast_unsigned(), false)),
         ),
     }
@@ -444,7 +458,11 @@ fn tell(
 ) -> Result<(), DeviceError> {
     let float = element == Element::F32;
     let launch = || on_client!(gpu, client => tell_on(client, float, vertices, paths, found));
-    gpu.launch("paths tell", &float, found, launch)
+    let memory = [
+        Operand::read("the paths", paths.buffer),
+        Operand::write("the vertex of a negative cycle", found),
+    ];
+    gpu.launch("paths tell", &float, &memory, launch)
 }
 
 /// Units that look for negative cycles.

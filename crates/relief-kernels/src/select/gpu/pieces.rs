@@ -5,7 +5,7 @@
 //! the piece is selected from once more for the next buffer: that happens once for each of them.
 
 use super::{Elements, Launch, Output, PART, Route, Selection, Shape, Wanted, default, name, space};
-use crate::device::{Buffer, DeviceError, Gpu, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 use crate::element::{Element, Keys};
 use crate::pieces::Pieces;
 use crate::policy;
@@ -97,6 +97,7 @@ pub fn select_with(
         return Err(gpu.unsupported("loops that wait end there after 65 535 rounds"));
     }
     check(gpu, selection)?;
+    gpu.check_memory(&memory(selection))?;
     let count = gpu.buffer(4)?;
     let (mut done, mut kept, mut of_pieces) = (0, 0, Vec::new());
     for (number, piece) in selection.from.of(gpu, selection.kind, selection.len)?.enumerate() {
@@ -119,6 +120,22 @@ pub fn select_with(
         of_pieces.push(kept - before);
     }
     Ok(of_pieces)
+}
+
+/// All pieces together: later ones are read after results of the first are written.
+fn memory<'a>(selection: &PiecesSelection<'a>) -> Vec<Operand<'a>> {
+    let (kept, rest) = selection.output.targets(selection.kind);
+    let mut memory: Vec<_> = selection.from.read("the elements").collect();
+    if let PiecesWanted::Flagged(flags) = selection.wanted {
+        memory.extend(flags.iter().map(|flags| Operand::read("the flags", flags)));
+    }
+    memory.extend(kept.to.updated("what is kept"));
+    memory.extend(
+        rest.into_iter()
+            .flat_map(|rest| rest.to.updated("what is left, or the values")),
+    );
+    memory.push(Operand::update("scratch memory", selection.scratch));
+    memory
 }
 
 fn check(gpu: &Gpu, selection: &PiecesSelection<'_>) -> Result<(), DeviceError> {
@@ -289,7 +306,7 @@ impl Part<'_> {
         gpu.launch(
             "select",
             &shape,
-            self.count,
+            &launch.memory(),
             || on_client!(gpu, client => launch.on(client)),
         )?;
         let bytes = gpu.read(self.count, 2).wait()?;

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::on_client;
+use relief_kernels::device::{Operand, on_client};
 
 use super::expression::{Expression, Operator};
 use super::pattern::{Pattern, UNITS};
@@ -43,7 +43,7 @@ fn read(problem: &Reads, call: &OnGpu<'_>, indexed: bool) -> Outcome {
     call.gpu.launch(
         "banks",
         &shape,
-        &call.outputs[0],
+        &[Operand::write("the output", &call.outputs[0])],
         || on_client!(call.gpu, client => read_on(client, problem, call, shape.clone())),
     )?;
     Ok(())

@@ -3,7 +3,7 @@
 
 use cubecl::prelude::*;
 use relief_kernels::bilateral::gpu::{bilateral, scratch_words};
-use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
 use relief_kernels::element::Element;
 use relief_kernels::transpose::gpu::Matrix;
 
@@ -119,7 +119,7 @@ pub(super) fn temporal() -> Vec<Variant<Temporal>> {
                 gpu.launch(
                     "temporal",
                     &log,
-                    to,
+                    &[Operand::write("the output", to)],
                     || on_client!(gpu, client => temporal_on(client, inputs, to, count, log, grid.clone())),
                 )?;
                 Ok(())

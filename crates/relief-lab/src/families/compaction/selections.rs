@@ -499,7 +499,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Buffer, cubes, on_client};
+    use relief_kernels::device::{Buffer, Operand, cubes, on_client};
     use relief_kernels::element::{Element, Keys};
     use relief_kernels::policy;
     use relief_kernels::select::gpu::{
@@ -633,7 +633,7 @@ mod gpu {
             call.gpu.launch(
                 "mark runs",
                 &(),
-                marks,
+                &[Operand::write("the output", marks)],
                 || on_client!(call.gpu, client => mark_on(client, from, marks, words, grid.clone())),
             )?;
         }

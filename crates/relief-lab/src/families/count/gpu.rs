@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client};
 
 use super::Count;
 use crate::family::{Failure, OnGpu, Outcome, Variant};
@@ -68,7 +68,7 @@ fn counted(problem: &Count, call: &OnGpu<'_>, walk: Walk, width: u32) -> Outcome
     call.gpu.launch(
         "count ladder",
         &shape,
-        &call.outputs[0],
+        &[Operand::write("the output", &call.outputs[0])],
         || on_client!(call.gpu, client => launch_on(client, call, shape, words, grid.clone())),
     )?;
     Ok(())

@@ -227,7 +227,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, on_client};
     use relief_kernels::histogram::gpu::even::{even, even_scratch_words};
 
     use super::{BINS, Even, HIGH, LOW, WORDS, bins};
@@ -289,7 +289,7 @@ mod gpu {
         call.gpu.launch(
             "histogram even ladder",
             &shared,
-            &call.outputs[0],
+            &[Operand::write("the output", &call.outputs[0])],
             || on_client!(call.gpu, client => launch_on(client, call, len, shared, grid.clone())),
         )?;
         Ok(())

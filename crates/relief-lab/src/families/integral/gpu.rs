@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
 use relief_kernels::element::Element;
 use relief_kernels::integral::Sums;
 use relief_kernels::integral::gpu as production;
@@ -115,7 +115,7 @@ fn by_columns(problem: &Integral, call: &OnGpu<'_>) -> Outcome {
     call.gpu.launch(
         "integral columns",
         &float,
-        to.buffer,
+        &[Operand::write("the output", to.buffer)],
         || on_client!(call.gpu, client => columns_on(client, call, rows.buffer, to, height, float)),
     )?;
     Ok(())

@@ -13,7 +13,7 @@
 
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::fill;
-use relief_kernels::device::{cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client};
 use relief_kernels::integral::Sums;
 use relief_kernels::transpose::gpu::Matrix;
 
@@ -76,7 +76,7 @@ fn run(problem: &Integral, call: OnGpu<'_>) -> Outcome {
     call.gpu.launch(
         "integral look-back",
         &lanes,
-        to.buffer,
+        &[Operand::write("the output", to.buffer)],
         || on_client!(call.gpu, client => launch(client, &call, shape, (width, height), from, to)),
     )?;
     Ok(())

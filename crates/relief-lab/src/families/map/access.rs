@@ -183,7 +183,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, on_client};
 
     use super::{Access, Read};
     use crate::family::{OnGpu, Outcome, Variant};
@@ -210,7 +210,7 @@ mod gpu {
         call.gpu.launch(
             "map access",
             &(read.access, width),
-            &call.outputs[0],
+            &[Operand::write("the output", &call.outputs[0])],
             || on_client!(call.gpu, client => launch_on(client, read, call, width, grid.clone())),
         )?;
         Ok(())

@@ -193,7 +193,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, on_client};
     use relief_kernels::map::gpu::{DEFAULT, GRAY_SPACE, gray_with};
 
     use super::{Colours, Weights};
@@ -267,7 +267,7 @@ mod gpu {
         call.gpu.launch(
             "gray ladder",
             &shape,
-            &call.outputs[0],
+            &[Operand::write("the output", &call.outputs[0])],
             || on_client!(call.gpu, client => launch_on(client, call, shape, count, width, grid.clone())),
         )?;
         Ok(())

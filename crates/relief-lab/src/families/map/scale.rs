@@ -153,7 +153,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::on_client;
+    use relief_kernels::device::{Operand, on_client};
     use relief_kernels::map::gpu::{DEFAULT, SPACE, scale_with};
     use relief_kernels::policy::Tuning;
 
@@ -223,7 +223,7 @@ mod gpu {
         call.gpu.launch(
             "scale blocks",
             &(width, height),
-            &call.outputs[0],
+            &[Operand::write("the output", &call.outputs[0])],
             || on_client!(call.gpu, client => launch_on(client, picture, call, (width, height), cubes)),
         )?;
         Ok(())

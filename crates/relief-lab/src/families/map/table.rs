@@ -161,7 +161,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, on_client};
     use relief_kernels::table::gpu::{DEFAULT, SPACE, default, map_with};
     use relief_raster::{Depth, Sample};
 
@@ -278,7 +278,7 @@ mod gpu {
         call.gpu.launch(
             "table ladder",
             &(shape, vector),
-            &call.outputs[0],
+            &[Operand::write("the output", &call.outputs[0])],
             || on_client!(call.gpu, client => launch_on(client, call, shape, vector, count, grid.clone())),
         )?;
         Ok(())

@@ -8,7 +8,7 @@
 use cubecl::ir::features::MmaConfig;
 use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
 use relief_kernels::matmul::{bf16, f16};
 
 use super::halves::{Half, Halves};
@@ -42,14 +42,17 @@ pub(super) fn run(p: &Halves, call: &OnGpu<'_>) -> Outcome {
         buffers: [&call.inputs[0], &call.inputs[1], &call.outputs[0]],
         count: rows.div_ceil(SIDE) * columns.div_ceil(SIDE),
     };
-    Ok(call
-        .gpu
-        .launch("cooperative matrices", &p.half, &call.outputs[0], || {
+    Ok(call.gpu.launch(
+        "cooperative matrices",
+        &p.half,
+        &[Operand::write("the output", &call.outputs[0])],
+        || {
             on_client!(call.gpu, client => match p.half {
                 Half::F16 => launch.on::<f16, _>(call.gpu, client),
                 Half::Bf16 => launch.on::<bf16, _>(call.gpu, client),
             });
-        })?)
+        },
+    )?)
 }
 
 fn offered(gpu: &Gpu, half: Half) -> bool {

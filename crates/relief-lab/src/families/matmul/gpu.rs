@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
 use relief_kernels::matmul::gpu as production;
 use relief_kernels::policy::Tuning;
 
@@ -152,7 +152,7 @@ fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
     Ok(call.gpu.launch(
         "matmul ladder",
         &step,
-        &call.outputs[0],
+        &[Operand::write("the output", &call.outputs[0])],
         || on_client!(call.gpu, client => launch.on(client, call)),
     )?)
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Gpu, cubes, on_client};
+use relief_kernels::device::{Gpu, Operand, cubes, on_client};
 use relief_kernels::matmul::gpu as product;
 use relief_kernels::matvec::gpu as production;
 
@@ -189,7 +189,7 @@ fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
     Ok(call.gpu.launch(
         "matvec ladder",
         &(step, lanes),
-        &call.outputs[0],
+        &[Operand::write("the output", &call.outputs[0])],
         || on_client!(call.gpu, client => launch.on(client, call)),
     )?)
 }

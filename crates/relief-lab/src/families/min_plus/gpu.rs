@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, on_client};
+use relief_kernels::device::{Buffer, Operand, on_client};
 use relief_kernels::min_plus::gpu::{self as production, Arrival, Layout, Matrix, Size, Step};
 
 use super::{Numbers, Product};
@@ -257,14 +257,14 @@ fn simple(problem: &Product, call: &OnGpu<'_>, way: Way) -> Outcome {
         gpu.launch(
             "min-plus pad",
             &(),
-            output,
+            &[Operand::write("the output", output)],
             || on_client!(gpu, client => launch.pad(client)),
         )?;
     }
     gpu.launch(
         "min-plus ladder",
         &way,
-        &call.outputs[0],
+        &[Operand::write("the output", &call.outputs[0])],
         || on_client!(gpu, client => launch.on(client)),
     )?;
     Ok(())

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, on_client};
+use relief_kernels::device::{Buffer, Operand, on_client};
 use relief_kernels::element::Element;
 use relief_kernels::morphology::gpu::{self as production, Morphology, Size};
 use relief_kernels::morphology::{Operator, StructuringFunction};
@@ -208,22 +208,32 @@ fn simple(p: &Dilation, call: &OnGpu<'_>, way: Way) -> Outcome {
     let grid = CubeCount::Static(across, down, 1);
     let gpu = call.gpu;
     if way != Way::Lines {
-        gpu.launch("morphology simple", &plan, &call.outputs[0], || {
-            on_client!(gpu, client => match plan.is_float() {
-                true => launch.simple::<f32, _>(client, grid.clone()),
-                false => launch.simple::<i32, _>(client, grid.clone()),
-            });
-        })?;
+        gpu.launch(
+            "morphology simple",
+            &plan,
+            &[Operand::write("the output", &call.outputs[0])],
+            || {
+                on_client!(gpu, client => match plan.is_float() {
+                    true => launch.simple::<f32, _>(client, grid.clone()),
+                    false => launch.simple::<i32, _>(client, grid.clone()),
+                });
+            },
+        )?;
         return Ok(());
     }
     for down in [false, true] {
         let to = if down { &call.outputs[0] } else { &call.scratch[0] };
-        gpu.launch("morphology lines", &(plan, down), to, || {
-            on_client!(gpu, client => match plan.is_float() {
-                true => launch.lines::<f32, _>(client, grid.clone(), down),
-                false => launch.lines::<i32, _>(client, grid.clone(), down),
-            });
-        })?;
+        gpu.launch(
+            "morphology lines",
+            &(plan, down),
+            &[Operand::write("the output", to)],
+            || {
+                on_client!(gpu, client => match plan.is_float() {
+                    true => launch.lines::<f32, _>(client, grid.clone(), down),
+                    false => launch.lines::<i32, _>(client, grid.clone(), down),
+                });
+            },
+        )?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
 use relief_kernels::nbody::Space;
 use relief_kernels::nbody::gpu::{self as production, Bodies};
 use relief_kernels::policy::Tuning;
@@ -109,7 +109,7 @@ fn far(problem: &Pull, call: &OnGpu<'_>, vector: u32) -> Outcome {
     call.gpu.launch(
         "nbody far",
         &vector,
-        to,
+        &[Operand::write("the output", to)],
         || on_client!(call.gpu, client => far_on(client, from, to, count, vector, grid.clone())),
     )?;
     Ok(())

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
 
 use super::{Kernel, Limits, Resident, STEPS};
 use crate::family::{Failure, OnGpu, Outcome, Variant};
@@ -72,7 +72,7 @@ fn run(problem: &Resident, call: &OnGpu<'_>, units: u32) -> Outcome {
     call.gpu.launch(
         "occupancy",
         &shape,
-        launch.to,
+        &[Operand::write("the output", launch.to)],
         || on_client!(call.gpu, client => launch.on(client)),
     )?;
     Ok(())

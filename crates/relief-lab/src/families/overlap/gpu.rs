@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use cubecl::prelude::*;
 #[cfg(feature = "cuda")]
 use rayon::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Reading, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, Reading, cubes, on_client};
 
 use super::{FACTOR, Made, Overlap, Ways, design};
 use crate::family::{Failure, OnGpu, Outcome, Variant};
@@ -214,7 +214,7 @@ fn multiply(gpu: &Gpu, from: &Buffer, to: &Buffer, count: usize, first: u32, sen
     gpu.launch(
         "overlap",
         &sent,
-        to,
+        &[Operand::write("the output", to)],
         || on_client!(gpu, client => multiply_on(client, from, to, count, first, sent, grid.clone())),
     )?;
     Ok(())

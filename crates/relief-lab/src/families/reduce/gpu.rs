@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
 use relief_kernels::element::Element;
 use relief_kernels::reduce::Operation;
 use relief_kernels::reduce::gpu::{self as production, Rows};
@@ -164,7 +164,7 @@ fn sum(problem: &Reduce, call: &OnGpu<'_>, step: Step) -> Outcome {
         call.gpu.launch(
             "reduce ladder",
             &level.shape,
-            to,
+            &[Operand::write("the output", to)],
             || on_client!(call.gpu, client => level.on(client, call.gpu, &from, to, &call.scratch[0])),
         )?;
         if last {

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
 use relief_kernels::element::Element;
 use relief_kernels::policy::{self, Tuning};
 use relief_kernels::scan::Kind;
@@ -167,15 +167,20 @@ fn everywhere(problem: &Scan, call: &OnGpu<'_>) -> Outcome {
     }
     // One pass more for one number, which has to get there.
     let passes = count.next_power_of_two().ilog2().max(1);
-    call.gpu.launch("scan everywhere", &0, &call.outputs[0], || {
-        let mut from = &call.inputs[0];
-        for pass in 0..passes {
-            let last = (passes - pass) % 2 == 1;
-            let to = if last { &call.outputs[0] } else { &call.scratch[0] };
-            on_client!(call.gpu, client => add_shifted_on(client, call.gpu, from, to, count, 1 << pass));
-            from = to;
-        }
-    })?;
+    call.gpu.launch(
+        "scan everywhere",
+        &0,
+        &[Operand::write("the output", &call.outputs[0])],
+        || {
+            let mut from = &call.inputs[0];
+            for pass in 0..passes {
+                let last = (passes - pass) % 2 == 1;
+                let to = if last { &call.outputs[0] } else { &call.scratch[0] };
+                on_client!(call.gpu, client => add_shifted_on(client, call.gpu, from, to, count, 1 << pass));
+                from = to;
+            }
+        },
+    )?;
     Ok(())
 }
 
@@ -242,11 +247,16 @@ fn blocks(problem: &Scan, call: &OnGpu<'_>, way: Way) -> Outcome {
         lanes,
         kind: problem.kind,
     };
-    call.gpu.launch("scan blocks", &level, &call.outputs[0], || {
-        on_client!(call.gpu, client => {
-            level.scan(client, call, (&call.inputs[0], &call.outputs[0]), count, 0);
-        });
-    })?;
+    call.gpu.launch(
+        "scan blocks",
+        &level,
+        &[Operand::write("the output", &call.outputs[0])],
+        || {
+            on_client!(call.gpu, client => {
+                level.scan(client, call, (&call.inputs[0], &call.outputs[0]), count, 0);
+            });
+        },
+    )?;
     Ok(())
 }
 

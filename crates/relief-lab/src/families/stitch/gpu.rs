@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Reading, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, Reading, on_client};
 use relief_kernels::fused::{self, CellLayout, Expression};
 use relief_kernels::repeat::gpu::{self as production, Cell, Raster};
 use relief_raster::{Depth, Period, Rect, Sample};
@@ -286,7 +286,7 @@ fn launch(problem: &Stitch, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer)
     gpu.launch(
         "stitch ladder",
         &shape,
-        out,
+        &[Operand::write("the output", out)],
         || on_client!(gpu, client => launch_on(client, shape, sizes, pattern, out)),
     )?;
     Ok(())

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, on_client};
+use relief_kernels::device::{Buffer, Operand, on_client};
 use relief_kernels::policy::Tuning;
 use relief_kernels::transpose::gpu::{self, Matrix, Route};
 
@@ -148,7 +148,7 @@ fn simple(problem: &Transpose, call: &OnGpu<'_>, way: Way) -> Outcome {
     call.gpu.launch(
         "transpose ladder",
         &(way, bits),
-        &call.outputs[0],
+        &[Operand::write("the output", &call.outputs[0])],
         || on_client!(call.gpu, client => launch.on(client, call)),
     )?;
     Ok(())

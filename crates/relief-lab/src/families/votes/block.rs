@@ -181,7 +181,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Backend, cubes, on_client};
+    use relief_kernels::device::{Backend, Operand, cubes, on_client};
 
     use super::Votes;
     use crate::family::{Failure, OnGpu, Outcome, Variant};
@@ -266,8 +266,12 @@ mod gpu {
         let blocks = words.div_ceil(UNITS);
         let grid = cubes(call.gpu, blocks);
         let launch = || on_client!(call.gpu, client => launch_on(client, call, (words, blocks), (way, lanes), grid.clone()));
-        call.gpu
-            .launch("votes", &(way, lanes), &call.outputs[0], launch)?;
+        call.gpu.launch(
+            "votes",
+            &(way, lanes),
+            &[Operand::write("the output", &call.outputs[0])],
+            launch,
+        )?;
         Ok(())
     }
 

@@ -155,7 +155,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::on_client;
+    use relief_kernels::device::{Operand, on_client};
 
     use super::Picture;
     use crate::family::{Failure, OnGpu, Outcome, Variant};
@@ -192,7 +192,7 @@ mod gpu {
         call.gpu.launch(
             "border",
             &apart,
-            &call.outputs[0],
+            &[Operand::write("the output", &call.outputs[0])],
             || on_client!(call.gpu, client => launch_on(client, call, width, height, apart, grid.clone())),
         )?;
         Ok(())

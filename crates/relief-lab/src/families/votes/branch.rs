@@ -111,7 +111,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, on_client};
 
     use super::{Branch, FIRST, SECOND, STEPS};
     use crate::family::{OnGpu, Outcome, Variant};
@@ -148,7 +148,7 @@ mod gpu {
         call.gpu.launch(
             "divergence",
             &selects,
-            &call.outputs[0],
+            &[Operand::write("the output", &call.outputs[0])],
             || on_client!(call.gpu, client => launch_on(client, call, words, run, selects, grid.clone())),
         )?;
         Ok(())

@@ -124,7 +124,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::on_client;
+    use relief_kernels::device::{Operand, on_client};
 
     use super::{SIDE, Square};
     use crate::family::{OnGpu, Outcome, Variant};
@@ -159,7 +159,7 @@ mod gpu {
         call.gpu.launch(
             "cut product",
             &apart,
-            &call.outputs[0],
+            &[Operand::write("the output", &call.outputs[0])],
             || on_client!(call.gpu, client => launch_on(client, call, side, apart, grid.clone())),
         )?;
         Ok(())

@@ -1,7 +1,7 @@
 //! Sums over neighbours: the definition, and its approximation by rows and columns.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, on_client};
+use relief_kernels::device::{Buffer, Operand, on_client};
 
 use super::super::Picture;
 use crate::array::{Kind, Layout};
@@ -133,7 +133,7 @@ fn sums(picture: &Picture, call: &OnGpu<'_>, plan: Plan, from: &Buffer, to: &Buf
     gpu.launch(
         "bilateral sums",
         &plan,
-        to,
+        &[Operand::write("the output", to)],
         || on_client!(gpu, client => sums_on(client, picture, plan, from, to)),
     )?;
     Ok(())

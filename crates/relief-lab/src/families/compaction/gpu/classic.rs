@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
 use relief_kernels::element::Element;
 use relief_kernels::scan::Kind;
 use relief_kernels::scan::gpu::{scan, scratch_words};
@@ -77,7 +77,7 @@ pub(super) fn compact(
         gpu.launch(
             "compaction count",
             &launch.shape,
-            counts,
+            &[Operand::write("the output", counts)],
             || on_client!(gpu, client => launch.count(client, counts)),
         )?;
     }
@@ -90,7 +90,7 @@ pub(super) fn compact(
         gpu.launch(
             "compaction move",
             &launch.shape,
-            count,
+            &[Operand::write("the output", count)],
             || on_client!(gpu, client => launch.move_words(client, counts, places, out, count)),
         )?;
     }

@@ -15,7 +15,7 @@
 //! Coordinates take 15 bits, so that squares and their sums take 31.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, on_client};
+use relief_kernels::device::{Buffer, Operand, on_client};
 
 use super::super::Distance;
 use super::byte;
@@ -112,7 +112,7 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>) -> Outcome {
         call.gpu.launch(
             name,
             &0,
-            output,
+            &[Operand::write("the output", output)],
             || on_client!(call.gpu, client => steps.launch(client, step)),
         )
     };

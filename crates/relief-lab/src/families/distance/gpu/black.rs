@@ -1,7 +1,7 @@
 //! From every pixel: it looks outwards for the nearest white one, and stops where no row or column can be nearer.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
 
 use super::super::Distance;
 use super::{PATIENCE, byte, is_white, row_words, words};
@@ -17,7 +17,7 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>) -> Outcome {
     problem.patience(problem.looked_at(), 4.0 * PATIENCE)?;
     let out = &call.outputs[0];
     let grid = cubes(call.gpu, words.div_ceil(UNITS));
-    call.gpu.launch("distance black", &0, out, || {
+    call.gpu.launch("distance black", &0, &[Operand::write("the output", out)], || {
         on_client!(call.gpu, client => launch(client, grid.clone(), [&call.inputs[0], &call.inputs[1], out], problem));
     })?;
     Ok(())

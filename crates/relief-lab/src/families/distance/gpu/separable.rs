@@ -1,7 +1,7 @@
 //! Columns, then rows: the plain separable transform within a radius of at most 254.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
 
 use super::super::Distance;
 use super::{byte, row_words, sample, words};
@@ -16,10 +16,10 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>) -> Outcome {
     }
     let (gaps, out) = (&call.scratch[0], &call.outputs[0]);
     let grid = cubes(call.gpu, words.div_ceil(UNITS));
-    call.gpu.launch("distance columns", &0, gaps, || {
+    call.gpu.launch("distance columns", &0, &[Operand::write("the output", gaps)], || {
         on_client!(call.gpu, client => launch_columns(client, grid.clone(), (&call.inputs[0], gaps), problem));
     })?;
-    call.gpu.launch("distance rows", &0, out, || {
+    call.gpu.launch("distance rows", &0, &[Operand::write("the output", out)], || {
         on_client!(call.gpu, client => launch_rows(client, grid.clone(), [gaps, &call.inputs[1], out], problem));
     })?;
     Ok(())

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::fill;
-use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
 
 use super::super::Distance;
 use super::{PATIENCE, byte, is_white, row_words, words};
@@ -35,7 +35,7 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>, way: Way) -> Outcome {
     // An empty mask lowers nothing, so that nothing would prove that the kernel ran: the comparison does.
     on_client!(call.gpu, client => launch_lower(client, grid, (&call.inputs[0], least), problem, way));
     let grid = cubes(call.gpu, words.div_ceil(UNITS));
-    call.gpu.launch("distance look-up", &0, out, || {
+    call.gpu.launch("distance look-up", &0, &[Operand::write("the output", out)], || {
         on_client!(call.gpu, client => launch_look_up(client, grid.clone(), [least, &call.inputs[1], out], words, beyond));
     })?;
     Ok(())

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
 
 use super::super::Histogram;
 use crate::family::{Failure, OnGpu, Outcome};
@@ -82,7 +82,7 @@ pub(super) fn count(problem: &Histogram, call: &OnGpu<'_>, place: Place, width: 
     call.gpu.launch(
         "histogram ladder",
         &shape,
-        &call.outputs[0],
+        &[Operand::write("the output", &call.outputs[0])],
         || on_client!(call.gpu, client => launch_on(client, call, shape, len, grid.clone())),
     )?;
     Ok(())

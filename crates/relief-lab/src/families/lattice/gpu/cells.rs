@@ -1,7 +1,7 @@
 //! One cell, folded by a kernel and repeated.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
 use relief_kernels::policy::Tuning;
 
 use super::super::{Copies, Ladders, Mean};
@@ -63,7 +63,7 @@ fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, vectors: bool) -> Outcome {
         row: a.div_ceil(samples),
     };
     let grid = cubes(call.gpu, words.div_ceil(UNITS));
-    call.gpu.launch("lattice ladder cell", &shape, cell, || {
+    call.gpu.launch("lattice ladder cell", &shape, &[Operand::write("the output", cell)], || {
         on_client!(call.gpu, client => {
             let inverse = 1.0 / copies.determinant() as f32;
             launch_cell(client, grid.clone(), (&call.inputs[0], cell), &numbers, inverse, stored, words, bits);
@@ -83,13 +83,17 @@ fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, vectors: bool) -> Outcome {
     // Taller grids have several layers.
     let layers = down.div_ceil(65_535);
     let grid = CubeCount::Static(across, down.div_ceil(layers), layers);
-    call.gpu
-        .launch("lattice ladder repeat", &(shape, tuning), out, || {
+    call.gpu.launch(
+        "lattice ladder repeat",
+        &(shape, tuning),
+        &[Operand::write("the output", out)],
+        || {
             on_client!(call.gpu, client => {
                 let sides = (columns, copies.height as u32);
                 launch_repeat(client, grid.clone(), (cell, out), stored, sides, bits, tuning);
             });
-        })?;
+        },
+    )?;
     Ok(())
 }
 

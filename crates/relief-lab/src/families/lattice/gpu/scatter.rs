@@ -3,7 +3,7 @@
 use cubecl::ir::{ElemType, FloatKind, StorageType, Type};
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::fill;
-use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
 
 use super::super::Copies;
 use super::target::{as_float, mean, sample};
@@ -95,7 +95,7 @@ pub(super) fn added(copies: &Copies, call: &OnGpu<'_>, bits: u32) -> Outcome {
     call.gpu.launch(
         "lattice divide",
         &bits,
-        out,
+        &[Operand::write("the output", out)],
         || on_client!(call.gpu, client => launch_divide(client, grid.clone(), sums, out, words as u32, bits)),
     )?;
     Ok(())

@@ -1,7 +1,7 @@
 //! Over the target: each pixel finds the copies that cover it.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
 
 use super::super::stores::Agreeing;
 use super::super::{Copies, Ladders, Mean};
@@ -69,13 +69,17 @@ fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, any: bool) -> Outcome {
     let out = &call.outputs[0];
     countable(call.gpu, out)?;
     let grid = cubes(call.gpu, (words as u32).div_ceil(UNITS));
-    call.gpu
-        .launch("lattice over the target", &(bits, any), out, || {
+    call.gpu.launch(
+        "lattice over the target",
+        &(bits, any),
+        &[Operand::write("the output", out)],
+        || {
             on_client!(call.gpu, client => {
                 let sides = (pitch(copies, bits), words as u32, 1.0 / copies.determinant() as f32);
                 launch(client, grid.clone(), (&call.inputs[0], out), &numbers, sides, bits, any);
             });
-        })?;
+        },
+    )?;
     Ok(())
 }
 

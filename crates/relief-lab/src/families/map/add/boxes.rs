@@ -7,7 +7,7 @@ use cubecl::prelude::barrier::Barrier;
 use cubecl::prelude::*;
 use cubecl::zspace::{shape, strides};
 
-use relief_kernels::device::{Buffer, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
 
 use super::Add;
 use crate::family::{Failure, OnGpu, Outcome};
@@ -50,7 +50,7 @@ pub(super) fn add(problem: &Add, call: &OnGpu<'_>, boxes: Boxes) -> Outcome {
     call.gpu.launch(
         "add by boxes",
         &boxes,
-        out,
+        &[Operand::write("the output", out)],
         || on_client!(call.gpu, client => add_on(client, boxes, [a, b, out], count, grid.clone())),
     )?;
     Ok(())

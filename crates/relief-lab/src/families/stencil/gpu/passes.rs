@@ -1,7 +1,7 @@
 //! Columns, then rows: two kernels, and a picture of f32 between them.
 
 use cubecl::prelude::*;
-use relief_kernels::device::on_client;
+use relief_kernels::device::{Operand, on_client};
 use relief_kernels::stencil::gpu::Samples;
 
 use super::pixels::{nearest, pixel, word};
@@ -55,12 +55,17 @@ fn both(problem: &Stencil, call: &OnGpu<'_>, running: bool) -> Outcome {
         } else {
             &call.outputs[0]
         };
-        call.gpu.launch("stencil ladder pass", &shape, first, || {
-            on_client!(call.gpu, client => match shape.samples {
-                Samples::Bytes => pass_on::<u32, _>(client, problem, call, shape, columns, grid.clone()),
-                Samples::Floats => pass_on::<f32, _>(client, problem, call, shape, columns, grid.clone()),
-            });
-        })?;
+        call.gpu.launch(
+            "stencil ladder pass",
+            &shape,
+            &[Operand::write("the output", first)],
+            || {
+                on_client!(call.gpu, client => match shape.samples {
+                    Samples::Bytes => pass_on::<u32, _>(client, problem, call, shape, columns, grid.clone()),
+                    Samples::Floats => pass_on::<f32, _>(client, problem, call, shape, columns, grid.clone()),
+                });
+            },
+        )?;
     }
     Ok(())
 }

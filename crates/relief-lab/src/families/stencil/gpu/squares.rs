@@ -1,7 +1,7 @@
 //! Whole squares: from memory, or from tiles in shared memory.
 
 use cubecl::prelude::*;
-use relief_kernels::device::on_client;
+use relief_kernels::device::{Operand, on_client};
 use relief_kernels::stencil::gpu::Samples;
 
 use super::pixels::{nearest, pixel, word};
@@ -120,7 +120,7 @@ fn launch(problem: &Stencil, call: &OnGpu<'_>, place: Place, area: Area, in_part
     } else {
         &call.outputs[0]
     };
-    call.gpu.launch("stencil ladder squares", &(shape, in_parts), sign, || {
+    call.gpu.launch("stencil ladder squares", &(shape, in_parts), &[Operand::write("the output", sign)], || {
         on_client!(call.gpu, client => match shape.samples {
             Samples::Bytes => squares_on::<u32, _>(client, problem, call, shape, area, in_parts, grid.clone()),
             Samples::Floats => squares_on::<f32, _>(client, problem, call, shape, area, in_parts, grid.clone()),
@@ -413,20 +413,24 @@ pub(super) fn tiled(problem: &Stencil, call: &OnGpu<'_>, from_padded: bool) -> O
     if from_padded {
         let padded = padded(problem);
         let grid = CubeCount::Static(padded.pitch.div_ceil(CUBE.0), padded.rows.div_ceil(CUBE.1), 1);
-        call.gpu
-            .launch("stencil ladder pad", &samples, &call.scratch[0], || {
+        call.gpu.launch(
+            "stencil ladder pad",
+            &samples,
+            &[Operand::write("the output", &call.scratch[0])],
+            || {
                 on_client!(call.gpu, client => match samples {
                     Samples::Bytes => pad_on::<u32, _>(client, problem, call, grid.clone()),
                     Samples::Floats => pad_on::<f32, _>(client, problem, call, grid.clone()),
                 });
-            })?;
+            },
+        )?;
     }
     let grid = CubeCount::Static(
         problem.row_words().div_ceil(CUBE.0),
         (problem.height as u32).div_ceil(TILE_ROWS),
         1,
     );
-    call.gpu.launch("stencil ladder tiles", &(shape, from_padded, radius), &call.outputs[0], || {
+    call.gpu.launch("stencil ladder tiles", &(shape, from_padded, radius), &[Operand::write("the output", &call.outputs[0])], || {
         on_client!(call.gpu, client => match samples {
             Samples::Bytes => tiles_on::<u32, _>(client, problem, call, shape, from_padded, grid.clone()),
             Samples::Floats => tiles_on::<f32, _>(client, problem, call, shape, from_padded, grid.clone()),
