@@ -4,7 +4,7 @@
 
 mod support;
 
-use relief_kernels::device::Gpu;
+use relief_kernels::device::{DeviceError, Gpu};
 use relief_kernels::policy::Tuning;
 use relief_kernels::transpose::gpu::{Matrix, Route, default, space, transpose, transpose_with};
 

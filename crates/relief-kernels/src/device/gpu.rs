@@ -713,20 +713,7 @@ impl Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A device of any kind, the software adapter included.
-    fn any() -> Option<Gpu> {
-        let any = crate::device::devices()
-            .devices
-            .iter()
-            .find_map(|d| Gpu::open(d.id).ok());
-        let required = std::env::var_os("RELIEF_REQUIRE_GPU").is_some();
-        assert!(
-            any.is_some() || !required,
-            "RELIEF_REQUIRE_GPU is set, but there is no device"
-        );
-        any
-    }
+    use crate::device::device_of_tests;
 
     #[cube(launch_unchecked)]
     fn too_much_shared_memory(output: &mut Array<u32>) {
@@ -751,7 +738,7 @@ mod tests {
 
     #[test]
     fn a_launch_that_writes_nothing_is_an_error() {
-        let Some(gpu) = any() else { return };
+        let Some(gpu) = device_of_tests() else { return };
         let output = gpu.buffer(16).unwrap();
         for _ in 0..2 {
             let memory = [Operand::write("the output", &output)];
@@ -765,7 +752,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_does_not_compile_is_an_error_and_the_device_lives_on() {
-        let Some(gpu) = any() else { return };
+        let Some(gpu) = device_of_tests() else { return };
         let output = gpu.upload(&[7; 16]).unwrap();
         let launch = || on_client!(gpu, client => launch_too_much(client, &output));
         for memory in [
@@ -812,7 +799,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_adds_to_its_output_is_right_from_the_first_launch_on() {
-        let Some(gpu) = any() else { return };
+        let Some(gpu) = device_of_tests() else { return };
         let output = gpu.upload(&[40; 16]).unwrap();
         for sum in [41, 42] {
             let launch = || on_client!(gpu, client => launch_one_more(client, &output, false));
@@ -824,7 +811,7 @@ mod tests {
 
     #[test]
     fn a_kernel_whose_compilation_panics_is_an_error_also_where_it_adds_and_the_device_lives_on() {
-        let Some(gpu) = any() else { return };
+        let Some(gpu) = device_of_tests() else { return };
         let output = gpu.upload(&[40; 16]).unwrap();
         for memory in [
             Operand::update("the sum", &output),
@@ -842,7 +829,7 @@ mod tests {
 
     #[test]
     fn of_two_kernels_of_a_launch_the_one_that_does_not_compile_is_an_error() {
-        let Some(gpu) = any() else { return };
+        let Some(gpu) = device_of_tests() else { return };
         let output = gpu.upload(&[40; 16]).unwrap();
         let launch = || {
             on_client!(gpu, client => {

@@ -17,9 +17,9 @@ mod error;
 mod gpu;
 #[cfg(feature = "gpu")]
 mod grid;
-mod prepared;
 #[cfg(feature = "gpu")]
 mod operand;
+mod prepared;
 #[cfg(feature = "gpu")]
 mod reading;
 mod report;
@@ -41,11 +41,24 @@ pub use gpu::{Client, Gpu, Mark, on_client, persist_kernels};
 pub(crate) use grid::cube_number;
 #[cfg(feature = "gpu")]
 pub use grid::{addresses, cubes};
-pub use prepared::{policy_file, select_prepared};
 #[cfg(feature = "gpu")]
 pub use operand::Operand;
+pub use prepared::{policy_file, select_prepared};
 #[cfg(feature = "gpu")]
 pub use reading::{HostSamples, Reading};
 pub use report::{
     Backend, DeviceReport, Inventory, Missing, SelectionError, device, devices, devices_for, select,
 };
+
+/// A device of any kind, the software adapter included. Without one, nothing, unless `RELIEF_REQUIRE_GPU` is set: then that is
+/// a failure.
+#[cfg(all(test, feature = "gpu"))]
+pub(crate) fn device_of_tests() -> Option<Gpu> {
+    let any = devices().devices.iter().find_map(|d| Gpu::open(d.id).ok());
+    let required = std::env::var_os("RELIEF_REQUIRE_GPU").is_some();
+    assert!(
+        any.is_some() || !required,
+        "RELIEF_REQUIRE_GPU is set, but there is no device"
+    );
+    any
+}

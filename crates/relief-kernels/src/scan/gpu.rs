@@ -225,8 +225,10 @@ pub fn scan_pieces(
     let states = states.ok_or_else(|| gpu.unsupported("scratch memory that is too short for pieces"))?;
     // All pieces together: a later one is read after the sums of the first are written.
     let numbers = from.read("the numbers").chain(to.updated("the sums"));
-    let scratch = Operand::update("scratch memory", scratch);
-    gpu.check_memory(&numbers.chain([scratch]).collect::<Vec<_>>())?;
+    let held = Operand::update("scratch memory", scratch);
+    if len > 0 {
+        gpu.check_memory(&numbers.chain([held]).collect::<Vec<_>>())?;
+    }
     let route = Route::fitting(gpu, element);
     let tuning = policy::tuning(gpu.report(), name(element), &SPACE, default(element));
     for (piece, sums) in from.of(gpu, element, len)?.zip(to.of(gpu, Element::U32, len)?) {

@@ -97,7 +97,9 @@ pub fn select_with(
         return Err(gpu.unsupported("loops that wait end there after 65 535 rounds"));
     }
     check(gpu, selection)?;
-    gpu.check_memory(&memory(selection))?;
+    if selection.len > 0 {
+        gpu.check_memory(&memory(selection))?;
+    }
     let count = gpu.buffer(4)?;
     let (mut done, mut kept, mut of_pieces) = (0, 0, Vec::new());
     for (number, piece) in selection.from.of(gpu, selection.kind, selection.len)?.enumerate() {
