@@ -230,7 +230,15 @@ fn drive(connection: Connection, number: u64, shared: &Shared) -> io::Result<()>
             .join()
             .map_err(|_| io::Error::other("the thread that tells the status failed"))?;
         match taken {
-            Ok(()) => Ok(()),
+            // Whether the sender was told of the end is known once the teller has ended.
+            Ok(Left::Closed) => {
+                if let Some(work) = &mut shared.lock().work {
+                    work.acknowledged |= work.told;
+                }
+                shared.changed.notify_all();
+                Ok(())
+            }
+            Ok(Left::Otherwise) => Ok(()),
             Err(ended) => end(ended, writer.as_deref_mut()),
         }
     })
@@ -261,8 +269,15 @@ fn largest(machine: &Machine) -> u32 {
     machine.largest.min(frame::MAX_LINES as u32)
 }
 
+/// How a connection ended without a reason to tell.
+enum Left {
+    /// The sender closed it.
+    Closed,
+    Otherwise,
+}
+
 /// Takes frames off the wire.
-fn take(reader: &mut dyn Read, number: u64, shared: &Shared) -> Result<(), Ended> {
+fn take(reader: &mut dyn Read, number: u64, shared: &Shared) -> Result<Left, Ended> {
     let machine = &shared.options.machine;
     let mut payload = Vec::new();
     let mut since_cut = 0;
@@ -276,7 +291,7 @@ fn take(reader: &mut dyn Read, number: u64, shared: &Shared) -> Result<(), Ended
         };
         let mut state = shared.lock();
         if !state.is_driven_by(number) {
-            return Ok(());
+            return Ok(Left::Otherwise);
         }
         let State {
             work: Some(work),
@@ -284,7 +299,7 @@ fn take(reader: &mut dyn Read, number: u64, shared: &Shared) -> Result<(), Ended
             ..
         } = &mut *state
         else {
-            return Ok(());
+            return Ok(Left::Otherwise);
         };
         match header.kind {
             Kind::Lines => {
@@ -304,7 +319,7 @@ fn take(reader: &mut dyn Read, number: u64, shared: &Shared) -> Result<(), Ended
             Kind::Continue => work.paused = false,
             Kind::Abort => work.abort(),
             Kind::Ping => {}
-            Kind::Error => return Ok(()),
+            Kind::Error => return Ok(Left::Otherwise),
             kind => {
                 let text = format!("{kind} does not come after JOB");
                 return Err(Ended::Refuse(Code::Malformed, text));
@@ -314,16 +329,13 @@ fn take(reader: &mut dyn Read, number: u64, shared: &Shared) -> Result<(), Ended
         drop(state);
         shared.changed.notify_all();
     }
-    let mut state = shared.lock();
-    if let State {
-        work: Some(work),
-        session: Some(session),
-        ..
-    } = &mut *state
-    {
-        work.acknowledged |= work.told && session.number == number && !session.replaced;
-    }
-    Ok(())
+    // A sender that has come back had this connection closed here.
+    let state = shared.lock();
+    let is_closed = state
+        .session
+        .as_ref()
+        .is_some_and(|session| session.number == number && !session.replaced);
+    Ok(if is_closed { Left::Closed } else { Left::Otherwise })
 }
 
 /// Puts lines into the buffer; gives back memory for the next payload.
