@@ -718,3 +718,17 @@ fn a_receiver_on_all_addresses_ends_with_its_job() {
     });
     assert_eq!(received.unwrap().executed, 50);
 }
+
+#[test]
+fn a_sender_that_closes_as_soon_as_it_hears_the_end_has_heard_it() {
+    // Often: the receiver notes what it said while the sender closes.
+    for _ in 0..100 {
+        let receiver = bind(ReceiverOptions::default());
+        let (_, received) = with(&receiver, || {
+            let (mut wire, _) = Wire::begin(&receiver, &job(false));
+            wire.lines(0, 50);
+            wire.end();
+        });
+        assert!(received.unwrap().acknowledged);
+    }
+}
