@@ -44,8 +44,10 @@ struct State<S> {
     spare: Vec<Vec<S>>,
 }
 
-/// What a tile of one sample costs, its place in the index included.
-pub(crate) const UNIFORM_BYTES: u64 = 128;
+/// What a tile of one sample costs, its place in the index included: 64 bytes of the entry and 48 of the tile as the
+/// allocator gives them, and up to 58 of the index, whose 17 bytes a place are there 8/7 to 16/7 times, and half of that
+/// again while it grows.
+pub(crate) const UNIFORM_BYTES: u64 = 176;
 
 pub(crate) struct TileCache<S> {
     state: Mutex<State<S>>,
@@ -299,6 +301,49 @@ mod tests {
         }
         assert_eq!(cache.lock().used, 10 * UNIFORM_BYTES);
         assert_eq!(first(&cache.get(key(0), 100, fill(9)).unwrap()), 4);
+    }
+
+    /// The memory of this process that is in use.
+    #[cfg(target_os = "linux")]
+    fn resident() -> u64 {
+        let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+        let pages: u64 = pages.split(' ').nth(1).unwrap().parse().unwrap();
+        pages * 4_096
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn uniform_tiles_take_no_more_memory_than_they_count() {
+        const ALONE: &str = "RELIEF_TEST_ALONE";
+        if std::env::var_os(ALONE).is_none() {
+            // In a process of its own, whose memory no other test changes.
+            let name = "cache::tests::uniform_tiles_take_no_more_memory_than_they_count";
+            let output = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", name])
+                .env(ALONE, "1")
+                .output()
+                .unwrap();
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stdout)
+            );
+            return;
+        }
+        // Right after the index has grown it is largest for what it holds: its places are a power of two, of which seven
+        // eighths are used.
+        for tiles in [7 << 16, (7 << 16) + 1] {
+            let budget = tiles * UNIFORM_BYTES + TileCache::<u8>::tile_bytes(1);
+            let before = resident();
+            let cache = TileCache::<u8>::new(budget, 1);
+            for column in 0..tiles {
+                cache.get(key(column), 1, |_| Ok(Some(4))).unwrap();
+            }
+            assert_eq!(cache.lock().used, tiles * UNIFORM_BYTES, "all of them are there");
+            let taken = resident() - before;
+            // The allocator keeps a little for later.
+            assert!(taken <= budget + (2 << 20), "{taken} bytes for {budget}");
+        }
     }
 
     #[test]

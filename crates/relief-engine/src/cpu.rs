@@ -1,34 +1,30 @@
 //! The CPU as a device: makes what the plan keeps, and fills bands with a pool of threads.
 
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rayon::iter::ParallelIterator;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use relief_kernels::uniform;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use crate::Error;
 use crate::cache::TileCache;
 use crate::cancel::Cancel;
-use crate::error::describe;
 use crate::evaluate::{Plane, Reader, Store};
 use crate::nodes::Filled;
+use crate::panics::caught;
 use crate::plan::{Plan, cached_samples};
 use crate::program::{Keep, Picture};
 use crate::source::{ImageSource, guarded};
 use crate::times::Times;
-
-/// Stack of a worker: evaluation recurses once for every level of nesting.
-pub(crate) const STACK: usize = 8 << 20;
+use crate::workers::Workers;
 
 /// A plan with everything in memory that it keeps, and the threads that run it.
 pub(crate) struct Cpu<S> {
     plan: Plan,
     store: Store<S>,
-    pool: ThreadPool,
+    workers: Workers,
     /// Scratch of every worker; a worker only ever takes its own.
     scratch: Vec<Mutex<Vec<u64>>>,
     times: Times,
@@ -37,18 +33,14 @@ pub(crate) struct Cpu<S> {
 impl<S: Sample> Cpu<S> {
     /// Reads the pictures and makes the cells.
     pub(crate) fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(plan.threads)
-            .stack_size(STACK)
-            .thread_name(|index| format!("relief-{index}"))
-            .build()
-            .map_err(|error| Error::Threads(Box::new(error)))?;
+        let workers = Workers::new(plan.threads)?;
         let mut scratch = Vec::new();
         for _ in 0..plan.threads {
             scratch.push(Mutex::new(zeroed(plan.words, "scratch memory")?));
         }
         let store = Store {
             planes: plan.program.steps.iter().map(|_| None).collect(),
+            pictures: plan.program.pictures.iter().map(|_| None).collect(),
             tables: Vec::new(),
             cache: TileCache::new(plan.peak.cache, cached_samples(&plan.program) as usize),
         };
@@ -56,7 +48,7 @@ impl<S: Sample> Cpu<S> {
             times: Times::new(plan.program.steps.len()),
             plan,
             store,
-            pool,
+            workers,
             scratch,
         };
         cpu.make_tables()?;
@@ -80,18 +72,25 @@ impl<S: Sample> Cpu<S> {
         &self.store
     }
 
-    /// Runs `work` with the threads of this device.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        self.pool.install(work)
+    /// The threads that compute tiles.
+    pub(crate) const fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
+    /// A defect for tests: workers find no scratch.
+    #[cfg(test)]
+    pub(crate) fn lose_scratch(&mut self) {
+        self.scratch.clear();
     }
 
     /// Computes `rect`, in coordinates of the streamed raster, into `out`, packed.
     pub(crate) fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
         let region = self.plan.region;
         let rect = rect.translated(region.x(), region.y());
-        let view = ViewMut::packed(out, rect.width() as usize, rect.height() as usize);
-        self.fill_node(self.plan.program.root(), rect, view, cancel, false)
+        caught(rect, || {
+            let view = ViewMut::packed(out, rect.width() as usize, rect.height() as usize);
+            self.fill_node(self.plan.program.root(), rect, view, cancel, false)
+        })
     }
 
     /// [`Self::fill`] on this thread alone, with the scratch of a worker.
@@ -131,7 +130,7 @@ impl<S: Sample> Cpu<S> {
         let (width, height) = self.tile();
         // Halved again and again rather than listed: a wide band has millions of small tiles.
         let pieces = rayon::iter::split((rect, out), |piece| halve(piece, width, height));
-        self.pool.install(|| {
+        self.workers.run(|| {
             pieces.try_for_each(|piece| {
                 each_tile(piece, width, height, &mut |rect, out| {
                     let worker = rayon::current_thread_index().unwrap_or(0);
@@ -160,30 +159,21 @@ impl<S: Sample> Cpu<S> {
         let mut scratch = self.scratch[worker]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let computed = catch_unwind(AssertUnwindSafe(|| {
+        caught(rect, || {
             let filled = if anew {
                 reader.compute(node, rect, out.reborrow(), &mut scratch)
             } else {
                 reader.read(node, rect, out.reborrow(), &mut scratch)
             };
             filled.map(|filled: Filled<S>| filled.write(out))
-        }));
-        computed.unwrap_or_else(|panic| {
-            Err(Error::Panic {
-                rect: describe(rect),
-                message: message(panic.as_ref()),
-            })
         })
     }
 
     fn make_tables(&mut self) -> Result<(), Error> {
-        for step in &self.plan.program.steps {
-            let mut table: Vec<S> = Vec::new();
-            if let Some(entries) = &step.table {
-                table = zeroed(entries.len() as u64, "a table")?;
-                for (to, from) in table.iter_mut().zip(entries.iter()) {
-                    *to = S::from_u16(*from);
-                }
+        for entries in &self.plan.program.tables {
+            let mut table: Vec<S> = zeroed(entries.len() as u64, "a table")?;
+            for (to, from) in table.iter_mut().zip(entries.iter()) {
+                *to = S::from_u16(*from);
             }
             self.store.tables.push(table);
         }
@@ -191,10 +181,11 @@ impl<S: Sample> Cpu<S> {
     }
 
     fn read_images(&mut self, images: &dyn ImageSource, cancel: &Cancel) -> Result<(), Error> {
-        for (index, step) in self.plan.program.steps.iter().enumerate() {
-            let (Some(Picture { path, conversion, .. }), rect) = (&step.image, step.plane()) else {
-                continue;
-            };
+        for (number, picture) in self.plan.program.pictures.iter().enumerate() {
+            let Picture {
+                path, conversion, held, ..
+            } = picture;
+            let rect = *held;
             if rect.is_empty() {
                 continue;
             }
@@ -238,7 +229,7 @@ impl<S: Sample> Cpu<S> {
                     expected,
                 });
             }
-            self.store.planes[index] = Some(plane(rect, samples));
+            self.store.pictures[number] = Some(plane(rect, samples));
         }
         Ok(())
     }
@@ -332,13 +323,4 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable + Clone>(
 
 fn zeroed_samples<S: Sample>(count: u128, purpose: &'static str) -> Result<Vec<S>, Error> {
     zeroed(u64::try_from(count).unwrap_or(u64::MAX), purpose)
-}
-
-/// What a panic said.
-pub(crate) fn message(panic: &(dyn std::any::Any + Send)) -> String {
-    panic
-        .downcast_ref::<&str>()
-        .map(ToString::to_string)
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned())
 }

@@ -11,9 +11,9 @@ use crate::source::ImageError;
 #[non_exhaustive]
 pub enum Error {
     /// The job does not fit in the memory given.
-    #[error("the job needs {needed} bytes, {limit} are allowed; {advice}")]
+    #[error("the job needs {}, {} are allowed; {advice}", shown(*.needed, *.limit, true), shown(*.limit, *.limit, false))]
     Memory {
-        /// Bytes that would do: the fewest, unless what is kept follows the memory allowed.
+        /// Bytes that would do: a plan with so many was found.
         needed: u64,
         /// The bytes allowed.
         limit: u64,
@@ -144,6 +144,17 @@ impl Error {
             message: message.to_owned(),
         }
     }
+}
+
+/// Bytes in the unit that suits `limit`, so that both can be compared: rounded up, or down.
+pub(crate) fn shown(bytes: u64, limit: u64, up: bool) -> String {
+    let (unit, name) = match limit {
+        0..0x10_0000 => (1, "bytes"),
+        0x10_0000..0x40_0000_0000 => (1 << 20, "MiB"),
+        _ => (1 << 30, "GiB"),
+    };
+    let count = if up { bytes.div_ceil(unit) } else { bytes / unit };
+    format!("{count} {name}")
 }
 
 /// A rectangle as people write it: W×H at X,Y.

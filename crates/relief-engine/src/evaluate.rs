@@ -29,15 +29,49 @@ impl<S: Sample> Plane<S> {
             self.rect.height() as usize,
         )
     }
+
+    /// The part that holds `rect`; `None` where that is empty or not all of it is here.
+    pub(crate) fn part(&self, rect: Rect) -> Option<View<'_, S>> {
+        let local = rect.translated(-self.rect.x(), -self.rect.y());
+        (!rect.is_empty() && self.rect.contains(&rect)).then(|| {
+            self.view().part(
+                local.x() as usize,
+                local.y() as usize,
+                local.width() as usize,
+                local.height() as usize,
+            )
+        })
+    }
 }
 
 /// Everything that a job keeps in memory.
 pub(crate) struct Store<S> {
-    /// Planes by the number of their node.
+    /// Planes by the number of their node; not those of pictures.
     pub(crate) planes: Vec<Option<Plane<S>>>,
-    /// Tables by the number of their node; empty for nodes without one.
+    /// Pictures by their numbers.
+    pub(crate) pictures: Vec<Option<Plane<S>>>,
+    /// Tables by their numbers.
     pub(crate) tables: Vec<Vec<S>>,
     pub(crate) cache: TileCache<S>,
+}
+
+impl<S: Sample> Store<S> {
+    /// All samples of a node other than 0, if they are kept: a view from its top-left, with 0 beyond it.
+    pub(crate) fn pattern(&self, program: &Program, node: usize) -> Option<View<'_, S>> {
+        if !program.keeps_pattern(node) {
+            return None;
+        }
+        let step = &program.steps[node];
+        match step.image {
+            Some(shown) => {
+                // Another node may read more of the picture.
+                let (picture, stored) = (self.pictures[shown.picture].as_ref()?, step.stored());
+                let view = picture.view();
+                Some(view.part(0, 0, stored.width() as usize, stored.height() as usize))
+            }
+            None => self.planes[node].as_ref().map(Plane::view),
+        }
+    }
 }
 
 /// Answers what nodes hold, from wherever the plan keeps it.
@@ -95,29 +129,17 @@ impl<S: Sample> Reader<'_, S> {
 
     /// All samples of a node other than 0, if they are kept: a view from its top-left, with 0 beyond it.
     pub(crate) fn kept(&self, node: usize) -> Option<View<'_, S>> {
-        if !self.program.keeps_pattern(node) {
-            return None;
-        }
-        self.store.planes[node].as_ref().map(Plane::view)
+        self.store.pattern(self.program, node)
     }
 
-    /// The part of a plane that holds `rect`; the plan keeps at least what is ever asked for.
-    pub(crate) fn plane_part(&self, node: usize, rect: Rect) -> Option<View<'_, S>> {
-        let plane = self.store.planes[node].as_ref()?;
-        let local = rect.translated(-plane.rect.x(), -plane.rect.y());
-        plane.rect.contains(&rect).then(|| {
-            plane.view().part(
-                local.x() as usize,
-                local.y() as usize,
-                local.width() as usize,
-                local.height() as usize,
-            )
-        })
+    /// The part of a picture that holds `rect`; the plan keeps at least what is ever asked for.
+    pub(crate) fn picture_part(&self, picture: usize, rect: Rect) -> Option<View<'_, S>> {
+        self.store.pictures[picture].as_ref()?.part(rect)
     }
 
-    /// The table of a node.
-    pub(crate) fn table(&self, node: usize) -> &[S] {
-        &self.store.tables[node]
+    /// A table.
+    pub(crate) fn table(&self, number: usize) -> &[S] {
+        &self.store.tables[number]
     }
 
     /// Stops where the job was cancelled.
@@ -126,9 +148,10 @@ impl<S: Sample> Reader<'_, S> {
     }
 
     fn read_plane(&self, node: usize, rect: Rect, mut out: ViewMut<'_, S>) -> Result<Filled<S>, Error> {
-        let view = self
-            .plane_part(node, rect)
-            .ok_or_else(|| Error::defect(rect, "a kept node is not kept whole"))?;
+        let plane = self.store.planes[node].as_ref();
+        let view = plane
+            .and_then(|plane| plane.part(rect))
+            .ok_or_else(|| Error::defect(rect, "a part of a node is read that the plan does not keep"))?;
         out.copy_from(view);
         Ok(Filled::Written)
     }

@@ -1,12 +1,12 @@
 //! What is worth keeping: the part of the planner that looks at the tree.
 //!
 //! Nodes are looked at from the root down, with the samples that are ever read of each. A node that repeats keeps
-//! one cell, if it is read more often than it has samples; a pattern that is copied is kept whole; a node that
-//! several tiles would compute again is cached; every other node is computed straight into its parent's tile.
+//! one cell, if it is read more often than it has samples; a pattern that is copied is kept as far as it is read; a node
+//! that several tiles would compute again is cached; every other node is computed straight into its parent's tile.
 
 use relief_raster::{Period, Rect};
 
-use crate::nodes::{Kind, Periodic};
+use crate::nodes::{Kind, Link, Periodic};
 use crate::program::{Keep, Program};
 
 /// A node that takes fewer operations a sample than this is not cached: reading a tile back costs as much.
@@ -22,11 +22,11 @@ pub(crate) const LARGEST_CELL: u128 = 1 << 24;
 pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
     let bytes = u128::from(program.canvas.depth.bytes());
     let periods = periods(program);
-    let costs = costs(program);
+    let (costs, halos) = (costs(program), halos(program));
     let count = program.steps.len();
     let mut left = u128::from(budget);
     let mut readers = vec![0_u32; count];
-    let mut wanted_whole = vec![false; count];
+    let mut copied = vec![false; count];
     let mut repeated_halo = vec![false; count];
     let root = program.root();
     program.steps[root].need = region;
@@ -43,12 +43,11 @@ pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
                 period: cell.period,
                 valid: cell.valid,
             }
-        } else if wanted_whole[index] && costs[index] > 0 && program.steps[index].own().area() * bytes <= left
-        {
-            left -= program.steps[index].own().area() * bytes;
+        } else if copied[index] && costs[index] > 0 && program.steps[index].need.area() * bytes <= left {
+            left -= program.steps[index].need.area() * bytes;
             Keep::Whole
         } else if costs[index] >= WORTH_CACHING
-            && (readers[index] > 1 || wanted_whole[index] || repeated_halo[index])
+            && (readers[index] > 1 || copied[index] || repeated_halo[index])
         {
             Keep::Cached
         } else {
@@ -59,7 +58,7 @@ pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
         let step = &program.steps[index];
         let asked = match keep {
             Keep::Cell { .. } if !step.has_border() => step.plane(),
-            Keep::Whole => step.own(),
+            Keep::Cell { .. } => union(step.need, step.plane()),
             // Cached tiles are computed whole.
             Keep::Cached => step.own(),
             _ => step.need,
@@ -68,11 +67,15 @@ pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
             let kind = &program.steps[index].kind;
             let reads = kind.reads(link, number, asked);
             repeated_halo[link.node] |= kind.halo(number) > 0;
-            wanted_whole[link.node] |= match kind {
+            copied[link.node] |= match kind {
                 Kind::Repeat(repeat) => {
                     asked.area() > 2 * u128::from(repeat.step_x) * u128::from(repeat.step_y)
                 }
-                Kind::Lattice(_) => true,
+                Kind::Lattice(lattice) => {
+                    let halo = halos[link.node];
+                    let direct = lattice.direct_samples(link, asked, halo);
+                    direct.is_none_or(|direct| direct >= reads.grown(halo).area())
+                }
                 _ => false,
             };
             if !reads.is_empty() {
@@ -82,6 +85,17 @@ pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
             }
         }
     }
+    program.hold_pictures();
+}
+
+/// The sum of the halos on the longest way below every node.
+fn halos(program: &Program) -> Vec<u32> {
+    let mut halos: Vec<u32> = Vec::with_capacity(program.steps.len());
+    for step in &program.steps {
+        let below = |(number, link): (usize, &Link)| step.kind.halo(number).saturating_add(halos[link.node]);
+        halos.push(step.links.iter().enumerate().map(below).max().unwrap_or(0));
+    }
+    halos
 }
 
 /// How every node repeats.

@@ -6,10 +6,10 @@ use relief_raster::{Depth, Rect};
 
 use crate::Error;
 use crate::cache::UNIFORM_BYTES;
-use crate::error::describe;
+use crate::error::{describe, shown};
 use crate::keep;
 use crate::nodes::Request;
-use crate::program::{Keep, Picture, Program};
+use crate::program::{Keep, Merge, Picture, Program, Step};
 use crate::sink::Raster;
 use crate::source::{ImageSource, guarded};
 
@@ -75,7 +75,9 @@ pub struct Peak {
     pub images: u64,
     /// The most that reading one picture holds beyond its samples; over before the first band.
     pub decoding: u64,
-    /// Profiles and tone curves.
+    /// The design, its tables included, and what the plan knows of its nodes.
+    pub design: u64,
+    /// Profiles and tone curves as they are looked up.
     pub tables: u64,
     /// Cells of repeating nodes and patterns kept whole.
     pub kept: u64,
@@ -96,6 +98,7 @@ impl Peak {
         later
             .saturating_add(self.scratch)
             .saturating_add(self.images)
+            .saturating_add(self.design)
             .saturating_add(self.tables)
             .saturating_add(self.kept)
     }
@@ -160,7 +163,7 @@ pub enum Kept {
         /// Rows of the cell.
         rows: u64,
     },
-    /// All of it.
+    /// All of it that is read.
     Whole,
     /// Tiles, in the cache.
     Tiles {
@@ -188,7 +191,7 @@ pub struct PlannedNode {
     pub read: Rect,
     /// What is kept of it.
     pub kept: Kept,
-    /// The bytes kept for the whole job.
+    /// The bytes kept for the whole job. A picture that several nodes show counts once, as the first one's.
     pub bytes: u64,
     /// What it reads: role, number of the node, offset, halo.
     pub children: Vec<PlannedChild>,
@@ -236,16 +239,21 @@ impl Plan {
             });
         }
         #[cfg(feature = "gpu")]
-        let (gpus, program) = if gpus.is_empty() {
-            (None, Program::new(design, usize::MAX)?)
+        let (gpus, program, apart) = if gpus.is_empty() {
+            (None, Program::new(design, usize::MAX, Merge::Equal)?, None)
         } else {
             let target = crate::gpu::Target::new(&gpus)?;
-            let mut program = Program::new(design, target.layers())?;
-            program.buffers = target.buffers();
-            (Some(target), program)
+            let program = |merge| {
+                let mut program = Program::new(design, target.layers(), merge)?;
+                program.buffers = target.buffers();
+                Ok::<_, Error>(program)
+            };
+            let (merged, apart) = (program(Merge::Equal)?, program(Merge::Pictures)?);
+            let apart = (apart.steps.len() > merged.steps.len()).then_some(apart);
+            (Some(target), merged, apart)
         };
         #[cfg(not(feature = "gpu"))]
-        let program = Program::new(design, usize::MAX)?;
+        let program = Program::new(design, usize::MAX, Merge::Equal)?;
         let decoding = decoding(&program, images)?;
         let draft = Draft {
             program,
@@ -255,26 +263,15 @@ impl Plan {
             options,
             decoding,
             #[cfg(feature = "gpu")]
+            apart,
+            #[cfg(feature = "gpu")]
             gpus,
         };
-
-        let mut fewest = u64::MAX;
-        let budget = options.kept.unwrap_or(limit / 4);
-        for kept in [budget, budget / 16, 0] {
-            match draft.fit(kept) {
-                Ok(plan) => return Ok(plan),
-                Err(Shortage::Host(needed)) => fewest = fewest.min(needed),
-                Err(Shortage::Device(error)) => return Err(error),
-            }
-            if options.kept.is_some() {
-                break;
-            }
+        match draft.attempt() {
+            Ok(plan) => Ok(plan),
+            Err(Shortage::Device(error)) => Err(error),
+            Err(Shortage::Host(needed)) => Err(draft.refusal(needed)),
         }
-        Err(Error::Memory {
-            needed: fewest,
-            limit,
-            advice: advice(fewest, threads),
-        })
     }
 
     /// The raster that the job streams.
@@ -355,6 +352,17 @@ impl Plan {
     #[must_use]
     pub fn nodes(&self) -> Vec<PlannedNode> {
         let bytes = self.depth().bytes();
+        // A picture counts as the first node's that shows it.
+        let mut counted = vec![false; self.program.pictures.len()];
+        let mut held = |index: usize| {
+            let step = &self.program.steps[index];
+            match step.image {
+                Some(_) if step.need.is_empty() => Rect::EMPTY,
+                Some(shown) if std::mem::replace(&mut counted[shown.picture], true) => Rect::EMPTY,
+                Some(shown) => shown.held,
+                None => step.plane(),
+            }
+        };
         let describe = |index: usize| {
             let step = &self.program.steps[index];
             let tile = self.program.cached_tile(index);
@@ -378,7 +386,7 @@ impl Plan {
                         rows: tile.height,
                     },
                 },
-                bytes: saturate(step.plane().area()).saturating_mul(bytes),
+                bytes: saturate(held(index).area()).saturating_mul(bytes),
                 children: step
                     .links
                     .iter()
@@ -405,6 +413,9 @@ struct Draft<'a> {
     limit: u64,
     options: &'a Options,
     decoding: u64,
+    /// The program for devices with equal nodes apart, where there are any.
+    #[cfg(feature = "gpu")]
+    apart: Option<Program>,
     #[cfg(feature = "gpu")]
     gpus: Option<crate::gpu::Target>,
 }
@@ -418,11 +429,119 @@ enum Shortage {
     Device(Error),
 }
 
+/// The ways to cut the raster that take the least memory: the last so many.
+const SMALLEST: usize = 4;
+
+/// Nodes of a design that takes a while to size.
+const MANY: usize = 1 << 12;
+
+/// How often a figure is tried before it is told: what is kept follows the memory allowed, and so does what is needed.
+const TRIES: usize = 8;
+
 impl Draft<'_> {
+    /// The plan, or the fewest bytes that one needs.
+    fn attempt(&self) -> Result<Plan, Shortage> {
+        let mut fewest = u64::MAX;
+        let budget = self.options.kept.unwrap_or(self.limit / 4);
+        for kept in [budget, budget / 16, 0] {
+            match self.fit(kept) {
+                Err(Shortage::Host(needed)) => fewest = fewest.min(needed),
+                done => return done,
+            }
+            if self.options.kept.is_some() {
+                break;
+            }
+        }
+        Err(Shortage::Host(fewest))
+    }
+
+    /// Refuses a job for which at least `needed` bytes are missing, with what would do: each way is tried first.
+    fn refusal(&self, needed: u64) -> Error {
+        let alone = || self.threads > 1;
+        let fewer = self.most_threads().map(|threads| (threads, None)).or_else(|| {
+            // With one thread it may at least need much less.
+            let needed = alone().then(|| self.with(self.limit, 1).enough(needed)).flatten();
+            needed.map(|needed| (1, Some(needed)))
+        });
+        let needed = self.enough(needed).unwrap_or(needed);
+        Error::Memory {
+            needed,
+            limit: self.limit,
+            advice: advice(self.limit, needed, self.threads, fewer),
+        }
+    }
+
+    /// The same job with other memory and threads.
+    fn with(&self, limit: u64, threads: usize) -> Draft<'_> {
+        Draft {
+            program: self.program.clone(),
+            limit,
+            threads,
+            region: self.region,
+            options: self.options,
+            decoding: self.decoding,
+            #[cfg(feature = "gpu")]
+            apart: self.apart.clone(),
+            #[cfg(feature = "gpu")]
+            gpus: self.gpus.clone(),
+        }
+    }
+
+    /// Bytes that do, tried; about as few as there are. `None` where none was found.
+    fn enough(&self, needed: u64) -> Option<u64> {
+        let mut draft = self.with(needed, self.threads);
+        for _ in 0..TRIES {
+            match draft.attempt() {
+                Ok(_) => return Some(draft.limit),
+                Err(Shortage::Host(more)) if more < u64::MAX => {
+                    draft.limit = more.max(draft.limit.saturating_add(draft.limit / 8));
+                }
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// The most threads, fewer than were asked for, with which the memory allowed does.
+    fn most_threads(&self) -> Option<usize> {
+        let fits = |threads: usize| self.with(self.limit, threads).attempt().is_ok();
+        let (mut fewest, mut too_many) = (1, self.threads);
+        if too_many <= fewest || !fits(fewest) {
+            return None;
+        }
+        while too_many - fewest > 1 {
+            let middle = fewest.midpoint(too_many);
+            if fits(middle) {
+                fewest = middle;
+            } else {
+                too_many = middle;
+            }
+        }
+        Some(fewest)
+    }
+
+    /// The program with at most `kept` bytes of cells.
+    fn program(&self, kept: u64) -> Program {
+        let decided = |program: &Program| {
+            let mut program = program.clone();
+            keep::decide(&mut program, self.region, kept);
+            program
+        };
+        let program = decided(&self.program);
+        #[cfg(feature = "gpu")]
+        if let Some(apart) = &self.apart {
+            let apart = decided(apart);
+            let width = self.region.width();
+            if crate::gpu::plane_area(&apart, width) < crate::gpu::plane_area(&program, width) {
+                return apart;
+            }
+        }
+        program
+    }
+
     /// The plan with at most `kept` bytes of cells, or the fewest bytes that one needs.
     fn fit(&self, kept: u64) -> Result<Plan, Shortage> {
-        let mut program = self.program.clone();
-        keep::decide(&mut program, self.region, kept);
+        let mut program = self.program(kept);
         let halo = halo(&program);
         let fixed = self.fixed(&program);
         let mut fewest = u64::MAX;
@@ -430,7 +549,12 @@ impl Draft<'_> {
         if let Some(gpus) = &self.gpus {
             return self.fit_devices(gpus, program, halo, fixed);
         }
-        for shape in self.shapes(halo) {
+        let mut shapes = self.shapes(halo);
+        if fixed.total() > self.limit && program.steps.len() > MANY {
+            // None fits, and each takes a while to size: the figure is that of the smallest.
+            shapes.drain(..shapes.len().saturating_sub(SMALLEST));
+        }
+        for shape in shapes {
             let bytes = self.program.canvas.depth.bytes();
             let samples = u128::from(shape.band_width) * u128::from(shape.band_height) * shape.bands as u128;
             let bands = saturate(samples).saturating_mul(bytes);
@@ -548,25 +672,22 @@ impl Draft<'_> {
     /// What does not depend on how the raster is cut.
     fn fixed(&self, program: &Program) -> Peak {
         let bytes = program.canvas.depth.bytes();
-        let mut peak = Peak {
+        let size = |rect: Rect| saturate(rect.area()).saturating_mul(bytes);
+        let kept = |step: &&Step| step.image.is_none();
+        let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
+        Peak {
             decoding: self.decoding,
             sink: self.options.sink,
+            images: sum(&mut program.pictures.iter().map(|picture| size(picture.held))),
+            kept: sum(&mut program.steps.iter().filter(kept).map(|step| size(step.plane()))),
+            // Those of the samples' depth; the design's own are its own.
+            tables: sum(&mut program.tables.iter().map(|table| table.len() as u64 * bytes)),
+            // Planning holds the program twice, and so does a job on devices.
+            design: program
+                .design_bytes
+                .saturating_add(program.bytes().saturating_mul(2)),
             ..Peak::default()
-        };
-        for step in &program.steps {
-            let plane = saturate(step.plane().area()).saturating_mul(bytes);
-            let part = if step.image.is_some() {
-                &mut peak.images
-            } else {
-                &mut peak.kept
-            };
-            *part = part.saturating_add(plane);
-            if let Some(table) = &step.table {
-                // The design's own table of 16 bits, and one of the samples' depth.
-                peak.tables = peak.tables.saturating_add(table.len() as u64 * (2 + bytes));
-            }
         }
-        peak
     }
 
     /// Columns and rows of cached tiles, the most welcome first. Tiles of a few pixels would cost more to find than to
@@ -895,13 +1016,14 @@ fn threads(asked: Option<usize>) -> Result<usize, Error> {
 /// The most that reading one picture holds, and whether the pictures are those the design was checked with.
 fn decoding(program: &Program, images: &dyn ImageSource) -> Result<u64, Error> {
     let mut most = 0;
-    for picture in program.steps.iter().filter_map(|step| step.image.as_ref()) {
-        let Picture {
-            path,
-            conversion,
-            width,
-            height,
-        } = picture;
+    for Picture {
+        path,
+        conversion,
+        width,
+        height,
+        ..
+    } in &program.pictures
+    {
         let info = guarded(|| images.info(path, conversion)).map_err(|source| Error::Image {
             path: path.to_string(),
             source,
@@ -918,12 +1040,24 @@ fn decoding(program: &Program, images: &dyn ImageSource) -> Result<u64, Error> {
     Ok(most)
 }
 
-fn advice(needed: u64, threads: usize) -> String {
-    let mebibytes = needed.div_ceil(1 << 20);
-    if threads > 1 {
-        format!("{mebibytes} MiB would do, or fewer threads than {threads}")
-    } else {
-        format!("{mebibytes} MiB would do")
+/// What would do: more memory, and, where that is so, fewer threads; `fewer` says how many, and the bytes that they need
+/// where those are not allowed either.
+fn advice(limit: u64, needed: u64, threads: usize, fewer: Option<(usize, Option<u64>)>) -> String {
+    let enough = shown(needed, limit, true);
+    let threads = |count: usize| match count {
+        1 => format!("1 thread instead of {threads}"),
+        _ => format!("{count} threads instead of {threads}"),
+    };
+    match fewer {
+        Some((count, None)) => format!("{enough} would do, or {}", threads(count)),
+        Some((count, Some(less))) if shown(less, limit, true) != enough && less < needed => {
+            format!(
+                "{enough} would do, or {} with {}",
+                shown(less, limit, true),
+                threads(count)
+            )
+        }
+        _ => format!("{enough} would do"),
     }
 }
 

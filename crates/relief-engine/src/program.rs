@@ -1,8 +1,13 @@
 //! A design made ready to run: its nodes with what is kept of each.
+//!
+//! Nodes that compute the same samples are one step (value numbering): of the same kind and size, with the same children
+//! in the same places. So a subtree that is written twice is computed as one that is defined once and used twice.
+//! Tables of the same entries are one table, and a picture is one plane however many nodes show it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use relief_design::tree::{Canvas, Conversion, Design, Kind as Meaning, Node, Place, Role};
+use relief_design::tree::{Canvas, Child, Conversion, Design, Kind as Meaning, Node, Place, Role};
 use relief_raster::{Extent, Period, Rect};
 
 use crate::Error;
@@ -20,19 +25,32 @@ pub(crate) enum Keep {
     Image,
     /// One cell of it, with its top-left at that of `valid`; outside `valid` it is computed.
     Cell { period: Period, valid: Rect },
-    /// All of it.
+    /// All of it that is read.
     Whole,
     /// Tiles of it, as long as the cache has room.
     Cached,
 }
 
-/// A picture that an `image` names.
+/// A picture that a design names, by one conversion.
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
     pub(crate) path: Arc<str>,
     pub(crate) conversion: Conversion,
     pub(crate) width: u64,
     pub(crate) height: u64,
+    /// The part that its nodes read, in its own coordinates; empty for a picture that none reads.
+    pub(crate) held: Rect,
+}
+
+/// The picture of an `image`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    /// The number of the picture.
+    pub(crate) picture: usize,
+    /// The picture in its own coordinates, which are those of the node.
+    pub(crate) whole: Rect,
+    /// What is held of the picture, for all its nodes.
+    pub(crate) held: Rect,
 }
 
 /// One node of the program.
@@ -45,9 +63,10 @@ pub(crate) struct Step {
     pub(crate) height: u64,
     pub(crate) place: Place,
     /// The picture of an `image`.
-    pub(crate) image: Option<Picture>,
-    /// The table of a `map` or the profile of a `distance`.
-    pub(crate) table: Option<Arc<[u16]>>,
+    pub(crate) image: Option<Shown>,
+    /// The number of the table of a `map` or of the profile of a `distance`.
+    #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
+    pub(crate) table: Option<usize>,
     pub(crate) keep: Keep,
     /// The samples that are ever read, in the node's own coordinates; empty for a node that is not read.
     pub(crate) need: Rect,
@@ -62,18 +81,20 @@ impl Step {
     /// All samples that may differ from 0 and would be kept of an image or of a whole node.
     pub(crate) fn stored(&self) -> Rect {
         match &self.image {
-            Some(picture) => self
-                .own()
-                .intersection(&Rect::sized(picture.width, picture.height)),
+            Some(shown) => self.own().intersection(&shown.whole),
             None => self.own(),
         }
     }
 
-    /// The samples that are kept in a plane.
+    /// The samples that are kept in a plane. Of an image they may be more than are read: those that other nodes read of
+    /// the same picture.
     pub(crate) fn plane(&self) -> Rect {
         match self.keep {
-            Keep::Image => self.need.intersection(&self.stored()),
-            Keep::Whole => self.own(),
+            Keep::Image if self.need.is_empty() => Rect::EMPTY,
+            Keep::Image => self
+                .image
+                .map_or(Rect::EMPTY, |shown| shown.held.intersection(&self.stored())),
+            Keep::Whole => self.need,
             Keep::Cell { period, valid } => {
                 let (width, height) = (period.a().cast_signed(), period.c().cast_signed());
                 Rect::between(valid.x(), valid.y(), valid.x() + width, valid.y() + height)
@@ -96,44 +117,179 @@ impl Step {
 pub(crate) struct Program {
     pub(crate) canvas: Canvas,
     pub(crate) steps: Vec<Step>,
+    pub(crate) pictures: Vec<Picture>,
+    pub(crate) tables: Vec<Arc<[u16]>>,
     /// Columns and rows of a cached tile.
     pub(crate) cached: (u64, u64),
     /// Levels from the root to the deepest node.
     pub(crate) nesting: usize,
+    /// The bytes of the design: its nodes, and their tables as it holds them.
+    pub(crate) design_bytes: u64,
     /// The most buffers that a kernel which computes nodes may name.
     #[cfg(feature = "gpu")]
     pub(crate) buffers: usize,
 }
 
-/// The first children of a fold that has too many for one kernel, as a fold of its own.
-fn fold(index: usize, node: &Node, links: Vec<Link>) -> Step {
-    Step {
-        kind: Kind::new(index, node),
-        name: node.kind.name(),
-        links,
-        width: node.width,
-        height: node.height,
-        place: node.place,
-        image: None,
-        table: None,
-        keep: Keep::No,
-        need: Rect::EMPTY,
-    }
+/// Which nodes that compute the same samples become one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Merge {
+    /// All of them.
+    Equal,
+    /// Those that show pictures. A device computes for each band all that lies between the parts which are read of a
+    /// node: of one that is read in places far apart that is more than two nodes would take.
+    #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
+    Pictures,
 }
 
-/// The levels below the deepest of these children, itself included.
-fn deepest(depths: &[usize], links: &[Link]) -> usize {
-    links.iter().map(|link| depths[link.node]).max().unwrap_or(0)
+/// What makes two nodes the same.
+#[derive(PartialEq, Eq, Hash)]
+struct Value {
+    kind: Kind,
+    links: Vec<Link>,
+    width: u64,
+    height: u64,
+}
+
+/// Makes the steps of a program.
+struct Numbering {
+    merge: Merge,
+    steps: Vec<Step>,
+    /// The levels below each step, itself included.
+    depths: Vec<usize>,
+    values: HashMap<Value, usize>,
+    pictures: Vec<Picture>,
+    by_name: HashMap<Arc<str>, Vec<usize>>,
+    tables: Vec<Arc<[u16]>>,
+    by_entries: HashMap<Arc<[u16]>, usize>,
+    /// Tables as the design holds them, which are looked at once each.
+    by_place: HashMap<*const u16, usize>,
+    table_bytes: u64,
+}
+
+impl Numbering {
+    fn new(nodes: usize, merge: Merge) -> Self {
+        Self {
+            merge,
+            steps: Vec::with_capacity(nodes),
+            depths: Vec::with_capacity(nodes),
+            values: HashMap::new(),
+            pictures: Vec::new(),
+            by_name: HashMap::new(),
+            tables: Vec::new(),
+            by_entries: HashMap::new(),
+            by_place: HashMap::new(),
+            table_bytes: 0,
+        }
+    }
+
+    /// The number of a table.
+    fn table(&mut self, entries: &Arc<[u16]>) -> usize {
+        if let Some(number) = self.by_place.get(&entries.as_ptr()) {
+            return *number;
+        }
+        self.table_bytes = self.table_bytes.saturating_add(2 * entries.len() as u64);
+        let tables = &mut self.tables;
+        let number = *self.by_entries.entry(Arc::clone(entries)).or_insert_with(|| {
+            tables.push(Arc::clone(entries));
+            tables.len() - 1
+        });
+        self.by_place.insert(entries.as_ptr(), number);
+        number
+    }
+
+    /// The picture that a node shows.
+    fn picture(&mut self, path: &Arc<str>, conversion: Conversion, (width, height): (u64, u64)) -> Shown {
+        let named = self.by_name.entry(Arc::clone(path)).or_default();
+        let same = |number: &&usize| {
+            let picture = &self.pictures[**number];
+            picture.conversion == conversion && (picture.width, picture.height) == (width, height)
+        };
+        let picture = named.iter().find(same).copied().unwrap_or_else(|| {
+            named.push(self.pictures.len());
+            self.pictures.push(Picture {
+                path: Arc::clone(path),
+                conversion,
+                width,
+                height,
+                held: Rect::EMPTY,
+            });
+            self.pictures.len() - 1
+        });
+        Shown {
+            picture,
+            whole: Rect::sized(width, height),
+            held: Rect::EMPTY,
+        }
+    }
+
+    /// The step of a node with these children: a new one, or one that computes the same samples. The root is always new,
+    /// because it has to stand last.
+    fn step(&mut self, node: &Node, links: Vec<Link>, root: bool) -> Result<usize, Error> {
+        let table = match &node.kind {
+            Meaning::Map { table } => Some(self.table(table)),
+            Meaning::Distance { profile, .. } => Some(self.table(profile)),
+            _ => None,
+        };
+        let image = match &node.kind {
+            Meaning::Image {
+                path,
+                conversion,
+                width,
+                height,
+            } => Some(self.picture(path, *conversion, (*width, *height))),
+            _ => None,
+        };
+        let picture = image.map_or(0, |shown| shown.picture);
+        let value = Value {
+            kind: Kind::new(node, table.unwrap_or(0), picture),
+            links,
+            width: node.width,
+            height: node.height,
+        };
+        let merged = self.merge == Merge::Equal || image.is_some();
+        if let (Some(step), true, false) = (self.values.get(&value), merged, root) {
+            return Ok(*step);
+        }
+        let depth = 1 + value
+            .links
+            .iter()
+            .map(|link| self.depths[link.node])
+            .max()
+            .unwrap_or(0);
+        if depth > MAX_NESTING {
+            return Err(Error::TooDeep {
+                depth,
+                limit: MAX_NESTING,
+            });
+        }
+        let index = self.steps.len();
+        self.depths.push(depth);
+        self.steps.push(Step {
+            kind: value.kind.clone(),
+            name: node.kind.name(),
+            links: value.links.clone(),
+            width: node.width,
+            height: node.height,
+            place: node.place,
+            image,
+            table,
+            keep: Keep::No,
+            need: Rect::EMPTY,
+        });
+        self.values.insert(value, index);
+        Ok(index)
+    }
 }
 
 impl Program {
     /// The nodes of a design, nothing kept yet. Folds of more than `layers` children become folds of folds.
-    pub(crate) fn new(design: &Design, layers: usize) -> Result<Self, Error> {
-        let mut depths = Vec::with_capacity(design.nodes.len());
-        let mut steps: Vec<Step> = Vec::with_capacity(design.nodes.len());
+    pub(crate) fn new(design: &Design, layers: usize, merge: Merge) -> Result<Self, Error> {
+        let mut numbering = Numbering::new(design.nodes.len(), merge);
         // Which step is which node of the design.
         let mut places = Vec::with_capacity(design.nodes.len());
-        for node in &design.nodes {
+        let mut children = 0;
+        for (number, node) in design.nodes.iter().enumerate() {
+            children += node.children.len();
             let mut links: Vec<Link> = node
                 .children
                 .iter()
@@ -145,65 +301,54 @@ impl Program {
                 .collect();
             let whole = Extent::new(0, 0, node.width, node.height);
             while let (Meaning::Compose, Some(extent), true) = (&node.kind, whole, links.len() > layers) {
+                // The first children, as a fold of their own.
                 let rest = links.split_off(layers);
-                let first = fold(steps.len(), node, links);
-                depths.push(1 + deepest(&depths, &first.links));
                 links = vec![Link {
-                    node: steps.len(),
+                    node: numbering.step(node, links, false)?,
                     role: Role::Base,
                     extent,
                 }];
                 links.extend(rest);
-                steps.push(first);
             }
-            let index = steps.len();
-            places.push(index);
-            let depth = 1 + deepest(&depths, &links);
-            if depth > MAX_NESTING {
-                return Err(Error::TooDeep {
-                    depth,
-                    limit: MAX_NESTING,
-                });
-            }
-            depths.push(depth);
-            steps.push(Step {
-                kind: Kind::new(index, node),
-                name: node.kind.name(),
-                links,
-                width: node.width,
-                height: node.height,
-                place: node.place,
-                image: match &node.kind {
-                    Meaning::Image {
-                        path,
-                        conversion,
-                        width,
-                        height,
-                    } => Some(Picture {
-                        path: Arc::clone(path),
-                        conversion: *conversion,
-                        width: *width,
-                        height: *height,
-                    }),
-                    _ => None,
-                },
-                table: match &node.kind {
-                    Meaning::Map { table } => Some(Arc::clone(table)),
-                    Meaning::Distance { profile, .. } => Some(Arc::clone(profile)),
-                    _ => None,
-                },
-                keep: Keep::No,
-                need: Rect::EMPTY,
-            });
+            let root = number + 1 == design.nodes.len();
+            places.push(numbering.step(node, links, root)?);
         }
+        let nodes = design.nodes.len() * size_of::<Node>() + children * size_of::<Child>();
         Ok(Self {
             canvas: design.canvas,
-            steps,
+            nesting: numbering.depths.last().copied().unwrap_or(0),
+            steps: numbering.steps,
+            pictures: numbering.pictures,
+            tables: numbering.tables,
             cached: (1, 1),
+            design_bytes: (nodes as u64).saturating_add(numbering.table_bytes),
             #[cfg(feature = "gpu")]
             buffers: usize::MAX,
-            nesting: depths.last().copied().unwrap_or(0),
         })
+    }
+
+    /// The bytes of all steps.
+    pub(crate) fn bytes(&self) -> u64 {
+        let links: usize = self.steps.iter().map(|step| step.links.len()).sum();
+        (self.steps.len() * size_of::<Step>() + links * size_of::<Link>()) as u64
+    }
+
+    /// Tells every picture, and every node that shows it, what is read of it by all of them.
+    pub(crate) fn hold_pictures(&mut self) {
+        for picture in &mut self.pictures {
+            picture.held = Rect::EMPTY;
+        }
+        for step in &self.steps {
+            if let Some(shown) = &step.image {
+                let held = &mut self.pictures[shown.picture].held;
+                *held = crate::keep::union(*held, step.need.intersection(&step.stored()));
+            }
+        }
+        for step in &mut self.steps {
+            if let Some(shown) = &mut step.image {
+                shown.held = self.pictures[shown.picture].held;
+            }
+        }
     }
 
     /// The number of the root.

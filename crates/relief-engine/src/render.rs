@@ -12,12 +12,10 @@ use crate::error::describe;
 #[cfg(feature = "gpu")]
 use crate::gpu::Gpus;
 use crate::plan::Plan;
-use crate::sink::{Band, Samples, Sink};
+use crate::sink::{Band, HandOver, Samples, Sink};
 use crate::source::ImageSource;
 use crate::stream::stream;
-
-/// Takes the samples of the next band in order.
-pub(crate) type HandOver<'a, S> = dyn FnMut(Rect, &[S]) -> Result<(), Error> + 'a;
+use crate::workers::Workers;
 
 /// How far a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +107,14 @@ impl<S: Sample> Typed<S> {
         }
     }
 
+    const fn workers(&self) -> &Workers {
+        match self {
+            Self::Cpu(cpu) => cpu.workers(),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.workers(),
+        }
+    }
+
     fn device_memory(&self) -> Vec<(DeviceId, u64)> {
         match self {
             Self::Cpu(_) => Vec::new(),
@@ -144,8 +150,10 @@ impl<S: Sample> Typed<S> {
 
 /// A design in memory, ready to compute on the devices of its plan.
 ///
-/// It holds the pictures and cells of its plan and a pool of threads, and may be used from several threads at
-/// once; the memory of the plan counts one job at a time.
+/// It holds the pictures and cells of its plan and a pool of threads, and may be used from several threads at once.
+/// Windows that are read at the same time share the pool, its scratch and the cache, which stay as large as planned
+/// however many there are; on a GPU they share the buffers of its lanes, and a window waits for those of another.
+/// [`render`](Self::render) and [`bands`](Self::bands) hold bands of their own: the plan counts those of one job.
 pub struct Renderer {
     device: Device,
 }
@@ -169,6 +177,15 @@ impl Renderer {
         match &self.device {
             Device::Eight(cpu) => cpu.plan(),
             Device::Sixteen(cpu) => cpu.plan(),
+        }
+    }
+
+    /// The threads of the job.
+    #[must_use]
+    pub const fn workers(&self) -> &Workers {
+        match &self.device {
+            Device::Eight(device) => device.workers(),
+            Device::Sixteen(device) => device.workers(),
         }
     }
 
@@ -238,6 +255,7 @@ impl Renderer {
         cancel: &Cancel,
     ) -> Result<(), Error> {
         let raster = self.plan().raster();
+        sink.use_workers(self.workers());
         sink.begin(&raster).map_err(Error::Sink)?;
         let start = Instant::now();
         let total = u128::from(raster.width) * u128::from(raster.height);

@@ -4,6 +4,12 @@ use std::io;
 
 use relief_raster::{Depth, Rect};
 
+use crate::Error;
+use crate::workers::Workers;
+
+/// Takes the samples of the next band in order.
+pub(crate) type HandOver<'a, S> = dyn FnMut(Rect, &[S]) -> Result<(), Error> + 'a;
+
 /// The raster that is streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raster {
@@ -75,6 +81,11 @@ pub struct Band<'a> {
 /// A sink that is dropped before [`finish`](Sink::finish) must leave nothing behind that could be taken for a
 /// complete raster.
 pub trait Sink {
+    /// Called before [`begin`](Sink::begin) with the threads of the job, for a sink that works in parallel.
+    fn use_workers(&mut self, workers: &Workers) {
+        let _ = workers;
+    }
+
     /// The bytes the sink holds while it works, for the plan.
     fn memory(&self, raster: &Raster) -> u64;
 

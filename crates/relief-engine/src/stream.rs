@@ -14,8 +14,10 @@ use relief_raster::{Rect, Sample};
 
 use crate::Error;
 use crate::cancel::Cancel;
-use crate::cpu::{Cpu, STACK, zeroed};
-use crate::render::HandOver;
+use crate::cpu::{Cpu, zeroed};
+use crate::panics::caught;
+use crate::sink::HandOver;
+use crate::workers::STACK;
 
 /// Trees of at most so many levels are computed on the caller's stack, whose size is not known.
 const SHALLOW: usize = 16;
@@ -56,12 +58,15 @@ pub(crate) fn stream<S: Sample>(
     let stop = cancel.below();
     let compute = |worker: usize, Job { band, mut memory }: Job<S>| {
         let rect = plan.band(band);
-        let out = &mut memory[..rect.area() as usize];
-        let outcome = if shape.alone {
-            cpu.fill_alone(worker, rect, out, &stop)
-        } else {
-            cpu.fill(rect, out, &stop)
-        };
+        // The caller waits for every band that it has dealt: a worker that panics must still say that it is done.
+        let outcome = caught(rect, || {
+            let out = &mut memory[..rect.area() as usize];
+            if shape.alone {
+                cpu.fill_alone(worker, rect, out, &stop)
+            } else {
+                cpu.fill(rect, out, &stop)
+            }
+        });
         Done {
             band,
             worker,
@@ -70,6 +75,8 @@ pub(crate) fn stream<S: Sample>(
         }
     };
     std::thread::scope(|scope| {
+        // However this ends, by a panic of the sink too, bands in work are stopped.
+        let _stopping = Stopping(&stop);
         let (finished, results) = mpsc::channel();
         let mut jobs = Vec::with_capacity(workers);
         for worker in 0..workers {
@@ -106,10 +113,10 @@ pub(crate) fn stream<S: Sample>(
             dealt += 1;
         }
         for next in 0..bands {
-            let (worker, memory) = caller.await_band(next, &compute).inspect_err(|_| stop.cancel())?;
+            let (worker, memory) = caller.await_band(next, &compute)?;
             let rect = plan.band(next);
             let start = Instant::now();
-            hand_over(rect, &memory[..rect.area() as usize]).inspect_err(|_| stop.cancel())?;
+            hand_over(rect, &memory[..rect.area() as usize])?;
             caller.pace.sink(start.elapsed());
             if dealt < bands {
                 caller.deal(worker, Job { band: dealt, memory })?;
@@ -118,6 +125,15 @@ pub(crate) fn stream<S: Sample>(
         }
         Ok(())
     })
+}
+
+/// Throws a switch when it is dropped.
+struct Stopping<'a>(&'a Cancel);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 /// The caller's side: what is dealt, what came back early, and what is kept to be computed here.
@@ -192,4 +208,30 @@ impl Pace {
 /// A worker ended without a word: a defect.
 fn lost() -> Error {
     Error::defect(Rect::EMPTY, "a thread that computes bands ended early")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Options, Plan};
+    use crate::source::NoImages;
+
+    /// A worker that finds no scratch panics outside of every tile. Nobody may wait for it for ever.
+    #[test]
+    fn a_worker_that_panics_ends_the_job_with_an_error() {
+        let text = "relief version=1\ncanvas width=64 height=64\nnoise seed=1";
+        let design = relief_design::parse("test.kdl", text, &relief_design::NoImages).unwrap();
+        for (threads, tile) in [(1, None), (3, None), (3, Some((16, 16)))] {
+            let options = Options {
+                threads: Some(threads),
+                tile,
+                ..Options::default()
+            };
+            let plan = Plan::new(&design, &NoImages, &options).unwrap();
+            let mut cpu = Cpu::<u8>::new(plan, &NoImages, &Cancel::new()).unwrap();
+            cpu.lose_scratch();
+            let outcome = stream(&cpu, &mut |_, _| Ok(()), &Cancel::new());
+            assert!(matches!(outcome, Err(Error::Panic { .. })), "{outcome:?}");
+        }
+    }
 }

@@ -54,7 +54,7 @@ pub(super) fn lattice<S: Sample>(
 ) -> Result<(), Failure> {
     let link = &step.links[0];
     let Some((pattern, rect)) = builder.plane(link.node) else {
-        return Err(Error::defect(need, "the pattern of a lattice is not on the device").into());
+        return nothing::<S>(gpu, builder, (step, link.node), need, (buffer, pitch));
     };
     let lattice = lattice::gpu::Lattice {
         pattern,
@@ -79,7 +79,7 @@ pub(super) fn repeat<S: Sample>(
 ) -> Result<(), Failure> {
     let link = &step.links[0];
     let Some((pattern, rect)) = builder.plane(link.node) else {
-        return Err(Error::defect(need, "the pattern of a repeat is not on the device").into());
+        return nothing::<S>(gpu, builder, (step, link.node), need, (buffer, pitch));
     };
     let (width, height) = (u64::from(pattern.width), u64::from(pattern.height));
     let place = (link.extent.x() + rect.x(), link.extent.y() + rect.y());
@@ -94,6 +94,31 @@ pub(super) fn repeat<S: Sample>(
         v: (0, step_y),
     };
     Ok(lattice::gpu::render(gpu, &lattice, need, buffer, pitch)?)
+}
+
+/// The samples `need` of copies of the pattern `child`, none of which meets them.
+fn nothing<S: Sample>(
+    gpu: &Gpu,
+    builder: &Builder<'_>,
+    (step, child): (&Step, usize),
+    need: Rect,
+    (buffer, pitch): (&Buffer, u32),
+) -> Result<(), Failure> {
+    let pattern = &builder.program.steps[child];
+    let padding = pattern.image.is_some() && pattern.plane().is_empty();
+    if !builder.needs[child].is_empty() && !padding {
+        return Err(Error::defect(need, "the pattern of copies is not on the device").into());
+    }
+    let zero = Expression::Constant(0);
+    Ok(fused::render(
+        gpu,
+        &zero,
+        S::DEPTH,
+        step.need,
+        need,
+        buffer,
+        pitch,
+    )?)
 }
 
 /// A step and an offset with the same copies of `length` pixels between `from` and `to` along one axis. Where at most

@@ -8,6 +8,7 @@
 
 mod kernels;
 mod plan;
+mod slots;
 mod stages;
 mod store;
 
@@ -15,30 +16,44 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, HostSamples, Reading};
 use relief_kernels::fused::{self, Plane};
 use relief_raster::{Rect, Sample};
 
-pub(crate) use plan::Target;
+pub(crate) use plan::{Target, plane_area};
+use slots::Slots;
 pub(crate) use stages::Builder;
 use stages::{Ready, Spared, materialised, needs, spared};
 use store::{Ahead, Residents, row_words};
 
 use crate::Error;
 use crate::cancel::Cancel;
-use crate::cpu::{Cpu, message};
+use crate::cpu::Cpu;
 use crate::error::describe;
 use crate::nodes::Kind;
+use crate::panics::message;
 use crate::plan::Plan;
-use crate::render::HandOver;
+use crate::sink::HandOver;
 use crate::source::ImageSource;
+use crate::workers::Workers;
+
+/// Pieces of a window, or of a part of it as high as a band.
+const PIECES: u64 = 4;
+
+/// Bytes below which a window is not cut in pieces.
+const PIECE_BYTES: u64 = 1 << 20;
 
 /// All devices of a job.
 pub(crate) struct Gpus<S> {
     plan: Plan,
     devices: Vec<Device>,
+    /// Which device reads the next window.
+    next: AtomicUsize,
+    /// The threads that made what is kept.
+    workers: Workers,
     materialised: Vec<bool>,
     spared: Vec<Spared>,
     samples: PhantomData<S>,
@@ -47,6 +62,9 @@ pub(crate) struct Gpus<S> {
 struct Device {
     gpu: Gpu,
     residents: Residents,
+    slots: Slots,
+    /// Whether kernels were compiled for a window.
+    compiled: AtomicBool,
 }
 
 /// What one thread computes with on its device: allocated once, used for every band.
@@ -87,7 +105,10 @@ impl<S: Sample> Gpus<S> {
             tracing::debug!("what is kept is made");
             let ahead = host.as_ref().map_or_else(
                 |_| Ahead::default(),
-                |host| host.install(|| Ahead::pack(&plan.program, host.store(), plan.peak.bands)),
+                |host| {
+                    host.workers()
+                        .run(|| Ahead::pack(&plan.program, host.store(), plan.peak.bands))
+                },
             );
             tracing::debug!("cells are packed");
             (
@@ -98,6 +119,7 @@ impl<S: Sample> Gpus<S> {
         });
         let (host, gpus) = (host?, gpus?);
         tracing::debug!("devices are started");
+        let lanes = plan.device.as_ref().map_or(1, |device| device.lanes);
         let devices = std::thread::scope(|scope| {
             let upload = |gpu: Gpu| {
                 let (program, store, ahead) = (&plan.program, host.store(), &ahead);
@@ -105,7 +127,12 @@ impl<S: Sample> Gpus<S> {
                     let id = gpu.id();
                     let residents = Residents::upload(&gpu, program, store, ahead)
                         .map_err(|error| failed("copying pictures and cells", id, error))?;
-                    Ok(Device { gpu, residents })
+                    Ok(Device {
+                        gpu,
+                        residents,
+                        slots: Slots::new(lanes),
+                        compiled: AtomicBool::new(false),
+                    })
                 })
             };
             let uploading: Vec<_> = gpus.into_iter().map(upload).collect();
@@ -116,6 +143,8 @@ impl<S: Sample> Gpus<S> {
         Ok(Self {
             plan,
             devices,
+            next: AtomicUsize::new(0),
+            workers: host.workers().clone(),
             materialised,
             spared,
             samples: PhantomData,
@@ -132,31 +161,63 @@ impl<S: Sample> Gpus<S> {
         self.devices.iter().map(memory).collect()
     }
 
-    /// Computes `rect`, in coordinates of the streamed raster, into `out`, packed.
+    /// The threads of the job.
+    pub(crate) const fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
+    /// Computes `rect`, in coordinates of the streamed raster, into `out`, packed. Windows go to the devices in turn.
     pub(crate) fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
+        cancel.check()?;
+        let number = self.next.fetch_add(1, Ordering::Relaxed) % self.devices.len().max(1);
         let device = self
             .devices
-            .first()
+            .get(number)
             .ok_or_else(|| Error::defect(rect, "a plan for devices names none"))?;
-        let mut slot = self.slot(device)?;
-        let shape = self.plan.shape;
-        let width = rect.width() as usize;
-        if let Some(part) = parts(rect, shape.band_width, shape.band_height).next() {
-            self.compile_ahead(device, &mut slot, part, part)?;
-        }
-        for part in parts(rect, shape.band_width, shape.band_height) {
-            cancel.check()?;
-            let read = self.compute(device, &mut slot, part, part)?.wait();
-            let samples = read.map_err(|error| self.lost(device, part, error))?;
-            let columns = part.width() as usize;
-            let pitch = pitch(part.width(), S::DEPTH.bytes()) as usize * 4 / size_of::<S>();
-            let samples = cast::<S>(&samples, part)?;
-            for (y, row) in samples.chunks(pitch).take(part.height() as usize).enumerate() {
-                let start = ((part.y() - rect.y()) as usize + y) * width + (part.x() - rect.x()) as usize;
-                out[start..start + columns].copy_from_slice(&row[..columns]);
+        let _admission = device.slots.admit();
+        let mut slot = self.take_slot(device)?;
+        self.fill_with(device, &mut slot, rect, out, cancel)?;
+        // After a failure its buffers may still be in use: they are not used again.
+        device.slots.give_back(slot);
+        Ok(())
+    }
+
+    /// [`Self::fill`] with the buffers of a lane, in pieces: while one is copied, the next is computed.
+    fn fill_with(
+        &self,
+        device: &Device,
+        slot: &mut Slot,
+        rect: Rect,
+        out: &mut [S],
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let (shape, bytes) = (self.plan.shape, S::DEPTH.bytes());
+        let depth = self.plan.device.as_ref().map_or(1, |device| device.depth);
+        let mut under_way: VecDeque<(Rect, Reading)> = VecDeque::new();
+        let mut finish = |(piece, reading): (Rect, Reading)| {
+            let samples = reading.wait().map_err(|error| self.lost(device, piece, error))?;
+            unpack(cast::<S>(&samples, piece)?, piece, rect, out);
+            Ok::<_, Error>(())
+        };
+        for strip in parts(rect, shape.band_width, shape.band_height) {
+            if !device.compiled.load(Ordering::Acquire) {
+                self.compile_ahead(device, slot, strip, strip)?;
+                device.compiled.store(true, Ordering::Release);
+            }
+            let rows = (PIECE_BYTES / (strip.width() * bytes))
+                .max(strip.height().div_ceil(PIECES))
+                .max(1);
+            for piece in parts(strip, strip.width(), rows) {
+                cancel.check()?;
+                if under_way.len() >= depth
+                    && let Some(first) = under_way.pop_front()
+                {
+                    finish(first)?;
+                }
+                under_way.push_back((piece, self.compute(device, slot, piece, strip)?));
             }
         }
-        Ok(())
+        under_way.into_iter().try_for_each(finish)
     }
 
     /// Computes all bands, dealt to the devices in turn, and hands them over in order.
@@ -244,7 +305,7 @@ impl<S: Sample> Gpus<S> {
         stop: &Cancel,
         cancel: &Cancel,
     ) -> Result<(), Error> {
-        let mut slot = self.slot(device)?;
+        let mut slot = self.take_slot(device)?;
         tracing::debug!("planes of {} are allocated", device.gpu.id());
         let mut under_way: VecDeque<(Rect, Reading)> = VecDeque::new();
         let mut bands = bands.fuse().peekable();
@@ -272,6 +333,7 @@ impl<S: Sample> Gpus<S> {
                 under_way.push_back((rect, self.compute(device, &mut slot, rect, strip)?));
             }
             let Some((rect, reading)) = under_way.pop_front() else {
+                device.slots.give_back(slot);
                 return Ok(());
             };
             let samples = reading.wait().map_err(|error| self.lost(device, rect, error))?;
@@ -286,6 +348,11 @@ impl<S: Sample> Gpus<S> {
     fn strip(&self, strip: Range<u128>) -> Rect {
         let last = strip.end.min(self.plan.bands()) - 1;
         crate::keep::union(self.plan.band(strip.start), self.plan.band(last))
+    }
+
+    /// The buffers of one lane, those of an earlier job if there are any.
+    fn take_slot(&self, device: &Device) -> Result<Slot, Error> {
+        device.slots.take().map_or_else(|| self.slot(device), Ok)
     }
 
     /// The buffers of one lane, as large as any strip and band need.
@@ -557,6 +624,16 @@ fn parts(rect: Rect, width: u64, height: u64) -> impl Iterator<Item = Rect> {
             Rect::between(x, y, x + columns, y + rows).intersection(&rect)
         })
     })
+}
+
+/// Puts a piece, whose rows are padded, into the window `rect`.
+fn unpack<S: Sample>(samples: &[S], piece: Rect, rect: Rect, out: &mut [S]) {
+    let (width, columns) = (rect.width() as usize, piece.width() as usize);
+    let pitch = pitch(piece.width(), S::DEPTH.bytes()) as usize * 4 / size_of::<S>();
+    for (y, row) in samples.chunks(pitch).take(piece.height() as usize).enumerate() {
+        let start = ((piece.y() - rect.y()) as usize + y) * width + (piece.x() - rect.x()) as usize;
+        out[start..start + columns].copy_from_slice(&row[..columns]);
+    }
 }
 
 fn cast<S: Sample>(bytes: &[u8], rect: Rect) -> Result<&[S], Error> {

@@ -1,5 +1,7 @@
 //! What a job takes on its devices.
 
+use std::collections::HashSet;
+
 use relief_kernels::device::{Backend, DeviceId, DeviceReport, device};
 use relief_kernels::distance::gpu::Profile;
 use relief_kernels::fused::{self, Cell};
@@ -13,6 +15,7 @@ use crate::plan::Shape;
 use crate::program::{Keep, Program};
 
 /// The devices of a job, as they report themselves.
+#[derive(Clone)]
 pub(crate) struct Target {
     reports: Vec<DeviceReport>,
     pace: Pace,
@@ -197,6 +200,19 @@ impl Target {
     }
 }
 
+/// The samples of all planes that a band of some rows and of this width takes: which of two programs of the same design has
+/// less to compute.
+pub(crate) fn plane_area(program: &Program, width: u64) -> u128 {
+    const ROWS: u64 = 64;
+    let materialised = stages::materialised(program);
+    stages::most(program, width, ROWS)
+        .iter()
+        .zip(materialised)
+        .filter(|(_, materialised)| *materialised)
+        .map(|((width, height), _)| u128::from(*width) * u128::from(*height))
+        .sum()
+}
+
 /// A strip is so many times as high as all halos on the longest way together.
 const HALOS: u64 = 4;
 
@@ -301,8 +317,23 @@ fn device_bytes<'a>(
         .unwrap_or(0);
     let mut words = of_lane.saturating_mul(lanes as u64).saturating_add(NOTHING);
     let reached = stages::reached(program);
+    let (mut tables, mut pictures) = (HashSet::new(), HashSet::new());
     for index in (0..program.steps.len()).filter(|index| reached[*index]) {
-        for resident in residents(program, index) {
+        let step = &program.steps[index];
+        let [table, kept] = residents(program, index);
+        // A profile is each distance's own; a table and a picture are there once.
+        let again = step.table.is_some_and(|number| !tables.insert(number));
+        let table = if again && !matches!(step.kind, Kind::Distance(_)) {
+            0
+        } else {
+            table
+        };
+        let shown = step.image.filter(|_| !step.plane().is_empty());
+        let kept = match shown {
+            Some(shown) if !pictures.insert((shown.picture, step.plane())) => 0,
+            _ => kept,
+        };
+        for resident in [table, kept] {
             words = words.saturating_add(resident);
             largest = largest.max(resident);
         }
@@ -317,7 +348,7 @@ fn residents(program: &Program, index: usize) -> [u64; 2] {
     let bytes = depth.bytes();
     let table = match (&step.kind, &step.table) {
         (Kind::Distance(distance), _) => Profile::words(distance.radius, depth),
-        (_, Some(table)) => row_words(table.len() as u64, bytes),
+        (_, Some(table)) => row_words(program.tables[*table].len() as u64, bytes),
         (_, None) => 0,
     };
     let cell = |period: Period| match depth {

@@ -1,5 +1,7 @@
 //! What a device holds for the whole job: pictures, cells, tables.
 
+use std::collections::HashMap;
+
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
 use relief_kernels::distance::gpu::Profile;
@@ -7,7 +9,7 @@ use relief_kernels::fused::{Cell, CellLayout, PackedCell, Plane};
 use relief_raster::{Period, Rect, Sample, View};
 
 use super::stages::{cell_of_repeat, reached};
-use crate::evaluate::{Plane as HostPlane, Store};
+use crate::evaluate::Store;
 use crate::nodes::Kind;
 use crate::program::{Keep, Program};
 
@@ -21,10 +23,13 @@ pub(super) enum Resident {
     Cell(Cell, i64, i64),
 }
 
-/// Everything that stays on one device, by the number of its node.
+/// Everything that stays on one device.
 pub(super) struct Residents {
+    /// By the number of the node.
     pub(super) planes: Vec<Option<Resident>>,
+    /// By the number of the table.
     pub(super) tables: Vec<Option<Buffer>>,
+    /// By the number of the node.
     pub(super) profiles: Vec<Option<Profile>>,
 }
 
@@ -56,7 +61,7 @@ impl<'a, S: Sample> Source<'a, S> {
         let period = cell_of_repeat(program, index)?;
         let link = step.links.first()?;
         Some(Self {
-            pattern: store.planes[link.node].as_ref()?.view(),
+            pattern: store.pattern(program, link.node)?,
             period,
             place: (link.extent.x(), link.extent.y()),
         })
@@ -119,36 +124,56 @@ impl Residents {
     ) -> Result<Self, DeviceError> {
         let mut residents = Self {
             planes: Vec::new(),
-            tables: Vec::new(),
+            tables: vec![None; program.tables.len()],
             profiles: Vec::new(),
         };
+        // A part of a picture is copied for the first node that shows it.
+        let mut pictures: HashMap<(usize, Rect), Plane> = HashMap::new();
         let (reached, sources) = (reached(program), sources(program, store));
         for (index, step) in program.steps.iter().enumerate() {
-            let table = &store.tables[index];
-            let (mut lookup, mut profile) = (None, None);
-            match &step.kind {
-                _ if !reached[index] => {}
-                Kind::Distance(distance) => {
+            let mut profile = None;
+            match (&step.kind, step.table) {
+                (Kind::Distance(distance), Some(table)) if reached[index] => {
                     profile = Some(Profile::upload(
                         gpu,
                         distance.radius,
-                        table,
+                        &store.tables[table],
                         S::from_u16(distance.beyond),
                     )?);
                 }
-                _ if table.is_empty() => {}
-                _ => lookup = Some(gpu.upload(&packed(table, table.len(), table.len()))?),
+                (_, Some(number)) if reached[index] && residents.tables[number].is_none() => {
+                    let table = &store.tables[number];
+                    residents.tables[number] = Some(gpu.upload(&packed(table))?);
+                }
+                _ => {}
             }
-            residents.tables.push(lookup);
             residents.profiles.push(profile);
-            let plane = match (&sources[index], &store.planes[index]) {
+            let plane = match (&sources[index], &store.planes[index], step.image) {
                 _ if !reached[index] => None,
-                (Some(source), _) => {
+                (Some(source), ..) => {
                     let packed = ahead.cells.get(index).and_then(Option::as_ref);
                     Some(upload_cell(gpu, source, packed)?)
                 }
-                (None, Some(plane)) => Some(upload_plane(gpu, plane, step.keep)?),
-                (None, None) => None,
+                (None, _, Some(shown)) => {
+                    let rect = step.plane();
+                    let part = store.pictures[shown.picture]
+                        .as_ref()
+                        .and_then(|plane| plane.part(rect));
+                    match (pictures.get(&(shown.picture, rect)), part) {
+                        (Some(plane), _) => Some(Resident::Plane(plane.clone(), rect)),
+                        (None, Some(part)) if !rect.is_empty() => {
+                            let plane = upload_plane(gpu, part)?;
+                            pictures.insert((shown.picture, rect), plane.clone());
+                            Some(Resident::Plane(plane, rect))
+                        }
+                        _ => None,
+                    }
+                }
+                (None, Some(plane), None) => Some(match (step.keep, plane.uniform) {
+                    (Keep::Cell { .. }, Some(value)) => Resident::Uniform(value.to_u16()),
+                    _ => Resident::Plane(upload_plane(gpu, plane.view())?, plane.rect),
+                }),
+                (None, None, None) => None,
             };
             residents.planes.push(plane);
         }
@@ -175,11 +200,8 @@ fn upload_cell<S: Sample>(
     Ok(Resident::Cell(cell, x, y))
 }
 
-fn upload_plane<S: Sample>(gpu: &Gpu, plane: &HostPlane<S>, keep: Keep) -> Result<Resident, DeviceError> {
-    if let (Keep::Cell { .. }, Some(value)) = (keep, plane.uniform) {
-        return Ok(Resident::Uniform(value.to_u16()));
-    }
-    let (width, height) = (plane.rect.width(), plane.rect.height());
+fn upload_plane<S: Sample>(gpu: &Gpu, samples: View<'_, S>) -> Result<Plane, DeviceError> {
+    let (width, height) = (samples.width() as u64, samples.height() as u64);
     let pitch = row_words(width, S::DEPTH.bytes());
     let too_large = || DeviceError::Unsupported {
         device: gpu.id(),
@@ -190,15 +212,14 @@ fn upload_plane<S: Sample>(gpu: &Gpu, plane: &HostPlane<S>, keep: Keep) -> Resul
         return Err(too_large());
     };
     let per_row = pitch as usize * 4 / size_of::<S>();
-    let buffer = gpu.upload(&packed(&plane.samples, width as usize, per_row))?;
-    let on_device = Plane {
+    let buffer = gpu.upload(&packed_rows(samples.rows(), samples.height(), per_row))?;
+    Ok(Plane {
         buffer,
         offset: 0,
         pitch,
         width: columns,
         height: rows,
-    };
-    Ok(Resident::Plane(on_device, plane.rect))
+    })
 }
 
 /// The layout of a cell that is fastest on a device.
@@ -207,17 +228,19 @@ pub(super) fn layout<S: Sample>(period: Period) -> CellLayout {
     CellLayout::fitting(samples, S::DEPTH.bits())
 }
 
-/// Rows of `width` samples as words, each row filled up with 0 to `padded` samples.
-fn packed<S: Sample>(samples: &[S], width: usize, padded: usize) -> Vec<u32> {
+/// Samples as words.
+fn packed<S: Sample>(samples: &[S]) -> Vec<u32> {
+    packed_rows(std::iter::once(samples), 1, samples.len())
+}
+
+/// `count` rows of samples as words, each row filled up with 0 to `padded` samples.
+fn packed_rows<'a, S: Sample>(rows: impl Iterator<Item = &'a [S]>, count: usize, padded: usize) -> Vec<u32> {
     let per_word = 4 / size_of::<S>();
     let words = padded.div_ceil(per_word);
-    let mut packed = vec![0_u32; samples.len() / width * words];
+    let mut packed = vec![0_u32; count * words];
     let stored: &mut [S] = bytemuck::cast_slice_mut(&mut packed);
-    for (to, from) in stored
-        .chunks_exact_mut(words * per_word)
-        .zip(samples.chunks_exact(width))
-    {
-        to[..width].copy_from_slice(from);
+    for (to, from) in stored.chunks_exact_mut(words * per_word).zip(rows) {
+        to[..from.len()].copy_from_slice(from);
     }
     // Samples were stored as they follow each other; words have the first of them in their lowest bits.
     if cfg!(target_endian = "big") {

@@ -16,7 +16,7 @@ use crate::evaluate::Reader;
 use crate::gpu::Builder;
 use crate::scratch;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Compose;
 
 impl Node for Compose {

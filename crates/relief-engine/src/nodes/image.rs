@@ -1,4 +1,4 @@
-//! `image`: a picture, kept in memory as far as the design reads it; 0 beyond it.
+//! `image`: a picture, held in memory as far as the design reads it, once for all its nodes; 0 beyond it.
 
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
@@ -10,10 +10,10 @@ use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
 use crate::gpu::Builder;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Image {
-    /// The number of the plane that holds the picture.
-    pub(crate) plane: usize,
+    /// The number of the picture.
+    pub(crate) picture: usize,
     pub(crate) width: u64,
     pub(crate) height: u64,
 }
@@ -45,7 +45,7 @@ impl Node for Image {
             return Ok(Filled::Uniform(S::ZERO));
         }
         let inner = covered.translated(-rect.x(), -rect.y());
-        let Some(view) = reader.plane_part(self.plane, covered) else {
+        let Some(view) = reader.picture_part(self.picture, covered) else {
             return Err(Error::defect(
                 rect,
                 "a part of an image is read that the plan does not keep",

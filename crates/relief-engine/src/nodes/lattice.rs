@@ -14,9 +14,10 @@ use crate::Error;
 use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
 use crate::gpu::Builder;
+use crate::keep::union;
 use crate::scratch;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lattice {
     pub(crate) blend: tree::Blend,
     pub(crate) u: (i64, i64),
@@ -53,9 +54,43 @@ impl Lattice {
     }
 }
 
+/// The most copies that are looked at to say what is read of a pattern; of more it is taken to be everything.
+const MOST_COPIES: usize = 4_096;
+
+impl Lattice {
+    /// The part of the pattern, in its own coordinates, that each copy shows in `rect`.
+    fn parts(&self, link: &Link, rect: Rect) -> impl Iterator<Item = Rect> {
+        let (extent, pattern) = (link.extent, link.extent.local());
+        let size = (extent.width(), extent.height());
+        lattice::copies(rect, size, (extent.x(), extent.y()), self.u, self.v)
+            .map(move |copy| rect.translated(-copy.x, -copy.y).intersection(&pattern))
+    }
+
+    /// The samples of the pattern that computing `rect` takes where every copy is computed by itself, each grown by
+    /// `halo`; `None` for very many copies.
+    pub(crate) fn direct_samples(&self, link: &Link, rect: Rect, halo: u32) -> Option<u128> {
+        let mut samples = 0_u128;
+        for (number, part) in self.parts(link, rect).enumerate() {
+            if number == MOST_COPIES {
+                return None;
+            }
+            samples += part.grown(halo).area();
+        }
+        Some(samples)
+    }
+}
+
 impl Node for Lattice {
-    fn reads(&self, link: &Link, _: usize, _: Rect) -> Rect {
-        link.extent.local()
+    fn reads(&self, link: &Link, _: usize, rect: Rect) -> Rect {
+        let whole = link.extent.local();
+        let mut read = Rect::EMPTY;
+        for (number, part) in self.parts(link, rect).enumerate() {
+            if read == whole || number == MOST_COPIES {
+                return whole;
+            }
+            read = union(read, part);
+        }
+        read
     }
 
     fn period(&self, own: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {

@@ -27,7 +27,7 @@ use crate::evaluate::Reader;
 use crate::gpu::Builder;
 
 /// A child as its parent sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Link {
     /// The number of the child in the plan.
     pub(crate) node: usize,
@@ -133,7 +133,7 @@ pub(crate) trait Node {
 macro_rules! kinds {
     ($($variant:ident => $module:ident :: $type:ident),* $(,)?) => {
         /// Any node kind.
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum Kind {
             $($variant($module::$type)),*
         }
@@ -197,8 +197,9 @@ kinds! {
 }
 
 impl Kind {
-    /// The kind of node `index` of the plan, made of a node of the design.
-    pub(crate) fn new(index: usize, node: &tree::Node) -> Self {
+    /// The kind of a node of the design. `table` and `picture` are the numbers of its table and its picture; they are
+    /// only used by kinds that have one.
+    pub(crate) fn new(node: &tree::Node, table: usize, picture: usize) -> Self {
         match &node.kind {
             tree::Kind::Compose => Self::Compose(compose::Compose),
             tree::Kind::Disc { diameter, value } => Self::Disc(disc::Disc {
@@ -213,11 +214,11 @@ impl Kind {
                 radius: *radius,
                 at_zero: profile.first().copied().unwrap_or(*beyond),
                 beyond: *beyond,
-                table: index,
+                table,
             }),
             tree::Kind::Fill { value } => Self::Fill(fill::Fill { value: *value }),
             tree::Kind::Image { width, height, .. } => Self::Image(image::Image {
-                plane: index,
+                picture,
                 width: *width,
                 height: *height,
             }),
@@ -227,7 +228,7 @@ impl Kind {
                 v: *v,
                 period: *period,
             }),
-            tree::Kind::Map { .. } => Self::Map(map::Map { table: index }),
+            tree::Kind::Map { .. } => Self::Map(map::Map { table }),
             tree::Kind::Noise { seed } => Self::Noise(noise::Noise { seed: *seed }),
             tree::Kind::Ramp { axis, from, to } => Self::Ramp(ramp::Ramp {
                 axis: *axis,

@@ -11,7 +11,7 @@ use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
 use crate::gpu::Builder;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Noise {
     pub(crate) seed: u64,
 }

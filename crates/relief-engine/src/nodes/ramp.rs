@@ -12,7 +12,7 @@ use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
 use crate::gpu::Builder;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Ramp {
     pub(crate) axis: Axis,
     pub(crate) from: u16,

@@ -14,15 +14,41 @@ use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
 use crate::gpu::Builder;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Repeat {
     pub(crate) step_x: u64,
     pub(crate) step_y: u64,
 }
 
+/// The first pixel that is read of a side of the pattern and the one after the last, for `length` pixels of the repeat
+/// from `start` on; equal where none is read.
+fn read_of_side((start, length): (i64, u64), offset: i64, step: u64, side: u64) -> (i64, i64) {
+    let (length, step, side) = (length.cast_signed(), step.cast_signed(), side.cast_signed());
+    let first = (start - offset).rem_euclid(step);
+    let last = first + length;
+    match () {
+        () if length >= step => (0, side),
+        () if last <= step => (first.min(side), last.min(side)),
+        // What is read ends in the next copy.
+        () if first >= side => (0, (last - step).min(side)),
+        () => (0, side),
+    }
+}
+
 impl Node for Repeat {
-    fn reads(&self, link: &Link, _: usize, _: Rect) -> Rect {
-        link.extent.local()
+    fn reads(&self, link: &Link, _: usize, rect: Rect) -> Rect {
+        if rect.is_empty() {
+            return Rect::EMPTY;
+        }
+        let extent = link.extent;
+        let x = read_of_side((rect.x(), rect.width()), extent.x(), self.step_x, extent.width());
+        let y = read_of_side(
+            (rect.y(), rect.height()),
+            extent.y(),
+            self.step_y,
+            extent.height(),
+        );
+        Rect::between(x.0, y.0, x.1, y.1)
     }
 
     fn period(&self, own: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {

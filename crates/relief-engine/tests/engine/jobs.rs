@@ -1,6 +1,7 @@
 //! Jobs that are stopped or fail: what is handed on, what is not, and what is said.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -202,6 +203,46 @@ fn a_renderer_works_on_after_a_job_that_failed_or_was_cancelled() {
             .render(&mut stopped, &mut |_| cancel.cancel(), &cancel)
             .is_err()
     );
+    assert_eq!(rendered(&renderer).unwrap(), expected);
+}
+
+#[test]
+fn a_panic_of_the_caller_comes_back_to_the_caller_and_leaves_a_renderer_that_works() {
+    struct Panics;
+
+    impl Sink for Panics {
+        fn memory(&self, _: &relief_engine::Raster) -> u64 {
+            0
+        }
+
+        fn begin(&mut self, _: &relief_engine::Raster) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write(&mut self, _: &Band<'_>) -> io::Result<()> {
+            panic!("of the sink")
+        }
+
+        fn finish(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let said = |panic: Box<dyn std::any::Any + Send>| *panic.downcast::<&str>().unwrap();
+    let renderer = noise();
+    let expected = rendered(&renderer).unwrap();
+    let of_sink = catch_unwind(AssertUnwindSafe(|| {
+        renderer.render(&mut Panics, &mut |_| (), &Cancel::new())
+    }));
+    assert_eq!(said(of_sink.unwrap_err()), "of the sink");
+    let of_progress = catch_unwind(AssertUnwindSafe(|| {
+        renderer.render(
+            &mut Watched::default(),
+            &mut |_| panic!("of the progress"),
+            &Cancel::new(),
+        )
+    }));
+    assert_eq!(said(of_progress.unwrap_err()), "of the progress");
     assert_eq!(rendered(&renderer).unwrap(), expected);
 }
 

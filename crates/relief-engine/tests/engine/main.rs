@@ -12,4 +12,5 @@ mod memory;
 mod oracle;
 mod pictures;
 mod run;
+mod sharing;
 mod sources;

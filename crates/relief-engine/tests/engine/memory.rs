@@ -1,7 +1,13 @@
 //! The peak that a plan says: its figure, its parts, and that it is held under stress.
 
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use proptest::prelude::*;
-use relief_engine::{Cancel, Error, NoImages, Options, Plan, Rect, Renderer};
+use relief_design::{Conversion, Design};
+use relief_engine::{
+    Cancel, Depth, Error, ImageError, ImageInfo, ImageSource, NoImages, Options, Plan, Rect, Renderer,
+};
 
 use crate::oracle::strategy::models;
 use crate::pictures::Pictures;
@@ -35,7 +41,7 @@ proptest! {
         let peak = least.unwrap().peak();
         prop_assert!(peak.total() <= needed);
         let streaming = peak.bands + peak.cache + peak.sink;
-        let sum = streaming.max(peak.decoding) + peak.scratch + peak.images + peak.tables + peak.kept;
+        let sum = streaming.max(peak.decoding) + peak.scratch + peak.images + peak.design + peak.tables + peak.kept;
         prop_assert_eq!(peak.total(), sum);
         // Without a figure for `kept` it follows the memory, so that less may do where more is kept.
         let fewer = plan(needed - 1);
@@ -44,6 +50,170 @@ proptest! {
             "{} bytes do, {} were named", needed - 1, needed
         );
     }
+}
+
+/// A picture of 20 000 × 20 000 samples that nobody reads.
+struct Vast;
+
+impl ImageSource for Vast {
+    fn info(&self, _: &str, _: &Conversion) -> Result<ImageInfo, ImageError> {
+        Ok(ImageInfo {
+            width: 20_000,
+            height: 20_000,
+            memory: 0,
+        })
+    }
+
+    fn read(
+        &self,
+        _: &str,
+        _: &Conversion,
+        _: Depth,
+        _: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
+    ) -> Result<(), ImageError> {
+        Err(ImageError::new("nobody may read it"))
+    }
+}
+
+/// What a refusal says would do: MiB, and how many threads instead.
+fn hint(design: &Design, images: &dyn ImageSource, options: &Options) -> (u64, Option<usize>) {
+    let refused = Plan::new(design, images, options).unwrap_err().to_string();
+    let number = |after: &str| refused.split(after).nth(1)?.split(' ').next()?.parse().ok();
+    let enough = number("; ").unwrap_or_else(|| panic!("{refused}"));
+    let allowed = options.memory.unwrap() >> 20;
+    assert!(
+        refused.starts_with(&format!(
+            "the job needs {enough} MiB, {allowed} MiB are allowed; {enough} MiB would do"
+        )),
+        "{refused}"
+    );
+    (
+        enough,
+        number(" would do, or ").map(|threads: u64| threads as usize),
+    )
+}
+
+#[test]
+fn a_refusal_names_no_threads_where_fewer_would_not_do() {
+    let text = "relief version=1\ncanvas width=20000 height=20000 depth=16\nimage \"vast\"";
+    let design = relief_design::parse("test.kdl", text, &|_: &str| Ok((20_000, 20_000))).unwrap();
+    let options = nested(2, 256 << 20, None);
+    let (enough, threads) = hint(&design, &Vast, &options);
+    assert!((763..800).contains(&enough), "{enough}");
+    assert_eq!(threads, None);
+    assert!(Plan::new(&design, &Vast, &nested(2, enough << 20, None)).is_ok());
+    assert!(Plan::new(&design, &Vast, &nested(1, 256 << 20, None)).is_err());
+}
+
+#[test]
+fn what_a_refusal_says_would_do_does() {
+    let text = "relief version=1\ncanvas width=30000 height=30000\ndistance radius=4096 { (mask)threshold level=255 { (source)noise seed=1 }; profile \"d / 20\" beyond=0 }";
+    let design = parse(text);
+    for (threads, memory) in [(16, 64 << 20), (16, 128 << 20), (64, 256 << 20), (3, 32 << 20)] {
+        let plan = |threads, memory| Plan::new(&design, &NoImages, &nested(threads, memory, None));
+        if plan(threads, memory).is_ok() {
+            continue;
+        }
+        let (enough, fewer) = hint(&design, &NoImages, &nested(threads, memory, None));
+        assert!(
+            plan(threads, enough << 20).is_ok(),
+            "{enough} MiB with {threads} threads"
+        );
+        match fewer {
+            Some(fewer) => {
+                assert!(plan(fewer, memory).is_ok(), "{fewer} threads with {memory} bytes");
+                assert!(
+                    plan(fewer + 1, memory).is_err(),
+                    "{fewer} of {threads} is not the most"
+                );
+            }
+            None => assert!(plan(1, memory).is_err(), "one thread would do"),
+        }
+    }
+    let (_, fewer) = hint(&design, &NoImages, &nested(1_000, 300 << 20, None));
+    assert!(fewer.is_some(), "fewer threads than a thousand need less");
+}
+
+/// `count` marks beside each other.
+fn marks(count: usize) -> String {
+    let marks: String = (0..count)
+        .map(|number| {
+            format!(
+                "(max)disc diameter={} value={} x={number}\n",
+                2 + number % 90,
+                1 + number % 255
+            )
+        })
+        .collect();
+    format!("relief version=1\ncanvas width=65000 height=64\ncompose {{\n{marks}}}")
+}
+
+#[test]
+fn the_nodes_of_a_design_count() {
+    let plan = |count| Plan::new(&parse(&marks(count)), &NoImages, &nested(1, 1 << 30, None)).unwrap();
+    let (few, many) = (plan(10).peak().design, plan(20_010).peak().design);
+    // A node and its place in its parent are at least these numbers, on both sides of the plan.
+    assert!(many - few >= 20_000 * 200, "{few} and {many}");
+    let refused = Plan::new(&parse(&marks(20_000)), &NoImages, &nested(1, 2 << 20, None));
+    assert!(
+        matches!(refused, Err(Error::Memory { .. })),
+        "20 000 nodes in 2 MiB"
+    );
+}
+
+/// Counts warnings of the engine.
+struct Warnings;
+
+static WARNINGS: AtomicUsize = AtomicUsize::new(0);
+
+impl tracing::Subscriber for Warnings {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() <= tracing::Level::WARN
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        WARNINGS.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn any_number_of_jobs_on_one_renderer_keep_to_the_smallest_cache() {
+    // Of all tests here: none may find the cache too small.
+    let _ = tracing::subscriber::set_global_default(Warnings);
+    let design = parse(NESTED);
+    for tile in [None, Some((17, 11))] {
+        let Err(Error::Memory { needed, .. }) = Plan::new(&design, &NoImages, &nested(2, 0, tile)) else {
+            panic!("planned without memory")
+        };
+        let small = renderer(&design, &NoImages, &nested(2, needed, tile));
+        let expected = rendered(&small).unwrap();
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let (small, expected) = (&small, &expected);
+                scope.spawn(move || {
+                    if number % 2 == 0 {
+                        assert!(rendered(small).unwrap() == *expected);
+                    } else {
+                        let whole = Rect::sized(90, 40);
+                        assert!(window(small, whole).unwrap() == *expected);
+                    }
+                });
+            }
+        });
+    }
+    assert_eq!(WARNINGS.load(Ordering::Relaxed), 0, "the cache was too small");
 }
 
 /// Distances in distances in distances: cached tiles wait for cached tiles.

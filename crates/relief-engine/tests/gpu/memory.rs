@@ -1,9 +1,10 @@
 //! What a plan says of a device's memory: refused where it does not fit, held where it does.
 
-use relief_engine::{Error, Options, Plan};
+use relief_engine::{Cancel, Error, Options, Plan, Rect, Renderer};
 
 use crate::compare::{agree, canvas, on, on_device};
 use crate::device::device;
+use crate::run::{part, rendered, window};
 
 /// A picture of which the samples are never asked for.
 struct Vast(u64);
@@ -35,6 +36,35 @@ impl relief_engine::ImageSource for Vast {
         _: &mut dyn FnMut(u64, &[u16]) -> std::ops::ControlFlow<()>,
     ) -> Result<(), relief_engine::ImageError> {
         Err(relief_engine::ImageError::new("nobody may read it"))
+    }
+}
+
+#[test]
+fn windows_read_at_once_and_after_each_other_hold_no_more_than_planned() {
+    let Some(device) = device() else { return };
+    let (design, images) = canvas(
+        600,
+        500,
+        8,
+        "distance radius=9 { (mask)threshold level=252 { (source)noise seed=3 }; profile \"25 * d\" beyond=255 }",
+    );
+    let plan = Plan::new(&design, &images, &on(device, &Options::default())).unwrap();
+    let planned = plan.device().unwrap().bytes;
+    let renderer = Renderer::new(plan, &images, &Cancel::new()).unwrap();
+    let whole = Rect::sized(600, 500);
+    let first = window(&renderer, whole).unwrap();
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let (renderer, first) = (&renderer, &first);
+            scope.spawn(move || {
+                let place = Rect::new(13 * number, 7 * number, 300, 200).unwrap();
+                assert!(window(renderer, place).unwrap() == part(first, 600, place));
+            });
+        }
+    });
+    assert!(rendered(&renderer).unwrap() == first);
+    for (id, bytes) in renderer.device_memory() {
+        assert!(bytes <= planned, "{id}: {bytes} bytes, {planned} planned");
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::io;
 
+use relief_engine::Workers;
 use relief_engine::sink::{Band, Raster, Samples, Sink};
 
 use super::SinkError;
@@ -12,10 +13,11 @@ use super::order::Order;
 /// The samples widened and hashed at once: 512 KiB, enough for BLAKE3 to use several threads.
 const PART: usize = 256 * 1024;
 
-/// Hashes the bands of a raster, on the threads of the rayon pool.
+/// Hashes the bands of a raster, on the threads of the job that computes it.
 #[derive(Debug, Default)]
 pub struct DigestSink {
     order: Option<Order>,
+    workers: Option<Workers>,
     hasher: blake3::Hasher,
     /// Samples as u16 little-endian.
     widened: Vec<u16>,
@@ -38,11 +40,31 @@ impl DigestSink {
     fn widen(&mut self, samples: impl Iterator<Item = u16>) {
         self.widened.clear();
         self.widened.extend(samples.map(u16::to_le));
-        self.hasher.update_rayon(bytemuck::cast_slice(&self.widened));
+        hash(
+            &mut self.hasher,
+            self.workers.as_ref(),
+            bytemuck::cast_slice(&self.widened),
+        );
+    }
+}
+
+/// Hashes on the threads of a job, or on this one where there is no other.
+fn hash(hasher: &mut blake3::Hasher, workers: Option<&Workers>, bytes: &[u8]) {
+    match workers {
+        Some(workers) if workers.threads() > 1 => workers.run(|| {
+            hasher.update_rayon(bytes);
+        }),
+        _ => {
+            hasher.update(bytes);
+        }
     }
 }
 
 impl Sink for DigestSink {
+    fn use_workers(&mut self, workers: &Workers) {
+        self.workers = Some(workers.clone());
+    }
+
     fn memory(&self, _: &Raster) -> u64 {
         2 * PART as u64
     }
@@ -67,7 +89,11 @@ impl Sink for DigestSink {
                     .for_each(|part| self.widen(part.iter().map(|&sample| u16::from(sample))));
             }
             Samples::Sixteen(samples) if cfg!(target_endian = "little") => {
-                self.hasher.update_rayon(bytemuck::cast_slice(samples));
+                hash(
+                    &mut self.hasher,
+                    self.workers.as_ref(),
+                    bytemuck::cast_slice(samples),
+                );
             }
             Samples::Sixteen(samples) => {
                 samples

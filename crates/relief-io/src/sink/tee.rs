@@ -2,6 +2,7 @@
 
 use std::io;
 
+use relief_engine::Workers;
 use relief_engine::sink::{Band, Raster, Sink};
 
 /// Hands every band to two sinks, one after the other: to write a raster and have its digest, for instance.
@@ -31,6 +32,11 @@ impl<A: Sink, B: Sink> Tee<A, B> {
 }
 
 impl<A: Sink, B: Sink> Sink for Tee<A, B> {
+    fn use_workers(&mut self, workers: &Workers) {
+        self.first.use_workers(workers);
+        self.second.use_workers(workers);
+    }
+
     fn memory(&self, raster: &Raster) -> u64 {
         self.first
             .memory(raster)

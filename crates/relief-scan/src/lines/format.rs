@@ -1,7 +1,7 @@
 //! From laid lines to the bytes of travels.
 
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
-use rayon::slice::{ParallelSlice, ParallelSliceMut};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use relief_engine::Workers;
 use relief_raster::Sample;
 
 use crate::halftone::Screen;
@@ -30,6 +30,17 @@ pub(super) struct Room<S> {
     ends: Vec<usize>,
 }
 
+/// Does every job, on the threads given where there are several jobs and threads.
+fn each<T: Send>(workers: Option<&Workers>, jobs: impl Iterator<Item = T>, work: impl Fn(T) + Send + Sync) {
+    let jobs: Vec<T> = jobs.collect();
+    match workers {
+        Some(workers) if jobs.len() > 1 && workers.threads() > 1 => {
+            workers.run(|| jobs.into_par_iter().for_each(work));
+        }
+        _ => jobs.into_iter().for_each(work),
+    }
+}
+
 impl<S: Sample> Format<'_, S> {
     /// Appends travels to a block; `rows` says where each begins in what is laid.
     pub(super) fn travels(
@@ -37,23 +48,23 @@ impl<S: Sample> Format<'_, S> {
         travels: &[Travel],
         rows: &[usize],
         rooms: &mut Vec<Room<S>>,
-        threads: usize,
+        (threads, workers): (usize, Option<&Workers>),
         block: &mut Block,
     ) {
         rooms.resize_with(threads, Room::default);
         let share = travels.len().div_ceil(threads).max(1);
         let jobs = travels
-            .par_chunks(share)
-            .zip(rows.par_chunks(share))
-            .zip(rooms.par_iter_mut());
+            .chunks(share)
+            .zip(rows.chunks(share))
+            .zip(rooms.iter_mut());
         block.ends.reserve_exact(travels.len());
         match self.program.encoding() {
             Encoding::Fixed(bytes) => {
                 let (start, bytes) = (block.bytes.len(), bytes as usize);
                 block.bytes.reserve_exact(bytes * travels.len());
                 block.bytes.resize(start + bytes * travels.len(), 0);
-                let outs = block.bytes[start..].par_chunks_mut(bytes * share);
-                jobs.zip(outs).for_each(|(((travels, rows), room), out)| {
+                let outs = block.bytes[start..].chunks_mut(bytes * share);
+                each(workers, jobs.zip(outs), |(((travels, rows), room), out)| {
                     for ((travel, &row), out) in travels.iter().zip(rows).zip(out.chunks_exact_mut(bytes)) {
                         self.packed(travel, row, room, out);
                     }
@@ -63,7 +74,9 @@ impl<S: Sample> Format<'_, S> {
                     .extend((1..=travels.len()).map(|line| start + line * bytes));
             }
             Encoding::Runs(most) => {
-                jobs.for_each(|((travels, rows), room)| self.as_runs(travels, rows, room, most as usize));
+                each(workers, jobs, |((travels, rows), room)| {
+                    self.as_runs(travels, rows, room, most as usize);
+                });
                 let used = travels.len().div_ceil(share);
                 let total = rooms[..used].iter().map(|room| room.bytes.len()).sum();
                 block.bytes.reserve_exact(total);

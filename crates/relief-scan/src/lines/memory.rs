@@ -12,13 +12,12 @@ const BESIDE: u64 = (size_of::<Travel>() + 3 * size_of::<usize>()) as u64;
 
 impl Program {
     /// Bytes that making so many lines at once takes, their block included: what [`Lines::new`](crate::Lines::new) needs
-    /// to make them on all threads of this machine, or on as many as are worth it.
+    /// to make them on as many threads as this machine has processors, or on as many as are worth it.
     #[must_use]
     pub fn making_bytes(&self, lines: u64) -> u64 {
         let block = self.line_memory().saturating_mul(lines);
-        let threads = self
-            .thread_bytes()
-            .saturating_mul(rayon::current_num_threads() as u64);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.thread_bytes().saturating_mul(processors as u64);
         let threads = threads.min((block / 2).max(self.thread_bytes()));
         self.fixed_memory().saturating_add(block).saturating_add(threads)
     }

@@ -10,7 +10,7 @@ mod memory;
 
 use std::time::{Duration, Instant};
 
-use relief_engine::{Cancel, Raster, SamplesMut};
+use relief_engine::{Cancel, Raster, SamplesMut, Workers};
 use relief_raster::{Depth, Sample};
 
 use crate::Error;
@@ -104,7 +104,7 @@ impl<'a> Lines<'a> {
                 problem,
             });
         }
-        let (most, threads) = program.block_lines(memory, rayon::current_num_threads())?;
+        let (most, threads) = program.block_lines(memory, source.workers().map_or(1, Workers::threads))?;
         let work = match raster.depth {
             Depth::Eight => Work::Eight(State::default()),
             Depth::Sixteen => Work::Sixteen(State::default()),
@@ -267,7 +267,8 @@ impl<S: Sample> State<S> {
             },
             laid: self.laid.samples(),
         };
-        format.travels(&travels, &rows, &mut self.rooms, threads, block);
+        let workers = job.source.workers();
+        format.travels(&travels, &rows, &mut self.rooms, (threads, workers), block);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use relief_engine::{Cancel, Raster, Sink};
+use relief_engine::{Cancel, Raster, Sink, Workers};
 use relief_io::{Cleanup, DigestSink, FileSink, Format, NullSink, Target, Tee};
 
 use crate::arguments::Render;
@@ -22,12 +22,13 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
         drop(guard);
         return announce(render, &raster);
     }
-    let mut both = Tee::new(Boxed(sink), DigestSink::new());
+    // The file last: it appears only when the digest is complete.
+    let mut both = Tee::new(DigestSink::new(), Boxed(sink));
     let plan = job::plan(&opened, &render.job, both.memory(&raster))?;
     let guard = interrupt::watch(&cancel, cleanup);
     job::run(&opened, plan, &mut both, &render.watch, &cancel)?;
     drop(guard);
-    if let Some(hash) = both.second().digest() {
+    if let Some(hash) = both.first().digest() {
         writeln!(io::stdout(), "{hash}")?;
     }
     Ok(())
@@ -92,6 +93,10 @@ fn open(render: &Render) -> Result<(Box<dyn Sink>, Option<Cleanup>), Failure> {
 struct Boxed(Box<dyn Sink>);
 
 impl Sink for Boxed {
+    fn use_workers(&mut self, workers: &Workers) {
+        self.0.use_workers(workers);
+    }
+
     fn memory(&self, raster: &Raster) -> u64 {
         self.0.memory(raster)
     }

@@ -75,7 +75,7 @@ fn a_plan_shows_its_tree() {
 #[test]
 fn memory_that_does_not_do_is_refused_with_the_figure_that_does() {
     let ended = run(&["plan", "logo/design.kdl", "--memory", "10kB", "--threads", "1"]);
-    ended.failed(4, "10000 are allowed");
+    ended.failed(4, "10000 bytes are allowed");
     let needed: u64 = ended
         .err
         .split_whitespace()
