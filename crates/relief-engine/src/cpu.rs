@@ -183,7 +183,10 @@ impl<S: Sample> Cpu<S> {
     fn read_images(&mut self, images: &dyn ImageSource, cancel: &Cancel) -> Result<(), Error> {
         for (number, picture) in self.plan.program.pictures.iter().enumerate() {
             let Picture {
-                path, conversion, held, ..
+                path,
+                conversion,
+                held,
+                ..
             } = picture;
             let rect = *held;
             if rect.is_empty() {

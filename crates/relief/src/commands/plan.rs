@@ -1,9 +1,11 @@
 //! `relief plan`: how a design would be computed.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
-use relief_engine::{Kept, Plan, PlannedNode};
+use relief_engine::{Kept, Plan, PlannedChild, PlannedNode};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use crate::arguments::PlanArguments;
@@ -21,7 +23,10 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     };
     let plan = job::plan(&opened, &arguments.job, sink)?;
     if arguments.json {
-        writeln!(io::stdout(), "{:#}", as_json(&plan))?;
+        let mut out = BufWriter::new(io::stdout().lock());
+        serde_json::to_writer_pretty(&mut out, &AsJson(&plan)).map_err(io::Error::from)?;
+        writeln!(out)?;
+        out.flush()?;
     } else {
         io::stdout().write_all(as_text(&plan).as_bytes())?;
     }
@@ -102,7 +107,10 @@ fn tree(nodes: &[PlannedNode], index: usize, lead: &str, label: &str, shown: &mu
                 show_bytes(u128::from(node.bytes))
             )
         }
-        Kept::Whole => format!("whole in memory, {}", show_bytes(u128::from(node.bytes))),
+        Kept::Whole => format!(
+            "all that is read in memory, {}",
+            show_bytes(u128::from(node.bytes))
+        ),
         Kept::Tiles { columns, rows } => format!("cached in tiles of {columns} × {rows}"),
         Kept::Unused => "not read".to_owned(),
     };
@@ -136,7 +144,7 @@ fn tree(nodes: &[PlannedNode], index: usize, lead: &str, label: &str, shown: &mu
     }
 }
 
-fn parts(plan: &Plan) -> [(&'static str, u64); 8] {
+fn parts(plan: &Plan) -> [(&'static str, u64); 9] {
     let peak = plan.peak();
     [
         ("bands", peak.bands),
@@ -144,20 +152,43 @@ fn parts(plan: &Plan) -> [(&'static str, u64); 8] {
         ("scratch", peak.scratch),
         ("images", peak.images),
         ("decoding", peak.decoding),
+        ("design", peak.design),
         ("tables", peak.tables),
         ("cells and patterns", peak.kept),
         ("output", peak.sink),
     ]
 }
 
-fn as_json(plan: &Plan) -> Value {
+/// A plan as JSON. Its nodes, of which there may be many, are made one by one as they are written.
+struct AsJson<'a>(&'a Plan);
+
+impl Serialize for AsJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Nodes(Vec<PlannedNode>);
+
+        impl Serialize for Nodes {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_seq(self.0.iter().map(node_as_json))
+            }
+        }
+
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in summary(self.0) {
+            map.serialize_entry(&key, &value)?;
+        }
+        map.serialize_entry("nodes", &Nodes(self.0.nodes()))?;
+        map.end()
+    }
+}
+
+/// Everything but the nodes.
+fn summary(plan: &Plan) -> serde_json::Map<String, Value> {
     let (raster, shape, region) = (plan.raster(), plan.shape(), plan.region());
     let memory: serde_json::Map<String, Value> = parts(plan)
         .into_iter()
         .map(|(name, bytes)| (name.replace(' ', "_"), json!(bytes)))
         .collect();
-    let nodes: Vec<Value> = plan.nodes().iter().map(node_as_json).collect();
-    json!({
+    let summary = json!({
         "raster": {
             "width": raster.width,
             "height": raster.height,
@@ -183,39 +214,61 @@ fn as_json(plan: &Plan) -> Value {
         })),
         "peak_bytes": plan.peak().total(),
         "memory": memory,
-        "nodes": nodes,
-    })
+    });
+    match summary {
+        Value::Object(map) => map,
+        _ => serde_json::Map::new(),
+    }
 }
 
-fn node_as_json(node: &PlannedNode) -> Value {
-    let kept = match node.kept {
-        Kept::Nothing => json!({ "as": "nothing" }),
-        Kept::Picture => json!({ "as": "picture" }),
-        Kept::Cell { columns, rows } => json!({ "as": "cell", "width": columns, "height": rows }),
-        Kept::Whole => json!({ "as": "whole" }),
-        Kept::Tiles { columns, rows } => json!({ "as": "tiles", "width": columns, "height": rows }),
-        Kept::Unused => json!({ "as": "unused" }),
-    };
-    let children: Vec<Value> = node
-        .children
-        .iter()
-        .map(|child| {
-            json!({
-                "role": child.role.name(),
-                "node": child.node,
-                "x": child.x,
-                "y": child.y,
-                "halo": child.halo,
-            })
-        })
-        .collect();
-    json!({
-        "kind": node.kind,
-        "line": node.line,
-        "width": node.width,
-        "height": node.height,
-        "kept": kept,
-        "bytes": node.bytes,
-        "children": children,
-    })
+/// A node as JSON.
+#[derive(Serialize)]
+struct NodeAsJson<'a> {
+    bytes: u64,
+    #[serde(serialize_with = "children")]
+    children: &'a [PlannedChild],
+    height: u64,
+    kept: Value,
+    kind: &'a str,
+    line: u32,
+    width: u64,
+}
+
+/// A child of a node as JSON.
+#[derive(Serialize)]
+struct ChildAsJson {
+    halo: u32,
+    node: usize,
+    role: &'static str,
+    x: i64,
+    y: i64,
+}
+
+fn children<S: Serializer>(children: &[PlannedChild], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(children.iter().map(|child| ChildAsJson {
+        halo: child.halo,
+        node: child.node,
+        role: child.role.name(),
+        x: child.x,
+        y: child.y,
+    }))
+}
+
+fn node_as_json(node: &PlannedNode) -> NodeAsJson<'_> {
+    NodeAsJson {
+        bytes: node.bytes,
+        children: &node.children,
+        height: node.height,
+        kept: match node.kept {
+            Kept::Nothing => json!({ "as": "nothing" }),
+            Kept::Picture => json!({ "as": "picture" }),
+            Kept::Cell { columns, rows } => json!({ "as": "cell", "width": columns, "height": rows }),
+            Kept::Whole => json!({ "as": "whole" }),
+            Kept::Tiles { columns, rows } => json!({ "as": "tiles", "width": columns, "height": rows }),
+            Kept::Unused => json!({ "as": "unused" }),
+        },
+        kind: node.kind,
+        line: node.line,
+        width: node.width,
+    }
 }
