@@ -23,15 +23,15 @@ mod place;
 
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use cleanup::Cleanup;
 pub use error::Error;
 pub use identity::Identity;
 pub use partial::{AtomicFile, remove_leftovers};
-pub use place::is_standard_output;
+pub use place::{is_standard_output, is_stream};
 
-use partial::remove_leftovers_of;
+use partial::{name, remove_leftovers_of};
 use place::Place;
 
 /// What was opened to be written.
@@ -56,6 +56,34 @@ pub fn open(path: &Path, cleanup: &Cleanup) -> Result<Opened, Error> {
             AtomicFile::create(name, cleanup).map(Opened::Whole)
         }
     }
+}
+
+/// The file that appears or is replaced where `path` is written: where its links lead. For a partial of the caller's
+/// own, which a later process goes on with; [`rename`] gives it the name. What [takes bytes as they
+/// come](is_stream) has none.
+///
+/// # Errors
+/// Where no file can be at `path`, or what is there may not be written or replaced.
+pub fn destination(path: &Path) -> Result<PathBuf, Error> {
+    if is_stream(path) {
+        return Err(Error::new("it is no regular file", None));
+    }
+    match place::find(path)? {
+        Place::Stream(_) => Err(Error::new("it is no regular file", None)),
+        Place::File(name) => Ok(name),
+    }
+}
+
+/// Gives a partial of the caller's own, which is open as `file`, the name of a [`destination`]: permissions and owner
+/// are handed on, the file and its name are stored.
+///
+/// # Errors
+/// Where the system cannot store or rename it. The partial stays then.
+pub fn rename(file: &File, partial: &Path, destination: &Path) -> Result<(), Error> {
+    name(file, partial, destination).map_err(|source| {
+        let reason = "the finished file could not be stored under its name";
+        Error::new(reason, Some(source))
+    })
 }
 
 /// Writes all of `bytes` to `path`. It does not look for what killed processes left: see [`remove_leftovers`].

@@ -88,6 +88,15 @@ impl Drop for AtomicFile {
     }
 }
 
+/// Stores a file and renames it.
+pub(crate) fn name(file: &File, partial: &Path, destination: &Path) -> io::Result<()> {
+    inherit(file, destination);
+    file.sync_all()?;
+    fs::rename(partial, destination)?;
+    store_folder(destination);
+    Ok(())
+}
+
 /// Removes what killed processes left of the file at `path`. Partials whose writer lives stay. What cannot be removed
 /// stays, too: it harms nobody.
 pub fn remove_leftovers(path: &Path) {

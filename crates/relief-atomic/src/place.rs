@@ -75,6 +75,13 @@ pub fn is_standard_output(path: &Path) -> bool {
     descriptor(path).is_some_and(|link| number(&link) == Some(1))
 }
 
+/// Whether `path` takes bytes as they come: it is a device, a FIFO, or a file that is open already. Nothing is opened.
+#[must_use]
+pub fn is_stream(path: &Path) -> bool {
+    let other = |metadata: Metadata| !metadata.is_file() && !metadata.is_dir();
+    descriptor(path).is_some() || fs::metadata(path).is_ok_and(other)
+}
+
 fn refused<T>(reason: &'static str) -> Result<T, Error> {
     Err(Error::new(reason, None))
 }

@@ -1,7 +1,7 @@
 //! The manifest: what a job is and how far it has come, in one JSON file that is replaced as a whole.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use relief_scan::Scan;
@@ -206,54 +206,7 @@ impl Manifest {
         };
         let mut text = serde_json::to_vec_pretty(self).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
-        replace(path, &text).map_err(failed)
-    }
-}
-
-/// Writes a file beside `path`, stores it, gives it the name and stores that. A link stays a link: what it points to is
-/// replaced. A file that was there keeps its permissions, a new one has those of any.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let path = &followed(path);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".manifest.");
-    // The system takes away what its user does not allow.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder_of(path))?;
-    file.write_all(bytes)?;
-    if let Ok(metadata) = fs::metadata(path) {
-        file.as_file().set_permissions(metadata.permissions())?;
-    }
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    store_folder(path);
-    Ok(())
-}
-
-/// The file that a path means: where links lead, also one that leads to nothing yet.
-pub(crate) fn followed(path: &Path) -> PathBuf {
-    if let Ok(there) = fs::canonicalize(path) {
-        return there;
-    }
-    match fs::read_link(path) {
-        Ok(target) => folder_of(path).join(target),
-        Err(_) => path.to_owned(),
-    }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
-}
-
-/// Has the system store the names in the folder of a file. Not every file system can: then the name is stored when the
-/// system likes.
-pub(crate) fn store_folder(path: &Path) {
-    if cfg!(unix)
-        && let Err(error) = File::open(folder_of(path)).and_then(|folder| folder.sync_all())
-    {
-        tracing::debug!("the folder of {} cannot be stored: {error}", path.display());
+        relief_atomic::replace(path, &text).map_err(|error| failed(error.into()))
     }
 }
 

@@ -11,7 +11,7 @@ use relief_scan::{DiffusionState, Program};
 
 use crate::Error;
 use crate::bands::{Cut, Digests};
-use crate::manifest::{Manifest, ManifestLock, replace};
+use crate::manifest::{Manifest, ManifestLock};
 
 /// A manifest on its path, locked against other senders.
 #[derive(Debug)]
@@ -63,6 +63,9 @@ impl Record {
             problem: "a digest has not 64 hexadecimal digits".to_owned(),
         };
         let digests = manifest.digests().ok_or_else(wrong)?;
+        // What a sender that was killed while it wrote them has left.
+        relief_atomic::remove_leftovers(path);
+        relief_atomic::remove_leftovers(&diffusion_path(path));
         Ok(Self {
             path: path.to_owned(),
             manifest,
@@ -176,18 +179,12 @@ impl Record {
         })
     }
 
-    fn diffusion_path(&self) -> PathBuf {
-        let mut name = self.path.as_os_str().to_owned();
-        name.push(".diffusion");
-        PathBuf::from(name)
-    }
-
     /// The state of error diffusion that was kept, where there is one from which no line is missing.
     pub(crate) fn diffusion(&self, program: &Program) -> Option<DiffusionState> {
         if !self.resumed || program.diffusion_bytes() == 0 {
             return None;
         }
-        let bytes = fs::read(self.diffusion_path()).ok()?;
+        let bytes = fs::read(diffusion_path(&self.path)).ok()?;
         let (sound, digest) = bytes.split_last_chunk::<32>()?;
         let (job, rest) = sound.split_at_checked(self.manifest.job.len())?;
         let (line, state) = rest.split_first_chunk::<8>()?;
@@ -215,11 +212,18 @@ impl Record {
         let mut bytes = [head, state.encode()].concat();
         let digest = blake3::hash(&bytes);
         bytes.extend_from_slice(digest.as_bytes());
-        let path = self.diffusion_path();
-        replace(&path, &bytes).map_err(|source| Error::File {
+        let path = diffusion_path(&self.path);
+        relief_atomic::replace(&path, &bytes).map_err(|source| Error::File {
             action: "cannot write",
             path,
-            source,
+            source: source.into(),
         })
     }
+}
+
+/// Where the states of error diffusion of a manifest are.
+fn diffusion_path(manifest: &Path) -> PathBuf {
+    let mut name = manifest.as_os_str().to_owned();
+    name.push(".diffusion");
+    PathBuf::from(name)
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use relief_atomic::Cleanup;
 use relief_scan::{Block, DiffusionState, Program};
 
 use crate::Error;
@@ -12,15 +13,15 @@ use crate::message::{Activity, Job};
 use crate::record::Record;
 use crate::transport::Closer;
 
-use super::file::{Leftover, Output};
+use super::file::Output;
 use super::{Phase, Progress, SenderOptions};
 
 pub(super) struct Shared<'a> {
     pub(super) program: &'a Program,
     pub(super) options: &'a SenderOptions,
     pub(super) job: Job,
-    /// The file of a job without a manifest, until it has its name.
-    pub(super) leftover: Leftover,
+    /// Removes the file of a job without a manifest, until it has its name.
+    pub(super) cleanup: Cleanup,
     state: Mutex<State>,
     pub(super) changed: Condvar,
 }
@@ -162,13 +163,13 @@ impl<'a> Shared<'a> {
         options: &'a SenderOptions,
         job: Job,
         state: State,
-        leftover: Leftover,
+        cleanup: Cleanup,
     ) -> Self {
         Self {
             program,
             options,
             job,
-            leftover,
+            cleanup,
             state: Mutex::new(state),
             changed: Condvar::new(),
         }

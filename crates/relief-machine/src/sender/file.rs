@@ -5,17 +5,15 @@
 //! again; without one nobody could take it up, so a temporary file does, which goes away where the job does not end. A
 //! FIFO or a device takes the bytes as they come.
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tempfile::TempPath;
+use relief_atomic::{AtomicFile, Opened, destination, is_stream};
 
 use crate::frame::HEADER;
-use crate::manifest::{followed, store_folder};
 
 use super::ahead::Shared;
 
@@ -23,15 +21,10 @@ use super::ahead::Shared;
 #[cfg(unix)]
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A file that nobody can go on with: dropping it removes it.
-pub(super) type Leftover = Arc<Mutex<Option<TempPath>>>;
-
 /// What a job is written to.
 #[derive(Debug)]
 pub(super) struct Output {
     file: File,
-    /// The name that it gets.
-    name: PathBuf,
     place: Place,
 }
 
@@ -39,24 +32,17 @@ pub(super) struct Output {
 enum Place {
     /// Where the bytes belong: there is nothing to rename, and nothing to store.
     There,
-    /// Beside the name, to be taken up.
-    Beside(PathBuf),
-    /// Beside the name, for this process alone.
-    Temporary(Leftover),
+    /// Beside the name that it gets, to be taken up.
+    Beside { partial: PathBuf, name: PathBuf },
+    /// Beside the name, for this process alone; dropping it removes it.
+    Temporary(Mutex<Option<AtomicFile>>),
 }
 
 /// The name of the file that a job with a manifest is written to until it is done.
-pub(super) fn partial(name: &Path) -> PathBuf {
-    let mut partial: OsString = name.as_os_str().to_owned();
+fn partial(name: &Path) -> PathBuf {
+    let mut partial = name.as_os_str().to_owned();
     partial.push(".partial");
     PathBuf::from(partial)
-}
-
-/// Whether bytes stay where they are written to `path`: it is a regular file, or will be one. What is reached by way of
-/// the system's own folders is someone's open file.
-fn is_kept(path: &Path) -> bool {
-    let opened = path.starts_with("/dev") || path.starts_with("/proc");
-    !opened && fs::metadata(path).map_or(true, |metadata| metadata.is_file())
 }
 
 impl Output {
@@ -68,81 +54,56 @@ impl Output {
         bytes: Option<u64>,
         recorded: bool,
     ) -> io::Result<Self> {
-        if !is_kept(path) {
-            if recorded {
+        match (is_stream(path), recorded) {
+            (true, true) => {
                 let text = "it is no regular file, so a job into it cannot be taken up and has no manifest";
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+                Err(io::Error::new(io::ErrorKind::InvalidInput, text))
             }
-            return Ok(Self {
+            (true, false) => Ok(Self {
                 file: open_stream(shared, path)?,
-                name: path.to_owned(),
                 place: Place::There,
-            });
+            }),
+            (false, true) => {
+                let name = destination(path)?;
+                let partial = partial(&name);
+                let file = match bytes {
+                    Some(bytes) => taken_up(&partial, bytes)?,
+                    None => begun(&partial)?,
+                };
+                let place = Place::Beside { partial, name };
+                Ok(Self { file, place })
+            }
+            (false, false) => match relief_atomic::open(path, &shared.cleanup)? {
+                Opened::Whole(whole) => Ok(Self {
+                    file: whole.file().try_clone()?,
+                    place: Place::Temporary(Mutex::new(Some(whole))),
+                }),
+                Opened::Stream(file) => Ok(Self {
+                    file,
+                    place: Place::There,
+                }),
+            },
         }
-        let name = followed(path);
-        if !recorded {
-            return Self::temporary(shared, name);
-        }
-        let beside = partial(&name);
-        let file = match bytes {
-            Some(bytes) => taken_up(&beside, bytes)?,
-            None => begun(&beside)?,
-        };
-        Ok(Self {
-            file,
-            name,
-            place: Place::Beside(beside),
-        })
-    }
-
-    fn temporary(shared: &Shared<'_>, name: PathBuf) -> io::Result<Self> {
-        let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut prefix = OsString::from(".");
-        prefix.push(name.file_name().ok_or(io::ErrorKind::IsADirectory)?);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).suffix(".partial");
-        // The system takes away what its user does not allow.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let made = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-        let (file, temporary) = made.into_parts();
-        let leftover = shared.leftover.clone();
-        *leftover.lock().unwrap_or_else(PoisonError::into_inner) = Some(temporary);
-        Ok(Self {
-            file,
-            name,
-            place: Place::Temporary(leftover),
-        })
     }
 
     /// Has the system store what was written.
     pub(super) fn store(&self) -> io::Result<()> {
         match self.place {
             Place::There => Ok(()),
-            Place::Beside(_) | Place::Temporary(_) => self.file.sync_data(),
+            Place::Beside { .. } | Place::Temporary(_) => self.file.sync_data(),
         }
     }
 
-    /// Gives the file its name: the job is done and stored. A file that had the name is replaced and leaves it its
-    /// permissions.
+    /// Gives the file its name: the job is done. A file that had the name is replaced.
     pub(super) fn publish(&self) -> io::Result<()> {
-        if matches!(self.place, Place::There) {
-            return Ok(());
-        }
-        if let Ok(metadata) = fs::metadata(&self.name) {
-            self.file.set_permissions(metadata.permissions())?;
-        }
         match &self.place {
-            Place::There => {}
-            Place::Beside(beside) => fs::rename(beside, &self.name)?,
-            Place::Temporary(leftover) => {
-                let mut leftover = leftover.lock().unwrap_or_else(PoisonError::into_inner);
-                let temporary = leftover.take().ok_or(io::ErrorKind::NotFound)?;
-                temporary.persist(&self.name).map_err(|error| error.error)?;
+            Place::There => Ok(()),
+            Place::Beside { partial, name } => Ok(relief_atomic::rename(&self.file, partial, name)?),
+            Place::Temporary(whole) => {
+                let whole = whole.lock().unwrap_or_else(PoisonError::into_inner).take();
+                Ok(whole.map_or(Ok(()), AtomicFile::complete)?)
             }
         }
-        store_folder(&self.name);
-        Ok(())
     }
 }
 
@@ -196,7 +157,9 @@ fn lock(file: &File) -> io::Result<()> {
 /// Whether a job was done and its file has its name, though its manifest does not know: the sender was ended between
 /// the two. `bytes` is what its lines take.
 pub(super) fn is_published(path: &Path, bytes: u64, raw: bool) -> bool {
-    let name = followed(path);
+    let Ok(name) = destination(path) else {
+        return false;
+    };
     let end = if raw { 0 } else { HEADER as u64 };
     let whole = |metadata: fs::Metadata| metadata.is_file() && metadata.len() == bytes + end;
     !partial(&name).exists() && fs::metadata(name).is_ok_and(whole)
@@ -231,15 +194,16 @@ impl Write for Writer<'_, '_> {
 /// Opens a FIFO or a device. Neither opening nor writing waits in the system for a reader, where nobody could end it.
 #[cfg(unix)]
 fn open_stream(shared: &Shared<'_>, path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
+    use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 
     let flags = rustix::fs::OFlags::NONBLOCK.bits();
     let mut options = OpenOptions::new();
     options.append(true).custom_flags(flags as i32);
-    let nobody_reads = Some(rustix::io::Errno::NXIO.raw_os_error());
+    let is_fifo = fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo());
+    let nobody_reads = is_fifo.then_some(rustix::io::Errno::NXIO.raw_os_error());
     loop {
         match options.open(path) {
-            Err(error) if error.raw_os_error() == nobody_reads => {
+            Err(error) if is_fifo && error.raw_os_error() == nobody_reads => {
                 let state = shared.lock();
                 if !state.course.goes_on() {
                     return Err(io::ErrorKind::ConnectionAborted.into());

@@ -15,10 +15,11 @@ mod pour;
 mod talk;
 mod watch;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use relief_atomic::Cleanup;
 use relief_engine::Cancel;
 use relief_scan::{Lines, Program, Windows};
 
@@ -32,7 +33,6 @@ use crate::record::Record;
 use crate::secret::Secret;
 use crate::tls::Pin;
 use ahead::{Shared, State};
-use file::Leftover;
 
 /// Into so many blocks the look-ahead is cut.
 const BLOCKS: u64 = 16;
@@ -114,7 +114,7 @@ impl SenderOptions {
 pub struct Control {
     paused: Arc<AtomicBool>,
     cancel: Cancel,
-    leftover: Leftover,
+    cleanup: Cleanup,
 }
 
 impl Control {
@@ -124,7 +124,7 @@ impl Control {
         Self {
             paused: Arc::default(),
             cancel: cancel.clone(),
-            leftover: Leftover::default(),
+            cleanup: Cleanup::default(),
         }
     }
 
@@ -142,12 +142,7 @@ impl Control {
     /// Removes the file of a job without a manifest that is not done: for a process that ends without waiting for
     /// [`send`].
     pub fn abandon(&self) {
-        drop(
-            self.leftover
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
+        self.cleanup.remove();
     }
 }
 
@@ -268,7 +263,7 @@ pub fn send(
         options,
         job,
         State::new(job.lines, record.as_deref()),
-        control.leftover.clone(),
+        control.cleanup.clone(),
     );
     std::thread::scope(|scope| {
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());

@@ -1,7 +1,6 @@
 //! The caller's thread: starts, records, tells.
 
 use std::io;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -84,14 +83,6 @@ fn finish(shared: &Shared<'_>, mut record: Option<&mut Record>) -> Result<(), Er
         None => {}
     }
     if !done {
-        // What nobody can go on with.
-        drop(
-            shared
-                .leftover
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
         return record.map_or(Ok(()), |record| record.end_without_machine());
     }
     if let Some((output, _)) = file {
