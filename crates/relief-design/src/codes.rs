@@ -51,6 +51,8 @@ const CODES: &[(&str, &str)] = &[
     ("E801", include_str!("codes/E801.md")),
     ("E802", include_str!("codes/E802.md")),
     ("E803", include_str!("codes/E803.md")),
+    ("E804", include_str!("codes/E804.md")),
+    ("E805", include_str!("codes/E805.md")),
 ];
 
 /// All codes that a [`Problem`](crate::Problem) may have, ascending.

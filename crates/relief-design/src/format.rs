@@ -3,7 +3,7 @@
 //! Why not the layout of the `kdl` crate: it drops comments at the ends of lines and within nodes.
 
 use crate::report::{Problem, Report};
-use crate::syntax::{self, Token};
+use crate::syntax::{self, MAX_TEXT, Token};
 
 /// The text of a design, laid out anew. It need not be a right design, but it must be KDL.
 ///
@@ -23,6 +23,12 @@ pub fn format(name: &str, text: &str) -> Result<String, Report> {
     let mut layout = Layout::default();
     for token in syntax::tokens(text) {
         layout.put(token);
+        if layout.out.len() > MAX_TEXT {
+            let message =
+                format!("laid out anew, the design would have more than the {MAX_TEXT} bytes allowed");
+            let problem = Problem::new("E102", message).help("the file is left as it is");
+            return Err(Report::new(name, text, vec![problem]));
+        }
     }
     let laid_out = layout.finish();
     // A layout that would change the meaning is worse than none.

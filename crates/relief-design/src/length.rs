@@ -141,6 +141,7 @@ pub(crate) fn written(text: &str) -> Written<'_> {
     let text = text.trim();
     let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-');
     let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
+    let end = end + exponent(&text[end..]);
     let (number, unit) = (&text[..end], text[end..].trim_start());
     if !is_decimal(number) {
         return Written::Nonsense;
@@ -159,8 +160,21 @@ pub(crate) fn written(text: &str) -> Written<'_> {
     }
 }
 
-/// Whether the text is a sign, digits and a fraction; `.5` is allowed.
+/// The bytes of the exponent at the start of the text: `e3`, `E-6`. No unit begins with this letter.
+fn exponent(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix(['e', 'E']) else {
+        return 0;
+    };
+    let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);
+    match digits.bytes().take_while(u8::is_ascii_digit).count() {
+        0 => 0,
+        count => text.len() - digits.len() + count,
+    }
+}
+
+/// Whether the text is a sign, digits, a fraction and an exponent; `.5` is allowed.
 fn is_decimal(text: &str) -> bool {
+    let text = text.find(['e', 'E']).map_or(text, |end| &text[..end]);
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));
     let are_digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit() || b == b'_');
@@ -226,6 +240,9 @@ mod tests {
             ("0.1mm", 100),
             ("0.30000mm", 300),
             ("1000000m", 1_000_000_000_000),
+            ("4e1um", 40),
+            ("1.5E+2 um", 150),
+            ("2500e-2", 25),
         ] {
             assert_eq!(pixels(text, micrometre), Some(expected), "{text}");
         }

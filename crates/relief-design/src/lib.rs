@@ -35,11 +35,12 @@
 //! assert_eq!((place.line, place.column), (3, 7));
 //! ```
 //!
-//! A design comes from outside: its size, its depth, the number of its nodes and the work of its tables are bounded,
-//! and no text makes this crate panic, overflow or run long.
+//! A design comes from outside: its size, its depth, the number of its nodes, values and files, the work of its tables and
+//! what is said of it are bounded, and no text makes this crate panic, overflow or run long.
 
 mod codes;
 mod draft;
+mod excerpt;
 mod expression;
 mod format;
 mod length;
@@ -53,12 +54,16 @@ mod suggestion;
 mod syntax;
 mod table;
 pub mod tree;
+mod validate;
+mod visible;
 
 use std::collections::HashMap;
 use std::collections::HashSet;
 
+use relief_raster::Depth;
+
 pub use codes::{codes, explain};
-pub use draft::MAX_TABLE_WORK;
+pub use draft::{MAX_FILES, MAX_TABLE_WORK};
 pub use format::format;
 pub use reference::reference;
 pub use report::{MAX_PROBLEMS, Pointer, Problem, Report};
@@ -68,8 +73,10 @@ pub use signature::{
     ChildName, ChildRule, Count, Group, MAX_POINTS, MAX_RADIUS, MAX_STRING, PLACEMENT, Parameter, Presence,
     SIGNATURES, Signature, ValueType,
 };
-pub use syntax::{MAX_DEPTH, MAX_SLASHDASH_DEPTH, MAX_TEXT};
+pub use syntax::{MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_SLASHDASH_DEPTH, MAX_TEXT};
 pub use tree::{Axis, Blend, Canvas, Child, Conversion, Design, Gray, Kind, Node, NodeId, Place, Role};
+pub use validate::InvalidDesign;
+pub use visible::{visible, visible_lines};
 
 /// The version of what designs mean: which samples a design makes.
 ///
@@ -80,15 +87,26 @@ pub use tree::{Axis, Blend, Canvas, Child, Conversion, Design, Gray, Kind, Node,
 /// that would make other bytes of it.
 pub const MEANING: u32 = 1;
 
-/// Where the sizes of images come from.
+/// Where the sizes of images come from, and what is known of the other files that a design names.
 ///
-/// Any function `Fn(&str) -> Result<(u64, u64), String>` is one, and so is a map from paths to sizes.
+/// Any function `Fn(&str) -> Result<(u64, u64), String>` is one, and so is a map from paths to sizes; they take every
+/// table.
 pub trait ImageSizes {
     /// The columns and rows of the image of this path, as the design writes it.
     ///
     /// # Errors
     /// A sentence that says why the image cannot be used, or not with this conversion.
     fn size(&self, path: &str, conversion: &Conversion) -> Result<(u64, u64), String>;
+
+    /// Whether the file of this path, as the design writes it, is a table for samples of this depth: the `material` or
+    /// the `machine` of a scan. Every one is, unless this says otherwise.
+    ///
+    /// # Errors
+    /// A sentence that says why the table cannot be used.
+    fn table(&self, path: &str, depth: Depth) -> Result<(), String> {
+        let _ = (path, depth);
+        Ok(())
+    }
 }
 
 impl<F: Fn(&str) -> Result<(u64, u64), String>> ImageSizes for F {

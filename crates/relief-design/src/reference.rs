@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::expression::{Binary, Unary};
 use crate::signature::{ChildName, Count, Group, PLACEMENT, Parameter, Presence, SIGNATURES, Signature};
 
 const HEAD: &str = "# Reference of nodes
@@ -12,7 +13,18 @@ This page is generated from the table of signatures in `crates/relief-design/src
 A design is a KDL file: `relief version=1`, a `canvas`, any number of `define`, and one node, the root, which fills the
 canvas. M is the greatest sample: 255 at depth 8, 65 535 at depth 16. Outside its extent a node is 0. A length is a number
 of pixels or a text with a unit, `nm um mm cm m in px`; it must be a whole number of pixels. A node within another says
-its role between parentheses before its name.
+its role between parentheses before its name. The offsets of nested nodes and the greater side of the innermost add up to
+at most 2^44 pixels.
+
+Samples of 16 bits are written little-endian to raw files.
+";
+
+/// How expressions are read and computed, before the list of their functions.
+const EXPRESSIONS: &str = "
+An expression is a formula between quotes, in one variable: d in a `profile`, v in an `expression`. It holds numbers
+(`12`, `0.5`, `1e-3`), the constants `pi` and `e`, the operators `+ - * /`, powers as `^`, parentheses and functions. `^`
+binds tightest and to the right: `-d^2` is −(d²), `2^3^2` is 2^(3²). Every number is a binary64, and each operation is
+rounded once, in the order written; the functions give the same on every host.
 ";
 
 /// The reference of all words of the language, in Markdown.
@@ -36,7 +48,20 @@ pub fn reference() -> String {
             section(&mut page, signature);
         }
     }
+    expressions(&mut page);
     page
+}
+
+fn expressions(page: &mut String) {
+    line(page, &format!("\n## Expressions\n{EXPRESSIONS}"));
+    line(page, "| function | value |\n|---|---|");
+    for function in Unary::ALL {
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "| `{}(a)` | {} |", function.name(), function.meaning());
+    }
+    for function in Binary::NAMED {
+        let _ = writeln!(page, "| `{}(a, b)` | {} |", function.name(), function.meaning());
+    }
 }
 
 fn line(page: &mut String, text: &str) {

@@ -3,24 +3,37 @@
 use std::fmt;
 use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use miette::{Diagnostic, LabeledSpan, SourceCode};
 
+use crate::excerpt::{Excerpt, Excerpts};
 use crate::syntax::Span;
 use crate::tree::Place;
+use crate::visible::{visible, visible_lines};
 
 /// The most problems that one report holds.
 pub const MAX_PROBLEMS: usize = 100;
 
+/// The most problems that are counted; a text with more is not read further.
+pub(crate) const MAX_COUNTED: usize = 20 * MAX_PROBLEMS;
+
+/// The longest message, label or help of a problem, in bytes.
+const MAX_SENTENCE: usize = 1_000;
+
+/// The longest name of a text in a report, in bytes.
+const MAX_NAME: usize = 250;
+
 /// One thing that is wrong with a design.
 ///
-/// As a [`Diagnostic`] it underlines its places in the text.
+/// As a [`Diagnostic`] it underlines its places in an excerpt of the text: the lines concerned and those beside them, cut
+/// where they are long, with control characters written as escapes. Offsets of its labels are those in the excerpt; the
+/// ones in the text are in [`Pointer::bytes`].
 #[derive(Clone, Debug)]
 pub struct Problem {
     code: &'static str,
     message: String,
     help: Option<String>,
     labels: Vec<Label>,
-    source: Option<Arc<NamedSource<String>>>,
+    excerpt: Option<Box<Excerpt>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +61,7 @@ impl Problem {
             message: message.into(),
             help: None,
             labels: Vec::new(),
-            source: None,
+            excerpt: None,
         }
     }
 
@@ -138,18 +151,14 @@ impl Diagnostic for Problem {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.source.as_deref().map(|source| source as &dyn SourceCode)
+        self.excerpt.as_deref().map(|excerpt| excerpt as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        if self.labels.is_empty() {
-            return None;
-        }
-        Some(Box::new(self.labels.iter().enumerate().map(|(i, label)| {
-            let (text, bytes) = (
-                Some(label.text.clone()),
-                (label.span.start, label.span.end - label.span.start),
-            );
+        let excerpt = self.excerpt.as_deref().filter(|_| !self.labels.is_empty())?;
+        let labels = self.labels.iter().zip(excerpt.labels());
+        Some(Box::new(labels.enumerate().map(|(i, (label, &bytes))| {
+            let text = Some(label.text.clone());
             if i == 0 {
                 LabeledSpan::new_primary_with_span(text, bytes)
             } else {
@@ -161,12 +170,27 @@ impl Diagnostic for Problem {
 
 /// All that is wrong with a design: at least one [`Problem`], in the order of the text.
 ///
-/// It displays as plain lines `file:line:column: CODE: message`; as a [`Diagnostic`] it relates its problems.
+/// It displays as one line, how many problems the text has; with `{:#}`, a line `file:line:column: CODE: message` for each
+/// follows. As a [`Diagnostic`] it relates its problems. Whatever the text was, a report shows at most 1 MiB.
 #[derive(Clone, Debug)]
 pub struct Report {
     name: String,
+    /// The name as it is shown.
+    shown: Arc<str>,
     problems: Vec<Problem>,
     total: usize,
+}
+
+/// The text, cut to so many bytes.
+fn bounded(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let mut end = most;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", &text[..end])
 }
 
 impl Report {
@@ -175,16 +199,22 @@ impl Report {
         problems.sort_by_key(Problem::start);
         let total = problems.len();
         problems.truncate(MAX_PROBLEMS);
-        let source = Arc::new(NamedSource::new(name, text.to_owned()));
-        let lines = Lines::new(text);
+        let shown: Arc<str> = bounded(&visible(name), MAX_NAME).into();
+        let mut excerpts = Excerpts::new(Arc::clone(&shown), text);
         for problem in &mut problems {
-            problem.source = Some(Arc::clone(&source));
-            for label in &mut problem.labels {
-                label.place = lines.place(label.span.start);
+            let sentences = [&mut problem.message].into_iter().chain(&mut problem.help);
+            for sentence in sentences.chain(problem.labels.iter_mut().map(|label| &mut label.text)) {
+                *sentence = bounded(&visible_lines(sentence), MAX_SENTENCE);
             }
+            let spans: Vec<Span> = problem.labels.iter().map(|label| label.span).collect();
+            for label in &mut problem.labels {
+                label.place = excerpts.lines.place(label.span.start);
+            }
+            problem.excerpt = Some(Box::new(excerpts.of(&spans)));
         }
         Self {
             name: name.to_owned(),
+            shown,
             problems,
             total,
         }
@@ -196,7 +226,8 @@ impl Report {
         &self.problems
     }
 
-    /// How many problems were found, with those that the report leaves out.
+    /// How many problems were found, with those that the report leaves out. A text is not read further where it has
+    /// twenty times [`MAX_PROBLEMS`].
     #[must_use]
     pub fn total(&self) -> usize {
         self.total
@@ -212,9 +243,20 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = if self.total == 1 { "problem" } else { "problems" };
-        write!(f, "{}: {} {plural}", self.name, self.total)?;
+        let more = if self.total >= MAX_COUNTED { " or more" } else { "" };
+        write!(f, "{}: {}{more} {plural}", self.shown, self.total)?;
         if self.total > self.problems.len() {
             write!(f, ", of which the first {} are shown", self.problems.len())?;
+        }
+        if !f.alternate() {
+            return Ok(());
+        }
+        for problem in &self.problems {
+            write!(f, "\n{}", self.shown)?;
+            if let Some(pointer) = problem.pointers().next() {
+                write!(f, ":{}:{}", pointer.place.line, pointer.place.column)?;
+            }
+            write!(f, ": {}: {}", problem.code, visible(&problem.message))?;
         }
         Ok(())
     }
@@ -228,60 +270,4 @@ impl Diagnostic for Report {
             self.problems.iter().map(|problem| problem as &dyn Diagnostic),
         ))
     }
-}
-
-/// Lines and columns of a text.
-///
-/// Characters are counted once, at every [`STRIDE`](Lines::STRIDE)th byte and at every start of a line, so that a
-/// column is found in constant time even in one long line.
-pub(crate) struct Lines<'t> {
-    text: &'t str,
-    starts: Vec<usize>,
-    counted: Vec<usize>,
-}
-
-impl<'t> Lines<'t> {
-    const STRIDE: usize = 256;
-
-    pub(crate) fn new(text: &'t str) -> Self {
-        let starts = std::iter::once(0).chain(
-            text.bytes()
-                .enumerate()
-                .filter(|&(_, b)| b == b'\n')
-                .map(|(i, _)| i + 1),
-        );
-        let mut counted = vec![0];
-        for chunk in text.as_bytes().chunks(Self::STRIDE) {
-            counted.push(counted.last().copied().unwrap_or(0) + characters(chunk));
-        }
-        Self {
-            text,
-            starts: starts.collect(),
-            counted,
-        }
-    }
-
-    /// The number of characters that begin before the byte `offset`.
-    fn before(&self, offset: usize) -> usize {
-        let chunk = offset / Self::STRIDE;
-        self.counted.get(chunk).copied().unwrap_or(0)
-            + characters(&self.text.as_bytes()[chunk * Self::STRIDE..offset])
-    }
-
-    pub(crate) fn place(&self, offset: usize) -> Place {
-        let offset = offset.min(self.text.len());
-        let line = self.starts.partition_point(|&start| start <= offset);
-        let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
-        let column = self.before(offset) - self.before(start) + 1;
-        let bounded = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Place {
-            line: bounded(line),
-            column: bounded(column),
-        }
-    }
-}
-
-/// The number of characters that begin in these bytes of UTF-8.
-fn characters(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|&&b| b & 0xC0 != 0x80).count()
 }

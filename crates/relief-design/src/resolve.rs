@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet};
 use relief_raster::{Extent, MAX_COORDINATE, Period};
 
 use crate::draft::{Document, DraftNode, Given, Vector, What};
-use crate::report::{Lines, Problem};
+use crate::excerpt::Lines;
+use crate::report::{MAX_COUNTED, Problem};
 use crate::syntax::{MAX_DEPTH, Span};
 use crate::tree::{Blend, Canvas, Child, Design, Kind, Node, NodeId};
 
@@ -81,7 +82,7 @@ struct Resolver<'d, 'p> {
 impl Resolver<'_, '_> {
     fn note(&mut self, problem: Problem) {
         let (code, span, _) = problem.key();
-        if self.problems.len() < 20 * crate::report::MAX_PROBLEMS && self.seen.insert((code, span)) {
+        if self.problems.len() < MAX_COUNTED && self.seen.insert((code, span)) {
             self.problems.push(problem);
         }
     }
@@ -339,7 +340,7 @@ impl Resolver<'_, '_> {
             self.note(no_period(u, v));
             return Kind::Fill { value: 0 };
         };
-        let copies = copies(u, v, period, pattern.width, pattern.height);
+        let copies = copies((u.x, u.y), (v.x, v.y), period, pattern.width, pattern.height);
         if copies > u128::from(MAX_COPIES) && pattern.sure {
             let message = format!(
                 "up to {copies} copies of the pattern, {} × {} pixels, may cover one pixel; at most {MAX_COPIES} are allowed",
@@ -383,10 +384,10 @@ fn no_period(u: Vector, v: Vector) -> Problem {
 fn too_far(span: Span) -> Problem {
     Problem::new(
         "E504",
-        "this node, or one in it, lies more than 2^44 pixels from where its parent begins",
+        "this node, or one in it, reaches further than 2^44 pixels from where its parent begins",
     )
     .label(span, "too far out")
-    .help("use smaller offsets; those of nested nodes add up")
+    .help("use smaller offsets: the offsets of nested nodes and the greater side of the innermost add up")
 }
 
 fn pixels(given: Option<Given>) -> i64 {
@@ -415,9 +416,9 @@ fn own_size(draft: &DraftNode, parent: Size) -> Size {
 /// The copies that cover a pixel are the points of the lattice in a box of the pattern's size. Two bounds hold: by the
 /// rows of the Hermite normal form, each with a point every a columns; and by the coordinates of the box along a
 /// reduced basis. The lesser one counts.
-fn copies(u: Vector, v: Vector, period: Period, width: u64, height: u64) -> u128 {
+pub(crate) fn copies(u: (i64, i64), v: (i64, i64), period: Period, width: u64, height: u64) -> u128 {
     let rows = u128::from(height.div_ceil(period.c())) * u128::from(width.div_ceil(period.a()));
-    let ((ux, uy), (vx, vy)) = reduced((u.x.into(), u.y.into()), (v.x.into(), v.y.into()));
+    let ((ux, uy), (vx, vy)) = reduced((u.0.into(), u.1.into()), (v.0.into(), v.1.into()));
     let determinant = (ux * vy - uy * vx).unsigned_abs().max(1);
     let (w, h) = (u128::from(width - 1), u128::from(height - 1));
     let along = |x: i128, y: i128| (w * y.unsigned_abs() + h * x.unsigned_abs()) / determinant + 1;
@@ -451,18 +452,7 @@ mod tests {
     use super::*;
 
     fn bound(u: (i64, i64), v: (i64, i64), width: u64, height: u64) -> u128 {
-        let vector = |(x, y)| Vector {
-            x,
-            y,
-            span: Span::default(),
-        };
-        copies(
-            vector(u),
-            vector(v),
-            Period::spanned(u, v).unwrap(),
-            width,
-            height,
-        )
+        copies(u, v, Period::spanned(u, v).unwrap(), width, height)
     }
 
     /// The most lattice points in any box of this size, by trying every place of the box.

@@ -160,7 +160,9 @@ fn value(parameter: &Parameter) -> Value {
 }
 
 fn value_type(value: ValueType) -> Value {
-    let unit = r"^\s*[+-]?[0-9_]*(\.[0-9_]+)?\s*(nm|um|µm|mm|cm|m|in|px)?\s*$";
+    let number = r"[+-]?(_*[0-9][0-9_]*(\._*[0-9][0-9_]*)?|_*\._*[0-9][0-9_]*)([eE][+-]?[0-9]+)?";
+    let metric = format!(r"^\s*{number}\s*(nm|um|µm|μm|mm|cm|m|in)\s*$");
+    let unit = format!(r"^\s*{number}\s*(nm|um|µm|μm|mm|cm|m|in|px)?\s*$");
     match value {
         ValueType::Length { least, greatest } => json!({
             "oneOf": [{ "type": "integer", "minimum": least, "maximum": greatest }, { "type": "string", "pattern": unit }]
@@ -168,7 +170,7 @@ fn value_type(value: ValueType) -> Value {
         ValueType::Distance => {
             json!({ "oneOf": [{ "type": "number" }, { "type": "string", "pattern": unit }] })
         }
-        ValueType::PixelSize => json!({ "type": "string", "pattern": unit }),
+        ValueType::PixelSize => json!({ "type": "string", "pattern": metric }),
         ValueType::Sample => json!({ "type": "integer", "minimum": 0, "maximum": 65_535 }),
         ValueType::Seed => json!({ "type": "integer", "minimum": i64::MIN, "maximum": u64::MAX }),
         ValueType::Real => json!({ "type": "number" }),

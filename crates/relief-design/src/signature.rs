@@ -402,7 +402,8 @@ pub static SIGNATURES: [Signature; 33] = [
                 "bits",
                 ValueType::Choice(&[1, 8, 16]),
                 "8",
-                "the bits of a packed sample: 16 become 8 as (v + 128) / 257, 8 become 16 as v·257",
+                "the bits of a packed sample: 16 become 8 as (v + 128) / 257, 8 become 16 as v·257, so that 16 bits of \
+                 a design of depth 8 have 256 levels. The last byte of a line of 1 bit is filled with blank samples",
             ),
             optional(
                 "bit-order",
@@ -708,12 +709,12 @@ pub static SIGNATURES: [Signature; 33] = [
             required(
                 "in-low",
                 ValueType::Sample,
-                "the sample that becomes out-low, as all below",
+                "this sample and all below it become out-low",
             ),
             required(
                 "in-high",
                 ValueType::Sample,
-                "the sample that becomes out-high, as all above",
+                "this sample and all above it become out-high",
             ),
             required("out-low", ValueType::Sample, "what in-low becomes"),
             required("out-high", ValueType::Sample, "what in-high becomes"),
@@ -730,8 +731,8 @@ pub static SIGNATURES: [Signature; 33] = [
     },
     Signature {
         name: "stripe",
-        meaning: "Covers the lines in parts: all lines of one stripe come before those of the next. The last one is filled \
-                  with blank positions.",
+        meaning: "Covers the lines in parts: all lines of one stripe come before those of the next. The last one, or the \
+                  only one, is filled with blank positions.",
         properties: &[
             required("width", SIZE, "pixels along a line"),
             optional(
@@ -778,9 +779,10 @@ pub static SIGNATURES: [Signature; 33] = [
     },
     Signature {
         name: "passes",
-        meaning: "Runs over the raster N times. `even`: pass i fires where v > i·M / N; `curve`: where v > M·(i / N)^exponent; \
-                  `listed`: where v is at least the level of its `slice`; `share`: it gives ⌊(i + 1)·v / N⌋ − ⌊i·v / N⌋, \
-                  which sum up to v.",
+        meaning: "Runs over the raster N times: all lines of a pass come before those of the next. A pass turns a sample v \
+                  into M where it fires, else into 0. `even`: pass i, counted from 0, fires where v > i·M / N; `curve`: \
+                  where v > M·(i / N)^exponent; `listed`: where v is at least the level of its `slice`. `share`: pass i \
+                  gives ⌊(i + 1)·v / N⌋ − ⌊i·v / N⌋, which sum up to v; lines of 1 bit then need a `halftone`.",
         arguments: &[required(
             "kind",
             ValueType::Word(&["one", "even", "listed", "curve", "share"]),
@@ -822,8 +824,12 @@ pub static SIGNATURES: [Signature; 33] = [
         name: "halftone",
         meaning: "Grays to 0 or M. `threshold`: M where v is at least the level; `bayer`, by Bayer's matrix of n × n, and \
                   `blue-noise`, by one of 64 × 64 made by void and cluster: M where 2·v·n² > (2·r + 1)·M with r the rank at \
-                  (i mod n, j mod n); `floyd-steinberg`: error diffusion, along the lines from the first to the last. Lines \
-                  of 1 bit without it have a threshold of ⌊M / 2⌋ + 1.",
+                  (i mod n, j mod n); `floyd-steinberg`: error diffusion, along the lines from the first to the last, each from \
+                  its first pixel: M where 2·w > M with w = v + ⌊(a + 8) / 16⌋, where a sums what a pixel was given. Of \
+                  the error w − output, 7 go to the next pixel and 3, 5 and 1 to those before, at and after it on the \
+                  next line; what leaves the raster is lost. Lines of 1 bit without a halftone have a threshold of \
+                  ⌊M / 2⌋ + 1. The halftone comes last, after the tables and the passes: dots are 0 or M whatever \
+                  the `machine` table says.",
         arguments: &[required(
             "kind",
             ValueType::Word(&["threshold", "bayer", "blue-noise", "floyd-steinberg"]),
@@ -860,8 +866,8 @@ pub static SIGNATURES: [Signature; 33] = [
     },
     Signature {
         name: "machine",
-        meaning: "The table that samples go through after the passes, from gray to power. A JSON file like that of \
-                  `material`.",
+        meaning: "The table that samples go through after the passes and before the halftone, from gray to power. A JSON file \
+                  like that of `material`.",
         arguments: &[required(
             "file",
             ValueType::Path,

@@ -3,15 +3,23 @@
 //! A value is rounded half away from zero and clamped to 0…M. A value that is not a number is an error.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use relief_raster::Depth;
 
-use crate::expression::{Block, Function, LANES};
+use crate::expression::{Evaluator, Function, LANES};
 
-/// Where a function has no value: the index in the table.
+/// Why there is no table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotANumber(pub(crate) u64);
+pub(crate) enum Fault {
+    /// The function has no value: the first index in the table.
+    NotANumber(u64),
+    /// It takes more operations than allowed.
+    Work,
+    /// There is no memory for so many bytes.
+    Memory(usize),
+}
 
 /// A function through points: linear between them, constant outside. There is at least one point, and their first
 /// numbers ascend.
@@ -20,18 +28,25 @@ pub(crate) struct Points(pub(crate) Vec<(f64, f64)>);
 
 /// Half away from zero, within 0…M. Infinities are clamped.
 fn sample(value: f64, depth: Depth) -> u16 {
-    // The clamped value is a whole number in the range of `u16`.
-    value.round().clamp(0.0, f64::from(depth.max())) as u16
+    // Within 0…M, half away from zero is half up, and the whole part and the rest are exact.
+    let value = value.clamp(0.0, f64::from(depth.max()));
+    let whole = value as u16;
+    whole + u16::from(value - f64::from(whole) >= 0.5)
 }
 
-/// f(√a) for every a in 0…radius².
-pub(crate) fn profile_of(function: &Function, radius: u32, depth: Depth) -> Result<Arc<[u16]>, NotANumber> {
-    tabulated(function, length(radius), |a| (a as f64).sqrt(), depth)
+/// f(√a) for every a in 0…radius², and the operations that slow arguments took, at most `allowed`.
+pub(crate) fn profile_of(
+    function: &Function,
+    radius: u32,
+    depth: Depth,
+    allowed: u64,
+) -> Result<(Arc<[u16]>, u64), Fault> {
+    tabulated(function, length(radius), |a| (a as f64).sqrt(), depth, allowed)
 }
 
-/// f(v) for every v in 0…M.
-pub(crate) fn map_of(function: &Function, depth: Depth) -> Result<Arc<[u16]>, NotANumber> {
-    tabulated(function, usize::from(depth.max()) + 1, |v| v as f64, depth)
+/// f(v) for every v in 0…M, and the operations that slow arguments took, at most `allowed`.
+pub(crate) fn map_of(function: &Function, depth: Depth, allowed: u64) -> Result<(Arc<[u16]>, u64), Fault> {
+    tabulated(function, entries(depth), |v| v as f64, depth, allowed)
 }
 
 /// The entries of a profile.
@@ -39,83 +54,98 @@ pub(crate) fn length(radius: u32) -> usize {
     radius as usize * radius as usize + 1
 }
 
-/// Parts of a table that one thread fills without looking at the others.
-const PART: usize = 1 << 16;
+/// The entries of a tone curve.
+fn entries(depth: Depth) -> usize {
+    usize::from(depth.max()) + 1
+}
+
+/// Entries that one thread fills at a time.
+const PART: usize = 1 << 13;
+
+/// A table of so many entries. `fill` gets parts of it with the index at which each begins, on several threads where the
+/// table is large; it gives the index of a fault in its part. The first fault of all is given back.
+fn filled(
+    length: usize,
+    fill: impl Fn(usize, &mut [u16]) -> Option<usize> + Sync,
+) -> Result<(Arc<[u16]>, Option<usize>), Fault> {
+    let no_memory = |_| Fault::Memory(length * size_of::<u16>());
+    let mut table: Vec<u16> = Vec::new();
+    table.try_reserve_exact(length).map_err(no_memory)?;
+    table.resize(length, 0);
+    let first_fault = AtomicUsize::new(usize::MAX);
+    let parts = Mutex::new(table.chunks_mut(PART).enumerate());
+    let work = || {
+        loop {
+            let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((i, part)) = part else { return };
+            if let Some(at) = fill(i * PART, part) {
+                first_fault.fetch_min(at, Ordering::Relaxed);
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    std::thread::scope(|scope| {
+        for _ in 1..threads.min(length / (2 * PART)) {
+            // Without another thread this one does all.
+            drop(std::thread::Builder::new().spawn_scoped(scope, work));
+        }
+        work();
+    });
+    // The table is copied into its shared form; where there is no room for that, this finds out.
+    let mut room: Vec<u16> = Vec::new();
+    room.try_reserve_exact(length + 64).map_err(no_memory)?;
+    drop(room);
+    let fault = first_fault.into_inner();
+    Ok((table.into(), (fault != usize::MAX).then_some(fault)))
+}
+
+/// A table of a function that has a value everywhere.
+fn of(length: usize, value: impl Fn(usize) -> u16 + Sync) -> Result<Arc<[u16]>, Fault> {
+    let table = filled(length, |start, part| {
+        for (i, entry) in part.iter_mut().enumerate() {
+            *entry = value(start + i);
+        }
+        None
+    });
+    table.map(|(table, _)| table)
+}
 
 fn tabulated(
     function: &Function,
     length: usize,
     argument: impl Fn(usize) -> f64 + Sync,
     depth: Depth,
-) -> Result<Arc<[u16]>, NotANumber> {
-    let mut table = vec![0_u16; length];
-    let threads = if length <= PART {
-        1
-    } else {
-        std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
-    };
-    let share = length.div_ceil(threads).next_multiple_of(LANES);
-    let argument = &argument;
-    let faults: Vec<Option<usize>> = std::thread::scope(|scope| {
-        let mut parts = table.chunks_mut(share).enumerate();
-        let first = parts.next();
-        let others: Vec<_> = parts
-            .map(|(i, part)| scope.spawn(move || fill(function, part, i * share, argument, depth)))
-            .collect();
-        let mut faults = vec![first.and_then(|(_, part)| fill(function, part, 0, argument, depth))];
-        // A thread that fails has filled nothing: its part counts as a fault at its start.
-        faults.extend(
-            others
-                .into_iter()
-                .enumerate()
-                .map(|(i, t)| t.join().unwrap_or(Some((i + 1) * share))),
-        );
-        faults
-    });
-    match faults.into_iter().flatten().next() {
-        Some(at) => Err(NotANumber(at as u64)),
-        None => Ok(table.into()),
-    }
-}
-
-/// Fills the part of a table that begins at `start`; the first index without a value.
-fn fill(
-    function: &Function,
-    part: &mut [u16],
-    start: usize,
-    argument: impl Fn(usize) -> f64,
-    depth: Depth,
-) -> Option<usize> {
-    let mut first = start;
-    for entries in part.chunks_mut(LANES) {
-        let values = function
-            .values(Block(std::array::from_fn(|i| argument(first + i))))
-            .0;
-        for (i, (entry, value)) in entries.iter_mut().zip(values).enumerate() {
-            if value.is_nan() {
-                return Some(first + i);
+    allowed: u64,
+) -> Result<(Arc<[u16]>, u64), Fault> {
+    // Every part is computed up to its first fault whatever the others find, so the sum depends on the function alone.
+    let slow = AtomicU64::new(0);
+    let (table, fault) = filled(length, |start, part| {
+        let mut evaluator = Evaluator::new(function);
+        for (block, entries) in part.chunks_mut(LANES).enumerate() {
+            let first = start + block * LANES;
+            let values = evaluator.values(&std::array::from_fn(|i| argument(first + i)));
+            let more = evaluator.take_slow();
+            if more > 0 && slow.fetch_add(more, Ordering::Relaxed) + more > allowed {
+                return None;
             }
-            *entry = sample(value, depth);
+            for (i, (entry, value)) in entries.iter_mut().zip(values).enumerate() {
+                if value.is_nan() {
+                    return Some(first + i);
+                }
+                *entry = sample(value, depth);
+            }
         }
-        first += LANES;
+        None
+    })?;
+    let slow = slow.into_inner();
+    match fault {
+        _ if slow > allowed => Err(Fault::Work),
+        Some(at) => Err(Fault::NotANumber(at as u64)),
+        None => Ok((table, slow)),
     }
-    None
 }
 
 impl Points {
-    /// The function at every argument in turn; the arguments ascend.
-    fn walk(&self, arguments: impl Iterator<Item = f64>, depth: Depth) -> Arc<[u16]> {
-        let mut next = 0;
-        arguments
-            .map(|at| {
-                while next < self.0.len() && self.0[next].0 <= at {
-                    next += 1;
-                }
-                sample(self.between(next, at), depth)
-            })
-            .collect()
-    }
-
     /// The function at `at`, where `next` is the number of points that lie at or before it.
     fn between(&self, next: usize, at: f64) -> f64 {
         let before = next.checked_sub(1).and_then(|i| self.0.get(i));
@@ -126,54 +156,84 @@ impl Points {
         }
     }
 
+    /// The function at every argument, which ascend with the index.
+    fn table(
+        &self,
+        length: usize,
+        argument: impl Fn(usize) -> f64 + Sync,
+        depth: Depth,
+    ) -> Result<Arc<[u16]>, Fault> {
+        let table = filled(length, |start, part| {
+            let mut next = self.0.partition_point(|&(d, _)| d <= argument(start));
+            for (i, entry) in part.iter_mut().enumerate() {
+                let at = argument(start + i);
+                while next < self.0.len() && self.0[next].0 <= at {
+                    next += 1;
+                }
+                *entry = sample(self.between(next, at), depth);
+            }
+            None
+        });
+        table.map(|(table, _)| table)
+    }
+
     /// f(√a) for every a in 0…radius².
-    pub(crate) fn profile(&self, radius: u32, depth: Depth) -> Arc<[u16]> {
-        self.walk((0..length(radius)).map(|a| (a as f64).sqrt()), depth)
+    pub(crate) fn profile(&self, radius: u32, depth: Depth) -> Result<Arc<[u16]>, Fault> {
+        self.table(length(radius), |a| (a as f64).sqrt(), depth)
     }
 
     /// f(v) for every v in 0…M.
-    pub(crate) fn map(&self, depth: Depth) -> Arc<[u16]> {
-        self.walk((0..=depth.max()).map(f64::from), depth)
+    pub(crate) fn map(&self, depth: Depth) -> Result<Arc<[u16]>, Fault> {
+        self.table(entries(depth), |v| v as f64, depth)
     }
 }
 
 /// M·(v / M)^G.
-pub(crate) fn gamma(exponent: f64, depth: Depth) -> Arc<[u16]> {
+pub(crate) fn gamma(exponent: f64, depth: Depth) -> Result<Arc<[u16]>, Fault> {
     let max = f64::from(depth.max());
-    (0..=depth.max())
-        .map(|v| sample(max * libm::pow(f64::from(v) / max, exponent), depth))
-        .collect()
+    of(entries(depth), |v| {
+        sample(max * libm::pow(v as f64 / max, exponent), depth)
+    })
 }
 
 /// M − v.
-pub(crate) fn invert(depth: Depth) -> Arc<[u16]> {
-    (0..=depth.max()).rev().collect()
+pub(crate) fn invert(depth: Depth) -> Result<Arc<[u16]>, Fault> {
+    // An index is at most M.
+    of(entries(depth), |v| depth.max() - v as u16)
 }
 
 /// Linear from (in low, out low) to (in high, out high), constant outside; exact.
-pub(crate) fn levels([in_low, in_high, out_low, out_high]: [u16; 4], depth: Depth) -> Arc<[u16]> {
+pub(crate) fn levels(
+    [in_low, in_high, out_low, out_high]: [u16; 4],
+    depth: Depth,
+) -> Result<Arc<[u16]>, Fault> {
     let [a, b, low, high] = [in_low, in_high, out_low, out_high].map(i64::from);
     let span = (b - a).max(1);
-    (0..=i64::from(depth.max()))
-        .map(|v| {
-            // No value is below zero, so half away from zero is half up.
-            let doubled = 2 * (low * span + (high - low) * (v.clamp(a, b) - a)) + span;
-            u16::try_from(doubled.div_euclid(2 * span)).unwrap_or(depth.max())
-        })
-        .collect()
+    of(entries(depth), |v| {
+        // No value is below zero, so half away from zero is half up.
+        let doubled = 2 * (low * span + (high - low) * ((v as i64).clamp(a, b) - a)) + span;
+        u16::try_from(doubled.div_euclid(2 * span)).unwrap_or(depth.max())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn function(text: &str, variable: &str) -> Function {
-        Function::parse(text, variable).unwrap()
+    fn map(text: &str, depth: Depth) -> Result<Arc<[u16]>, Fault> {
+        let function = Function::parse(text, "v").unwrap();
+        map_of(&function, depth, 0).map(|(table, _)| table)
+    }
+
+    fn profile(text: &str, radius: u32, allowed: u64) -> Result<(Arc<[u16]>, u64), Fault> {
+        let function = Function::parse(text, "d").unwrap();
+        profile_of(&function, radius, Depth::Eight, allowed)
     }
 
     #[test]
     fn a_profile_has_an_entry_for_every_square() {
-        let profile = profile_of(&function("255 * (1 - (d / 40) ^ 2)", "d"), 40, Depth::Eight).unwrap();
+        let (profile, slow) = profile("255 * (1 - (d / 40) ^ 2)", 40, 0).unwrap();
+        assert_eq!(slow, 0);
         assert_eq!(profile.len(), 1_601);
         for (a, &z) in profile.iter().enumerate() {
             // d² is a but for rounding, and 255·(1 − a/1600) is never close to a half.
@@ -184,59 +244,70 @@ mod tests {
 
     #[test]
     fn values_are_rounded_half_away_from_zero_and_clamped() {
-        assert_eq!(
-            map_of(&function("v + 0.5", "v"), Depth::Eight).unwrap()[..3],
-            [1, 2, 3]
-        );
-        assert_eq!(
-            map_of(&function("100 - 2 * v", "v"), Depth::Eight).unwrap()[60],
-            0
-        );
-        assert_eq!(
-            map_of(&function("1 / v", "v"), Depth::Eight).unwrap()[..2],
-            [255, 1]
-        );
-        assert_eq!(map_of(&function("-1 / v", "v"), Depth::Sixteen).unwrap()[0], 0);
-        assert_eq!(
-            map_of(&function("v * 2", "v"), Depth::Sixteen).unwrap()[40_000],
-            65_535
-        );
+        assert_eq!(map("v + 0.5", Depth::Eight).unwrap()[..3], [1, 2, 3]);
+        assert_eq!(map("100 - 2 * v", Depth::Eight).unwrap()[60], 0);
+        assert_eq!(map("1 / v", Depth::Eight).unwrap()[..2], [255, 1]);
+        assert_eq!(map("-1 / v", Depth::Sixteen).unwrap()[0], 0);
+        assert_eq!(map("v * 2", Depth::Sixteen).unwrap()[40_000], 65_535);
     }
 
     #[test]
     fn the_first_argument_without_a_value_is_named() {
-        assert_eq!(
-            map_of(&function("sqrt(100 - v)", "v"), Depth::Eight),
-            Err(NotANumber(101))
-        );
+        assert_eq!(map("sqrt(100 - v)", Depth::Eight), Err(Fault::NotANumber(101)));
         // Whichever thread meets one first, the least is reported.
-        assert_eq!(
-            profile_of(&function("sqrt(300 - d)", "d"), 1_000, Depth::Eight),
-            Err(NotANumber(90_001))
-        );
-        assert_eq!(
-            profile_of(&function("d / d", "d"), 5, Depth::Eight),
-            Err(NotANumber(0))
-        );
+        assert_eq!(profile("sqrt(300 - d)", 1_000, 0), Err(Fault::NotANumber(90_001)));
+        assert_eq!(profile("d / d", 5, 0), Err(Fault::NotANumber(0)));
+    }
+
+    #[test]
+    fn slow_arguments_are_counted_the_same_on_any_number_of_threads_and_bounded() {
+        let (_, slow) = profile("tan(1e300*d)", 200, u64::MAX).unwrap();
+        // d = 0 is quick, and its block is not.
+        let blocks = length(200).div_ceil(LANES) as u64;
+        assert_eq!(slow % blocks, 0);
+        assert!(profile("tan(1e300*d)", 200, slow).is_ok());
+        assert_eq!(profile("tan(1e300*d)", 200, slow - 1), Err(Fault::Work));
+    }
+
+    #[test]
+    fn samples_are_rounded_as_numbers_are() {
+        for depth in [Depth::Eight, Depth::Sixteen] {
+            for i in -4..=4 * i32::from(depth.max()) + 4 {
+                let at = f64::from(i) / 4.0;
+                for value in [at, at.next_up(), at.next_down()] {
+                    let expected = value.round().clamp(0.0, f64::from(depth.max()));
+                    assert_eq!(f64::from(sample(value, depth)), expected, "{value}");
+                }
+            }
+        }
     }
 
     #[test]
     fn points_are_joined_by_lines() {
         let points = Points(vec![(2.0, 10.0), (4.0, 20.0), (5.0, 0.0)]);
-        assert_eq!(points.map(Depth::Eight)[..8], [10, 10, 10, 15, 20, 0, 0, 0]);
-        assert_eq!(points.profile(5, Depth::Eight)[16], 20);
-        assert_eq!(points.profile(0, Depth::Eight)[..], [10]);
+        assert_eq!(
+            points.map(Depth::Eight).unwrap()[..8],
+            [10, 10, 10, 15, 20, 0, 0, 0]
+        );
+        assert_eq!(points.profile(5, Depth::Eight).unwrap()[16], 20);
+        assert_eq!(points.profile(0, Depth::Eight).unwrap()[..], [10]);
     }
 
     #[test]
     fn tone_curves_have_their_formulas() {
-        assert_eq!(gamma(1.0, Depth::Eight).to_vec(), (0..=255).collect::<Vec<u16>>());
-        assert_eq!(gamma(2.0, Depth::Sixteen)[32_768], 16_384);
         assert_eq!(
-            (invert(Depth::Eight)[0], invert(Depth::Sixteen)[65_535]),
+            gamma(1.0, Depth::Eight).unwrap().to_vec(),
+            (0..=255).collect::<Vec<u16>>()
+        );
+        assert_eq!(gamma(2.0, Depth::Sixteen).unwrap()[32_768], 16_384);
+        assert_eq!(
+            (
+                invert(Depth::Eight).unwrap()[0],
+                invert(Depth::Sixteen).unwrap()[65_535]
+            ),
             (255, 0)
         );
-        let levels = levels([50, 150, 255, 0], Depth::Eight);
+        let levels = levels([50, 150, 255, 0], Depth::Eight).unwrap();
         assert_eq!(
             (
                 levels[0],

@@ -2,7 +2,7 @@
 //!
 //! A [`Design`] holds its nodes in one list in which every child stands before its parents; a node used more than
 //! once (`define`, `use`) stands once. Everything in it has been checked: sizes and offsets are in range, units are
-//! gone, real functions are tables of samples.
+//! gone, real functions are tables of samples. What builds one by hand has it checked by [`Design::validate`].
 
 use std::sync::Arc;
 

@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
 
+use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
-use relief_design::{MAX_DEPTH, MAX_PROBLEMS, MAX_TEXT, NoImages, Report, format, parse};
+use relief_design::{
+    Conversion, ImageSizes, MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_FILES, MAX_PROBLEMS, MAX_TEXT,
+    NoImages, Report, format, parse,
+};
 
 const HEAD: &str = "relief version=1\ncanvas width=400 height=300 pixel=\"10um\"\n";
 
@@ -121,6 +125,205 @@ fn a_report_has_a_bounded_number_of_problems() {
     }
     let properties = "width=1 ".repeat(50_000);
     assert_eq!(code(&format!("{HEAD}fill value=1 {properties}")), "E304");
+}
+
+/// What a terminal would get.
+fn shown(report: &Report) -> String {
+    let mut out = String::new();
+    GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
+        .with_width(110)
+        .render_report(&mut out, report)
+        .unwrap();
+    out
+}
+
+#[test]
+fn a_text_of_many_elements_or_values_is_not_read_to_its_end() {
+    for (text, allowed) in [
+        ("a\n", MAX_ELEMENTS),
+        ("a;", MAX_ELEMENTS),
+        ("/-a;", MAX_ELEMENTS),
+        ("bogus\t;", MAX_ELEMENTS),
+        ("a{b}\n", MAX_ELEMENTS / 2),
+        (" 1", MAX_ENTRIES),
+        (" value=1", MAX_ENTRIES),
+        (" /-1", MAX_ENTRIES),
+        (" \"a\"", MAX_ENTRIES),
+    ] {
+        let many = |count: usize| {
+            format!(
+                "a{}{}",
+                if text.starts_with(' ') { "" } else { ";" },
+                text.repeat(count)
+            )
+        };
+        assert_eq!(code(&many(allowed + 1)), "E104", "{text:?}");
+        // One fewer, for the element before.
+        let found = parse("a.kdl", &many(allowed - 1), &NoImages).unwrap_err();
+        assert!(
+            found.problems().iter().all(|problem| problem.code() != "E104"),
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
+fn the_images_of_a_design_are_counted_by_their_paths() {
+    let images = |count: usize, distinct: usize| {
+        let one = |i: usize| format!("(add)image \"{}\"\n", i % distinct);
+        format!("{HEAD}compose {{\n{}}}", (0..count).map(one).collect::<String>())
+    };
+    let sizes = |_: &str| Ok((1, 1));
+    assert!(parse("a.kdl", &images(MAX_FILES + 1, MAX_FILES), &sizes).is_ok());
+    let report = parse("a.kdl", &images(MAX_FILES + 1, MAX_FILES + 1), &sizes).unwrap_err();
+    assert_eq!(report.problems()[0].code(), "E104");
+}
+
+/// No file can be used, for a long reason with whatever the path holds.
+struct Nowhere;
+
+impl ImageSizes for Nowhere {
+    fn size(&self, path: &str, _: &Conversion) -> Result<(u64, u64), String> {
+        Err(format!("{path} is not there; {}", "\u{1b}[2J".repeat(1_000)))
+    }
+}
+
+#[test]
+fn what_is_shown_of_any_text_is_short() {
+    let wide = "\u{10FFFF}".repeat(60);
+    let texts = [
+        format!("{HEAD}{}", "bogus\t;".repeat(200_000)),
+        format!("{HEAD}fill {}", "value=1 ".repeat(100_000)),
+        format!("{HEAD}fill {}", "valeu=1 ".repeat(100_000)),
+        format!("{HEAD}{}", "a ]\n".repeat(100_000)),
+        format!("{HEAD}{}", "\u{7}\n".repeat(100_000)),
+        format!(
+            "{HEAD}{}",
+            format!("// {}\n", "\u{202e}".repeat(2_000)).repeat(200)
+        ),
+        format!("{HEAD}{}\n", format!("use \"{wide}\"; ").repeat(5_000)),
+        format!(
+            "{HEAD}compose {{ {} }}",
+            format!("({wide}){wide} {wide}={wide}; ").repeat(5_000)
+        ),
+        format!(
+            "{HEAD}compose {{ {} }}",
+            format!("(base)image \"{}\"; ", "\\u{1}".repeat(500)).repeat(200)
+        ),
+        format!(
+            "{HEAD}compose {{ {} }}",
+            format!("(base)image \"{}\"\n", "\\u{202e}".repeat(500)).repeat(200)
+        ),
+        format!(
+            "{HEAD}{}",
+            format!("fill value=\"\"\"\n{}\n\"\"\"\n", "long\n".repeat(1_000)).repeat(200)
+        ),
+        format!(
+            "{HEAD}compose {{ {} }}",
+            format!(
+                "(base)map {{ (source)fill value=1; expression \"{}\" }}; ",
+                "é(".repeat(1_000)
+            )
+            .repeat(200)
+        ),
+        (0..1_000)
+            .map(|i| format!("define \"{i:063}\" {{ fill value=1 }}\n"))
+            .collect::<String>()
+            + &(0..2_000)
+                .map(|i| format!("use \"{:063}\"\n", i * 7 + 1))
+                .collect::<String>(),
+        "\"".repeat(1_000_000),
+        "#".repeat(1_000_000),
+        "\u{0}".repeat(1_000_000),
+        "\n".repeat(1_000_000),
+        "x".repeat(4_000_000),
+    ];
+    for text in texts {
+        let name = format!("{}\u{1b}]0;x", "directory/".repeat(400));
+        let report = parse(&name, &text, &Nowhere).expect_err("a hostile design");
+        let shown = shown(&report);
+        let start: String = text.chars().take(100).collect();
+        assert!(shown.len() <= 1 << 20, "{} bytes for {start}", shown.len());
+        assert!(
+            !shown.contains(is_unseen),
+            "a terminal would obey what is shown of {start}"
+        );
+        assert!(report.to_string().len() + format!("{report:#}").len() < 1 << 20);
+        assert!(!format!("{report:#}").contains(is_unseen));
+    }
+}
+
+/// Whether a terminal would obey the character.
+fn is_unseen(c: char) -> bool {
+    (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[test]
+fn a_layout_that_would_be_too_long_is_refused() {
+    let deep = |inner: &str| format!("{}{inner}{}", "a {\n".repeat(60), "}\n".repeat(60));
+    for inner in ["\\\n".repeat(80_000), "// c\n".repeat(80_000)] {
+        let text = deep(&format!("a {inner}\n"));
+        let report = format("a.kdl", &text).unwrap_err();
+        assert_eq!(report.problems()[0].code(), "E102");
+    }
+    // Ends of lines alone are many tokens and no text.
+    assert_eq!(format("a.kdl", &"\n".repeat(4_000_000)).unwrap(), "");
+}
+
+#[test]
+fn an_expression_that_stands_often_is_read_once() {
+    let long = format!("1{}", "+1".repeat(2_000));
+    let one = format!("(add)map {{ (source)fill value=1; expression \"{long}\" }}\n");
+    let design = parse(
+        "a.kdl",
+        &format!("{HEAD}compose {{\n{}}}", one.repeat(500)),
+        &NoImages,
+    )
+    .unwrap();
+    let tables: std::collections::HashSet<*const u16> = design
+        .nodes
+        .iter()
+        .filter_map(|node| match &node.kind {
+            relief_design::Kind::Map { table } => Some(table.as_ptr()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(tables.len(), 1);
+}
+
+#[test]
+fn slow_arguments_of_expressions_count_for_what_they_take() {
+    let profile = |function: &str| {
+        format!("{HEAD}distance radius=4096 {{ (mask)fill value=1; profile \"{function}\" }}")
+    };
+    assert!(parse("a.kdl", &profile("tan(d)"), &NoImages).is_ok());
+    for function in [
+        "tan(1e300*d)",
+        "tan(1e300*d)+sin(1e300*d)",
+        "d*1e-310*1*1*1*1*1*1",
+    ] {
+        assert_eq!(code(&profile(function)), "E105", "{function}");
+    }
+}
+
+#[test]
+fn strings_of_several_lines_point_to_where_they_are_wrong() {
+    let text = "relief version=1\ncanvas width=4 height=4\ndefine \"\"\"\n  é\r\n  é\\é\n  \"\"\" { fill value=1 }\nfill value=1\n";
+    let report = refused(text);
+    let pointer = report.problems()[0].pointers().next().unwrap();
+    assert_eq!(&text[pointer.bytes.0..][..pointer.bytes.1], "\\");
+    assert_eq!((pointer.place.line, pointer.place.column), (5, 4));
+    // Only an escaped end of line may stand in a string of one line.
+    for (string, taken) in [
+        ("a \\\n b", true),
+        ("a \\\n b\nc", false),
+        ("a \\\\\n b", false),
+        ("a\\\n\n b", true),
+    ] {
+        let text = format!("{HEAD}define \"{string}\" {{ fill value=1 }}\nfill value=1");
+        assert_eq!(parse("a.kdl", &text, &NoImages).is_ok(), taken, "{string:?}");
+        assert_eq!(text.parse::<kdl::KdlDocument>().is_ok(), taken, "{string:?}");
+    }
 }
 
 #[test]
@@ -283,8 +486,48 @@ fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(words, 0..60).prop_map(|words| words.concat())
 }
 
+/// Strings between three quotes, right ones and wrong ones.
+fn lines_of_strings() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "é",
+        "\\",
+        "\\é",
+        "\\n",
+        "\\u{e9}",
+        "\\u{}",
+        "\\ ",
+        " ",
+        "\u{3000}",
+        "\t",
+        "\n",
+        "\r\n",
+        "\r",
+        "\u{2028}",
+        "\n  ",
+        "\n\u{3000}",
+        "\"",
+        "\"\"",
+        "\\\"",
+        "a",
+        "𝔘",
+    ]);
+    let body = prop::collection::vec(pieces, 0..20).prop_map(|pieces| pieces.concat());
+    let quotes = prop::sample::select(vec![
+        ("\"\"\"\n", "\n\"\"\""),
+        ("\"\"\"\n", "\n  \"\"\""),
+        ("#\"\"\"\n", "\n\"\"\"#"),
+        ("\"", "\""),
+    ]);
+    (quotes, body)
+        .prop_map(|((open, close), body)| format!("define {open}{body}{close} {{ fill value=1 }}\n"))
+}
+
 fn check(text: &str) {
     let images = |_: &str| Ok((10, 10));
+    match parse("soup.kdl", text, &images) {
+        Ok(design) => assert_eq!(design.validate(), Ok(())),
+        Err(report) => assert!(!shown(&report).contains(is_unseen), "{text:?}"),
+    }
     if let Err(report) = parse("soup.kdl", text, &images) {
         assert!(!report.problems().is_empty());
         for problem in report.problems() {
@@ -318,6 +561,11 @@ proptest! {
     #[test]
     fn any_soup_after_a_right_head_is_read_or_refused(text in soup()) {
         check(&format!("{HEAD}compose {{\n{text}\n}}"));
+    }
+
+    #[test]
+    fn any_string_is_read_or_pointed_into(strings in prop::collection::vec(lines_of_strings(), 1..4)) {
+        check(&format!("{HEAD}{}fill value=1\n", strings.concat()));
     }
 
     #[test]

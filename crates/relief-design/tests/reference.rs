@@ -113,3 +113,36 @@ fn the_schema_describes_every_word_and_refers_to_nothing_else() {
         );
     }
 }
+
+/// The pattern of lengths takes what the reader takes.
+#[test]
+fn the_schema_takes_the_lengths_that_the_reader_takes() {
+    let schema = schema();
+    let pattern = |property: &str| {
+        let value = &schema["$defs"]["canvas"]["properties"]["properties"]["properties"][property];
+        let value = value["oneOf"].get(1).unwrap_or(value);
+        jsonschema::validator_for(value).unwrap()
+    };
+    let (length, pixel) = (pattern("width"), pattern("pixel"));
+    for text in [
+        "", " ", "_", "mm", "px", ".", "1.", ".5", "+.5", "5", " 5 ", "5mm", "5 mm", "-5mm", "1_0um", "_1",
+        "4e1um", "4E+1 px", "4e", "4e+mm", "1.5e-1cm", "1.2.3", "--1", "0,5mm", "5 miles", "5µm", "5μm",
+        "5in", "5 m m", "1._5mm", "1.5_mm",
+    ] {
+        let read = |canvas: &str| match parse(
+            "a.kdl",
+            &format!("relief version=1\ncanvas {canvas}\nfill value=1"),
+            &NoImages,
+        ) {
+            Ok(_) => true,
+            Err(report) => !report
+                .problems()
+                .iter()
+                .any(|p| ["E401", "E404"].contains(&p.code())),
+        };
+        let width = read(&format!("width=\"{text}\" height=1 pixel=\"1um\""));
+        assert_eq!(length.is_valid(&text.into()), width, "{text:?}");
+        let side = read(&format!("width=1 height=1 pixel=\"{text}\""));
+        assert_eq!(pixel.is_valid(&text.into()), side, "{text:?}");
+    }
+}

@@ -8,12 +8,25 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
-use relief_design::{Report, codes, explain, parse};
+use relief_design::{Conversion, ImageSizes, Report, codes, explain, parse};
+use relief_raster::Depth;
 
-fn sizes(path: &str) -> Result<(u64, u64), String> {
-    match path {
-        "logo.png" | "cell.png" => Ok((100, 100)),
-        _ => Err(format!("{path} does not exist")),
+/// The files that designs may name.
+struct Folder;
+
+impl ImageSizes for Folder {
+    fn size(&self, path: &str, _: &Conversion) -> Result<(u64, u64), String> {
+        match path {
+            "logo.png" | "cell.png" => Ok((100, 100)),
+            _ => Err(format!("{path} does not exist")),
+        }
+    }
+
+    fn table(&self, path: &str, _: Depth) -> Result<(), String> {
+        match path {
+            "laser.json" | "steel.json" => Ok(()),
+            _ => Err(format!("{path} does not exist")),
+        }
     }
 }
 
@@ -59,12 +72,12 @@ fn every_code_has_a_text_with_a_wrong_design_that_gives_it_and_a_right_one() {
     for code in codes().filter(|code| !GENERATED.contains(code)) {
         let wrong = example(code, "wrong").unwrap_or_else(|| panic!("{code} has no wrong design"));
         let name = format!("{code}.kdl");
-        let report = parse(&name, &wrong, &sizes).expect_err(code);
+        let report = parse(&name, &wrong, &Folder).expect_err(code);
         let found: BTreeSet<&str> = report.problems().iter().map(|p| p.code()).collect();
         assert_eq!(found, BTreeSet::from([code]), "{}", rendered(&report));
         compare(&folder().join(format!("{code}.txt")), &rendered(&report));
         let right = example(code, "right").unwrap_or_else(|| panic!("{code} has no right design"));
-        if let Err(report) = parse(&name, &right, &sizes) {
+        if let Err(report) = parse(&name, &right, &Folder) {
             panic!("{code}: {}", rendered(&report));
         }
     }
@@ -82,7 +95,7 @@ fn every_wrong_design_gets_its_message() {
     for path in designs {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).unwrap();
-        let report = parse(&name, &text, &sizes).expect_err(&name);
+        let report = parse(&name, &text, &Folder).expect_err(&name);
         compare(&path.with_extension("txt"), &rendered(&report));
     }
 }
@@ -94,7 +107,7 @@ fn every_problem_says_where_it_is_and_what_would_work() {
         let Some(wrong) = example(code, "wrong") else {
             continue;
         };
-        for problem in parse("a.kdl", &wrong, &sizes).unwrap_err().problems() {
+        for problem in parse("a.kdl", &wrong, &Folder).unwrap_err().problems() {
             assert!(problem.help_text().is_some(), "{code}: {problem}");
             assert!(problem.pointers().next().is_some(), "{code}: {problem}");
         }
@@ -111,7 +124,7 @@ fn designs_too_large_to_be_written_down_get_their_message() {
     );
     let long = format!("{header}{}", "\n".repeat(relief_design::MAX_TEXT));
     for (code, text) in [("E102", long), ("E103", deep)] {
-        let report = parse(&format!("{code}.kdl"), &text, &sizes).expect_err(code);
+        let report = parse(&format!("{code}.kdl"), &text, &Folder).expect_err(code);
         assert_eq!(report.problems()[0].code(), code);
         compare(&folder().join(format!("{code}.txt")), &rendered(&report));
     }

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use relief_raster::Depth;
 
+use super::hints::foreign;
 use super::values::listed;
 use super::{Checker, Definition, DraftNode, What};
 use crate::report::Problem;
 use crate::scan::ScanNode;
 use crate::signature::{Group, SIGNATURES, Signature};
-use crate::suggestion::suggestion;
 use crate::syntax::{Element, Span, shortened};
 use crate::tree::Canvas;
 
@@ -41,6 +41,9 @@ impl Checker<'_> {
         document.scan = self.only_scan(elements);
         let mut root_span: Option<Span> = None;
         for element in elements {
+            if !self.wants_more() {
+                break;
+            }
             match &*element.name.text {
                 "relief" | "canvas" | "scan" => self.no_role(element),
                 "define" => self.define(element, &mut document),
@@ -133,6 +136,8 @@ impl Checker<'_> {
         let values = self.values(element, signature);
         self.problems.truncate(known);
         self.pixel = values.pixel_size("pixel");
+        self.pixel_is_wrong =
+            self.pixel.is_none() && element.properties.iter().any(|(name, _)| name.text == "pixel");
         let depth = values.choice("depth");
         if let Some((bits, span)) = depth {
             self.depth = if bits == 16 { Depth::Sixteen } else { Depth::Eight };
@@ -213,9 +218,11 @@ impl Checker<'_> {
                     .filter(|s| s.group != Group::Parameter)
                     .map(|s| s.name)
             };
-            let near = suggestion(name, words())
-                .map(|near| format!("did you mean `{near}`? "))
-                .unwrap_or_default();
+            let near = match (self.suggestions.near(name, words()), foreign(name)) {
+                (Some(near), _) => format!("did you mean `{near}`? "),
+                (None, Some(hint)) => format!("{hint}; "),
+                (None, None) => String::new(),
+            };
             let message = format!("`{}` is no word of the top of a design", shortened(name));
             let problem = Problem::new("E301", message).label(element.name.span, "unknown");
             self.note(problem.help(format!("{near}words here are {}", listed(words()))));
@@ -305,12 +312,10 @@ impl Checker<'_> {
             if let Some(&i) = document.by_name.get(name) {
                 known.push((i, span));
             } else if self.wants_more() {
-                let near = suggestion(
-                    name,
-                    document.definitions.iter().take(1_000).map(|d| d.name.as_str()),
-                );
+                let names = document.definitions.iter().take(1_000).map(|d| d.name.as_str());
+                let near = self.suggestions.near(name, names);
                 let help = match near {
-                    Some(near) => format!("did you mean \"{near}\"?"),
+                    Some(near) => format!("did you mean {}?", crate::syntax::quoted(near)),
                     None => format!(
                         "add it at the top of the file: define {} {{ … }}",
                         crate::syntax::quoted(name)

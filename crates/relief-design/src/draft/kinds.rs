@@ -2,24 +2,30 @@
 
 use std::sync::Arc;
 
+use super::hints::foreign;
 use super::values::{Values, listed};
 use super::{Checker, DraftChild, DraftNode, TableKey, Vector, What};
 use crate::expression::Function;
 use crate::report::Problem;
 use crate::signature::{ChildName, Count, Group, MAX_POINTS, SIGNATURES, Signature};
-use crate::suggestion::suggestion;
 use crate::syntax::{Element, Literal, Span, shortened};
-use crate::table::{self, NotANumber, Points};
+use crate::table::{self, Fault, Points};
 use crate::tree::{Axis, Blend, Conversion, Gray, Kind, Role};
 
-/// The most operations that all tables of a design may take: 2^30.
+/// The most operations that all tables of a design may take: 2^31, about two seconds of one processor.
 ///
-/// A profile of the greatest radius has 2^24 + 1 values. A value counts for at least eight operations, which
+/// A profile of the greatest radius has 2^24 + 1 values. A value counts for at least 16 operations, which
 /// bounds the memory of all tables to 256 MiB.
-pub const MAX_TABLE_WORK: u64 = 1 << 30;
+pub const MAX_TABLE_WORK: u64 = 1 << 31;
+
+/// The most files that a design may name as images, each counted once for every way in which its path is written.
+pub const MAX_FILES: usize = 16_384;
 
 /// The operations that a value of a table counts for at least.
-const LEAST_WORK: u64 = 8;
+const LEAST_WORK: u64 = 16;
+
+/// The operations that a value of a tone curve by a power counts for.
+const GAMMA_WORK: u64 = 50;
 
 /// The greatest magnitude of the numbers that an image is converted by: products with 2·M stay finite.
 const MAX_NUMBER: f64 = 1e300;
@@ -56,6 +62,9 @@ impl Checker<'_> {
             self.unknown_node(element);
             return node;
         };
+        if !self.wants_more() {
+            return node;
+        }
         let values = self.values(element, signature);
         let inner = self.inner(element, signature);
         node.x = values.length("x");
@@ -86,9 +95,10 @@ impl Checker<'_> {
                 format!("`{name}` is a parameter and takes no role")
             }
             Some(_) => format!("`{name}` stands at the top of the file only"),
-            None => match suggestion(&name, nodes()) {
-                Some(near) => format!("did you mean `{near}`? nodes are {}", listed(nodes())),
-                None => format!("nodes are {}", listed(nodes())),
+            None => match (self.suggestions.near(&name, nodes()), foreign(&name)) {
+                (Some(near), _) => format!("did you mean `{near}`? nodes are {}", listed(nodes())),
+                (None, Some(hint)) => format!("{hint}; nodes are {}", listed(nodes())),
+                (None, None) => format!("nodes are {}", listed(nodes())),
             },
         };
         self.note(
@@ -111,6 +121,10 @@ impl Checker<'_> {
         };
         let mut roles: Vec<(Role, Span)> = Vec::new();
         for child in &element.children {
+            if !self.wants_more() {
+                inner.broken = true;
+                return inner;
+            }
             if signature.parameters().any(|name| name == child.name.text) {
                 inner.broken |= !self.parameter_child(child, &mut inner.parameters, signature);
             } else if let Some(role) = self.role(child, element, signature) {
@@ -239,7 +253,8 @@ impl Checker<'_> {
             return None;
         }
         let Some(annotation) = &child.annotation else {
-            self.note(missing_role(child, parent, signature, &accepted));
+            let problem = self.missing_role(child, parent, signature, &accepted);
+            self.note(problem);
             return None;
         };
         let found = Role::ALL.into_iter().find(|role| role.name() == annotation.text);
@@ -247,7 +262,9 @@ impl Checker<'_> {
             return Some(role);
         }
         let name = shortened(&annotation.text);
-        let near = suggestion(&name, accepted.iter().copied())
+        let near = self
+            .suggestions
+            .near(&name, accepted.iter().copied())
             .map(|near| format!("did you mean ({near})? "))
             .unwrap_or_default();
         let message = match found {
@@ -259,6 +276,68 @@ impl Checker<'_> {
             .label(parent.name.span, "in this");
         self.note(problem.help(format!("{near}{}", roles_here(&accepted))));
         None
+    }
+
+    /// The problem of a child without a role that is no parameter.
+    fn missing_role(
+        &self,
+        child: &Element<'_>,
+        parent: &Element<'_>,
+        signature: &Signature,
+        accepted: &[&str],
+    ) -> Problem {
+        let name = shortened(&child.name.text);
+        let is_node = |name: &str| Signature::of(name).is_some_and(|s| s.group == Group::Node);
+        let problem = if is_node(&child.name.text) {
+            Problem::new("E308", format!("`{name}` in `{}` has no role", signature.name))
+                .label(child.name.span, "a role is missing")
+                .help(format!(
+                    "write it before the node: ({}){name}; {}",
+                    accepted[0],
+                    roles_here(accepted)
+                ))
+        } else if accepted.contains(&&*child.name.text) {
+            let node = match child.arguments.first().map(|value| &value.literal) {
+                Some(Literal::Text(text)) if is_node(text) => text,
+                _ => "fill",
+            };
+            Problem::new("E308", format!("the role `{name}` stands without parentheses"))
+                .label(child.name.span, "a role")
+                .help(format!(
+                    "write it between parentheses before a node: ({name}){node} …"
+                ))
+        } else {
+            let parameters: Vec<&str> = signature.parameters().collect();
+            let hint = match (
+                self.suggestions.near(&name, parameters.iter().copied()),
+                foreign(&name),
+            ) {
+                (Some(near), _) => format!("did you mean the parameter `{near}`? "),
+                (None, Some(hint)) => format!("{hint}; "),
+                (None, None) => String::new(),
+            };
+            let roles = accepted
+                .iter()
+                .map(|role| format!("({role})"))
+                .collect::<Vec<_>>()
+                .join(", ");
+            let takes = if parameters.is_empty() {
+                format!("`{}` takes nodes in a role: {roles}", signature.name)
+            } else {
+                format!(
+                    "`{}` takes {}, and nodes as {roles}",
+                    signature.name,
+                    listed(parameters)
+                )
+            };
+            Problem::new(
+                "E301",
+                format!("`{name}` is no word that stands in `{}`", signature.name),
+            )
+            .label(child.name.span, "unknown")
+            .help(format!("{hint}{takes}"))
+        };
+        problem.label(parent.name.span, "in this")
     }
 
     /// Notes what the signature asks for and the element lacks; whether there is any.
@@ -285,7 +364,9 @@ impl Checker<'_> {
                 missing.push(what);
             }
         }
-        if one_of(signature).next().is_some()
+        // A word in doubt may be the one that is missing.
+        if !inner.broken
+            && one_of(signature).next().is_some()
             && !one_of(signature).any(|name| inner.parameter(name).is_some())
         {
             missing.push(format!("one of {}", listed(one_of(signature))));
@@ -406,6 +487,13 @@ impl Checker<'_> {
             .map(|(low, high)| (low.to_bits(), high.to_bits()));
         let asked = (path.to_owned(), conversion.gray, range);
         if !self.known_images.contains_key(&asked) {
+            if self.known_images.len() == MAX_FILES {
+                let problem = Problem::new("E104", format!("the design names more than {MAX_FILES} images"));
+                self.note(problem.label(span, "one too many").help(
+                    "put several of them into one file and take parts of it, with x, y, width and height",
+                ));
+                return None;
+            }
             let size = self.images.size(path, &conversion).and_then(|(width, height)| {
                 let sides = 1..=relief_raster::MAX_SIDE;
                 if sides.contains(&width) && sides.contains(&height) {
@@ -429,7 +517,7 @@ impl Checker<'_> {
                 let problem =
                     Problem::new("E505", format!("the image cannot be used: {why}")).label(span, "this file");
                 self.note(problem.help(
-                    "paths are relative to the design file; images are PNG, TIFF, JPEG, PGM, PPM or BMP",
+                    "paths are relative to the folder of the design file; images are PNG, TIFF, JPEG, PGM, PPM or BMP",
                 ));
                 None
             }
@@ -525,7 +613,7 @@ impl Checker<'_> {
                 let key = TableKey::PointProfile(radius, bits(&points));
                 let depth = self.depth;
                 self.table(key, 1, table::length(radius), element.name.span, |_| {
-                    Ok(points.profile(radius, depth))
+                    Ok((points.profile(radius, depth)?, 0))
                 })
                 .ok()?
             }
@@ -544,11 +632,11 @@ impl Checker<'_> {
         let key = TableKey::Profile(radius, text.to_owned());
         let depth = self.depth;
         let work = function.operations();
-        let made = self.table(key, work, table::length(radius), span, |_| {
-            table::profile_of(&function, radius, depth)
+        let made = self.table(key, work, table::length(radius), span, |allowed| {
+            table::profile_of(&function, radius, depth, allowed)
         });
         made.map_err(|at| {
-            if let Some(NotANumber(a)) = at {
+            if let Some(a) = at {
                 let message = format!(
                     "the expression is not a number at d = {} (d² = {a})",
                     (a as f64).sqrt()
@@ -567,30 +655,38 @@ impl Checker<'_> {
             let _ = self.parameter_values(element)?;
             let points = self.points(element)?;
             let key = TableKey::Curve(bits(&points));
-            return self.table(key, 1, entries, span, |_| Ok(points.map(depth))).ok();
+            return self
+                .table(key, 1, entries, span, |_| Ok((points.map(depth)?, 0)))
+                .ok();
         }
         let values = self.parameter_values(element)?;
         match &*element.name.text {
             "gamma" => {
                 let (exponent, _) = values.real("G")?;
-                self.table(TableKey::Gamma(exponent.to_bits()), 10, entries, span, |_| {
-                    Ok(table::gamma(exponent, depth))
-                })
+                self.table(
+                    TableKey::Gamma(exponent.to_bits()),
+                    GAMMA_WORK,
+                    entries,
+                    span,
+                    |_| Ok((table::gamma(exponent, depth)?, 0)),
+                )
                 .ok()
             }
             "invert" => self
-                .table(TableKey::Invert, 1, entries, span, |_| Ok(table::invert(depth)))
+                .table(TableKey::Invert, 1, entries, span, |_| {
+                    Ok((table::invert(depth)?, 0))
+                })
                 .ok(),
             "levels" => self.levels(&values, element, entries),
             _ => {
                 let (text, span) = values.text("f")?;
                 let function = self.function(text, span, "v")?;
                 let key = TableKey::Map(text.to_owned());
-                let made = self.table(key, function.operations(), entries, span, |_| {
-                    table::map_of(&function, depth)
+                let made = self.table(key, function.operations(), entries, span, |allowed| {
+                    table::map_of(&function, depth, allowed)
                 });
                 made.map_err(|at| {
-                    if let Some(NotANumber(v)) = at {
+                    if let Some(v) = at {
                         self.note(not_a_number(
                             format!("the expression is not a number at v = {v}"),
                             span,
@@ -626,13 +722,24 @@ impl Checker<'_> {
         }
         let depth = self.depth;
         self.table(TableKey::Levels(levels), 1, entries, element.name.span, |_| {
-            Ok(table::levels(levels, depth))
+            Ok((table::levels(levels, depth)?, 0))
         })
         .ok()
     }
 
-    fn function(&mut self, text: &str, span: Span, variable: &str) -> Option<Function> {
-        match Function::parse(text, variable) {
+    fn function(&mut self, text: &str, span: Span, variable: &'static str) -> Option<Arc<Function>> {
+        if !self.wants_more() {
+            return None;
+        }
+        // The same text may stand thousands of times.
+        let known = self.functions.entry(variable).or_default();
+        let read = match known.get(text) {
+            Some(read) => read,
+            None => known
+                .entry(text.to_owned())
+                .or_insert_with(|| Function::parse(text, variable).map(Arc::new)),
+        };
+        match read.clone() {
             Ok(function) => Some(function),
             Err(bad) => {
                 // The text begins after the quote, and stands in the file as it is unless it has escapes.
@@ -655,33 +762,58 @@ impl Checker<'_> {
         }
     }
 
-    /// The table of this key: a known one, or one that is made now if the work of all tables stays in bounds. An
-    /// error holds where the function has no value, or nothing where the work was too much or it is known to fail.
+    /// The table of this key: a known one, or one that is made now if the work of all tables stays in bounds. `make` gets
+    /// the operations that it may take beyond `operations` for each entry, and gives those that it took. An error holds
+    /// where the function has no value, or nothing where the table cannot be made; that is then noted.
     fn table(
         &mut self,
         key: TableKey,
         operations: u64,
         entries: usize,
         span: Span,
-        make: impl FnOnce(&Self) -> Result<Arc<[u16]>, NotANumber>,
-    ) -> Result<Arc<[u16]>, Option<NotANumber>> {
+        make: impl FnOnce(u64) -> Result<(Arc<[u16]>, u64), Fault>,
+    ) -> Result<Arc<[u16]>, Option<u64>> {
         if let Some(known) = self.tables.get(&key) {
-            return known.clone().map_err(|at| Some(NotANumber(at)));
+            return known.clone().map_err(Some);
         }
         self.work = self
             .work
             .saturating_add(operations.max(LEAST_WORK).saturating_mul(entries as u64));
-        if self.work > MAX_TABLE_WORK {
-            let message = "the profiles and curves of this design take more than 2^30 operations to tabulate";
-            let problem = Problem::new("E105", message).label(span, "with this one");
-            self.note(
-                problem.help("use smaller radii, shorter expressions, or the same profile in more places"),
-            );
-            return Err(None);
+        let made = match MAX_TABLE_WORK.checked_sub(self.work) {
+            Some(allowed) => make(allowed),
+            None => Err(Fault::Work),
+        };
+        match made {
+            Ok((table, work)) => {
+                self.work += work;
+                self.tables.insert(key, Ok(Arc::clone(&table)));
+                Ok(table)
+            }
+            Err(Fault::NotANumber(at)) => {
+                self.tables.insert(key, Err(at));
+                Err(Some(at))
+            }
+            Err(Fault::Work) => {
+                // What follows is not tried.
+                self.work = MAX_TABLE_WORK + 1;
+                let message =
+                    "the profiles and curves of this design take more than 2^31 operations to tabulate";
+                let help = "use smaller radii, shorter expressions, or the same profile in more places; sines of numbers \
+                            above 2^20 and numbers below 1e-307 take the longest";
+                self.note(
+                    Problem::new("E105", message)
+                        .label(span, "with this one")
+                        .help(help),
+                );
+                Err(None)
+            }
+            Err(Fault::Memory(bytes)) => {
+                let message = format!("the system has no memory for a table of {bytes} bytes");
+                let problem = Problem::new("E105", message).label(span, "for this one");
+                self.note(problem.help("use a smaller radius, or give the program more memory"));
+                Err(None)
+            }
         }
-        let made = make(self);
-        self.tables.insert(key, made.clone().map_err(|NotANumber(at)| at));
-        made.map_err(Some)
     }
 
     /// The points between the braces of a profile or a curve.
@@ -702,6 +834,9 @@ impl Checker<'_> {
         let mut last: Option<(f64, Span)> = None;
         let mut broken = false;
         for point in points {
+            if !self.wants_more() {
+                return None;
+            }
             let values = self.values(point, signature);
             let inner = self.inner(point, signature);
             broken |= values.broken || inner.broken;
@@ -754,33 +889,6 @@ fn not_a_number(message: String, span: Span) -> Problem {
     Problem::new("E702", message)
         .label(span, "0/0, √ or a logarithm of a negative number, …")
         .help("change the expression so that it has a value everywhere; max(…, 0) under a root, for instance")
-}
-
-fn missing_role(
-    child: &Element<'_>,
-    parent: &Element<'_>,
-    signature: &Signature,
-    accepted: &[&str],
-) -> Problem {
-    let name = shortened(&child.name.text);
-    let is_node = Signature::of(&child.name.text).is_some_and(|s| s.group == Group::Node);
-    let near = if is_node {
-        None
-    } else {
-        suggestion(&name, signature.parameters())
-    };
-    let help = match near {
-        Some(near) => format!("did you mean the parameter `{near}`?"),
-        None => format!(
-            "write it before the node: ({}){name}; {}",
-            accepted[0],
-            roles_here(accepted)
-        ),
-    };
-    Problem::new("E308", format!("`{name}` in `{}` has no role", signature.name))
-        .label(child.name.span, "a role is missing")
-        .label(parent.name.span, "in this")
-        .help(help)
 }
 
 fn roles_here(accepted: &[&str]) -> String {

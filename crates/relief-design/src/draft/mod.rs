@@ -2,6 +2,7 @@
 //! where they are used.
 
 mod document;
+mod hints;
 mod kinds;
 mod scan;
 mod values;
@@ -12,12 +13,14 @@ use std::sync::Arc;
 use relief_raster::Depth;
 
 use crate::ImageSizes;
-use crate::report::Problem;
+use crate::expression::{BadExpression, Function};
+use crate::report::{MAX_COUNTED, Problem};
+use crate::suggestion::Suggestions;
 use crate::syntax::Span;
 use crate::tree::{Blend, Canvas, Gray, Kind, Role};
 
 pub(crate) use document::Document;
-pub use kinds::MAX_TABLE_WORK;
+pub use kinds::{MAX_FILES, MAX_TABLE_WORK};
 
 /// What an image was asked for: its path, its gray and the bits of its range.
 type Asked = (String, Gray, Option<(u64, u64)>);
@@ -92,11 +95,16 @@ pub(crate) struct Checker<'c> {
     images: &'c dyn ImageSizes,
     /// What every image that was asked for answered.
     known_images: HashMap<Asked, Result<(u64, u64), String>>,
+    /// Every expression that was read, by its variable and its text.
+    functions: HashMap<&'static str, HashMap<String, Result<Arc<Function>, BadExpression>>>,
+    suggestions: Suggestions,
     canvas: Option<Canvas>,
     canvas_span: Option<Span>,
     depth: Depth,
     depth_span: Option<Span>,
     pixel: Option<u64>,
+    /// Whether the side of a pixel is given, but wrong: what needs it is then no further problem.
+    pixel_is_wrong: bool,
     /// Tables that were computed, by all that they depend on.
     tables: HashMap<TableKey, Result<Arc<[u16]>, u64>>,
     /// Operations that tables have taken.
@@ -121,11 +129,14 @@ impl<'c> Checker<'c> {
         Self {
             images,
             known_images: HashMap::new(),
+            functions: HashMap::new(),
+            suggestions: Suggestions::default(),
             canvas: None,
             canvas_span: None,
             depth: Depth::Eight,
             depth_span: None,
             pixel: None,
+            pixel_is_wrong: false,
             tables: HashMap::new(),
             work: 0,
             problems: Vec::new(),
@@ -141,6 +152,6 @@ impl<'c> Checker<'c> {
 
     /// Whether another problem would still be kept.
     fn wants_more(&self) -> bool {
-        self.problems.len() < 20 * crate::report::MAX_PROBLEMS
+        self.problems.len() < MAX_COUNTED
     }
 }

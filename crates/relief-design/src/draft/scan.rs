@@ -1,5 +1,7 @@
 //! The `scan` of a design: how a machine wants the raster.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
@@ -23,13 +25,31 @@ impl Checker<'_> {
         let overscan = inside("overscan").and_then(|child| self.overscan(child));
         let passes = inside("passes").and_then(|child| self.passes(child));
         let halftone = inside("halftone").and_then(|child| self.halftone(child));
-        let mut file = |name| {
-            let values = self.parameter_values(inside(name)?)?;
-            values.text("file").map(|(path, _)| path.into())
-        };
+        let material = inside("material").and_then(|child| self.table_file(child));
+        let machine = inside("machine").and_then(|child| self.table_file(child));
+        let shares = passes
+            .as_ref()
+            .is_some_and(|passes| matches!(passes, Passes::Share { count } if *count > 1));
+        if let Some((_, span)) = values.choice("bits").filter(|&(bits, _)| bits == 1)
+            && shares
+            && inside("halftone").is_none()
+            && inside("machine").is_none()
+        {
+            let problem = Problem::new(
+                "E805",
+                "shares of a sample never reach the threshold of lines of 1 bit: next to nothing would fire",
+            );
+            let passes = inside("passes").map_or(element.name.span, |child| child.name.span);
+            self.note(
+                problem
+                    .label(passes, "a pass gets a part of the sample")
+                    .label(span, "with a threshold of half of M")
+                    .help("use `even` passes, or add a `halftone`, such as halftone \"blue-noise\""),
+            );
+        }
         Some(ScanNode {
-            material: file("material"),
-            machine: file("machine"),
+            material,
+            machine,
             scan: Scan {
                 mirror: named(&values, "mirror"),
                 rotate: match values.choice("rotate") {
@@ -60,6 +80,21 @@ impl Checker<'_> {
                 run_length: values.word("encoding") == Some("runs"),
             },
         })
+    }
+
+    /// The path of a table, if its file can be used.
+    fn table_file(&mut self, element: &Element<'_>) -> Option<Arc<str>> {
+        let values = self.parameter_values(element)?;
+        let (path, span) = values.text("file")?;
+        if let Err(why) = self.images.table(path, self.depth) {
+            let problem = Problem::new("E804", format!("the table cannot be used: {why}"));
+            self.note(problem.label(span, "this file").help(
+                "paths are relative to the folder of the design file; a table is JSON with a name and points or entries: \
+                 {\"name\": \"steel\", \"points\": [[0, 0], [255, 200]]}",
+            ));
+            return None;
+        }
+        Some(path.into())
     }
 
     fn stripe(&mut self, element: &Element<'_>) -> Option<Stripe> {

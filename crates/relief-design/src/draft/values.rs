@@ -6,7 +6,6 @@ use super::{Checker, Given};
 use crate::length::{Decimal, Pixels, UNITS, Written, in_unit, written};
 use crate::report::Problem;
 use crate::signature::{MAX_STRING, Parameter, Presence, Signature, ValueType};
-use crate::suggestion::suggestion;
 use crate::syntax::{Element, Literal, Span, Value, shortened};
 
 /// A value that is what its signature says.
@@ -119,7 +118,7 @@ impl Checker<'_> {
                 "add {}=…: {}, {}",
                 parameter.name,
                 parameter.meaning,
-                parameter.value.describe()
+                self.describe(parameter.value)
             );
             self.note(
                 Problem::new("E303", message)
@@ -148,7 +147,7 @@ impl Checker<'_> {
             let message = format!("`{}` needs a value: {}", signature.name, parameter.meaning);
             let help = format!(
                 "write {}, for instance: {}",
-                parameter.value.describe(),
+                self.describe(parameter.value),
                 first_line(signature.example)
             );
             self.note(
@@ -173,8 +172,9 @@ impl Checker<'_> {
                 value.literal.describe()
             ),
             _ => format!(
-                "`{}` takes {taken} value(s), found one more: {}",
+                "`{}` takes {taken} {}, found one more: {}",
                 signature.name,
+                if taken == 1 { "value" } else { "values" },
                 value.literal.describe()
             ),
         };
@@ -193,6 +193,10 @@ impl Checker<'_> {
 
     fn properties(&mut self, element: &Element<'_>, signature: &'static Signature, values: &mut Values) {
         for (i, (name, value)) in element.properties.iter().enumerate() {
+            if !self.wants_more() {
+                values.broken = true;
+                return;
+            }
             let Some(parameter) = signature.all_properties().find(|p| p.name == name.text) else {
                 values.broken = true;
                 if self.wants_more() {
@@ -220,7 +224,7 @@ impl Checker<'_> {
 
     fn unknown_property(&mut self, name: &str, span: Span, signature: &'static Signature) {
         let known: Vec<&str> = signature.all_properties().map(|p| p.name).collect();
-        let mut help = match suggestion(name, known.iter().copied()) {
+        let mut help = match self.suggestions.near(name, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`? "),
             None => String::new(),
         };
@@ -253,6 +257,10 @@ impl Checker<'_> {
             Ok(checked) => values.found.push((parameter.name, checked, value.span)),
             Err(problem) => {
                 values.broken = true;
+                // It would be right if the side of a pixel were.
+                if problem.code() == "E406" && self.pixel_is_wrong {
+                    return;
+                }
                 let name = if signature.arguments.iter().any(|p| std::ptr::eq(p, parameter)) {
                     signature.name.to_owned()
                 } else {
@@ -269,49 +277,49 @@ impl Checker<'_> {
             ValueType::Distance => self
                 .length(expected, value)
                 .map(|(pixels, _)| Checked::Real(pixels.real())),
-            ValueType::PixelSize => pixel_size(value),
+            ValueType::PixelSize => self.pixel_size(value),
             ValueType::Sample => self.sample(value),
             ValueType::Seed => {
-                let number = integer(expected, value)?;
+                let number = self.integer(expected, value)?;
                 // Negative seeds are the two's complement of 64 bits.
                 let wrapped = u64::try_from(number)
                     .ok()
                     .or_else(|| i64::try_from(number).ok().map(i64::cast_unsigned));
                 wrapped
                     .map(Checked::Seed)
-                    .ok_or_else(|| out_of_range(expected, value))
+                    .ok_or_else(|| self.out_of_range(expected, value))
             }
-            ValueType::Real => real(expected, value).map(Checked::Real),
+            ValueType::Real => self.real(expected, value).map(Checked::Real),
             ValueType::PositiveReal => {
-                let number = real(expected, value)?;
+                let number = self.real(expected, value)?;
                 if number > 0.0 {
                     Ok(Checked::Real(number))
                 } else {
-                    Err(out_of_range(expected, value))
+                    Err(self.out_of_range(expected, value))
                 }
             }
             ValueType::Choice(numbers) => {
-                let number = integer(expected, value)?;
+                let number = self.integer(expected, value)?;
                 let chosen = numbers.iter().find(|&&n| i128::from(n) == number);
                 chosen
                     .map(|&n| Checked::Choice(n))
-                    .ok_or_else(|| out_of_range(expected, value))
+                    .ok_or_else(|| self.out_of_range(expected, value))
             }
             ValueType::Count { least, greatest } => {
-                let number = integer(expected, value)?;
+                let number = self.integer(expected, value)?;
                 let counted = i64::try_from(number).ok();
                 counted
                     .filter(|count| (least..=greatest).contains(count))
                     .map(Checked::Choice)
-                    .ok_or_else(|| out_of_range(expected, value))
+                    .ok_or_else(|| self.out_of_range(expected, value))
             }
-            ValueType::Word(words) => word(words, value),
-            ValueType::Text | ValueType::Path | ValueType::Expression(_) => text(expected, value),
+            ValueType::Word(words) => self.word(words, value),
+            ValueType::Text | ValueType::Path | ValueType::Expression(_) => self.text(expected, value),
         }
     }
 
     fn sample(&self, value: &Value<'_>) -> Result<Checked, Problem> {
-        let number = integer(ValueType::Sample, value)?;
+        let number = self.integer(ValueType::Sample, value)?;
         if let Some(sample) = u16::try_from(number).ok().filter(|&n| n <= self.depth.max()) {
             return Ok(Checked::Sample(sample));
         }
@@ -327,10 +335,11 @@ impl Checker<'_> {
             problem = problem.label(span, "the depth is 8 where the canvas does not say it");
         }
         let fits = self.depth == Depth::Eight && (0..=65_535).contains(&number);
+        let range = format!("write a sample of 0 to {}", self.depth.max());
         Err(problem.help(if fits {
-            "write a sample in range, or depth=16 at the canvas"
+            format!("{range}, or depth=16 at the canvas")
         } else {
-            "write a sample in range"
+            range
         }))
     }
 
@@ -352,7 +361,7 @@ impl Checker<'_> {
                 format!("expected {}, found {pixels} pixels", expected.describe()),
             )
             .label(value.span, "out of range")
-            .help("write a length in range")),
+            .help(format!("write {}", expected.describe()))),
         }
     }
 
@@ -405,7 +414,7 @@ impl Checker<'_> {
                     .ok_or_else(|| too_long(value));
             }
             Literal::Text(text) => text,
-            Literal::Keyword(_) => return Err(wrong_type(expected, value)),
+            Literal::Keyword(_) => return Err(self.wrong_type(expected, value)),
         };
         match written(text) {
             Written::Pixels(number) => Ok((Pixels::of(number), None)),
@@ -416,7 +425,7 @@ impl Checker<'_> {
                     .ok_or_else(|| too_long(value))
             }
             Written::TooLong => Err(too_long(value)),
-            Written::UnknownUnit(unit) => Err(unknown_unit(value, unit)),
+            Written::UnknownUnit(unit) => Err(self.unknown_unit(value, unit)),
             Written::Nonsense => Err(Problem::new(
                 "E404",
                 format!("{} is no length", value.literal.describe()),
@@ -437,6 +446,161 @@ impl Checker<'_> {
         }
         problem.help("add pixel=\"10um\" (or what it is) to the canvas, or write the length in pixels")
     }
+
+    /// What a value may be, for a sentence about this design.
+    fn describe(&self, expected: ValueType) -> String {
+        match expected {
+            ValueType::Sample => format!("a sample, 0 to {}", self.depth.max()),
+            _ => expected.describe(),
+        }
+    }
+
+    fn unknown_unit(&self, value: &Value<'_>, unit: &str) -> Problem {
+        let units = || UNITS.iter().map(|(name, _)| *name).chain(["px"]);
+        let problem = if let (Some(_), Literal::Text(text)) = (unit.strip_prefix(','), &value.literal) {
+            let text = crate::syntax::quoted(&text.replacen(',', ".", 1));
+            Problem::new("E404", "a length has a decimal point, found a comma").help(format!("write {text}"))
+        } else {
+            let near = self
+                .suggestions
+                .near(unit, units())
+                .map(|near| format!("did you mean {near}? "))
+                .unwrap_or_default();
+            let message = format!("the unit {} is unknown", crate::syntax::quoted(unit));
+            Problem::new("E404", message).help(format!("{near}units are {}", listed_plain(units())))
+        };
+        problem.label(value.span, "here")
+    }
+
+    fn pixel_size(&self, value: &Value<'_>) -> Result<Checked, Problem> {
+        let expected = ValueType::PixelSize;
+        let Literal::Text(text) = &value.literal else {
+            return Err(self.wrong_type(expected, value));
+        };
+        let (number, factor, unit) = match written(text) {
+            Written::Metric(number, unit, factor) => (number, factor, unit),
+            Written::TooLong => return Err(too_long(value)),
+            Written::UnknownUnit(unit) => return Err(self.unknown_unit(value, unit)),
+            Written::Pixels(_) | Written::Nonsense => return Err(self.wrong_type(expected, value)),
+        };
+        let side = Pixels::scaled(number, factor, 1).ok_or_else(|| too_long(value))?;
+        let sides = 1..=1_000_000_000_000_i128;
+        if let Some(side) = side.whole().filter(|side| sides.contains(side)) {
+            return Ok(Checked::PixelSize(side.unsigned_abs() as u64));
+        }
+        let (below, above) = side.nearest();
+        if side.whole().is_none() && sides.contains(&below) && sides.contains(&above) {
+            let near = |side| in_unit(side, 1, unit).unwrap_or_default();
+            let message = format!(
+                "the side of a pixel is a whole number of picometres; this is {} pm",
+                side.real()
+            );
+            return Err(Problem::new("E405", message)
+                .label(value.span, "not whole")
+                .help(format!(
+                    "the nearest are \"{}\" and \"{}\"",
+                    near(below),
+                    near(above)
+                )));
+        }
+        Err(Problem::new("E402", "the side of a pixel is 1 pm to 1 m")
+            .label(value.span, "out of range")
+            .help("for instance \"10um\" or \"0.5nm\""))
+    }
+
+    fn integer(&self, expected: ValueType, value: &Value<'_>) -> Result<i128, Problem> {
+        let Literal::Number(number) = value.literal else {
+            return Err(self.wrong_type(expected, value));
+        };
+        let number = Decimal::parse(number).ok_or_else(|| too_long(value))?;
+        number.integer().ok_or_else(|| self.wrong_type(expected, value))
+    }
+
+    fn real(&self, expected: ValueType, value: &Value<'_>) -> Result<f64, Problem> {
+        let Literal::Number(number) = value.literal else {
+            return Err(self.wrong_type(expected, value));
+        };
+        if let Some(whole) = Decimal::parse(number).and_then(Decimal::integer) {
+            return Ok(whole as f64);
+        }
+        let plain: String = number.chars().filter(|&c| c != '_').collect();
+        let parsed = plain.parse::<f64>().ok().filter(|number| number.is_finite());
+        parsed.ok_or_else(|| self.out_of_range(expected, value))
+    }
+
+    fn word(&self, words: &'static [&'static str], value: &Value<'_>) -> Result<Checked, Problem> {
+        let Literal::Text(text) = &value.literal else {
+            return Err(self.wrong_type(ValueType::Word(words), value));
+        };
+        if let Some(word) = words.iter().find(|word| *word == text) {
+            return Ok(Checked::Word(word));
+        }
+        let near = self
+            .suggestions
+            .near(text, words.iter().copied())
+            .map(|near| format!("did you mean \"{near}\"? "))
+            .unwrap_or_default();
+        let message = format!(
+            "expected {}, found {}",
+            ValueType::Word(words).describe(),
+            value.literal.describe()
+        );
+        Err(Problem::new("E403", message)
+            .label(value.span, "unknown")
+            .help(format!(
+                "{near}the words are {}",
+                listed_plain(words.iter().copied())
+            )))
+    }
+
+    fn text(&self, expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
+        let Literal::Text(text) = &value.literal else {
+            return Err(self.wrong_type(expected, value));
+        };
+        let (found, help) = if text.is_empty() {
+            ("an empty text".to_owned(), "write it between the quotes")
+        } else if text.len() > MAX_STRING {
+            let found = format!("one of {} bytes, more than the {MAX_STRING} allowed", text.len());
+            (found, "shorten it")
+        } else if text.contains('\0') {
+            (
+                "one with the character U+0000 in it".to_owned(),
+                "leave the character out",
+            )
+        } else {
+            return Ok(Checked::Text(text.to_string()));
+        };
+        let message = format!("expected {}, found {found}", expected.describe());
+        Err(Problem::new("E402", message)
+            .label(value.span, "out of range")
+            .help(help))
+    }
+
+    fn wrong_type(&self, expected: ValueType, value: &Value<'_>) -> Problem {
+        let described = self.describe(expected);
+        let takes_text = matches!(
+            expected,
+            ValueType::Text | ValueType::Path | ValueType::Expression(_) | ValueType::Word(_)
+        );
+        let help = match (expected, &value.literal) {
+            (ValueType::PixelSize, _) => "for instance \"10um\"".to_owned(),
+            (_, Literal::Text(_)) => "write a number without quotes".to_owned(),
+            _ if takes_text => "write a text between quotes".to_owned(),
+            _ => format!("write {described}"),
+        };
+        let message = format!("expected {described}, found {}", value.literal.describe());
+        Problem::new("E401", message)
+            .label(value.span, "not that")
+            .help(help)
+    }
+
+    fn out_of_range(&self, expected: ValueType, value: &Value<'_>) -> Problem {
+        let described = self.describe(expected);
+        let message = format!("expected {described}, found {}", value.literal.describe());
+        Problem::new("E402", message)
+            .label(value.span, "out of range")
+            .help(format!("write {described}"))
+    }
 }
 
 impl Problem {
@@ -445,140 +609,6 @@ impl Problem {
         let message = format!("`{name}`: {}", self.message());
         self.with_message(message)
     }
-}
-
-fn unknown_unit(value: &Value<'_>, unit: &str) -> Problem {
-    let units = || UNITS.iter().map(|(name, _)| *name).chain(["px"]);
-    let near = suggestion(unit, units())
-        .map(|near| format!("did you mean {near}? "))
-        .unwrap_or_default();
-    Problem::new(
-        "E404",
-        format!("the unit {} is unknown", crate::syntax::quoted(unit)),
-    )
-    .label(value.span, "here")
-    .help(format!("{near}units are {}", listed_plain(units())))
-}
-
-fn pixel_size(value: &Value<'_>) -> Result<Checked, Problem> {
-    let expected = ValueType::PixelSize;
-    let Literal::Text(text) = &value.literal else {
-        return Err(wrong_type(expected, value));
-    };
-    let (number, factor) = match written(text) {
-        Written::Metric(number, _, factor) => (number, factor),
-        Written::TooLong => return Err(too_long(value)),
-        Written::UnknownUnit(unit) => return Err(unknown_unit(value, unit)),
-        Written::Pixels(_) | Written::Nonsense => return Err(wrong_type(expected, value)),
-    };
-    let side = Pixels::scaled(number, factor, 1).and_then(Pixels::whole);
-    let side = side
-        .and_then(|side| u64::try_from(side).ok())
-        .filter(|side| (1..=1_000_000_000_000).contains(side));
-    side.map(Checked::PixelSize).ok_or_else(|| {
-        Problem::new(
-            "E402",
-            "the side of a pixel is a whole number of picometres, 1 pm to 1 m",
-        )
-        .label(value.span, "out of range")
-        .help("for instance \"10um\" or \"0.5nm\"")
-    })
-}
-
-fn integer(expected: ValueType, value: &Value<'_>) -> Result<i128, Problem> {
-    let Literal::Number(number) = value.literal else {
-        return Err(wrong_type(expected, value));
-    };
-    let number = Decimal::parse(number).ok_or_else(|| too_long(value))?;
-    number.integer().ok_or_else(|| wrong_type(expected, value))
-}
-
-fn real(expected: ValueType, value: &Value<'_>) -> Result<f64, Problem> {
-    let Literal::Number(number) = value.literal else {
-        return Err(wrong_type(expected, value));
-    };
-    if let Some(whole) = Decimal::parse(number).and_then(Decimal::integer) {
-        return Ok(whole as f64);
-    }
-    let plain: String = number.chars().filter(|&c| c != '_').collect();
-    let parsed = plain.parse::<f64>().ok().filter(|number| number.is_finite());
-    parsed.ok_or_else(|| out_of_range(expected, value))
-}
-
-fn word(words: &'static [&'static str], value: &Value<'_>) -> Result<Checked, Problem> {
-    let Literal::Text(text) = &value.literal else {
-        return Err(wrong_type(ValueType::Word(words), value));
-    };
-    if let Some(word) = words.iter().find(|word| *word == text) {
-        return Ok(Checked::Word(word));
-    }
-    let near = suggestion(text, words.iter().copied())
-        .map(|near| format!("did you mean \"{near}\"? "))
-        .unwrap_or_default();
-    Err(Problem::new(
-        "E403",
-        format!(
-            "expected {}, found {}",
-            ValueType::Word(words).describe(),
-            value.literal.describe()
-        ),
-    )
-    .label(value.span, "unknown")
-    .help(format!(
-        "{near}the words are {}",
-        listed_plain(words.iter().copied())
-    )))
-}
-
-fn text(expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
-    let Literal::Text(text) = &value.literal else {
-        return Err(wrong_type(expected, value));
-    };
-    if text.is_empty() || text.len() > MAX_STRING || text.contains('\0') {
-        let message = format!(
-            "expected {} of 1 to {MAX_STRING} bytes, found {}",
-            expected.describe(),
-            text.len()
-        );
-        return Err(Problem::new("E402", message)
-            .label(value.span, "out of range")
-            .help("write another text"));
-    }
-    Ok(Checked::Text(text.to_string()))
-}
-
-fn wrong_type(expected: ValueType, value: &Value<'_>) -> Problem {
-    let example = match (expected, &value.literal) {
-        (ValueType::PixelSize, _) => "for instance \"10um\"",
-        (_, Literal::Text(_)) => "write a number without quotes",
-        (ValueType::Text | ValueType::Path | ValueType::Expression(_) | ValueType::Word(_), _) => {
-            "write a text between quotes"
-        }
-        _ => "write a number of this kind",
-    };
-    Problem::new(
-        "E401",
-        format!(
-            "expected {}, found {}",
-            expected.describe(),
-            value.literal.describe()
-        ),
-    )
-    .label(value.span, "not that")
-    .help(example)
-}
-
-fn out_of_range(expected: ValueType, value: &Value<'_>) -> Problem {
-    Problem::new(
-        "E402",
-        format!(
-            "expected {}, found {}",
-            expected.describe(),
-            value.literal.describe()
-        ),
-    )
-    .label(value.span, "out of range")
-    .help(format!("write {}", expected.describe()))
 }
 
 fn too_long(value: &Value<'_>) -> Problem {

@@ -15,6 +15,8 @@ use std::borrow::Cow;
 pub(crate) use reader::read;
 pub(crate) use tokens::{Token, tokens};
 
+use crate::visible::visible;
+
 /// The longest design file, in bytes: 16 MiB.
 pub const MAX_TEXT: usize = 16 << 20;
 
@@ -23,6 +25,12 @@ pub const MAX_DEPTH: usize = 64;
 
 /// The deepest nesting of children blocks that are commented out with `/-`.
 pub const MAX_SLASHDASH_DEPTH: usize = 4;
+
+/// The most nodes and parameters that a design file may hold as written: 2^18.
+pub const MAX_ELEMENTS: usize = 1 << 18;
+
+/// The most values that a design file may hold, with a name or without: 2^19.
+pub const MAX_ENTRIES: usize = 1 << 19;
 
 /// A piece of the text: bytes `start..end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -88,15 +96,24 @@ pub(crate) struct Element<'a> {
 
 /// The text in quotes, cut where it is long.
 pub(crate) fn quoted(text: &str) -> String {
-    format!("\"{}\"", shortened(text).escape_debug())
+    let (start, mark) = cut(text);
+    format!("\"{}{mark}\"", visible(&start.escape_debug().to_string()))
 }
 
-/// At most 60 characters of the text.
+/// At most 60 characters of the text, without control characters.
 pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
+    match cut(text) {
+        (start, "") => visible(start),
+        (start, mark) => Cow::Owned(format!("{}{mark}", visible(start))),
+    }
+}
+
+/// The first 60 characters, and the mark that there are more.
+fn cut(text: &str) -> (&str, &'static str) {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {
-        None => Cow::Borrowed(text),
-        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => (text, ""),
+        Some((end, _)) => (&text[..end], "…"),
     }
 }
 

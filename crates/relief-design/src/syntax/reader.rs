@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use super::characters::{is_disallowed, is_identifier, is_newline, is_number, is_space};
 use super::strings::{BadString, read_string};
-use super::{Element, Literal, MAX_DEPTH, MAX_SLASHDASH_DEPTH, MAX_TEXT, Name, Span, Value, quoted};
+use super::{
+    Element, Literal, MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_SLASHDASH_DEPTH, MAX_TEXT, Name, Span, Value,
+    quoted,
+};
 use crate::report::{MAX_PROBLEMS, Problem};
 
 /// The elements of a document, or what is wrong with its text.
@@ -23,6 +26,8 @@ pub(crate) fn read(text: &str) -> Result<Vec<Element<'_>>, Vec<Problem>> {
         at: 0,
         depth: 0,
         slashdash_depth: 0,
+        elements: 0,
+        entries: 0,
         problems: Vec::new(),
     };
     if text.starts_with('\u{feff}') {
@@ -49,6 +54,9 @@ struct Reader<'a> {
     at: usize,
     depth: usize,
     slashdash_depth: usize,
+    /// Elements and entries read so far, with those that are commented out.
+    elements: usize,
+    entries: usize,
     problems: Vec<Problem>,
 }
 
@@ -279,6 +287,10 @@ impl<'a> Reader<'a> {
         let Some(name) = self.word()? else {
             return Err(self.unexpected("the name of a node"));
         };
+        self.elements += 1;
+        if self.elements > MAX_ELEMENTS {
+            return Err(self.too_many(name.span, MAX_ELEMENTS, "nodes and parameters"));
+        }
         let mut element = Element {
             annotation,
             span: Span::new(start, name.span.end),
@@ -368,6 +380,12 @@ impl<'a> Reader<'a> {
     }
 
     fn entry(&mut self, element: &mut Element<'a>) -> Result<(), Fault> {
+        self.entries += 1;
+        if self.entries > MAX_ENTRIES {
+            let next = self.peek().map_or(0, char::len_utf8);
+            let span = Span::new(self.at, self.at + next);
+            return Err(self.too_many(span, MAX_ENTRIES, "values"));
+        }
         if self.peek() != Some('(')
             && let Some(name) = self.word()?
         {
@@ -376,19 +394,20 @@ impl<'a> Reader<'a> {
             if self.eat("=") {
                 self.node_space()?;
                 let value = self.value()?;
-                element.properties.push((name, value));
+                push(&mut element.properties, (name, value));
             } else {
                 self.at = mark;
-                element.arguments.push(Value {
+                let value = Value {
                     literal: Literal::Text(name.text),
                     annotation: None,
                     span: name.span,
-                });
+                };
+                push(&mut element.arguments, value);
             }
             return Ok(());
         }
         let value = self.value()?;
-        element.arguments.push(value);
+        push(&mut element.arguments, value);
         Ok(())
     }
 
@@ -500,6 +519,14 @@ impl<'a> Reader<'a> {
         }))
     }
 
+    fn too_many(&mut self, span: Span, most: usize, what: &str) -> Fault {
+        let problem = Problem::new("E104", format!("the design file holds more than {most} {what}"));
+        self.problems.push(problem.label(span, "one too many").help(
+            "draw repetitions with `repeat` or `lattice`, and leave points out that lie on a line between their neighbours",
+        ));
+        Fault::End
+    }
+
     fn bad_string(&mut self, bad: &BadString) -> Fault {
         let at = self.at + bad.at;
         let length = self
@@ -511,6 +538,14 @@ impl<'a> Reader<'a> {
         // An unclosed string swallows the rest of the file.
         Fault::End
     }
+}
+
+/// Appends a value. Most elements have one or two, and room for more would outweigh a hostile text many times.
+fn push<T>(values: &mut Vec<T>, value: T) {
+    if values.len() == values.capacity() {
+        values.reserve_exact(values.len().max(1));
+    }
+    values.push(value);
 }
 
 fn too_deep(span: Span, what: &str) -> Problem {

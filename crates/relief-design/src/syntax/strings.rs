@@ -35,16 +35,18 @@ pub(super) fn read_string(text: &str) -> Result<(Cow<'_, str>, usize), BadString
             help: "write it as an escape: \\u{…} with its hexadecimal number",
         });
     }
-    let body = if several_lines {
-        Cow::Owned(dedented(body, start, hashes == 0)?)
+    let escapes = hashes == 0;
+    let value = if several_lines {
+        Cow::Owned(dedented(body, start, escapes)?)
     } else {
-        check_single_line(body, start, hashes == 0)?;
-        Cow::Borrowed(body)
-    };
-    let value = if hashes == 0 && body.contains('\\') {
-        Cow::Owned(unescaped(&body, start)?)
-    } else {
-        body
+        check_single_line(body, start, escapes)?;
+        if escapes && body.contains('\\') {
+            let mut out = String::with_capacity(body.len());
+            unescape(body, start, &mut out)?;
+            Cow::Owned(out)
+        } else {
+            Cow::Borrowed(body)
+        }
     };
     Ok((value, end + quotes.len() + hashes))
 }
@@ -69,24 +71,52 @@ fn closing(text: &str, start: usize, quotes: &str, hashes: usize) -> Option<usiz
     None
 }
 
+/// Every end of a line in it is escaped, as whitespace that the escape swallows.
 fn check_single_line(body: &str, start: usize, escapes: bool) -> Result<(), BadString> {
-    let Some((at, _)) = body.char_indices().find(|&(_, c)| is_newline(c)) else {
-        return Ok(());
-    };
-    // An escaped end of line is whitespace that the escape swallows.
-    let before = body[..at].trim_end_matches(is_space);
-    let backslashes = before.len() - before.trim_end_matches('\\').len();
-    if escapes && backslashes % 2 == 1 {
-        return Ok(());
+    let mut characters = body.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        if escapes && c == '\\' {
+            let swallows = characters
+                .peek()
+                .is_some_and(|&(_, c)| is_space(c) || is_newline(c));
+            if swallows {
+                while characters
+                    .next_if(|&(_, c)| is_space(c) || is_newline(c))
+                    .is_some()
+                {}
+            } else {
+                characters.next();
+            }
+        } else if is_newline(c) {
+            return Err(BadString {
+                at: start + at,
+                message: "this string runs over the end of its line",
+                help: "close it on the same line, or open and close it with three quotes",
+            });
+        }
     }
-    Err(BadString {
-        at: start + at,
-        message: "this string runs over the end of its line",
-        help: "close it on the same line, or open and close it with three quotes",
-    })
+    Ok(())
 }
 
-/// The lines between the quotes without the indentation of the last.
+/// The lines of a text with their offsets in it; CR LF is one end of a line.
+fn lines(text: &str) -> Vec<(usize, &str)> {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        if is_newline(c) {
+            lines.push((start, &text[start..at]));
+            start = at + c.len_utf8();
+            if c == '\r' && characters.next_if(|&(_, c)| c == '\n').is_some() {
+                start += 1;
+            }
+        }
+    }
+    lines.push((start, &text[start..]));
+    lines
+}
+
+/// The lines between the quotes without the indentation of the last, with their escapes resolved.
 fn dedented(body: &str, start: usize, escapes: bool) -> Result<String, BadString> {
     let bad = |at, message| BadString {
         at: start + at,
@@ -94,53 +124,52 @@ fn dedented(body: &str, start: usize, escapes: bool) -> Result<String, BadString
         help: "a string of several lines has its opening and its closing quotes at the ends of lines of their own, \
                and every line indented as far as the closing quotes",
     };
-    let unified = body.replace("\r\n", "\n");
-    let lines: Vec<&str> = unified.split(is_newline).collect();
-    let [first, inner @ .., indentation] = lines.as_slice() else {
+    let lines = lines(body);
+    let [(_, ""), inner @ .., (_, indentation)] = lines.as_slice() else {
         return Err(bad(
             0,
             "text stands between the three quotes and the end of the line",
         ));
     };
-    if !first.is_empty() {
-        return Err(bad(
-            0,
-            "text stands between the three quotes and the end of the line",
-        ));
-    }
     if !indentation.chars().all(is_space) {
         return Err(bad(body.len(), "text stands before the closing quotes"));
     }
-    let mut out = Vec::with_capacity(inner.len());
-    for line in inner {
-        if escapes
-            && line.trim_end_matches(is_space).ends_with('\\')
-            && !line.trim_end_matches(is_space).ends_with("\\\\")
-        {
-            return Err(bad(0, "a string of several lines holds an escaped end of line"));
+    let mut out = String::with_capacity(body.len());
+    for (i, &(at, line)) in inner.iter().enumerate() {
+        if i > 0 {
+            out.push('\n');
         }
         if line.chars().all(is_space) {
-            out.push("");
-        } else if let Some(rest) = line.strip_prefix(indentation) {
-            out.push(rest);
-        } else {
+            continue;
+        }
+        let Some(rest) = line.strip_prefix(indentation) else {
             return Err(bad(
-                0,
+                at,
                 "a line of this string is indented less than its closing quotes",
             ));
+        };
+        let written = rest.trim_end_matches(is_space);
+        let backslashes = written.len() - written.trim_end_matches('\\').len();
+        if escapes && backslashes % 2 == 1 {
+            let at = at + indentation.len() + written.len() - 1;
+            return Err(bad(at, "a string of several lines holds an escaped end of line"));
+        }
+        if escapes {
+            unescape(rest, start + at + indentation.len(), &mut out)?;
+        } else {
+            out.push_str(rest);
         }
     }
-    Ok(out.join("\n"))
+    Ok(out)
 }
 
-/// The text with its escapes resolved.
-fn unescaped(body: &str, start: usize) -> Result<String, BadString> {
+/// Appends the text, which begins at the offset `start` of the string, with its escapes resolved.
+fn unescape(body: &str, start: usize, out: &mut String) -> Result<(), BadString> {
     let bad = |at: usize| BadString {
-        at: start + at.min(body.len()),
+        at: start + at,
         message: "this escape is unknown",
         help: "escapes are \\\\ \\\" \\n \\r \\t \\b \\f \\s \\u{…}; write \\\\ for a backslash",
     };
-    let mut out = String::with_capacity(body.len());
     let mut rest = body;
     while let Some(found) = rest.find('\\') {
         out.push_str(&rest[..found]);
@@ -175,5 +204,5 @@ fn unescaped(body: &str, start: usize) -> Result<String, BadString> {
         }
     }
     out.push_str(rest);
-    Ok(out)
+    Ok(())
 }

@@ -23,15 +23,18 @@ pub(crate) enum Token<'a> {
 }
 
 /// The tokens of a text that [`read`](super::read) takes; of any other, something.
-pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
+pub(crate) fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut tokens = Vec::new();
-    while let Some(c) = rest.chars().next() {
-        let (token, length) = token(rest, c);
-        tokens.extend(token);
-        rest = &rest[length..];
-    }
-    tokens
+    // Texts of nothing but ends of lines make many, so they are not gathered.
+    std::iter::from_fn(move || {
+        loop {
+            let (token, length) = token(rest, rest.chars().next()?);
+            rest = &rest[length..];
+            if token.is_some() {
+                return token;
+            }
+        }
+    })
 }
 
 /// The first token and its length in bytes, which is at least one character.
