@@ -11,8 +11,8 @@ pub const MAX_COORDINATE: i64 = 1 << 44;
 /// A rectangle of pixels: the columns `x..right()` of the rows `y..bottom()`.
 ///
 /// # Guarantees
-/// Neither side is longer than twice [`MAX_COORDINATE`], and `x`, `y`, `right()`, `bottom()` lie within
-/// ±2·[`MAX_COORDINATE`], so that arithmetic on them cannot overflow. A rectangle may be empty.
+/// `x`, `y`, `right()` and `bottom()` lie within ±2·[`MAX_COORDINATE`], so that arithmetic on them cannot overflow. A side is
+/// therefore at most 4·[`MAX_COORDINATE`] long. A rectangle may be empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Rect {
     x: i64,
@@ -263,6 +263,15 @@ mod tests {
         let far = Rect::new(2 * MAX_COORDINATE - 1, 0, 1, 1).unwrap();
         assert_eq!(far.grown(4_096).right(), 2 * MAX_COORDINATE);
         assert!(far.translated(i64::MAX, i64::MIN).is_empty());
+    }
+
+    #[test]
+    fn a_side_reaches_from_one_limit_to_the_other_and_no_farther() {
+        const LIMIT: i64 = 2 * MAX_COORDINATE;
+        let longest = Rect::new(-LIMIT, -LIMIT, 4 * MAX_COORDINATE as u64, 1).unwrap();
+        assert_eq!((longest.right(), longest.bottom()), (LIMIT, 1 - LIMIT));
+        assert!(Rect::new(-LIMIT, 0, 4 * MAX_COORDINATE as u64 + 1, 1).is_none());
+        assert!(Rect::new(0, LIMIT, 1, 1).is_none());
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl<'a, S> View<'a, S> {
             samples,
             width,
             height,
-            stride,
+            stride: stride_of(width, stride),
         }
     }
 
@@ -97,7 +97,7 @@ impl<'a, S> View<'a, S> {
             samples: &self.samples[start..],
             width,
             height,
-            stride: self.stride,
+            stride: stride_of(width, self.stride),
         }
     }
 }
@@ -128,11 +128,16 @@ impl<'a, S> ViewMut<'a, S> {
             fits(samples.len(), width, height, stride),
             "a view of {width}×{height} leaves its samples"
         );
+        Self::from_start(samples.as_mut_ptr(), width, height, stride)
+    }
+
+    /// The view of the rows at `start`; the caller sees to it that they are this view's alone.
+    const fn from_start(start: *mut S, width: usize, height: usize, stride: usize) -> Self {
         Self {
-            start: samples.as_mut_ptr(),
+            start,
             width,
             height,
-            stride,
+            stride: stride_of(width, stride),
             samples: PhantomData,
         }
     }
@@ -257,13 +262,7 @@ impl<'a, S> ViewMut<'a, S> {
         };
         // SAFETY: an empty part keeps the start; any other begins inside this view.
         let start = unsafe { self.start.add(offset) };
-        ViewMut {
-            start,
-            width,
-            height,
-            stride: self.stride,
-            samples: PhantomData,
-        }
+        ViewMut::from_start(start, width, height, self.stride)
     }
 
     /// The columns before `x` and those from `x` on.
@@ -279,20 +278,8 @@ impl<'a, S> ViewMut<'a, S> {
         let right = unsafe { self.start.add(offset) };
         let (height, stride) = (self.height, self.stride);
         (
-            Self {
-                start: self.start,
-                width: x,
-                height,
-                stride,
-                samples: PhantomData,
-            },
-            Self {
-                start: right,
-                width: self.width - x,
-                height,
-                stride,
-                samples: PhantomData,
-            },
+            Self::from_start(self.start, x, height, stride),
+            Self::from_start(right, self.width - x, height, stride),
         )
     }
 
@@ -312,20 +299,8 @@ impl<'a, S> ViewMut<'a, S> {
         let below = unsafe { self.start.add(offset) };
         let (width, stride) = (self.width, self.stride);
         (
-            Self {
-                start: self.start,
-                width,
-                height: y,
-                stride,
-                samples: PhantomData,
-            },
-            Self {
-                start: below,
-                width,
-                height: self.height - y,
-                stride,
-                samples: PhantomData,
-            },
+            Self::from_start(self.start, width, y, stride),
+            Self::from_start(below, width, self.height - y, stride),
         )
     }
 }
@@ -352,6 +327,12 @@ impl<S: Copy> ViewMut<'_, S> {
             self.row_mut(y).copy_from_slice(source.row(y));
         }
     }
+}
+
+/// The distance of rows in a view. Rows without samples all lie at the start: a multiple of `stride` could point outside
+/// the samples, or overflow.
+const fn stride_of(width: usize, stride: usize) -> usize {
+    if width == 0 { 0 } else { stride }
 }
 
 /// The samples from the first of the first row to the last of the last, or `None` where that overflows.
@@ -404,6 +385,39 @@ mod tests {
         right.fill(3);
         let samples = [1_u8; 4];
         assert_eq!(View::packed(&samples, 2, 2).part(2, 2, 0, 0).rows().count(), 0);
+    }
+
+    #[test]
+    fn rows_without_samples_are_empty_whatever_their_distance() {
+        let mut none: [u16; 0] = [];
+        for stride in [0, 5, usize::MAX] {
+            let view = View::new(&none, 0, 7, stride);
+            assert!(view.row(3).is_empty());
+            assert_eq!(view.rows().count(), 7);
+            assert!(view.part(0, 2, 0, 5).row(4).is_empty());
+            let mut view = ViewMut::new(&mut none, 0, 7, stride);
+            assert!(view.row(3).is_empty());
+            assert!(view.row_mut(6).is_empty());
+            let (from, to) = view.row_pair(1, 5);
+            assert!(from.is_empty() && to.is_empty());
+            view.fill(1);
+            assert!(view.as_view().row(2).is_empty());
+            let (_, mut below) = view.split_rows(4);
+            assert!(below.row_mut(2).is_empty());
+        }
+    }
+
+    #[test]
+    fn columns_of_no_width_lie_inside_the_samples() {
+        let mut band = [1_u8; 5 * 3];
+        let samples = band.as_ptr_range();
+        let inside = |row: &[u8]| row.is_empty() && samples.contains(&row.as_ptr());
+        for x in [0, 5] {
+            let (left, right) = ViewMut::packed(&mut band, 5, 3).split_columns(x);
+            let none = if x == 0 { left } else { right };
+            assert!((0..3).all(|y| inside(none.row(y))));
+            assert!(none.as_view().rows().all(inside));
+        }
     }
 
     #[test]
