@@ -42,8 +42,8 @@ impl Element {
     }
 }
 
-/// A type of number.
-pub trait Number: bytemuck::Pod + PartialEq + Send + Sync + std::fmt::Debug {
+/// A type of number. It is sealed: kernels rely on [`ELEMENT`](Self::ELEMENT) being the size and kind of the type.
+pub trait Number: crate::sealed::Sealed + bytemuck::Pod + PartialEq + Send + Sync + std::fmt::Debug {
     /// Which it is.
     const ELEMENT: Element;
 

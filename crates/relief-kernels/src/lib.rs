@@ -33,9 +33,11 @@ pub mod nbody;
 #[cfg(feature = "gpu")]
 pub mod pieces;
 pub mod policy;
+pub mod progress;
 pub mod reduce;
 pub mod repeat;
 pub mod scan;
+mod sealed;
 pub mod select;
 pub mod stencil;
 pub mod table;

@@ -28,8 +28,8 @@ pub const MOST_SPATIAL: u32 = 64;
 /// The most cells along the axis of values: the counts and sums of a column of cells have to fit shared memory.
 pub const MOST_DEPTH: u32 = 256;
 
-/// A type of samples.
-pub trait Level: Copy + Send + Sync {
+/// A type of samples: `u8`, `u16`, `f32`. It is sealed.
+pub trait Level: crate::sealed::Sealed + Copy + Send + Sync {
     /// The greatest value.
     const GREATEST: u32;
 

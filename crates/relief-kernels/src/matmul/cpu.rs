@@ -34,8 +34,8 @@ const ROWS_AHEAD: usize = 8;
 /// Rows of the left matrix that a block has: a multiple of the rows of all tiles.
 const OUTER: usize = 672;
 
-/// Numbers that can be multiplied.
-pub trait Operand: Copy + Send + Sync + 'static {
+/// Numbers that can be multiplied: `f32`, `f16`, `bf16`. It is sealed.
+pub trait Operand: crate::sealed::Sealed + Copy + Send + Sync + 'static {
     /// The number, exactly.
     fn widen(self) -> f32;
 }

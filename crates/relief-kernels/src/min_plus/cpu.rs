@@ -34,8 +34,8 @@ const OUTER: usize = 512;
 pub type Tile<T> =
     unsafe fn(inner: usize, left: *const T, right: *const T, result: *mut T, pitch: usize, first: bool);
 
-/// Lengths of paths: `f32`, `i32`, `u16`, as [`min_plus`](super) says.
-pub trait Length: bytemuck::Pod + PartialOrd + Send + Sync + std::fmt::Debug {
+/// Lengths of paths: `f32`, `i32`, `u16`, as [`min_plus`](super) says. It is sealed.
+pub trait Length: crate::sealed::Sealed + bytemuck::Pod + PartialOrd + Send + Sync + std::fmt::Debug {
     /// No path.
     const INFINITY: Self;
 

@@ -32,8 +32,10 @@ pub enum FunctionError {
     Empty,
 }
 
-/// Heights of structuring functions: `i32` for samples of integers, at most [`MAX_HEIGHT`] from 0; `f32` for `f32`, finite.
-pub trait Height: Copy + PartialEq + PartialOrd + std::fmt::Debug + Send + Sync + 'static {
+/// Heights of structuring functions: `i32` for samples of integers, at most [`MAX_HEIGHT`] from 0; `f32` for `f32`, finite. It is sealed.
+pub trait Height:
+    crate::sealed::Sealed + Copy + PartialEq + PartialOrd + std::fmt::Debug + Send + Sync + 'static
+{
     /// What stands for none: lower than any sample and sum.
     #[doc(hidden)]
     const ABSENT: Self;

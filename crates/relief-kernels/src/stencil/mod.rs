@@ -149,12 +149,11 @@ impl Mask {
     #[must_use]
     pub fn new(radius: u32, weights: &[i16], shift: u32) -> Option<Self> {
         let side = 2 * radius.min(MAX_MASK_RADIUS) as usize + 1;
-        let size: u32 = weights
-            .iter()
-            .map(|weight| u32::from(weight.unsigned_abs()))
-            .sum();
-        let fits = radius <= MAX_MASK_RADIUS && weights.len() == side * side && shift <= 15 && size <= 65_535;
-        fits.then(|| Self {
+        if radius > MAX_MASK_RADIUS || weights.len() != side * side || shift > 15 {
+            return None;
+        }
+        let sizes = weights.iter().map(|weight| u32::from(weight.unsigned_abs()));
+        (sizes.sum::<u32>() <= 65_535).then(|| Self {
             radius,
             shift,
             weights: weights.to_vec(),

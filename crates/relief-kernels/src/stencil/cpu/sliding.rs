@@ -22,8 +22,8 @@ pub(super) trait Fold {
     fn scale(item: Self::Item, factor: f32) -> Self::Item;
 }
 
-/// Samples that have an order.
-pub trait Ordered: bytemuck::Pod {
+/// Samples that have an order: `u8`, `u16`, `f32`. It is sealed.
+pub trait Ordered: crate::sealed::Sealed + bytemuck::Pod {
     /// The lesser; for NaN, either.
     fn least(self, other: Self) -> Self;
     /// The greater; for NaN, either.
