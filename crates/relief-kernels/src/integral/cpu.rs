@@ -27,8 +27,8 @@ pub const BAND: usize = 128;
 /// Samples of a strip: what its columns have stays in the nearest cache.
 const STRIP: usize = 2_048;
 
-/// Sums: `u32` (modulo 2³²) and `u64` of bytes, `f32` of floats.
-pub trait Sum: Pod + Default + Send + Sync + PartialEq + std::fmt::Debug {
+/// Sums: `u32` (modulo 2³²) and `u64` of bytes, `f32` of floats. It is sealed.
+pub trait Sum: crate::sealed::Sealed + Pod + Default + Send + Sync + PartialEq + std::fmt::Debug {
     /// What is summed.
     type Sample: Pod + Send + Sync;
 
@@ -71,6 +71,12 @@ impl<T> Clone for Picture<'_, T> {
 impl<T> Copy for Picture<'_, T> {}
 
 impl<'a, T> Picture<'a, T> {
+    /// # Panics
+    /// Where the rows do not lie in the samples, or overlap.
+    pub(super) fn assert_holds_rows(&self) {
+        assert_rows(self.width, self.height, self.pitch, self.samples.len());
+    }
+
     pub(super) fn row(&self, y: usize) -> &'a [T] {
         &self.samples[y * self.pitch..][..self.width]
     }
@@ -81,7 +87,15 @@ impl<'a, T> Picture<'a, T> {
         self.height.div_ceil(BAND)
     }
 
+    /// The rows of a band.
+    ///
+    /// # Panics
+    /// Where there is no such band.
     fn band(&self, band: usize) -> Self {
+        assert!(band < self.bands(), "band {band} of {}", self.bands());
+        if self.width == 0 {
+            return Self { height: 0, ..*self };
+        }
         let first = band * BAND;
         Self {
             samples: &self.samples[first * self.pitch..],
@@ -94,20 +108,31 @@ impl<'a, T> Picture<'a, T> {
 /// Sums that [`integral`] takes as scratch memory: a row for each band.
 #[must_use]
 pub const fn scratch_sums<T>(picture: &Picture<'_, T>) -> usize {
-    picture.bands() * picture.width
+    picture.bands().saturating_mul(picture.width)
+}
+
+/// # Panics
+/// Where `height` rows of `width` numbers, `pitch` apart, do not lie in so many numbers, or overlap.
+fn assert_rows(width: usize, height: usize, pitch: usize, held: usize) {
+    if let Err(error) = crate::matrix::check(height, width, pitch, held) {
+        panic!("{error}");
+    }
 }
 
 /// Computes an integral image, whose rows are `pitch` sums apart.
 ///
 /// # Panics
-/// Where a slice does not hold its rows, or `scratch` [`scratch_sums`].
+/// Where a slice does not hold its rows, where rows overlap, and where `scratch` has fewer than [`scratch_sums`].
 pub fn integral<S: Sum>(picture: Picture<'_, S::Sample>, scratch: &mut [S], out: &mut [S], pitch: usize) {
     let width = picture.width;
     if width == 0 {
         return;
     }
+    picture.assert_holds_rows();
+    assert_rows(width, picture.height, pitch, out.len());
     let scratch = &mut scratch[..scratch_sums(&picture)];
-    for (k, out) in out.chunks_mut(BAND * pitch).take(picture.bands()).enumerate() {
+    let rows_of_band = BAND.saturating_mul(pitch.max(width));
+    for (k, out) in out.chunks_mut(rows_of_band).take(picture.bands()).enumerate() {
         let (before, own) = scratch.split_at_mut(k * width);
         let before = before.chunks_exact(width).next_back();
         column_sums(picture, k, &mut own[..width]);
@@ -119,8 +144,9 @@ pub fn integral<S: Sum>(picture: Picture<'_, S::Sample>, scratch: &mut [S], out:
 /// Sums each column of a band.
 ///
 /// # Panics
-/// Where there is no such band, and where there are fewer sums than columns.
+/// Where there is no such band, where the picture does not hold its rows, and where there are fewer sums than columns.
 pub fn column_sums<S: Sum>(picture: Picture<'_, S::Sample>, band: usize, sums: &mut [S]) {
+    picture.assert_holds_rows();
     let sums = &mut sums[..picture.width];
     S::sum_columns(Isa::best(), picture.band(band), sums);
 }
@@ -150,7 +176,7 @@ pub fn last_rows<S: Sum>(before: Option<&[S]>, bands: &mut [S], width: usize) {
 /// Computes a band of an integral image, whose rows are `pitch` sums apart, from the row above it.
 ///
 /// # Panics
-/// Where there is no such band, and where a slice does not hold its rows.
+/// Where there is no such band, where a slice does not hold its rows, and where rows overlap.
 pub fn band<S: Sum>(
     picture: Picture<'_, S::Sample>,
     band: usize,
@@ -159,7 +185,9 @@ pub fn band<S: Sum>(
     pitch: usize,
 ) {
     let isa = Isa::best();
+    picture.assert_holds_rows();
     let picture = picture.band(band);
+    assert_rows(picture.width, picture.height, pitch, out.len());
     let large = size_of::<S>() * picture.width * picture.height >= LARGE;
     // What lies to the left of a strip in each row, and what its columns have.
     let mut left = [S::default(); BAND];

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::Window;
-use super::cpu::{BAND, Picture, Sum, integral, scratch_sums};
+use super::cpu::{BAND, Picture, Sum, band, column_sums, integral, scratch_sums};
 use super::windows::{Differences, means, threshold};
 use crate::isa::Isa;
 
@@ -159,4 +159,83 @@ fn a_sample_is_white_where_it_is_above_its_mean_less_the_offset() {
     assert_eq!(of(1), [255, 255, 255, 255, 255, 0]);
     assert_eq!(of(i32::MAX), [255; 6]);
     assert_eq!(of(i32::MIN), [0; 6]);
+}
+
+/// Whether the call panics, as the documentation promises.
+fn panics(call: impl FnOnce()) -> bool {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err()
+}
+
+#[test]
+fn an_integral_image_whose_memory_ends_early_is_refused() {
+    // Two bands, and memory for exactly the first.
+    let height = 2 * BAND;
+    let picture = Picture {
+        samples: &vec![1_u8; height][..],
+        width: 1,
+        height,
+        pitch: 1,
+    };
+    for held in [0, BAND, height - 1] {
+        assert!(
+            panics(|| integral(picture, &mut [0; 2], &mut vec![0_u32; held], 1)),
+            "{held} sums"
+        );
+    }
+    let mut sums = vec![0_u32; height];
+    integral(picture, &mut [0; 2], &mut sums, 1);
+    assert_eq!(sums[height - 1], height as u32);
+}
+
+#[test]
+fn rows_that_overlap_are_refused_and_one_row_needs_no_pitch() {
+    let picture = |height, pitch| Picture {
+        samples: &[1_u8; 12][..],
+        width: 4,
+        height,
+        pitch,
+    };
+    let run = |picture, pitch| {
+        let mut sums = [0_u32; 64];
+        integral(picture, &mut [0; 4], &mut sums, pitch);
+        sums
+    };
+    assert!(panics(|| drop(run(picture(3, 3), 4))));
+    assert!(panics(|| drop(run(picture(3, 5), 4))));
+    assert!(panics(|| drop(run(picture(3, usize::MAX), 4))));
+    assert!(panics(|| drop(run(picture(3, 4), 3))));
+    assert!(panics(|| drop(run(picture(3, 4), usize::MAX))));
+    for pitch in [0, 3, usize::MAX] {
+        assert_eq!(run(picture(1, pitch), pitch)[..4], [1, 2, 3, 4]);
+    }
+    assert!(panics(|| column_sums(picture(3, 5), 0, &mut [0_u32; 4])));
+    assert!(panics(|| column_sums(picture(3, 4), 1, &mut [0_u32; 4])));
+    let mut sums = [0_u32; 12];
+    assert!(panics(|| band(picture(3, 4), 0, None, &mut sums, 3)));
+    assert!(panics(|| band(picture(3, 4), 0, None, &mut sums[..11], 4)));
+}
+
+#[test]
+fn means_of_rows_that_there_are_not_are_refused() {
+    let sums = [1_u32, 2, 3, 4];
+    let table = |samples, height| Picture {
+        samples,
+        width: 2,
+        height,
+        pitch: 2,
+    };
+    let radius = 1;
+    for y in [2, 3, 4, usize::MAX] {
+        assert!(
+            panics(|| means(table(&sums[..], 2), Window { radius }, y, &mut [0; 2])),
+            "row {y}"
+        );
+    }
+    assert!(panics(|| means(
+        table(&sums[..3], 2),
+        Window { radius },
+        0,
+        &mut [0; 2]
+    )));
+    assert!(panics(|| means(table(&[], 0), Window { radius }, 0, &mut [0; 2])));
 }

@@ -19,13 +19,43 @@ pub trait Differences: Sum<Sample = u8> {
     #[doc(hidden)]
     fn minus(a: Self, b: Self) -> Self;
 
-    /// The sum of a window, rounded up by half of `count`, over `count`.
+    /// The sum of a window over the number of its samples, to the nearest, halves up.
     #[doc(hidden)]
-    fn mean(self, half: f64, inverse: f64) -> u8;
+    fn mean(self, count: Count) -> u8;
 
     /// The means of the middle of a row, whose windows lie within the picture.
     #[doc(hidden)]
-    fn middle(isa: Isa, corners: Corners<'_, Self>, half: f64, inverse: f64, out: &mut [u8]);
+    fn middle(isa: Isa, corners: Corners<'_, Self>, count: Count, out: &mut [u8]);
+}
+
+/// How many samples a window has, as a mean takes it.
+///
+/// # Guarantees
+/// `half` is positive and finite, `inverse` is in (0, 1]: neither is NaN, so that means lie between 0 and 255.
+///
+/// ```compile_fail,E0061,E0308
+/// # use relief_kernels::integral::windows::Differences;
+/// <u32 as Differences>::mean(1, f64::NEG_INFINITY, 1.0);
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct Count {
+    /// Half of the count, without its fraction, and the half that keeps the product from integers.
+    half: f64,
+    inverse: f64,
+}
+
+impl Count {
+    /// # Panics
+    /// Where there are none.
+    fn of(samples: u64) -> Self {
+        assert!(samples > 0, "a window without samples");
+        let count = samples as f64;
+        Self {
+            half: (count / 2.0).floor() + 0.5,
+            inverse: 1.0 / count,
+        }
+    }
 }
 
 /// Sums right and left of windows in the rows below and above them, as many as there are windows.
@@ -47,34 +77,34 @@ macro_rules! differences {
             }
 
             #[inline(always)]
-            fn mean(self, half: f64, inverse: f64) -> u8 {
-                let mean = ((self as f64 + half) * inverse).min(255.0);
-                // SAFETY: it is neither negative nor more than 255, and no number here is infinite.
+            fn mean(self, count: Count) -> u8 {
+                let mean = ((self as f64 + count.half) * count.inverse).min(255.0);
+                // SAFETY: it is neither negative nor more than 255: an integer without a sign and a `Count` are finite and positive.
                 unsafe { mean.to_int_unchecked::<i32>() as u8 }
             }
 
-            fn middle(isa: Isa, corners: Corners<'_, Self>, half: f64, inverse: f64, out: &mut [u8]) {
+            fn middle(isa: Isa, corners: Corners<'_, Self>, count: Count, out: &mut [u8]) {
                 versions! {
-                    fn run(corners: Corners<'_, $type>, half: f64, inverse: f64, out: &mut [u8]) {
+                    fn run(corners: Corners<'_, $type>, count: Count, out: &mut [u8]) {
                         let (right, left) = corners.below;
                         let below = right.iter().zip(left).map(|(right, left)| <$type>::minus(*right, *left));
                         match corners.above {
                             None => {
                                 for (below, out) in below.zip(out) {
-                                    *out = below.mean(half, inverse);
+                                    *out = below.mean(count);
                                 }
                             }
                             Some((right, left)) => {
                                 let above = right.iter().zip(left);
                                 let above = above.map(|(right, left)| <$type>::minus(*right, *left));
                                 for ((below, above), out) in below.zip(above).zip(out) {
-                                    *out = <$type>::minus(below, above).mean(half, inverse);
+                                    *out = <$type>::minus(below, above).mean(count);
                                 }
                             }
                         }
                     }
                 }
-                run(isa, corners, half, inverse, out);
+                run(isa, corners, count, out);
             }
         }
     )+};
@@ -93,6 +123,11 @@ differences! {
 pub fn means<S: Differences>(integral: Picture<'_, S>, window: Window, y: usize, out: &mut [u8]) {
     let (width, height, radius) = (integral.width, integral.height, window.radius as usize);
     assert_eq!(width, out.len(), "a mean for each sample");
+    assert!(y < height, "row {y} of {height}");
+    integral.assert_holds_rows();
+    if width == 0 {
+        return;
+    }
     let bottom = y.saturating_add(radius).min(height - 1);
     let top = y.checked_sub(radius).and_then(|top| top.checked_sub(1));
     let rows = (bottom + 1 - top.map_or(0, |top| top + 1)) as u64;
@@ -101,18 +136,13 @@ pub fn means<S: Differences>(integral: Picture<'_, S>, window: Window, y: usize,
     let below = integral.row(bottom);
     let above = top.map(|top| integral.row(top));
 
-    let divisor = |columns: usize| {
-        let count = (rows * columns as u64) as f64;
-        // Half of the count, without its fraction, and the half that keeps the product from integers.
-        ((count / 2.0).floor() + 0.5, 1.0 / count)
-    };
+    let count = |columns: usize| Count::of(rows * columns as u64);
     let single = |x: usize| {
         let right = x.saturating_add(radius).min(width - 1);
         let left = x.checked_sub(radius).and_then(|left| left.checked_sub(1));
         let across = |row: &[S]| left.map_or(row[right], |left| S::minus(row[right], row[left]));
         let sum = above.map_or(across(below), |above| S::minus(across(below), across(above)));
-        let (half, inverse) = divisor(right + 1 - left.map_or(0, |left| left + 1));
-        sum.mean(half, inverse)
+        sum.mean(count(right + 1 - left.map_or(0, |left| left + 1)))
     };
     // The first window that has something to its left, and the last that does not end beyond the picture.
     let first = radius.saturating_add(1).min(width);
@@ -132,8 +162,7 @@ pub fn means<S: Differences>(integral: Picture<'_, S>, window: Window, y: usize,
             below: sides(below),
             above: above.map(sides),
         };
-        let (half, inverse) = divisor(2 * radius + 1);
-        S::middle(Isa::best(), corners, half, inverse, &mut out[first..end]);
+        S::middle(Isa::best(), corners, count(2 * radius + 1), &mut out[first..end]);
     }
     for (x, out) in out.iter_mut().enumerate().skip(end) {
         *out = single(x);
