@@ -60,7 +60,7 @@ impl ShapeError {
 }
 
 /// Checks that rows lie in memory and apart.
-const fn check(rows: usize, columns: usize, pitch: usize, held: usize) -> Result<(), ShapeError> {
+pub(crate) const fn check(rows: usize, columns: usize, pitch: usize, held: usize) -> Result<(), ShapeError> {
     let fits = if rows == 0 || columns == 0 {
         true
     } else {
@@ -82,7 +82,15 @@ const fn check(rows: usize, columns: usize, pitch: usize, held: usize) -> Result
     }
 }
 
+/// The pitch of rows that lie in memory: where no row follows another, `pitch` says nothing, and may be less than a row or anything.
+const fn pitch_of(rows: usize, columns: usize, pitch: usize) -> usize {
+    if rows <= 1 || columns == 0 { columns } else { pitch }
+}
+
 /// A matrix that is read.
+///
+/// # Guarantees
+/// Its rows lie in `values`, and `pitch` is at least `columns`.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a, T> {
     values: &'a [T],
@@ -102,7 +110,7 @@ impl<'a, T> Matrix<'a, T> {
                 values,
                 rows,
                 columns,
-                pitch,
+                pitch: pitch_of(rows, columns, pitch),
             }),
             Err(error) => Err(error),
         }
@@ -206,7 +214,7 @@ impl<'a, T> MatrixMut<'a, T> {
             values,
             rows,
             columns,
-            pitch,
+            pitch: pitch_of(rows, columns, pitch),
         })
     }
 
@@ -294,6 +302,17 @@ mod tests {
                 Matrix::new(&values, rows, columns, pitch).is_ok(),
                 "{rows} {columns} {pitch}"
             );
+        }
+    }
+
+    #[test]
+    fn the_pitch_is_at_least_a_row_whatever_was_given_for_one_alone() {
+        let mut values = [1.0_f32; 8];
+        for pitch in [0, 3, 8, usize::MAX] {
+            let matrix = Matrix::new(&values, 1, 8, pitch).unwrap();
+            assert_eq!((matrix.pitch(), matrix.row(0).len()), (8, 8));
+            assert_eq!(Matrix::new(&values, 0, 100, pitch).unwrap().pitch(), 100);
+            assert_eq!(MatrixMut::new(&mut values, 1, 8, pitch).unwrap().pitch, 8);
         }
     }
 

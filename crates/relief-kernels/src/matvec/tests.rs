@@ -199,3 +199,22 @@ fn lengths_that_do_not_fit_are_refused() {
     mismatch(vector_matrix(&[1.0; 3], matrix, &mut [0.0; 4], &mut scratch[1..]));
     vector_matrix(&[1.0; 3], matrix, &mut [0.0; 4], &mut scratch).unwrap();
 }
+
+#[test]
+fn one_row_has_any_pitch() {
+    for columns in [1, 64, 65, 100, BLOCK, BLOCK + 1, 16_384, 16_385, 40_000] {
+        let (values, x) = (vec![1.0; columns], vec![1.0; columns]);
+        for pitch in [0, columns - 1, columns, usize::MAX] {
+            let matrix = Matrix::new(&values, 1, columns, pitch).unwrap();
+            let mut y = [0.0];
+            matrix_vector(matrix, &x, &mut y).unwrap();
+            assert_eq!(y, [columns as f32], "{columns} columns, pitch {pitch}");
+            let mut z = vec![0.0; columns];
+            let mut scratch = vec![0.0; scratch_len(1, columns)];
+            vector_matrix(&[2.0], matrix, &mut z, &mut scratch).unwrap();
+            assert!(z.iter().all(|z| *z == 2.0), "{columns} columns, pitch {pitch}");
+        }
+        let none = Matrix::new(&values, 0, columns, 0).unwrap();
+        matrix_vector(none, &x, &mut []).unwrap();
+    }
+}
