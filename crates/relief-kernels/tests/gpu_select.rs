@@ -7,6 +7,7 @@ mod support;
 use relief_kernels::device::{Buffer, Gpu};
 use relief_kernels::element::{Element, Keys, Number};
 use relief_kernels::policy::Tuning;
+use relief_kernels::progress::forward_progress;
 use relief_kernels::select::gpu::runs::{Rows, Runs, encode, encode_scratch_words};
 use relief_kernels::select::gpu::{
     Elements, Order, Output, Route, Selection, Wanted, default, scratch_words, select, select_with, space,
@@ -226,12 +227,12 @@ const ROUTES: [Route; 5] = [
     },
 ];
 
-/// Those that the device offers: software adapters end loops that wait.
+/// Those that the device offers: others than the first two wait.
 fn routes(gpu: &Gpu) -> &'static [Route] {
-    if gpu.report().software {
-        &ROUTES[..2]
-    } else {
+    if forward_progress(gpu.report()) {
         &ROUTES
+    } else {
+        &ROUTES[..2]
     }
 }
 

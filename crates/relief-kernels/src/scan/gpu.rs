@@ -4,8 +4,8 @@
 //! (2016): a cube takes the next tile, scans it, publishes its sum, and adds up what the tiles before it have published: their
 //! sums, as far back as a tile that knows the sum of all before it too. Numbers are read once.
 //! - A cube that waits needs the cubes of earlier tiles to go on. Tiles are given out by a counter, or by the numbers of cubes where
-//!   these begin in their order, so those cubes have started; that cubes which have started all go on is what hardware does and no
-//!   standard promises.
+//!   these begin in their order, so those cubes have started; that cubes which have started all go on is known of some devices
+//!   ([`forward_progress`]).
 //! - An atomic load is compiled to an addition of 0 on CUDA, which takes its turn in the L2 cache, and all cubes that wait ask for the same
 //!   few lines. So states are read at a glance first, as other memory is: what a nearer cache holds may be what was some time ago, but
 //!   a state that was published stays true. Only what is missing is read by atomics.
@@ -27,10 +27,11 @@
 use cubecl::prelude::*;
 
 use super::Kind;
-use crate::device::{Backend, Buffer, Client, DeviceError, Gpu, Operand, cubes, on_client};
+use crate::device::{Buffer, Client, DeviceError, Gpu, Operand, cubes, on_client};
 use crate::element::Element;
 use crate::pieces::Pieces;
 use crate::policy::{self, Space, Tuning};
+use crate::progress::{forward_progress, unless_promised};
 use crate::transpose::gpu::Matrix;
 
 pub(crate) mod look_back;
@@ -87,21 +88,18 @@ pub enum Route {
 }
 
 impl Route {
-    /// The one pass where cubes of a device can wait for each other (hardware whose planes have one size) and, for floats,
-    /// where it has atomics of 64 bits; else the two passes.
+    /// The one pass where the device promises [`forward_progress`], all its planes have one size and, for floats, it has
+    /// atomics of 64 bits; else the two passes.
     ///
     /// On CUDA a cube takes the tile of its own number, as CUB's scans do: cubes begin in the order of their numbers there, though no
-    /// document says so. Elsewhere a counter gives tiles out. With a glance words took 668 µs instead of 846, bytes 430 instead of 468; loading
+    /// document says so. With a glance words took 668 µs instead of 846, bytes 430 instead of 468; loading
     /// ahead took longer than either (`relief lab run scan/u32 scan/u8 --device cuda --size 2^28`, NVIDIA H200, 2026-11-21, batches of
     /// two calls).
     #[must_use]
     pub fn fitting(gpu: &Gpu, element: Element) -> Self {
-        if can_wait(gpu) && (element != Element::F32 || look_back::wide(gpu)) {
+        if looks_back(gpu) && (element != Element::F32 || look_back::wide(gpu)) {
             Self::LookBack {
-                order: match gpu.report().backend() {
-                    Some(Backend::Cuda) => Order::Position,
-                    _ => Order::Ticket,
-                },
+                order: Order::Position,
                 glance: look_back::wide(gpu),
             }
         } else {
@@ -110,11 +108,9 @@ impl Route {
     }
 }
 
-/// Whether cubes may wait for others that have started: on hardware whose planes all have one size, as those of NVIDIA, AMD and
-/// Apple; not on software. Mesa's ends every loop after 65 535 rounds, whatever it waits for, and a cube that waits may
-/// keep the processor from the one it waits for that long: sums were missing when the machine was busy.
-pub(crate) fn can_wait(gpu: &Gpu) -> bool {
-    !gpu.report().software && lanes(gpu) > 1
+/// Whether tiles can look back: where cubes may wait for others that have started, and planes all have one size.
+fn looks_back(gpu: &Gpu) -> bool {
+    forward_progress(gpu.report()) && lanes(gpu) > 1
 }
 
 /// Units of a plane where all planes have as many, else 1.
@@ -308,9 +304,9 @@ impl Numbers<'_> {
         gpu.check_memory(&launch.memory())?;
         match (vectors, route) {
             (0, _) => Ok(()),
-            (_, Route::LookBack { .. }) if !can_wait(gpu) => Err(gpu.unsupported(
-                "a look-back on software, which ends loops that wait, or with planes of several sizes",
-            )),
+            (_, Route::LookBack { .. }) if !looks_back(gpu) => Err(unless_promised(gpu)
+                .err()
+                .unwrap_or_else(|| gpu.unsupported("a look-back with planes of several sizes"))),
             (_, Route::LookBack { .. }) if element == Element::F32 && !plan.wide => {
                 Err(gpu.unsupported("a look-back over floats without atomics of 64 bits"))
             }

@@ -13,14 +13,14 @@
 //! Where a processor imitates a device, planes are loops, and that units wait for each other costs more than all else. There a third
 //! way replaces tiles: each unit keeps a long sequence of its own.
 //!
-//! Look-back needs that a cube that has begun goes on while others wait for it. CUDA promises that, Vulkan does not; and software
-//! adapters (llvmpipe) end every loop after 65 535 rounds, whatever it waits for.
+//! Look-back is for devices of which [`forward_progress`] is known.
 
 use cubecl::prelude::*;
 
 use crate::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, Operand, cubes, on_client};
 use crate::element::{Element, Keys};
 use crate::policy::{self, Space, Tuning};
+use crate::progress::{forward_progress, unless_promised};
 
 mod kernel;
 pub mod pieces;
@@ -110,21 +110,29 @@ pub enum Order {
 }
 
 impl Route {
-    /// The route that a device takes: look-back where cubes that have begun go on whatever others do, as on CUDA; sequences on software
+    /// The route that a device takes: look-back where it promises [`forward_progress`]; else phases, of sequences on software
     /// (`relief lab run compaction --device vulkan:0`).
     /// On an H200 tiles in the order of cubes (as scans take them there) and a glance are the fastest for bytes and for 2^20 to 2^28 words,
     /// or within 1 % of it: to load ahead took up to 15 % longer at 2^24 and up to 3 % at 2^28, and to read four states for each lane lost
     /// everywhere (`relief lab run compaction --device cuda --size 2^24`, 2026-11-22).
     #[must_use]
     pub fn fitting(report: &DeviceReport) -> Self {
-        match report.backend() {
-            Some(Backend::Cuda) => Self::LookBack {
+        match report {
+            report if forward_progress(report) => Self::LookBack {
                 reads: 1,
                 order: Order::Position,
                 glance: true,
             },
-            _ if report.software => Self::Sequences,
+            report if report.software => Self::Sequences,
             _ => Self::Phases,
+        }
+    }
+
+    /// Whether the device takes it.
+    fn check(self, gpu: &Gpu) -> Result<(), DeviceError> {
+        match self {
+            Self::LookBack { .. } => unless_promised(gpu),
+            Self::Phases | Self::Sequences => Ok(()),
         }
     }
 }
@@ -211,8 +219,8 @@ pub fn select(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
 /// [`select()`] by this route and with another layout.
 ///
 /// # Errors
-/// As [`select()`], where the layout is not of [`space`], where a lane is to read other than 1 to 8 states, and where a software
-/// adapter is to look back.
+/// As [`select()`], where the layout is not of [`space`], where a lane is to read other than 1 to 8 states, and where a device
+/// is to look back that does not promise [`forward_progress`].
 pub fn select_with(
     gpu: &Gpu,
     tuning: Tuning,
@@ -220,9 +228,7 @@ pub fn select_with(
     selection: &Selection<'_>,
 ) -> Result<(), DeviceError> {
     check(gpu, selection)?;
-    if matches!(route, Route::LookBack { .. }) && gpu.report().software {
-        return Err(gpu.unsupported("loops that wait end there after 65 535 rounds"));
-    }
+    route.check(gpu)?;
     let shape = Shape::of(gpu, tuning, route, selection)?;
     for part in 0..parts(selection.from.len) {
         let launch = Launch::of(gpu, shape, selection, part)?;

@@ -40,11 +40,9 @@ pub enum PiecesOutput<'a> {
 }
 
 impl<'a> PiecesOutput<'a> {
-    /// What goes where: what is kept, and what is beside it.
-    const fn targets(self, kind: Element) -> (Target<'a>, Option<Target<'a>>) {
-        const fn target(to: Pieces<'_>, kind: Element) -> Target<'_> {
-            Target { to, kind }
-        }
+    /// What goes where of `len` elements: what is kept, and what is beside it.
+    fn targets(self, kind: Element, len: u64) -> (Target<'a>, Option<Target<'a>>) {
+        let target = |to, kind| Target { to, kind, len };
         match self {
             Self::Values(to) => (target(to, kind), None),
             Self::Indices(to) => (target(to, Element::U32), None),
@@ -93,9 +91,7 @@ pub fn select_with(
     if most == 0 || !most.is_multiple_of(8_192) || most > u64::from(PART) {
         return Err(gpu.unsupported(format!("launches of {most} elements")));
     }
-    if matches!(route, Route::LookBack { .. }) && gpu.report().software {
-        return Err(gpu.unsupported("loops that wait end there after 65 535 rounds"));
-    }
+    route.check(gpu)?;
     check(gpu, selection)?;
     if selection.len > 0 {
         gpu.check_memory(&memory(selection))?;
@@ -142,8 +138,8 @@ fn memory<'a>(selection: &PiecesSelection<'a>) -> Vec<Operand<'a>> {
 
 fn check(gpu: &Gpu, selection: &PiecesSelection<'_>) -> Result<(), DeviceError> {
     let PiecesSelection { from, kind, len, .. } = *selection;
-    let (kept, rest) = selection.output.targets(kind);
-    for Target { to, kind } in [Some(kept), rest].into_iter().flatten() {
+    let (kept, rest) = selection.output.targets(kind, len);
+    for Target { to, kind, .. } in [Some(kept), rest].into_iter().flatten() {
         to.check(gpu, kind, len)?;
         let each = to.each;
         if each == 0 || !each.is_multiple_of(4) || kind.words(each.min(len)) > MOST {
@@ -185,6 +181,8 @@ fn check(gpu: &Gpu, selection: &PiecesSelection<'_>) -> Result<(), DeviceError> 
 struct Target<'a> {
     to: Pieces<'a>,
     kind: Element,
+    /// Elements of the whole result at most.
+    len: u64,
 }
 
 /// One of its buffers, which a launch fills; of 0 words where there is none to fill.
@@ -211,14 +209,20 @@ impl Target<'_> {
                 origin: 0,
             });
         };
-        // Whole words: pieces of the result are multiples of four elements.
-        let words = self.to.each.saturating_mul(self.kind.bits().into()) / 32;
         Ok(Window {
             buffer: buffer.clone(),
-            words: words.min(buffer.words() as u64) as u32,
+            words: window_words(self.to.each, self.kind, self.len, buffer.words() as u64),
             origin: before.wrapping_sub(number * self.to.each),
         })
     }
+}
+
+/// The words that a launch may write of a buffer of `held` words, which takes `each` elements of a result of at most `len`. A buffer may
+/// be longer than 32 bits count; what is used of it is not.
+fn window_words(each: u64, kind: Element, len: u64, held: u64) -> u32 {
+    // Pieces of the result are multiples of four elements, so whole words, unless the result ends within the first.
+    let used = each.min(len).saturating_mul(kind.bits().into()).div_ceil(32);
+    used.min(held).min(MOST) as u32
 }
 
 /// What one launch selects from.
@@ -240,7 +244,10 @@ struct Part<'a> {
 impl Part<'_> {
     /// Selects, and returns how many elements are kept.
     fn select(&self) -> Result<u64, DeviceError> {
-        let (kept, rest) = self.selection.output.targets(self.selection.kind);
+        let (kept, rest) = self
+            .selection
+            .output
+            .targets(self.selection.kind, self.selection.len);
         let halves = matches!(self.selection.output, PiecesOutput::Halves(..));
         let left = rest.filter(|_| halves);
         let first_of = |target: Target<'_>, before: u64| target.windows(before, 0).start;
@@ -263,7 +270,7 @@ impl Part<'_> {
     /// Selects what goes to these buffers of what is kept and of what is left; returns how many are kept.
     fn select_to(&self, kept: Option<u64>, left: Option<u64>) -> Result<u64, DeviceError> {
         let Self { gpu, selection, .. } = *self;
-        let (target, rest) = selection.output.targets(selection.kind);
+        let (target, rest) = selection.output.targets(selection.kind, selection.len);
         let window = target.window(gpu, kept, self.kept)?;
         let beside = match (selection.output, rest) {
             (PiecesOutput::Halves(..), Some(rest)) => rest.window(gpu, left, self.done - self.kept)?,
@@ -329,5 +336,23 @@ impl Part<'_> {
             PiecesWanted::Flagged(flags) => self.after(&flags[self.piece.0], Element::U8).map(Some),
             _ => Ok(None),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_of_more_words_than_32_bits_count_takes_what_goes_to_it() {
+        const LONG: u64 = 1 << 32;
+        // Longer pieces than the result, in a buffer of 16 GiB.
+        assert_eq!(window_words(1 << 33, Element::U32, 100, LONG), 100);
+        assert_eq!(window_words(u64::MAX & !3, Element::U8, 101, LONG), 26);
+        // Pieces that are full.
+        assert_eq!(window_words(64, Element::U8, 1_000, LONG), 16);
+        assert_eq!(u64::from(window_words(MOST, Element::U32, LONG, LONG + 4)), MOST);
+        // What the buffer does not hold is never written.
+        assert_eq!(window_words(64, Element::U32, 1_000, 60), 60);
     }
 }
