@@ -14,7 +14,7 @@ use std::time::Instant;
 use relief_kernels::device::{Buffer, DeviceChoice, DeviceError, Gpu, devices, select};
 use relief_kernels::distance::gpu::{Profile, bits, rows, tiles};
 use relief_kernels::fused::Plane;
-use relief_raster::Rect;
+use relief_raster::{Depth, Rect};
 
 /// Samples of a profile are this at `a`; 77 beyond.
 fn value(a: u64) -> u8 {
@@ -401,13 +401,15 @@ fn measure(probe: &mut Probe, mask: &Mask, radii: &[u32], all: bool) {
         .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
         .collect();
     let gpu = probe.gpu.clone();
-    let plane = Plane {
-        buffer: gpu.upload(&words).unwrap(),
-        offset: 0,
-        pitch: side as u32 / 4,
-        width: side as u32,
-        height: side as u32,
-    };
+    let plane = Plane::new(
+        gpu.upload(&words).unwrap(),
+        0,
+        side as u32 / 4,
+        side as u32,
+        side as u32,
+        Depth::Eight,
+    )
+    .unwrap();
     let output = gpu.buffer(side * side / 4).unwrap();
     // Enough for any of them: rows take 1.25 bytes for a pixel and margins.
     let scratch = gpu.buffer((side + 256) * (side + 256) / 2).unwrap();

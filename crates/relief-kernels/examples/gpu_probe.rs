@@ -15,7 +15,7 @@ use std::time::Instant;
 use relief_kernels::device::{Buffer, DeviceChoice, DeviceId, Gpu, devices, select};
 use relief_kernels::distance::gpu::Profile;
 use relief_kernels::fold::Fold;
-use relief_kernels::fused::{Axis, Cell, CellLayout, Expression, Plane, Policy, render_with};
+use relief_kernels::fused::{Axis, Cell, CellLayout, Expression, Plane, Policy, Table, render_with};
 use relief_kernels::lattice::{Blend, gpu::Lattice};
 use relief_kernels::{distance, lattice};
 use relief_raster::{Depth, Period, Rect};
@@ -254,7 +254,7 @@ fn fused(probe: &mut Probe) {
         (
             "repeat+repeat+table",
             Box::new(|p, l| Expression::Table {
-                table: table_on.clone(),
+                table: Table::new(table_on.clone(), Depth::Eight).unwrap(),
                 source: Box::new(max(p, l)),
             }),
             Box::new(|x, y| table[usize::from(max_at(x, y))].into()),
@@ -509,18 +509,11 @@ fn lattices(probe: &mut Probe) {
         .chunks(4)
         .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
         .collect();
-    let plane = Plane {
-        buffer: probe.gpu.upload(&words).unwrap(),
-        offset: 0,
-        pitch: 25,
-        width: 100,
-        height: 100,
-    };
+    let plane = Plane::new(probe.gpu.upload(&words).unwrap(), 0, 25, 100, 100, Depth::Eight).unwrap();
     for (u, v) in [((90, 20), (-15, 85)), ((40, 3), (-5, 37)), ((1_000, 3), (2, 999))] {
         for blend in [Blend::Mean, Blend::Max, Blend::Min, Blend::Sum, Blend::Last] {
             let lattice = Lattice {
                 pattern: plane.clone(),
-                depth: Depth::Eight,
                 blend,
                 offset: (3, 5),
                 u,
@@ -629,13 +622,7 @@ fn distances(probe: &mut Probe) {
             side / 4,
         )
         .unwrap();
-        let plane = Plane {
-            buffer: mask.clone(),
-            offset: 0,
-            pitch: side / 4,
-            width: side,
-            height: side,
-        };
+        let plane = Plane::new(mask.clone(), 0, side / 4, side, side, Depth::Eight).unwrap();
         for radius in [15_u32, 40, 100, 1_000] {
             if radius == 1_000 && (probe.quick || !name.starts_with("0.")) {
                 continue;
@@ -852,13 +839,7 @@ fn scaling(probe: &mut Probe) {
                         let mask = gpu
                             .upload(&vec![0x0100_0000_u32; (width / 4 * height) as usize])
                             .unwrap();
-                        let mask = Plane {
-                            buffer: mask,
-                            offset: 0,
-                            pitch: width / 4,
-                            width,
-                            height,
-                        };
+                        let mask = Plane::new(mask, 0, width / 4, width, height, Depth::Eight).unwrap();
                         let values: Vec<u8> = (0..=10_000_u64).map(|a| (a >> 6) as u8).collect();
                         let profile = Profile::upload(gpu, 100, &values, 77).unwrap();
                         let output = gpu.buffer((width / 4 * height) as usize).unwrap();

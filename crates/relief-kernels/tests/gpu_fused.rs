@@ -6,7 +6,7 @@ mod support;
 
 use relief_kernels::device::{Buffer, Gpu};
 use relief_kernels::fold::Fold;
-use relief_kernels::fused::{Axis, Cell, CellLayout, Expression, Plane, Policy, render_with};
+use relief_kernels::fused::{Axis, Cell, CellLayout, Expression, Plane, Policy, Table, render_with};
 use relief_raster::{Depth, Period, Rect, Sample};
 
 use support::{Random, device, pack, unpack};
@@ -190,13 +190,15 @@ impl Naive {
             } => {
                 let (words, pitch) = pack(&samples(list), *width as usize);
                 Expression::Plane {
-                    plane: Plane {
-                        buffer: gpu.upload(&words).unwrap(),
-                        offset: 0,
+                    plane: Plane::new(
+                        gpu.upload(&words).unwrap(),
+                        0,
                         pitch,
-                        width: *width as u32,
-                        height: *height as u32,
-                    },
+                        *width as u32,
+                        *height as u32,
+                        S::DEPTH,
+                    )
+                    .unwrap(),
                     x: *x,
                     y: *y,
                 }
@@ -233,7 +235,7 @@ impl Naive {
             },
             Self::Noise { seed } => Expression::Noise { seed: *seed },
             Self::Table { table, source } => Expression::Table {
-                table: table_on::<S>(gpu, table),
+                table: Table::new(table_on::<S>(gpu, table), S::DEPTH).unwrap(),
                 source: Box::new(source.on::<S>(gpu, layout)),
             },
             Self::Threshold { level, source } => Expression::Threshold {
@@ -687,5 +689,195 @@ fn bands_that_do_not_fit_are_refused() {
             pitch,
         );
         assert!(refused.is_err(), "{band:?} {pitch}");
+    }
+}
+
+/// The samples of a whole band, rows without what follows them.
+fn rendered<S: Sample>(gpu: &Gpu, expression: &Expression, band: Rect) -> Vec<S> {
+    let pitch = (band.width() as u32).div_ceil(16 / size_of::<S>() as u32) * 4;
+    let output = gpu.buffer(pitch as usize * band.height() as usize).unwrap();
+    let policy = Policy::for_device(gpu);
+    render_with(gpu, &policy, expression, S::DEPTH, band, band, &output, pitch).unwrap();
+    let bytes = gpu.read(&output, output.words()).wait().unwrap();
+    unpack(&bytes, pitch as usize, band.width() as usize)
+}
+
+/// What rendering says instead of an image.
+fn refusal(gpu: &Gpu, expression: &Expression, depth: Depth) -> String {
+    let output = gpu.buffer(64).unwrap();
+    let (policy, band) = (Policy::for_device(gpu), rect(0, 0, 8, 8));
+    let refused = render_with(gpu, &policy, expression, depth, band, band, &output, 4);
+    refused.unwrap_err().to_string()
+}
+
+#[test]
+fn a_plane_lies_in_its_buffer_with_all_its_rows() {
+    let Some(gpu) = device() else { return };
+    let buffer = gpu.buffer(64).unwrap();
+    let plane = |offset, pitch, width, height, depth| {
+        Plane::new(buffer.clone(), offset, pitch, width, height, depth).is_some()
+    };
+    let eight = |offset, pitch, width, height| plane(offset, pitch, width, height, Depth::Eight);
+    assert!(eight(0, 8, 32, 8));
+    assert!(eight(0, 8, 29, 8), "a last word that is filled in part");
+    // A window of a larger raster ends with its last row, not with a whole pitch.
+    assert!(eight(3, 8, 20, 8));
+    assert!(!eight(3, 8, 24, 8));
+    assert!(!eight(0, 8, 32, 9));
+    assert!(!eight(0, 8, 33, 8), "rows that overlap");
+    assert!(eight(0, 0, 256, 1), "one row needs no pitch");
+    assert!(!eight(0, 0, 257, 1));
+    assert!(!eight(0, 0, 4, 2));
+    assert!(!eight(0, 8, 0, 8));
+    assert!(!eight(0, 8, 32, 0));
+    assert!(!eight(64, 8, 1, 1));
+    assert!(!eight(u32::MAX, u32::MAX, u32::MAX, u32::MAX));
+    assert!(plane(0, 8, 16, 8, Depth::Sixteen));
+    assert!(!plane(0, 8, 17, 8, Depth::Sixteen), "twice as many words a row");
+}
+
+#[test]
+fn a_table_has_an_entry_for_every_sample() {
+    let Some(gpu) = device() else { return };
+    for (depth, words) in [(Depth::Eight, 64), (Depth::Sixteen, 32_768)] {
+        assert_eq!(Table::words(depth), words);
+        assert!(Table::new(gpu.buffer(words).unwrap(), depth).is_some());
+        assert!(Table::new(gpu.buffer(words - 1).unwrap(), depth).is_none());
+    }
+}
+
+#[test]
+fn a_window_that_begins_inside_a_row_is_that_part_of_the_raster() {
+    let Some(gpu) = device() else { return };
+    // Rows of 8 words; the window has the words 5 to 7 of the last three, the last of which end the buffer.
+    let bytes: Vec<u8> = (0..5 * 32).map(|i| (i * 37 % 251) as u8).collect();
+    let (words, pitch) = pack(&bytes, 32);
+    let plane = Plane::new(
+        gpu.upload(&words).unwrap(),
+        2 * pitch + 5,
+        pitch,
+        11,
+        3,
+        Depth::Eight,
+    );
+    let expression = Expression::Plane {
+        plane: plane.unwrap(),
+        x: 2,
+        y: 1,
+    };
+    let got: Vec<u8> = rendered(&gpu, &expression, rect(0, 0, 40, 6));
+    for y in 0..6 {
+        for x in 0..40 {
+            let inside = (2..13).contains(&x) && (1..4).contains(&y);
+            let want = if inside { bytes[(y + 1) * 32 + 18 + x] } else { 0 };
+            assert_eq!(got[y * 40 + x], want, "at {x},{y}");
+        }
+    }
+}
+
+#[test]
+fn parts_of_one_buffer_are_planes_of_their_own() {
+    let Some(gpu) = device() else { return };
+    let words = [[0x0101_0101_u32; 64], [0x0202_0202; 64]].concat();
+    let all = gpu.upload(&words).unwrap();
+    let layer = |start| {
+        let plane = Plane::new(all.part(start, 64).unwrap(), 0, 4, 16, 16, Depth::Eight);
+        let plane = plane.unwrap();
+        (Fold::Add, Expression::Plane { plane, x: 0, y: 0 })
+    };
+    let sum = Expression::Fold(vec![layer(0), layer(64), layer(0)]);
+    let got: Vec<u8> = rendered(&gpu, &sum, rect(0, 0, 16, 16));
+    assert_eq!(got, vec![4; 256]);
+}
+
+#[test]
+fn samples_of_another_depth_are_refused() {
+    let Some(gpu) = device() else { return };
+    let words = gpu.buffer(32_768).unwrap();
+    let plane = |depth| Expression::Plane {
+        plane: Plane::new(words.clone(), 0, 8, 16, 8, depth).unwrap(),
+        x: 0,
+        y: 0,
+    };
+    let table = |depth| Expression::Table {
+        table: Table::new(words.clone(), depth).unwrap(),
+        source: Box::new(Expression::Constant(1)),
+    };
+    let period = Period::grid(4, 4).unwrap();
+    let cell = |cell| Expression::Cell { cell, x: 0, y: 0 };
+    let eight = cell(Cell::upload(&gpu, &[1_u8; 16], period, CellLayout::Single).unwrap());
+    let sixteen = cell(Cell::upload(&gpu, &[1_u16; 16], period, CellLayout::Words).unwrap());
+    for (expression, depth) in [
+        (plane(Depth::Eight), Depth::Sixteen),
+        (plane(Depth::Sixteen), Depth::Eight),
+        (table(Depth::Eight), Depth::Sixteen),
+        (table(Depth::Sixteen), Depth::Eight),
+        (eight, Depth::Sixteen),
+        (sixteen, Depth::Eight),
+    ] {
+        let reason = refusal(&gpu, &expression, depth);
+        assert!(
+            reason.contains("8 bits") && reason.contains("16 bits"),
+            "{reason}"
+        );
+    }
+}
+
+#[test]
+fn coordinates_and_sides_beyond_all_rasters_are_refused() {
+    let Some(gpu) = device() else { return };
+    let far = |x, y| Expression::Placed {
+        x,
+        y,
+        width: u64::MAX,
+        height: 1,
+        source: Box::new(Expression::Constant(1)),
+    };
+    let nested = Expression::Placed {
+        x: 1 << 49,
+        y: 0,
+        width: 8,
+        height: 8,
+        source: Box::new(far(1 << 50, 0)),
+    };
+    let ramp = Expression::Ramp {
+        axis: Axis::X,
+        from: 0,
+        to: 9,
+        length: u64::MAX,
+    };
+    let disc = Expression::Disc {
+        diameter: u64::MAX,
+        value: 1,
+    };
+    for expression in [far(i64::MAX, 0), far(0, i64::MIN), nested, ramp, disc] {
+        let reason = refusal(&gpu, &expression, Depth::Eight);
+        assert!(reason.contains("2^"), "{expression:?}: {reason}");
+    }
+}
+
+#[test]
+fn policies_that_no_kernel_has_are_refused() {
+    let Some(gpu) = device() else { return };
+    let usual = Policy::for_device(&gpu);
+    let (output, band) = (gpu.buffer(64).unwrap(), rect(0, 0, 8, 8));
+    for policy in [
+        Policy { units: 0, ..usual },
+        Policy {
+            units: 1 << 30,
+            ..usual
+        },
+        Policy { rows: 0, ..usual },
+        Policy { unroll: 0, ..usual },
+        Policy {
+            unroll: u32::MAX,
+            ..usual
+        },
+        Policy { lanes: 0, ..usual },
+        Policy { lanes: 3, ..usual },
+    ] {
+        let noise = Expression::Noise { seed: 1 };
+        let refused = render_with(&gpu, &policy, &noise, Depth::Eight, band, band, &output, 4);
+        assert!(refused.is_err(), "{policy:?}");
     }
 }

@@ -9,7 +9,7 @@ use relief_kernels::lattice::{
     Blend,
     gpu::{Lattice, render},
 };
-use relief_raster::{Depth, Rect, Sample};
+use relief_raster::{Rect, Sample};
 
 use support::{Random, device, pack, unpack};
 
@@ -117,14 +117,15 @@ fn agrees<S: Sample>(blend: Blend) {
         let typed: Vec<S> = pattern.iter().map(|v| S::from_u16(*v)).collect();
         let (words, pitch) = pack(&typed, w as usize);
         let lattice = Lattice {
-            pattern: Plane {
-                buffer: gpu.upload(&words).unwrap(),
-                offset: 0,
+            pattern: Plane::new(
+                gpu.upload(&words).unwrap(),
+                0,
                 pitch,
-                width: w as u32,
-                height: h as u32,
-            },
-            depth: if bits == 8 { Depth::Eight } else { Depth::Sixteen },
+                w as u32,
+                h as u32,
+                S::DEPTH,
+            )
+            .unwrap(),
             blend,
             offset: case.offset,
             u: case.u,

@@ -58,7 +58,6 @@ pub(super) fn lattice<S: Sample>(
     };
     let lattice = lattice::gpu::Lattice {
         pattern,
-        depth: S::DEPTH,
         blend: node.blend(),
         offset: (link.extent.x() + rect.x(), link.extent.y() + rect.y()),
         u: node.u,
@@ -81,13 +80,12 @@ pub(super) fn repeat<S: Sample>(
     let Some((pattern, rect)) = builder.plane(link.node) else {
         return nothing::<S>(gpu, builder, (step, link.node), need, (buffer, pitch));
     };
-    let (width, height) = (u64::from(pattern.width), u64::from(pattern.height));
+    let (width, height) = (u64::from(pattern.width()), u64::from(pattern.height()));
     let place = (link.extent.x() + rect.x(), link.extent.y() + rect.y());
     let (step_x, x) = nearest(node.step_x, place.0, width, (need.x(), need.right()));
     let (step_y, y) = nearest(node.step_y, place.1, height, (need.y(), need.bottom()));
     let lattice = lattice::gpu::Lattice {
         pattern,
-        depth: S::DEPTH,
         blend: Blend::Max,
         offset: (x, y),
         u: (step_x, 0),

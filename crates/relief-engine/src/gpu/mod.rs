@@ -510,13 +510,8 @@ impl<S: Sample> Gpus<S> {
         }
         // A plane fits a buffer, whose words are counted in 32 bits.
         let (width, height) = (need.width() as u32, need.height() as u32);
-        Ok(Plane {
-            buffer,
-            offset: 0,
-            pitch,
-            width,
-            height,
-        })
+        Plane::new(buffer, 0, pitch, width, height, S::DEPTH)
+            .ok_or_else(|| Error::defect(need, "a plane of a device does not hold what is read of it").into())
     }
 
     fn lost(&self, device: &Device, band: Rect, error: DeviceError) -> Error {

@@ -7,9 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use relief_kernels::device::Buffer;
 use relief_kernels::distance::gpu::Profile;
-use relief_kernels::fused::{Expression, Plane};
+use relief_kernels::fused::{Expression, Plane, Table};
 use relief_kernels::lattice;
 use relief_raster::{Period, Rect, Sample};
 
@@ -414,7 +413,7 @@ impl Builder<'_> {
     }
 
     /// The table of a node.
-    pub(crate) fn table(&self, index: usize) -> Result<Buffer, Error> {
+    pub(crate) fn table(&self, index: usize) -> Result<Table, Error> {
         self.residents.tables[index]
             .clone()
             .ok_or_else(|| Error::defect(Rect::EMPTY, "a table is not on the device"))

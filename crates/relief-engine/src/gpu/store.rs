@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use relief_kernels::device::{Buffer, DeviceError, Gpu};
+use relief_kernels::device::{DeviceError, Gpu};
 use relief_kernels::distance::gpu::Profile;
-use relief_kernels::fused::{Cell, CellLayout, PackedCell, Plane};
+use relief_kernels::fused::{Cell, CellLayout, PackedCell, Plane, Table};
 use relief_raster::{Period, Rect, Sample, View};
 
 use super::stages::{cell_of_repeat, reached};
@@ -28,7 +28,7 @@ pub(super) struct Residents {
     /// By the number of the node.
     pub(super) planes: Vec<Option<Resident>>,
     /// By the number of the table.
-    pub(super) tables: Vec<Option<Buffer>>,
+    pub(super) tables: Vec<Option<Table>>,
     /// By the number of the node.
     pub(super) profiles: Vec<Option<Profile>>,
 }
@@ -143,7 +143,7 @@ impl Residents {
                 }
                 (_, Some(number)) if reached[index] && residents.tables[number].is_none() => {
                     let table = &store.tables[number];
-                    residents.tables[number] = Some(gpu.upload(&packed(table))?);
+                    residents.tables[number] = Some(upload_table(gpu, table)?);
                 }
                 _ => {}
             }
@@ -200,6 +200,18 @@ fn upload_cell<S: Sample>(
     Ok(Resident::Cell(cell, x, y))
 }
 
+fn upload_table<S: Sample>(gpu: &Gpu, entries: &[S]) -> Result<Table, DeviceError> {
+    let buffer = gpu.upload(&packed(entries))?;
+    Table::new(buffer, S::DEPTH).ok_or_else(|| DeviceError::Unsupported {
+        device: gpu.id(),
+        reason: format!(
+            "a table of {} entries for samples up to {}",
+            entries.len(),
+            S::MAX
+        ),
+    })
+}
+
 fn upload_plane<S: Sample>(gpu: &Gpu, samples: View<'_, S>) -> Result<Plane, DeviceError> {
     let (width, height) = (samples.width() as u64, samples.height() as u64);
     let pitch = row_words(width, S::DEPTH.bytes());
@@ -213,13 +225,7 @@ fn upload_plane<S: Sample>(gpu: &Gpu, samples: View<'_, S>) -> Result<Plane, Dev
     };
     let per_row = pitch as usize * 4 / size_of::<S>();
     let buffer = gpu.upload(&packed_rows(samples.rows(), samples.height(), per_row))?;
-    Ok(Plane {
-        buffer,
-        offset: 0,
-        pitch,
-        width: columns,
-        height: rows,
-    })
+    Plane::new(buffer, 0, pitch, columns, rows, S::DEPTH).ok_or_else(too_large)
 }
 
 /// The layout of a cell that is fastest on a device.

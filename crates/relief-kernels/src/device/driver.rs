@@ -82,8 +82,13 @@ impl Copies {
     /// Takes `bytes` bytes four times: twice on the device, twice page-locked.
     ///
     /// # Errors
-    /// What the driver says.
+    /// What the driver says, and where the host has no memory for as many.
     pub fn open(ordinal: u16, bytes: usize) -> Result<Self, String> {
+        let mut pageable = Vec::new();
+        if pageable.try_reserve_exact(bytes).is_err() {
+            return Err(format!("there is no memory for {bytes} bytes"));
+        }
+        pageable.resize(bytes, Cell::new(3));
         let mut copies = Self {
             device: 0,
             context: std::ptr::null_mut(),
@@ -91,7 +96,7 @@ impl Copies {
             bytes,
             on_device: [0; 2],
             pinned: [std::ptr::null_mut(); 2],
-            pageable: vec![Cell::new(3); bytes],
+            pageable,
             queues: [std::ptr::null_mut(); 2],
         };
         // SAFETY: every pointer is to a place of the type that the driver writes. What is allocated is given back by

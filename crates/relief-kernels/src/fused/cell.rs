@@ -1,6 +1,6 @@
 //! Periodic planes: one cell, stored so that no read of a row ever wraps.
 
-use relief_raster::{Period, Sample, View};
+use relief_raster::{Depth, Period, Sample, View};
 
 use crate::device::{Buffer, DeviceError, Gpu};
 
@@ -45,6 +45,8 @@ pub struct Cell {
     pub(super) buffer: Buffer,
     pub(super) period: Period,
     pub(super) layout: CellLayout,
+    /// Of its samples.
+    pub(super) depth: Depth,
     /// Columns of a stored row: a multiple of the period's a, at least 16.
     pub(super) width: u32,
     /// Words from one row to the next.
@@ -95,6 +97,12 @@ impl Cell {
     pub const fn layout(&self) -> CellLayout {
         self.layout
     }
+
+    /// The bits of a sample.
+    #[must_use]
+    pub const fn depth(&self) -> Depth {
+        self.depth
+    }
 }
 
 /// The words of a cell as a device stores them, still on the host.
@@ -103,6 +111,7 @@ pub struct PackedCell {
     packed: Vec<u32>,
     period: Period,
     layout: CellLayout,
+    depth: Depth,
     width: u32,
     pitch: u32,
     copy: u32,
@@ -141,6 +150,7 @@ impl PackedCell {
             packed,
             period,
             layout,
+            depth: S::DEPTH,
             width,
             pitch,
             copy,
@@ -156,6 +166,7 @@ impl PackedCell {
             buffer: gpu.upload(&self.packed)?,
             period: self.period,
             layout: self.layout,
+            depth: self.depth,
             width: self.width,
             pitch: self.pitch,
             copy: self.copy,

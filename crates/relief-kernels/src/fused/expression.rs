@@ -1,11 +1,12 @@
 //! The trees that one kernel can compute.
 
-use relief_raster::{Rect, Sample};
+use relief_raster::{Depth, Rect, Sample};
 
 use crate::device::Buffer;
 use crate::fold::Fold;
 
 use super::cell::Cell;
+use super::shape::per_word;
 
 /// An axis of the raster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,22 +17,127 @@ pub enum Axis {
     Y,
 }
 
-/// A rectangle of packed samples on a device.
+/// A rectangle of packed samples on a device: rows of whole words, the first sample in the lowest bits.
+///
+/// # Guarantees
+/// It has at least one row and one column, its rows do not overlap, and all words of all rows lie in its buffer. Kernels
+/// read none but these.
 #[derive(Clone, Debug)]
 pub struct Plane {
-    /// The words that hold it.
-    pub buffer: Buffer,
-    /// The word of the first sample.
-    pub offset: u32,
-    /// Words from one row to the next.
-    pub pitch: u32,
-    /// Columns, at least 1.
-    pub width: u32,
-    /// Rows, at least 1.
-    pub height: u32,
+    buffer: Buffer,
+    offset: u32,
+    pitch: u32,
+    width: u32,
+    height: u32,
+    depth: Depth,
 }
 
-/// A raster, in coordinates of its own.
+impl Plane {
+    /// `height` rows of `width` samples of this depth, `pitch` words apart from word `offset` of the buffer on. `None` where there are no
+    /// samples, where rows overlap, and where the last row ends beyond the buffer or word 2^32.
+    #[must_use]
+    pub fn new(
+        buffer: Buffer,
+        offset: u32,
+        pitch: u32,
+        width: u32,
+        height: u32,
+        depth: Depth,
+    ) -> Option<Self> {
+        let row = width.div_ceil(per_word(depth.bits()));
+        let above = u64::from(height.checked_sub(1)?).checked_mul(pitch.into())?;
+        let end = above.checked_add(u64::from(offset) + u64::from(row))?;
+        let fits = row > 0 && (row <= pitch || height == 1);
+        (fits && end <= buffer.words() as u64 && end <= 1 << 32).then_some(Self {
+            buffer,
+            offset,
+            pitch,
+            width,
+            height,
+            depth,
+        })
+    }
+
+    /// The words that hold it.
+    #[must_use]
+    pub const fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// The word of the first sample.
+    #[must_use]
+    pub const fn offset(&self) -> u32 {
+        self.offset
+    }
+
+    /// Words from one row to the next.
+    #[must_use]
+    pub const fn pitch(&self) -> u32 {
+        self.pitch
+    }
+
+    /// Columns, at least 1.
+    #[must_use]
+    pub const fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Rows, at least 1.
+    #[must_use]
+    pub const fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// The bits of a sample.
+    #[must_use]
+    pub const fn depth(&self) -> Depth {
+        self.depth
+    }
+
+    /// Words of a row, the last of which may be filled in part; at most the pitch where there are several rows.
+    pub(crate) const fn row_words(&self) -> u32 {
+        self.width.div_ceil(per_word(self.depth.bits()))
+    }
+}
+
+/// A table of samples on a device: an entry for each sample, packed, the first in the lowest bits.
+///
+/// # Guarantees
+/// Its buffer has M + 1 entries.
+#[derive(Clone, Debug)]
+pub struct Table {
+    buffer: Buffer,
+    depth: Depth,
+}
+
+impl Table {
+    /// The table in the first words of a buffer. `None` where these are fewer than [`words`](Self::words).
+    #[must_use]
+    pub fn new(buffer: Buffer, depth: Depth) -> Option<Self> {
+        (buffer.words() >= Self::words(depth)).then_some(Self { buffer, depth })
+    }
+
+    /// Words of a table of samples of this depth: 64 for 8 bits, 32 768 for 16.
+    #[must_use]
+    pub const fn words(depth: Depth) -> usize {
+        (depth.max() as usize + 1) / per_word(depth.bits()) as usize
+    }
+
+    /// The words that hold it.
+    #[must_use]
+    pub const fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// The bits of a sample.
+    #[must_use]
+    pub const fn depth(&self) -> Depth {
+        self.depth
+    }
+}
+
+/// A raster, in coordinates of its own. Its planes, cells and tables have the depth that it is rendered in, and its coordinates are sums of at
+/// most 2^50.
 #[derive(Clone, Debug)]
 pub enum Expression {
     /// The same sample everywhere.
@@ -55,7 +161,7 @@ pub enum Expression {
         y: i64,
     },
     /// from + round((to − from)·i / (length − 1)), half away from zero, with i the coordinate along the axis; `from`
-    /// for a length of 1. Meaningful for 0 ≤ i < length ≤ 2^40.
+    /// for a length of 1. Meaningful for 0 ≤ i < length; length is at most 2^40.
     Ramp {
         /// The axis along which it changes.
         axis: Axis,
@@ -78,10 +184,10 @@ pub enum Expression {
         /// The seed.
         seed: u64,
     },
-    /// A table of M + 1 packed samples.
+    /// A raster looked up in a table.
     Table {
         /// The table.
-        table: Buffer,
+        table: Table,
         /// What is looked up.
         source: Box<Self>,
     },

@@ -324,7 +324,7 @@ fn clip<N: Size>(
     result
 }
 
-/// Numbers: a clip, then the column and row of the plane's top-left, its last row, its pitch, its first word.
+/// Numbers: a clip, then the column and row of the plane's top-left, its last row, its pitch, its first word, the last word of a row.
 #[cube]
 fn plane<N: Size>(
     bank: &Array<u32>,
@@ -342,14 +342,15 @@ fn plane<N: Size>(
     );
     let pitch = *numbers.index(comptime!(at + 7));
     let start = *numbers.index(comptime!(at + 8)) + row * pitch;
+    let last = *numbers.index(comptime!(at + 9));
     let mut read = Vector::<u32, N>::empty();
     #[unroll]
     for k in 0..4usize {
         // One word to the right, so that a word that the plane's edge cuts is not left of the row's start.
         let column = x + comptime!(k as u32 * plan.step + lanes) - left;
         let word = column / lanes;
-        let low = bank[(start + min(max(word, 1u32) - 1u32, pitch - 1u32)) as usize];
-        let high = bank[(start + min(word, pitch - 1u32)) as usize];
+        let low = bank[(start + min(max(word, 1u32) - 1u32, last)) as usize];
+        let high = bank[(start + min(word, last)) as usize];
         read[k] = funnel(low, high, (column % lanes) * comptime!(plan.bits));
     }
     clip::<N>(numbers, read, x, y, at, plan)

@@ -1,14 +1,17 @@
 //! From an [`Expression`] and a band to a [`Shape`], its numbers and its buffers.
 
-use relief_raster::Rect;
+use relief_raster::{Depth, MAX_SIDE, Rect};
 
 use crate::device::{Buffer, DeviceError, Gpu};
 use crate::fold::Fold;
 
 use super::cell::{Cell, CellLayout};
-use super::expression::{Axis, Expression, Plane};
+use super::expression::{Axis, Expression, Plane, Table};
 use super::packed::{ones, reciprocal};
 use super::shape::{Loads, Shape, per_word};
+
+/// The farthest coordinate of a raster in another: far enough for all that are made, and such that no sum of two overflows.
+const MAX_COORDINATE: i64 = 1 << 50;
 
 /// What a launch takes besides its shape.
 pub(super) struct Lowering<'a> {
@@ -74,22 +77,35 @@ impl<'a> Lowering<'a> {
                 plane,
                 x: left,
                 y: top,
-            } => self.plane(plane, x + left, y + top, seen),
+            } => {
+                let (left, top) = (self.sum(x, *left)?, self.sum(y, *top)?);
+                self.plane(plane, left, top, seen)?
+            }
             Expression::Cell {
                 cell,
                 x: left,
                 y: top,
-            } => self.cell(cell, x + left, y + top)?,
+            } => {
+                let (left, top) = (self.sum(x, *left)?, self.sum(y, *top)?);
+                self.cell(cell, left, top)?
+            }
             Expression::Ramp {
                 axis,
                 from,
                 to,
                 length,
-            } => self.ramp(*axis, *from, *to, *length, x, y),
-            Expression::Disc { diameter, value } => self.disc(*diameter, *value, x, y),
+            } => {
+                self.check_length("a ramp", *length)?;
+                self.ramp(*axis, *from, *to, *length, x, y)
+            }
+            Expression::Disc { diameter, value } => {
+                self.check_length("a disc", *diameter)?;
+                self.disc(*diameter, *value, x, y)?
+            }
             Expression::Noise { seed } => self.noise(*seed, x, y),
             Expression::Table { table, source } => {
                 let source = Box::new(self.lower(source, x, y, seen)?);
+                self.check_depth("a table", table.depth())?;
                 self.table(table, source)
             }
             Expression::Threshold { level, source } => {
@@ -112,7 +128,7 @@ impl<'a> Lowering<'a> {
                 height,
                 source,
             } => {
-                let (x, y) = (x + dx, y + dy);
+                let (x, y) = (self.sum(x, *dx)?, self.sum(y, *dy)?);
                 let kept = Rect::sized(*width, *height).translated(x, y);
                 let source = self.lower(source, x, y, seen.intersection(&kept))?;
                 if kept.contains(&seen) || source == Shape::Zero {
@@ -126,6 +142,35 @@ impl<'a> Lowering<'a> {
                 }
             }
         })
+    }
+
+    /// The sum of two coordinates.
+    fn sum(&self, a: i64, b: i64) -> Result<i64, DeviceError> {
+        let sum = a.checked_add(b).filter(|sum| sum.abs() <= MAX_COORDINATE);
+        sum.ok_or_else(|| {
+            self.gpu
+                .unsupported(format!("a raster at {b} from {a}: coordinates reach to ±2^50"))
+        })
+    }
+
+    fn check_length(&self, what: &str, length: u64) -> Result<(), DeviceError> {
+        if length > MAX_SIDE {
+            return Err(self
+                .gpu
+                .unsupported(format!("{what} of {length} pixels: at most 2^40 are possible")));
+        }
+        Ok(())
+    }
+
+    /// Kernels count samples of one depth: of another they would read beyond what there is.
+    fn check_depth(&self, what: &str, depth: Depth) -> Result<(), DeviceError> {
+        if depth.bits() != self.bits {
+            let bits = self.bits;
+            return Err(self
+                .gpu
+                .unsupported(format!("{what} of {depth} in a raster of {bits} bits")));
+        }
+        Ok(())
     }
 
     /// Appends numbers and returns the place of the first.
@@ -162,10 +207,11 @@ impl<'a> Lowering<'a> {
         ]
     }
 
-    fn plane(&mut self, plane: &Plane, left: i64, top: i64, seen: Rect) -> Shape {
-        let rect = Rect::sized(plane.width.into(), plane.height.into()).translated(left, top);
+    fn plane(&mut self, plane: &Plane, left: i64, top: i64, seen: Rect) -> Result<Shape, DeviceError> {
+        self.check_depth("a plane", plane.depth())?;
+        let rect = Rect::sized(plane.width().into(), plane.height().into()).translated(left, top);
         if rect.intersection(&seen).is_empty() {
-            return Shape::Zero;
+            return Ok(Shape::Zero);
         }
         let [l, r, t, b] = self.clip(rect);
         let in_band = |edge: i64, origin: i64| if r > l { (edge - origin) as i32 as u32 } else { 0 };
@@ -176,17 +222,19 @@ impl<'a> Lowering<'a> {
             b,
             in_band(left, self.band.x()),
             in_band(top, self.band.y()),
-            plane.height - 1,
-            plane.pitch,
-            plane.offset,
+            plane.height() - 1,
+            plane.pitch(),
+            plane.offset(),
+            plane.row_words() - 1,
         ];
-        Shape::Plane {
+        Ok(Shape::Plane {
             at: self.number(&numbers),
-            slot: Self::slot(&mut self.words, &plane.buffer),
-        }
+            slot: Self::slot(&mut self.words, plane.buffer()),
+        })
     }
 
     fn cell(&mut self, cell: &Cell, left: i64, top: i64) -> Result<Shape, DeviceError> {
+        self.check_depth("a cell", cell.depth)?;
         let (column, row) = cell.period.reduce(self.band.x() - left, self.band.y() - top);
         let rows = u32::try_from(cell.period.c())
             .ok()
@@ -262,8 +310,14 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn disc(&mut self, diameter: u64, value: u16, x: i64, y: i64) -> Shape {
+    fn disc(&mut self, diameter: u64, value: u16, x: i64, y: i64) -> Result<Shape, DeviceError> {
         let place = self.spans.len() as u32;
+        if self.spans.len() as u64 + 2 * self.band.height() > 1 << 32 {
+            let height = self.band.height();
+            return Err(self.gpu.unsupported(format!(
+                "so many discs in a band of {height} rows: lower bands are possible"
+            )));
+        }
         for row in 0..self.band.height() as i64 {
             let (left, right) = disc_row(diameter, self.band.y() - y + row);
             let clamp = |column: i64| {
@@ -272,9 +326,9 @@ impl<'a> Lowering<'a> {
             };
             self.spans.extend([clamp(left), clamp(right)]);
         }
-        Shape::Disc {
+        Ok(Shape::Disc {
             at: self.number(&[self.broadcast(value), place]),
-        }
+        })
     }
 
     fn noise(&mut self, seed: u64, x: i64, y: i64) -> Shape {
@@ -290,8 +344,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn table(&mut self, table: &Buffer, source: Box<Shape>) -> Shape {
-        let slot = Self::slot(&mut self.words, table);
+    fn table(&mut self, table: &Table, source: Box<Shape>) -> Shape {
+        let slot = Self::slot(&mut self.words, table.buffer());
         let known = self.tables.iter().position(|t| *t == slot);
         let shared = known.or_else(|| {
             // Tables of 16-bit samples do not fit shared memory.

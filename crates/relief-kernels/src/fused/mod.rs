@@ -21,6 +21,6 @@ mod render;
 pub(crate) mod shape;
 
 pub use cell::{Cell, CellLayout, PackedCell};
-pub use expression::{Axis, Expression, Plane};
+pub use expression::{Axis, Expression, Plane, Table};
 pub(crate) use render::check_output;
 pub use render::{OWN_BUFFERS, Policy, render, render_with};

@@ -56,6 +56,26 @@ impl Policy {
         }
     }
 
+    /// Nothing where kernels can be laid out so: with other numbers they would divide by 0, or never come to an end.
+    fn check(&self, gpu: &Gpu) -> Result<(), DeviceError> {
+        let Self {
+            units,
+            rows,
+            unroll,
+            lanes,
+            ..
+        } = *self;
+        let possible =
+            (1..=1_024).contains(&units) && rows > 0 && (1..=64).contains(&unroll) && lanes.is_power_of_two();
+        if possible {
+            return Ok(());
+        }
+        Err(gpu.unsupported(format!(
+            "{units} units, {rows} rows, {unroll} rows at once, {lanes} copies: possible are 1 to 1024 units, 1 row or more, \
+             1 to 64 rows at once, and copies that are a power of two"
+        )))
+    }
+
     /// What was fastest where it was measured.
     #[must_use]
     pub fn for_device(gpu: &Gpu) -> Self {
@@ -116,6 +136,7 @@ pub fn render_with(
     if band.is_empty() {
         return Ok(());
     }
+    policy.check(gpu)?;
     check_output(gpu, depth, band, output, pitch)?;
     let mut done = 0;
     while done < band.height() {
@@ -285,8 +306,9 @@ impl Launch<'_> {
     fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
         let count = CubeCount::Static(self.columns, self.height.div_ceil(self.rows), 1);
         let dim = CubeDim::new_1d(self.plan.units);
-        // SAFETY: every index is below the words of its buffer: rows of the output were checked against its size,
-        // columns of cells are remainders, indices into planes are clamped, and tables have M + 1 entries.
+        // SAFETY: every index is below the words of its buffer: rows of the output were checked against its size, columns and rows of
+        // cells are remainders, rows of planes are clamped to the last and words of rows to the last word of a row, which
+        // `Plane` has checked, and a `Table` has M + 1 entries. All of them have the depth of the raster, which lowering has checked.
         unsafe {
             let array = |b: &Buffer| ArrayArg::from_raw_parts(b.handle(), b.words());
             let vector = |b: &Buffer| ArrayArg::from_raw_parts(b.handle(), b.words() / 4);

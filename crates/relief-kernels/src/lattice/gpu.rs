@@ -22,10 +22,8 @@ use crate::fused::shape::per_word;
 /// A lattice on a device.
 #[derive(Clone, Debug)]
 pub struct Lattice {
-    /// The pattern.
+    /// The pattern, whose depth the result has.
     pub pattern: Plane,
-    /// The depth of its samples.
-    pub depth: Depth,
     /// How copies that overlap are folded.
     pub blend: Blend,
     /// Where the copy (0, 0) has its top-left.
@@ -78,7 +76,7 @@ pub fn render(
     if band.is_empty() {
         return Ok(());
     }
-    crate::fused::check_output(gpu, lattice.depth, band, output, pitch)?;
+    crate::fused::check_output(gpu, lattice.pattern.depth(), band, output, pitch)?;
     let mut done = 0;
     while done < band.height() {
         let rest = Rect::between(band.x(), band.y() + done as i64, band.right(), band.bottom());
@@ -98,8 +96,8 @@ fn numbers(gpu: &Gpu, lattice: &Lattice, band: Rect) -> Result<Numbers, DeviceEr
         ))
     };
     let (width, height) = (
-        u64::from(lattice.pattern.width),
-        u64::from(lattice.pattern.height),
+        u64::from(lattice.pattern.width()),
+        u64::from(lattice.pattern.height()),
     );
     let (period, overlap) = check((width, height), lattice.blend, lattice.u, lattice.v).map_err(refuse)?;
     let (a, b, c) = (period.a() as u32, period.b() as u32, period.c() as u32);
@@ -172,9 +170,9 @@ fn launch(
     skipped: u32,
 ) -> Result<(), DeviceError> {
     let plan = Plan {
-        bits: lattice.depth.bits(),
+        bits: lattice.pattern.depth().bits(),
         blend: lattice.blend,
-        narrow: lattice.depth == Depth::Eight && numbers.overlap < 256,
+        narrow: lattice.pattern.depth() == Depth::Eight && numbers.overlap < 256,
         units: 128,
         listed: 6,
     };
@@ -214,24 +212,25 @@ fn launch_on<R: Runtime>(
         reciprocal(numbers.c),
         numbers.column,
         numbers.row,
-        pattern.offset,
-        pattern.pitch,
-        pattern.width,
-        pattern.height,
+        pattern.offset(),
+        pattern.pitch(),
+        pattern.width(),
+        pattern.height(),
         numbers.order[0],
         numbers.order[1],
         numbers.order[2],
         numbers.order[3],
+        pattern.row_words() - 1,
     ];
     // SAFETY: rows and columns of the output were checked against its size, words of the pattern are clamped to its
-    // rows, and every loop ends after at most overlap + height / c + 1 steps.
+    // rows, which `Plane` has checked to lie in its buffer, and every loop ends after at most overlap + height / c + 1 steps.
     unsafe {
         rows_of_copies::launch_unchecked::<R>(
             client,
             CubeCount::Static(columns, height.div_ceil(rows), 1),
             CubeDim::new_1d(plan.units),
             4,
-            ArrayArg::from_raw_parts(pattern.buffer.handle(), pattern.buffer.words()),
+            ArrayArg::from_raw_parts(pattern.buffer().handle(), pattern.buffer().words()),
             list.into_iter().collect(),
             ArrayArg::from_raw_parts(output.handle(), output.words() / 4),
             vectors,
@@ -379,7 +378,7 @@ fn word_of_copy(
 ) -> u32 {
     let lanes = comptime!(per_word(plan.bits));
     let pixels = comptime!(4 * lanes);
-    let last = *numbers.index(8usize) - 1u32;
+    let last = *numbers.index(15usize);
     // The column in the pattern, plus a unit's pixels so that it is never negative.
     let column = r + comptime!(1 + k as u32 * lanes);
     let word = column / lanes;

@@ -4,7 +4,7 @@
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
 use relief_kernels::distance::gpu::Profile;
 use relief_kernels::fused::Plane;
-use relief_raster::{Rect, Sample};
+use relief_raster::{Depth, Rect, Sample};
 
 use super::{Random, device, pack, unpack};
 
@@ -122,13 +122,15 @@ impl Case {
             padded.extend_from_slice(words);
             padded.resize(padded.len() + after, u32::MAX);
         }
-        let mask = Plane {
-            buffer: gpu.upload(&padded)?,
-            offset: before as u32,
-            pitch: row + after as u32,
-            width: self.width as u32,
-            height: (self.mask.len() as i64 / self.width) as u32,
-        };
+        let mask = Plane::new(
+            gpu.upload(&padded)?,
+            before as u32,
+            row + after as u32,
+            self.width as u32,
+            (self.mask.len() as i64 / self.width) as u32,
+            S::DEPTH,
+        )
+        .unwrap();
         let profile = Profile::upload(gpu, self.radius, values, beyond)?;
         let (width, height) = (self.band.width() as usize, self.band.height() as usize);
         let pitch = width.div_ceil(16 / size_of::<S>()) * 4;
@@ -201,13 +203,7 @@ fn within_budgets(
     let profile = Profile::upload(gpu, radius, &values, 0).unwrap();
     let pitch = width.div_ceil(16) * 4;
     let output = gpu.buffer((pitch * height) as usize).unwrap();
-    let mask = Plane {
-        buffer: gpu.upload(&[1; 4]).unwrap(),
-        offset: 0,
-        pitch: 1,
-        width: 4,
-        height: 4,
-    };
+    let mask = Plane::new(gpu.upload(&[1; 4]).unwrap(), 0, 1, 4, 4, Depth::Eight).unwrap();
     let mut job = Job {
         gpu,
         scratch: None,

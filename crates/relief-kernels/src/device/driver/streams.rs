@@ -64,7 +64,7 @@ pub struct Streams {
     queues: Vec<CUstream>,
     /// By which one queue waits for another.
     events: Vec<sys::CUevent>,
-    /// Whether a wait was given up: what the device may still use is then never given back.
+    /// Whether a wait was given up: what the device may still use is then neither read nor written nor given back.
     stuck: bool,
 }
 
@@ -93,8 +93,9 @@ impl Streams {
     /// Takes `words` words on the device and twice as many page-locked ones.
     ///
     /// # Errors
-    /// What the driver says.
+    /// What the driver says, and where no memory has as many words.
     pub fn open(ordinal: u16, words: usize) -> Result<Self, String> {
+        let bytes = bytes_of(words)?;
         let mut streams = Self {
             device: 0,
             context: std::ptr::null_mut(),
@@ -107,7 +108,6 @@ impl Streams {
             events: Vec::new(),
             stuck: false,
         };
-        let bytes = words.max(1) * 4;
         // SAFETY: every pointer is to a place of the type that the driver writes; the kernel ends with a zero. What is allocated is
         // given back by the drop, which passes over what is null.
         unsafe {
@@ -152,25 +152,44 @@ impl Streams {
     }
 
     /// The words that are copied to the device.
-    pub const fn source(&mut self) -> &mut [u32] {
-        // SAFETY: so many words, initialised by `open`, borrowed as long as `self`; the driver uses them only within `run`.
-        unsafe { std::slice::from_raw_parts_mut(self.host[0], self.words) }
+    ///
+    /// # Errors
+    /// Where the device may still use them, because a wait for its end was given up.
+    pub fn source(&mut self) -> Result<&mut [u32], String> {
+        self.unless_stuck()?;
+        // SAFETY: so many words, initialised by `open`, borrowed as long as `self`; the driver uses them only within `run`, which waits for
+        // its end, or else never gives them out again.
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.host[0], self.words) })
     }
 
     /// The words that came back.
-    #[must_use]
-    pub const fn result(&self) -> &[u32] {
+    ///
+    /// # Errors
+    /// As for [`Self::source`].
+    pub fn result(&self) -> Result<&[u32], String> {
+        self.unless_stuck()?;
         // SAFETY: as for `source`.
-        unsafe { std::slice::from_raw_parts(self.host[1], self.words) }
+        Ok(unsafe { std::slice::from_raw_parts(self.host[1], self.words) })
+    }
+
+    /// Nothing where the memory is that of this process alone: the device has come to the end of what was asked.
+    fn unless_stuck(&self) -> Result<(), String> {
+        if self.stuck {
+            return Err(
+                "the device did not end what it was asked for, and may still use the memory".to_owned(),
+            );
+        }
+        Ok(())
     }
 
     /// Fills with zeros what came back and what was copied to the device, so that only a copy can bring a word there.
     ///
     /// # Errors
-    /// What the driver says.
+    /// What the driver says, and as for [`Self::source`].
     pub fn clear(&mut self) -> Result<(), String> {
+        self.unless_stuck()?;
         self.enter()?;
-        // SAFETY: as many words lie at both places, and no queue has work: `run` waits for its end.
+        // SAFETY: as many words lie at both places, and no queue has work: `run` has waited for its end.
         unsafe {
             std::ptr::write_bytes(self.host[1], 0, self.words);
             check("zeros", sys::cuMemsetD32_v2(self.near, 0, self.words))?;
@@ -296,6 +315,7 @@ impl Streams {
         mut note: impl FnMut(usize, CUstream) -> Result<(), String>,
     ) -> Result<(), String> {
         const UNITS: u32 = 256;
+        self.unless_stuck()?;
         let of = |number: usize| match queues {
             In::Turn(queues) => [number % queues; 3],
             In::Steps => [0, 1, 2],
@@ -367,9 +387,11 @@ impl Streams {
                         ));
                     }
                     sys::CUresult::CUDA_ERROR_NOT_READY => std::thread::yield_now(),
-                    result => {
-                        check("a copy", result)?;
-                        break;
+                    sys::CUresult::CUDA_SUCCESS => break,
+                    refused => {
+                        // What the other queues do is not known any more.
+                        self.stuck = true;
+                        return check("a copy", refused);
                     }
                 }
             }
@@ -409,5 +431,57 @@ impl Drop for Streams {
             }
             let _ = sys::cuDevicePrimaryCtxRelease_v2(self.device);
         }
+    }
+}
+
+/// The bytes of so many words, at least one.
+fn bytes_of(words: usize) -> Result<usize, String> {
+    let bytes = words.max(1).checked_mul(size_of::<u32>());
+    let bytes = bytes.filter(|bytes| isize::try_from(*bytes).is_ok());
+    bytes.ok_or_else(|| format!("{words} words are more than any memory holds"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_words_than_memory_can_hold_are_refused_before_any_is_taken() {
+        assert_eq!(bytes_of(0), Ok(4));
+        assert_eq!(bytes_of(1 << 20), Ok(4 << 20));
+        // The bytes of the second are 4 modulo 2^64.
+        for words in [usize::MAX, (1 << (usize::BITS - 2)) + 1, 1 << (usize::BITS - 3)] {
+            let error = Streams::open(0, words).err();
+            assert!(
+                error.is_some_and(|error| error.contains(&words.to_string())),
+                "{words}"
+            );
+        }
+    }
+
+    #[test]
+    fn memory_that_the_device_may_still_use_is_not_given_out() {
+        let mut words = [[0_u32; 4]; 2];
+        let host = words.each_mut().map(|words| words.as_mut_ptr());
+        let mut streams = Streams {
+            device: 0,
+            context: std::ptr::null_mut(),
+            module: std::ptr::null_mut(),
+            kernel: std::ptr::null_mut(),
+            words: 4,
+            near: 0,
+            host,
+            queues: Vec::new(),
+            events: Vec::new(),
+            stuck: false,
+        };
+        assert_eq!(streams.source().map(|source| source.len()), Ok(4));
+        assert_eq!(streams.result().map(<[u32]>::len), Ok(4));
+        streams.stuck = true;
+        assert!(streams.source().is_err());
+        assert!(streams.result().is_err());
+        assert!(streams.clear().is_err());
+        // SAFETY: nothing is asked of a device.
+        assert!(unsafe { streams.run(1, 4, 0) }.is_err());
     }
 }

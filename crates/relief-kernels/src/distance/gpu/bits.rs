@@ -33,7 +33,7 @@ use relief_raster::Rect;
 pub use shape::Policy;
 use shape::{HALO, Shape};
 
-use super::mask::Part;
+use super::mask::{Part, check_depth};
 use super::{Profile, memory};
 use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 use crate::fused::Plane;
@@ -200,7 +200,8 @@ impl<'a> Steps<'a> {
             Rect::between(left, top, band.right() + columns, band.bottom() + rows)
         };
         let (radius, depth) = (self.shape.radius, self.shape.depth);
-        let there = Rect::sized(mask.width.into(), mask.height.into())
+        check_depth(self.gpu, mask, depth)?;
+        let there = Rect::sized(mask.width().into(), mask.height().into())
             .translated(x, y)
             .intersection(&around(radius, radius));
         let part = Part::of(mask, (x, y), there, around(HALO, ROWS), per_word(depth));
@@ -246,14 +247,14 @@ fn columns_on<R: Runtime>(
     aligned: bool,
 ) {
     // SAFETY: vectors are written to the grid's rows and `pitch` / 4 columns alone, for which there is memory; words of
-    // the mask are clamped to its rows.
+    // the mask are clamped to its rows, which `Plane` has checked to lie in its buffer.
     unsafe {
         columns::pack::launch_unchecked::<R>(
             client,
             grid,
             CubeDim::new_1d(ROW),
             4,
-            ArrayArg::from_raw_parts(mask.buffer.handle(), mask.buffer.words()),
+            ArrayArg::from_raw_parts(mask.buffer().handle(), mask.buffer().words()),
             ArrayArg::from_raw_parts(bits.handle(), bits.words() / 4),
             region.pitch / 4,
             part.offset,

@@ -3,8 +3,17 @@
 use cubecl::prelude::*;
 use relief_raster::Rect;
 
+use crate::device::{DeviceError, Gpu};
 use crate::fused::Plane;
 use crate::fused::packed::{coverage, funnel};
+
+/// Nothing where the samples of a mask have as many bits as those of the profile: kernels count words by these.
+pub(super) fn check_depth(gpu: &Gpu, mask: &Plane, bits: u32) -> Result<(), DeviceError> {
+    if mask.depth().bits() == bits {
+        return Ok(());
+    }
+    Err(gpu.unsupported(format!("a mask of {} for a profile of {bits} bits", mask.depth())))
+}
 
 /// The part of a mask that lies in the region of the blocks, in columns and rows of the region.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +53,9 @@ impl Part {
         let in_region = |v: i64, origin: i64| (v - origin) as u32;
         let column = x + i64::from(skipped * samples) - around.x();
         Self {
-            offset: mask.offset + rows * mask.pitch + skipped,
-            pitch: mask.pitch,
-            words: mask.width.div_ceil(samples) - skipped,
+            offset: mask.offset() + rows * mask.pitch() + skipped,
+            pitch: mask.pitch(),
+            words: mask.row_words() - skipped,
             left: in_region(there.x(), around.x()),
             right: in_region(there.right(), around.x()),
             top: in_region(there.y(), around.y()),

@@ -16,6 +16,7 @@ mod whites;
 use cubecl::prelude::*;
 use relief_raster::{Depth, Rect};
 
+use super::mask::check_depth;
 use super::{Profile, memory};
 use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 use crate::fused::Plane;
@@ -158,6 +159,9 @@ pub fn profile_steps(
     pitch: u32,
     time: impl Fn(&dyn Fn()) -> f64,
 ) -> Vec<(&'static str, f64)> {
+    if crate::fused::check_output(gpu, profile.depth, band, output, pitch).is_err() {
+        return Vec::new();
+    }
     let Some(region) = Region::new(band.width() as u32, band.height() as u32, profile.radius) else {
         return Vec::new();
     };
@@ -220,6 +224,7 @@ impl<'a> Steps<'a> {
     }
 
     fn whites(&self, mask: &Plane, depth: Depth, (x, y): (i64, i64), band: Rect) -> Result<(), DeviceError> {
+        check_depth(self.gpu, mask, depth.bits())?;
         let region = &self.region;
         let around = Rect::between(
             band.x() - i64::from(region.margin),
@@ -227,7 +232,7 @@ impl<'a> Steps<'a> {
             band.right() + i64::from(region.margin),
             band.bottom() + i64::from(region.radius),
         );
-        let there = Rect::sized(mask.width.into(), mask.height.into())
+        let there = Rect::sized(mask.width().into(), mask.height().into())
             .translated(x, y)
             .intersection(&around);
         let inside = |v: i64, origin: i64| {
@@ -244,9 +249,10 @@ impl<'a> Steps<'a> {
             inside(there.bottom(), around.y()),
             inside(x, around.x()),
             inside(y, around.y()),
-            mask.height - 1,
-            mask.pitch,
-            mask.offset,
+            mask.height() - 1,
+            mask.pitch(),
+            mask.offset(),
+            mask.row_words() - 1,
         ];
         let (grid, stride) = self.grid(region.bit_pitch, region.rows)?;
         let bits = depth.bits();
@@ -306,19 +312,20 @@ fn whites_on<R: Runtime>(
     client: &ComputeClient<R>,
     grid: CubeCount,
     mask: &Plane,
-    numbers: [u32; 9],
+    numbers: [u32; 10],
     bits: &Buffer,
     region: &Region,
     stride: u32,
     depth: u32,
 ) {
-    // SAFETY: the bits have `rows` rows of `bit_pitch` words, and words of the mask are clamped to its rows.
+    // SAFETY: the bits have `rows` rows of `bit_pitch` words, and words of the mask are clamped to its rows, which `Plane` has
+    // checked to lie in its buffer.
     unsafe {
         whites::whites::launch_unchecked::<R>(
             client,
             grid,
             CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(mask.buffer.handle(), mask.buffer.words()),
+            ArrayArg::from_raw_parts(mask.buffer().handle(), mask.buffer().words()),
             numbers.into_iter().collect(),
             ArrayArg::from_raw_parts(bits.handle(), bits.words()),
             region.bit_pitch,

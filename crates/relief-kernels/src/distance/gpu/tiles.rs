@@ -24,7 +24,7 @@ use std::hash::Hash;
 use cubecl::prelude::*;
 use relief_raster::{Depth, Rect};
 
-use super::mask::Part;
+use super::mask::{Part, check_depth};
 use super::{Profile, memory};
 use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 use crate::fused::Plane;
@@ -378,6 +378,7 @@ impl<'a> Steps<'a> {
     fn blocks(&self, mask: &Plane, (x, y): (i64, i64), band: Rect) -> Result<(), DeviceError> {
         let region = &self.region;
         let depth = region.shape.depth;
+        check_depth(self.gpu, mask, depth)?;
         let margin = i64::from(region.shape.reach * CHUNK);
         let around = Rect::between(
             band.x() - margin,
@@ -385,7 +386,7 @@ impl<'a> Steps<'a> {
             band.right() + margin,
             band.bottom() + margin,
         );
-        let there = Rect::sized(mask.width.into(), mask.height.into())
+        let there = Rect::sized(mask.width().into(), mask.height().into())
             .translated(x, y)
             .intersection(&around);
         let part = Part::of(mask, (x, y), there, around, per_word(depth));
@@ -434,13 +435,13 @@ fn blocks_on<R: Runtime>(
     aligned: bool,
 ) {
     // SAFETY: words are written to blocks of the grid's rows and `span` × 2 columns alone, for which there is memory;
-    // words of the mask are clamped to its rows.
+    // words of the mask are clamped to its rows, which `Plane` has checked to lie in its buffer.
     unsafe {
         blocks::pack::launch_unchecked::<R>(
             client,
             grid,
             CubeDim::new_1d(ROW),
-            ArrayArg::from_raw_parts(mask.buffer.handle(), mask.buffer.words()),
+            ArrayArg::from_raw_parts(mask.buffer().handle(), mask.buffer().words()),
             ArrayArg::from_raw_parts(blocks.handle(), blocks.words()),
             region.span * 2,
             part.offset,

@@ -13,7 +13,7 @@ use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
 use relief_kernels::distance::gpu::{Profile, bits, render, rows, scratch_bytes, tiles};
 use relief_kernels::fused::Plane;
-use relief_raster::Rect;
+use relief_raster::{Depth, Rect};
 
 use self::white::Way;
 use super::{Distance, Reach, profile};
@@ -210,13 +210,8 @@ fn production(
         }
         let (width, height) = (problem.width as u32, problem.height as u32);
         let pitch = row_words(problem);
-        let mask = Plane {
-            buffer: call.inputs[0].clone(),
-            offset: 0,
-            pitch,
-            width,
-            height,
-        };
+        let mask = Plane::new(call.inputs[0].clone(), 0, pitch, width, height, Depth::Eight);
+        let mask = mask.ok_or_else(|| Failure::Failed("a mask that its buffer does not hold".to_owned()))?;
         let profile = uploaded(&kept, call.gpu, problem.radius)?;
         let words =
             bytes(call.gpu, (width, height), problem.radius).map_or(0, |bytes| bytes.div_ceil(4) as usize);

@@ -100,7 +100,6 @@ fn direct() -> Variant<Mean<u8>> {
             let plane = |bytes: &[u8]| kept::plane(call.gpu, copies, bytes);
             let lattice = Lattice {
                 pattern: kept.of(call.gpu, copies, &call.inputs[0], plane)?,
-                depth: Depth::Eight,
                 blend: Blend::Mean,
                 offset: copies.offset,
                 u: copies.u,

@@ -6,7 +6,7 @@ use crate::fused::packed::{coverage, funnel, non_zero};
 use crate::fused::shape::per_word;
 
 /// Numbers: left, right, top, bottom of the mask in the region; column and row of its top-left; its last row, its pitch,
-/// its first word.
+/// its first word, the last word of a row.
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn whites(
@@ -28,6 +28,7 @@ pub(super) fn whites(
                 let row = min(y - *numbers.index(5usize), *numbers.index(6usize));
                 let pitch = *numbers.index(7usize);
                 let start = *numbers.index(8usize) + row * pitch;
+                let last = *numbers.index(9usize);
                 let x = place * 32u32;
                 // One word to the right, so that nothing that counts is left of the row's start.
                 let column = x + lanes - *numbers.index(4usize);
@@ -35,12 +36,12 @@ pub(super) fn whites(
                 // Divided anew for every word, because a column left of the row's start wraps at 2³² and its word
                 // would not.
                 let shift = (column % lanes) * depth;
-                let mut low = mask[(start + min(max(first, 1u32) - 1u32, pitch - 1u32)) as usize];
+                let mut low = mask[(start + min(max(first, 1u32) - 1u32, last)) as usize];
                 #[unroll]
                 for k in 0..comptime!(32 / lanes) {
                     // A word left of the row's start wraps and is cut off by the coverage.
                     let next = (column + comptime!(k * lanes)) / lanes;
-                    let high = mask[(start + min(next, pitch - 1u32)) as usize];
+                    let high = mask[(start + min(next, last)) as usize];
                     let at = x + comptime!(k * lanes);
                     let inside = coverage(at, *numbers.index(0usize), *numbers.index(1usize), depth);
                     let white = non_zero(funnel(low, high, shift) & inside, depth);

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use relief_kernels::device::{Buffer, Gpu};
 use relief_kernels::fused::{Cell, CellLayout, Plane};
-use relief_raster::Period;
+use relief_raster::{Depth, Period};
 
 use super::super::{Blended, Copies};
 use crate::family::{Failure, Outcome};
@@ -60,13 +60,10 @@ pub(super) fn plane(gpu: &Gpu, copies: &Copies, bytes: &[u8]) -> Outcome<Plane> 
     for (row, to) in bytes.chunks_exact(width).zip(words.chunks_mut(pitch)) {
         bytemuck::cast_slice_mut::<u32, u8>(to)[..width].copy_from_slice(row);
     }
-    Ok(Plane {
-        buffer: gpu.upload(&words)?,
-        offset: 0,
-        pitch: pitch as u32,
-        width: width as u32,
-        height: height as u32,
-    })
+    let buffer = gpu.upload(&words)?;
+    let (pitch, width, height) = (pitch as u32, width as u32, height as u32);
+    let plane = Plane::new(buffer, 0, pitch, width, height, Depth::Eight);
+    plane.ok_or_else(|| Failure::Failed("a pattern of nothing".to_owned()))
 }
 
 fn float(bytes: &[u8]) -> f32 {
