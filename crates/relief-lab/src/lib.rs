@@ -30,13 +30,13 @@ pub mod standing;
 pub mod statistics;
 pub mod tune;
 
-pub use machine::Machine;
+pub use machine::{MAX_THREADS, Machine};
 pub use relief_kernels::policy;
 
 pub use measure::{Plan, Trial, Watch, measure, steps};
 pub use record::{
     Again, Bound, Ceilings, Conditions, Header, Point, Record, Rival, Row, Shares, Span, Timeline, Transfer,
-    Verdict,
+    Verdict, read_text,
 };
 
 /// What the lab cannot do.

@@ -138,12 +138,20 @@ impl Expected {
     }
 }
 
+/// The most threads of the processors.
+pub const MAX_THREADS: usize = 1_024;
+
 impl Machine {
     /// The processors, with so many threads.
     ///
     /// # Errors
-    /// Where the threads cannot be started.
+    /// Where the threads cannot be started, or are more than [`MAX_THREADS`].
     pub fn cpu(threads: usize) -> Result<Self, Error> {
+        if threads > MAX_THREADS {
+            return Err(Error::Threads(format!(
+                "{threads} are asked for, and at most {MAX_THREADS} are possible"
+            )));
+        }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.map(Self::Cpu).map_err(|e| Error::Threads(e.to_string()))
     }
@@ -522,4 +530,19 @@ fn message(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("without a message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_threads_than_any_machine_takes_are_refused_before_one_is_started() {
+        for threads in [MAX_THREADS + 1, 20_000, usize::MAX] {
+            let error = Machine::cpu(threads).err().map(|error| error.to_string());
+            let told = |error: String| error.contains(&threads.to_string()) && error.contains("1024");
+            assert!(error.is_some_and(told), "{threads}");
+        }
+        assert!(Machine::cpu(3).is_ok());
+    }
 }

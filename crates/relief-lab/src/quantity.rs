@@ -55,6 +55,9 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
 /// A number with so many digits, at least those before the point.
 #[must_use]
 pub(crate) fn digits(value: f64, digits: usize) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
     let before = if value.abs() < 1.0 {
         1
     } else {
@@ -66,6 +69,15 @@ pub(crate) fn digits(value: f64, digits: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_number_has_no_digits() {
+        for value in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+            assert_eq!(digits(value, 3), "–");
+        }
+        assert_eq!(digits(f64::MAX, 3).len(), 309);
+        assert_eq!(seconds(0.0), "0.000 ns");
+    }
 
     #[test]
     fn quantities_are_short_and_have_units() {

@@ -3,6 +3,9 @@
 //! the usual tools.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +13,26 @@ use crate::Error;
 use crate::family::{AnyLadder, Family, Operation};
 use crate::standing::{Standing, standings};
 use crate::statistics::Summary;
+
+/// The longest file that [`read_text`] reads, in bytes: some hundred records of all ladders.
+pub const MAX_BYTES: u64 = 32 << 20;
+
+/// The text of a file of records.
+///
+/// # Errors
+/// Where it cannot be read, where it is no text, and where it has more than [`MAX_BYTES`].
+pub fn read_text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        let most = MAX_BYTES >> 20;
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it is longer than {most} MiB, more than the lab reads"),
+        ));
+    }
+    Ok(text)
+}
 
 /// One run of the lab on one machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -259,23 +282,47 @@ pub struct Again {
 }
 
 impl Row {
+    /// The least bytes read and written.
+    #[must_use]
+    pub const fn moved(&self) -> u64 {
+        self.read.saturating_add(self.written)
+    }
+
+    /// The median time, where it is one that something can be divided by: a damaged record may hold any number.
+    #[must_use]
+    pub fn time(&self) -> Option<f64> {
+        self.summary
+            .map(|summary| summary.median)
+            .filter(|time| time.is_normal() && *time > 0.0)
+    }
+
     /// Bytes a second, by the least bytes.
     #[must_use]
     pub fn bandwidth(&self) -> Option<f64> {
-        Some((self.read + self.written) as f64 / self.summary?.median)
+        finite(self.moved() as f64 / self.time()?)
     }
 
     /// Operations a second, by the least operations.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
-        Some(self.operations?.1 as f64 / self.summary?.median)
+        finite(self.operations?.1 as f64 / self.time()?)
+    }
+
+    /// Elements of the problem a second.
+    #[must_use]
+    pub fn throughput(&self) -> Option<f64> {
+        finite(self.elements as f64 / self.time()?)
     }
 
     /// What part of what the binding ceiling allows was reached.
     #[must_use]
     pub fn reached(&self) -> Option<f64> {
-        Some(self.bound.as_ref()?.seconds / self.summary?.median)
+        finite(self.bound.as_ref()?.seconds / self.time()?)
     }
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
 }
 
 /// The ceiling that binds a problem.

@@ -167,11 +167,7 @@ fn csv_has_a_line_for_each_row_and_a_cell_for_each_name() {
 #[test]
 fn the_page_is_well_formed_and_shows_every_variant() {
     let page = report::page(&[record()]);
-    let options = roxmltree::ParsingOptions {
-        allow_dtd: true,
-        ..Default::default()
-    };
-    let document = roxmltree::Document::parse_with_options(&page, options).unwrap();
+    let document = parsed(&page);
     let pictures = document.descendants().filter(|node| node.has_tag_name("svg"));
     // Bars of copy, distance and two cases of a sweep, times and throughput of the sweep, what is under each roof, and a timeline.
     assert_eq!(pictures.count(), 10);
@@ -183,13 +179,26 @@ fn the_page_is_well_formed_and_shows_every_variant() {
             row.variant
         );
     }
+    assert_drawn(&document);
+    assert!(!page.contains("http"), "the page asks for nothing");
+}
+
+fn parsed(page: &str) -> roxmltree::Document<'_> {
+    let options = roxmltree::ParsingOptions {
+        allow_dtd: true,
+        ..Default::default()
+    };
+    roxmltree::Document::parse_with_options(page, options).unwrap()
+}
+
+/// Every shape has a place.
+fn assert_drawn(document: &roxmltree::Document<'_>) {
     for number in document.descendants().flat_map(|node| node.attributes()) {
         let numeric =
             ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height"].contains(&number.name());
         let finite = || number.value().parse::<f64>().is_ok_and(f64::is_finite);
         assert!(!numeric || finite(), "{number:?}");
     }
-    assert!(!page.contains("http"), "the page asks for nothing");
 }
 
 #[test]
@@ -451,4 +460,66 @@ fn a_report_tells_what_the_host_took() {
     record.header.after.shares = record.header.before.shares;
     let said = report::conditions(&record);
     assert!(!said.contains("host"), "{said}");
+}
+
+/// Texts whose numbers are one of these where they had another, for each place of a number in a record.
+fn damaged(text: &str, numbers: &[&str]) -> Vec<String> {
+    let mut texts = Vec::new();
+    let bytes = text.as_bytes();
+    let starts = (1..bytes.len()).filter(|at| {
+        let before = bytes[at - 1];
+        bytes[*at].is_ascii_digit() && matches!(before, b':' | b',' | b'[')
+    });
+    for start in starts {
+        let rest = &text[start..];
+        let len = rest
+            .find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | '-' | '+'))
+            .unwrap_or(rest.len());
+        texts.extend(
+            numbers
+                .iter()
+                .map(|number| format!("{}{number}{}", &text[..start], &rest[len..])),
+        );
+    }
+    texts
+}
+
+#[test]
+fn reports_of_damaged_records_come_to_an_end() {
+    // Every number in turn is one that nothing can be divided by or drawn at; where it is of no such kind, the record is refused.
+    let numbers = ["0", "0.0", "-1.5", "1e-320", "1e300", "18446744073709551615"];
+    let mut read = 0;
+    for text in [record(), swept()]
+        .iter()
+        .flat_map(|record| damaged(&record.to_json().unwrap(), &numbers))
+    {
+        let Ok(records) = Record::from_json(&text) else {
+            continue;
+        };
+        read += 1;
+        let page = report::page(&records);
+        assert_drawn(&parsed(&page));
+        for record in &records {
+            assert!(!report::table(record).is_empty());
+            assert!(!report::ceilings(record).is_empty());
+            let _ = report::summary(record);
+        }
+        assert!(!report::csv(&records).is_empty());
+        assert!(!relief_lab::compare::compare(&records, &records, 0.03).is_empty());
+    }
+    assert!(read > 200, "{read} records were read");
+}
+
+#[test]
+fn files_longer_than_any_record_are_not_read_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("record.json");
+    std::fs::write(&path, record().to_json().unwrap()).unwrap();
+    let text = relief_lab::read_text(&path).unwrap();
+    assert_eq!(Record::from_json(&text).unwrap(), [record()]);
+    // A file of any length that takes no room.
+    let long = std::fs::File::create(&path).unwrap();
+    long.set_len(1 << 40).unwrap();
+    let refused = relief_lab::read_text(&path).unwrap_err();
+    assert!(refused.to_string().contains("32 MiB"), "{refused}");
 }

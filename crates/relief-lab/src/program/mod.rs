@@ -1,6 +1,5 @@
 //! The commands of `relief-lab`: every way of writing a kernel against the others and against the hardware.
 
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -450,7 +449,7 @@ fn read_rivals(paths: &[PathBuf]) -> Result<Vec<rivals::Measured>, Failure> {
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|source| Failure::File {
+    relief_lab::read_text(path).map_err(|source| Failure::File {
         action: "cannot read",
         path: path.display().to_string(),
         source,

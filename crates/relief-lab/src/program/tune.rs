@@ -87,5 +87,5 @@ pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
 
 /// What is known already; a file that is none is written anew.
 fn known(path: &std::path::Path) -> Option<Policies> {
-    Policies::parse(&std::fs::read_to_string(path).ok()?).ok()
+    Policies::parse(&relief_lab::read_text(path).ok()?).ok()
 }

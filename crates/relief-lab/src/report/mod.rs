@@ -144,7 +144,7 @@ fn rate(row: &Row) -> Option<Rate> {
         .bound
         .as_ref()
         .is_some_and(|bound| Some(bound.ceiling.as_str()) == operations);
-    if by_operations || row.read + row.written == 0 {
+    if by_operations || row.moved() == 0 {
         let value = row.rate()?;
         return Some(Rate { value, unit: "op" });
     }

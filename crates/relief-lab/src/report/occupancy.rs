@@ -27,9 +27,7 @@ pub(super) fn fields(section: &Section<'_>, driver: &str) -> Option<String> {
             variants.push(&row.variant);
         }
     }
-    let fastest = rows()
-        .filter_map(|row| Some(row.elements as f64 / row.summary?.median))
-        .fold(0.0, f64::max);
+    let fastest = rows().filter_map(|row| row.throughput()).fold(0.0, f64::max);
     if variants.is_empty() || fastest <= 0.0 {
         return None;
     }
@@ -49,18 +47,18 @@ pub(super) fn fields(section: &Section<'_>, driver: &str) -> Option<String> {
             };
             let left = LEFT + wide * x as f64;
             let middle = left + wide / 2.0;
-            let Some(summary) = row.summary else {
+            let Some((time, throughput)) = row.time().zip(row.throughput()) else {
                 svg.text("note", Anchor::Middle, (middle, top + HIGH / 2.0 + 4.0), "–");
                 continue;
             };
-            let part = row.elements as f64 / summary.median / fastest;
+            let part = throughput / fastest;
             let warps = row.place.unwrap_or(0.0) as u32;
             let units = variant.rsplit(' ').next().and_then(|units| units.parse().ok());
             let shared = units.and_then(|units| limits.shared_for(warps, units));
             let shared = shared.map_or(String::new(), |shared| bytes(shared.into()));
             let tip = format!(
                 "{variant}, {warps} warps resident by {shared} of shared memory a cube: {}",
-                seconds(summary.median)
+                seconds(time)
             );
             // Ten steps of shade.
             let class = format!("field f{}", ((part * 10.0).ceil() as u32).clamp(1, 10));

@@ -22,7 +22,8 @@ pub(super) fn bars(case: &Case<'_>) -> String {
     let mut svg = Svg::new(WIDTH, height);
     let ceiling = rows
         .iter()
-        .find_map(|row| Some(rate(row)?.value * row.summary?.median / row.bound.as_ref()?.seconds));
+        .find_map(|row| Some(rate(row)?.value * row.time()? / row.bound.as_ref()?.seconds))
+        .filter(|ceiling| can_be_drawn(*ceiling));
     let fastest = rows
         .iter()
         .filter_map(|row| Some(rate(row)?.value))
@@ -53,7 +54,14 @@ pub(super) fn bars(case: &Case<'_>) -> String {
         let tip = format!("{}: {}", row.variant, seconds(summary.median));
         svg.rect(class, (left, y), (scale(rate.value) - left, STEP - 6.0), &tip);
         // The rate of a time: shorter is faster.
-        let at = |time: f64| scale(rate.value * summary.median / time).min(WIDTH - RIGHT + 12.0);
+        let at = |time: f64| {
+            let place = scale(rate.value * summary.median / time);
+            if place.is_finite() {
+                place.clamp(left, WIDTH - RIGHT + 12.0)
+            } else {
+                left
+            }
+        };
         let middle = y + (STEP - 6.0) / 2.0;
         svg.line("spread", (at(summary.p90), middle), (at(summary.p10), middle));
         let reached = row
@@ -87,7 +95,7 @@ pub(super) fn bars(case: &Case<'_>) -> String {
 pub(super) fn roof(section: &Section<'_>, ceilings: &Ceilings) -> Option<String> {
     let rows = section.cases.iter().flat_map(|case| case.rows.iter().copied());
     let rows: Vec<&Row> = rows
-        .filter(|row| row.summary.is_some() && row.read + row.written > 0)
+        .filter(|row| row.time().is_some() && row.moved() > 0)
         .collect();
     if rows.iter().any(|row| row.operations.is_some()) {
         roofline(section.ladder, &rows, ceilings)
@@ -100,10 +108,11 @@ fn roofline(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
     let top = ceilings.copy.last()?.rate;
     let (operation, _) = rows.iter().find_map(|row| row.operations)?;
     let peak = *ceilings.rates.get(&operation)?;
-    let intensity = |row: &Row| Some(row.operations?.1 as f64 / (row.read + row.written) as f64);
+    let intensity = |row: &Row| Some(row.operations?.1 as f64 / row.moved() as f64);
     let points: Vec<(f64, f64, &Row)> = rows
         .iter()
         .filter_map(|row| Some((intensity(row)?, row.rate()?, *row)))
+        .filter(|(x, y, _)| can_be_drawn(*x) && can_be_drawn(*y))
         .collect();
     let ridge = peak / top;
     let xs = points.iter().map(|(x, ..)| *x).chain([ridge]);
@@ -112,7 +121,7 @@ fn roofline(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
         xs.fold(0.0, f64::max) * 4.0,
     );
     let least = points.iter().map(|(_, y, _)| *y).fold(low * top, f64::min) / 2.0;
-    let mut plot = Plot::new((low, high), (least, peak * 2.0));
+    let mut plot = Plot::new((low, high), (least, peak * 2.0))?;
     let (xs, ys) = (decimal(plot.x), decimal(plot.y));
     plot.axes(
         (xs, &|x| match x < 1.0 {
@@ -128,15 +137,16 @@ fn roofline(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
 }
 
 fn bandwidths(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
-    let size = |row: &Row| (row.read + row.written) as f64;
     let points: Vec<(f64, f64, &Row)> = rows
         .iter()
-        .filter_map(|row| Some((size(row), row.bandwidth()?, *row)))
+        .filter_map(|row| Some((row.moved() as f64, row.bandwidth()?, *row)))
+        .filter(|(x, y, _)| can_be_drawn(*x) && can_be_drawn(*y))
         .collect();
     let roof: Vec<(f64, f64)> = ceilings
         .copy
         .iter()
         .map(|point| (point.bytes as f64, point.rate))
+        .filter(|(x, y)| can_be_drawn(*x) && can_be_drawn(*y))
         .collect();
     let all = || {
         points
@@ -153,7 +163,7 @@ fn bandwidths(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String>
     if points.is_empty() {
         return None;
     }
-    let mut plot = Plot::new((low / 1.5, high * 1.5), (least / 1.5, most * 1.5));
+    let mut plot = Plot::new((low / 1.5, high * 1.5), (least / 1.5, most * 1.5))?;
     let (xs, ys) = (binary(plot.x), decimal(plot.y));
     plot.axes((xs, &|x| bytes(x as u64)), (ys, &|y| show_rate(y, "B")));
     plot.path("roof", &roof);
@@ -172,11 +182,10 @@ pub(super) enum Shown {
 
 impl Shown {
     fn of(self, row: &Row) -> Option<f64> {
-        let median = row.summary?.median;
-        Some(match self {
-            Self::Time => median,
-            Self::Throughput => row.elements as f64 / median,
-        })
+        match self {
+            Self::Time => row.time(),
+            Self::Throughput => row.throughput(),
+        }
     }
 }
 
@@ -189,7 +198,10 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str, shown: Shown) -> Option<S
             case.rows.iter().copied().chain(others)
         })
     };
-    let points = |row: &Row| Some((row.place?, shown.of(row)?)).filter(|(_, y)| *y > 0.0);
+    let points = |row: &Row| {
+        let point = Some((row.place?, shown.of(row)?));
+        point.filter(|(x, y)| x.is_finite() && can_be_drawn(*y))
+    };
     let all: Vec<(f64, f64)> = rows().filter_map(points).collect();
     let positive = |x: f64| x.max(0.5);
     let low = all.iter().map(|(x, _)| positive(*x)).fold(f64::MAX, f64::min);
@@ -201,7 +213,7 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str, shown: Shown) -> Option<S
     }
     let longest = rows().map(|row| row.variant.chars().count()).max().unwrap_or(0);
     let right = Plot::KEY + LETTER * longest as f64;
-    let mut plot = Plot::beside((low, high), (least / 1.5, most * 1.5), right);
+    let mut plot = Plot::beside((low, high), (least / 1.5, most * 1.5), right)?;
     let mut places: Vec<f64> = all.iter().map(|(x, _)| positive(*x)).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
@@ -252,6 +264,11 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str, shown: Shown) -> Option<S
         Shown::Throughput => ", elements a second,",
     };
     Some(plot.svg.finish(&format!("{}{what} over {axis}", section.ladder)))
+}
+
+/// Whether a logarithmic axis has a place for a number. Records come from outside, and hold any.
+fn can_be_drawn(value: f64) -> bool {
+    value.is_normal() && value > 0.0
 }
 
 /// Ticks of an axis, and how they are written.
@@ -308,6 +325,9 @@ fn apart(mut ys: Vec<f64>) -> Vec<f64> {
 }
 
 /// Two logarithmic axes.
+///
+/// # Guarantees
+/// Each goes from a positive number to a greater one, neither of which is infinite: an axis has few decades.
 struct Plot {
     svg: Svg,
     x: (f64, f64),
@@ -323,14 +343,16 @@ impl Plot {
     const TOP: f64 = 12.0;
     const BOTTOM: f64 = 284.0;
 
-    fn new(x: (f64, f64), y: (f64, f64)) -> Self {
+    fn new(x: (f64, f64), y: (f64, f64)) -> Option<Self> {
         Self::beside(x, y, 180.0)
     }
 
-    fn beside(x: (f64, f64), y: (f64, f64), right: f64) -> Self {
+    /// Nothing where an axis has no place for its ends.
+    fn beside(x: (f64, f64), y: (f64, f64), right: f64) -> Option<Self> {
+        let is_axis = |(low, high): (f64, f64)| can_be_drawn(low) && can_be_drawn(high) && low < high;
         let svg = Svg::new(WIDTH, 324.0);
         let right = right.clamp(180.0, WIDTH / 2.0);
-        Self { svg, x, y, right }
+        (is_axis(x) && is_axis(y)).then_some(Self { svg, x, y, right })
     }
 
     fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {

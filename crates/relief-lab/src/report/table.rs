@@ -153,7 +153,7 @@ fn ladder(title: String, case: &Case<'_>, cache: Option<u64>) -> String {
         text.push_str(&format!("; {} allows {}", bound.ceiling, seconds(bound.seconds)));
     }
     let set = rows.iter().map(|row| row.working_set).max().unwrap_or(0);
-    if set > 0 && cache.is_some_and(|cache| set < 2 * cache) {
+    if set > 0 && cache.is_some_and(|cache| set < cache.saturating_mul(2)) {
         text.push_str(&format!("; {} in turn: a cache may answer", bytes(set)));
     }
     text.push('\n');

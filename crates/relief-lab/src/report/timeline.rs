@@ -1,5 +1,7 @@
 //! When the chunks of a problem were where: a bar for each step of each chunk, a line of them for each queue.
 
+use std::collections::BTreeSet;
+
 use crate::quantity::{digits, seconds};
 use crate::record::Timeline;
 
@@ -21,18 +23,22 @@ pub(super) fn timeline(timeline: &Timeline) -> String {
     const THIN: f64 = 9.0;
     const ROW: f64 = 3.0 * THIN + 8.0;
     let spans = &timeline.spans;
+    // A line for each queue that there is, whatever its number.
+    let queues: BTreeSet<usize> = spans.iter().map(|span| span.queue).collect();
+    let line = |queue: usize| queues.range(..queue).count() as f64;
     let end = spans.iter().map(|span| span.times[3]).fold(0.0, f64::max);
-    let queues = spans.iter().map(|span| span.queue + 1).max().unwrap_or(0);
-    let bottom = ROW * queues as f64 + 6.0;
+    let bottom = ROW * queues.len() as f64 + 6.0;
     let mut svg = Svg::new(WIDTH, bottom + 44.0);
-    let at = |time: f64| LEFT + time / end.max(f64::MIN_POSITIVE) * (WIDTH - LEFT - RIGHT);
-    for queue in 0..queues {
-        let y = ROW * queue as f64 + ROW / 2.0 + 4.0;
-        svg.text("label", Anchor::Start, (4.0, y), &format!("queue {}", queue + 1));
+    let part = |time: f64| (time / end.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    let at = |time: f64| LEFT + part(time) * (WIDTH - LEFT - RIGHT);
+    for queue in &queues {
+        let y = ROW * line(*queue) + ROW / 2.0 + 4.0;
+        let number = queue.saturating_add(1);
+        svg.text("label", Anchor::Start, (4.0, y), &format!("queue {number}"));
     }
     for (number, span) in spans.iter().enumerate() {
         for (step, (pair, (class, what))) in span.times.windows(2).zip(STEPS).enumerate() {
-            let place = (at(pair[0]), ROW * span.queue as f64 + 4.0 + THIN * step as f64);
+            let place = (at(pair[0]), ROW * line(span.queue) + 4.0 + THIN * step as f64);
             let size = ((at(pair[1]) - at(pair[0])).max(0.7), THIN - 1.0);
             let tip = format!(
                 "chunk {}, {what}: {} from {} on",

@@ -292,7 +292,7 @@ fn driven(name: &str, idea: &'static str, by: By) -> Variant<Overlap> {
             // Page-locked memory is scarce: the last is given back first.
             *locked = None;
             let mut streams = Streams::open(ordinal, problem.words).map_err(failed)?;
-            let words = streams.source().par_iter_mut().enumerate();
+            let words = streams.source().map_err(failed)?.par_iter_mut().enumerate();
             words.for_each(|(place, word)| *word = problem.word(place));
             *locked = Some(streams);
         }
@@ -319,9 +319,13 @@ fn driven(name: &str, idea: &'static str, by: By) -> Variant<Overlap> {
                 By::Steps => streams.run_by_steps(chunk, to),
             }
         };
-        run.map_err(failed)?;
+        if let Err(reason) = run {
+            // Its memory may be lost for good: others begin with new one.
+            *locked = None;
+            return Err(failed(reason));
+        }
         if unseen {
-            let words = streams.result().par_iter().enumerate();
+            let words = streams.result().map_err(failed)?.par_iter().enumerate();
             if let Some((place, _)) = words.find_any(|(place, word)| **word != problem.result(*place)) {
                 return Err(failed(format!("word {place} did not come back")));
             }
