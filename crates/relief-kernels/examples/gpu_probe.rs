@@ -379,13 +379,7 @@ fn generators(probe: &mut Probe) {
         )
         .unwrap();
         Expression::Plane {
-            plane: Plane {
-                buffer,
-                offset: 0,
-                pitch,
-                width: side,
-                height: side,
-            },
+            plane: Plane::new(buffer, 0, pitch, side, side, Depth::Eight).unwrap(),
             x: 5,
             y: 1,
         }

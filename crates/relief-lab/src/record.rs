@@ -15,12 +15,12 @@ use crate::standing::{Standing, standings};
 use crate::statistics::Summary;
 
 /// The longest file that [`read_text`] reads, in bytes: some hundred records of all ladders.
-pub const MAX_BYTES: u64 = 32 << 20;
+const MAX_BYTES: u64 = 32 << 20;
 
 /// The text of a file of records.
 ///
 /// # Errors
-/// Where it cannot be read, where it is no text, and where it has more than [`MAX_BYTES`].
+/// Where it cannot be read, where it is no text, and where it has more than 32 MiB.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
