@@ -18,6 +18,7 @@ use relief_kernels::scan::gpu as scan;
 use relief_kernels::select::gpu as select;
 use relief_kernels::select::gpu::pieces::{PiecesOutput, PiecesSelection, PiecesWanted, select_with};
 use relief_kernels::transpose::gpu::Matrix;
+use relief_raster::Depth;
 
 /// Words of numbers in which nothing is regular.
 fn words(count: usize) -> Vec<u32> {
@@ -661,4 +662,22 @@ fn more_than_2_32_words_are_reduced_scanned_counted_and_selected_from() {
     assert_eq!(end(&to[1], (1 << 20) - 64), [3; 64]);
     assert_eq!(end(&to[1], 1 << 20), [4; 64]);
     assert_eq!(end(&to[2], (2 << 20) - 64), [4; 64]);
+}
+
+#[test]
+fn sizes_that_no_memory_holds_are_refused() {
+    use relief_kernels::{copy, map, min_plus, table};
+    let Some(gpu) = device() else { return };
+    let buffer = || gpu.buffer(64).unwrap();
+    let (a, b, c) = (buffer(), buffer(), buffer());
+    for count in [usize::MAX, usize::MAX - 2, usize::MAX / 4 + 1] {
+        assert!(copy::gpu::copy(&gpu, &a, &b, count).is_err(), "{count} words");
+        assert!(map::gpu::add(&gpu, &a, &b, &c, count).is_err(), "{count} floats");
+        let entries = table::gpu::map(&gpu, Depth::Eight, &a, &b, &c, count);
+        assert!(entries.is_err(), "{count} words by a table");
+    }
+    assert!(min_plus::gpu::paths::scratch_words(u32::MAX) > u64::from(u32::MAX).pow(2));
+    let short = |buffer| Matrix { buffer, pitch: 4 };
+    let size = (u32::MAX, 1);
+    assert!(integral::integral(&gpu, Sums::Short, size, short(&a), short(&b), &c).is_err());
 }

@@ -8,7 +8,7 @@ use super::{Bilateral, BilateralError, Cells, Level, WEIGHTS};
 /// Floats of one grid.
 #[must_use]
 pub const fn grid_len(cells: Cells) -> usize {
-    2 * cells.count() as usize
+    (cells.count() as usize).saturating_mul(2)
 }
 
 /// A filter on pictures of one type of samples.

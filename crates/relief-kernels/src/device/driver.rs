@@ -56,7 +56,7 @@ impl Way {
     #[must_use]
     pub const fn bytes(self, bytes: usize) -> usize {
         match self {
-            Self::Within | Self::PinnedBoth => 2 * bytes,
+            Self::Within | Self::PinnedBoth => bytes.saturating_mul(2),
             _ => bytes,
         }
     }

@@ -152,7 +152,7 @@ fn run(
     let held = rows(from, sums.bits())
         && rows(to, 32 * sums.words())
         && scratch.words() >= scratch_words(sums, width, height);
-    let row = width.next_multiple_of(4) as usize * sums.words() as usize;
+    let row = (width as usize).next_multiple_of(4) * sums.words() as usize;
     let held = held && above.is_none_or(|above| above.start.saturating_add(row) <= above.buffer.words());
     let short = width <= 1 << 23 && height <= 1 << 23;
     if !held || !short {

@@ -84,7 +84,8 @@ impl Pixel for f32 {}
 /// Words of scratch memory that [`apply`] and [`extreme`] need for a filter.
 #[must_use]
 pub fn scratch_words(filter: &Filter) -> usize {
-    let reach = filter.radius() as usize;
+    // Larger radii are refused.
+    let reach = filter.radius().min(MAX_RADIUS) as usize;
     // Rows of sums in 32 bits: those of the window, and seven more.
     let rows = (2 * reach + 1 + 7) * (TILE + 2 * reach + 64).div_ceil(2);
     rows + (PAGE + BUFFERS * LINE) / 8

@@ -76,7 +76,7 @@ pub struct Size {
 /// Words from one row to the next: whole vectors of four.
 #[must_use]
 pub const fn row_words(samples: Samples, width: u32) -> u32 {
-    width.div_ceil(4 * samples.per_word()) * 4
+    width.div_ceil(4 * samples.per_word()).saturating_mul(4)
 }
 
 /// What the kernel of a filter is called in policy files. Windows of sums and extremes suit other layouts as they grow: those whose

@@ -296,3 +296,9 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn scratch_of_any_radius_is_a_number() {
+    let largest = super::cpu::scratch_words(&Filter::Box(super::MAX_RADIUS));
+    assert_eq!(super::cpu::scratch_words(&Filter::Erosion(u32::MAX)), largest);
+}

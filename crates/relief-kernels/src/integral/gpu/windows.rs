@@ -80,7 +80,9 @@ fn run(
     };
     let words = width.div_ceil(4);
     let pictured = threshold.is_none_or(|(_, picture)| holds(picture, words));
-    let counted = u64::from(words) * u64::from(height) < 0xF000_0000;
+    // Kernels add the radius to places in 32 bits.
+    let reached = radius.checked_add(width.max(height)).is_some();
+    let counted = reached && u64::from(words) * u64::from(height) < 0xF000_0000;
     let row = width.saturating_mul(integral.sums.words());
     if !pictured || !counted || !holds(integral.matrix, row) || !holds(to, words) {
         return Err(gpu.unsupported(format!(

@@ -42,10 +42,11 @@ impl Parts {
     const fn of(vertices: u32) -> Self {
         let row = pitch(vertices) as u64;
         let other = 0;
+        // Sums of what no memory holds are saturated: of 2^32 vertices the first is nearly all that 64 bits count.
         let square = other + (vertices as u64 * row).next_multiple_of(64);
-        let from = square + (BLOCK * BLOCK) as u64;
-        let to = from + BLOCK as u64 * row.next_multiple_of(64);
-        let product = to + BLOCK as u64 * vertices as u64;
+        let from = square.saturating_add((BLOCK * BLOCK) as u64);
+        let to = from.saturating_add(BLOCK as u64 * row.next_multiple_of(64));
+        let product = to.saturating_add(BLOCK as u64 * vertices as u64);
         // No product is larger than that of the whole matrix with itself.
         let whole = super::scratch_words(Size {
             rows: vertices,
@@ -65,7 +66,7 @@ impl Parts {
 
 /// Words of a row of the other matrix.
 const fn pitch(vertices: u32) -> u32 {
-    vertices.next_multiple_of(4)
+    vertices.div_ceil(4).saturating_mul(4)
 }
 
 /// How paths are found.
