@@ -12,7 +12,7 @@ use relief_lab::families::banks::Pattern;
 use relief_lab::family::{AnyLadder, Class, Family, Scale};
 use relief_lab::sampling::Sampling;
 use relief_lab::{Ceilings, Machine, Plan, Record, Verdict, Watch, ceiling, compare, families, host, report};
-use relief_lab::{measure, rivals, selection, steps};
+use relief_lab::{MAX_THREADS, measure, rivals, selection, steps};
 
 use failure::Failure;
 use replace::{is_file, replace};
@@ -74,7 +74,7 @@ struct Means {
     /// What is measured: cpu, cuda, cuda:N, vulkan or vulkan:N [default: what 'auto' finds]
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
-    /// Threads of the CPU variants [default: one for each processor]
+    /// Threads of the CPU variants, at most 1024 [default: one for each processor]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// Small problems and few samples: a minute for all families
@@ -235,7 +235,7 @@ fn machines(means: &Means) -> Result<Vec<Machine>, Failure> {
     let threads = match means.threads {
         Some(0) => return Err(Failure::Usage("--threads must be at least 1".to_owned())),
         Some(threads) => threads,
-        None => std::thread::available_parallelism().map_or(1, usize::from),
+        None => std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS)),
     };
     let open = |id: DeviceId| match id {
         DeviceId::Cpu => Ok(Machine::cpu(threads)?),
