@@ -667,7 +667,7 @@ fn more_than_2_32_words_are_reduced_scanned_counted_and_selected_from() {
 #[test]
 fn sizes_that_no_memory_holds_are_refused() {
     use relief_kernels::{copy, map, min_plus, table};
-    let Some(gpu) = device() else { return };
+    let Some(gpu) = support::device() else { return };
     let buffer = || gpu.buffer(64).unwrap();
     let (a, b, c) = (buffer(), buffer(), buffer());
     for count in [usize::MAX, usize::MAX - 2, usize::MAX / 4 + 1] {
