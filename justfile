@@ -28,3 +28,20 @@ bench:
 # The figures of docs/performance.md: ceilings, Relief and rivals in one run.
 performance:
     bench/performance/run
+
+# The unit tests of the CPU's code under AddressSanitizer, with the standard library's checks of undefined behaviour. Linux on x86-64.
+sanitize-cpu:
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address -Zub-checks=yes" \
+        cargo test --target x86_64-unknown-linux-gnu --no-default-features --lib \
+        -p relief-raster -p relief-kernels -p relief-engine -p relief-io
+
+# Views of rows and columns under Miri, which also sees pointers that leave their allocation without being read.
+miri:
+    cargo +nightly miri test -p relief-raster
+
+# The device tests of kernels under NVIDIA's checker, on a machine that has it: memcheck, racecheck, initcheck or synccheck.
+sanitize-gpu tool="memcheck":
+    command -v compute-sanitizer
+    RELIEF_REQUIRE_GPU=cuda \
+        CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="compute-sanitizer --tool {{ tool }} --error-exitcode 9" \
+        cargo test -p relief-kernels --test 'gpu_*' -- --test-threads 1

@@ -249,7 +249,7 @@ impl Expression {
             } => {
                 let kept = Rect::sized(*width, *height).translated(*x, *y);
                 let inner = rect.intersection(&kept);
-                let value = source.constant::<S>(inner.translated(-x, -y))?;
+                let value = source.constant::<S>(inner.translated(x.saturating_neg(), y.saturating_neg()))?;
                 // Beyond what is kept it is 0.
                 (inner == rect || value == S::ZERO).then_some(value)
             }

@@ -11,7 +11,7 @@ use super::packed::{ones, reciprocal};
 use super::shape::{Loads, Shape, per_word};
 
 /// The farthest coordinate of a raster in another: far enough for all that are made, and such that no sum of two overflows.
-const MAX_COORDINATE: i64 = 1 << 50;
+const MAX_COORDINATE: u64 = 1 << 50;
 
 /// What a launch takes besides its shape.
 pub(super) struct Lowering<'a> {
@@ -146,7 +146,9 @@ impl<'a> Lowering<'a> {
 
     /// The sum of two coordinates.
     fn sum(&self, a: i64, b: i64) -> Result<i64, DeviceError> {
-        let sum = a.checked_add(b).filter(|sum| sum.abs() <= MAX_COORDINATE);
+        let sum = a
+            .checked_add(b)
+            .filter(|sum| sum.unsigned_abs() <= MAX_COORDINATE);
         sum.ok_or_else(|| {
             self.gpu
                 .unsupported(format!("a raster at {b} from {a}: coordinates reach to ±2^50"))
