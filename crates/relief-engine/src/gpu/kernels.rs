@@ -44,7 +44,7 @@ pub(super) fn distance<S: Sample>(
 }
 
 /// The samples `need` of a lattice whose cell is not kept.
-pub(super) fn lattice<S: Sample>(
+pub(super) fn lattice(
     gpu: &Gpu,
     builder: &Builder<'_>,
     step: &Step,
@@ -68,7 +68,7 @@ pub(super) fn lattice<S: Sample>(
 
 /// The samples `need` of a repeat whose cell does not lie on the device: copies that do not overlap, of which each
 /// pixel has the greatest sample.
-pub(super) fn repeat<S: Sample>(
+pub(super) fn repeat(
     gpu: &Gpu,
     builder: &Builder<'_>,
     step: &Step,

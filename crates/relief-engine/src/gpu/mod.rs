@@ -490,10 +490,10 @@ impl<S: Sample> Gpus<S> {
                 kernels::distance::<S>(&device.gpu, builder, index, step, distance.beyond, need, target)?;
             }
             Kind::Repeat(repeat) if !builder.is_kept(index) => {
-                kernels::repeat::<S>(&device.gpu, builder, step, repeat, need, target)?;
+                kernels::repeat(&device.gpu, builder, step, repeat, need, target)?;
             }
             Kind::Lattice(lattice) if !builder.is_kept(index) => {
-                kernels::lattice::<S>(&device.gpu, builder, step, lattice, need, target)?;
+                kernels::lattice(&device.gpu, builder, step, lattice, need, target)?;
             }
             _ => {
                 let expression = builder.node(index)?;

@@ -348,7 +348,7 @@ mod tests {
         const LONG: u64 = 1 << 32;
         // Longer pieces than the result, in a buffer of 16 GiB.
         assert_eq!(window_words(1 << 33, Element::U32, 100, LONG), 100);
-        assert_eq!(window_words(u64::MAX & !3, Element::U8, 101, LONG), 26);
+        assert_eq!(window_words(!3, Element::U8, 101, LONG), 26);
         // Pieces that are full.
         assert_eq!(window_words(64, Element::U8, 1_000, LONG), 16);
         assert_eq!(u64::from(window_words(MOST, Element::U32, LONG, LONG + 4)), MOST);
