@@ -199,13 +199,7 @@ fn flags(seed: u64, count: usize) -> Vec<u32> {
 }
 
 fn plane(buffer: &Buffer, (width, height): (u32, u32)) -> Plane {
-    Plane {
-        buffer: buffer.clone(),
-        offset: 0,
-        pitch: width / 4,
-        width,
-        height,
-    }
+    Plane::new(buffer.clone(), 0, width / 4, width, height, Depth::Eight).unwrap()
 }
 
 fn band(memory: &Memory<'_>, width: u64, height: u64) -> Rect {
@@ -323,7 +317,6 @@ fn moving() -> Vec<Row> {
             |gpu, m| {
                 let lattice = lattice::gpu::Lattice {
                     pattern: plane(&m.inputs[0], (16, 32)),
-                    depth: Depth::Eight,
                     blend: Blend::Max,
                     offset: (0, 0),
                     u: (13, 2),
