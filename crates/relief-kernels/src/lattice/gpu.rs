@@ -186,7 +186,7 @@ fn launch(
         _ => Operand::update,
     };
     let memory = [
-        Operand::read("the pattern", &pattern.buffer),
+        Operand::read("the pattern", pattern.buffer()),
         output_of("the output", output),
     ];
     gpu.launch("lattice", &plan, &memory, || {

@@ -208,7 +208,7 @@ impl<'a> Steps<'a> {
         let aligned = part.aligned(per_word(depth));
         let grid = CubeCount::Static((self.region.pitch / 4).div_ceil(ROW), self.region.down + 2, 1);
         let memory = [
-            Operand::read("the mask", &mask.buffer),
+            Operand::read("the mask", mask.buffer()),
             Operand::write("scratch memory", &self.bits),
         ];
         self.gpu

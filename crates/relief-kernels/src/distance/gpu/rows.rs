@@ -257,7 +257,7 @@ impl<'a> Steps<'a> {
         let (grid, stride) = self.grid(region.bit_pitch, region.rows)?;
         let bits = depth.bits();
         let memory = [
-            Operand::read("the mask", &mask.buffer),
+            Operand::read("the mask", mask.buffer()),
             Operand::write("bits of the mask", &self.bits),
         ];
         self.gpu.launch("distance: whites", &bits, &memory, || {

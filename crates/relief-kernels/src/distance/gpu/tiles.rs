@@ -397,7 +397,7 @@ impl<'a> Steps<'a> {
             1,
         );
         let memory = [
-            Operand::read("the mask", &mask.buffer),
+            Operand::read("the mask", mask.buffer()),
             Operand::write("scratch memory", &self.blocks),
         ];
         self.gpu

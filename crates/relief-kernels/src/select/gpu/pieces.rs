@@ -122,7 +122,7 @@ pub fn select_with(
 
 /// All pieces together: later ones are read after results of the first are written.
 fn memory<'a>(selection: &PiecesSelection<'a>) -> Vec<Operand<'a>> {
-    let (kept, rest) = selection.output.targets(selection.kind);
+    let (kept, rest) = selection.output.targets(selection.kind, selection.len);
     let mut memory: Vec<_> = selection.from.read("the elements").collect();
     if let PiecesWanted::Flagged(flags) = selection.wanted {
         memory.extend(flags.iter().map(|flags| Operand::read("the flags", flags)));
