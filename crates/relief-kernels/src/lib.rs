@@ -14,10 +14,12 @@ mod canvas;
 pub mod copy;
 pub mod device;
 pub mod distance;
+pub mod edge;
 pub mod element;
 pub mod fold;
 #[cfg(feature = "gpu")]
 pub mod fused;
+pub mod gauss;
 pub mod generate;
 pub mod histogram;
 pub mod integral;
