@@ -1,8 +1,10 @@
-//! The corpus of the fuzz target `frame` through what it checks.
+//! The corpora of the fuzz targets of this crate through what they check.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 
 use std::path::Path;
 
+#[path = "../../../fuzz/record_properties.rs"]
+mod record_properties;
 #[path = "../../../fuzz/wire_properties.rs"]
 mod wire_properties;
 
@@ -15,4 +17,24 @@ fn bytes_of_the_corpus_are_frames_parts_of_one_or_refused() {
         count += 1;
     }
     assert!(count > 5, "only {count} files");
+}
+
+#[test]
+fn manifests_journals_and_files_of_the_corpora_hold_what_their_targets_check() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    if std::env::var_os("RELIEF_BLESS").is_some() {
+        for (target, name, bytes) in record_properties::seeds() {
+            std::fs::create_dir_all(corpus.join(target)).unwrap();
+            std::fs::write(corpus.join(target).join(name), bytes).unwrap();
+        }
+    }
+    let checks: [(&str, fn(&[u8])); 3] = [
+        ("manifest", record_properties::manifest),
+        ("verify", record_properties::verified),
+        ("journal", record_properties::journal),
+    ];
+    for (name, check) in checks {
+        let count = record_properties::replay(&corpus.join(name), check);
+        assert!(count > 1, "only {count} files of {name}");
+    }
 }
