@@ -224,7 +224,7 @@ impl<S: Sample> Cpu<S> {
             cancel.check()?;
             outcome.map_err(fail)?;
             if damaged || rows != rect.height() {
-                let found = format!("{rows} rows that could be used");
+                let found = format!("{rows} whole rows among those that are read");
                 let expected = format!("{} rows of at least {} samples", rect.height(), rect.right());
                 return Err(Error::ImageChanged {
                     path: path.to_string(),

@@ -56,7 +56,7 @@ pub enum Error {
         source: ImageError,
     },
     /// A picture is not the one that the design was checked with.
-    #[error("image \"{path}\" has {found} pixels, the design was checked with {expected}; check it again")]
+    #[error("image \"{path}\" has {found}, the design was checked with {expected}; check it again")]
     ImageChanged {
         /// Its path as the design says it.
         path: String,

@@ -1031,7 +1031,7 @@ fn decoding(program: &Program, images: &dyn ImageSource) -> Result<u64, Error> {
         if (info.width, info.height) != (*width, *height) {
             return Err(Error::ImageChanged {
                 path: path.to_string(),
-                found: format!("{}×{}", info.width, info.height),
+                found: format!("{}×{} pixels", info.width, info.height),
                 expected: format!("{width}×{height}"),
             });
         }

@@ -199,6 +199,83 @@ fn a_size_that_the_format_cannot_hold_is_refused_before_anything_is_opened() {
 }
 
 #[test]
+fn a_size_that_is_refused_is_told_with_the_formats_that_hold_it() {
+    let raster = |width, height| Raster {
+        width,
+        height,
+        depth: Depth::Sixteen,
+        pixel: None,
+    };
+    for (format, width, height, advice) in [
+        (Format::Png, 1 << 31, 1, Some("write tiff, pgm or raw")),
+        (Format::Png, 1, (1 << 32) - 1, Some("write tiff, pgm or raw")),
+        (Format::Png, 1 << 32, 1, Some("write pgm or raw")),
+        (Format::Tiff, 7, 1 << 32, Some("write pgm or raw")),
+        (Format::Tiff, 1 << 40, 1 << 40, Some("write pgm or raw")),
+        (Format::Png, (1 << 31) - 1, 9, None),
+        (Format::Tiff, (1 << 32) - 1, 9, None),
+        (Format::Pgm, 1 << 40, 1 << 40, None),
+        (Format::Raw, 1 << 40, 1 << 40, None),
+        (Format::Null, 1 << 40, 1 << 40, None),
+    ] {
+        let told = format
+            .check(&raster(width, height))
+            .err()
+            .map(|error| error.to_string());
+        match (&told, advice) {
+            (None, None) => {}
+            (Some(told), Some(advice)) => assert!(told.ends_with(advice), "{told}"),
+            _ => panic!("{width} × {height} as {format}: {told:?}"),
+        }
+    }
+}
+
+/// Noise without any order: nothing makes it shorter.
+fn noise(width: u64, height: u64, depth: Depth) -> Whole {
+    let mut whole = Whole::new(width, height, depth);
+    let mut state = 0x2545_F491_4F6C_DD1D_u64;
+    for sample in &mut whole.samples {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        *sample = (state >> 32) as u16 & depth.max();
+    }
+    whole
+}
+
+#[test]
+fn noise_as_png_is_hardly_longer_than_its_samples() {
+    for (width, height, depth) in [
+        (8, 100_001, Depth::Eight),
+        (100_001, 8, Depth::Sixteen),
+        (1_000, 1_000, Depth::Eight),
+        (1, 300_000, Depth::Sixteen),
+        (3, 3, Depth::Eight),
+    ] {
+        let whole = noise(width, height, depth);
+        let bytes = file(&whole, Format::Png, Cut::Rows(1_000)).len() as u64;
+        // A row has a byte for its filter. Blocks and chunks have headers; the rest is what blocks may grow before they
+        // are stored.
+        let rows = (width * depth.bytes() + 1) * height;
+        let most = rows + rows / 500 + 200;
+        assert!(
+            bytes <= most,
+            "{bytes} bytes of {rows} for {width} × {height}, {depth}"
+        );
+    }
+}
+
+#[test]
+fn a_png_of_what_repeats_is_much_shorter_than_its_samples() {
+    let mut whole = Whole::new(1_000, 1_000, Depth::Sixteen);
+    for (i, sample) in whole.samples.iter_mut().enumerate() {
+        *sample = (i % 1_000 / 50 * 1_000) as u16;
+    }
+    let bytes = file(&whole, Format::Png, Cut::Rows(100)).len();
+    assert!(bytes < 40_000, "{bytes} of 2 000 000 bytes");
+}
+
+#[test]
 fn the_null_format_touches_no_file() {
     let folder = TempDir::new().unwrap();
     let whole = Whole::new(6, 4, Depth::Eight);

@@ -5,23 +5,28 @@ use std::path::PathBuf;
 
 use relief_raster::{Depth, Rect};
 
+use super::Format;
+
 /// Why a raster could not be written. Sinks return it inside an [`io::Error`], whose kind is that of the cause.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
     /// The format cannot hold a raster of this size.
     #[error(
         "a {format} file has at most {limit} columns and rows; the raster has {width} × {height}: \
-         write raw, pgm or tiff"
+         write {}",
+        either(others)
     )]
     TooLarge {
-        /// The name of the format.
-        format: &'static str,
+        /// The format.
+        format: Format,
         /// The longest side that the format can hold.
         limit: u64,
         /// Columns of the raster.
         width: u64,
         /// Rows of the raster.
         height: u64,
+        /// The formats that can hold the raster, at least one.
+        others: Vec<Format>,
     },
     /// The raster has no pixel.
     #[error("a raster of {width} × {height} has no pixel to write")]
@@ -104,6 +109,16 @@ pub enum SinkError {
         /// The place asked for.
         path: PathBuf,
     },
+}
+
+/// The names of formats: "tiff, pgm or raw".
+fn either(formats: &[Format]) -> String {
+    let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
 }
 
 impl SinkError {

@@ -21,9 +21,6 @@ pub(super) trait Encoding: Send {
     /// The bytes held beyond those of the output.
     fn memory(&self, raster: &Raster) -> u64;
 
-    /// Whether the format can hold the raster.
-    fn check(&self, raster: &Raster) -> Result<(), SinkError>;
-
     /// What stands before the samples.
     fn header(&mut self, raster: &Raster, output: &mut Output) -> io::Result<()>;
 
@@ -41,6 +38,7 @@ pub(super) trait Encoding: Send {
 /// removed and an older file of that name is as it was. What a pipe, a device or a writer has taken by then cannot
 /// be taken back: it ends early.
 pub struct FileSink {
+    format: Format,
     encoding: Box<dyn Encoding>,
     cleanup: Cleanup,
     state: State,
@@ -63,16 +61,17 @@ impl FileSink {
     #[must_use]
     pub fn new(target: Target, format: Format) -> Self {
         match format {
-            Format::Raw => Self::with(target, Box::new(Raw::new())),
-            Format::Pgm => Self::with(target, Box::new(Pgm::new())),
-            Format::Png => Self::with(target, Box::new(Png::new())),
-            Format::Tiff => Self::with(target, Box::new(Tiff::new())),
-            Format::Null => Self::with(Target::Writer(Box::new(io::sink())), Box::new(Null)),
+            Format::Raw => Self::with(target, format, Box::new(Raw::new())),
+            Format::Pgm => Self::with(target, format, Box::new(Pgm::new())),
+            Format::Png => Self::with(target, format, Box::new(Png::new())),
+            Format::Tiff => Self::with(target, format, Box::new(Tiff::new())),
+            Format::Null => Self::with(Target::Writer(Box::new(io::sink())), format, Box::new(Null)),
         }
     }
 
-    pub(super) fn with(target: Target, encoding: Box<dyn Encoding>) -> Self {
+    pub(super) fn with(target: Target, format: Format, encoding: Box<dyn Encoding>) -> Self {
         Self {
+            format,
             encoding,
             cleanup: Cleanup::default(),
             state: State::Ready(target),
@@ -87,7 +86,7 @@ impl FileSink {
 
     fn open(&mut self, target: Target, raster: &Raster) -> io::Result<State> {
         let order = Order::new(raster)?;
-        self.encoding.check(raster)?;
+        self.format.check(raster)?;
         let (mut output, ending) = target::open(target, &self.cleanup)?;
         let written = self.encoding.header(raster, &mut output);
         outcome(written, &output)?;

@@ -5,6 +5,10 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use relief_engine::sink::Raster;
+
+use super::SinkError;
+
 /// How samples are laid out in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -33,6 +37,38 @@ impl Format {
             Self::Png => "png",
             Self::Tiff => "tiff",
             Self::Null => "null",
+        }
+    }
+
+    /// The longest side of a raster that the format can hold; `None` where it sets no limit.
+    #[must_use]
+    pub const fn max_side(self) -> Option<u64> {
+        match self {
+            Self::Png => Some((1 << 31) - 1),
+            Self::Tiff => Some((1 << 32) - 1),
+            Self::Raw | Self::Pgm | Self::Null => None,
+        }
+    }
+
+    /// Whether the format can hold a raster.
+    ///
+    /// # Errors
+    /// [`SinkError::TooLarge`], with the formats that can.
+    pub fn check(self, raster: &Raster) -> Result<(), SinkError> {
+        let Raster { width, height, .. } = *raster;
+        let holds = |format: Self| format.max_side().is_none_or(|limit| width.max(height) <= limit);
+        match self.max_side() {
+            Some(limit) if !holds(self) => Err(SinkError::TooLarge {
+                format: self,
+                limit,
+                width,
+                height,
+                others: [Self::Tiff, Self::Pgm, Self::Raw]
+                    .into_iter()
+                    .filter(|&other| holds(other))
+                    .collect(),
+            }),
+            _ => Ok(()),
         }
     }
 

@@ -76,10 +76,6 @@ impl Encoding for Null {
         0
     }
 
-    fn check(&self, _: &Raster) -> Result<(), SinkError> {
-        Ok(())
-    }
-
     fn header(&mut self, _: &Raster, _: &mut Output) -> io::Result<()> {
         Ok(())
     }

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 
 use relief_engine::sink::{Raster, Samples};
 
-use super::SinkError;
 use super::byte_order::{ByteOrder, SampleWriter};
 use super::file::Encoding;
 use super::output::Output;
@@ -23,10 +22,6 @@ impl Pgm {
 impl Encoding for Pgm {
     fn memory(&self, _: &Raster) -> u64 {
         ByteOrder::Big.memory()
-    }
-
-    fn check(&self, _: &Raster) -> Result<(), SinkError> {
-        Ok(())
     }
 
     fn header(&mut self, raster: &Raster, output: &mut Output) -> io::Result<()> {

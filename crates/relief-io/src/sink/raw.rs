@@ -4,7 +4,6 @@ use std::io;
 
 use relief_engine::sink::{Raster, Samples};
 
-use super::SinkError;
 use super::byte_order::{ByteOrder, SampleWriter};
 use super::file::Encoding;
 use super::output::Output;
@@ -21,10 +20,6 @@ impl Raw {
 impl Encoding for Raw {
     fn memory(&self, _: &Raster) -> u64 {
         ByteOrder::Little.memory()
-    }
-
-    fn check(&self, _: &Raster) -> Result<(), SinkError> {
-        Ok(())
     }
 
     fn header(&mut self, _: &Raster, _: &mut Output) -> io::Result<()> {

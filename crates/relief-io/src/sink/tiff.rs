@@ -11,13 +11,9 @@ use std::io::{self, Write};
 
 use relief_engine::sink::{Raster, Samples};
 
-use super::SinkError;
 use super::byte_order::{ByteOrder, SampleWriter};
 use super::file::Encoding;
 use super::output::Output;
-
-/// The longest side: TIFF keeps sides in 32 bits.
-const MAX_SIDE: u64 = u32::MAX as u64;
 
 /// A strip has at least this many bytes, where the raster has.
 const STRIP_BYTES: u64 = 64 * 1024;
@@ -82,19 +78,6 @@ impl Tiff {
 impl Encoding for Tiff {
     fn memory(&self, _: &Raster) -> u64 {
         ByteOrder::Little.memory()
-    }
-
-    fn check(&self, raster: &Raster) -> Result<(), SinkError> {
-        let Raster { width, height, .. } = *raster;
-        if width.max(height) > MAX_SIDE {
-            return Err(SinkError::TooLarge {
-                format: "TIFF",
-                limit: MAX_SIDE,
-                width,
-                height,
-            });
-        }
-        Ok(())
     }
 
     fn header(&mut self, raster: &Raster, output: &mut Output) -> io::Result<()> {
@@ -284,23 +267,63 @@ impl<W: Write> Fields<'_, W> {
 
 /// Pixels per centimetre as a fraction, and the unit: 3 for centimetres, 1 for no unit.
 ///
-/// A fraction whose terms exceed 32 bits is rounded: that of pixels below 3 pm or sides with a long fraction.
+/// Where the exact fraction has a term of more than 32 bits, it is the nearest one that has not, of no pixel that is
+/// smaller or larger than 32 bits can say.
 fn resolution(pixel: Option<u64>) -> ((u32, u32), u64) {
     const CENTIMETRE: u64 = 10_000_000_000;
-    let Some(pixel) = pixel.filter(|&pixel| pixel > 0) else {
-        return ((1, 1), 1);
-    };
-    let divisor = gcd(CENTIMETRE, pixel);
-    let (mut x, mut y) = (CENTIMETRE / divisor, pixel / divisor);
-    while x.max(y) > u64::from(u32::MAX) {
-        (x, y) = (x / 2, y / 2);
+    match pixel {
+        Some(pixel) if pixel > 0 => (nearest_fraction(CENTIMETRE, pixel), 3),
+        _ => ((1, 1), 1),
     }
-    let term = |n: u64| u32::try_from(n.max(1)).unwrap_or(u32::MAX);
-    ((term(x), term(y)), 3)
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
+/// The fraction nearest to n / d whose terms have at most 32 bits and are not 0. Both n and d are not 0.
+///
+/// The convergents of the continued fraction come ever nearer. The best fraction within the bound is the last
+/// convergent that fits, or the semiconvergent after it with the largest multiple that fits: A. Ya. Khinchin,
+/// *Continued Fractions*, §6.
+fn nearest_fraction(n: u64, d: u64) -> (u32, u32) {
+    const MAX: u128 = u32::MAX as u128;
+    // Outside of what the terms can say, the end of their range is nearest.
+    if u128::from(n) > MAX * u128::from(d) {
+        return (u32::MAX, 1);
+    }
+    if u128::from(d) > MAX * u128::from(n) {
+        return (1, u32::MAX);
+    }
+    let (mut rest, mut divisor) = (u128::from(n), u128::from(d));
+    // Numerator and denominator of the convergent before the last one, and of the last.
+    let (mut before, mut last) = ((0_u128, 1_u128), (1_u128, 0_u128));
+    while divisor > 0 {
+        let term = rest / divisor;
+        let next = |times: u128| (times * last.0 + before.0, times * last.1 + before.1);
+        let fits = |(x, y): (u128, u128)| x <= MAX && y <= MAX;
+        if !fits(next(term)) {
+            let times = |room: u128, step: u128| room.checked_div(step).unwrap_or(u128::MAX);
+            let most = times(MAX - before.0, last.0).min(times(MAX - before.1, last.1));
+            let semi = next(most);
+            last = nearer((n, d), semi, last);
+            break;
+        }
+        (before, last) = (last, next(term));
+        (rest, divisor) = (divisor, rest % divisor);
+    }
+    // Both have 32 bits by now, and neither is 0 within the range above.
+    let term = |term: u128| u32::try_from(term.max(1)).unwrap_or(u32::MAX);
+    (term(last.0), term(last.1))
+}
+
+/// Which of two fractions, of terms of 32 bits, is nearer to n / d. One without a denominator or numerator is none.
+fn nearer((n, d): (u64, u64), a: (u128, u128), b: (u128, u128)) -> (u128, u128) {
+    // |x / y − n / d| · d, as a fraction: the same order, and products of at most 96 bits.
+    let error = |(x, y): (u128, u128)| ((x * u128::from(d)).abs_diff(u128::from(n) * y), y);
+    let is_fraction = |(x, y): (u128, u128)| x > 0 && y > 0;
+    if !is_fraction(a) || !is_fraction(b) {
+        return if is_fraction(a) { a } else { b };
+    }
+    let ((first, y), (second, z)) = (error(a), error(b));
+    // first / y ≤ second / z, whose products have at most 128 bits.
+    if first * z <= second * y { a } else { b }
 }
 
 #[cfg(test)]
@@ -313,7 +336,7 @@ mod tests {
     use tiff::decoder::{Decoder, DecodingResult};
 
     use super::*;
-    use crate::sink::{FileSink, Target};
+    use crate::sink::{FileSink, Format, Target};
 
     /// A writer whose bytes can be looked at afterwards.
     #[derive(Clone, Default)]
@@ -429,7 +452,11 @@ mod tests {
                 .map(|i| (i * 40_503 % 65_521) as u16)
                 .collect();
             let bytes = Bytes::default();
-            let mut sink = FileSink::with(Target::Writer(Box::new(bytes.clone())), Box::new(Tiff::big()));
+            let mut sink = FileSink::with(
+                Target::Writer(Box::new(bytes.clone())),
+                Format::Tiff,
+                Box::new(Tiff::big()),
+            );
             sink.begin(&raster).unwrap();
             let rect = Rect::sized(width, height);
             sink.write(&Band {
@@ -455,9 +482,84 @@ mod tests {
         assert_eq!(resolution(Some(1_000_000)), ((10_000, 1), 3)); // 1 µm
         assert_eq!(resolution(Some(1_000_000_000_000)), ((1, 100), 3)); // 1 m
         assert_eq!(resolution(None), ((1, 1), 1));
-        for pixel in [1, 3, u64::MAX] {
-            let ((x, y), _) = resolution(Some(pixel));
-            assert!(x > 0 && y > 0, "{pixel}");
+    }
+
+    /// How far a fraction is from a centimetre over a pixel, relative to it, in units of 10⁻¹²: exact but for the last.
+    fn relative_error((x, y): (u32, u32), pixel: u64) -> u128 {
+        const CENTIMETRE: u128 = 10_000_000_000;
+        let (found, exact) = (u128::from(x) * u128::from(pixel), CENTIMETRE * u128::from(y));
+        found.abs_diff(exact) * 1_000_000 / (exact / 1_000_000).max(1)
+    }
+
+    #[test]
+    fn the_resolution_of_any_pixel_is_right_to_a_thousand_millionth() {
+        // Whole picometres: all small ones, powers with their neighbours, inches over whole numbers, and scattered.
+        let small = 3..20_000_u64;
+        let near_powers = (1..14).flat_map(|power| {
+            let power = 10_u64.pow(power);
+            (power.saturating_sub(40).max(3)..power + 40).chain([power * 7 / 3, power * 22 / 7])
+        });
+        let inches = (1..5_000_u64).map(|dpi| 25_400_000_000 / dpi);
+        let scattered = (1..20_000_u64)
+            .map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (20 + i % 40))
+            .filter(|&pixel| pixel > 2);
+        for pixel in small.chain(near_powers).chain(inches).chain(scattered) {
+            let (fraction, unit) = resolution(Some(pixel));
+            assert_eq!(unit, 3);
+            let error = relative_error(fraction, pixel);
+            assert!(error <= 1_000, "{pixel} pm: {fraction:?} is off by {error}e-12");
         }
+    }
+
+    /// |x / y − n / d|, as a fraction.
+    fn distance((x, y): (u128, u128), (n, d): (u128, u128)) -> (u128, u128) {
+        ((x * d).abs_diff(n * y), y * d)
+    }
+
+    #[test]
+    fn no_other_fraction_is_nearer() {
+        const MAX: u128 = u32::MAX as u128;
+        // The larger term is so large that the smaller one has few values: all are tried.
+        let small = (3..700).map(|pixel| (10_000_000_000_u128, pixel));
+        let large = (1..180).map(|i| {
+            (
+                10_000_000_000,
+                100_000_000_000_000_000 * i + 7_777_777_777 * i * i + 1,
+            )
+        });
+        for (n, d) in small.chain(large) {
+            let found = nearest_fraction(n as u64, d as u64);
+            let found = (u128::from(found.0), u128::from(found.1));
+            let (far, near) = distance(found, (n, d));
+            let most = MAX * n.min(d) / n.max(d);
+            for term in 1..=most {
+                let other = |term: u128| (term * n.max(d) + n.min(d) / 2) / n.min(d);
+                let other = if n > d {
+                    (other(term), term)
+                } else {
+                    (term, other(term))
+                };
+                if other.0.max(other.1) > MAX {
+                    continue;
+                }
+                let (error, of) = distance(other, (n, d));
+                // far / near ≤ error / of, where both denominators share d.
+                assert!(
+                    far * (of / d) <= error * (near / d),
+                    "{n} / {d}: {found:?} and {other:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn pixels_beyond_what_the_fraction_can_say_are_at_its_ends() {
+        assert_eq!(resolution(Some(1)), ((u32::MAX, 1), 3));
+        assert_eq!(resolution(Some(2)), ((u32::MAX, 1), 3));
+        assert_eq!(
+            resolution(Some(u64::MAX)).0,
+            nearest_fraction(10_000_000_000, u64::MAX)
+        );
+        assert_eq!(nearest_fraction(1, u64::MAX), (1, u32::MAX));
     }
 }
