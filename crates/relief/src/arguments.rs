@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Check(Check),
     /// Show how a design would be computed and the memory it takes
     Plan(PlanArguments),
-    /// Compute a design into a file, a pipe or nowhere
+    /// Compute a design into a file, a pipe or nowhere; its `scan` is for 'relief stream' alone
     Render(Render),
     /// Print the BLAKE3 of the raster: row by row, samples as 16 bits little-endian
     Digest(Digest),
@@ -125,7 +125,7 @@ pub(crate) struct Watch {
 pub(crate) struct Render {
     #[command(flatten)]
     pub(crate) job: Job,
-    /// Where to write; '-' for the standard output. Not needed for --format null
+    /// Where to write; '-' for the standard output. Not for --format null, which prints how fast it was
     #[arg(long, short, value_name = "PATH", required_unless_present = "format")]
     pub(crate) output: Option<PathBuf>,
     /// raw, pgm, png, tiff or null [default: by the extension; raw on the standard output]
@@ -134,6 +134,9 @@ pub(crate) struct Render {
     /// Print the digest of the raster to the standard output as well
     #[arg(long)]
     pub(crate) digest: bool,
+    /// Write samples even to a terminal
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) watch: Watch,
 }

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use relief_atomic::Identity;
 use relief_design::Design;
+use relief_design::tree::Kind;
 use relief_io::Files;
 
 use crate::failure::Failure;
@@ -17,17 +19,73 @@ pub(crate) struct Opened {
     pub(crate) files: Files,
     /// The BLAKE3 of its text.
     pub(crate) digest: blake3::Hash,
+    /// Where the file is.
+    pub(crate) path: PathBuf,
+}
+
+impl Opened {
+    /// Refuses to write to a file that the design is read from: itself, its pictures and its tables, whatever links
+    /// lead there. `option` is what names the output.
+    pub(crate) fn spare_inputs(&self, option: &str, output: &Path) -> Result<(), Failure> {
+        // What is no file yet, or takes bytes as they come, has no samples to lose.
+        if !std::fs::metadata(output).is_ok_and(|metadata| metadata.is_file()) {
+            return Ok(());
+        }
+        let Ok(identity) = Identity::of(output) else {
+            return Ok(());
+        };
+        let read = self.inputs();
+        let input = read
+            .iter()
+            .find(|(_, path)| Identity::of(path).is_ok_and(|input| input == identity));
+        input.map_or(Ok(()), |(what, _)| {
+            Err(Failure::Usage(format!(
+                "{option} {} is {what}, which this job reads; write to another file",
+                output.display()
+            )))
+        })
+    }
+
+    /// All files that the design is read from, with what they are to it.
+    fn inputs(&self) -> Vec<(String, PathBuf)> {
+        let design = if self.path == Path::new("-") {
+            "/dev/stdin".into()
+        } else {
+            self.path.clone()
+        };
+        let folder = folder(&self.path);
+        let mut inputs = vec![("the design".to_owned(), design)];
+        for node in &self.design.nodes {
+            if let Kind::Image { path, .. } = &node.kind {
+                inputs.push((
+                    format!("the image \"{path}\" of the design"),
+                    folder.join(&**path),
+                ));
+            }
+        }
+        let scan = self.design.scan.iter();
+        for table in scan.flat_map(|scan| [&scan.material, &scan.machine]).flatten() {
+            inputs.push((
+                format!("the table \"{table}\" of the design"),
+                folder.join(&**table),
+            ));
+        }
+        inputs
+    }
+}
+
+/// The folder in which what a design names is looked for.
+fn folder(design: &Path) -> &Path {
+    match design.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }
 
 /// Reads and checks a design; '-' is the standard input, whose pictures lie in the working folder.
 pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
     let (name, text) = read(path)?;
-    let base = match path.parent() {
-        _ if path == Path::new("-") => PathBuf::from("."),
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    };
-    let files = Files::new(base);
+    let files = Files::new(folder(path));
     let design = relief_design::parse(&name, &text, &files).map_err(Box::new)?;
     let digest = blake3::hash(text.as_bytes());
     Ok(Opened {
@@ -35,6 +93,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
         design,
         files,
         digest,
+        path: path.to_owned(),
     })
 }
 

@@ -1,9 +1,11 @@
 //! What a command ends with when it fails, and how that is said.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
+
+use crate::show::can_draw;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -26,11 +28,14 @@ pub(crate) enum Failure {
         source: io::Error,
     },
     /// No device is what was asked for.
-    #[error("{0}")]
+    #[error(transparent)]
     Device(#[from] relief_engine::SelectionError),
     /// A machine, or what drives it, failed.
     #[error(transparent)]
     Machine(#[from] relief_machine::Error),
+    /// The raster cannot be written as was asked for.
+    #[error(transparent)]
+    Sink(#[from] relief_io::SinkError),
     /// The arguments cannot be used together.
     #[error("{0}")]
     Usage(String),
@@ -67,13 +72,7 @@ impl Failure {
             }
             _ => {
                 text.push_str("relief: ");
-                text.push_str(&self.to_string());
-                let mut cause = std::error::Error::source(self);
-                while let Some(error) = cause {
-                    text.push_str(": ");
-                    text.push_str(&error.to_string());
-                    cause = error.source();
-                }
+                text.push_str(&chain(self));
             }
         }
         // Nothing is left to tell where the standard error is closed.
@@ -116,9 +115,23 @@ impl Failure {
     }
 }
 
+/// An error with its causes, each told once: many say their cause themselves.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let next = error.to_string();
+        if !text.ends_with(&next) {
+            text.push_str(": ");
+            text.push_str(&next);
+        }
+        cause = error.source();
+    }
+    text
+}
+
 fn handler() -> GraphicalReportHandler {
-    let terminal = io::stderr().is_terminal();
-    let plain = !terminal || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let plain = !can_draw() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let theme = if plain {
         GraphicalTheme::unicode_nocolor()
     } else {
@@ -127,4 +140,35 @@ fn handler() -> GraphicalReportHandler {
     GraphicalReportHandler::new_themed(theme)
         .with_links(false)
         .with_width(110)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{text}")]
+    struct Told {
+        text: &'static str,
+        source: Option<Box<Told>>,
+    }
+
+    fn told(text: &'static str, source: Option<Told>) -> Told {
+        Told {
+            text,
+            source: source.map(Box::new),
+        }
+    }
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let cause = || told("no driver", None);
+        assert_eq!(chain(&told("no device", Some(cause()))), "no device: no driver");
+        assert_eq!(
+            chain(&told("no device: no driver", Some(cause()))),
+            "no device: no driver"
+        );
+        let nested = told("it failed", Some(told("no driver", Some(cause()))));
+        assert_eq!(chain(&nested), "it failed: no driver");
+    }
 }

@@ -1,7 +1,7 @@
 //! What all commands that compute share.
 
 use relief_design::Design;
-use relief_engine::{Cancel, Options, Plan, Raster, Renderer, Sink, select_prepared};
+use relief_engine::{Cancel, Options, Plan, Progress, Raster, Renderer, Sink, select_prepared};
 
 use crate::arguments::{Job, Watch};
 use crate::design::Opened;
@@ -34,17 +34,18 @@ pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failur
     Ok(Plan::new(&opened.design, &opened.files, &options)?)
 }
 
-/// Computes everything into `sink`.
+/// Computes everything into `sink`, and says how long that took.
 pub(crate) fn run(
     opened: &Opened,
     plan: Plan,
     sink: &mut dyn Sink,
     watch: &Watch,
     cancel: &Cancel,
-) -> Result<(), Failure> {
+) -> Result<Option<Progress>, Failure> {
     let renderer = Renderer::new(plan, &opened.files, cancel)?;
     let mut meter = Meter::new(watch);
     let outcome = renderer.render(sink, &mut |progress| meter.tell(progress), cancel);
-    meter.end(outcome.is_ok());
-    Ok(outcome?)
+    let progress = meter.end(outcome.is_ok());
+    outcome?;
+    Ok(progress)
 }

@@ -71,6 +71,14 @@ pub(crate) fn show_bytes(bytes: u128) -> String {
     }
 }
 
+/// A number of things, as "1 node" and "2 nodes": for nouns that only take an s.
+pub(crate) fn counted(count: impl Into<u128>, noun: &str) -> String {
+    match count.into() {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +108,13 @@ mod tests {
         ] {
             assert!(region(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn one_thing_is_not_several() {
+        assert_eq!(counted(0_u64, "band"), "0 bands");
+        assert_eq!(counted(1_u64, "band"), "1 band");
+        assert_eq!(counted(2_u128, "band"), "2 bands");
     }
 
     #[test]

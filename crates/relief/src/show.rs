@@ -5,16 +5,24 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use relief_engine::Progress;
+use serde::Serialize;
 
 use crate::arguments::Watch;
 
 /// The time between two lines or drawings.
 const PACE: Duration = Duration::from_millis(200);
 
+/// Whether the standard error is a terminal that does more than show text line by line.
+pub(crate) fn can_draw() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
 /// Shows how far a job is: a bar on a terminal, lines of JSON where asked for, else nothing.
 pub(crate) struct Meter {
     show: Show,
     last: Option<Instant>,
+    /// The latest that was told.
+    progress: Option<Progress>,
 }
 
 enum Show {
@@ -27,7 +35,7 @@ impl Meter {
     pub(crate) fn new(watch: &Watch) -> Self {
         let show = if watch.json_progress {
             Show::Json(None)
-        } else if watch.quiet || !io::stderr().is_terminal() {
+        } else if watch.quiet || !can_draw() {
             Show::Nothing
         } else {
             let bar = ProgressBar::with_draw_target(Some(10_000), ProgressDrawTarget::stderr());
@@ -36,10 +44,15 @@ impl Meter {
             }
             Show::Bar(bar)
         };
-        Self { show, last: None }
+        Self {
+            show,
+            last: None,
+            progress: None,
+        }
     }
 
     pub(crate) fn tell(&mut self, progress: Progress) {
+        self.progress = Some(progress);
         if let Show::Json(latest) = &mut self.show {
             *latest = Some(progress);
         }
@@ -60,13 +73,15 @@ impl Meter {
         }
     }
 
-    pub(crate) fn end(&mut self, done: bool) {
+    /// Shows the end, and gives what was told last.
+    pub(crate) fn end(&mut self, done: bool) -> Option<Progress> {
         match &mut self.show {
             Show::Nothing => {}
             Show::Bar(bar) if done => bar.finish(),
             Show::Bar(bar) => bar.abandon(),
             Show::Json(latest) => latest.iter().for_each(print),
         }
+        self.progress
     }
 }
 
@@ -77,6 +92,11 @@ fn describe(progress: &Progress) -> String {
         _ => format!("in {}", clock(progress.elapsed)),
     };
     format!("{percent:5.1} %  {}  {left}", rate(progress.rate()))
+}
+
+/// How long a job took and how fast it was.
+pub(crate) fn pace(progress: &Progress) -> String {
+    format!("in {}, {}", clock(progress.elapsed), rate(progress.rate()))
 }
 
 fn rate(pixels_per_second: f64) -> String {
@@ -103,14 +123,50 @@ fn clock(duration: Duration) -> String {
     }
 }
 
+/// A line of progress. Counts are whole numbers, of up to 80 bits.
+#[derive(Serialize)]
+struct Line {
+    done: u128,
+    total: u128,
+    elapsed_seconds: f64,
+    pixels_per_second: f64,
+    left_seconds: Option<f64>,
+}
+
+impl From<&Progress> for Line {
+    fn from(progress: &Progress) -> Self {
+        Self {
+            done: progress.done,
+            total: progress.total,
+            elapsed_seconds: progress.elapsed.as_secs_f64(),
+            pixels_per_second: progress.rate(),
+            left_seconds: progress.left().map(|left| left.as_secs_f64()),
+        }
+    }
+}
+
 fn print(progress: &Progress) {
-    let line = serde_json::json!({
-        "done": progress.done as f64,
-        "total": progress.total as f64,
-        "elapsed_seconds": progress.elapsed.as_secs_f64(),
-        "pixels_per_second": progress.rate(),
-        "left_seconds": progress.left().map(|left| left.as_secs_f64()),
-    });
-    // A job goes on when nobody listens any more.
-    let _ = writeln!(io::stderr(), "{line}");
+    if let Ok(line) = serde_json::to_string(&Line::from(progress)) {
+        // A job goes on when nobody listens any more.
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_whole_numbers_however_large() {
+        let progress = Progress {
+            done: 1,
+            total: 1 << 80,
+            elapsed: Duration::from_secs(2),
+        };
+        let line = serde_json::to_string(&Line::from(&progress)).expect("a line");
+        assert!(
+            line.starts_with(r#"{"done":1,"total":1208925819614629174706176,"elapsed_seconds":2.0,"#),
+            "{line}"
+        );
+    }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use crate::arguments::Check;
 use crate::design;
 use crate::failure::Failure;
+use crate::quantity::counted;
 
 pub(crate) fn run(check: &Check) -> Result<(), Failure> {
     let opened = design::open(&check.file)?;
@@ -18,12 +19,12 @@ pub(crate) fn run(check: &Check) -> Result<(), Failure> {
     });
     writeln!(
         io::stdout(),
-        "{}: {} × {} pixels{pixel}{size}, {}, {} nodes",
+        "{}: {} × {} pixels{pixel}{size}, {}, {}",
         opened.name,
         canvas.width,
         canvas.height,
         canvas.depth,
-        opened.design.nodes.len()
+        counted(opened.design.nodes.len() as u64, "node")
     )?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::Devices;
 use crate::failure::Failure;
-use crate::quantity::show_bytes;
+use crate::quantity::{counted, show_bytes};
 
 pub(crate) fn run(arguments: &Devices) -> Result<(), Failure> {
     let inventory = devices();
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &Devices) -> Result<(), Failure> {
 fn as_text(inventory: &Inventory, threads: usize) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
-    let _ = writeln!(text, "{:<10} {threads} threads", "cpu");
+    let _ = writeln!(text, "{:<10} {}", "cpu", counted(threads as u64, "thread"));
     for device in &inventory.devices {
         let memory = device
             .memory
@@ -32,9 +32,9 @@ fn as_text(inventory: &Inventory, threads: usize) -> String {
         let bandwidth = device.bandwidth.map_or(String::new(), |bytes| {
             format!(", {:.2} TB/s by its clock", bytes as f64 / 1e12)
         });
-        let multiprocessors = device
-            .multiprocessors
-            .map_or(String::new(), |count| format!("{count} multiprocessors, "));
+        let multiprocessors = device.multiprocessors.map_or(String::new(), |count| {
+            format!("{}, ", counted(count, "multiprocessor"))
+        });
         let software = if device.software {
             ", imitated by the processor: used only if asked for by number"
         } else {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
-use crate::quantity::show_bytes;
+use crate::quantity::{counted, show_bytes};
 use crate::{design, job};
 
 use super::stream;
@@ -55,20 +55,20 @@ fn as_text(plan: &Plan) -> String {
     );
     let _ = writeln!(
         text,
-        "tiles    {} × {} pixels on {} threads",
+        "tiles    {} × {} pixels on {}",
         shape.tile_width,
         shape.tile_height,
-        plan.threads()
+        counted(plan.threads() as u64, "thread")
     );
     if let Some(device) = plan.device() {
         let ids: Vec<String> = device.ids.iter().map(ToString::to_string).collect();
         let _ = writeln!(
             text,
-            "devices  {}: {} each, {} lanes with {} bands on the way",
+            "devices  {}: {} each, {} with {} on the way",
             ids.join(", "),
             show_bytes(u128::from(device.bytes)),
-            device.lanes,
-            device.depth
+            counted(device.lanes as u64, "lane"),
+            counted(device.depth as u64, "band")
         );
         if device.strip > 1 {
             let _ = writeln!(
@@ -176,12 +176,29 @@ impl Serialize for AsJson<'_> {
         for (key, value) in summary(self.0) {
             map.serialize_entry(&key, &value)?;
         }
+        let shape = self.0.shape();
+        let bands = Bands {
+            count: self.0.bands(),
+            width: shape.band_width,
+            height: shape.band_height,
+            in_flight: shape.bands,
+        };
+        map.serialize_entry("bands", &bands)?;
         map.serialize_entry("nodes", &Nodes(self.0.nodes()))?;
         map.end()
     }
 }
 
-/// Everything but the nodes.
+/// The bands of a plan: more than 64 bits can count.
+#[derive(Serialize)]
+struct Bands {
+    count: u128,
+    width: u64,
+    height: u64,
+    in_flight: usize,
+}
+
+/// Everything but the bands and the nodes.
 fn summary(plan: &Plan) -> serde_json::Map<String, Value> {
     let (raster, shape, region) = (plan.raster(), plan.shape(), plan.region());
     let memory: serde_json::Map<String, Value> = parts(plan)
@@ -196,12 +213,6 @@ fn summary(plan: &Plan) -> serde_json::Map<String, Value> {
             "pixel_picometres": raster.pixel,
             "x": region.x(),
             "y": region.y(),
-        },
-        "bands": {
-            "count": plan.bands() as f64,
-            "width": shape.band_width,
-            "height": shape.band_height,
-            "in_flight": shape.bands,
         },
         "tile": { "width": shape.tile_width, "height": shape.tile_height },
         "threads": plan.threads(),

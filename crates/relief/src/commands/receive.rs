@@ -9,7 +9,7 @@ use relief_machine::{Acceptor, Address, Machine, Pace, Receiver, ReceiverOptions
 
 use super::stream::seconds;
 use crate::failure::Failure;
-use crate::quantity::bytes;
+use crate::quantity::{bytes, counted};
 
 #[derive(Debug, Args)]
 pub(crate) struct Receive {
@@ -107,8 +107,9 @@ pub(crate) fn run(receive: &Receive) -> Result<(), Failure> {
     let received = receiver.run()?;
     writeln!(
         out,
-        "executed {} lines, {} underruns",
-        received.executed, received.underruns
+        "executed {}, {}",
+        counted(received.executed, "line"),
+        counted(received.underruns, "underrun")
     )?;
     if let Some(path) = receive.output.as_deref().filter(|path| path.is_file()) {
         writeln!(out, "{}", digest_file(path)?)?;

@@ -1,6 +1,6 @@
 //! What Relief says about itself: schema, node reference, error codes, completions, manual pages.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use clap::CommandFactory;
 
@@ -68,7 +68,20 @@ pub(crate) fn man(man: &Man) -> Result<(), Failure> {
         }
     };
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page)?;
+    clap_mangen::Man::new(command)
+        .source(concat!("relief ", env!("CARGO_PKG_VERSION")))
+        .render(&mut page)?;
     io::stdout().write_all(&page)?;
+    if io::stdout().is_terminal() {
+        let arguments = man
+            .command
+            .as_ref()
+            .map_or(String::new(), |name| format!(" {name}"));
+        // A page is a page although nobody hears how to read it.
+        let _ = writeln!(
+            io::stderr(),
+            "relief: this is the source of the page; 'relief man{arguments} | man -l -' shows it"
+        );
+    }
     Ok(())
 }

@@ -1,26 +1,40 @@
 //! `relief render`: a design becomes pixels.
 
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
-use relief_engine::{Cancel, Raster, Sink, Workers};
+use relief_engine::{Cancel, Progress, Raster, Sink, Workers};
 use relief_io::{Cleanup, DigestSink, FileSink, Format, NullSink, Target, Tee};
 
 use crate::arguments::Render;
 use crate::failure::Failure;
+use crate::show::pace;
 use crate::{design, interrupt, job};
 
 pub(crate) fn run(render: &Render) -> Result<(), Failure> {
-    let (mut sink, cleanup) = open(render)?;
+    let output = Output::of(render)?;
     let opened = design::open(&render.job.file)?;
+    if let Some(path) = output.path() {
+        opened.spare_inputs("--output", path)?;
+    }
     let raster = job::raster(&opened.design, &render.job);
+    output.format().check(&raster)?;
+    let (sink, cleanup) = output.open();
+    if opened.design.scan.is_some() && !render.watch.quiet && !render.watch.json_progress {
+        // A job goes on when nobody listens any more.
+        let _ = writeln!(
+            io::stderr(),
+            "relief: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is"
+        );
+    }
     let cancel = Cancel::new();
     if !render.digest {
+        let mut sink = sink;
         let plan = job::plan(&opened, &render.job, sink.memory(&raster))?;
         let guard = interrupt::watch(&cancel, cleanup);
-        job::run(&opened, plan, sink.as_mut(), &render.watch, &cancel)?;
+        let progress = job::run(&opened, plan, sink.as_mut(), &render.watch, &cancel)?;
         drop(guard);
-        return announce(render, &raster);
+        return announce(render, &output, &opened.name, &raster, progress);
     }
     // The file last: it appears only when the digest is complete.
     let mut both = Tee::new(DigestSink::new(), Boxed(sink));
@@ -34,59 +48,112 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says where the raster is, unless the standard output is where.
-fn announce(render: &Render, raster: &Raster) -> Result<(), Failure> {
-    let file = render.output.as_deref().filter(|path| *path != Path::new("-"));
-    if let (Some(path), false, false) = (file, render.watch.quiet, render.format == Some(Format::Null)) {
-        let Raster {
-            width, height, depth, ..
-        } = raster;
-        writeln!(
-            io::stdout(),
-            "{}: {width} × {height} pixels, {depth}",
-            path.display()
-        )?;
-    }
+/// Says where the raster is, or how fast it was computed, unless the standard output is where.
+fn announce(
+    render: &Render,
+    output: &Output,
+    design: &str,
+    raster: &Raster,
+    progress: Option<Progress>,
+) -> Result<(), Failure> {
+    let Raster {
+        width, height, depth, ..
+    } = raster;
+    let (name, more) = match output {
+        _ if render.watch.quiet => return Ok(()),
+        Output::Stdout(_) => return Ok(()),
+        Output::File(path, _) => (path.display().to_string(), String::new()),
+        Output::Nowhere if render.watch.json_progress => return Ok(()),
+        Output::Nowhere => {
+            let pace = progress.as_ref().map(pace);
+            (
+                design.to_owned(),
+                pace.map_or(String::new(), |pace| format!(", {pace}")),
+            )
+        }
+    };
+    writeln!(io::stdout(), "{name}: {width} × {height} pixels, {depth}{more}")?;
     Ok(())
 }
 
-/// The sink that the arguments ask for, and how to remove its partial file.
-fn open(render: &Render) -> Result<(Box<dyn Sink>, Option<Cleanup>), Failure> {
-    let Some(path) = &render.output else {
-        return match render.format {
-            Some(Format::Null) => Ok((Box::new(NullSink::new()), None)),
-            _ => Err(Failure::Usage(
-                "--output says where to write; '-' is the standard output".to_owned(),
-            )),
+/// Where the raster goes.
+enum Output {
+    /// It is computed and thrown away.
+    Nowhere,
+    /// The standard output.
+    Stdout(Format),
+    /// A file, a device or a FIFO.
+    File(PathBuf, Format),
+}
+
+impl Output {
+    /// What the arguments ask for.
+    fn of(render: &Render) -> Result<Self, Failure> {
+        let usage = |problem: &str| Err(Failure::Usage(problem.to_owned()));
+        let path = match (&render.output, render.format) {
+            (None, Some(Format::Null)) => return Ok(Self::Nowhere),
+            (Some(_), Some(Format::Null)) => {
+                return usage(
+                    "--format null writes nothing, so that --output has no file to name; leave one of them out",
+                );
+            }
+            (None, _) => return usage("--output says where to write; '-' is the standard output"),
+            (Some(path), _) => path,
         };
-    };
-    let stdout = path == Path::new("-");
-    if stdout && render.digest {
-        let problem =
-            "--digest prints to the standard output, which takes the raster already; write to a file";
-        return Err(Failure::Usage(problem.to_owned()));
+        let stdout = path == Path::new("-") || relief_atomic::is_standard_output(path);
+        let format = match render.format {
+            Some(format) => format,
+            None if path == Path::new("-") => Format::Raw,
+            None => Format::from_extension(path).ok_or_else(|| {
+                Failure::Usage(format!(
+                    "{}: no format has this extension; name the file .raw, .pgm, .png or .tiff, or give --format",
+                    path.display()
+                ))
+            })?,
+        };
+        if !stdout {
+            return Ok(Self::File(path.clone(), format));
+        }
+        if render.digest {
+            return usage(
+                "--digest prints to the standard output, which takes the raster already; write to a file",
+            );
+        }
+        if io::stdout().is_terminal() && !render.force {
+            return usage(
+                "the standard output is a terminal, which cannot show samples; name a file, redirect it, or give --force",
+            );
+        }
+        Ok(Self::Stdout(format))
     }
-    let format = match render.format {
-        Some(format) => format,
-        None if stdout => Format::Raw,
-        None => Format::from_extension(path).ok_or_else(|| {
-            Failure::Usage(format!(
-                "{}: no format has this extension; name the file .raw, .pgm, .png or .tiff, or give --format",
-                path.display()
-            ))
-        })?,
-    };
-    if format == Format::Null {
-        return Ok((Box::new(NullSink::new()), None));
+
+    const fn format(&self) -> Format {
+        match self {
+            Self::Nowhere => Format::Null,
+            Self::Stdout(format) | Self::File(_, format) => *format,
+        }
     }
-    let target = if stdout {
-        Target::Stdout
-    } else {
-        Target::Path(path.clone())
-    };
-    let sink = FileSink::new(target, format);
-    let cleanup = sink.cleanup();
-    Ok((Box::new(sink), Some(cleanup)))
+
+    /// The file that is written.
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Nowhere => None,
+            Self::Stdout(_) => Some(Path::new("/dev/stdout")),
+            Self::File(path, _) => Some(path),
+        }
+    }
+
+    /// The sink, and how to remove its partial file.
+    fn open(&self) -> (Box<dyn Sink>, Option<Cleanup>) {
+        let (target, format) = match self {
+            Self::Nowhere => return (Box::new(NullSink::new()), None),
+            Self::Stdout(format) => (Target::Stdout, *format),
+            Self::File(path, format) => (Target::Path(path.clone()), *format),
+        };
+        let sink = FileSink::new(target, format);
+        let cleanup = sink.cleanup();
+        (Box::new(sink), Some(cleanup))
+    }
 }
 
 /// A boxed sink as a sink, for [`Tee`].

@@ -7,6 +7,7 @@ use clap::Args;
 use relief_machine::{Manifest, verify};
 
 use crate::failure::Failure;
+use crate::quantity::counted;
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
@@ -31,11 +32,11 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     };
     writeln!(
         io::stdout(),
-        "{} of {} lines agree in {} bands; {} lines in the files; the job is {state}",
+        "{} of {} agree in {}; {} in the files; the job is {state}",
         verified.compared,
-        manifest.lines,
-        verified.bands,
-        verified.lines
+        counted(manifest.lines, "line"),
+        counted(verified.bands, "band"),
+        counted(verified.lines, "line")
     )?;
     // What was not compared may be anything.
     if verified.compared == manifest.lines || (arguments.incomplete && verified.compared > 0) {

@@ -4,6 +4,8 @@
 
 mod designs;
 mod failures;
+#[cfg(unix)]
+mod files;
 mod format;
 #[cfg(unix)]
 mod lab;
@@ -13,3 +15,5 @@ mod progress;
 mod reference;
 #[cfg(unix)]
 mod signals;
+#[cfg(target_os = "linux")]
+mod terminal;

@@ -28,6 +28,7 @@ fn progress_is_lines_of_json_up_to_the_whole() {
     let mut before = 0.0;
     for line in &lines {
         let number = |name: &str| line[name].as_f64().unwrap();
+        assert!(line["done"].is_u64() && line["total"].is_u64(), "{line}");
         assert!(number("done") > before && number("total") == 3e7, "{line}");
         assert!(number("elapsed_seconds") >= 0.0 && number("pixels_per_second") >= 0.0);
         before = number("done");
@@ -36,8 +37,17 @@ fn progress_is_lines_of_json_up_to_the_whole() {
 }
 
 #[test]
+fn computing_for_nobody_prints_its_rate() {
+    let said = String::from_utf8(run(&LONG).done()).unwrap();
+    assert!(
+        said.starts_with("sheet/design.kdl: 100000 × 300 pixels, 8 bits, in ") && said.ends_with("px/s\n"),
+        "{said}"
+    );
+}
+
+#[test]
 fn nothing_is_shown_where_nobody_looks() {
-    for more in [&[][..], &["--quiet"], &["-q"]] {
+    for more in [&["--quiet"][..], &["-q"]] {
         let mut arguments = LONG.to_vec();
         arguments.extend(more);
         assert_eq!(run(&arguments).done(), b"");

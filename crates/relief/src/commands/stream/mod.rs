@@ -21,7 +21,7 @@ use crate::arguments::{Job, Watch};
 use crate::design::Opened;
 use crate::failure::Failure;
 use crate::job;
-use crate::quantity::{bytes, region, tile};
+use crate::quantity::{bytes, counted, region, tile};
 use estimate::MotionArguments;
 pub(crate) use inputs::program_of;
 use inputs::{Inputs, Parts};
@@ -205,6 +205,9 @@ fn drive(
     options: &SenderOptions,
     record: impl FnOnce() -> Option<Result<Record, Failure>>,
 ) -> Result<Sent, Failure> {
+    if let Address::File(path) = &options.address {
+        inputs.opened.spare_inputs("the output", path)?;
+    }
     let cancel = Cancel::new();
     let control = Control::new(&cancel);
     listen(stream, &control);
@@ -246,7 +249,7 @@ fn is_poured(options: &SenderOptions) -> bool {
 fn tell(sent: &Sent, options: &SenderOptions) -> Result<(), Failure> {
     let mut out = io::stdout();
     if is_poured(options) {
-        let lines = count(sent.executed.saturating_sub(sent.before), "line");
+        let lines = counted(sent.executed.saturating_sub(sent.before), "line");
         let before = match sent.before {
             0 => String::new(),
             before => format!(" after the {before} that were there"),
@@ -255,7 +258,7 @@ fn tell(sent: &Sent, options: &SenderOptions) -> Result<(), Failure> {
         writeln!(
             out,
             "wrote {lines} in {} to {there}{before}",
-            count(sent.bytes, "byte")
+            counted(sent.bytes, "byte")
         )?;
         return Ok(());
     }
@@ -266,17 +269,11 @@ fn tell(sent: &Sent, options: &SenderOptions) -> Result<(), Failure> {
     writeln!(
         out,
         "executed {}, {}, {}{before}",
-        count(sent.executed, "line"),
-        count(u64::from(sent.underruns), "underrun"),
-        count(u64::from(sent.connections), "connection"),
+        counted(sent.executed, "line"),
+        counted(u64::from(sent.underruns), "underrun"),
+        counted(u64::from(sent.connections), "connection"),
     )?;
     Ok(())
-}
-
-/// A number of things.
-fn count(number: u64, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {thing}{plural}")
 }
 
 fn options(stream: &Stream, address: Address, pin: Option<Pin>, raw: bool) -> Result<SenderOptions, Failure> {

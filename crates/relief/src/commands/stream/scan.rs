@@ -55,7 +55,7 @@ pub(crate) struct ScanArguments {
     /// Take several lines in one travel; travels share so many; or none
     #[arg(long, value_name = "LINES[,OVERLAP]", value_parser = or_none(pair::<u32>))]
     swath: Option<OrNone<Pair<u32>>>,
-    /// Passes: one, even:N, curve:N,EXPONENT, share:N, or thresholds T,T,…
+    /// Passes: one, even:N, curve:N,EXPONENT, share:N, or listed:T,T,… with a threshold for each
     #[arg(long, value_parser = passes)]
     passes: Option<Passes>,
     /// Grays to on and off: threshold:LEVEL, bayer:N, blue-noise, floyd-steinberg or none
@@ -168,14 +168,21 @@ fn passes(text: &str) -> Result<Passes, String> {
                 exponent: number(exponent)?,
             })
         }
-        Some((other, _)) => Err(format!(
-            "'{other}' is no way to slice; even, curve or share is expected"
-        )),
+        Some(("listed", thresholds)) => listed(thresholds),
         None if text == "one" => Ok(Passes::One),
-        None => Ok(Passes::Listed {
-            thresholds: text.split(',').map(number).collect::<Result<_, _>>()?,
-        }),
+        None if text.starts_with(|first: char| first.is_ascii_digit()) => listed(text),
+        _ => Err(format!(
+            "'{text}' is no way to slice; one, even:N, curve:N,EXPONENT, share:N, or thresholds as listed:T,T,… \
+             or T,T,… are expected"
+        )),
     }
+}
+
+fn listed(thresholds: &str) -> Result<Passes, String> {
+    let thresholds = thresholds.split(',').map(number);
+    Ok(Passes::Listed {
+        thresholds: thresholds.collect::<Result<_, _>>()?,
+    })
 }
 
 fn halftone(text: &str) -> Result<Halftone, String> {
