@@ -2,6 +2,7 @@
 
 use std::io;
 
+use relief_design::InvalidDesign;
 use relief_raster::Rect;
 
 use crate::source::ImageError;
@@ -20,6 +21,9 @@ pub enum Error {
         /// What would fit.
         advice: String,
     },
+    /// The design was built by hand, and is none.
+    #[error(transparent)]
+    Design(#[from] InvalidDesign),
     /// Nodes are nested too deeply.
     #[error("nodes are nested {depth} deep, at most {limit} are allowed; flatten the design")]
     TooDeep {

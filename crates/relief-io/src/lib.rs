@@ -13,4 +13,4 @@ mod source;
 
 pub use relief_atomic::Cleanup;
 pub use sink::{DigestSink, FileSink, Format, NullSink, SinkError, Target, Tee, UnknownFormat};
-pub use source::{Files, Limits};
+pub use source::{Files, Limits, read_bounded};

@@ -13,9 +13,9 @@ pub enum Error {
         problem: String,
     },
     /// A table cannot be used.
-    #[error("the table \"{name}\": {problem}")]
+    #[error("{}: {problem}", table(name))]
     Table {
-        /// Its name.
+        /// Its name, or its file; empty where neither is known.
         name: String,
         /// What is wrong and what would work.
         problem: String,
@@ -43,4 +43,13 @@ pub enum Error {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] relief_engine::Error),
+}
+
+/// A table for a sentence.
+fn table(name: &str) -> String {
+    if name.is_empty() {
+        "the table".to_owned()
+    } else {
+        format!("the table \"{name}\"")
+    }
 }

@@ -68,8 +68,7 @@ impl Path {
                 ),
             );
         }
-        let width = width.min(length);
-        let stripe = (width, width.saturating_sub(overlap).max(1));
+        let stripe = (width, width - overlap);
         let swath = (u64::from(high), u64::from(high - shared));
         let (stripes, travels) = (count(length, stripe), count(lines, swath));
         let total = stripes

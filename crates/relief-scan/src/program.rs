@@ -10,7 +10,7 @@ use crate::path::{Path, Travel};
 use crate::runs;
 use crate::symmetry::Symmetry;
 use crate::table::Tables;
-use relief_design::scan::{Bits, Halftone, Scan};
+use relief_design::scan::{Bits, Halftone, Passes, Scan};
 
 /// The most samples of a line.
 const MAX_SAMPLES: u64 = 1 << 31;
@@ -51,7 +51,7 @@ impl Program {
     /// Checks a scan.
     ///
     /// # Errors
-    /// Where a setting is out of range for this raster, or a table has another depth.
+    /// Where a setting is out of range for this raster, a table has another depth, or next to nothing would be executed.
     pub fn new(scan: &Scan, tables: &Tables, raster: &Raster) -> Result<Self, Error> {
         let depth = raster.depth;
         for table in [&tables.material, &tables.machine].into_iter().flatten() {
@@ -64,6 +64,15 @@ impl Program {
             }
         }
         let passes = scan.passes.count(depth)?;
+        let shares = matches!(scan.passes, Passes::Share { count } if count > 1);
+        if shares && scan.packing.bits == Bits::One && scan.halftone.is_none() && tables.machine.is_none() {
+            return Err(Error::Setting {
+                setting: "passes",
+                problem: "shares of a sample hardly ever reach the threshold of lines of 1 bit; choose a halftone, or even \
+                          passes"
+                    .to_owned(),
+            });
+        }
         let symmetry = Symmetry::of(scan);
         let path = Path::new(scan, symmetry.size(raster.width, raster.height), passes)?;
         let halftone = match (scan.halftone, scan.packing.bits) {

@@ -74,15 +74,14 @@ impl Table {
             (Some(first), Some(last))
                 if points.windows(2).all(|pair| pair[0].0 < pair[1].0) && last.0 <= max =>
             {
-                let at = |v: u16| match points.iter().position(|point| point.0 >= v) {
-                    Some(0) => first.1,
-                    None => last.1,
-                    Some(next) => between(points[next - 1], points[next], v),
-                };
-                let entries = (0..=max).map(at).collect();
+                let mut entries = vec![first.1; usize::from(first.0)];
+                for pair in points.windows(2) {
+                    entries.extend((pair[0].0..pair[1].0).map(|v| between(pair[0], pair[1], v)));
+                }
+                entries.resize(usize::from(max) + 1, last.1);
                 return Self::new(name, depth, entries);
             }
-            (Some(_), Some(_)) => format!("the first numbers of its points must rise, up to {max}"),
+            (Some(_), Some(_)) => format!("the first numbers of its points must rise, to {max} at most"),
             _ => "a table needs a point".to_owned(),
         };
         Err(Error::Table { name, problem })

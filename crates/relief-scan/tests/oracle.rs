@@ -199,12 +199,8 @@ fn expected(raster: &Whole, scan: &Scan, tables: &Tables, passes: u32) -> Vec<Ve
             .for_each(|v| *v = grays(raster, scan, tables, pass, *v));
         screened(raster, scan, &mut picture);
         let length = picture[0].len();
-        let stripe = scan
-            .stripe
-            .map_or(length, |stripe| (stripe.width as usize).min(length));
+        let stripe = scan.stripe.map_or(length, |stripe| stripe.width as usize);
         let overlap = scan.stripe.map_or(0, |stripe| stripe.overlap as usize);
-        // A stripe that covers everything has no neighbour to share with.
-        let overlap = if stripe == length { 0 } else { overlap };
         let swath = scan.swath.unwrap_or(Swath { lines: 1, overlap: 0 });
         for left in starts(length, stripe, overlap) {
             let tops = starts(picture.len(), swath.lines as usize, swath.overlap as usize);
@@ -372,6 +368,9 @@ prop_compose! {
         packing in packing(),
         run_length in any::<bool>(),
     ) -> Scan {
+        // Shares on lines of 1 bit are refused without a halftone.
+        let lost = matches!(passes, Passes::Share { .. }) && packing.bits == Bits::One;
+        let halftone = halftone.or(lost.then_some(Halftone::Threshold { level: 60 }));
         Scan {
             mirror, rotate, axis, start, direction, overscan, passes, halftone, packing, run_length,
             interleave: Interleave(interleave),
@@ -630,6 +629,21 @@ fn settings_that_make_no_sense_are_refused() {
         })
         .starts_with("swath")
     );
+    let ones = Packing {
+        bits: Bits::One,
+        ..Packing::default()
+    };
+    let shares = Scan {
+        passes: Passes::Share { count: 3 },
+        packing: ones,
+        ..scan()
+    };
+    assert!(refused(shares.clone()).starts_with("passes"));
+    let dots = Scan {
+        halftone: Some(Halftone::BlueNoise),
+        ..shares
+    };
+    assert!(Program::new(&dots, &Tables::default(), &raster).is_ok());
     assert!(
         refused(Scan {
             passes: Passes::Even { count: 0 },

@@ -72,6 +72,17 @@ pub(crate) enum Command {
 pub(crate) struct Check {
     /// The design file; '-' for the standard input
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) confined: Confined,
+}
+
+/// Which files a design may name.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Confined {
+    /// For a design of others: refuse pictures and tables that lie outside this folder, also by a link [default: the
+    /// design may name any file]
+    #[arg(long = "confined", value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// What is computed and with which means; none of it but the region changes a byte of the result.
@@ -79,6 +90,8 @@ pub(crate) struct Check {
 pub(crate) struct Job {
     /// The design file; '-' for the standard input
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) confined: Confined,
     /// Compute this part of the canvas only, in pixels
     #[arg(long, value_name = "X,Y,WxH", value_parser = region, allow_hyphen_values = true)]
     pub(crate) region: Option<Rect>,

@@ -5,11 +5,16 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use relief_atomic::Identity;
-use relief_design::Design;
 use relief_design::tree::Kind;
+use relief_design::{Conversion, Design, ImageSizes, visible};
 use relief_io::Files;
+use relief_raster::Depth;
+use relief_scan::Table;
 
 use crate::failure::Failure;
+
+/// The longest file of a table, in bytes: 4 MiB.
+pub(crate) const MAX_TABLE: u64 = 4 << 20;
 
 /// A design with where its pictures are.
 pub(crate) struct Opened {
@@ -82,11 +87,15 @@ fn folder(design: &Path) -> &Path {
     }
 }
 
-/// Reads and checks a design; '-' is the standard input, whose pictures lie in the working folder.
-pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
+/// Reads and checks a design; '-' is the standard input, whose pictures lie in the working folder. The files that it names
+/// lie in the folder `confined`, where one is given.
+pub(crate) fn open(path: &Path, confined: Option<&Path>) -> Result<Opened, Failure> {
     let (name, text) = read(path)?;
-    let files = Files::new(folder(path));
-    let design = relief_design::parse(&name, &text, &files).map_err(Box::new)?;
+    let files = match confined {
+        None => Files::new(folder(path)),
+        Some(root) => Files::within(folder(path).to_owned(), confining(root)?),
+    };
+    let design = relief_design::parse(&name, &text, &Named(&files)).map_err(Box::new)?;
     let digest = blake3::hash(text.as_bytes());
     Ok(Opened {
         name,
@@ -94,6 +103,58 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
         files,
         digest,
         path: path.to_owned(),
+    })
+}
+
+/// The folder that a design may not leave.
+fn confining(root: &Path) -> Result<PathBuf, Failure> {
+    let failed = |source| Failure::File {
+        action: "cannot confine the design to",
+        path: root.display().to_string(),
+        source,
+    };
+    let folder = root.canonicalize().map_err(failed)?;
+    if folder.is_dir() {
+        Ok(folder)
+    } else {
+        Err(failed(io::Error::new(
+            io::ErrorKind::NotADirectory,
+            "it is no folder",
+        )))
+    }
+}
+
+/// The files that a design names, as it is checked.
+struct Named<'f>(&'f Files);
+
+impl ImageSizes for Named<'_> {
+    fn size(&self, path: &str, conversion: &Conversion) -> Result<(u64, u64), String> {
+        self.0.size(path, conversion)
+    }
+
+    fn table(&self, path: &str, depth: Depth) -> Result<(), String> {
+        let bytes = self.0.bytes(path, MAX_TABLE)?;
+        table(&bytes, path, depth)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// The table in these bytes, which is called by its file where something is wrong with it.
+pub(crate) fn table(bytes: &[u8], file: &str, depth: Depth) -> Result<Table, relief_scan::Error> {
+    let wrong = |problem| relief_scan::Error::Table {
+        name: visible(file).into_owned(),
+        problem,
+    };
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        wrong(format!(
+            "byte {} is not UTF-8; a table is JSON text",
+            error.valid_up_to()
+        ))
+    })?;
+    Table::parse(text, depth).map_err(|error| match error {
+        relief_scan::Error::Table { problem, .. } => wrong(problem),
+        other => other,
     })
 }
 

@@ -73,6 +73,8 @@ impl Failure {
             _ => {
                 text.push_str("relief: ");
                 text.push_str(&chain(self));
+                // Paths, names and what others say are part of it.
+                text = relief_design::visible(&text).into_owned();
             }
         }
         // Nothing is left to tell where the standard error is closed.

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufReader, Read, Seek};
+use std::io::{self, BufReader, Read, Seek};
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use relief_design::{Conversion, ImageSizes};
+use relief_design::{Conversion, ImageSizes, visible};
 use relief_engine::source::{ImageError, ImageInfo, ImageSource};
 use relief_raster::Depth;
 
 use super::bmp::Bmp;
+use super::bounded::read_bounded;
 use super::checked::{Checked, Reading};
 use super::failure::Failure;
 use super::gray::GrayRows;
@@ -34,7 +35,8 @@ use super::tiff::Tiff;
 #[derive(Clone, Debug)]
 pub struct Files {
     base: PathBuf,
-    confined: bool,
+    /// The folder that no path may leave.
+    root: Option<PathBuf>,
     limits: Limits,
     digests: Option<Digests>,
 }
@@ -49,7 +51,7 @@ impl Files {
     pub fn new(base: impl Into<PathBuf>) -> Self {
         Self {
             base: base.into(),
-            confined: false,
+            root: None,
             limits: Limits::default(),
             digests: None,
         }
@@ -57,11 +59,21 @@ impl Files {
 
     /// Paths are relative to the folder `base` and may not leave it, by `..` or by a link: for designs from outside.
     ///
-    /// The folder itself is trusted: whoever can change it while a picture is read can lead the reader out of it.
+    /// The folder itself is trusted: whoever can change it while a file is read can lead the reader out of it.
     #[must_use]
     pub fn confined(base: impl Into<PathBuf>) -> Self {
+        let base = base.into();
+        Self::within(base.clone(), base)
+    }
+
+    /// Paths are relative to the folder `base` and may not leave the folder `root`, by `..` or by a link. An absolute path
+    /// is refused wherever it leads.
+    ///
+    /// The folder itself is trusted, as with [`confined`](Self::confined).
+    #[must_use]
+    pub fn within(base: impl Into<PathBuf>, root: impl Into<PathBuf>) -> Self {
         Self {
-            confined: true,
+            root: Some(root.into()),
             ..Self::new(base)
         }
     }
@@ -95,7 +107,7 @@ impl Files {
 
     /// Opens a picture for its header alone, or to be read.
     fn open(&self, path: &str, conversion: &Conversion, purpose: Purpose) -> Result<Opened, Failure> {
-        let file = self.resolve(path)?;
+        let file = self.path(path).map_err(Failure::Read)?;
         // Looked at before it is opened: opening a FIFO would wait for a writer.
         let metadata = fs::metadata(&file).map_err(Failure::Read)?;
         if !metadata.is_file() {
@@ -133,36 +145,72 @@ impl Files {
         self.digests.as_ref().map_or(0, |_| Checked::memory(bytes()))
     }
 
-    fn resolve(&self, path: &str) -> Result<PathBuf, Failure> {
+    /// Where the file of this path lies, as a design writes the path.
+    ///
+    /// # Errors
+    /// Where the path is empty, or leaves the folder that it may not leave. Whether the file exists is not said of one
+    /// outside.
+    pub fn path(&self, path: &str) -> io::Result<PathBuf> {
+        let refused = |why| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         if path.is_empty() {
-            return Err(Failure::unsupported("the path is empty"));
+            return refused("the path is empty");
         }
         let joined = self.base.join(path);
-        if !self.confined {
+        let Some(root) = &self.root else {
             return Ok(joined);
-        }
-        let outside = || {
-            Failure::unsupported("it lies outside the folder of the design, which this design may not leave")
         };
-        let inside = |component| matches!(component, Component::Normal(_) | Component::CurDir);
-        if !Path::new(path).components().all(inside) {
-            return Err(outside());
+        let outside = "it lies outside the folder that this design may not leave";
+        let (base, root) = (fs::canonicalize(&self.base)?, fs::canonicalize(root)?);
+        // The path is judged as it is written first, so that nothing outside is looked at.
+        if Path::new(path).has_root() || !plain(&base.join(path)).starts_with(&root) {
+            return refused(outside);
         }
-        let base = fs::canonicalize(&self.base).map_err(Failure::Read)?;
-        let file = fs::canonicalize(joined).map_err(Failure::Read)?;
-        if file.starts_with(base) {
+        let file = fs::canonicalize(joined)?;
+        if file.starts_with(root) {
             Ok(file)
         } else {
-            Err(outside())
+            refused(outside)
         }
     }
 
-    fn name(&self, path: &str, failure: &Failure) -> ImageError {
-        ImageError::new(format!(
-            "cannot read the picture {}: {failure}",
-            self.base.join(path).display()
-        ))
+    /// The bytes of the file of this path, which is a regular one of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// A sentence that names the file.
+    pub fn bytes(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+        self.path(path)
+            .and_then(|file| read_bounded(file, limit))
+            .map_err(|error| format!("cannot read {}: {error}", self.shown(path)))
     }
+
+    /// How messages name a file: with the folder where it was looked for, unless the design is not to know that.
+    fn shown(&self, path: &str) -> String {
+        let joined = self.base.join(path);
+        let looked_for = match self.root {
+            None => std::path::absolute(&joined).unwrap_or(joined),
+            Some(_) => PathBuf::from(path),
+        };
+        visible(&looked_for.to_string_lossy()).into_owned()
+    }
+
+    fn name(&self, path: &str, failure: &Failure) -> ImageError {
+        ImageError::new(format!("cannot read the picture {}: {failure}", self.shown(path)))
+    }
+}
+
+/// The path without `.` and `..`, as far as it is written.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 impl ImageSource for Files {

@@ -2,6 +2,7 @@
 
 mod bits;
 mod bmp;
+mod bounded;
 mod checked;
 mod failure;
 mod files;
@@ -14,5 +15,6 @@ mod png;
 mod range;
 mod tiff;
 
+pub use bounded::read_bounded;
 pub use files::Files;
 pub use limits::Limits;

@@ -79,9 +79,12 @@ impl Program {
 
     /// Pixels of a line that are read at once: diffusion needs the whole line.
     pub(super) const fn row_pixels(&self) -> u64 {
-        match self.screen {
-            Some(Screen::Diffusion) => self.path.length,
-            _ => self.path.stripe.0,
+        let diffusion = matches!(self.screen, Some(Screen::Diffusion));
+        // A stripe may be wider than the raster; what is beyond is not read.
+        if diffusion || self.path.stripe.0 > self.path.length {
+            self.path.length
+        } else {
+            self.path.stripe.0
         }
     }
 }

@@ -2,13 +2,20 @@
 
 use std::io::{self, Write};
 
+use relief_design::scan::ScanNode;
+use relief_engine::Raster;
+use relief_scan::{Program, Tables};
+
 use crate::arguments::Check;
-use crate::design;
+use crate::design::{self, Opened};
 use crate::failure::Failure;
 use crate::quantity::counted;
 
 pub(crate) fn run(check: &Check) -> Result<(), Failure> {
-    let opened = design::open(&check.file)?;
+    let opened = design::open(&check.file, check.confined.folder.as_deref())?;
+    if let Some(node) = &opened.design.scan {
+        prove(&opened, node)?;
+    }
     let canvas = opened.design.canvas;
     let pixel = canvas.pixel.map_or(String::new(), |pixel| {
         format!(" of {}", length(u128::from(pixel)))
@@ -20,12 +27,39 @@ pub(crate) fn run(check: &Check) -> Result<(), Failure> {
     writeln!(
         io::stdout(),
         "{}: {} × {} pixels{pixel}{size}, {}, {}",
-        opened.name,
+        relief_design::visible(&opened.name),
         canvas.width,
         canvas.height,
         canvas.depth,
         counted(opened.design.nodes.len() as u64, "node")
     )?;
+    Ok(())
+}
+
+/// Whether the scan of the design can be made of its canvas.
+fn prove(opened: &Opened, node: &ScanNode) -> Result<(), Failure> {
+    let canvas = opened.design.canvas;
+    let table = |path: Option<&str>| {
+        path.map(|path| {
+            let bytes = opened
+                .files
+                .bytes(path, design::MAX_TABLE)
+                .map_err(Failure::Usage)?;
+            Ok::<_, Failure>(design::table(&bytes, path, canvas.depth).map_err(relief_machine::Error::from)?)
+        })
+        .transpose()
+    };
+    let tables = Tables {
+        material: table(node.material.as_deref())?,
+        machine: table(node.machine.as_deref())?,
+    };
+    let raster = Raster {
+        width: canvas.width,
+        height: canvas.height,
+        depth: canvas.depth,
+        pixel: canvas.pixel,
+    };
+    Program::new(&node.scan, &tables, &raster).map_err(relief_machine::Error::from)?;
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::{design, interrupt, job};
 
 pub(crate) fn run(digest: &Digest) -> Result<(), Failure> {
-    let opened = design::open(&digest.job.file)?;
+    let opened = design::open(&digest.job.file, digest.job.confined.folder.as_deref())?;
     let mut sink = DigestSink::new();
     let plan = job::plan(
         &opened,

@@ -17,7 +17,7 @@ pub(crate) fn run(fmt: &Fmt) -> Result<(), Failure> {
             io::stdout().write_all(formatted.as_bytes())?;
         } else if formatted != text {
             if fmt.check {
-                writeln!(io::stdout(), "{name}")?;
+                writeln!(io::stdout(), "{}", relief_design::visible(&name))?;
                 changed = changed.or(Some(name));
             } else {
                 replace(path, &formatted).map_err(|source| Failure::File {

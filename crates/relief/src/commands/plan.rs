@@ -16,7 +16,7 @@ use crate::{design, job};
 use super::stream;
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
-    let opened = design::open(&arguments.job.file)?;
+    let opened = design::open(&arguments.job.file, arguments.job.confined.folder.as_deref())?;
     let sink = match arguments.look_ahead {
         Some(look_ahead) => stream::memory(&opened, &arguments.job, look_ahead)?,
         None => 0,

@@ -13,7 +13,7 @@ use crate::{design, interrupt, job};
 
 pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     let output = Output::of(render)?;
-    let opened = design::open(&render.job.file)?;
+    let opened = design::open(&render.job.file, render.job.confined.folder.as_deref())?;
     if let Some(path) = output.path() {
         opened.spare_inputs("--output", path)?;
     }

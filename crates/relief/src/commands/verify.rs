@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use relief_machine::{Manifest, verify};
 
+use crate::arguments::Confined;
 use crate::failure::Failure;
 use crate::quantity::counted;
 
@@ -19,11 +20,13 @@ pub(crate) struct Verify {
     /// Take a job that is not complete, too: compare the lines whose digests the manifest has
     #[arg(long)]
     incomplete: bool,
+    #[command(flatten)]
+    confined: Confined,
 }
 
 pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     let manifest = Manifest::read(&arguments.manifest)?;
-    let program = super::stream::program_of(&manifest, &arguments.manifest)?;
+    let program = super::stream::program_of(&manifest, &arguments.manifest, &arguments.confined)?;
     let verified = verify(&manifest, &program, &arguments.files)?;
     let state = if manifest.complete {
         "complete"

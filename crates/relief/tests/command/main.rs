@@ -6,6 +6,7 @@ mod designs;
 mod failures;
 #[cfg(unix)]
 mod files;
+mod foreign;
 mod format;
 #[cfg(unix)]
 mod lab;

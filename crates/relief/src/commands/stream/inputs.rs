@@ -1,19 +1,39 @@
 //! What a job is made of: design, pictures, tables, settings, each with its digest.
 
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use relief_design::tree::Kind;
+use relief_io::read_bounded;
 use relief_machine::message::Job;
 use relief_machine::{Cut, Error, Input, Manifest, NamedInput, Region, SenderOptions, digest_file};
 use relief_raster::{Depth, Rect};
 use relief_scan::{Program, Scan, Table, Tables};
 
 use super::scan::{OrNone, ScanArguments};
+use crate::arguments::Confined;
 use crate::design::{self, Opened};
 use crate::failure::Failure;
 
+/// The longest file of settings or of a secret, in bytes: 1 MiB.
+const MAX_SETTINGS: u64 = 1 << 20;
+
+/// The text of a file of settings or of a secret.
 pub(super) fn read(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|source| Failure::File {
+    String::from_utf8(bytes(path, MAX_SETTINGS)?).map_err(|error| Failure::File {
+        action: "cannot read",
+        path: path.display().to_string(),
+        source: io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("byte {} is not UTF-8", error.utf8_error().valid_up_to()),
+        ),
+    })
+}
+
+/// The bytes of a regular file of at most so many.
+fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
+    read_bounded(path, limit).map_err(|source| Failure::File {
         action: "cannot read",
         path: path.display().to_string(),
         source,
@@ -62,23 +82,29 @@ pub(super) struct Inputs {
 
 impl Inputs {
     /// Those of a new job: what the design says, with the options in its place.
-    pub(super) fn begin(file: PathBuf, region: Option<Rect>, lines: &ScanArguments) -> Result<Self, Failure> {
-        let opened = design::open(&file)?;
+    pub(super) fn begin(
+        file: PathBuf,
+        confined: &Confined,
+        region: Option<Rect>,
+        lines: &ScanArguments,
+    ) -> Result<Self, Failure> {
+        let opened = design::open(&file, confined.folder.as_deref())?;
         let node = opened.design.scan.clone().unwrap_or_default();
-        let beside = |path: &str| folder(&file).join(path);
+        let named = |path: Option<Arc<str>>| path.map(|path| file_of(&opened, &path)).transpose();
+        let (material, machine) = (named(node.material)?, named(node.machine)?);
         let parts = Parts {
             region,
             scan: lines.over(&node.scan)?,
-            material: OrNone::over(lines.material.as_ref(), node.material.as_deref().map(beside)),
-            machine: OrNone::over(lines.machine.as_ref(), node.machine.as_deref().map(beside)),
+            material: OrNone::over(lines.material.as_ref(), material),
+            machine: OrNone::over(lines.machine.as_ref(), machine),
             file,
         };
         Self::new(opened, parts)
     }
 
     /// Those of a job that was begun.
-    pub(super) fn take_up(parts: Parts) -> Result<Self, Failure> {
-        Self::new(design::open(&parts.file)?, parts)
+    pub(super) fn take_up(parts: Parts, confined: &Confined) -> Result<Self, Failure> {
+        Self::new(design::open(&parts.file, confined.folder.as_deref())?, parts)
     }
 
     fn new(opened: Opened, parts: Parts) -> Result<Self, Failure> {
@@ -91,7 +117,7 @@ impl Inputs {
             material: table(parts.material.as_deref(), depth)?,
             machine: table(parts.machine.as_deref(), depth)?,
         };
-        let images = images(&opened, &parts.file)?;
+        let images = images(&opened)?;
         Ok(Self {
             opened,
             parts,
@@ -240,7 +266,7 @@ fn same(what: &str, found: &str, expected: &str) -> Result<(), Error> {
 }
 
 /// The pictures of a design, with their paths as it says them.
-fn images(opened: &Opened, file: &Path) -> Result<Vec<Input>, Failure> {
+fn images(opened: &Opened) -> Result<Vec<Input>, Failure> {
     let mut names: Vec<&str> = Vec::new();
     for node in &opened.design.nodes {
         if let Kind::Image { path, .. } = &node.kind {
@@ -250,7 +276,7 @@ fn images(opened: &Opened, file: &Path) -> Result<Vec<Input>, Failure> {
     names.sort_unstable();
     names.dedup();
     let digest = |name: &str| {
-        let digest = digest_file(&folder(file).join(name))?.to_string();
+        let digest = digest_file(&file_of(opened, name)?)?.to_string();
         Ok(Input {
             path: name.to_owned(),
             digest,
@@ -260,8 +286,20 @@ fn images(opened: &Opened, file: &Path) -> Result<Vec<Input>, Failure> {
 }
 
 fn table(path: Option<&Path>, depth: Depth) -> Result<Option<Table>, Failure> {
-    path.map(|path| Ok(Table::parse(&read(path)?, depth).map_err(Error::from)?))
-        .transpose()
+    path.map(|path| {
+        let bytes = bytes(path, design::MAX_TABLE)?;
+        Ok(design::table(&bytes, &path.to_string_lossy(), depth).map_err(Error::from)?)
+    })
+    .transpose()
+}
+
+/// Where a file lies that a design names.
+fn file_of(opened: &Opened, path: &str) -> Result<PathBuf, Failure> {
+    opened.files.path(path).map_err(|source| Failure::File {
+        action: "cannot read",
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn named(table: &Table, path: String) -> Result<NamedInput, Failure> {
@@ -307,8 +345,8 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// The program of a manifest, to read what was executed.
-pub(crate) fn program_of(manifest: &Manifest, path: &Path) -> Result<Program, Failure> {
-    let inputs = Inputs::take_up(Parts::of(manifest, path)?)?;
+pub(crate) fn program_of(manifest: &Manifest, path: &Path, confined: &Confined) -> Result<Program, Failure> {
+    let inputs = Inputs::take_up(Parts::of(manifest, path)?, confined)?;
     let program = inputs.program()?;
     inputs.check(manifest, &program)?;
     Ok(program)

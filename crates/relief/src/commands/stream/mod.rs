@@ -17,7 +17,7 @@ use relief_machine::{Address, Control, Error, Pin, Record, Secret, SenderOptions
 use relief_raster::Rect;
 use relief_scan::{Program, Tables};
 
-use crate::arguments::{Job, Watch};
+use crate::arguments::{Confined, Job, Watch};
 use crate::design::Opened;
 use crate::failure::Failure;
 use crate::job;
@@ -36,6 +36,8 @@ pub(crate) struct Stream {
     /// The design file; '-' for the standard input
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     file: Option<PathBuf>,
+    #[command(flatten)]
+    confined: Confined,
     /// The machine: tcp://HOST:PORT, tls://HOST:PORT, unix:PATH, or file:PATH for a file of frames
     #[arg(required_unless_present = "resume")]
     address: Option<String>,
@@ -153,7 +155,7 @@ fn begin(stream: &Stream) -> Result<(), Failure> {
     if stream.manifest.is_some() && file.as_os_str() == "-" {
         return Err(Failure::Usage(NO_MANIFEST_OF_STDIN.to_owned()));
     }
-    let inputs = Inputs::begin(file, stream.region, &stream.lines)?;
+    let inputs = Inputs::begin(file, &stream.confined, stream.region, &stream.lines)?;
     let program = inputs.program()?;
     let options = options(stream, address, stream.link.pin, stream.link.raw)?;
     let job = inputs.wire(&program, relief_machine::token()?);
@@ -170,7 +172,7 @@ fn begin(stream: &Stream) -> Result<(), Failure> {
 fn resume(stream: &Stream, path: &std::path::Path) -> Result<(), Failure> {
     let mut record = Record::resume(path)?;
     let manifest = record.manifest();
-    let inputs = Inputs::take_up(Parts::of(manifest, path)?)?;
+    let inputs = Inputs::take_up(Parts::of(manifest, path)?, &stream.confined)?;
     let program = inputs.program()?;
     inputs.check(manifest, &program)?;
     if manifest.complete {
@@ -213,6 +215,7 @@ fn drive(
     listen(stream, &control);
     let arguments = Job {
         file: inputs.parts.file.clone(),
+        confined: stream.confined.clone(),
         region: inputs.parts.region,
         threads: stream.threads,
         memory: stream.memory,

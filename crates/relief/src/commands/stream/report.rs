@@ -151,6 +151,7 @@ impl<'a> Report<'a> {
     /// A sentence of its own.
     fn note(&self, kind: &str, text: &str) {
         let mut out = io::stderr();
+        let text = &*relief_design::visible(text);
         let _ = if self.json {
             writeln!(out, "{}", serde_json::json!({ kind: text }))
         } else if self.line {
