@@ -120,14 +120,14 @@ fn window(width: u64, height: u64, number: u64) -> Rect {
 fn is_small(design: &Design) -> bool {
     design.nodes.len() <= 40
         && design.nodes.iter().all(|node| {
-            let patterns = node.children.iter().map(|child| child.extent);
+            let mut patterns = node.children.iter().map(|child| child.extent);
             let small = |width: u64, height: u64| width <= 128 && height <= 128;
             match node.kind {
                 Kind::Distance { radius, .. } => radius <= 24,
                 Kind::Repeat { step_x, step_y } => {
-                    small(step_x, step_y) && patterns.fold(true, |all, p| all && small(p.width(), p.height()))
+                    small(step_x, step_y) && patterns.all(|p| small(p.width(), p.height()))
                 }
-                Kind::Lattice { .. } => patterns.fold(true, |all, p| all && small(p.width(), p.height())),
+                Kind::Lattice { .. } => patterns.all(|p| small(p.width(), p.height())),
                 _ => true,
             }
         })

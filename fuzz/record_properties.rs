@@ -43,7 +43,7 @@ impl Windows for Mixed {
 }
 
 fn sample(x: u64, y: u64) -> u8 {
-    (x * 31 ^ y * 17) as u8
+    ((x * 31) ^ (y * 17)) as u8
 }
 
 /// The lines of the job, one after the other.

@@ -1,5 +1,10 @@
 //! The corpora of the fuzz targets of this crate through what they check.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by a panic"
+)]
 
 use std::path::Path;
 
@@ -28,13 +33,11 @@ fn manifests_journals_and_files_of_the_corpora_hold_what_their_targets_check() {
             std::fs::write(corpus.join(target).join(name), bytes).unwrap();
         }
     }
-    let checks: [(&str, fn(&[u8])); 3] = [
-        ("manifest", record_properties::manifest),
-        ("verify", record_properties::verified),
-        ("journal", record_properties::journal),
-    ];
-    for (name, check) in checks {
+    let replay = |name: &str, check: fn(&[u8])| {
         let count = record_properties::replay(&corpus.join(name), check);
         assert!(count > 1, "only {count} files of {name}");
-    }
+    };
+    replay("manifest", record_properties::manifest);
+    replay("verify", record_properties::verified);
+    replay("journal", record_properties::journal);
 }

@@ -54,7 +54,7 @@ pub(super) fn lattice(
 ) -> Result<(), Failure> {
     let link = &step.links[0];
     let Some((pattern, rect)) = builder.plane(link.node) else {
-        return nothing::<S>(gpu, builder, (step, link.node), need, (buffer, pitch));
+        return nothing(gpu, builder, (step, link.node), need, (buffer, pitch));
     };
     let lattice = lattice::gpu::Lattice {
         pattern,
@@ -78,7 +78,7 @@ pub(super) fn repeat(
 ) -> Result<(), Failure> {
     let link = &step.links[0];
     let Some((pattern, rect)) = builder.plane(link.node) else {
-        return nothing::<S>(gpu, builder, (step, link.node), need, (buffer, pitch));
+        return nothing(gpu, builder, (step, link.node), need, (buffer, pitch));
     };
     let (width, height) = (u64::from(pattern.width()), u64::from(pattern.height()));
     let place = (link.extent.x() + rect.x(), link.extent.y() + rect.y());
@@ -95,7 +95,7 @@ pub(super) fn repeat(
 }
 
 /// The samples `need` of copies of the pattern `child`, none of which meets them.
-fn nothing<S: Sample>(
+fn nothing(
     gpu: &Gpu,
     builder: &Builder<'_>,
     (step, child): (&Step, usize),
@@ -111,7 +111,7 @@ fn nothing<S: Sample>(
     Ok(fused::render(
         gpu,
         &zero,
-        S::DEPTH,
+        builder.program.canvas.depth,
         step.need,
         need,
         buffer,
