@@ -84,6 +84,8 @@ fn samples(design: &Design, options: &Options) -> Vec<u16> {
         .region
         .unwrap_or_else(|| Rect::sized(canvas.width, canvas.height));
     let area = (all.width() * all.height()) as usize;
+    // A renderer counts from where its region begins.
+    let all = Rect::sized(all.width(), all.height());
     let read = || {
         let plan = Plan::new(design, &Picture, options)?;
         let renderer = Renderer::new(plan, &Picture, &cancel)?;

@@ -88,7 +88,10 @@ impl Bench {
 
     fn verified(&self, file: &str) {
         let output = self.verify(&[file]);
-        let all = format!("{0} of {0} lines agree", self.lines);
+        let all = match self.lines {
+            1 => "1 of 1 line agrees".to_owned(),
+            lines => format!("{lines} of {lines} lines agree"),
+        };
         assert!(
             output.status.success() && text(&output).contains(&all),
             "{output:?}"

@@ -35,9 +35,10 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     };
     writeln!(
         io::stdout(),
-        "{} of {} agree in {}; {} in the files; the job is {state}",
+        "{} of {} {} in {}; {} in the files; the job is {state}",
         verified.compared,
         counted(manifest.lines, "line"),
+        if manifest.lines == 1 { "agrees" } else { "agree" },
         counted(verified.bands, "band"),
         counted(verified.lines, "line")
     )?;

@@ -27,7 +27,13 @@ impl Ended {
     #[track_caller]
     pub(crate) fn failed(&self, code: i32, says: &str) {
         assert_eq!(self.code, Some(code), "{self:?}");
-        assert!(self.err.contains(says), "{says:?} is not in {}", self.err);
+        // Long lines are wrapped, with a bar before what follows.
+        let words: Vec<&str> = self.err.split_whitespace().filter(|word| *word != "│").collect();
+        assert!(
+            self.err.contains(says) || words.join(" ").contains(says),
+            "{says:?} is not in {}",
+            self.err
+        );
     }
 }
 
