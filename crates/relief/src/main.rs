@@ -15,12 +15,12 @@ mod show;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
 
 use arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = arguments();
     log();
     outlive_limits_of_files();
     let outcome = match arguments.command {
@@ -43,6 +43,18 @@ fn main() -> ExitCode {
         Command::Man(man) => commands::reference::man(&man),
     };
     outcome.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
+}
+
+/// What was asked for; ends the process where it cannot be read, or where only help was asked for.
+fn arguments() -> Arguments {
+    // Left to itself, clap draws on a terminal that only shows text where the variable CI is set.
+    let colors = if show::only_text() {
+        ColorChoice::Never
+    } else {
+        ColorChoice::Auto
+    };
+    let matches = Arguments::command().color(colors).get_matches();
+    Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
 /// Has a file that may not grow fail its write, which is told and cleaned up after, instead of ending the process.

@@ -14,7 +14,12 @@ const PACE: Duration = Duration::from_millis(200);
 
 /// Whether the standard error is a terminal that does more than show text line by line.
 pub(crate) fn can_draw() -> bool {
-    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    io::stderr().is_terminal() && !only_text()
+}
+
+/// Whether the terminal is said to show nothing but text.
+pub(crate) fn only_text() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// Shows how far a job is: a bar on a terminal, lines of JSON where asked for, else nothing.

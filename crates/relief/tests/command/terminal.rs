@@ -84,9 +84,19 @@ fn a_terminal_that_only_shows_text_gets_only_text() {
         (&["render", "--frobnicate"], 2),
     ];
     for (arguments, expected) in jobs {
-        for (term, draws) in [("dumb", false), ("xterm", true)] {
+        // Some libraries draw wherever the variable CI is set, whatever the terminal.
+        for (term, ci, draws) in [
+            ("dumb", false, false),
+            ("dumb", true, false),
+            ("xterm", false, true),
+        ] {
             let mut command = relief(arguments);
             command.env("TERM", term).env_remove("NO_COLOR");
+            if ci {
+                command.env("CI", "true");
+            } else {
+                command.env_remove("CI");
+            }
             let (code, said) = on_terminal(command, false, true);
             assert_eq!(code, Some(expected), "{said}");
             assert_eq!(
