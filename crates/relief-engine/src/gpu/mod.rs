@@ -33,6 +33,7 @@ use crate::node::device::{Failure, Launch, Lowering};
 use crate::panics::message;
 use crate::plan::planes::{Spared, materialised, needs, pitch, spared};
 use crate::plan::{Plan, devices};
+use crate::prepared::{Prepared, Start};
 use crate::sink::HandOver;
 use crate::source::ImageSource;
 use crate::workers::Workers;
@@ -51,6 +52,7 @@ pub(crate) struct Gpus<S> {
     next: AtomicUsize,
     /// The threads that made what is kept.
     workers: Workers,
+    prepared: Prepared,
     materialised: Vec<bool>,
     spared: Vec<Spared>,
     samples: PhantomData<S>,
@@ -84,7 +86,12 @@ struct Strip {
 
 impl<S: Sample> Gpus<S> {
     /// Makes on the host what the plan keeps and copies it to every device.
-    pub(crate) fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
+    pub(crate) fn new(
+        plan: Plan,
+        images: &dyn ImageSource,
+        start: Start<'_>,
+        cancel: &Cancel,
+    ) -> Result<Self, Error> {
         let (materialised, spared) = (materialised(&plan.program), spared(&plan.program));
         let ids: Vec<DeviceId> = plan
             .device
@@ -98,7 +105,7 @@ impl<S: Sample> Gpus<S> {
                 scope.spawn(move || Gpu::open(id).map_err(|error| failed("starting", id, error)))
             };
             let opening: Vec<_> = ids.iter().map(open).collect();
-            let host = Cpu::<S>::new(plan.clone(), images, cancel);
+            let host = Cpu::<S>::new(plan.clone(), images, start, cancel);
             tracing::debug!("what is kept is made");
             let ahead = host.as_ref().map_or_else(
                 |_| Ahead::default(),
@@ -142,6 +149,7 @@ impl<S: Sample> Gpus<S> {
             devices,
             next: AtomicUsize::new(0),
             workers: host.workers().clone(),
+            prepared: host.prepared(),
             materialised,
             spared,
             samples: PhantomData,
@@ -156,6 +164,11 @@ impl<S: Sample> Gpus<S> {
     pub(crate) fn memory(&self) -> Vec<(DeviceId, u64)> {
         let memory = |device: &Device| (device.gpu.id(), device.gpu.peak());
         self.devices.iter().map(memory).collect()
+    }
+
+    /// What preparations gave.
+    pub(crate) fn prepared(&self) -> Prepared {
+        self.prepared.clone()
     }
 
     /// The threads of the job.

@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use relief_kernels::device::{DeviceError, Gpu};
 use relief_kernels::fused::{Cell, PackedCell, Plane, Table};
-use relief_raster::{Depth, Period, Rect, Sample, View};
+use relief_raster::{Period, Rect, Sample, View};
 
-use crate::cpu::Store;
-use crate::node::SamplesOf;
+use crate::cpu::{Store, samples_of};
 use crate::node::device::{Lowering, Upload};
 use crate::plan::planes::{cell_of_child, layout, reached, row_words};
 use crate::program::{Keep, Program};
@@ -29,6 +28,8 @@ pub(super) struct Residents {
     pub(super) planes: Vec<Option<Resident>>,
     /// By the number of the table.
     pub(super) tables: Vec<Option<Table>>,
+    /// What preparations gave, by the number of the node.
+    pub(super) prepared: Vec<Option<Table>>,
     /// What kernels of nodes read, by the number of the node.
     pub(super) uploads: Vec<Option<Upload>>,
 }
@@ -120,6 +121,7 @@ impl Residents {
         let mut residents = Self {
             planes: Vec::new(),
             tables: vec![None; program.tables.len()],
+            prepared: Vec::new(),
             uploads: Vec::new(),
         };
         // A part of a picture is copied for the first node that shows it.
@@ -141,6 +143,10 @@ impl Residents {
                 _ => None,
             };
             residents.uploads.push(upload);
+            let prepared = store.prepared[index].as_ref().filter(|_| reached[index]);
+            residents
+                .prepared
+                .push(prepared.map(|table| upload_table(gpu, table)).transpose()?);
             let plane = match (&sources[index], &store.planes[index], step.image) {
                 _ if !reached[index] => None,
                 (Some(source), ..) => {
@@ -219,14 +225,6 @@ fn upload_plane<S: Sample>(gpu: &Gpu, samples: View<'_, S>) -> Result<Plane, Dev
     let per_row = pitch as usize * 4 / size_of::<S>();
     let buffer = gpu.upload(&packed_rows(samples.rows(), samples.height(), per_row))?;
     Plane::new(buffer, 0, pitch, columns, rows, S::DEPTH).ok_or_else(too_large)
-}
-
-/// Samples with their depth.
-fn samples_of<S: Sample>(samples: &[S]) -> SamplesOf<'_> {
-    match S::DEPTH {
-        Depth::Eight => SamplesOf::Eight(bytemuck::cast_slice(samples)),
-        Depth::Sixteen => SamplesOf::Sixteen(bytemuck::cast_slice(samples)),
-    }
 }
 
 /// Samples as words.

@@ -23,8 +23,11 @@ pub(crate) trait Lower {
     /// A child in its parent's coordinates, 0 outside its extent.
     fn read(&self, link: &Link) -> Result<Expression, Error>;
 
-    /// A table.
+    /// A table of the design.
     fn table(&self, number: usize) -> Result<Table, Error>;
+
+    /// The table that the preparation of this node gave.
+    fn prepared(&self) -> Result<Table, Error>;
 }
 
 /// What a kind keeps on a device for its kernel.

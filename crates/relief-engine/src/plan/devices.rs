@@ -340,6 +340,9 @@ fn residents(program: &Program, index: usize) -> [u64; 2] {
     let bytes = depth.bytes();
     let table = match (step.kind.lowering(), step.kind.table()) {
         (Lowering::Kernel, _) => step.kind.upload_words(depth),
+        (Lowering::Fused, _) if step.kind.preparation().is_some() => {
+            row_words(u64::from(depth.max()) + 1, bytes)
+        }
         (Lowering::Fused, Some(table)) => row_words(program.tables[table].len() as u64, bytes),
         (Lowering::Fused, None) => 0,
     };

@@ -76,7 +76,9 @@ fn divide(program: &Program, planes: &mut [bool]) {
                 .iter()
                 .flat_map(|link| named[link.node].iter().copied())
                 .collect();
-            all.extend(step.kind.table().map(|_| (index, Named::Table)));
+            if step.kind.table().is_some() || step.kind.preparation().is_some() {
+                all.insert((index, Named::Table));
+            }
             if matches!(step.keep, Keep::Cell { .. }) {
                 all.insert((index, Named::Plane));
             }
