@@ -137,7 +137,7 @@ impl<S: Sample> Cpu<S> {
 
     /// Computes a rectangle of a node by tiles; `anew` says whether the node itself is computed even if the plan
     /// keeps it, because what is kept is what is being made.
-    fn fill_node(
+    pub(crate) fn fill_node(
         &self,
         node: usize,
         rect: Rect,

@@ -114,8 +114,10 @@ impl Builder<'_> {
     /// each other leave most of a sheet so.
     pub(super) fn constant<S: Sample>(&self, index: usize) -> Result<Option<u16>, Error> {
         let (need, step) = (self.needs[index], &self.program.steps[index]);
-        if self.is_kept(index) || step.kind.lowering() != Lowering::Kernel {
-            return Ok(self.node(index)?.constant::<S>(need).map(Sample::to_u16));
+        match step.kind.lowering() {
+            Lowering::Kernel if !self.is_kept(index) => {}
+            Lowering::Host if !self.is_kept(index) => return Ok(None),
+            _ => return Ok(self.node(index)?.constant::<S>(need).map(Sample::to_u16)),
         }
         let Some(constant) = step.kind.of_nothing() else {
             return Ok(None);

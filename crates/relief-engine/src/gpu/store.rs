@@ -241,16 +241,18 @@ fn packed_rows<'a, S: Sample>(rows: impl Iterator<Item = &'a [S]>, count: usize,
     for (to, from) in stored.chunks_exact_mut(words * per_word).zip(rows) {
         to[..from.len()].copy_from_slice(from);
     }
-    // Samples were stored as they follow each other; words have the first of them in their lowest bits.
-    if cfg!(target_endian = "big") {
-        let reversed = |word: u32| {
-            if per_word == 4 {
-                word.swap_bytes()
-            } else {
-                word.rotate_left(16)
-            }
-        };
-        packed.iter_mut().for_each(|word| *word = reversed(*word));
-    }
+    to_device::<S>(&mut packed);
     packed
+}
+
+/// Samples that were stored as they follow each other, as devices hold them: words have the first of them in their lowest
+/// bits.
+pub(super) fn to_device<S>(words: &mut [u32]) {
+    if cfg!(target_endian = "big") {
+        let reversed = |word: u32| match size_of::<S>() {
+            1 => word.swap_bytes(),
+            _ => word.rotate_left(16),
+        };
+        words.iter_mut().for_each(|word| *word = reversed(*word));
+    }
 }

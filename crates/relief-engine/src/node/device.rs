@@ -16,6 +16,8 @@ pub(crate) enum Lowering {
     Fused,
     /// By a kernel of its own, from planes of its children into a plane.
     Kernel,
+    /// By the CPU, into a plane that is copied to the device.
+    Host,
 }
 
 /// Gives the expressions of what a fused node reads.

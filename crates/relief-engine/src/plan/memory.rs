@@ -61,6 +61,16 @@ impl Draft<'_> {
                 Keep::No | Keep::Image => (widths[index], heights[index]),
             };
             let request = Request { width, height };
+            #[cfg(feature = "gpu")]
+            let request = if step.kind.lowering() == crate::node::device::Lowering::Host {
+                // The host computes it for a device as it does a raster.
+                Request {
+                    width: request.width.max(shape.tile_width.min(step.width)),
+                    height: request.height.max(shape.tile_height.min(step.height)),
+                }
+            } else {
+                request
+            };
             own[index] = step.kind.scratch(&step.links, &request, bytes);
             if let (Some(_), Some(link)) = (step.kind.preparation(), step.links.first()) {
                 let (width, height) = (&mut widths[link.node], &mut heights[link.node]);

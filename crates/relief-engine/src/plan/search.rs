@@ -327,8 +327,16 @@ impl Draft<'_> {
                 let memory = self.options.device_memory;
                 match gpus.fit(&program, shape, lanes, halo, memory) {
                     Err(error) => shortage = Some(error),
-                    Ok(_) if peak.total() > self.limit => least_host = least_host.min(peak.total()),
                     Ok((strip, device_bytes)) => {
+                        let host = super::devices::host_bytes(&program, shape, strip, lanes, gpus.count());
+                        let peak = Peak {
+                            bands: peak.bands.saturating_add(host),
+                            ..peak
+                        };
+                        if peak.total() > self.limit {
+                            least_host = least_host.min(peak.total());
+                            continue;
+                        }
                         let device = DevicePlan {
                             ids: gpus.ids(),
                             lanes,
