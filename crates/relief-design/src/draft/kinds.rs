@@ -12,7 +12,8 @@ use crate::syntax::{Element, Literal, Span, shortened};
 use crate::table::{self, Fault, Points};
 use crate::tree::{Axis, Blend, Conversion, Gray, Kind, Role};
 
-/// The most operations that all tables of a design may take: 2^31, about two seconds of one processor.
+/// The most operations that all tables of a design may take: 2^31, half a second of one processor: an addition counts
+/// for 3, and all else for what it takes beside one.
 ///
 /// A profile of the greatest radius has 2^24 + 1 values. A value counts for at least 16 operations, which
 /// bounds the memory of all tables to 256 MiB.
@@ -25,7 +26,7 @@ pub const MAX_FILES: usize = 16_384;
 const LEAST_WORK: u64 = 16;
 
 /// The operations that a value of a tone curve by a power counts for.
-const GAMMA_WORK: u64 = 50;
+const GAMMA_WORK: u64 = 112;
 
 /// The greatest magnitude of the numbers that an image is converted by: products with 2·M stay finite.
 const MAX_NUMBER: f64 = 1e300;
@@ -776,9 +777,11 @@ impl Checker<'_> {
         if let Some(known) = self.tables.get(&key) {
             return known.clone().map_err(Some);
         }
-        self.work = self
-            .work
-            .saturating_add(operations.max(LEAST_WORK).saturating_mul(entries as u64));
+        self.work = self.work.saturating_add(
+            operations
+                .max(LEAST_WORK)
+                .saturating_mul(table::evaluated(entries)),
+        );
         let made = match MAX_TABLE_WORK.checked_sub(self.work) {
             Some(allowed) => make(allowed),
             None => Err(Fault::Work),
