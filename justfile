@@ -34,7 +34,7 @@ performance:
 sanitize-cpu:
     RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address -Zub-checks=yes" \
         cargo test --target x86_64-unknown-linux-gnu --no-default-features --lib \
-        -p relief-raster -p relief-kernels -p relief-engine -p relief-io \
+        -p relief-raster -p relief-kernels -p relief-numeric -p relief-engine -p relief-io \
         -- --skip uniform_tiles_take_no_more_memory_than_they_count
 
 # Views of rows and columns under Miri, which also sees pointers that leave their allocation without being read.
@@ -46,4 +46,4 @@ sanitize-gpu tool="memcheck":
     command -v compute-sanitizer
     RELIEF_REQUIRE_GPU=cuda \
         CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="compute-sanitizer --tool {{ tool }} --error-exitcode 9" \
-        cargo test -p relief-kernels --test 'gpu_*' -- --test-threads 1
+        cargo test -p relief-kernels -p relief-numeric --test 'gpu_*' -- --test-threads 1

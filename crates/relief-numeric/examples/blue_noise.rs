@@ -1,7 +1,7 @@
 //! Dots that repel each other become blue noise; dots that a picture attracts become its halftone. Draws both.
 //!
 //! ```text
-//! cargo run --release -p relief-kernels --example blue_noise -- docs/images/blue-noise.png
+//! cargo run --release -p relief-numeric --example blue_noise -- docs/images/blue-noise.png
 //! ```
 //!
 //! On the left 1 500 random dots of a square that repeats, and below them their spectrum; in the middle the same after 300 steps; on the

@@ -1,5 +1,8 @@
 //! Grids of more cubes than one axis takes, and how kernels count places in memory.
 
+// What the macro makes beside a public kernel has no documentation.
+#![allow(missing_docs)]
+
 use cubecl::prelude::*;
 
 use super::{Backend, Gpu};

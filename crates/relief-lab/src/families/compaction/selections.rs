@@ -2,7 +2,7 @@
 //!
 //! Least work: elements (and flags) are read once, what is kept is written once.
 //!
-//! The other half of words that are not 0 is zeros, so its order does not show here; `tests/gpu_select.rs` and `select/tests.rs` check
+//! The other half of words that are not 0 is zeros, so its order does not show here; `gpu_numeric/select.rs` and `select/tests.rs` of `relief-numeric` check
 //! it by flags.
 //!
 //! On devices, by the routes of compaction:
