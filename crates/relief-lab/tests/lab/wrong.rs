@@ -1,10 +1,5 @@
 //! What is wrong is found out before it is timed.
 
-#![allow(clippy::unwrap_used)]
-
-#[cfg(feature = "gpu")]
-mod support;
-
 use relief_lab::array::{Array, Fill, Layout};
 use relief_lab::family::{Failure, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
 use relief_lab::sampling::Sampling;
@@ -293,7 +288,9 @@ mod oversized {
 #[cfg(feature = "gpu")]
 #[test]
 fn a_kernel_that_does_not_compile_has_failed() {
-    let Some(gpu) = support::device() else { return };
+    let Some(gpu) = crate::support::device() else {
+        return;
+    };
     let variant = Variant::gpu("oversized", "", |_: &Increment, call| oversized::run(&call));
     let rows = rows_on(&Machine::Gpu(gpu), vec![variant]);
     assert!(

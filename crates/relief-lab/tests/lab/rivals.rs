@@ -1,5 +1,4 @@
 //! Other programs beside our own: their records are read strictly, join only what they belong to, and stand in every report.
-#![allow(clippy::unwrap_used)]
 
 use relief_lab::standing::standings;
 use relief_lab::statistics::Summary;

@@ -1,8 +1,5 @@
 //! Every variant of every family computes what its reference does: on the CPU, and on a device where there is one.
 
-#[cfg(feature = "gpu")]
-mod support;
-
 use relief_lab::family::{Class, Scale};
 use relief_lab::{Ceilings, Machine, Plan, Row, Verdict, families, measure};
 
@@ -97,8 +94,11 @@ fn every_variant_is_right_on_the_cpu() {
 
 #[cfg(feature = "gpu")]
 #[test]
+#[ignore = "takes minutes on software Vulkan; .ci/full runs it"]
 fn every_variant_is_right_on_a_device() {
-    let Some(gpu) = support::device() else { return };
+    let Some(gpu) = crate::support::device() else {
+        return;
+    };
     everything_is_right(&Machine::Gpu(gpu));
 }
 

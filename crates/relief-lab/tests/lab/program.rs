@@ -1,5 +1,4 @@
 //! `relief-lab` by real processes: what is listed, measured, written and compared, and how that ends.
-#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::{Command, Output};
