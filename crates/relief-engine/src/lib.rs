@@ -39,20 +39,16 @@ mod cache;
 mod cancel;
 mod cpu;
 mod error;
-mod evaluate;
 #[cfg(feature = "gpu")]
 mod gpu;
-mod keep;
+mod node;
 mod nodes;
 mod panics;
 mod plan;
 mod program;
-mod render;
-mod scratch;
+mod renderer;
 pub mod sink;
 pub mod source;
-mod stream;
-mod times;
 mod workers;
 
 pub use cancel::Cancel;
@@ -67,7 +63,7 @@ pub use relief_kernels::device::{
     DeviceChoice, DeviceId, Inventory, SelectionError, devices, devices_for, select, select_prepared,
 };
 pub use relief_raster::{Depth, Rect};
-pub use render::{Bands, OwnedBand, OwnedSamples, Progress, Renderer, SamplesMut};
+pub use renderer::{Bands, OwnedBand, OwnedSamples, Progress, Renderer, SamplesMut};
 pub use sink::{Band, Raster, Samples, Sink};
 pub use source::{ImageError, ImageInfo, ImageSource, NoImages};
 pub use workers::Workers;

@@ -6,10 +6,8 @@
 //! one or two threads with queues of their own, each with several bands on the way, so that computing, copying and the
 //! sink overlap.
 
-mod kernels;
-mod plan;
+mod builder;
 mod slots;
-mod stages;
 mod store;
 
 use std::collections::VecDeque;
@@ -23,19 +21,18 @@ use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, HostSamples, Re
 use relief_kernels::fused::{self, Plane};
 use relief_raster::{Rect, Sample};
 
-pub(crate) use plan::{Target, plane_area};
+use builder::{Builder, Ready};
 use slots::Slots;
-pub(crate) use stages::Builder;
-use stages::{Ready, Spared, materialised, needs, spared};
-use store::{Ahead, Residents, row_words};
+use store::{Ahead, Residents};
 
 use crate::Error;
 use crate::cancel::Cancel;
 use crate::cpu::Cpu;
 use crate::error::describe;
-use crate::nodes::Kind;
+use crate::node::device::{Failure, Launch, Lowering};
 use crate::panics::message;
-use crate::plan::Plan;
+use crate::plan::planes::{Spared, materialised, needs, pitch, spared};
+use crate::plan::{Plan, devices};
 use crate::sink::HandOver;
 use crate::source::ImageSource;
 use crate::workers::Workers;
@@ -347,7 +344,7 @@ impl<S: Sample> Gpus<S> {
     /// The pixels, in coordinates of the streamed raster, of the bands from `strip.start` up to `strip.end`.
     fn strip(&self, strip: Range<u128>) -> Rect {
         let last = strip.end.min(self.plan.bands()) - 1;
-        crate::keep::union(self.plan.band(strip.start), self.plan.band(last))
+        self.plan.band(strip.start).union(&self.plan.band(last))
     }
 
     /// The buffers of one lane, those of an earlier job if there are any.
@@ -359,9 +356,9 @@ impl<S: Sample> Gpus<S> {
     fn slot(&self, device: &Device) -> Result<Slot, Error> {
         let shape = self.plan.shape;
         let strip = self.plan.device.as_ref().map_or(1, |device| device.strip);
-        let rows = plan::strip_rows(shape, strip, self.devices.len() as u64);
+        let rows = devices::strip_rows(shape, strip, self.devices.len() as u64);
         let reports = self.devices.iter().map(|device| device.gpu.report());
-        let sizes = plan::buffers(&self.plan.program, shape, rows, &self.materialised, reports);
+        let sizes = devices::buffers(&self.plan.program, shape, rows, &self.materialised, reports);
         let allocate = |words: u64| {
             let words = usize::try_from(words).unwrap_or(usize::MAX);
             device
@@ -483,30 +480,26 @@ impl<S: Sample> Gpus<S> {
             return Err(Error::defect(need, "a plane of a device was not allocated").into());
         };
         let pitch = pitch(need.width(), S::DEPTH.bytes());
-        let target = (&buffer, pitch);
-        match &step.kind {
-            Kind::Distance(distance) if !builder.is_kept(index) => {
-                let target = (slot.scratch.as_ref(), &buffer, pitch);
-                kernels::distance::<S>(&device.gpu, builder, index, step, distance.beyond, need, target)?;
-            }
-            Kind::Repeat(repeat) if !builder.is_kept(index) => {
-                kernels::repeat(&device.gpu, builder, step, repeat, need, target)?;
-            }
-            Kind::Lattice(lattice) if !builder.is_kept(index) => {
-                kernels::lattice(&device.gpu, builder, step, lattice, need, target)?;
-            }
-            _ => {
-                let expression = builder.node(index)?;
-                fused::render(
-                    &device.gpu,
-                    &expression,
-                    S::DEPTH,
-                    step.need,
-                    need,
-                    &buffer,
-                    pitch,
-                )?;
-            }
+        let launch = Launch {
+            gpu: &device.gpu,
+            depth: S::DEPTH,
+            children: Vec::new(),
+            upload: device.residents.uploads[index].as_ref(),
+            scratch: slot.scratch.as_ref(),
+            whole: step.need,
+            need,
+            out: &buffer,
+            pitch,
+        };
+        if step.kind.lowering() == Lowering::Kernel && !builder.is_kept(index) {
+            let children = step.links.iter().map(|link| builder.plane(link.node));
+            let launch = Launch {
+                children: children.collect::<Result<_, Error>>()?,
+                ..launch
+            };
+            step.kind.launch(&launch, &step.links)?;
+        } else {
+            launch.render(&builder.node(index)?)?;
         }
         // A plane fits a buffer, whose words are counted in 32 bits.
         let (width, height) = (need.width() as u32, need.height() as u32);
@@ -565,24 +558,6 @@ impl Deal {
     }
 }
 
-/// Why a plane could not be computed.
-enum Failure {
-    Device(DeviceError),
-    Engine(Error),
-}
-
-impl From<DeviceError> for Failure {
-    fn from(error: DeviceError) -> Self {
-        Self::Device(error)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Engine(error)
-    }
-}
-
 /// What a thread that starts or fills a device came to.
 fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T, Error>>) -> Result<T, Error> {
     thread.join().unwrap_or_else(|_| {
@@ -599,13 +574,6 @@ fn failed(job: &str, id: DeviceId, error: DeviceError) -> Error {
         device: id.to_string(),
         source: Box::new(error),
     }
-}
-
-/// Words from one row of a plane to the next: a multiple of 16 bytes.
-fn pitch(width: u64, bytes: u64) -> u32 {
-    let words = row_words(width, bytes).next_multiple_of(4);
-    // Bands and planes are sized for buffers of fewer than 2^31 words.
-    u32::try_from(words).unwrap_or(u32::MAX - 3)
 }
 
 /// The parts of a window that a band's buffers can hold, row by row.

@@ -4,11 +4,10 @@
 use relief_kernels::fused::Expression;
 use relief_raster::{Period, Rect, Sample, ViewMut};
 
-use super::{Filled, Link, Node, Periodic};
 use crate::Error;
-use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
-use crate::gpu::Builder;
+use crate::node::device::Lower;
+use crate::node::{Filled, Inputs, Link, Node, Periodic, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Fill {
@@ -27,14 +26,20 @@ impl Node for Fill {
         0
     }
 
-    #[cfg(feature = "gpu")]
-    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
-        Ok(Expression::Constant(self.value))
+    fn worth_a_cell(&self, _: bool) -> bool {
+        false
     }
 
+    #[cfg(feature = "gpu")]
+    fn expression(&self, _: &dyn Lower, _: &[Link]) -> Result<Expression, Error> {
+        Ok(Expression::Constant(self.value))
+    }
+}
+
+impl Tile for Fill {
     fn tile<S: Sample>(
         &self,
-        _: &Reader<'_, S>,
+        _: &dyn Inputs<S>,
         _: &[Link],
         _: Rect,
         _: ViewMut<'_, S>,

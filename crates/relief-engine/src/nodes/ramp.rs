@@ -6,11 +6,10 @@ use relief_kernels::fused::Expression;
 use relief_kernels::generate;
 use relief_raster::{Rect, Sample, ViewMut};
 
-use super::{Filled, Link, Node, Periodic};
 use crate::Error;
-use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
-use crate::gpu::Builder;
+use crate::node::device::Lower;
+use crate::node::{Filled, Inputs, Link, Node, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Ramp {
@@ -22,16 +21,12 @@ pub(crate) struct Ramp {
 }
 
 impl Node for Ramp {
-    fn period(&self, _: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {
-        None
-    }
-
     fn cost(&self) -> u64 {
         2
     }
 
     #[cfg(feature = "gpu")]
-    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
+    fn expression(&self, _: &dyn Lower, _: &[Link]) -> Result<Expression, Error> {
         let axis = match self.axis {
             Axis::X => relief_kernels::fused::Axis::X,
             Axis::Y => relief_kernels::fused::Axis::Y,
@@ -43,10 +38,12 @@ impl Node for Ramp {
             length: self.length,
         })
     }
+}
 
+impl Tile for Ramp {
     fn tile<S: Sample>(
         &self,
-        _: &Reader<'_, S>,
+        _: &dyn Inputs<S>,
         _: &[Link],
         rect: Rect,
         out: ViewMut<'_, S>,

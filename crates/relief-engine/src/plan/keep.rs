@@ -6,7 +6,7 @@
 
 use relief_raster::{Period, Rect};
 
-use crate::nodes::{Kind, Link, Periodic};
+use crate::node::{Link, Periodic};
 use crate::program::{Keep, Program};
 
 /// A node that takes fewer operations a sample than this is not cached: reading a tile back costs as much.
@@ -58,7 +58,7 @@ pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
         let step = &program.steps[index];
         let asked = match keep {
             Keep::Cell { .. } if !step.has_border() => step.plane(),
-            Keep::Cell { .. } => union(step.need, step.plane()),
+            Keep::Cell { .. } => step.need.union(&step.plane()),
             // Cached tiles are computed whole.
             Keep::Cached => step.own(),
             _ => step.need,
@@ -66,22 +66,12 @@ pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
         for (number, link) in step.links.clone().iter().enumerate() {
             let kind = &program.steps[index].kind;
             let reads = kind.reads(link, number, asked);
-            repeated_halo[link.node] |= kind.halo(number) > 0;
-            copied[link.node] |= match kind {
-                Kind::Repeat(repeat) => {
-                    asked.area() > 2 * u128::from(repeat.step_x) * u128::from(repeat.step_y)
-                }
-                Kind::Lattice(lattice) => {
-                    let halo = halos[link.node];
-                    let direct = lattice.direct_samples(link, asked, halo);
-                    direct.is_none_or(|direct| direct >= reads.grown(halo).area())
-                }
-                _ => false,
-            };
+            repeated_halo[link.node] |= kind.footprint(link, number).halo() > 0;
+            copied[link.node] |= kind.copies(link, asked, halos[link.node]);
             if !reads.is_empty() {
                 readers[link.node] += 1;
                 let need = &mut program.steps[link.node].need;
-                *need = union(*need, reads);
+                *need = need.union(&reads);
             }
         }
     }
@@ -92,7 +82,10 @@ pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
 fn halos(program: &Program) -> Vec<u32> {
     let mut halos: Vec<u32> = Vec::with_capacity(program.steps.len());
     for step in &program.steps {
-        let below = |(number, link): (usize, &Link)| step.kind.halo(number).saturating_add(halos[link.node]);
+        let below = |(number, link): (usize, &Link)| {
+            let halo = step.kind.footprint(link, number).halo();
+            halo.saturating_add(halos[link.node])
+        };
         halos.push(step.links.iter().enumerate().map(below).max().unwrap_or(0));
     }
     halos
@@ -125,9 +118,11 @@ fn costs(program: &Program) -> Vec<u64> {
 fn cell(program: &Program, index: usize, periodic: Option<Periodic>, room: u128) -> Option<Periodic> {
     let step = &program.steps[index];
     let Periodic { period, valid } = periodic?;
-    let reads_a_picture =
-        |kind: &Kind| matches!(kind, Kind::Repeat(_)) && program.steps[step.links[0].node].image.is_some();
-    if matches!(step.kind, Kind::Fill(_)) || reads_a_picture(&step.kind) {
+    let picture = step
+        .links
+        .first()
+        .is_some_and(|link| program.steps[link.node].image.is_some());
+    if !step.kind.worth_a_cell(picture) {
         return None;
     }
     let fits = period.a() <= valid.width()
@@ -138,21 +133,4 @@ fn cell(program: &Program, index: usize, periodic: Option<Periodic>, room: u128)
     let pays = read >= WORTH_A_CELL * period.cell();
     // A raster of one sample is kept whatever its size: it makes whole tiles uniform.
     (fits && (pays || (period == Period::ONE && read > 0))).then_some(Periodic { period, valid })
-}
-
-/// The least rectangle that holds both.
-pub(crate) fn union(a: Rect, b: Rect) -> Rect {
-    if a.is_empty() {
-        return b;
-    }
-    // An empty rectangle still has a place, which must not count.
-    if b.is_empty() {
-        return a;
-    }
-    Rect::between(
-        a.x().min(b.x()),
-        a.y().min(b.y()),
-        a.right().max(b.right()),
-        a.bottom().max(b.bottom()),
-    )
 }

@@ -3,12 +3,12 @@
 use relief_kernels::repeat;
 use relief_raster::{Rect, Sample, View, ViewMut};
 
+use super::times::TileClock;
 use crate::Error;
 use crate::cache::{Key, Tile, TileCache};
 use crate::cancel::Cancel;
-use crate::nodes::{Filled, Request, around, part};
+use crate::node::{Filled, Inputs, Request, around, part};
 use crate::program::{Keep, Program};
-use crate::times::TileClock;
 
 /// Samples of one node that are kept for the whole job.
 #[derive(Debug)]
@@ -50,6 +50,8 @@ pub(crate) struct Store<S> {
     pub(crate) planes: Vec<Option<Plane<S>>>,
     /// Pictures by their numbers.
     pub(crate) pictures: Vec<Option<Plane<S>>>,
+    /// What preparations gave, by the number of their node.
+    pub(crate) prepared: Vec<Option<Vec<S>>>,
     /// Tables by their numbers.
     pub(crate) tables: Vec<Vec<S>>,
     pub(crate) cache: TileCache<S>,
@@ -81,6 +83,46 @@ pub(crate) struct Reader<'a, S> {
     pub(crate) cancel: &'a Cancel,
     /// Times the nodes, where this tile is timed.
     pub(crate) clock: Option<TileClock<'a>>,
+}
+
+/// What one node is given.
+struct Scope<'r, 'a, S> {
+    reader: &'r Reader<'a, S>,
+    node: usize,
+}
+
+impl<S: Sample> Inputs<S> for Scope<'_, '_, S> {
+    fn read(
+        &self,
+        node: usize,
+        rect: Rect,
+        out: ViewMut<'_, S>,
+        scratch: &mut [u64],
+    ) -> Result<Filled<S>, Error> {
+        self.reader.read(node, rect, out, scratch)
+    }
+
+    fn kept(&self, node: usize) -> Option<View<'_, S>> {
+        self.reader.store.pattern(self.reader.program, node)
+    }
+
+    fn picture_part(&self, picture: usize, rect: Rect) -> Option<View<'_, S>> {
+        self.reader.store.pictures[picture].as_ref()?.part(rect)
+    }
+
+    fn table(&self, number: usize) -> &[S] {
+        &self.reader.store.tables[number]
+    }
+
+    fn prepared(&self) -> Result<&[S], Error> {
+        self.reader.store.prepared[self.node]
+            .as_deref()
+            .ok_or_else(|| Error::defect(Rect::EMPTY, "a node was not prepared"))
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.reader.cancel.check()
+    }
 }
 
 impl<S: Sample> Reader<'_, S> {
@@ -124,27 +166,8 @@ impl<S: Sample> Reader<'_, S> {
         scratch: &mut [u64],
     ) -> Result<Filled<S>, Error> {
         let step = &self.program.steps[node];
-        step.kind.tile(self, &step.links, rect, out, scratch)
-    }
-
-    /// All samples of a node other than 0, if they are kept: a view from its top-left, with 0 beyond it.
-    pub(crate) fn kept(&self, node: usize) -> Option<View<'_, S>> {
-        self.store.pattern(self.program, node)
-    }
-
-    /// The part of a picture that holds `rect`; the plan keeps at least what is ever asked for.
-    pub(crate) fn picture_part(&self, picture: usize, rect: Rect) -> Option<View<'_, S>> {
-        self.store.pictures[picture].as_ref()?.part(rect)
-    }
-
-    /// A table.
-    pub(crate) fn table(&self, number: usize) -> &[S] {
-        &self.store.tables[number]
-    }
-
-    /// Stops where the job was cancelled.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        self.cancel.check()
+        step.kind
+            .tile(&Scope { reader: self, node }, &step.links, rect, out, scratch)
     }
 
     fn read_plane(&self, node: usize, rect: Rect, mut out: ViewMut<'_, S>) -> Result<Filled<S>, Error> {
@@ -208,7 +231,7 @@ impl<S: Sample> Reader<'_, S> {
         let mut uniform: Option<Option<S>> = None;
         for row in rect.y().div_euclid(rows)..=(rect.bottom() - 1).div_euclid(rows) {
             for column in rect.x().div_euclid(columns)..=(rect.right() - 1).div_euclid(columns) {
-                self.check()?;
+                self.cancel.check()?;
                 let (left, top) = (column * columns, row * rows);
                 let area = Rect::between(left, top, left + columns, top + rows).intersection(&own);
                 let (w, h) = (area.width() as usize, area.height() as usize);

@@ -7,14 +7,13 @@ use relief_raster::{Depth, Rect, Sample};
 
 use crate::Error;
 use crate::cancel::Cancel;
-use crate::cpu::{Cpu, zeroed};
+use crate::cpu::{Cpu, stream, zeroed};
 use crate::error::describe;
 #[cfg(feature = "gpu")]
 use crate::gpu::Gpus;
 use crate::plan::Plan;
 use crate::sink::{Band, HandOver, Samples, Sink};
 use crate::source::ImageSource;
-use crate::stream::stream;
 use crate::workers::Workers;
 
 /// How far a job is.

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use relief_raster::{Rect, Sample};
 
+use super::{Cpu, zeroed};
 use crate::Error;
 use crate::cancel::Cancel;
-use crate::cpu::{Cpu, zeroed};
-use crate::panics::caught;
+use crate::error::caught;
 use crate::sink::HandOver;
 use crate::workers::STACK;
 

@@ -3,15 +3,13 @@
 use std::collections::HashSet;
 
 use relief_kernels::device::{Backend, DeviceId, DeviceReport, device};
-use relief_kernels::distance::gpu::Profile;
 use relief_kernels::fused::{self, Cell};
 use relief_raster::{Depth, Period};
 
-use super::store::row_words;
-use super::{pitch, stages};
+use super::Shape;
+use super::planes::{self, layout, pitch, row_words};
 use crate::Error;
-use crate::nodes::Kind;
-use crate::plan::Shape;
+use crate::node::device::Lowering;
 use crate::program::{Keep, Program};
 
 /// The devices of a job, as they report themselves.
@@ -141,7 +139,7 @@ impl Target {
         halo: u64,
         memory: Option<u64>,
     ) -> Result<(u64, u64), Error> {
-        stages::check_lattices(program)?;
+        planes::check(program)?;
         let mut strip = self.strip(program, shape, halo);
         loop {
             match self.fit_strip(program, shape, lanes, strip, memory) {
@@ -204,8 +202,8 @@ impl Target {
 /// less to compute.
 pub(crate) fn plane_area(program: &Program, width: u64) -> u128 {
     const ROWS: u64 = 64;
-    let materialised = stages::materialised(program);
-    stages::most(program, width, ROWS)
+    let materialised = planes::materialised(program);
+    planes::most(program, width, ROWS)
         .iter()
         .zip(materialised)
         .filter(|(_, materialised)| *materialised)
@@ -226,7 +224,7 @@ const NOTHING: u64 = 4;
 const LONGEST_ROW: u64 = 1 << 23;
 
 /// Rows of the raster for which the planes of a strip are computed, of so many bands of each device.
-pub(super) const fn strip_rows(shape: Shape, strip: u64, devices: u64) -> u64 {
+pub(crate) const fn strip_rows(shape: Shape, strip: u64, devices: u64) -> u64 {
     if strip == 1 {
         return shape.band_height;
     }
@@ -234,13 +232,13 @@ pub(super) const fn strip_rows(shape: Shape, strip: u64, devices: u64) -> u64 {
 }
 
 /// Words of the buffers of one lane.
-pub(super) struct Buffers {
-    pub(super) output: u64,
+pub(crate) struct Buffers {
+    pub(crate) output: u64,
     /// By the number of the node; 0 for nodes that are no plane.
-    pub(super) planes: Vec<u64>,
-    pub(super) scratch: u64,
+    pub(crate) planes: Vec<u64>,
+    pub(crate) scratch: u64,
     /// The rows of discs that one kernel is told.
-    pub(super) spans: u64,
+    pub(crate) spans: u64,
 }
 
 /// The words of a buffer that all of some devices read well.
@@ -251,7 +249,7 @@ fn readable<'a>(reports: impl Iterator<Item = &'a DeviceReport>, words: u64) -> 
 }
 
 /// What one lane allocates for bands of this shape, with planes for `rows` rows of the raster; the same on all of some devices.
-pub(super) fn buffers<'a>(
+pub(crate) fn buffers<'a>(
     program: &Program,
     shape: Shape,
     rows: u64,
@@ -260,30 +258,27 @@ pub(super) fn buffers<'a>(
 ) -> Buffers {
     let bytes = program.canvas.depth.bytes();
     let words = |(width, height): (u64, u64)| u64::from(pitch(width, bytes)).saturating_mul(height);
-    let sizes = stages::most(program, shape.band_width, rows);
+    let sizes = planes::most(program, shape.band_width, rows);
     let plane = |(index, size)| if materialised[index] { words(size) } else { 0 };
     let scratch = program
         .steps
         .iter()
         .enumerate()
-        .map(|(index, step)| match &step.kind {
-            Kind::Distance(distance) if materialised[index] => {
-                let (width, height) = sizes[index];
-                let scratch =
-                    |report| super::kernels::distance_scratch(report, distance.radius, width, height);
-                reports.clone().map(scratch).max().unwrap_or(0)
-            }
-            _ => 0,
+        .filter(|(index, _)| materialised[*index])
+        .map(|(index, step)| {
+            let (width, height) = sizes[index];
+            let scratch = |report| step.kind.device_scratch(report, width, height);
+            reports.clone().map(scratch).max().unwrap_or(0)
         })
         .max();
-    let discs = stages::discs(program, materialised);
+    let curves = planes::spans(program, materialised);
     let spans = (0..program.steps.len()).map(|index| {
         let rows = match index {
             _ if index == program.root() => shape.band_height.max(sizes[index].1),
             _ if materialised[index] => sizes[index].1,
             _ => 0,
         };
-        rows.saturating_mul(2).saturating_mul(discs[index])
+        rows.saturating_mul(2).saturating_mul(curves[index])
     });
     Buffers {
         spans: spans.max().unwrap_or(0),
@@ -301,7 +296,7 @@ fn device_bytes<'a>(
     lanes: usize,
     reports: impl Iterator<Item = &'a DeviceReport> + Clone,
 ) -> (u64, u64) {
-    let materialised = stages::materialised(program);
+    let materialised = planes::materialised(program);
     let lane = buffers(program, shape, rows, &materialised, reports);
     let of_lane = lane
         .planes
@@ -316,18 +311,15 @@ fn device_bytes<'a>(
         .max()
         .unwrap_or(0);
     let mut words = of_lane.saturating_mul(lanes as u64).saturating_add(NOTHING);
-    let reached = stages::reached(program);
+    let reached = planes::reached(program);
     let (mut tables, mut pictures) = (HashSet::new(), HashSet::new());
     for index in (0..program.steps.len()).filter(|index| reached[*index]) {
         let step = &program.steps[index];
         let [table, kept] = residents(program, index);
-        // A profile is each distance's own; a table and a picture are there once.
-        let again = step.table.is_some_and(|number| !tables.insert(number));
-        let table = if again && !matches!(step.kind, Kind::Distance(_)) {
-            0
-        } else {
-            table
-        };
+        // What a kernel reads is each node's own; a table and a picture are there once.
+        let fused = step.kind.lowering() == Lowering::Fused;
+        let again = step.kind.table().is_some_and(|number| !tables.insert(number));
+        let table = if again && fused { 0 } else { table };
         let shown = step.image.filter(|_| !step.plane().is_empty());
         let kept = match shown {
             Some(shown) if !pictures.insert((shown.picture, step.plane())) => 0,
@@ -346,22 +338,23 @@ fn residents(program: &Program, index: usize) -> [u64; 2] {
     let step = &program.steps[index];
     let depth = program.canvas.depth;
     let bytes = depth.bytes();
-    let table = match (&step.kind, &step.table) {
-        (Kind::Distance(distance), _) => Profile::words(distance.radius, depth),
-        (_, Some(table)) => row_words(program.tables[*table].len() as u64, bytes),
-        (_, None) => 0,
+    let table = match (step.kind.lowering(), step.kind.table()) {
+        (Lowering::Kernel, _) => step.kind.upload_words(depth),
+        (Lowering::Fused, Some(table)) => row_words(program.tables[table].len() as u64, bytes),
+        (Lowering::Fused, None) => 0,
     };
     let cell = |period: Period| match depth {
-        Depth::Eight => Cell::words(period, super::store::layout::<u8>(period), 8),
-        Depth::Sixteen => Cell::words(period, super::store::layout::<u16>(period), 16),
+        Depth::Eight => Cell::words(period, layout::<u8>(period), 8),
+        Depth::Sixteen => Cell::words(period, layout::<u16>(period), 16),
     };
     let kept = match step.keep {
         Keep::Cell { period, .. } => cell(period).map_or(u64::MAX, u64::from),
         Keep::Image | Keep::Whole => {
             row_words(step.plane().width(), bytes).saturating_mul(step.plane().height())
         }
-        Keep::No | Keep::Cached => stages::cell_of_repeat(program, index)
-            .map_or(0, |period| cell(period).map_or(u64::MAX, u64::from)),
+        Keep::No | Keep::Cached => {
+            planes::cell_of_child(program, index).map_or(0, |period| cell(period).map_or(u64::MAX, u64::from))
+        }
     };
     [table, kept]
 }

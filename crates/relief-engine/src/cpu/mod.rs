@@ -1,5 +1,9 @@
 //! The CPU as a device: makes what the plan keeps, and fills bands with a pool of threads.
 
+mod reader;
+mod stream;
+mod times;
+
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -8,16 +12,19 @@ use rayon::iter::ParallelIterator;
 use relief_kernels::uniform;
 use relief_raster::{Rect, Sample, ViewMut};
 
+pub(crate) use reader::Store;
+use reader::{Plane, Reader};
+pub(crate) use stream::stream;
+use times::Times;
+
 use crate::Error;
 use crate::cache::TileCache;
 use crate::cancel::Cancel;
-use crate::evaluate::{Plane, Reader, Store};
-use crate::nodes::Filled;
-use crate::panics::caught;
+use crate::error::caught;
+use crate::node::Filled;
 use crate::plan::{Plan, cached_samples};
 use crate::program::{Keep, Picture};
 use crate::source::{ImageSource, guarded};
-use crate::times::Times;
 use crate::workers::Workers;
 
 /// A plan with everything in memory that it keeps, and the threads that run it.
@@ -41,6 +48,7 @@ impl<S: Sample> Cpu<S> {
         let store = Store {
             planes: plan.program.steps.iter().map(|_| None).collect(),
             pictures: plan.program.pictures.iter().map(|_| None).collect(),
+            prepared: plan.program.steps.iter().map(|_| None).collect(),
             tables: Vec::new(),
             cache: TileCache::new(plan.peak.cache, cached_samples(&plan.program) as usize),
         };
