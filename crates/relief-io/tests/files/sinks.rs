@@ -2,13 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-mod raster;
-
 use std::fs;
 use std::io::{self, Cursor};
 
+use crate::raster::{Cut, Whole, names};
 use proptest::prelude::*;
-use raster::{Cut, Whole, names};
 use relief_engine::sink::{Raster, Sink};
 use relief_io::{DigestSink, FileSink, Format, NullSink, Target, Tee};
 use relief_raster::Depth;

@@ -2,14 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-mod raster;
-
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use std::process::Command;
 
-use raster::{Cut, Whole, names};
+use crate::raster::{Cut, Whole, names};
 use relief_engine::sink::{Band, Raster, Samples, Sink};
 use relief_io::{FileSink, Format, Target};
 use relief_raster::{Depth, Rect};
@@ -317,8 +315,7 @@ const FOLDER: &str = "RELIEF_IO_TEST_FOLDER";
 fn a_file_that_cannot_grow_leaves_nothing_behind() {
     let folder = TempDir::new().unwrap();
     // 16 blocks of at most 1 KiB; the signal that would end the process is ignored, so that writing fails instead.
-    let script =
-        "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact writes_more_than_the_system_allows --ignored";
+    let script = "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact failures::writes_more_than_the_system_allows --ignored";
     let output = Command::new("sh")
         .args(["-c", script])
         .arg(std::env::current_exe().unwrap())

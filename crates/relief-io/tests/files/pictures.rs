@@ -182,7 +182,7 @@ fn every_odd_picture_reads_as_an_independent_reader_says_or_is_refused_by_name()
 }
 
 fn page(counts: &BTreeMap<String, (usize, usize)>) -> String {
-    let mut page = "# Pictures\n\nThis page is written by `RELIEF_BLESS=1 cargo test -p relief-io --test pictures`. \
+    let mut page = "# Pictures\n\nThis page is written by `RELIEF_BLESS=1 cargo test -p relief-io --test files pictures`. \
                     The files lie in `crates/relief-io/tests/corpus`,\nmade by independent writers; an independent reader \
                     says what each reads as.\n\n| format | read, all samples equal | refused by name |\n|---|--:|--:|\n"
         .to_owned();

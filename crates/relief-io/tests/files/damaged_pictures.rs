@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-#[path = "../../../fuzz/picture_properties.rs"]
+#[path = "../../../../fuzz/picture_properties.rs"]
 mod picture_properties;
 
 use std::fs;

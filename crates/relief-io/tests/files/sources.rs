@@ -2,12 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-mod builders;
-
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use builders::{png, tiff};
+use crate::builders::{png, tiff};
 use proptest::prelude::*;
 use relief_design::Conversion;
 use relief_engine::source::{ImageError, ImageSource};
