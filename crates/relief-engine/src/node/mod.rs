@@ -8,6 +8,7 @@
 #[cfg(feature = "gpu")]
 pub(crate) mod device;
 mod footprint;
+pub(crate) mod framed;
 mod inputs;
 mod prepare;
 pub(crate) mod scratch;
@@ -92,7 +93,7 @@ pub(crate) trait Node {
     }
 
     /// The part of the child that is read for `rect`, in the child's own coordinates. A kind says it whose footprint is
-    /// [`Map`](Footprint::Map) or [`Anywhere`](Footprint::Anywhere).
+    /// none of [`Point`](Footprint::Point) and [`Margins`](Footprint::Margins).
     fn reads(&self, link: &Link, index: usize, rect: Rect) -> Rect {
         match self.footprint(link, index) {
             Footprint::Anywhere => link.extent.local(),
