@@ -7,7 +7,7 @@ use crate::expression::Function;
 use crate::report::Problem;
 use crate::signature::{MAX_POINTS, Signature};
 use crate::syntax::{Element, Span};
-use crate::table::{Fault, Points};
+use crate::table::{self, Fault, Points};
 
 /// The most operations that all tables of a design may take: 2^31, half a second of one processor: an addition counts
 /// for 3, and all else for what it takes beside one.
