@@ -7,8 +7,8 @@ use crate::signature::{ChildName, Count, Group, PLACEMENT, Parameter, Presence, 
 
 const HEAD: &str = "# Reference of nodes
 
-This page is generated from the table of signatures in `crates/relief-design/src/signature.rs`: change that table, then run
-`RELIEF_BLESS=1 cargo test -p relief-design`.
+This page is generated from the signatures in `crates/relief-design/src/`, those of nodes in `kinds/`, the others in
+`signature/`: change them there, then run `RELIEF_BLESS=1 cargo test -p relief-design`.
 
 A design is a KDL file: `relief version=1`, a `canvas`, any number of `define`, and one node, the root, which fills the
 canvas. M is the greatest sample: 255 at depth 8, 65 535 at depth 16. Outside its extent a node is 0. A length is a number
@@ -86,8 +86,9 @@ fn section(page: &mut String, signature: &Signature) {
     if !signature.children.is_empty() {
         line(page, &format!("\nBetween its braces: {}.", children(signature)));
     }
-    if !signature.extent.is_empty() {
-        line(page, &format!("\nDefault extent: {}.", signature.extent));
+    let extent = signature.extent.describe();
+    if !extent.is_empty() {
+        line(page, &format!("\nDefault extent: {extent}."));
     }
     if !signature.details.is_empty() {
         line(page, &format!("\n{}", signature.details.trim_end()));
@@ -101,8 +102,8 @@ fn table<'p>(page: &mut String, title: &str, parameters: impl Iterator<Item = &'
     );
     for parameter in parameters {
         let default = match parameter.presence {
-            Presence::Required => "required",
-            Presence::Optional(default) => default,
+            Presence::Required => "required".to_owned(),
+            Presence::Optional(default) => default.to_string(),
         };
         let (name, what) = (parameter.name, parameter.value.describe());
         // Writing to a string cannot fail.

@@ -17,14 +17,14 @@ use crate::signature::{
 #[must_use]
 pub fn schema() -> Value {
     let mut definitions = Map::new();
-    for signature in &SIGNATURES {
+    for signature in SIGNATURES {
         definitions.insert(signature.name.to_owned(), node(signature, &SIGNATURES));
     }
     let of_group = |group| {
         SIGNATURES
             .iter()
             .filter(move |s| s.group == group)
-            .map(reference)
+            .map(|signature| reference(signature))
             .collect::<Vec<_>>()
     };
     definitions.insert("node".to_owned(), json!({ "oneOf": of_group(Group::Node) }));
@@ -52,7 +52,7 @@ fn reference(signature: &Signature) -> Value {
     json!({ "$ref": format!("#/$defs/{}", signature.name) })
 }
 
-fn node(signature: &Signature, all: &[Signature]) -> Value {
+fn node(signature: &Signature, all: &[&Signature]) -> Value {
     let mut fields = Map::new();
     let mut needed = vec![json!("name")];
     fields.insert("name".into(), json!({ "const": signature.name }));
@@ -109,7 +109,7 @@ fn node(signature: &Signature, all: &[Signature]) -> Value {
 }
 
 /// The schema of what stands between braces, and whether something must.
-fn children(signature: &Signature, all: &[Signature]) -> (Value, bool) {
+fn children(signature: &Signature, all: &[&Signature]) -> (Value, bool) {
     let mut items = Vec::new();
     let mut counts = Vec::new();
     let mut one_of = Vec::new();
@@ -122,7 +122,7 @@ fn children(signature: &Signature, all: &[Signature]) -> (Value, bool) {
             ChildName::Parameter(name) => all
                 .iter()
                 .find(|s| s.name == name)
-                .map_or(json!(false), reference),
+                .map_or(json!(false), |signature| reference(signature)),
         };
         match rule.count {
             Count::One => counts.push(json!({ "contains": item, "minContains": 1, "maxContains": 1 })),

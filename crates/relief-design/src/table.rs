@@ -26,6 +26,13 @@ pub(crate) enum Fault {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Points(pub(crate) Vec<(f64, f64)>);
 
+impl Points {
+    /// The bits of all their numbers.
+    pub(crate) fn bits(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().flat_map(|(at, z)| [at.to_bits(), z.to_bits()])
+    }
+}
+
 /// Half away from zero, within 0…M. Infinities are clamped.
 fn sample(value: f64, depth: Depth) -> u16 {
     // Within 0…M, half away from zero is half up, and the whole part and the rest are exact.

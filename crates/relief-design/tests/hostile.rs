@@ -284,7 +284,7 @@ fn an_expression_that_stands_often_is_read_once() {
         .nodes
         .iter()
         .filter_map(|node| match &node.kind {
-            relief_design::Kind::Map { table } => Some(table.as_ptr()),
+            relief_design::Kind::Map(relief_design::kinds::Map { table }) => Some(table.as_ptr()),
             _ => None,
         })
         .collect();

@@ -71,6 +71,12 @@ pub enum Error {
         /// Its size then.
         expected: String,
     },
+    /// What was said to be known of a whole source is not that of this design.
+    #[error("what is prepared for the node of line {line} is not for this design; prepare it again")]
+    Prepared {
+        /// The line of the design where the node stands.
+        line: u32,
+    },
     /// Memory that the plan counts on was refused by the system.
     #[error("the system refused {bytes} bytes for {purpose}; give the job less memory")]
     Allocation {

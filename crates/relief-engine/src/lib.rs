@@ -45,7 +45,9 @@ mod node;
 mod nodes;
 mod panics;
 mod plan;
+mod prepared;
 mod program;
+mod progress;
 mod renderer;
 pub mod sink;
 pub mod source;
@@ -56,14 +58,16 @@ pub use error::Error;
 pub use plan::{
     DEFAULT_MEMORY, DevicePlan, Kept, MAX_THREADS, Options, Peak, Plan, PlannedChild, PlannedNode, Shape,
 };
+pub use prepared::Prepared;
 pub use program::MAX_NESTING;
+pub use progress::Progress;
 #[cfg(feature = "gpu")]
 pub use relief_kernels::device::persist_kernels;
 pub use relief_kernels::device::{
     DeviceChoice, DeviceId, Inventory, SelectionError, devices, devices_for, select, select_prepared,
 };
 pub use relief_raster::{Depth, Rect};
-pub use renderer::{Bands, OwnedBand, OwnedSamples, Progress, Renderer, SamplesMut};
+pub use renderer::{Bands, OwnedBand, OwnedSamples, Renderer, SamplesMut};
 pub use sink::{Band, Raster, Samples, Sink};
 pub use source::{ImageError, ImageInfo, ImageSource, NoImages};
 pub use workers::Workers;

@@ -63,6 +63,8 @@ pub(crate) struct Step {
     pub(crate) width: u64,
     pub(crate) height: u64,
     pub(crate) place: Place,
+    /// The number in the design of the first node that it computes.
+    pub(crate) node: usize,
     /// The picture of an `image`.
     pub(crate) image: Option<Shown>,
     pub(crate) keep: Keep,
@@ -182,7 +184,7 @@ impl Numbering {
 
     /// The step of a node with these children: a new one, or one that computes the same samples. The root is always new,
     /// because it has to stand last.
-    fn step(&mut self, node: &Node, links: Vec<Link>, root: bool) -> Result<usize, Error> {
+    fn step(&mut self, (number, node): (usize, &Node), links: Vec<Link>, root: bool) -> Result<usize, Error> {
         let kind = Kind::new(node, self);
         let image = kind.picture().map(|picture| {
             let Picture { width, height, .. } = self.pictures[picture];
@@ -223,6 +225,7 @@ impl Numbering {
             width: node.width,
             height: node.height,
             place: node.place,
+            node: number,
             image,
             keep: Keep::No,
             need: Rect::EMPTY,
@@ -292,14 +295,14 @@ impl Program {
                 // The first children, as a node of their own.
                 let rest = links.split_off(layers);
                 links = vec![Link {
-                    node: numbering.step(node, links, false)?,
+                    node: numbering.step((number, node), links, false)?,
                     role: Role::Base,
                     extent,
                 }];
                 links.extend(rest);
             }
             let root = number + 1 == design.nodes.len();
-            places.push(numbering.step(node, links, root)?);
+            places.push(numbering.step((number, node), links, root)?);
         }
         let nodes = design.nodes.len() * size_of::<Node>() + children * size_of::<Child>();
         Ok(Self {

@@ -12,45 +12,11 @@ use crate::error::describe;
 #[cfg(feature = "gpu")]
 use crate::gpu::Gpus;
 use crate::plan::Plan;
+use crate::prepared::{Prepared, Start};
+use crate::progress::Progress;
 use crate::sink::{Band, HandOver, Samples, Sink};
 use crate::source::ImageSource;
 use crate::workers::Workers;
-
-/// How far a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Samples handed to the sink.
-    pub done: u128,
-    /// Samples of the whole job.
-    pub total: u128,
-    /// Since the job began.
-    pub elapsed: Duration,
-}
-
-impl Progress {
-    /// Samples a second so far.
-    #[must_use]
-    pub fn rate(&self) -> f64 {
-        let seconds = self.elapsed.as_secs_f64();
-        if seconds > 0.0 {
-            self.done as f64 / seconds
-        } else {
-            0.0
-        }
-    }
-
-    /// The time left at the rate so far; `None` before the first band.
-    #[must_use]
-    pub fn left(&self) -> Option<Duration> {
-        let rate = self.rate();
-        let left = self.total.saturating_sub(self.done) as f64;
-        if rate > 0.0 {
-            Duration::try_from_secs_f64(left / rate).ok()
-        } else {
-            None
-        }
-    }
-}
 
 /// Samples to be written, of either depth.
 #[derive(Debug)]
@@ -90,12 +56,20 @@ enum Typed<S> {
 }
 
 impl<S: Sample> Typed<S> {
-    fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
+    fn new(plan: Plan, images: &dyn ImageSource, start: Start<'_>, cancel: &Cancel) -> Result<Self, Error> {
         #[cfg(feature = "gpu")]
         if plan.device.is_some() {
-            return Gpus::new(plan, images, cancel).map(Self::Gpus);
+            return Gpus::new(plan, images, start, cancel).map(Self::Gpus);
         }
-        Cpu::new(plan, images, cancel).map(Self::Cpu)
+        Cpu::new(plan, images, start, cancel).map(Self::Cpu)
+    }
+
+    fn prepared(&self) -> Prepared {
+        match self {
+            Self::Cpu(cpu) => cpu.prepared(),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.prepared(),
+        }
     }
 
     const fn plan(&self) -> &Plan {
@@ -163,11 +137,36 @@ impl Renderer {
     /// # Errors
     /// Where a picture cannot be read, memory is refused, or `cancel` is thrown.
     pub fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
+        Self::prepare(plan, images, None, &mut |_| (), cancel)
+    }
+
+    /// [`Renderer::new`] that tells how far it is with what must be known of whole sources before the first band, which is
+    /// most of the work of some designs ([`Plan::preparation`]). What `prepared` has is not computed again.
+    ///
+    /// # Errors
+    /// As [`Renderer::new`], and where `prepared` is that of another design.
+    pub fn prepare(
+        plan: Plan,
+        images: &dyn ImageSource,
+        prepared: Option<&Prepared>,
+        progress: &mut dyn FnMut(Progress),
+        cancel: &Cancel,
+    ) -> Result<Self, Error> {
+        let start = Start { prepared, progress };
         let device = match plan.depth() {
-            Depth::Eight => Device::Eight(Typed::new(plan, images, cancel)?),
-            Depth::Sixteen => Device::Sixteen(Typed::new(plan, images, cancel)?),
+            Depth::Eight => Device::Eight(Typed::new(plan, images, start, cancel)?),
+            Depth::Sixteen => Device::Sixteen(Typed::new(plan, images, start, cancel)?),
         };
         Ok(Self { device })
+    }
+
+    /// What is known of whole sources, for a later [`Renderer::prepare`] of the same design.
+    #[must_use]
+    pub fn prepared(&self) -> Prepared {
+        match &self.device {
+            Device::Eight(device) => device.prepared(),
+            Device::Sixteen(device) => device.prepared(),
+        }
     }
 
     /// The plan that is run.

@@ -1,17 +1,20 @@
 //! The CPU as a device: makes what the plan keeps, and fills bands with a pool of threads.
 
+mod prepare;
 mod reader;
 mod stream;
 mod times;
 
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rayon::iter::ParallelIterator;
 use relief_kernels::uniform;
 use relief_raster::{Rect, Sample, ViewMut};
 
+#[cfg(feature = "gpu")]
+pub(crate) use prepare::samples_of;
 pub(crate) use reader::Store;
 use reader::{Plane, Reader};
 pub(crate) use stream::stream;
@@ -22,8 +25,11 @@ use crate::cache::TileCache;
 use crate::cancel::Cancel;
 use crate::error::caught;
 use crate::node::Filled;
+use crate::plan::prepare::Work;
 use crate::plan::{Plan, cached_samples};
+use crate::prepared::{Prepared, Start};
 use crate::program::{Keep, Picture};
+use crate::progress::Progress;
 use crate::source::{ImageSource, guarded};
 use crate::workers::Workers;
 
@@ -38,8 +44,13 @@ pub(crate) struct Cpu<S> {
 }
 
 impl<S: Sample> Cpu<S> {
-    /// Reads the pictures and makes the cells.
-    pub(crate) fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
+    /// Reads the pictures, makes the cells and prepares what needs it, but for what `start` has.
+    pub(crate) fn new(
+        plan: Plan,
+        images: &dyn ImageSource,
+        start: Start<'_>,
+        cancel: &Cancel,
+    ) -> Result<Self, Error> {
         let workers = Workers::new(plan.threads)?;
         let mut scratch = Vec::new();
         for _ in 0..plan.threads {
@@ -61,7 +72,7 @@ impl<S: Sample> Cpu<S> {
         };
         cpu.make_tables()?;
         cpu.read_images(images, cancel)?;
-        cpu.make_planes(cancel)?;
+        cpu.make_planes(start, cancel)?;
         Ok(cpu)
     }
 
@@ -127,7 +138,7 @@ impl<S: Sample> Cpu<S> {
 
     /// Computes a rectangle of a node by tiles; `anew` says whether the node itself is computed even if the plan
     /// keeps it, because what is kept is what is being made.
-    fn fill_node(
+    pub(crate) fn fill_node(
         &self,
         node: usize,
         rect: Rect,
@@ -158,12 +169,7 @@ impl<S: Sample> Cpu<S> {
         anew: bool,
     ) -> Result<(), Error> {
         cancel.check()?;
-        let reader = Reader {
-            program: &self.plan.program,
-            store: &self.store,
-            cancel,
-            clock: self.times.next_tile(),
-        };
+        let reader = self.reader(cancel);
         let mut scratch = self.scratch[worker]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -245,10 +251,43 @@ impl<S: Sample> Cpu<S> {
         Ok(())
     }
 
-    fn make_planes(&mut self, cancel: &Cancel) -> Result<(), Error> {
+    fn make_planes(&mut self, start: Start<'_>, cancel: &Cancel) -> Result<(), Error> {
+        let begun = Instant::now();
+        let total = self.plan.preparation();
+        let mut looked_at = 0;
         for index in 0..self.plan.program.steps.len() {
             let step = &self.plan.program.steps[index];
-            if step.need.is_empty() || !matches!(step.keep, Keep::Cell { .. } | Keep::Whole) {
+            if step.need.is_empty() {
+                continue;
+            }
+            if let Some(work) = Work::of(&self.plan.program, index) {
+                let known = start.prepared.and_then(|prepared| prepared.table(step.node));
+                let table = match known {
+                    Some(table) if fits::<S>(table) => {
+                        looked_at += work.samples;
+                        table.iter().map(|sample| S::from_u16(*sample)).collect()
+                    }
+                    Some(_) => {
+                        return Err(Error::Prepared {
+                            line: step.place.line,
+                        });
+                    }
+                    None => {
+                        let mut done = |samples: u128| {
+                            looked_at += samples;
+                            (start.progress)(Progress {
+                                done: looked_at,
+                                total,
+                                elapsed: begun.elapsed(),
+                            });
+                        };
+                        self.prepare(index, &work, &mut done, cancel)?
+                    }
+                };
+                self.store.prepared[index] = Some(table);
+            }
+            let step = &self.plan.program.steps[index];
+            if !matches!(step.keep, Keep::Cell { .. } | Keep::Whole) {
                 continue;
             }
             let rect = step.plane();
@@ -259,6 +298,32 @@ impl<S: Sample> Cpu<S> {
         }
         Ok(())
     }
+
+    /// What preparations gave.
+    pub(crate) fn prepared(&self) -> Prepared {
+        let steps = self.plan.program.steps.iter().zip(&self.store.prepared);
+        steps
+            .filter_map(|(step, table)| {
+                let table = table.as_ref()?.iter().map(|sample| sample.to_u16());
+                Some((step.node, table.collect()))
+            })
+            .collect()
+    }
+
+    fn reader<'a>(&'a self, cancel: &'a Cancel) -> Reader<'a, S> {
+        Reader {
+            program: &self.plan.program,
+            store: &self.store,
+            cancel,
+            clock: self.times.next_tile(),
+        }
+    }
+}
+
+/// Whether a table is one for samples of this depth.
+fn fits<S: Sample>(table: &[u16]) -> bool {
+    let max = S::MAX.to_u16();
+    table.len() == usize::from(max) + 1 && table.iter().all(|sample| *sample <= max)
 }
 
 fn plane<S: Sample>(rect: Rect, samples: Vec<S>) -> Plane<S> {
@@ -298,6 +363,30 @@ fn halve<S>((rect, out): Piece<'_, S>, width: usize, height: usize) -> (Piece<'_
         ((halves.0, before), Some((halves.1, after)))
     } else {
         ((rect, out), None)
+    }
+}
+
+/// The two halves of a rectangle, whole tiles each; or the rectangle, where it is one tile.
+fn each_part(rect: Rect, width: usize, height: usize) -> (Rect, Option<Rect>) {
+    let (across, down) = (
+        rect.width().div_ceil(width as u64),
+        rect.height().div_ceil(height as u64),
+    );
+    let (x, y, right, bottom) = (rect.x(), rect.y(), rect.right(), rect.bottom());
+    if down > 1 {
+        let middle = y + (down / 2 * height as u64).cast_signed();
+        (
+            Rect::between(x, y, right, middle),
+            Some(Rect::between(x, middle, right, bottom)),
+        )
+    } else if across > 1 {
+        let middle = x + (across / 2 * width as u64).cast_signed();
+        (
+            Rect::between(x, y, middle, bottom),
+            Some(Rect::between(middle, y, right, bottom)),
+        )
+    } else {
+        (rect, None)
     }
 }
 

@@ -214,6 +214,7 @@ fn lost() -> Error {
 mod tests {
     use super::*;
     use crate::plan::{Options, Plan};
+    use crate::prepared::Start;
     use crate::source::NoImages;
 
     /// A worker that finds no scratch panics outside of every tile. Nobody may wait for it for ever.
@@ -228,7 +229,11 @@ mod tests {
                 ..Options::default()
             };
             let plan = Plan::new(&design, &NoImages, &options).unwrap();
-            let mut cpu = Cpu::<u8>::new(plan, &NoImages, &Cancel::new()).unwrap();
+            let start = Start {
+                prepared: None,
+                progress: &mut |_| (),
+            };
+            let mut cpu = Cpu::<u8>::new(plan, &NoImages, start, &Cancel::new()).unwrap();
             cpu.lose_scratch();
             let outcome = stream(&cpu, &mut |_, _| Ok(()), &Cancel::new());
             assert!(matches!(outcome, Err(Error::Panic { .. })), "{outcome:?}");

@@ -27,7 +27,13 @@ pub(crate) struct Builder<'a> {
     pub(super) ready: &'a [Option<Ready>],
 }
 
-impl Lower for Builder<'_> {
+/// What one node is given.
+struct Scope<'b, 'a> {
+    builder: &'b Builder<'a>,
+    index: usize,
+}
+
+impl Lower for Scope<'_, '_> {
     fn read(&self, link: &Link) -> Result<Expression, Error> {
         let extent = link.extent;
         Ok(Expression::Placed {
@@ -35,14 +41,20 @@ impl Lower for Builder<'_> {
             y: extent.y(),
             width: extent.width(),
             height: extent.height(),
-            source: Box::new(self.node(link.node)?),
+            source: Box::new(self.builder.node(link.node)?),
         })
     }
 
     fn table(&self, number: usize) -> Result<Table, Error> {
-        self.residents.tables[number]
+        let missing = || Error::defect(Rect::EMPTY, "a table is not on the device");
+        self.builder.residents.tables[number].clone().ok_or_else(missing)
+    }
+
+    fn prepared(&self) -> Result<Table, Error> {
+        let missing = || Error::defect(Rect::EMPTY, "what was prepared is not on the device");
+        self.builder.residents.prepared[self.index]
             .clone()
-            .ok_or_else(|| Error::defect(Rect::EMPTY, "a table is not on the device"))
+            .ok_or_else(missing)
     }
 }
 
@@ -85,7 +97,7 @@ impl Builder<'_> {
                     // Only the padding of the picture is read.
                     return Ok(Expression::Constant(0));
                 }
-                step.kind.expression(self, &step.links)
+                step.kind.expression(&Scope { builder: self, index }, &step.links)
             }
         }
     }
@@ -102,8 +114,10 @@ impl Builder<'_> {
     /// each other leave most of a sheet so.
     pub(super) fn constant<S: Sample>(&self, index: usize) -> Result<Option<u16>, Error> {
         let (need, step) = (self.needs[index], &self.program.steps[index]);
-        if self.is_kept(index) || step.kind.lowering() != Lowering::Kernel {
-            return Ok(self.node(index)?.constant::<S>(need).map(Sample::to_u16));
+        match step.kind.lowering() {
+            Lowering::Kernel if !self.is_kept(index) => {}
+            Lowering::Host if !self.is_kept(index) => return Ok(None),
+            _ => return Ok(self.node(index)?.constant::<S>(need).map(Sample::to_u16)),
         }
         let Some(constant) = step.kind.of_nothing() else {
             return Ok(None);

@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use relief_kernels::device::{DeviceError, Gpu};
 use relief_kernels::fused::{Cell, PackedCell, Plane, Table};
-use relief_raster::{Depth, Period, Rect, Sample, View};
+use relief_raster::{Period, Rect, Sample, View};
 
-use crate::cpu::Store;
-use crate::node::SamplesOf;
+use crate::cpu::{Store, samples_of};
 use crate::node::device::{Lowering, Upload};
 use crate::plan::planes::{cell_of_child, layout, reached, row_words};
 use crate::program::{Keep, Program};
@@ -29,6 +28,8 @@ pub(super) struct Residents {
     pub(super) planes: Vec<Option<Resident>>,
     /// By the number of the table.
     pub(super) tables: Vec<Option<Table>>,
+    /// What preparations gave, by the number of the node.
+    pub(super) prepared: Vec<Option<Table>>,
     /// What kernels of nodes read, by the number of the node.
     pub(super) uploads: Vec<Option<Upload>>,
 }
@@ -120,6 +121,7 @@ impl Residents {
         let mut residents = Self {
             planes: Vec::new(),
             tables: vec![None; program.tables.len()],
+            prepared: Vec::new(),
             uploads: Vec::new(),
         };
         // A part of a picture is copied for the first node that shows it.
@@ -141,6 +143,10 @@ impl Residents {
                 _ => None,
             };
             residents.uploads.push(upload);
+            let prepared = store.prepared[index].as_ref().filter(|_| reached[index]);
+            residents
+                .prepared
+                .push(prepared.map(|table| upload_table(gpu, table)).transpose()?);
             let plane = match (&sources[index], &store.planes[index], step.image) {
                 _ if !reached[index] => None,
                 (Some(source), ..) => {
@@ -221,14 +227,6 @@ fn upload_plane<S: Sample>(gpu: &Gpu, samples: View<'_, S>) -> Result<Plane, Dev
     Plane::new(buffer, 0, pitch, columns, rows, S::DEPTH).ok_or_else(too_large)
 }
 
-/// Samples with their depth.
-fn samples_of<S: Sample>(samples: &[S]) -> SamplesOf<'_> {
-    match S::DEPTH {
-        Depth::Eight => SamplesOf::Eight(bytemuck::cast_slice(samples)),
-        Depth::Sixteen => SamplesOf::Sixteen(bytemuck::cast_slice(samples)),
-    }
-}
-
 /// Samples as words.
 fn packed<S: Sample>(samples: &[S]) -> Vec<u32> {
     packed_rows(std::iter::once(samples), 1, samples.len())
@@ -243,16 +241,18 @@ fn packed_rows<'a, S: Sample>(rows: impl Iterator<Item = &'a [S]>, count: usize,
     for (to, from) in stored.chunks_exact_mut(words * per_word).zip(rows) {
         to[..from.len()].copy_from_slice(from);
     }
-    // Samples were stored as they follow each other; words have the first of them in their lowest bits.
-    if cfg!(target_endian = "big") {
-        let reversed = |word: u32| {
-            if per_word == 4 {
-                word.swap_bytes()
-            } else {
-                word.rotate_left(16)
-            }
-        };
-        packed.iter_mut().for_each(|word| *word = reversed(*word));
-    }
+    to_device::<S>(&mut packed);
     packed
+}
+
+/// Samples that were stored as they follow each other, as devices hold them: words have the first of them in their lowest
+/// bits.
+pub(super) fn to_device<S>(words: &mut [u32]) {
+    if cfg!(target_endian = "big") {
+        let reversed = |word: u32| match size_of::<S>() {
+            1 => word.swap_bytes(),
+            _ => word.rotate_left(16),
+        };
+        words.iter_mut().for_each(|word| *word = reversed(*word));
+    }
 }

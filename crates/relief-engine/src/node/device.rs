@@ -16,6 +16,8 @@ pub(crate) enum Lowering {
     Fused,
     /// By a kernel of its own, from planes of its children into a plane.
     Kernel,
+    /// By the CPU, into a plane that is copied to the device.
+    Host,
 }
 
 /// Gives the expressions of what a fused node reads.
@@ -23,8 +25,11 @@ pub(crate) trait Lower {
     /// A child in its parent's coordinates, 0 outside its extent.
     fn read(&self, link: &Link) -> Result<Expression, Error>;
 
-    /// A table.
+    /// A table of the design.
     fn table(&self, number: usize) -> Result<Table, Error>;
+
+    /// The table that the preparation of this node gave.
+    fn prepared(&self) -> Result<Table, Error>;
 }
 
 /// What a kind keeps on a device for its kernel.

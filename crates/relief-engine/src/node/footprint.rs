@@ -7,6 +7,8 @@ pub(crate) enum Footprint {
     Point,
     /// Each sample reads so many pixels of the child around it, on every side.
     Margins(u32),
+    /// As [`Margins`](Self::Margins), and near a border of the node what lies near the opposite one.
+    Around(u32),
     /// Each rectangle reads one of the child of the same area elsewhere; `turned` where columns become rows.
     Map {
         /// Whether columns become rows.
@@ -20,7 +22,7 @@ impl Footprint {
     /// The pixels that are read around a sample, on every side.
     pub(crate) const fn halo(self) -> u32 {
         match self {
-            Self::Margins(margin) => margin,
+            Self::Margins(margin) | Self::Around(margin) => margin,
             Self::Point | Self::Map { .. } | Self::Anywhere => 0,
         }
     }

@@ -8,6 +8,7 @@
 #[cfg(feature = "gpu")]
 pub(crate) mod device;
 mod footprint;
+pub(crate) mod framed;
 mod inputs;
 mod prepare;
 pub(crate) mod scratch;
@@ -21,7 +22,7 @@ use relief_kernels::fused::Expression;
 use relief_raster::Depth;
 use relief_raster::{Extent, Period, Rect, Sample, ViewMut};
 
-use relief_design::tree::Role;
+use relief_design::tree::{self, Role};
 
 pub(crate) use footprint::Footprint;
 pub(crate) use inputs::{Inputs, Resources, SamplesOf};
@@ -92,7 +93,7 @@ pub(crate) trait Node {
     }
 
     /// The part of the child that is read for `rect`, in the child's own coordinates. A kind says it whose footprint is
-    /// [`Map`](Footprint::Map) or [`Anywhere`](Footprint::Anywhere).
+    /// none of [`Point`](Footprint::Point) and [`Margins`](Footprint::Margins).
     fn reads(&self, link: &Link, index: usize, rect: Rect) -> Rect {
         match self.footprint(link, index) {
             Footprint::Anywhere => link.extent.local(),
@@ -221,8 +222,14 @@ pub(crate) trait Node {
     }
 }
 
-/// The samples of a node kind on the CPU.
-pub(crate) trait Tile: Node {
+/// A node kind as the program has it: how it is made of one of the design, and its samples on the CPU.
+pub(crate) trait Tile: Node + Sized {
+    /// The kind in the design.
+    type Design;
+
+    /// The kind of `node`.
+    fn new(kind: &Self::Design, node: &tree::Node, resources: &mut dyn Resources) -> Self;
+
     /// Computes `rect`, in the node's own coordinates and inside its extent, into `out`, which has its size.
     fn tile<S: Sample>(
         &self,

@@ -211,6 +211,13 @@ pub(crate) fn plane_area(program: &Program, width: u64) -> u128 {
         .sum()
 }
 
+/// The bytes on the host of planes that it computes for devices: in every lane one, and its way there.
+pub(crate) fn host_bytes(program: &Program, shape: Shape, strip: u64, lanes: usize, devices: usize) -> u64 {
+    let rows = strip_rows(shape, strip, devices as u64);
+    let words = planes::host_words(program, shape.band_width, rows);
+    words.saturating_mul(2 * 4 * (lanes * devices) as u64)
+}
+
 /// A strip is so many times as high as all halos on the longest way together.
 const HALOS: u64 = 4;
 
@@ -340,6 +347,10 @@ fn residents(program: &Program, index: usize) -> [u64; 2] {
     let bytes = depth.bytes();
     let table = match (step.kind.lowering(), step.kind.table()) {
         (Lowering::Kernel, _) => step.kind.upload_words(depth),
+        (Lowering::Host, _) => 0,
+        (Lowering::Fused, _) if step.kind.preparation().is_some() => {
+            row_words(u64::from(depth.max()) + 1, bytes)
+        }
         (Lowering::Fused, Some(table)) => row_words(program.tables[table].len() as u64, bytes),
         (Lowering::Fused, None) => 0,
     };

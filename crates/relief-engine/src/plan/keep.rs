@@ -65,6 +65,9 @@ pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
         };
         for (number, link) in step.links.clone().iter().enumerate() {
             let kind = &program.steps[index].kind;
+            // Of what is prepared, the whole is looked at.
+            let whole = number == 0 && kind.preparation().is_some();
+            let asked = if whole { program.steps[index].own() } else { asked };
             let reads = kind.reads(link, number, asked);
             repeated_halo[link.node] |= kind.footprint(link, number).halo() > 0;
             copied[link.node] |= kind.copies(link, asked, halos[link.node]);

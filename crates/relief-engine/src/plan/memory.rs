@@ -3,7 +3,7 @@
 use relief_raster::Rect;
 
 use super::search::Draft;
-use super::{Peak, Shape, saturate};
+use super::{Peak, Shape, prepare, saturate};
 use crate::cache::UNIFORM_BYTES;
 use crate::node::Request;
 use crate::program::{Keep, Program, Step};
@@ -21,7 +21,8 @@ impl Draft<'_> {
             images: sum(&mut program.pictures.iter().map(|picture| size(picture.held))),
             kept: sum(&mut program.steps.iter().filter(kept).map(|step| size(step.plane()))),
             // Those of the samples' depth; the design's own are its own.
-            tables: sum(&mut program.tables.iter().map(|table| table.len() as u64 * bytes)),
+            tables: sum(&mut program.tables.iter().map(|table| table.len() as u64 * bytes))
+                .saturating_add(prepare::tables(program).saturating_mul(bytes)),
             // Planning holds the program twice, and so does a job on devices.
             design: program
                 .design_bytes
@@ -60,7 +61,22 @@ impl Draft<'_> {
                 Keep::No | Keep::Image => (widths[index], heights[index]),
             };
             let request = Request { width, height };
+            #[cfg(feature = "gpu")]
+            let request = if step.kind.lowering() == crate::node::device::Lowering::Host {
+                // The host computes it for a device as it does a raster.
+                Request {
+                    width: request.width.max(shape.tile_width.min(step.width)),
+                    height: request.height.max(shape.tile_height.min(step.height)),
+                }
+            } else {
+                request
+            };
             own[index] = step.kind.scratch(&step.links, &request, bytes);
+            if let (Some(_), Some(link)) = (step.kind.preparation(), step.links.first()) {
+                let (width, height) = (&mut widths[link.node], &mut heights[link.node]);
+                *width = (*width).max(shape.tile_width.min(link.extent.width()));
+                *height = (*height).max(shape.tile_height.min(link.extent.height()));
+            }
             for (number, link) in step.links.iter().enumerate() {
                 let asked = step.kind.asks(link, number, &request);
                 widths[link.node] = widths[link.node].max(asked.width);

@@ -7,6 +7,7 @@ mod keep;
 mod memory;
 #[cfg(feature = "gpu")]
 pub(crate) mod planes;
+pub(crate) mod prepare;
 mod search;
 mod shape;
 
@@ -59,6 +60,8 @@ pub struct Peak {
     pub images: u64,
     /// The most that reading one picture holds beyond its samples; over before the first band.
     pub decoding: u64,
+    /// The most that preparing one node holds; over before the first band.
+    pub preparing: u64,
     /// The design, its tables included, and what the plan knows of its nodes.
     pub design: u64,
     /// Profiles and tone curves as they are looked up.
@@ -74,11 +77,13 @@ impl Peak {
     #[must_use]
     pub const fn total(&self) -> u64 {
         let streaming = self.bands.saturating_add(self.cache).saturating_add(self.sink);
-        let later = if streaming > self.decoding {
-            streaming
+        // These follow each other.
+        let before = if self.preparing > self.decoding {
+            self.preparing
         } else {
             self.decoding
         };
+        let later = if streaming > before { streaming } else { before };
         later
             .saturating_add(self.scratch)
             .saturating_add(self.images)
@@ -185,6 +190,15 @@ impl Plan {
     /// How deep nodes are nested.
     pub(crate) fn nesting(&self) -> usize {
         self.program.nesting
+    }
+
+    /// The samples that are looked at before the first band, because nodes need to know the whole of their source.
+    #[must_use]
+    pub fn preparation(&self) -> u128 {
+        (0..self.program.steps.len())
+            .filter_map(|index| prepare::Work::of(&self.program, index))
+            .map(|work| work.samples)
+            .sum()
     }
 
     /// The number of bands.

@@ -37,18 +37,24 @@ fn has_kernel(step: &Step) -> bool {
     step.kind.lowering() == Lowering::Kernel
 }
 
+/// Whether the CPU computes it and all below it.
+fn is_host(step: &Step) -> bool {
+    step.kind.lowering() == Lowering::Host
+}
+
 /// Which nodes are computed into planes for every band.
 pub(crate) fn materialised(program: &Program) -> Vec<bool> {
     let mut planes = vec![false; program.steps.len()];
+    let reached = reached(program);
     for (index, step) in program.steps.iter().enumerate() {
-        if step.need.is_empty() {
+        if !reached[index] {
             continue;
         }
         let own_kernel = has_kernel(step);
         let kept = lies_there(program, index);
-        planes[index] |= !kept && (own_kernel || step.keep == Keep::Cached);
+        planes[index] |= !kept && (own_kernel || is_host(step) || step.keep == Keep::Cached);
         if own_kernel && !kept {
-            for link in &step.links {
+            for link in step.links.iter().filter(|link| reached[link.node]) {
                 // It lies in a plane, unless it is kept as one.
                 let child = &program.steps[link.node];
                 planes[link.node] |= !matches!(child.keep, Keep::Image | Keep::Whole);
@@ -70,13 +76,19 @@ fn divide(program: &Program, planes: &mut [bool]) {
             named.push(BTreeSet::new());
             continue;
         }
+        if is_host(step) {
+            named.push(plane(index));
+            continue;
+        }
         let all = |named: &[BTreeSet<(usize, Named)>]| -> BTreeSet<(usize, Named)> {
             let mut all: BTreeSet<_> = step
                 .links
                 .iter()
                 .flat_map(|link| named[link.node].iter().copied())
                 .collect();
-            all.extend(step.kind.table().map(|_| (index, Named::Table)));
+            if step.kind.table().is_some() || step.kind.preparation().is_some() {
+                all.insert((index, Named::Table));
+            }
             if matches!(step.keep, Keep::Cell { .. }) {
                 all.insert((index, Named::Plane));
             }
@@ -126,7 +138,7 @@ pub(crate) fn reached(program: &Program) -> Vec<bool> {
         if step.need.is_empty() {
             reached[index] = false;
         }
-        if reached[index] && !lies_there(program, index) {
+        if reached[index] && !lies_there(program, index) && !is_host(step) {
             for link in &step.links {
                 reached[link.node] = true;
             }
@@ -175,7 +187,7 @@ pub(crate) fn needs(program: &Program, band: Rect) -> Vec<Rect> {
             Keep::Image | Keep::Whole => true,
             Keep::No | Keep::Cached => cell_of_child(program, index).is_some(),
         };
-        if need.is_empty() || kept {
+        if need.is_empty() || kept || is_host(step) {
             continue;
         }
         for (number, link) in step.links.iter().enumerate() {
@@ -227,7 +239,7 @@ impl Reach {
             from: self.from.saturating_sub(offset).saturating_sub(halo),
             to: self.to.saturating_sub(offset).saturating_add(halo),
             place: match (footprint, self.place) {
-                (Footprint::Anywhere, _) | (_, Place::Everywhere) => Place::Everywhere,
+                (Footprint::Anywhere | Footprint::Around(_), _) | (_, Place::Everywhere) => Place::Everywhere,
                 (Footprint::Map { .. }, _) | (_, Place::Elsewhere) => Place::Elsewhere,
                 (Footprint::Point | Footprint::Margins(_), Place::Band) => Place::Band,
             },
@@ -268,7 +280,7 @@ pub(crate) fn most(program: &Program, width: u64, height: u64) -> Vec<(u64, u64)
         let Some((across, down)) = reaches[index] else {
             continue;
         };
-        if step.need.is_empty() || lies_there(program, index) {
+        if step.need.is_empty() || lies_there(program, index) || is_host(step) {
             continue;
         }
         for (number, link) in step.links.iter().enumerate() {
@@ -301,7 +313,7 @@ pub(crate) fn spans(program: &Program, materialised: &[bool]) -> Vec<u64> {
     let mut spans = vec![0_u64; program.steps.len()];
     for (index, step) in program.steps.iter().enumerate() {
         let fused = |node: usize| !materialised[node] && !lies_there(program, node);
-        if lies_there(program, index) {
+        if lies_there(program, index) || is_host(step) {
             continue;
         }
         spans[index] = step
@@ -345,4 +357,23 @@ pub(crate) fn spared(program: &Program) -> Vec<Spared> {
         }
     }
     spared
+}
+
+/// The most words of a plane that the host computes, for strips of so many columns and rows.
+pub(crate) fn host_words(program: &Program, width: u64, rows: u64) -> u64 {
+    let bytes = program.canvas.depth.bytes();
+    let reached = reached(program);
+    let words = |((index, step), (width, height)): ((usize, &Step), (u64, u64))| {
+        let computed = reached[index] && is_host(step) && !lies_there(program, index);
+        computed.then(|| u64::from(pitch(width, bytes)).saturating_mul(height))
+    };
+    let sizes = most(program, width, rows);
+    program
+        .steps
+        .iter()
+        .enumerate()
+        .zip(sizes)
+        .filter_map(words)
+        .max()
+        .unwrap_or(0)
 }

@@ -7,7 +7,7 @@ use relief_raster::Rect;
 use super::memory::halo;
 #[cfg(feature = "gpu")]
 use super::shape::tile;
-use super::{DEFAULT_MEMORY, DevicePlan, MAX_THREADS, Options, Peak, Plan, Shape, keep, saturate};
+use super::{DEFAULT_MEMORY, DevicePlan, MAX_THREADS, Options, Peak, Plan, Shape, keep, prepare, saturate};
 use crate::Error;
 use crate::error::{describe, shown};
 use crate::program::{Merge, Picture, Program};
@@ -237,8 +237,10 @@ impl Draft<'_> {
             for cached in self.cached_tiles(shape) {
                 program.cached = cached;
                 let sizes = self.sizes(&program, shape);
+                let tile = (shape.tile_width, shape.tile_height);
                 let peak = Peak {
                     bands,
+                    preparing: prepare::memory(&program, tile, self.threads as u64),
                     cache: sizes.cache,
                     scratch: sizes.words.saturating_mul(8).saturating_mul(self.threads as u64),
                     ..fixed
@@ -317,6 +319,7 @@ impl Draft<'_> {
                 let bands = row.saturating_mul(rows).saturating_mul(copies);
                 let peak = Peak {
                     bands,
+                    preparing: prepare::memory(&program, tile, self.threads as u64),
                     scratch,
                     cache: sizes.cache,
                     ..fixed
@@ -324,8 +327,16 @@ impl Draft<'_> {
                 let memory = self.options.device_memory;
                 match gpus.fit(&program, shape, lanes, halo, memory) {
                     Err(error) => shortage = Some(error),
-                    Ok(_) if peak.total() > self.limit => least_host = least_host.min(peak.total()),
                     Ok((strip, device_bytes)) => {
+                        let host = super::devices::host_bytes(&program, shape, strip, lanes, gpus.count());
+                        let peak = Peak {
+                            bands: peak.bands.saturating_add(host),
+                            ..peak
+                        };
+                        if peak.total() > self.limit {
+                            least_host = least_host.min(peak.total());
+                            continue;
+                        }
                         let device = DevicePlan {
                             ids: gpus.ids(),
                             lanes,
