@@ -29,6 +29,10 @@ images:
 bench:
     cargo bench --workspace --no-default-features
 
+# What reading hostile designs takes: time, memory and bytes told of each.
+hostile:
+    cargo bench -p relief-design --bench hostile
+
 # The figures of docs/performance.md: ceilings, Relief and rivals in one run.
 performance:
     bench/performance/run

@@ -66,6 +66,11 @@ fn entries(depth: Depth) -> usize {
     usize::from(depth.max()) + 1
 }
 
+/// The values that are computed for a table of so many entries: expressions are evaluated in whole blocks.
+pub(crate) fn evaluated(entries: usize) -> u64 {
+    entries.next_multiple_of(LANES) as u64
+}
+
 /// Entries that one thread fills at a time.
 const PART: usize = 1 << 13;
 
@@ -90,14 +95,20 @@ fn filled(
             }
         }
     };
-    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(length / (2 * PART)) {
-            // Without another thread this one does all.
-            drop(std::thread::Builder::new().spawn_scoped(scope, work));
-        }
+    let wanted = length / (2 * PART);
+    if wanted > 1 {
+        // Asking the system takes longer than a small table.
+        let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(wanted) {
+                // Without another thread this one does all.
+                drop(std::thread::Builder::new().spawn_scoped(scope, work));
+            }
+            work();
+        });
+    } else {
         work();
-    });
+    }
     // The table is copied into its shared form; where there is no room for that, this finds out.
     let mut room: Vec<u16> = Vec::new();
     room.try_reserve_exact(length + 64).map_err(no_memory)?;

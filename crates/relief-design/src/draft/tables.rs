@@ -7,9 +7,10 @@ use crate::expression::Function;
 use crate::report::Problem;
 use crate::signature::{MAX_POINTS, Signature};
 use crate::syntax::{Element, Span};
-use crate::table::{Fault, Points};
+use crate::table::{self, Fault, Points};
 
-/// The most operations that all tables of a design may take: 2^31, about two seconds of one processor.
+/// The most operations that all tables of a design may take: 2^31, half a second of one processor: an addition counts
+/// for 3, and all else for what it takes beside one.
 ///
 /// A profile of the greatest radius has 2^24 + 1 values. A value counts for at least 16 operations, which
 /// bounds the memory of all tables to 256 MiB.
@@ -103,7 +104,7 @@ impl Checker<'_> {
         }
         self.work = self
             .work
-            .saturating_add(operations.max(LEAST_WORK).saturating_mul(entries as u64));
+            .saturating_add(operations.max(LEAST_WORK).saturating_mul(table::evaluated(entries)));
         let made = match MAX_TABLE_WORK.checked_sub(self.work) {
             Some(allowed) => make(allowed),
             None => Err(Fault::Work),

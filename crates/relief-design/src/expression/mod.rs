@@ -4,8 +4,10 @@
 //! a binary64; + − × ÷ √ are rounded once each, in the order written. Transcendental functions come from `libm`, so
 //! that a table is the same on every host.
 //!
-//! Most operations take about as long for any argument. Those on subnormal numbers, and sines of numbers above 2^20,
-//! take a hundred times as long on common processors, so [`Evaluator`] counts them: the work of a design stays bounded.
+//! What an expression takes is counted, in quarters of a nanosecond of a common processor, so that the work of a design
+//! stays bounded: every step counts, also one that only puts a number on the stack. Most operations take about as long for
+//! any argument. Those on subnormal numbers, and sines of numbers above 2^20, take up to a hundred times as long, so
+//! [`Evaluator`] counts them as they occur.
 
 mod operation;
 
@@ -14,6 +16,12 @@ use crate::suggestion::Suggestions;
 use crate::syntax::shortened;
 
 pub(crate) use operation::{Binary, LANES, Unary};
+
+/// What a value counts for beside the steps of its function: its argument, a square root, and its rounding.
+const VALUE: u64 = 16;
+
+/// What it counts for to put a number or the variable on the stack.
+const PUSH: u64 = 2;
 
 /// The deepest nesting of parentheses, signs and powers.
 const MAX_NESTING: usize = 64;
@@ -90,7 +98,7 @@ impl Function {
             nesting: 0,
             variable,
             steps: Vec::new(),
-            operations: 1,
+            operations: VALUE,
         };
         if text.len() > MAX_STRING {
             return Err(reader.bad(format!(
@@ -103,13 +111,15 @@ impl Function {
         if reader.at < text.len() {
             return Err(reader.unexpected("an operator: + - * / ^"));
         }
+        // Thousands of functions may be kept at once.
+        reader.steps.shrink_to_fit();
         Ok(Self {
             steps: reader.steps,
             operations: reader.operations,
         })
     }
 
-    /// How many operations it takes to evaluate it once, for arguments that are quick; at least 1.
+    /// How many operations it takes to evaluate it once, for arguments that are quick.
     pub(crate) fn operations(&self) -> u64 {
         self.operations
     }
@@ -144,10 +154,17 @@ impl<'f> Evaluator<'f> {
     /// The values of the function.
     pub(crate) fn values(&mut self, at: &Block) -> Block {
         self.stack.clear();
+        let subnormal = operation::has_subnormal(at);
         for step in &self.function.steps {
             match *step {
-                Step::Variable => self.push(*at),
-                Step::Number(number) => self.push([number; LANES]),
+                Step::Variable => self.stack.push(Operand {
+                    values: *at,
+                    subnormal,
+                }),
+                Step::Number(number) => self.stack.push(Operand {
+                    values: [number; LANES],
+                    subnormal: number.is_subnormal(),
+                }),
                 Step::Unary(operation) => {
                     if let Some(top) = self.stack.last_mut() {
                         self.slow +=
@@ -155,11 +172,11 @@ impl<'f> Evaluator<'f> {
                     }
                 }
                 Step::Binary(operation) => {
-                    let right = self.stack.pop();
-                    if let (Some(left), Some(right)) = (self.stack.last_mut(), right) {
+                    if let [.., left, right] = &mut self.stack[..] {
                         left.subnormal |= right.subnormal;
                         let extra = operation.extra(&right.values);
                         self.slow += left.apply(extra, |values| operation.apply(values, &right.values));
+                        self.stack.pop();
                     }
                 }
             }
@@ -168,11 +185,6 @@ impl<'f> Evaluator<'f> {
         self.stack
             .pop()
             .map_or([f64::NAN; LANES], |operand| operand.values)
-    }
-
-    fn push(&mut self, values: Block) {
-        let subnormal = operation::has_subnormal(&values);
-        self.stack.push(Operand { values, subnormal });
     }
 
     /// The operations that slow arguments have taken since this was asked for last.
@@ -253,6 +265,11 @@ impl Reader<'_> {
         result
     }
 
+    fn operand(&mut self, step: Step) {
+        self.operations += PUSH;
+        self.steps.push(step);
+    }
+
     fn unary(&mut self, operation: Unary) {
         self.operations += operation.operations();
         self.steps.push(Step::Unary(operation));
@@ -317,7 +334,7 @@ impl Reader<'_> {
         if number > 0 {
             // What `number_length` takes is a number to Rust as well; one that is too great is infinite.
             let value = rest[..number].parse().unwrap_or(f64::NAN);
-            self.steps.push(Step::Number(value));
+            self.operand(Step::Number(value));
             self.at += number;
             return Ok(());
         }
@@ -332,9 +349,9 @@ impl Reader<'_> {
             return Err(self.unexpected("a number, a name or an opening parenthesis"));
         }
         if name == self.variable {
-            self.steps.push(Step::Variable);
+            self.operand(Step::Variable);
         } else if let Some((_, value)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
-            self.steps.push(Step::Number(*value));
+            self.operand(Step::Number(*value));
         } else if let Some(operation) = Unary::ALL.into_iter().find(|operation| operation.name() == name) {
             self.at += length;
             self.parenthesis()?;

@@ -6,10 +6,10 @@ use super::Block;
 pub(crate) const LANES: usize = 32;
 
 /// The operations that one on a slow argument counts for beyond its own.
-pub(super) const SLOW: u64 = 150;
+pub(super) const SLOW: u64 = 360;
 
 /// The operations that a power of an exponent that is not quick counts for beyond its own.
-const GENERAL_POWER: u64 = 34;
+const GENERAL_POWER: u64 = 72;
 
 /// Above this, `libm` reduces the argument of a sine with hundreds of bits of π.
 const GREAT_ANGLE: f64 = 1_048_576.0;
@@ -103,11 +103,14 @@ impl Unary {
         }
     }
 
-    /// What it counts for: about the nanoseconds that it takes.
+    /// What it counts for: about the quarters of a nanosecond that it takes.
     pub(super) const fn operations(self) -> u64 {
         match self {
-            Self::Negate => 1,
-            _ => 16,
+            Self::Negate | Self::Absolute => 3,
+            Self::Root | Self::Sign => 6,
+            Self::Floor | Self::Ceiling | Self::Round => 10,
+            Self::Tangent => 36,
+            _ => 24,
         }
     }
 
@@ -185,12 +188,12 @@ impl Binary {
         }
     }
 
-    /// What it counts for: about the nanoseconds that it takes.
+    /// What it counts for: about the quarters of a nanosecond that it takes.
     pub(super) const fn operations(self) -> u64 {
         match self {
-            Self::Power => 16,
-            Self::Min | Self::Max => 2,
-            _ => 1,
+            Self::Power => 20,
+            Self::Min | Self::Max => 6,
+            _ => 3,
         }
     }
 

@@ -425,3 +425,24 @@ fn what_takes_long_is_counted() {
         assert!(slow(text, d) >= LANES as u64, "{text}");
     }
 }
+
+/// What an expression counts for is at least what it does: no step is free, and none counts less than an addition does.
+#[test]
+fn every_step_counts() {
+    for text in PINNED {
+        let function = Function::parse(text, "d").unwrap();
+        let operations = |step: &Step| match step {
+            Step::Variable | Step::Number(_) => PUSH,
+            Step::Unary(operation) => operation.operations(),
+            Step::Binary(operation) => operation.operations(),
+        };
+        let counted: u64 = function.steps.iter().map(operations).sum();
+        assert_eq!(function.operations(), VALUE + counted, "{text}");
+    }
+    let least = Binary::Add.operations();
+    assert!(Unary::ALL.iter().all(|operation| operation.operations() >= least));
+    for text in ["+1", "+d", "+-d", "-pi"] {
+        let long = Function::parse(&format!("d{}", text.repeat(1_000)), "d").unwrap();
+        assert!(long.operations() >= 1_000 * (PUSH + least), "{text}");
+    }
+}

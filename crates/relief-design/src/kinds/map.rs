@@ -12,7 +12,7 @@ use crate::tree::Role;
 use crate::validate::Rules;
 
 /// The operations that a value of a tone curve by a power counts for.
-const GAMMA_WORK: u64 = 50;
+const GAMMA_WORK: u64 = 112;
 
 /// One `Source` child through a table of M + 1 samples.
 #[derive(Clone, Debug, PartialEq)]

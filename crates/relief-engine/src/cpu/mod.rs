@@ -13,6 +13,7 @@ use rayon::iter::ParallelIterator;
 use relief_kernels::uniform;
 use relief_raster::{Rect, Sample, ViewMut};
 
+#[cfg(feature = "gpu")]
 pub(crate) use prepare::samples_of;
 pub(crate) use reader::Store;
 use reader::{Plane, Reader};

@@ -22,7 +22,7 @@ use relief_kernels::fused::Expression;
 use relief_raster::Depth;
 use relief_raster::{Extent, Period, Rect, Sample, ViewMut};
 
-use relief_design::tree::Role;
+use relief_design::tree::{self, Role};
 
 pub(crate) use footprint::Footprint;
 pub(crate) use inputs::{Inputs, Resources, SamplesOf};
@@ -222,8 +222,14 @@ pub(crate) trait Node {
     }
 }
 
-/// The samples of a node kind on the CPU.
-pub(crate) trait Tile: Node {
+/// A node kind as the program has it: how it is made of one of the design, and its samples on the CPU.
+pub(crate) trait Tile: Node + Sized {
+    /// The kind in the design.
+    type Design;
+
+    /// The kind of `node`.
+    fn new(kind: &Self::Design, node: &tree::Node, resources: &mut dyn Resources) -> Self;
+
     /// Computes `rect`, in the node's own coordinates and inside its extent, into `out`, which has its size.
     fn tile<S: Sample>(
         &self,

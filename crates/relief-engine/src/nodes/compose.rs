@@ -3,7 +3,8 @@
 //! As long as everything folded so far is one sample, nothing is written: a child that replaces it, or that is
 //! folded into 0 by a role of which 0 is the identity, is computed straight into the tile of its parent.
 
-use relief_design::tree::Role;
+use relief_design::kinds;
+use relief_design::tree::{self, Role};
 use relief_kernels::fold::{self, Fold};
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
@@ -12,7 +13,9 @@ use relief_raster::{Rect, Sample, View, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Filled, Inputs, Link, Node, Periodic, Request, Tile, around, clear_around, part, scratch};
+use crate::node::{
+    Filled, Inputs, Link, Node, Periodic, Request, Resources, Tile, around, clear_around, part, scratch,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Compose;
@@ -62,6 +65,12 @@ impl Node for Compose {
 }
 
 impl Tile for Compose {
+    type Design = kinds::Compose;
+
+    fn new(_: &kinds::Compose, _: &tree::Node, _: &mut dyn Resources) -> Self {
+        Self
+    }
+
     fn tile<S: Sample>(
         &self,
         inputs: &dyn Inputs<S>,

@@ -1,5 +1,7 @@
 //! `disc`: the pixels whose centre lies within a circle.
 
+use relief_design::kinds;
+use relief_design::tree;
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_kernels::generate;
@@ -8,7 +10,7 @@ use relief_raster::{Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Filled, Inputs, Link, Node, Tile};
+use crate::node::{Filled, Inputs, Link, Node, Resources, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Disc {
@@ -36,6 +38,15 @@ impl Node for Disc {
 }
 
 impl Tile for Disc {
+    type Design = kinds::Disc;
+
+    fn new(kind: &kinds::Disc, _: &tree::Node, _: &mut dyn Resources) -> Self {
+        Self {
+            diameter: kind.diameter,
+            value: kind.value,
+        }
+    }
+
     fn tile<S: Sample>(
         &self,
         _: &dyn Inputs<S>,

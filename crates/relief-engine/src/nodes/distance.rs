@@ -3,6 +3,8 @@
 //! The mask is read `radius` pixels beyond the tile on every side, in chunks of rows that are handed to the
 //! transform as they come, so that a radius larger than the tile does not need a mask as large as itself.
 
+use relief_design::kinds;
+use relief_design::tree;
 #[cfg(feature = "gpu")]
 use relief_kernels::device::{DeviceError, DeviceReport, Gpu};
 use relief_kernels::distance::cpu::{Transform, scratch_words};
@@ -18,7 +20,7 @@ use crate::Error;
 use crate::node::SamplesOf;
 #[cfg(feature = "gpu")]
 use crate::node::device::{Failure, Launch, Lowering, Upload};
-use crate::node::{Filled, Footprint, Inputs, Link, Node, Periodic, Request, Tile, scratch};
+use crate::node::{Filled, Footprint, Inputs, Link, Node, Periodic, Request, Resources, Tile, scratch};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Distance {
@@ -137,6 +139,17 @@ impl Node for Distance {
 }
 
 impl Tile for Distance {
+    type Design = kinds::Distance;
+
+    fn new(kind: &kinds::Distance, _: &tree::Node, resources: &mut dyn Resources) -> Self {
+        Self {
+            radius: kind.radius,
+            at_zero: kind.profile.first().copied().unwrap_or(kind.beyond),
+            beyond: kind.beyond,
+            table: resources.table(&kind.profile),
+        }
+    }
+
     fn tile<S: Sample>(
         &self,
         inputs: &dyn Inputs<S>,

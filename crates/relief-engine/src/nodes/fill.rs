@@ -1,5 +1,7 @@
 //! `fill`: the same sample everywhere.
 
+use relief_design::kinds;
+use relief_design::tree;
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_raster::{Period, Rect, Sample, ViewMut};
@@ -7,7 +9,7 @@ use relief_raster::{Period, Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Filled, Inputs, Link, Node, Periodic, Tile};
+use crate::node::{Filled, Inputs, Link, Node, Periodic, Resources, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Fill {
@@ -37,6 +39,12 @@ impl Node for Fill {
 }
 
 impl Tile for Fill {
+    type Design = kinds::Fill;
+
+    fn new(kind: &kinds::Fill, _: &tree::Node, _: &mut dyn Resources) -> Self {
+        Self { value: kind.value }
+    }
+
     fn tile<S: Sample>(
         &self,
         _: &dyn Inputs<S>,

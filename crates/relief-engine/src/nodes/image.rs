@@ -1,9 +1,11 @@
 //! `image`: a picture, held in memory as far as the design reads it, once for all its nodes; 0 beyond it.
 
+use relief_design::kinds;
+use relief_design::tree;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use crate::Error;
-use crate::node::{Filled, Inputs, Link, Node, Tile, clear_around, part};
+use crate::node::{Filled, Inputs, Link, Node, Resources, Tile, clear_around, part};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Image {
@@ -24,6 +26,16 @@ impl Node for Image {
 }
 
 impl Tile for Image {
+    type Design = kinds::Image;
+
+    fn new(kind: &kinds::Image, _: &tree::Node, resources: &mut dyn Resources) -> Self {
+        Self {
+            picture: resources.picture(&kind.path, kind.conversion, (kind.width, kind.height)),
+            width: kind.width,
+            height: kind.height,
+        }
+    }
+
     fn tile<S: Sample>(
         &self,
         inputs: &dyn Inputs<S>,

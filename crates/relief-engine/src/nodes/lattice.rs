@@ -3,6 +3,7 @@
 //! A lattice is periodic, and the plan keeps one cell of it where that fits. This file computes the samples of a
 //! cell, or of tiles where a cell does not fit: the copies that meet the tile, one after the other.
 
+use relief_design::kinds;
 use relief_design::tree;
 use relief_kernels::lattice::{self, Blend, cpu::Accumulator};
 use relief_raster::{Period, Rect, Sample, View, ViewMut};
@@ -10,7 +11,7 @@ use relief_raster::{Period, Rect, Sample, View, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::{Failure, Launch, Lowering};
-use crate::node::{Filled, Footprint, Inputs, Link, Node, Periodic, Request, Tile, scratch};
+use crate::node::{Filled, Footprint, Inputs, Link, Node, Periodic, Request, Resources, Tile, scratch};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lattice {
@@ -155,6 +156,17 @@ impl Node for Lattice {
 }
 
 impl Tile for Lattice {
+    type Design = kinds::Lattice;
+
+    fn new(kind: &kinds::Lattice, _: &tree::Node, _: &mut dyn Resources) -> Self {
+        Self {
+            blend: kind.blend,
+            u: kind.u,
+            v: kind.v,
+            period: kind.period,
+        }
+    }
+
     fn tile<S: Sample>(
         &self,
         inputs: &dyn Inputs<S>,

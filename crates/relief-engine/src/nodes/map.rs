@@ -1,5 +1,7 @@
 //! `map`: one child through a table.
 
+use relief_design::kinds;
+use relief_design::tree;
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_kernels::table;
@@ -8,7 +10,7 @@ use relief_raster::{Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Filled, Inputs, Link, Node, Periodic, Tile, read_padded, through};
+use crate::node::{Filled, Inputs, Link, Node, Periodic, Resources, Tile, read_padded, through};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
@@ -40,6 +42,14 @@ impl Node for Map {
 }
 
 impl Tile for Map {
+    type Design = kinds::Map;
+
+    fn new(kind: &kinds::Map, _: &tree::Node, resources: &mut dyn Resources) -> Self {
+        Self {
+            table: resources.table(&kind.table),
+        }
+    }
+
     fn tile<S: Sample>(
         &self,
         inputs: &dyn Inputs<S>,

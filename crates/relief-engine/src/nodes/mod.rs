@@ -36,6 +36,13 @@ macro_rules! kinds {
         }
 
         impl Kind {
+            /// The kind of a node of the design.
+            pub(crate) fn new(node: &tree::Node, resources: &mut dyn Resources) -> Self {
+                match &node.kind {
+                    $(tree::Kind::$type(kind) => Self::$type(<$module::$type as Tile>::new(kind, node, resources))),*
+                }
+            }
+
             /// Computes `rect`, in the node's own coordinates and inside its extent, into `out`, which has its size.
             pub(crate) fn tile<S: Sample>(
                 &self,
@@ -63,61 +70,4 @@ kinds! {
     ramp::Ramp,
     repeat::Repeat,
     threshold::Threshold,
-}
-impl Kind {
-    /// The kind of a node of the design.
-    pub(crate) fn new(node: &tree::Node, resources: &mut dyn Resources) -> Self {
-        match &node.kind {
-            tree::Kind::Compose => Self::Compose(compose::Compose),
-            tree::Kind::Disc { diameter, value } => Self::Disc(disc::Disc {
-                diameter: *diameter,
-                value: *value,
-            }),
-            tree::Kind::Distance {
-                radius,
-                profile,
-                beyond,
-            } => Self::Distance(distance::Distance {
-                radius: *radius,
-                at_zero: profile.first().copied().unwrap_or(*beyond),
-                beyond: *beyond,
-                table: resources.table(profile),
-            }),
-            tree::Kind::Fill { value } => Self::Fill(fill::Fill { value: *value }),
-            tree::Kind::Image {
-                path,
-                conversion,
-                width,
-                height,
-            } => Self::Image(image::Image {
-                picture: resources.picture(path, *conversion, (*width, *height)),
-                width: *width,
-                height: *height,
-            }),
-            tree::Kind::Lattice { blend, u, v, period } => Self::Lattice(lattice::Lattice {
-                blend: *blend,
-                u: *u,
-                v: *v,
-                period: *period,
-            }),
-            tree::Kind::Map { table } => Self::Map(map::Map {
-                table: resources.table(table),
-            }),
-            tree::Kind::Noise { seed } => Self::Noise(noise::Noise { seed: *seed }),
-            tree::Kind::Ramp { axis, from, to } => Self::Ramp(ramp::Ramp {
-                axis: *axis,
-                from: *from,
-                to: *to,
-                length: match axis {
-                    tree::Axis::X => node.width,
-                    tree::Axis::Y => node.height,
-                },
-            }),
-            tree::Kind::Repeat { step_x, step_y } => Self::Repeat(repeat::Repeat {
-                step_x: *step_x,
-                step_y: *step_y,
-            }),
-            tree::Kind::Threshold { level } => Self::Threshold(threshold::Threshold { level: *level }),
-        }
-    }
 }

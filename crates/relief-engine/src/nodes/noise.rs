@@ -1,5 +1,7 @@
 //! `noise`: white noise, a function of the seed and the place alone.
 
+use relief_design::kinds;
+use relief_design::tree;
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_kernels::generate;
@@ -8,7 +10,7 @@ use relief_raster::{Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Filled, Inputs, Link, Node, Tile};
+use crate::node::{Filled, Inputs, Link, Node, Resources, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Noise {
@@ -27,6 +29,12 @@ impl Node for Noise {
 }
 
 impl Tile for Noise {
+    type Design = kinds::Noise;
+
+    fn new(kind: &kinds::Noise, _: &tree::Node, _: &mut dyn Resources) -> Self {
+        Self { seed: kind.seed }
+    }
+
     fn tile<S: Sample>(
         &self,
         _: &dyn Inputs<S>,

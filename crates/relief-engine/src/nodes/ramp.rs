@@ -1,6 +1,7 @@
 //! `ramp`: a linear slope along one axis.
 
-use relief_design::tree::Axis;
+use relief_design::kinds;
+use relief_design::tree::{self, Axis};
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_kernels::generate;
@@ -9,7 +10,7 @@ use relief_raster::{Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Filled, Inputs, Link, Node, Tile};
+use crate::node::{Filled, Inputs, Link, Node, Resources, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Ramp {
@@ -41,6 +42,20 @@ impl Node for Ramp {
 }
 
 impl Tile for Ramp {
+    type Design = kinds::Ramp;
+
+    fn new(kind: &kinds::Ramp, node: &tree::Node, _: &mut dyn Resources) -> Self {
+        Self {
+            axis: kind.axis,
+            from: kind.from,
+            to: kind.to,
+            length: match kind.axis {
+                Axis::X => node.width,
+                Axis::Y => node.height,
+            },
+        }
+    }
+
     fn tile<S: Sample>(
         &self,
         _: &dyn Inputs<S>,

@@ -3,6 +3,8 @@
 //! Where the plan keeps the pattern in memory, rows are copied from it; else the copies that meet a tile are
 //! computed one by one. (Where it keeps a cell of the repeat itself, this file is not asked.)
 
+use relief_design::kinds;
+use relief_design::tree;
 #[cfg(feature = "gpu")]
 use relief_kernels::lattice::{self, Blend};
 use relief_kernels::repeat;
@@ -11,7 +13,7 @@ use relief_raster::{Period, Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::{Failure, Launch, Lowering};
-use crate::node::{Filled, Footprint, Inputs, Link, Node, Periodic, Tile, clear_around, part};
+use crate::node::{Filled, Footprint, Inputs, Link, Node, Periodic, Resources, Tile, clear_around, part};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Repeat {
@@ -130,6 +132,15 @@ impl Node for Repeat {
 }
 
 impl Tile for Repeat {
+    type Design = kinds::Repeat;
+
+    fn new(kind: &kinds::Repeat, _: &tree::Node, _: &mut dyn Resources) -> Self {
+        Self {
+            step_x: kind.step_x,
+            step_y: kind.step_y,
+        }
+    }
+
     fn tile<S: Sample>(
         &self,
         inputs: &dyn Inputs<S>,

@@ -1,5 +1,7 @@
 //! `threshold`: M where the child reaches a level, else 0.
 
+use relief_design::kinds;
+use relief_design::tree;
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_kernels::table;
@@ -8,7 +10,7 @@ use relief_raster::{Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Filled, Inputs, Link, Node, Periodic, Tile, read_padded, through};
+use crate::node::{Filled, Inputs, Link, Node, Periodic, Resources, Tile, read_padded, through};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Threshold {
@@ -34,6 +36,12 @@ impl Node for Threshold {
 }
 
 impl Tile for Threshold {
+    type Design = kinds::Threshold;
+
+    fn new(kind: &kinds::Threshold, _: &tree::Node, _: &mut dyn Resources) -> Self {
+        Self { level: kind.level }
+    }
+
     fn tile<S: Sample>(
         &self,
         inputs: &dyn Inputs<S>,
