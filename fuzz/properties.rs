@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
+use relief_design::kinds::{Distance, Repeat};
 use relief_design::{Conversion, Design, Kind};
 use relief_engine::{
     Cancel, Depth, Error, ImageError, ImageInfo, ImageSource, Options, Plan, Rect, Renderer, SamplesMut,
@@ -124,12 +125,12 @@ fn is_small(design: &Design) -> bool {
         && design.nodes.iter().all(|node| {
             let mut patterns = node.children.iter().map(|child| child.extent);
             let small = |width: u64, height: u64| width <= 128 && height <= 128;
-            match node.kind {
-                Kind::Distance { radius, .. } => radius <= 24,
-                Kind::Repeat { step_x, step_y } => {
-                    small(step_x, step_y) && patterns.all(|p| small(p.width(), p.height()))
+            match &node.kind {
+                Kind::Distance(Distance { radius, .. }) => *radius <= 24,
+                Kind::Repeat(Repeat { step_x, step_y }) => {
+                    small(*step_x, *step_y) && patterns.all(|p| small(p.width(), p.height()))
                 }
-                Kind::Lattice { .. } => patterns.all(|p| small(p.width(), p.height())),
+                Kind::Lattice(_) => patterns.all(|p| small(p.width(), p.height())),
                 _ => true,
             }
         })

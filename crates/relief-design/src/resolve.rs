@@ -201,10 +201,19 @@ impl Resolver<'_, '_> {
             None => self.size(draft, parent),
         };
         let (x, y) = (draft.x, draft.y);
+        let frame = match &draft.what {
+            What::Kind(kind) => kind.frame((size.width, size.height)),
+            _ => (size.width, size.height),
+        };
+        let frame = Size {
+            width: frame.0,
+            height: frame.1,
+            ..size
+        };
         let mut children = Vec::with_capacity(draft.children.len());
         let mut sizes = Vec::new();
         for child in &draft.children {
-            let resolved = self.node(&child.node, size, None)?;
+            let resolved = self.node(&child.node, frame, None)?;
             sizes.push(resolved.size);
             let offset = resolved.x.abs().max(resolved.y.abs());
             let reach = self

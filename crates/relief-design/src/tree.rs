@@ -28,6 +28,11 @@ impl Design {
         NodeId(self.nodes.len().saturating_sub(1))
     }
 
+    /// The paths of the files that its nodes show, as it says them, in the order of the nodes.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.nodes.iter().filter_map(|node| node.kind.file())
+    }
+
     /// The node of this number.
     ///
     /// # Panics

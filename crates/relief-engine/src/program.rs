@@ -185,7 +185,7 @@ impl Numbering {
     /// The step of a node with these children: a new one, or one that computes the same samples. The root is always new,
     /// because it has to stand last.
     fn step(&mut self, (number, node): (usize, &Node), links: Vec<Link>, root: bool) -> Result<usize, Error> {
-        let kind = Kind::new(node, self);
+        let kind = Kind::new(node, self)?;
         let image = kind.picture().map(|picture| {
             let Picture { width, height, .. } = self.pictures[picture];
             Shown {
@@ -290,7 +290,7 @@ impl Program {
                 })
                 .collect();
             let whole = Extent::new(0, 0, node.width, node.height);
-            let divides = links.len() > layers && Kind::new(node, &mut numbering).divides();
+            let divides = links.len() > layers && Kind::new(node, &mut numbering)?.divides();
             while let (Some(extent), true, true) = (whole, divides, links.len() > layers) {
                 // The first children, as a node of their own.
                 let rest = links.split_off(layers);

@@ -62,8 +62,8 @@ const HINTS: [(&[&str], &str); 10] = [
         "brightness and contrast are changed by `levels` within a `map`",
     ),
     (
-        &["gaussian", "gauss", "blur", "smooth", "filter"],
-        "no node blurs: blur the picture before, or shape edges by `distance` with a `profile`",
+        &["gaussian", "blur", "smooth", "filter"],
+        "`gauss` blurs: gauss sigma=2 { (source)image \"photo.png\" }",
     ),
     (
         &["text", "font", "svg", "polygon", "line", "path"],

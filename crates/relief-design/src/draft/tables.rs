@@ -102,9 +102,11 @@ impl Checker<'_> {
         if let Some(known) = self.tables.get(&key) {
             return known.clone().map_err(Some);
         }
-        self.work = self
-            .work
-            .saturating_add(operations.max(LEAST_WORK).saturating_mul(table::evaluated(entries)));
+        self.work = self.work.saturating_add(
+            operations
+                .max(LEAST_WORK)
+                .saturating_mul(table::evaluated(entries)),
+        );
         let made = match MAX_TABLE_WORK.checked_sub(self.work) {
             Some(allowed) => make(allowed),
             None => Err(Fault::Work),

@@ -149,6 +149,10 @@ impl NodeKind for Image {
         NaturalSize::of(draft.width, draft.height)
     }
 
+    fn file(&self) -> Option<&str> {
+        Some(&self.path)
+    }
+
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {
         rules.side(self.width, "width of the picture")?;
         rules.side(self.height, "height of the picture")

@@ -7,7 +7,10 @@
 mod compose;
 mod disc;
 mod distance;
+mod equalise;
 mod fill;
+mod flip;
+mod gauss;
 mod image;
 mod lattice;
 mod map;
@@ -16,10 +19,12 @@ mod noise;
 mod ramp;
 mod repeat;
 mod threshold;
+mod turn;
 
 use std::fmt;
 
 pub use distance::MAX_RADIUS;
+pub use gauss::{Edge, MAX_SIGMA};
 pub use image::{Conversion, Gray};
 pub use lattice::{Blend, MAX_COPIES};
 pub(crate) use natural::{NaturalChild, NaturalSize};
@@ -75,6 +80,17 @@ pub(crate) trait NodeKind: Sized {
     fn natural_size(draft: &Self::Draft, children: &[NaturalChild]) -> NaturalSize {
         let _ = draft;
         NaturalSize::around(children)
+    }
+
+    /// Columns and rows of the frame that its children lie in, of a node of this size.
+    fn frame(draft: &Self::Draft, size: (u64, u64)) -> (u64, u64) {
+        let _ = draft;
+        size
+    }
+
+    /// The path of the file that it shows, as the design says it.
+    fn file(&self) -> Option<&str> {
+        None
     }
 
     /// Whether a node that was built by hand is one that [`Self::read`] could give. That it has the children of its
@@ -174,6 +190,14 @@ macro_rules! kinds {
                 }
             }
 
+            /// The path of the file that it shows, as the design says it.
+            #[must_use]
+            pub fn file(&self) -> Option<&str> {
+                match self {
+                    $(Self::$name(kind) => kind.file(),)*
+                }
+            }
+
             pub(crate) fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {
                 match self {
                     $(Self::$name(kind) => kind.validate(rules),)*
@@ -220,6 +244,13 @@ macro_rules! kinds {
                 }
             }
 
+            /// Columns and rows of the frame that its children lie in, of a node of this size.
+            pub(crate) fn frame(&self, size: (u64, u64)) -> (u64, u64) {
+                match self {
+                    $(Self::$name(draft) => <$name as NodeKind>::frame(draft, size),)*
+                }
+            }
+
             /// The kind, now that the sizes of its children are known.
             pub(crate) fn sized(&self, sizing: &mut Sizing<'_>) -> Option<Kind> {
                 match self {
@@ -245,6 +276,10 @@ kinds! {
     distance::Distance,
     map::Map,
     threshold::Threshold,
+    gauss::Gauss,
+    equalise::Equalise,
+    flip::Flip,
+    turn::Turn,
     compose::Compose,
 }
 

@@ -228,7 +228,10 @@ pub(crate) trait Tile: Node + Sized {
     type Design;
 
     /// The kind of `node`.
-    fn new(kind: &Self::Design, node: &tree::Node, resources: &mut dyn Resources) -> Self;
+    ///
+    /// # Errors
+    /// Where the design was not validated.
+    fn new(kind: &Self::Design, node: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error>;
 
     /// Computes `rect`, in the node's own coordinates and inside its extent, into `out`, which has its size.
     fn tile<S: Sample>(

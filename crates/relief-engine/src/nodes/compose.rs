@@ -67,8 +67,8 @@ impl Node for Compose {
 impl Tile for Compose {
     type Design = kinds::Compose;
 
-    fn new(_: &kinds::Compose, _: &tree::Node, _: &mut dyn Resources) -> Self {
-        Self
+    fn new(_: &kinds::Compose, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self)
     }
 
     fn tile<S: Sample>(

@@ -40,11 +40,11 @@ impl Node for Disc {
 impl Tile for Disc {
     type Design = kinds::Disc;
 
-    fn new(kind: &kinds::Disc, _: &tree::Node, _: &mut dyn Resources) -> Self {
-        Self {
+    fn new(kind: &kinds::Disc, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
             diameter: kind.diameter,
             value: kind.value,
-        }
+        })
     }
 
     fn tile<S: Sample>(

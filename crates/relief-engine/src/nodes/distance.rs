@@ -141,13 +141,13 @@ impl Node for Distance {
 impl Tile for Distance {
     type Design = kinds::Distance;
 
-    fn new(kind: &kinds::Distance, _: &tree::Node, resources: &mut dyn Resources) -> Self {
-        Self {
+    fn new(kind: &kinds::Distance, _: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
             radius: kind.radius,
             at_zero: kind.profile.first().copied().unwrap_or(kind.beyond),
             beyond: kind.beyond,
             table: resources.table(&kind.profile),
-        }
+        })
     }
 
     fn tile<S: Sample>(

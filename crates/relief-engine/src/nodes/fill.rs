@@ -41,8 +41,8 @@ impl Node for Fill {
 impl Tile for Fill {
     type Design = kinds::Fill;
 
-    fn new(kind: &kinds::Fill, _: &tree::Node, _: &mut dyn Resources) -> Self {
-        Self { value: kind.value }
+    fn new(kind: &kinds::Fill, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self { value: kind.value })
     }
 
     fn tile<S: Sample>(

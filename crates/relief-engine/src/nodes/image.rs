@@ -28,12 +28,12 @@ impl Node for Image {
 impl Tile for Image {
     type Design = kinds::Image;
 
-    fn new(kind: &kinds::Image, _: &tree::Node, resources: &mut dyn Resources) -> Self {
-        Self {
+    fn new(kind: &kinds::Image, _: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
             picture: resources.picture(&kind.path, kind.conversion, (kind.width, kind.height)),
             width: kind.width,
             height: kind.height,
-        }
+        })
     }
 
     fn tile<S: Sample>(

@@ -158,13 +158,13 @@ impl Node for Lattice {
 impl Tile for Lattice {
     type Design = kinds::Lattice;
 
-    fn new(kind: &kinds::Lattice, _: &tree::Node, _: &mut dyn Resources) -> Self {
-        Self {
+    fn new(kind: &kinds::Lattice, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
             blend: kind.blend,
             u: kind.u,
             v: kind.v,
             period: kind.period,
-        }
+        })
     }
 
     fn tile<S: Sample>(

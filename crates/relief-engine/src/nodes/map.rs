@@ -44,10 +44,10 @@ impl Node for Map {
 impl Tile for Map {
     type Design = kinds::Map;
 
-    fn new(kind: &kinds::Map, _: &tree::Node, resources: &mut dyn Resources) -> Self {
-        Self {
+    fn new(kind: &kinds::Map, _: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
             table: resources.table(&kind.table),
-        }
+        })
     }
 
     fn tile<S: Sample>(

@@ -3,7 +3,10 @@
 mod compose;
 mod disc;
 mod distance;
+mod equalise;
 mod fill;
+mod flip;
+mod gauss;
 mod image;
 mod lattice;
 mod map;
@@ -11,6 +14,7 @@ mod noise;
 mod ramp;
 mod repeat;
 mod threshold;
+mod turn;
 
 use relief_design::tree;
 use relief_raster::{Rect, Sample, ViewMut};
@@ -37,9 +41,9 @@ macro_rules! kinds {
 
         impl Kind {
             /// The kind of a node of the design.
-            pub(crate) fn new(node: &tree::Node, resources: &mut dyn Resources) -> Self {
+            pub(crate) fn new(node: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error> {
                 match &node.kind {
-                    $(tree::Kind::$type(kind) => Self::$type(<$module::$type as Tile>::new(kind, node, resources))),*
+                    $(tree::Kind::$type(kind) => <$module::$type as Tile>::new(kind, node, resources).map(Self::$type)),*
                 }
             }
 
@@ -62,7 +66,10 @@ kinds! {
     compose::Compose,
     disc::Disc,
     distance::Distance,
+    equalise::Equalise,
     fill::Fill,
+    flip::Flip,
+    gauss::Gauss,
     image::Image,
     lattice::Lattice,
     map::Map,
@@ -70,4 +77,5 @@ kinds! {
     ramp::Ramp,
     repeat::Repeat,
     threshold::Threshold,
+    turn::Turn,
 }

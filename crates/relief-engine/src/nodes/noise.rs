@@ -31,8 +31,8 @@ impl Node for Noise {
 impl Tile for Noise {
     type Design = kinds::Noise;
 
-    fn new(kind: &kinds::Noise, _: &tree::Node, _: &mut dyn Resources) -> Self {
-        Self { seed: kind.seed }
+    fn new(kind: &kinds::Noise, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self { seed: kind.seed })
     }
 
     fn tile<S: Sample>(

@@ -44,8 +44,8 @@ impl Node for Ramp {
 impl Tile for Ramp {
     type Design = kinds::Ramp;
 
-    fn new(kind: &kinds::Ramp, node: &tree::Node, _: &mut dyn Resources) -> Self {
-        Self {
+    fn new(kind: &kinds::Ramp, node: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
             axis: kind.axis,
             from: kind.from,
             to: kind.to,
@@ -53,7 +53,7 @@ impl Tile for Ramp {
                 Axis::X => node.width,
                 Axis::Y => node.height,
             },
-        }
+        })
     }
 
     fn tile<S: Sample>(

@@ -134,11 +134,11 @@ impl Node for Repeat {
 impl Tile for Repeat {
     type Design = kinds::Repeat;
 
-    fn new(kind: &kinds::Repeat, _: &tree::Node, _: &mut dyn Resources) -> Self {
-        Self {
+    fn new(kind: &kinds::Repeat, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
             step_x: kind.step_x,
             step_y: kind.step_y,
-        }
+        })
     }
 
     fn tile<S: Sample>(

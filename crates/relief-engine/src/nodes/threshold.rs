@@ -38,8 +38,8 @@ impl Node for Threshold {
 impl Tile for Threshold {
     type Design = kinds::Threshold;
 
-    fn new(kind: &kinds::Threshold, _: &tree::Node, _: &mut dyn Resources) -> Self {
-        Self { level: kind.level }
+    fn new(kind: &kinds::Threshold, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self { level: kind.level })
     }
 
     fn tile<S: Sample>(

@@ -6,6 +6,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use relief_design::kinds::Image;
 use relief_design::tree::Kind;
 use relief_engine::source::ImageSource;
 use relief_io::{Files, Limits};
@@ -34,15 +35,13 @@ fn every_example_parses_and_its_pictures_read_without_leaving_its_folder() {
         let design = relief_design::parse("design.kdl", &text, &files)
             .unwrap_or_else(|report| panic!("{}: {report:?}", folder.display()));
         for node in &design.nodes {
-            let Kind::Image {
+            let Kind::Image(image) = &node.kind else { continue };
+            let Image {
                 path,
                 conversion,
                 width,
                 height,
-            } = &node.kind
-            else {
-                continue;
-            };
+            } = image;
             let mut samples = 0;
             files
                 .read(path, conversion, design.canvas.depth, &mut |_, row| {
