@@ -28,6 +28,7 @@ pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failur
         device_memory: job.device_memory,
         tile: job.tile,
         kept: None,
+        tiles: None,
         sink,
         devices: select_prepared(&job.device)?,
     };
