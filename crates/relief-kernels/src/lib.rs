@@ -12,6 +12,7 @@ pub mod bilateral;
 #[cfg(test)]
 mod canvas;
 pub mod copy;
+pub mod coverage;
 pub mod device;
 pub mod distance;
 pub mod edge;
