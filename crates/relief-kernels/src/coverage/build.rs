@@ -7,7 +7,7 @@ use super::{MAX_COORDINATE, Rule};
 /// How much an [`Index`] may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Points of all outlines, at most 2^31.
+    /// Points of all outlines, at most 2^30.
     pub points: u32,
     /// Placements of parts, an array being one, at most 2^31.
     pub placements: u32,
@@ -32,7 +32,9 @@ pub enum Error {
     #[error("there are more than {0} placements")]
     Placements(u32),
     /// A point, or a copy of one, lies too far out.
-    #[error("a point lies farther than 2^44 pixels from the origin")]
+    #[error(
+        "a point lies too far from the origin: 2^44 pixels, or 2^52 divided by the denominator if that is less, is the farthest"
+    )]
     Far,
     /// Copies lie so close together that a tile would have to look at too many.
     #[error("copies lie too close together: a tile would meet more than {0} of them")]
@@ -73,6 +75,7 @@ pub struct Builder {
     first_element: usize,
     open: bool,
     density: u64,
+    points: u64,
     /// The greatest number of chains of one element that share a row.
     stack: usize,
 }
@@ -85,7 +88,8 @@ impl Builder {
             return None;
         }
         let limits = Limits {
-            points: limits.points.min(1 << 31),
+            // Chains repeat the points at which they meet, and count in 32 bits.
+            points: limits.points.min(1 << 30),
             placements: limits.placements.min(1 << 31),
         };
         let index = Index {
@@ -107,6 +111,7 @@ impl Builder {
             first_element: 0,
             open: false,
             density: 0,
+            points: 0,
             stack: 0,
         })
     }
@@ -154,8 +159,8 @@ impl Builder {
         {
             return Err(Error::Far);
         }
-        // Chains repeat the point at which they meet.
-        if self.index.points.len() + 2 * points.len() > self.limits.points as usize * 2 {
+        self.points += points.len() as u64;
+        if self.points > u64::from(self.limits.points) {
             return Err(Error::Points(self.limits.points));
         }
         let element = self.index.elements.len() - 1;
@@ -182,7 +187,6 @@ impl Builder {
             let down = direction(at);
             let start = self.index.points.len();
             self.index.points.push(points[at % count]);
-            // Level edges at the end belong to no chain, since no sub-scanline meets them.
             let mut end = at;
             while end < turn + count && (direction(end) == down || direction(end) == 0) {
                 self.index.points.push(points[(end + 1) % count]);

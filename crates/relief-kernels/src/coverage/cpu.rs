@@ -108,7 +108,7 @@ impl<'a> Scratch<'a> {
 
     fn carve(mut words: &'a mut [u64], capacity: usize, grid: &Grid) -> Self {
         let words = &mut words;
-        let mut scratch = Self {
+        let scratch = Self {
             walks: Stack::carve(words, capacity),
             locals: Stack::carve(words, capacity),
             events: Stack::carve(words, 2 * capacity),

@@ -389,25 +389,31 @@ fn too_many_chains_for_the_room_change_nothing() {
 
 #[test]
 fn one_outline_of_many_chains_has_room() {
-    // A comb of 20 000 teeth in 40 px, more than a tile takes otherwise.
+    // A comb of 20 000 teeth, 1/256 px wide and as far apart: more in a row than a tile takes otherwise.
     let mut comb = vec![(0, 4_096)];
     for i in 0..20_000_i64 {
-        comb.extend([(i / 2, 0), (i / 2, 4_000)]);
+        comb.extend([(2 * i, 0), (2 * i + 1, 0), (2 * i + 1, 4_000), (2 * i + 2, 4_000)]);
     }
-    comb.push((10_000, 4_096));
+    comb.push((40_000, 4_096));
     let index = builder(&[Shape {
         value: 255,
         rule: Rule::NonZero,
         outlines: vec![comb],
     }])
     .finish();
-    let samples = render::<u8>(&index, Sampling::Area, (0, 0), (41, 16));
+    let samples = render::<u8>(&index, Sampling::Area, (0, 0), (157, 16));
+    for row in samples.chunks(157).take(15) {
+        assert_eq!(
+            (row[0], row[155], row[156]),
+            (128, 128, 32),
+            "teeth; of the last pixel a quarter"
+        );
+    }
     assert_eq!(
-        samples[15 * 41],
-        159,
-        "below the teeth, 160 of 256 rows: lines 0 to 9 of 16"
+        samples[15 * 157 + 7],
+        175,
+        "10 sub-scanlines of teeth, 6 below them"
     );
-    assert_eq!(samples[0], samples[30]);
 }
 
 #[test]
