@@ -89,6 +89,8 @@ struct Scratch<'a> {
     closed: bool,
     /// The sub-scanlines of the piece.
     lines: i32,
+    /// The bands that the last row was cut into.
+    bands: u32,
 }
 
 impl<'a> Scratch<'a> {
@@ -123,6 +125,7 @@ impl<'a> Scratch<'a> {
             cells: Stack::carve(words, dense::CELLS),
             closed: true,
             lines: 0,
+            bands: 0,
         };
         scratch.sums.items.fill(0);
         scratch

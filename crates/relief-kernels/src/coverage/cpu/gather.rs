@@ -27,7 +27,8 @@ pub(super) struct Walk {
     pub(super) end: i32,
     pub(super) winding: i32,
     pub(super) local: u32,
-    spare: u32,
+    /// The line at which the edge was reached.
+    edge_start: i32,
 }
 
 /// An element of a copy that reaches into the piece.
@@ -238,6 +239,15 @@ impl Walk {
         (low, high)
     }
 
+    /// The line at which an edge ends that is vertical since before `line`; 0 where it is not.
+    pub(super) const fn vertical_until(&self, line: i32) -> i32 {
+        if self.slope == 0 && self.slope_rest == 0 && self.edge_start <= line {
+            self.edge_end
+        } else {
+            0
+        }
+    }
+
     /// Goes to the edge that meets `line`.
     fn edge(&mut self, index: &Index, grid: &Grid, line: i32) {
         let q = index.denominator;
@@ -256,6 +266,7 @@ impl Walk {
             from = to;
         }
         self.edge_end = grid.line(to.1).min(i64::from(i32::MAX)) as i32;
+        self.edge_start = line;
         let (dx, dy) = (to.0 - from.0, to.1 - from.1);
         let (x, rest) = scaled(grid.height(i64::from(line)) - from.1, dx, dy);
         self.x = from.0 + x;

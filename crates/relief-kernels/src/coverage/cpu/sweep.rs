@@ -200,21 +200,43 @@ pub(super) fn sweep<S: Sample>(
     prepare(scratch);
     scratch.active.len = 0;
     let isa = Isa::best();
-    let (mut started, mut happened) = (0, 0);
+    let mut done = (0, 0);
     let lines = grid.lines() as i32;
+    let mut steady = 0;
     for y in 0..piece.height {
-        let row = &mut out.row_mut(at.1 + y)[at.0..at.0 + piece.width];
         let first = y as i32 * lines;
-        (started, happened) = sweep_row(
-            isa,
-            index,
-            grid,
-            scratch,
-            (first, first + lines),
-            (started, happened),
-            row,
-        );
+        if first + lines <= steady {
+            // The row above goes on.
+            let (above, row) = out.row_pair(at.1 + y - 1, at.1 + y);
+            row[at.0..at.0 + piece.width].copy_from_slice(&above[at.0..at.0 + piece.width]);
+            continue;
+        }
+        let row = &mut out.row_mut(at.1 + y)[at.0..at.0 + piece.width];
+        done = sweep_row(isa, index, grid, scratch, (first, first + lines), done, row);
+        steady = steady_until(scratch, done, first);
     }
+}
+
+/// The line up to which every line is as those of the row from `first` on: all chains are vertical, none begins or ends.
+fn steady_until(scratch: &Scratch<'_>, (started, happened): (usize, usize), first: i32) -> i32 {
+    let mut until = scratch.lines;
+    if let Some(event) = scratch.events.get().get(happened) {
+        until = until.min(event.line);
+    }
+    if let Some(walk) = scratch.starts.get().get(started) {
+        until = until.min(scratch.walks.items[*walk as usize].start);
+    }
+    // Neither did one begin or end within the row, nor at its end.
+    if scratch.bands > 1 || scratch.keys.len != scratch.active.len {
+        return 0;
+    }
+    for walk in scratch.active.get() {
+        until = until.min(scratch.walks.items[*walk as usize].vertical_until(first));
+        if until == 0 {
+            break;
+        }
+    }
+    until
 }
 
 versions! {
@@ -238,7 +260,9 @@ versions! {
         let mut sums = Sums { sums: scratch.sums.items, touched: 0, limit: (row.len() * 256) as i32 };
         let mut base = 0_u32;
         let mut line = first;
+        scratch.bands = 0;
         while line < last {
+            scratch.bands += 1;
             let mut end = last;
             while let Some(event) = scratch.events.get().get(happened) {
                 if event.line > line {
@@ -296,6 +320,7 @@ fn band(
     sums: &mut Sums<'_>,
     closed: bool,
 ) {
+    keys.len = active.len;
     if active.len == 0 {
         return;
     }
@@ -317,7 +342,6 @@ fn band(
             winding: chain.winding,
         };
     }
-    keys.len = active.len;
     if !sorted {
         keys.get_mut().sort_unstable_by_key(|key| (key.low, key.high));
     }
@@ -327,6 +351,7 @@ fn band(
             cover.cross(key.local, -key.winding);
         }
     }
+    // In the order of this band, which is nearly that of the next.
     active.len = 0;
     for key in keys.get() {
         if walks[key.walk as usize].end > end {
