@@ -175,13 +175,21 @@ impl Drawing {
 
 fn union(one: Option<(i64, i64, i64, i64)>, other: (i64, i64, i64, i64)) -> (i64, i64, i64, i64) {
     let Some(one) = one else { return other };
-    (one.0.min(other.0), one.1.min(other.1), one.2.max(other.2), one.3.max(other.3))
+    (
+        one.0.min(other.0),
+        one.1.min(other.1),
+        one.2.max(other.2),
+        one.3.max(other.3),
+    )
 }
 
 /// The box of all copies of a box.
 pub(crate) fn spread(inner: (i64, i64, i64, i64), lattice: &Lattice) -> (i64, i64, i64, i64) {
     let far = |count: u32, step: i64| i64::from(count - 1).saturating_mul(step);
-    let (ux, uy) = (far(lattice.columns, lattice.u.0), far(lattice.columns, lattice.u.1));
+    let (ux, uy) = (
+        far(lattice.columns, lattice.u.0),
+        far(lattice.columns, lattice.u.1),
+    );
     let (vx, vy) = (far(lattice.rows, lattice.v.0), far(lattice.rows, lattice.v.1));
     let low = |u: i64, v: i64| u.min(0).saturating_add(v.min(0));
     let high = |u: i64, v: i64| u.max(0).saturating_add(v.max(0));

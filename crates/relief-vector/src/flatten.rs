@@ -37,7 +37,11 @@ pub(crate) fn fine(point: Point) -> Result<Fine, Refused> {
 fn check(point: Point) -> Result<(), Refused> {
     // Not a number is not within either.
     let within = |v: f64| v.abs() <= MAX;
-    if within(point.x) && within(point.y) { Ok(()) } else { Err(Refused::Far(point.x, point.y)) }
+    if within(point.x) && within(point.y) {
+        Ok(())
+    } else {
+        Err(Refused::Far(point.x, point.y))
+    }
 }
 
 /// 2^-16 px to 1/256 px, halves up.
@@ -149,7 +153,10 @@ mod tests {
             let chords = points(curve);
             for i in 0..=1_000 {
                 let p = at(curve, f64::from(i) / 1_000.0);
-                let least = chords.windows(2).map(|c| distance(p, c[0], c[1])).fold(f64::MAX, f64::min);
+                let least = chords
+                    .windows(2)
+                    .map(|c| distance(p, c[0], c[1]))
+                    .fold(f64::MAX, f64::min);
                 // Halving rounds by less than 2^-16 px each time.
                 assert!(least <= 4_096.0 + 64.0, "{} px from the chords", least / 65_536.0);
             }
@@ -158,7 +165,12 @@ mod tests {
 
     #[test]
     fn a_curve_has_the_same_points_from_either_end() {
-        let curve = [(0, 0), (812_331, -99_123), (-77_777, 1_234_567), (655_361, 655_359)];
+        let curve = [
+            (0, 0),
+            (812_331, -99_123),
+            (-77_777, 1_234_567),
+            (655_361, 655_359),
+        ];
         let mut back = points([curve[3], curve[2], curve[1], curve[0]]);
         back.reverse();
         assert_eq!(points(curve), back);
@@ -173,7 +185,15 @@ mod tests {
 
     #[test]
     fn halves_go_up_and_what_is_just_less_does_not() {
-        assert_eq!([nearest(0.5), nearest(-0.5), nearest(-1.5), nearest(0.499_999_999_999_999_94)], [1, 0, -1, 0]);
+        assert_eq!(
+            [
+                nearest(0.5),
+                nearest(-0.5),
+                nearest(-1.5),
+                nearest(0.499_999_999_999_999_94)
+            ],
+            [1, 0, -1, 0]
+        );
         assert_eq!(nearest(4_503_599_627_370_497.0), 4_503_599_627_370_497);
     }
 

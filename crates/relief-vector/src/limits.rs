@@ -28,7 +28,9 @@ impl Limits {
     /// The bytes that a drawing within these limits takes at most, beside its file.
     #[must_use]
     pub const fn memory(&self) -> u64 {
-        self.points.saturating_mul(16).saturating_add(self.items.saturating_mul(96))
+        self.points
+            .saturating_mul(16)
+            .saturating_add(self.items.saturating_mul(96))
     }
 }
 

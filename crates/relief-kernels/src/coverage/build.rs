@@ -102,6 +102,7 @@ impl Builder {
             lookup: placements(&[], 1),
             bounds: Bounds::NONE,
             layered: false,
+            clipped: false,
             capacity: CAPACITY,
         };
         Some(Self {
@@ -133,6 +134,29 @@ impl Builder {
         index.elements.push(Element {
             value,
             rule,
+            clip: false,
+            bounds: Bounds::NONE,
+        });
+    }
+
+    /// Restricts the element to places that the outlines that follow cover as well. May be repeated: all must cover a place.
+    ///
+    /// # Panics
+    /// Where no element was begun in this part.
+    pub fn clip(&mut self, rule: Rule) {
+        assert!(
+            self.index.elements.len() > self.first_element,
+            "there is no element to clip"
+        );
+        self.measure_stack();
+        // Elements and their clips are found apart and brought together in order.
+        self.index.layered = true;
+        self.index.clipped = true;
+        let value = self.index.elements[self.index.elements.len() - 1].value;
+        self.index.elements.push(Element {
+            value,
+            rule,
+            clip: true,
             bounds: Bounds::NONE,
         });
     }

@@ -16,7 +16,7 @@ mod visit;
 
 use gather::{Event, Local, Walk};
 use grid::{Grid, Piece};
-use sweep::{Key, Layer};
+use sweep::{Group, Key, Layer};
 
 /// The greatest sides of a piece, in pixels.
 const WIDTH: usize = 1_024;
@@ -80,11 +80,14 @@ struct Scratch<'a> {
     active: Stack<'a, u32>,
     keys: Stack<'a, Key>,
     layers: Stack<'a, Layer>,
+    groups: Stack<'a, Group>,
     bits: Stack<'a, u64>,
     crossings: Stack<'a, Crossing>,
     table: Stack<'a, i32>,
     sums: Stack<'a, u32>,
     cells: Stack<'a, dense::Cell>,
+    /// How many outlines of a clipped element cover each of these places.
+    covers: Stack<'a, u32>,
     /// No winding comes from the left of the piece, and none is left at its right side.
     closed: bool,
     /// The sub-scanlines of the piece.
@@ -101,11 +104,13 @@ impl<'a> Scratch<'a> {
             + 2 * Stack::<u32>::words(capacity)
             + Stack::<Key>::words(capacity)
             + Stack::<Layer>::words(capacity)
+            + Stack::<Group>::words(capacity)
             + Stack::<u64>::words(capacity.div_ceil(64))
             + Stack::<Crossing>::words(capacity)
             + Stack::<i32>::words(capacity * grid.lines())
             + Stack::<u32>::words(WIDTH + 2)
             + Stack::<dense::Cell>::words(dense::CELLS)
+            + Stack::<u32>::words(dense::CELLS)
     }
 
     fn carve(mut words: &'a mut [u64], capacity: usize, grid: &Grid) -> Self {
@@ -118,11 +123,13 @@ impl<'a> Scratch<'a> {
             active: Stack::carve(words, capacity),
             keys: Stack::carve(words, capacity),
             layers: Stack::carve(words, capacity),
+            groups: Stack::carve(words, capacity),
             bits: Stack::carve(words, capacity.div_ceil(64)),
             crossings: Stack::carve(words, capacity),
             table: Stack::carve(words, capacity * grid.lines()),
             sums: Stack::carve(words, WIDTH + 2),
             cells: Stack::carve(words, dense::CELLS),
+            covers: Stack::carve(words, dense::CELLS),
             closed: true,
             lines: 0,
             bands: 0,
@@ -189,7 +196,7 @@ impl<S: Sample> Pieces<'_, '_, S> {
     fn compute(&mut self, at: (usize, usize), size: (usize, usize), out: &mut ViewMut<'_, S>, number: usize) {
         let piece = self.piece(at, size);
         let fits = gather::gather(self.index, &self.grid, &piece, self.scratch);
-        if fits && let Some(value) = sweep::uniform(self.scratch) {
+        if fits && let Some(value) = sweep::uniform(self.index, self.scratch) {
             let value = S::from_u16(value as u16);
             if number == 0 {
                 self.uniform = Some(value);
@@ -264,7 +271,7 @@ impl<S: Sample> Pieces<'_, '_, S> {
             let piece = self.piece(at, size);
             if !gather::gather(self.index, &self.grid, &piece, self.scratch) {
                 self.halves(at, size, out);
-            } else if let Some(value) = sweep::uniform(self.scratch) {
+            } else if let Some(value) = sweep::uniform(self.index, self.scratch) {
                 fill(out, at, size, S::from_u16(value as u16));
             } else {
                 sweep::sweep(self.index, &self.grid, &piece, self.scratch, at, out);

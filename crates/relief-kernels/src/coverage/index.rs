@@ -50,6 +50,8 @@ pub(super) struct Chain {
 pub(super) struct Element {
     pub(super) value: u16,
     pub(super) rule: Rule,
+    /// The element before is covered only where this one is too.
+    pub(super) clip: bool,
     pub(super) bounds: Bounds,
 }
 
@@ -85,11 +87,31 @@ pub struct Index {
     pub(super) bounds: Bounds,
     /// More than one value: which element lies on top counts.
     pub(super) layered: bool,
+    /// Some element has clips.
+    pub(super) clipped: bool,
     /// Chains of which a tile is sure to take so many at once.
     pub(super) capacity: usize,
 }
 
 impl Index {
+    /// An element, given by its own number or by that of one of its clips, and its clips.
+    pub(super) fn group(&self, element: u32) -> std::ops::Range<u32> {
+        let mut first = element as usize;
+        while self.elements[first].clip {
+            first -= 1;
+        }
+        let rest = &self.elements[first + 1..];
+        let clips = rest.iter().take_while(|element| element.clip).count();
+        first as u32..(first + 1 + clips) as u32
+    }
+
+    /// The chains of an element.
+    pub(super) fn chains_of(&self, element: u32) -> &[Chain] {
+        let first = self.chains.partition_point(|chain| chain.element < element);
+        let count = self.chains[first..].partition_point(|chain| chain.element == element);
+        &self.chains[first..first + count]
+    }
+
     /// The bytes it holds.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -13,6 +13,19 @@ struct Shape {
     value: u16,
     rule: Rule,
     outlines: Vec<Outline>,
+    /// Covered only where these are covered too.
+    clips: Vec<Shape>,
+}
+
+impl Shape {
+    fn of(value: u16, outlines: Vec<Outline>) -> Self {
+        Self {
+            value,
+            rule: Rule::NonZero,
+            outlines,
+            clips: Vec::new(),
+        }
+    }
 }
 
 fn builder(shapes: &[Shape]) -> Builder {
@@ -22,6 +35,12 @@ fn builder(shapes: &[Shape]) -> Builder {
         builder.element(shape.value, shape.rule);
         for outline in &shape.outlines {
             builder.outline(outline).unwrap();
+        }
+        for clip in &shape.clips {
+            builder.clip(clip.rule);
+            for outline in &clip.outlines {
+                builder.outline(outline).unwrap();
+            }
         }
     }
     builder.place(part, Lattice::single((0, 0))).unwrap();
@@ -59,10 +78,11 @@ fn covers(shape: &Shape, x: i64, height: i128) -> bool {
             }
         }
     }
-    match shape.rule {
+    let inside = match shape.rule {
         Rule::NonZero => winding != 0,
         Rule::EvenOdd => winding % 2 != 0,
-    }
+    };
+    inside && shape.clips.iter().all(|clip| covers(clip, x, height))
 }
 
 /// A sample by the definition: every place of 1/256 px of every sub-scanline asked by itself.
@@ -103,10 +123,10 @@ fn check<S: Sample>(shapes: &[Shape], at: (i64, i64), size: (usize, usize)) {
                     builder(shapes).finish()
                 } else {
                     // Room for the chains of one element, so that the other way is taken.
-                    let most = shapes
+                    let all = shapes
                         .iter()
-                        .map(|s| s.outlines.iter().map(Vec::len).sum::<usize>())
-                        .max();
+                        .flat_map(|shape| std::iter::once(shape).chain(&shape.clips));
+                    let most = all.map(|s| s.outlines.iter().map(Vec::len).sum::<usize>()).max();
                     builder(shapes).finish_with_capacity(capacity.max(most.unwrap_or(0)))
                 };
                 let samples: Vec<u16> = render::<S>(&index, sampling, at, size)
@@ -134,13 +154,27 @@ fn shapes(max: u16) -> impl Strategy<Value = Vec<Shape>> {
     let outline = proptest::collection::vec(point, 0..7);
     let rule = prop_oneof![Just(Rule::NonZero), Just(Rule::EvenOdd)];
     let value = prop_oneof![2 => Just(max), 1 => 0..=max];
-    let shape =
-        (value, rule, proptest::collection::vec(outline, 1..4)).prop_map(|(value, rule, outlines)| Shape {
-            value,
-            rule,
-            outlines,
-        });
+    let outlines = proptest::collection::vec(outline, 1..4);
+    let clip = (rule.clone(), outlines.clone()).prop_map(|(rule, outlines)| Shape {
+        rule,
+        ..Shape::of(0, outlines)
+    });
+    let clips = prop_oneof![3 => Just(vec![]), 1 => proptest::collection::vec(clip, 1..3)];
+    let shape = (value, rule, outlines, clips).prop_map(|(value, rule, outlines, clips)| Shape {
+        value,
+        rule,
+        outlines,
+        clips,
+    });
     proptest::collection::vec(shape, 1..6)
+}
+
+fn moved(outlines: &[Outline], far: (i64, i64)) -> Vec<Outline> {
+    let place = |(x, y): &(i64, i64)| (x + 256 * far.0, y + 256 * far.1);
+    outlines
+        .iter()
+        .map(|outline| outline.iter().map(place).collect())
+        .collect()
 }
 
 proptest! {
@@ -173,19 +207,19 @@ proptest! {
 
     #[test]
     fn whole_pixels_move_samples(shapes in shapes(255), far in prop_oneof![Just((3, -5)), Just((1 << 36, -(1 << 35)))]) {
-        let moved: Vec<Shape> = shapes.iter().map(|shape| Shape {
-            outlines: shape.outlines.iter().map(|outline| outline.iter()
-                .map(|(x, y)| (x + 256 * far.0, y + 256 * far.1)).collect()).collect(),
+        let there: Vec<Shape> = shapes.iter().map(|shape| Shape {
+            outlines: moved(&shape.outlines, far),
+            clips: shape.clips.iter().map(|clip| Shape { outlines: moved(&clip.outlines, far), ..clip.clone() }).collect(),
             ..shape.clone()
         }).collect();
         let here = render::<u8>(&builder(&shapes).finish(), Sampling::Area, (-2, -2), (9, 9));
-        let there = render::<u8>(&builder(&moved).finish(), Sampling::Area, (far.0 - 2, far.1 - 2), (9, 9));
+        let there = render::<u8>(&builder(&there).finish(), Sampling::Area, (far.0 - 2, far.1 - 2), (9, 9));
         prop_assert_eq!(here, there);
     }
 
     #[test]
     fn a_shape_and_its_complement_sum_to_the_greatest_sample_or_one_more(shapes in shapes(65_535)) {
-        let shape = Shape { value: 65_535, rule: Rule::EvenOdd, ..shapes[0].clone() };
+        let shape = Shape { value: 65_535, rule: Rule::EvenOdd, clips: vec![], ..shapes[0].clone() };
         let mut rest = shape.clone();
         rest.outlines.push(vec![(-200_000, -200_000), (200_000, -200_000), (200_000, 200_000), (-200_000, 200_000)]);
         let one = render::<u16>(&builder(&[shape]).finish(), Sampling::Area, (-2, -2), (9, 9));
@@ -209,7 +243,7 @@ proptest! {
         left.extend([(0, 2_048), (0, 0)]);
         let mut right = line;
         right.extend([(2_048, 2_048), (2_048, 0)]);
-        let shape = |outline: Outline| Shape { value: 65_535, rule: Rule::NonZero, outlines: vec![outline] };
+        let shape = |outline: Outline| Shape::of(65_535, vec![outline]);
         let index = builder(&[shape(left), shape(right)]).finish();
         prop_assert_eq!(render::<u16>(&index, Sampling::Area, (0, 0), (8, 8)), vec![65_535; 64]);
     }
@@ -238,7 +272,7 @@ proptest! {
                 let moved = outline.iter().map(|(x, y)| {
                     (round(x + 137 + i * u.0 + j * v.0), round(y - 59 + i * u.1 + j * v.1))
                 });
-                flat.push(Shape { value: 255, rule: Rule::NonZero, outlines: vec![moved.collect()] });
+                flat.push(Shape::of(255, vec![moved.collect()]));
             }
         }
         let flat = self::builder(&flat).finish();
@@ -296,10 +330,11 @@ fn coverage_is_the_area_that_many_points_measure() {
     };
     for _ in 0..12 {
         let shapes: Vec<Shape> = (0..3)
-            .map(|_| Shape {
-                value: 65_535,
-                rule: Rule::NonZero,
-                outlines: vec![(0..5).map(|_| (random(8 * 256), random(8 * 256))).collect()],
+            .map(|_| {
+                Shape::of(
+                    65_535,
+                    vec![(0..5).map(|_| (random(8 * 256), random(8 * 256))).collect()],
+                )
             })
             .collect();
         let points = by_points(&shapes, 8, 8);
@@ -325,11 +360,7 @@ fn coverage_is_the_area_that_many_points_measure() {
 #[test]
 fn tiles_without_an_edge_are_told_not_written() {
     let square = |side: i64| vec![(0, 0), (side, 0), (side, side), (0, side)];
-    let shape = |outline| Shape {
-        value: 200,
-        rule: Rule::NonZero,
-        outlines: vec![outline],
-    };
+    let shape = |outline| Shape::of(200, vec![outline]);
     let index = builder(&[shape(square(5_000 * 256)), shape(square(300 * 256))]).finish();
     let mut scratch = vec![0; cpu::scratch_words::<u8>(&index, Sampling::Area)];
     let mut value = |at: (i64, i64), size: (usize, usize)| {
@@ -347,15 +378,14 @@ fn tiles_without_an_edge_are_told_not_written() {
 #[test]
 fn what_pieces_of_a_tile_share_does_not_leak_from_one_to_the_next() {
     // The first pieces are uniform, later ones are not, in rows and in columns.
-    let shapes = [Shape {
-        value: 255,
-        rule: Rule::NonZero,
-        outlines: vec![vec![
+    let shapes = [Shape::of(
+        255,
+        vec![vec![
             (1_500 * 256, 100 * 256),
             (1_600 * 256, 100 * 256),
             (1_550 * 256, 190 * 256),
         ]],
-    }];
+    )];
     let index = builder(&shapes).finish();
     let whole = render::<u8>(&index, Sampling::Area, (0, 0), (3_000, 200));
     let sum: u64 = whole.iter().map(|s| u64::from(*s)).sum();
@@ -370,10 +400,11 @@ fn what_pieces_of_a_tile_share_does_not_leak_from_one_to_the_next() {
 fn too_many_chains_for_the_room_change_nothing() {
     // Slivers that cross each other, all in a few pixels, of two values.
     let shapes: Vec<Shape> = (0..600_i64)
-        .map(|i| Shape {
-            value: if i % 3 == 0 { 90 } else { 255 },
-            rule: Rule::NonZero,
-            outlines: vec![vec![(i % 31 * 40, 0), (i % 31 * 40 + 9, 0), (i % 37 * 40, 1_500)]],
+        .map(|i| {
+            Shape::of(
+                if i % 3 == 0 { 90 } else { 255 },
+                vec![vec![(i % 31 * 40, 0), (i % 31 * 40 + 9, 0), (i % 37 * 40, 1_500)]],
+            )
         })
         .collect();
     let all = render::<u8>(&builder(&shapes).finish(), Sampling::Area, (0, 0), (9, 6));
@@ -395,12 +426,7 @@ fn one_outline_of_many_chains_has_room() {
         comb.extend([(2 * i, 0), (2 * i + 1, 0), (2 * i + 1, 4_000), (2 * i + 2, 4_000)]);
     }
     comb.push((40_000, 4_096));
-    let index = builder(&[Shape {
-        value: 255,
-        rule: Rule::NonZero,
-        outlines: vec![comb],
-    }])
-    .finish();
+    let index = builder(&[Shape::of(255, vec![comb])]).finish();
     let samples = render::<u8>(&index, Sampling::Area, (0, 0), (157, 16));
     for row in samples.chunks(157).take(15) {
         assert_eq!(

@@ -39,9 +39,12 @@ pub(super) fn compute<S: Sample>(
     for line in 0..grid.lines() as i64 {
         let cells = &mut scratch.cells.items[..piece.width * 256];
         cells.fill(Cell::zeroed());
-        let crossings = &mut scratch.crossings;
+        let (crossings, covers) = (&mut scratch.crossings, &mut scratch.covers.items[..cells.len()]);
         let _ = visit(index, piece, |visit| {
-            cover(index, grid, line, &visit, crossings, cells);
+            // Clips come with their element.
+            if !index.elements[visit.element as usize].clip {
+                element(index, grid, line, &visit, crossings, covers, cells);
+            }
             true
         });
         for (total, pixel) in totals.iter_mut().zip(cells.chunks(256)) {
@@ -55,31 +58,61 @@ pub(super) fn compute<S: Sample>(
     }
 }
 
-/// Puts one element over the cells of one line that it covers.
-fn cover(
+/// Puts one element over the cells of one line that it and its clips cover.
+fn element(
     index: &Index,
     grid: &Grid,
     line: i64,
     visit: &Visit<'_>,
     crossings: &mut super::Stack<'_, Crossing>,
+    covers: &mut [u32],
     cells: &mut [Cell],
+) {
+    let members = index.group(visit.element);
+    covers.fill(0);
+    for member in members.clone() {
+        cover(index, grid, line, member, visit.offset, crossings, covers);
+    }
+    let topmost = Cell {
+        covered: 1,
+        placement: visit.placement,
+        copy: visit.copy,
+        element: visit.element,
+        value: u32::from(index.elements[visit.element as usize].value),
+    };
+    for (cell, covered) in cells.iter_mut().zip(covers) {
+        if *covered as usize == members.len() {
+            *cell = (*cell).max(topmost);
+        }
+    }
+}
+
+/// Counts one for all places of one line that an element covers, its clips apart.
+fn cover(
+    index: &Index,
+    grid: &Grid,
+    line: i64,
+    element: u32,
+    offset: (i64, i64),
+    crossings: &mut super::Stack<'_, Crossing>,
+    covers: &mut [u32],
 ) {
     let q = index.denominator;
     let at = |number: u32| {
         let (x, y) = index.points[number as usize];
-        (rounded(x + visit.offset.0, q), rounded(y + visit.offset.1, q))
+        (rounded(x + offset.0, q), rounded(y + offset.1, q))
     };
     crossings.len = 0;
-    for chain in visit.chains() {
+    for chain in index.chains_of(element) {
         let points = &index.points[chain.first as usize..][..chain.count as usize];
         // The first point below the line ends the edge that meets it.
-        let end = points.partition_point(|point| grid.line(rounded(point.1 + visit.offset.1, q)) <= line);
+        let end = points.partition_point(|point| grid.line(rounded(point.1 + offset.1, q)) <= line);
         if end == 0 || end == points.len() {
             continue;
         }
         let (from, to) = (at(chain.first + end as u32 - 1), at(chain.first + end as u32));
         let x = from.0 + scaled(grid.height(line) - from.1, to.0 - from.0, to.1 - from.1).0;
-        let x = grid.snapped(x.clamp(0, cells.len() as i64) as i32);
+        let x = grid.snapped(x.clamp(0, covers.len() as i64) as i32);
         // An index has room for all chains of an element that share a row.
         let _ = crossings.push(Crossing {
             x,
@@ -87,23 +120,15 @@ fn cover(
         });
     }
     crossings.get_mut().sort_unstable_by_key(|crossing| crossing.x);
-    let element = &index.elements[visit.element as usize];
-    let topmost = Cell {
-        covered: 1,
-        placement: visit.placement,
-        copy: visit.copy,
-        element: visit.element,
-        value: u32::from(element.value),
-    };
     let (mut winding, mut start) = (0_i32, 0);
     for crossing in crossings.get() {
-        let inside = match element.rule {
+        let inside = match index.elements[element as usize].rule {
             Rule::NonZero => winding != 0,
             Rule::EvenOdd => winding & 1 != 0,
         };
         if inside {
-            for cell in &mut cells[start..crossing.x as usize] {
-                *cell = (*cell).max(topmost);
+            for covered in &mut covers[start..crossing.x as usize] {
+                *covered += 1;
             }
         }
         start = crossing.x as usize;

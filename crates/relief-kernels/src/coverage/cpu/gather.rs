@@ -35,9 +35,9 @@ pub(super) struct Walk {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Local {
-    copy: u64,
-    placement: u32,
-    element: u32,
+    pub(super) copy: u64,
+    pub(super) placement: u32,
+    pub(super) element: u32,
     pub(super) value: u32,
     /// The bits of the winding number that decide.
     pub(super) mask: i32,
@@ -45,7 +45,8 @@ pub(super) struct Local {
     pub(super) layer: u32,
     /// Where it lies among all, after they are sorted.
     rank: u32,
-    spare: u32,
+    /// The element that it and others must cover together.
+    pub(super) group: u32,
 }
 
 /// From `line` on the winding left of the piece is another.

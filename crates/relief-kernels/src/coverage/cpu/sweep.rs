@@ -37,10 +37,23 @@ pub(super) struct Layer {
     inside: u32,
 }
 
+/// An element and its clips.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Group {
+    members: u32,
+    /// How many of them cover the place.
+    inside: u32,
+}
+
+/// The group of an element without clips.
+const NO_GROUP: u32 = u32::MAX;
+
 /// Which elements cover a place, and the value of the topmost.
 struct Cover<'a> {
     locals: &'a mut [Local],
     layers: &'a mut [Layer],
+    groups: &'a mut [Group],
     /// A bit for each layer that covers the place.
     bits: &'a mut [u64],
     value: u32,
@@ -56,6 +69,14 @@ impl Cover<'_> {
         let after = local.winding & local.mask != 0;
         if before == after {
             return;
+        }
+        if local.group != NO_GROUP {
+            let group = &mut self.groups[local.group as usize];
+            let whole = group.inside == group.members;
+            group.inside = if after { group.inside + 1 } else { group.inside - 1 };
+            if whole == (group.inside == group.members) {
+                return;
+            }
         }
         let number = local.layer as usize;
         let layer = &mut self.layers[number];
@@ -103,9 +124,11 @@ impl Cover<'_> {
 }
 
 /// Puts the elements into layers and resets them.
-fn prepare(scratch: &mut Scratch<'_>) {
+fn prepare(index: &Index, scratch: &mut Scratch<'_>) {
     scratch.layers.len = 0;
+    scratch.groups.len = 0;
     let mut value = None;
+    let mut open = None;
     for local in scratch.locals.get_mut() {
         if value != Some(local.value) {
             value = Some(local.value);
@@ -117,25 +140,43 @@ fn prepare(scratch: &mut Scratch<'_>) {
         }
         local.layer = scratch.layers.len as u32 - 1;
         local.winding = 0;
+        local.group = NO_GROUP;
+        if !index.clipped {
+            continue;
+        }
+        let members = index.group(local.element);
+        if members.len() > 1 {
+            let place = (local.placement, local.copy, members.start);
+            if open != Some(place) {
+                open = Some(place);
+                // There is room for as many as there are elements.
+                let _ = scratch.groups.push(Group {
+                    members: members.len() as u32,
+                    inside: 0,
+                });
+            }
+            local.group = scratch.groups.len as u32 - 1;
+        }
     }
     scratch.bits.len = scratch.layers.len.div_ceil(64);
     scratch.bits.get_mut().fill(0);
 }
 
 /// The value of the whole piece where no chain lies in it and no winding changes between its top and its bottom.
-pub(super) fn uniform(scratch: &mut Scratch<'_>) -> Option<u32> {
+pub(super) fn uniform(index: &Index, scratch: &mut Scratch<'_>) -> Option<u32> {
     let inner = |line: i32| line > 0 && line < scratch.lines;
     if scratch.walks.len > 0 || scratch.events.get().iter().any(|event| inner(event.line)) {
         return None;
     }
-    Some(top_value(scratch))
+    Some(top_value(index, scratch))
 }
 
-fn top_value(scratch: &mut Scratch<'_>) -> u32 {
-    prepare(scratch);
+fn top_value(index: &Index, scratch: &mut Scratch<'_>) -> u32 {
+    prepare(index, scratch);
     let mut cover = Cover {
         locals: scratch.locals.get_mut(),
         layers: &mut scratch.layers.items[..scratch.layers.len],
+        groups: scratch.groups.items,
         bits: &mut scratch.bits.items[..scratch.bits.len],
         value: 0,
     };
@@ -197,7 +238,7 @@ pub(super) fn sweep<S: Sample>(
     at: (usize, usize),
     out: &mut ViewMut<'_, S>,
 ) {
-    prepare(scratch);
+    prepare(index, scratch);
     scratch.active.len = 0;
     let isa = Isa::best();
     let mut done = (0, 0);
@@ -249,6 +290,7 @@ versions! {
         let mut cover = Cover {
             locals: &mut scratch.locals.items[..scratch.locals.len],
             layers: &mut scratch.layers.items[..scratch.layers.len],
+            groups: scratch.groups.items,
             bits: &mut scratch.bits.items[..scratch.bits.len],
             value: 0,
         };
