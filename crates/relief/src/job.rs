@@ -19,8 +19,18 @@ pub(crate) fn raster(design: &Design, job: &Job) -> Raster {
     }
 }
 
+/// The plan of a job into a sink.
+pub(crate) fn plan_for(opened: &Opened, job: &Job, sink: &dyn Sink) -> Result<Plan, Failure> {
+    let raster = raster(&opened.design, job);
+    planned(opened, job, sink.memory(&raster), Some(sink.wants(&raster)))
+}
+
 /// The plan of a job whose sink holds `sink` bytes.
 pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failure> {
+    planned(opened, job, sink, None)
+}
+
+fn planned(opened: &Opened, job: &Job, sink: u64, rows: Option<u64>) -> Result<Plan, Failure> {
     let options = Options {
         region: job.region,
         threads: job.threads,
@@ -29,6 +39,7 @@ pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failur
         tile: job.tile,
         kept: None,
         tiles: None,
+        rows,
         sink,
         devices: select_prepared(&job.device)?,
     };

@@ -44,6 +44,9 @@ pub struct Options {
     /// Columns and rows of the tiles that are handed on, where a job computes tiles for a [`TileSink`](crate::TileSink)
     /// instead of bands: every thread then holds one.
     pub tiles: Option<(u64, u64)>,
+    /// The number of rows of which bands should be a multiple ([`crate::Sink::wants`]); any where `None`, and where memory
+    /// does not allow so many.
+    pub rows: Option<u64>,
     /// What the sink holds ([`crate::Sink::memory`]); counted in the peak.
     pub sink: u64,
     /// What computes: GPUs, among which bands are dealt, or the CPU where there is none.

@@ -310,7 +310,7 @@ impl Draft<'_> {
         let bytes = program.canvas.depth.bytes();
         let mut least_host = u64::MAX;
         let mut shortage = None;
-        for (columns, rows) in gpus.bands(width, height, bytes, self.options.tile) {
+        for (columns, rows) in gpus.bands(width, height, bytes, self.options.tile, self.wanted_rows(height)) {
             for (lanes, depth) in gpus.lanes() {
                 let tile = tile(rows.clamp(1, 512), width, bytes, halo);
                 let shape = Shape {

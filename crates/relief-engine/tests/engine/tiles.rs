@@ -240,3 +240,33 @@ fn a_grid_counts_and_places_its_tiles() {
         assert_eq!(all, (0..9).collect::<Vec<u128>>(), "{parts} parts");
     }
 }
+
+/// What a sink wants is a wish: it changes how a raster is cut, never a sample, and yields to memory.
+#[test]
+fn bands_are_a_multiple_of_the_rows_that_are_wanted_where_memory_allows() {
+    for inner in [
+        "noise seed=1",
+        "distance radius=20 { (mask)noise seed=1; profile \"d\" beyond=0 }",
+    ] {
+        let text = format!("relief version=1\ncanvas width=3000 height=5000\n{inner}");
+        let design = relief_design::parse("rows.kdl", &text, &relief_design::NoImages).unwrap();
+        let plan = |rows, memory| {
+            let options = Options {
+                threads: Some(2),
+                rows,
+                memory,
+                ..Options::default()
+            };
+            Plan::new(&design, &NoImages, &options).unwrap()
+        };
+        for rows in [1, 7, 256, 1_024] {
+            let height = plan(Some(rows), None).shape().band_height;
+            assert_eq!(height % rows, 0, "bands of {height} rows for {rows}");
+        }
+        // More than the raster has are all of them.
+        assert_eq!(plan(Some(1 << 40), None).shape().band_height, 5_000);
+        // 1 024 rows of 3 000 samples exceed what is allowed here.
+        let narrow = plan(Some(1_024), Some(4 << 20));
+        assert!(narrow.peak().total() <= 4 << 20 && narrow.shape().band_height < 1_024);
+    }
+}
