@@ -15,3 +15,4 @@ mod pictures;
 mod run;
 mod sharing;
 mod sources;
+mod tiles;
