@@ -353,8 +353,10 @@ impl Tree {
                     Binary::Divide => a / b,
                     Binary::Power => libm::pow(a, b),
                     Binary::Min | Binary::Max if a.is_nan() || b.is_nan() => f64::NAN,
-                    Binary::Min => a.min(b),
-                    Binary::Max => a.max(b),
+                    // −0 is less than 0.
+                    Binary::Min if a.total_cmp(&b).is_lt() => a,
+                    Binary::Max if a.total_cmp(&b).is_gt() => a,
+                    Binary::Min | Binary::Max => b,
                     Binary::Modulo => a - b * libm::floor(a / b),
                     Binary::Angle => libm::atan2(a, b),
                 }
