@@ -416,9 +416,9 @@ mod tests {
     /// Sums are not regrouped to bring numbers together.
     #[test]
     fn folding_keeps_the_order_written() {
-        let tenths = program(&[], "x + 0.1 + 0.2");
-        assert_eq!(value(&tenths, &[0.3]), (0.3 + 0.1) + 0.2);
-        assert_ne!(value(&tenths, &[0.3]), 0.3 + (0.1 + 0.2));
+        let tenths = program(&[], "x + 0.2 - 0.3");
+        assert_eq!(value(&tenths, &[0.1]), (0.1 + 0.2) - 0.3);
+        assert_ne!(value(&tenths, &[0.1]), 0.1 + (0.2 - 0.3));
     }
 
     #[test]

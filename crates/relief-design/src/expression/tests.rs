@@ -353,10 +353,10 @@ impl Tree {
                     Binary::Divide => a / b,
                     Binary::Power => libm::pow(a, b),
                     Binary::Min | Binary::Max if a.is_nan() || b.is_nan() => f64::NAN,
-                    // −0 is less than 0.
-                    Binary::Min if a.total_cmp(&b).is_lt() => a,
-                    Binary::Max if a.total_cmp(&b).is_gt() => a,
-                    Binary::Min | Binary::Max => b,
+                    // Of equal ones the first, as its zero may have another sign.
+                    Binary::Min if b < a => b,
+                    Binary::Max if b > a => b,
+                    Binary::Min | Binary::Max => a,
                     Binary::Modulo => a - b * libm::floor(a / b),
                     Binary::Angle => libm::atan2(a, b),
                 }

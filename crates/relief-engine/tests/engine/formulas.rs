@@ -84,10 +84,10 @@ impl Calculator<'_> {
                 let b = self.sum();
                 match word {
                     _ if a.is_nan() || b.is_nan() => f64::NAN,
-                    // −0 is less than 0.
-                    "min" if a.total_cmp(&b).is_lt() => a,
-                    "max" if a.total_cmp(&b).is_gt() => a,
-                    _ => b,
+                    // Of equal ones the first, as its zero may have another sign.
+                    "min" if b < a => b,
+                    "max" if b > a => b,
+                    _ => a,
                 }
             }
             _ => panic!("{word} is no function"),
