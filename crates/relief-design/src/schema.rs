@@ -147,10 +147,12 @@ fn children(signature: &Signature, all: &[&Signature]) -> (Value, bool) {
         .children
         .iter()
         .any(|rule| !matches!(rule.count, Count::Any | Count::AtMostOne));
-    (
-        json!({ "type": "array", "items": { "oneOf": items }, "allOf": counts }),
-        required,
-    )
+    let mut schema = json!({ "type": "array", "items": { "oneOf": items } });
+    // JSON Schema takes no empty list here.
+    if !counts.is_empty() {
+        schema["allOf"] = counts.into();
+    }
+    (schema, required)
 }
 
 /// What holds of a node whose parent knows it by a name.

@@ -148,38 +148,34 @@ fn the_schema_takes_the_lengths_that_the_reader_takes() {
     }
 }
 
+#[test]
+fn the_schema_is_a_schema() {
+    jsonschema::meta::validate(&schema()).unwrap();
+}
+
 /// Children have names where their parent asks for them, and nowhere else.
 #[test]
 fn the_schema_takes_the_names_that_the_reader_takes() {
-    let schema = jsonschema::validator_for(&schema()).unwrap();
-    for parent in ["formula", "compose"] {
-        for named in [false, true] {
-            let (argument, role) = if parent == "formula" {
-                ("\"1\"", "source")
-            } else {
-                ("", "add")
-            };
-            let name = if named { "name=\"a\"" } else { "" };
+    let schema = schema();
+    let validator = |value: &serde_json::Value| jsonschema::validator_for(value).unwrap();
+    let node = validator(&schema["$defs"]["fill"]);
+    for (parent, argument, role) in [("formula", "\"1\"", "source"), ("compose", "", "base")] {
+        // The first rule of a child is that it is a node.
+        let rules = &schema["$defs"][parent]["properties"]["children"]["items"]["oneOf"][0]["allOf"];
+        let rules = validator(&serde_json::json!({ "allOf": rules.as_array().unwrap()[1..] }));
+        for name in [None, Some("a")] {
+            let written = name.map_or(String::new(), |name| format!("name=\"{name}\""));
             let text = format!(
-                "relief version=1\ncanvas width=9 height=9\n{parent} {argument} {{ ({role})fill value=1 {name} }}"
+                "relief version=1\ncanvas width=9 height=9\n{parent} {argument} {{ ({role})fill value=1 {written} }}"
             );
             let mut child = serde_json::json!({ "name": "fill", "role": role, "properties": { "value": 1 } });
-            let mut node = serde_json::json!({ "name": parent });
-            if named {
-                child["properties"]["name"] = "a".into();
+            if let Some(name) = name {
+                child["properties"]["name"] = name.into();
             }
-            if parent == "formula" {
-                node["arguments"] = serde_json::json!(["1"]);
-            }
-            node["children"] = serde_json::json!([child]);
-            let design = serde_json::json!([
-                { "name": "relief", "properties": { "version": 1 } },
-                { "name": "canvas", "properties": { "width": 9, "height": 9 } },
-                node,
-            ]);
             let read = parse("a.kdl", &text, &NoImages).is_ok();
-            assert_eq!(read, named == (parent == "formula"), "{text}");
-            assert_eq!(schema.is_valid(&design), read, "{design}");
+            assert_eq!(read, name.is_some() == (parent == "formula"), "{text}");
+            assert!(node.is_valid(&child), "{child}");
+            assert_eq!(rules.is_valid(&child), read, "{child}");
         }
     }
 }
