@@ -1,7 +1,7 @@
 //! What all commands that compute share.
 
 use relief_design::Design;
-use relief_engine::{Cancel, Options, Plan, Progress, Raster, Renderer, Sink, select_prepared};
+use relief_engine::{Cancel, Options, Plan, Prepared, Progress, Raster, Renderer, Sink, select_prepared};
 
 use crate::arguments::{Job, Watch};
 use crate::design::Opened;
@@ -28,10 +28,32 @@ pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failur
         device_memory: job.device_memory,
         tile: job.tile,
         kept: None,
+        tiles: None,
         sink,
         devices: select_prepared(&job.device)?,
     };
     Ok(Plan::new(&opened.design, &opened.files, &options)?)
+}
+
+/// Makes a plan ready to run, and shows how far what comes before the first band is.
+pub(crate) fn renderer(
+    opened: &Opened,
+    plan: Plan,
+    prepared: Option<&Prepared>,
+    watch: &Watch,
+    cancel: &Cancel,
+) -> Result<Renderer, Failure> {
+    let mut meter = (plan.preparation() > 0).then(|| Meter::preparing(watch));
+    let mut tell = |progress| {
+        if let Some(meter) = &mut meter {
+            meter.tell(progress);
+        }
+    };
+    let renderer = Renderer::prepare(plan, &opened.files, prepared, &mut tell, cancel);
+    if let Some(meter) = &mut meter {
+        meter.end(renderer.is_ok());
+    }
+    Ok(renderer?)
 }
 
 /// Computes everything into `sink`, and says how long that took.
@@ -42,7 +64,7 @@ pub(crate) fn run(
     watch: &Watch,
     cancel: &Cancel,
 ) -> Result<Option<Progress>, Failure> {
-    let renderer = Renderer::new(plan, &opened.files, cancel)?;
+    let renderer = renderer(opened, plan, None, watch, cancel)?;
     let mut meter = Meter::new(watch);
     let outcome = renderer.render(sink, &mut |progress| meter.tell(progress), cancel);
     let progress = meter.end(outcome.is_ok());

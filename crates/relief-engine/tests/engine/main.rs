@@ -14,3 +14,4 @@ mod pictures;
 mod run;
 mod sharing;
 mod sources;
+mod tiles;
