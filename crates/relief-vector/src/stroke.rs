@@ -122,7 +122,14 @@ pub(crate) fn outline(
         let all: Vec<f64> = stroke
             .dashes
             .iter()
-            .copied()
+            // A dash of no length still has its ends: a disc or a square.
+            .map(|dash| {
+                dash.max(if stroke.cap == Cap::Butt {
+                    0.0
+                } else {
+                    stroke.width / 65_536.0
+                })
+            })
             .cycle()
             .take(stroke.dashes.len() * twice)
             .collect();
