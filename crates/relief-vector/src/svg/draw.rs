@@ -266,7 +266,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
         match node
             .children()
             .filter(Node::is_element)
-            .find(|child| shown(*child))
+            .find(|child| child.tag_name().namespace() == Some(SVG) && shown(*child))
         {
             Some(child) => self.element(child, &state),
             None => Ok(()),
@@ -431,19 +431,12 @@ impl<'a, 'i> Drawer<'a, 'i> {
     }
 
     fn paint_stroke(&mut self, node: Node<'a, 'i>, state: &State, path: &BezPath) -> Result<(), Error> {
-        let style = &state.style;
+        let (style, document, pixel) = (&state.style, self.document, self.options.pixel);
         let Some(value) = self.value(node, state, &style.stroke, style.stroke_opacity) else {
             return Ok(());
         };
         let read = |text: &str| {
-            let value = length(
-                self.document,
-                node,
-                text,
-                Of::Diagonal,
-                &state.viewport,
-                self.options.pixel,
-            );
+            let value = length(document, node, text, Of::Diagonal, &state.viewport, pixel);
             value.map(|value| value.filter(|value| value.is_finite()))
         };
         let Some(width) = read(&style.stroke_width)? else {
@@ -465,6 +458,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
                     Some(dash) if dash >= 0.0 => dashes.push(dash),
                     // One that is none makes the line solid.
                     _ => {
+                        self.warn(node, format!("the dash {word:?} is not read; the line is solid"));
                         dashes.clear();
                         break;
                     }
