@@ -411,7 +411,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
         let Some(state) = self.enter(node, outer, Some(&path))? else {
             return Ok(());
         };
-        if !state.style.visible || path.is_empty() {
+        if !state.style.visible || path.elements().is_empty() {
             return Ok(());
         }
         if state.style.marker {
@@ -625,7 +625,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
             return Ok(());
         };
         state.style = state.style.of(child, &self.sheet);
-        if !state.style.displayed || !state.style.visible || path.is_empty() {
+        if !state.style.displayed || !state.style.visible || path.elements().is_empty() {
             return Ok(());
         }
         let first = sets.len();
