@@ -439,12 +439,9 @@ impl<'a, 'i> Drawer<'a, 'i> {
             let value = length(document, node, text, Of::Diagonal, &state.viewport, pixel);
             value.map(|value| value.filter(|value| value.is_finite()))
         };
-        let Some(width) = read(&style.stroke_width)? else {
+        let Some(width) = read(&style.stroke_width)?.filter(|width| *width > 0.0) else {
             return Ok(());
         };
-        if !(width > 0.0) {
-            return Ok(());
-        }
         let mut look = Stroke::solid(width);
         (look.cap, look.join, look.miter_limit) = (style.cap, style.join, style.miter_limit);
         if style.dashes != "none" {
