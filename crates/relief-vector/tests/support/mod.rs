@@ -55,18 +55,20 @@ impl Target for Indexed {
     }
 }
 
-pub fn index<S: Sample>(drawing: &Drawing) -> Index {
-    let builder = Builder::new(drawing.denominator(), Limits::default()).unwrap();
+/// The index of a drawing; nothing where it exceeds the limits or copies lie too close together.
+pub fn try_index<S: Sample>(drawing: &Drawing, limits: &relief_vector::Limits) -> Option<Index> {
+    let builder = Builder::new(drawing.denominator(), Limits::default())?;
     let mut target = Indexed {
         builder,
         parts: Vec::new(),
         depth: S::DEPTH,
     };
-    drawing
-        .lower(&relief_vector::Limits::default(), &mut target)
-        .unwrap()
-        .unwrap();
-    target.builder.finish()
+    drawing.lower(limits, &mut target).ok()?.ok()?;
+    Some(target.builder.finish())
+}
+
+pub fn index<S: Sample>(drawing: &Drawing) -> Index {
+    try_index::<S>(drawing, &relief_vector::Limits::default()).unwrap()
 }
 
 pub fn samples<S: Sample>(index: &Index, at: (i64, i64), size: (usize, usize)) -> Vec<S> {
