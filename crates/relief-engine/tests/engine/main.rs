@@ -7,6 +7,7 @@
 mod collect;
 mod designs;
 mod far;
+mod formulas;
 mod jobs;
 mod memory;
 mod oracle;
