@@ -187,8 +187,8 @@ impl Binary {
             Self::Multiply => "a · b",
             Self::Divide => "a / b",
             Self::Power => "a to the power of b",
-            Self::Min => "the lesser of the two",
-            Self::Max => "the greater of the two",
+            Self::Min => "the lesser of the two; a where they are equal, as −0 and 0 are",
+            Self::Max => "the greater of the two; a where they are equal",
             Self::Modulo => "a − b·⌊a / b⌋: what is left of a beyond whole multiples of b",
             Self::Angle => {
                 "the angle in radians of the point with the abscissa b and the ordinate a, −π to π"
@@ -244,20 +244,25 @@ fn both(left: &mut Block, right: &Block, operation: impl Fn(f64, f64) -> f64) {
     }
 }
 
-/// The lesser; not a number where one of them is none, unlike `f64::min`.
+/// The lesser, the first where they are equal, as −0 and 0 are; not a number where one of them is none. `f64::min` leaves
+/// the sign of such a zero to the processor.
 fn lesser(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() {
         f64::NAN
+    } else if b < a {
+        b
     } else {
-        a.min(b)
+        a
     }
 }
 
 fn greater(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() {
         f64::NAN
+    } else if b > a {
+        b
     } else {
-        a.max(b)
+        a
     }
 }
 

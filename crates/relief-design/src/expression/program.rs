@@ -379,3 +379,108 @@ impl<'n> Builder<'n> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(lets: &[(&str, &str)], text: &str) -> Program {
+        let mut builder = Builder::new(255, None, [(0, "a"), (1, "b")].into_iter()).unwrap();
+        for (name, text) in lets {
+            builder.bind(name, text).unwrap();
+        }
+        builder.finish(text).unwrap()
+    }
+
+    fn value(program: &Program, columns: &[f64]) -> f64 {
+        let mut out = [0.0];
+        program.evaluate(columns, &mut out, &mut vec![[0.0; LANES]; program.depth()]);
+        out[0]
+    }
+
+    #[test]
+    fn what_is_known_is_computed_once_and_what_is_not_used_is_left_out() {
+        let sized =
+            program(&[("half", "w / 2"), ("unused", "sin(y) * r")], "x - half + M / 5").of_size(30, 7);
+        assert_eq!(sized.inputs(), [Input::X]);
+        assert_eq!(sized.sections, program(&[], "x - 15 + 51").of_size(1, 1).sections);
+        assert_eq!(value(&sized, &[20.5]), 56.5);
+        assert_eq!(
+            program(&[], "0 / 0").constant().map(f64::to_bits),
+            Some(f64::NAN.to_bits())
+        );
+        assert_eq!(program(&[("c", "M - 5")], "c * 2").constant(), Some(500.0));
+        assert_eq!(program(&[], "b - 1").inputs(), [Input::Child(1)]);
+    }
+
+    /// Sums are not regrouped to bring numbers together.
+    #[test]
+    fn folding_keeps_the_order_written() {
+        let tenths = program(&[], "x + 0.2 - 0.3");
+        assert_eq!(value(&tenths, &[0.1]), (0.1 + 0.2) - 0.3);
+        assert_ne!(value(&tenths, &[0.1]), 0.1 + (0.2 - 0.3));
+    }
+
+    #[test]
+    fn programs_are_equal_by_the_bits_of_their_numbers() {
+        assert_eq!(
+            program(&[("u", "x * 2")], "u + u"),
+            program(&[("t", "x * 2")], "t + t")
+        );
+        assert_ne!(program(&[], "x + 0"), program(&[], "x + (-0)"));
+        assert_ne!(program(&[], "a"), program(&[], "b"));
+    }
+
+    /// Blocks need not be full, and what lies beyond a row is neither read nor written.
+    #[test]
+    fn rows_of_any_length_have_the_values_of_their_pixels() {
+        let program = program(&[("u", "a / (x - 3.5)")], "u * u - r + b").of_size(90, 1);
+        assert_eq!(
+            program.inputs(),
+            [Input::X, Input::Y, Input::Child(0), Input::Child(1)]
+        );
+        for pixels in [1, 31, 32, 33, 90] {
+            let row = |of: &dyn Fn(usize) -> f64| (0..pixels).map(of).collect::<Vec<_>>();
+            let (a, x) = (row(&|i| i as f64 * 0.7), row(&|i| i as f64 + 0.5));
+            let (y, b) = (row(&|_| 0.5), row(&|i| (i * i) as f64));
+            let mut out = vec![0.0; pixels];
+            let mut stack = vec![[f64::NAN; LANES]; program.depth()];
+            program.evaluate(&[x, y, a, b].concat(), &mut out, &mut stack);
+            for (i, found) in out.into_iter().enumerate() {
+                let x = i as f64 + 0.5;
+                let u = i as f64 * 0.7 / (x - 3.5);
+                let r = ((x - 45.0) * (x - 45.0) + 0.0 * 0.0).sqrt();
+                assert_eq!(
+                    found.to_bits(),
+                    (u * u - r + (i * i) as f64).to_bits(),
+                    "{i} of {pixels}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_formula_has_a_bounded_number_of_steps() {
+        let mut builder = Builder::new(255, None, std::iter::empty()).unwrap();
+        builder.bind("u", &format!("x{}", " + 1".repeat(100))).unwrap();
+        let fits = (MAX_STEPS - 201 - 1) / 2;
+        let bad = builder
+            .bind("v", &format!("x{}", " + 1".repeat(fits + 1)))
+            .unwrap_err();
+        assert_eq!(bad.code, "E105");
+        let mut builder = Builder::new(255, None, std::iter::empty()).unwrap();
+        let wide = format!("{}x{}", "1 + (".repeat(60), ")".repeat(60));
+        builder.bind("u", &wide).unwrap();
+        assert!(builder.finish("u").unwrap().depth() <= 62);
+    }
+
+    #[test]
+    fn metres_need_the_side_of_a_pixel() {
+        for name in ["px", "X", "Y"] {
+            let builder = Builder::new(255, None, std::iter::empty()).unwrap();
+            assert_eq!(builder.finish(&format!("1 + {name}")).unwrap_err().code, "E406");
+        }
+        let builder = Builder::new(255, Some(25_400_000), std::iter::empty()).unwrap();
+        assert_eq!(builder.finish("px").unwrap().constant(), Some(25.4e-6));
+    }
+}

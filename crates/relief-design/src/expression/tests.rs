@@ -353,8 +353,10 @@ impl Tree {
                     Binary::Divide => a / b,
                     Binary::Power => libm::pow(a, b),
                     Binary::Min | Binary::Max if a.is_nan() || b.is_nan() => f64::NAN,
-                    Binary::Min => a.min(b),
-                    Binary::Max => a.max(b),
+                    // Of equal ones the first, as its zero may have another sign.
+                    Binary::Min if b < a => b,
+                    Binary::Max if b > a => b,
+                    Binary::Min | Binary::Max => a,
                     Binary::Modulo => a - b * libm::floor(a / b),
                     Binary::Angle => libm::atan2(a, b),
                 }

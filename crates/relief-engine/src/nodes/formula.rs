@@ -160,7 +160,8 @@ impl Tile for Formula {
         let area = width * height;
         let (numbers, rest) = scratch.split_at_mut(self.numbers());
         let (stack, rest) = rest.split_at_mut(self.program.depth() * LANES);
-        let (columns, values) = bytemuck::cast_slice_mut(numbers).split_at_mut(self.columns.len() * PART);
+        let (columns, values) =
+            bytemuck::cast_slice_mut::<u64, f64>(numbers).split_at_mut(self.columns.len() * PART);
         let stack: &mut [[f64; LANES]] = bytemuck::cast_slice_mut(stack);
         let (samples, rest) = scratch::carve::<S>(rest, self.children().count() * area);
 
