@@ -7,10 +7,13 @@
 mod collect;
 mod designs;
 mod far;
+mod filters;
 mod jobs;
 mod memory;
 mod oracle;
 mod pictures;
+mod preparations;
 mod run;
 mod sharing;
 mod sources;
+mod ways;
