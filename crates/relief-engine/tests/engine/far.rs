@@ -5,7 +5,8 @@ use relief_engine::{Cancel, Options, Plan, Rect, Renderer};
 use crate::oracle::evaluate::Oracle;
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Blend, Compose, Disc, Distance, Fold, Image, Kind, Lattice, Map, Noise, Profile, Ramp, Repeat, Tone,
+    Blend, Compose, Disc, Distance, Edge, Flip, Fold, Gauss, Image, Kind, Lattice, Map, Noise, Profile, Ramp,
+    Repeat, Tone, Turn,
 };
 use crate::pictures::Pictures;
 use crate::run::{banded, design, rendered, renderer, window};
@@ -267,4 +268,47 @@ fn the_greatest_canvas_is_planned_and_begins() {
     let renderer = Renderer::new(plan, &Pictures::default(), &Cancel::new()).unwrap();
     let first = renderer.bands(&Cancel::new()).next().unwrap().unwrap();
     assert_eq!((first.rect.x(), first.rect.y(), first.rect.height()), (0, 0, 1));
+}
+
+#[test]
+fn the_far_end_is_the_beginning_of_what_is_flipped_turned_or_wrapped() {
+    let sources = [
+        Item::new(Noise { seed: 9 }).at(-7, 3),
+        Item::new(Ramp {
+            horizontal: true,
+            from: 3,
+            to: 250,
+        }),
+        Item::new(Repeat {
+            gaps: (Some(2), None),
+            pattern: picture(),
+        }),
+        Item::new(Lattice {
+            blend: Blend::Mean,
+            u: (7, 2),
+            v: (-3, 5),
+            pattern: picture(),
+        }),
+    ];
+    for source in sources {
+        for horizontal in [true, false] {
+            check(&far(Flip {
+                horizontal,
+                source: Box::new(source.clone()),
+            }));
+        }
+        for quarters in 1..=3 {
+            check(&far(Turn {
+                quarters,
+                source: Box::new(source.clone()),
+            }));
+        }
+        for edge in Edge::ALL {
+            check(&far(Gauss {
+                sigma: 1.0,
+                edge,
+                source: Box::new(source.clone()),
+            }));
+        }
+    }
 }
