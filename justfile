@@ -4,6 +4,10 @@
 ci:
     .ci/run
 
+# What takes hours: long fuzzing, sanitizers, every variant of the lab.
+full *steps:
+    .ci/full {{ steps }}
+
 # All tests.
 test:
     cargo test --workspace
@@ -25,25 +29,25 @@ images:
 bench:
     cargo bench --workspace --no-default-features
 
+# What reading hostile designs takes: time, memory and bytes told of each.
+hostile:
+    cargo bench -p relief-design --bench hostile
+
 # The figures of docs/performance.md: ceilings, Relief and rivals in one run.
 performance:
     bench/performance/run
 
 # The unit tests of the CPU's code under AddressSanitizer, with the standard library's checks of undefined behaviour. Linux on x86-64.
-# One test weighs the process, which the sanitizer makes heavier.
 sanitize-cpu:
-    RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address -Zub-checks=yes" \
-        cargo test --target x86_64-unknown-linux-gnu --no-default-features --lib \
-        -p relief-raster -p relief-kernels -p relief-engine -p relief-io \
-        -- --skip uniform_tiles_take_no_more_memory_than_they_count
+    .ci/full sanitizer
 
 # Views of rows and columns under Miri, which also sees pointers that leave their allocation without being read.
 miri:
-    cargo +nightly miri test -p relief-raster
+    .ci/full miri
 
 # The device tests of kernels under NVIDIA's checker, on a machine that has it: memcheck, racecheck, initcheck or synccheck.
 sanitize-gpu tool="memcheck":
     command -v compute-sanitizer
     RELIEF_REQUIRE_GPU=cuda \
         CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="compute-sanitizer --tool {{ tool }} --error-exitcode 9" \
-        cargo test -p relief-kernels --test 'gpu_*' -- --test-threads 1
+        cargo test -p relief-kernels -p relief-numeric --test 'gpu_*' -- --test-threads 1

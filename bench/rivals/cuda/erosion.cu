@@ -1,4 +1,4 @@
-// Erosions of bytes in one pass that keep the rows of a window in shared memory: an earlier form of the plan of crates/relief-kernels/src/stencil/gpu/extremes/kept.rs (ends of a
+// Erosions of bytes in one pass that keep the rows of a window in shared memory: an earlier form of the plan of crates/relief-numeric/src/stencil/gpu/extremes/kept.rs (ends of a
 // block are folded row by row, and all warps meet at each step), with what CUDA C++ has and CubeCL 0.10 has not: groups of copies of a plane of threads, byte permutations, and
 // a bound for registers of one block a multiprocessor.
 // For pictures whose width is a multiple of 16.

@@ -4,6 +4,7 @@
 //! [`Problem`] has a code, which [`explain`] tells more about, the places concerned, and what would work.
 //!
 //! ```
+//! use relief_design::kinds::Repeat;
 //! use relief_design::{Kind, NoImages};
 //!
 //! let text = r#"
@@ -15,7 +16,7 @@
 //! "#;
 //! let design = relief_design::parse("dots.kdl", text, &NoImages)?;
 //! assert_eq!((design.canvas.width, design.canvas.height), (400, 300));
-//! assert_eq!(design.node(design.root()).kind, Kind::Repeat { step_x: 50, step_y: 50 });
+//! assert_eq!(design.node(design.root()).kind, Kind::Repeat(Repeat { step_x: 50, step_y: 50 }));
 //! # Ok::<(), relief_design::Report>(())
 //! ```
 //!
@@ -43,6 +44,7 @@ mod draft;
 mod excerpt;
 mod expression;
 mod format;
+pub mod kinds;
 mod length;
 mod reference;
 mod report;
@@ -65,13 +67,14 @@ use relief_raster::Depth;
 pub use codes::{codes, explain};
 pub use draft::{MAX_FILES, MAX_TABLE_WORK};
 pub use format::format;
+pub use kinds::{MAX_COPIES, MAX_RADIUS};
 pub use reference::reference;
 pub use report::{MAX_PROBLEMS, Pointer, Problem, Report};
-pub use resolve::{MAX_COPIES, MAX_NODES};
+pub use resolve::MAX_NODES;
 pub use schema::schema;
 pub use signature::{
-    ChildName, ChildRule, Count, Group, MAX_POINTS, MAX_RADIUS, MAX_STRING, PLACEMENT, Parameter, Presence,
-    SIGNATURES, Signature, ValueType,
+    ChildName, ChildRule, Count, DefaultExtent, DefaultValue, Group, MAX_POINTS, MAX_STRING, NAME, PLACEMENT,
+    Parameter, Presence, SIGNATURES, Signature, ValueType,
 };
 pub use syntax::{MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_SLASHDASH_DEPTH, MAX_TEXT};
 pub use tree::{Axis, Blend, Canvas, Child, Conversion, Design, Gray, Kind, Node, NodeId, Place, Role};

@@ -3,12 +3,14 @@
 use std::fmt::Write as _;
 
 use crate::expression::{Binary, Unary};
-use crate::signature::{ChildName, Count, Group, PLACEMENT, Parameter, Presence, SIGNATURES, Signature};
+use crate::signature::{
+    ChildName, Count, Group, NAME, PLACEMENT, Parameter, Presence, SIGNATURES, Signature,
+};
 
 const HEAD: &str = "# Reference of nodes
 
-This page is generated from the table of signatures in `crates/relief-design/src/signature.rs`: change that table, then run
-`RELIEF_BLESS=1 cargo test -p relief-design`.
+This page is generated from the signatures in `crates/relief-design/src/`, those of nodes in `kinds/`, the others in
+`signature/`: change them there, then run `RELIEF_BLESS=1 cargo test -p relief-design`.
 
 A design is a KDL file: `relief version=1`, a `canvas`, any number of `define`, and one node, the root, which fills the
 canvas. M is the greatest sample: 255 at depth 8, 65 535 at depth 16. Outside its extent a node is 0. A length is a number
@@ -21,7 +23,8 @@ Samples of 16 bits are written little-endian to raw files.
 
 /// How expressions are read and computed, before the list of their functions.
 const EXPRESSIONS: &str = "
-An expression is a formula between quotes, in one variable: d in a `profile`, v in an `expression`. It holds numbers
+An expression is a formula between quotes, in one variable, d in a `profile` and v in an `expression`, or in those of a
+`formula`. It holds numbers
 (`12`, `0.5`, `1e-3`), the constants `pi` and `e`, the operators `+ - * /`, powers as `^`, parentheses and functions. `^`
 binds tightest and to the right: `-d^2` is −(d²), `2^3^2` is 2^(3²). Every number is a binary64, and each operation is
 rounded once, in the order written; the functions give the same on every host.
@@ -86,8 +89,9 @@ fn section(page: &mut String, signature: &Signature) {
     if !signature.children.is_empty() {
         line(page, &format!("\nBetween its braces: {}.", children(signature)));
     }
-    if !signature.extent.is_empty() {
-        line(page, &format!("\nDefault extent: {}.", signature.extent));
+    let extent = signature.extent.describe();
+    if !extent.is_empty() {
+        line(page, &format!("\nDefault extent: {extent}."));
     }
     if !signature.details.is_empty() {
         line(page, &format!("\n{}", signature.details.trim_end()));
@@ -101,8 +105,8 @@ fn table<'p>(page: &mut String, title: &str, parameters: impl Iterator<Item = &'
     );
     for parameter in parameters {
         let default = match parameter.presence {
-            Presence::Required => "required",
-            Presence::Optional(default) => default,
+            Presence::Required => "required".to_owned(),
+            Presence::Optional(default) => default.to_string(),
         };
         let (name, what) = (parameter.name, parameter.value.describe());
         // Writing to a string cannot fail.
@@ -113,6 +117,9 @@ fn table<'p>(page: &mut String, title: &str, parameters: impl Iterator<Item = &'
 fn children(signature: &Signature) -> String {
     let described = signature.children.iter().map(|rule| {
         let child = match rule.child {
+            ChildName::Role(role) if signature.named => {
+                format!("a node as `({})` with a `{}`", role.name(), NAME.name)
+            }
             ChildName::Role(role) => format!("a node as `({})`", role.name()),
             ChildName::Node => "a node without a role".to_owned(),
             ChildName::Parameter(name) => format!("`{name}`"),

@@ -26,8 +26,15 @@ pub(crate) enum Fault {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Points(pub(crate) Vec<(f64, f64)>);
 
-/// Half away from zero, within 0…M. Infinities are clamped.
-fn sample(value: f64, depth: Depth) -> u16 {
+impl Points {
+    /// The bits of all their numbers.
+    pub(crate) fn bits(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().flat_map(|(at, z)| [at.to_bits(), z.to_bits()])
+    }
+}
+
+/// Half away from zero, within 0…M. Infinities are clamped, and what is not a number is 0.
+pub(crate) fn sample(value: f64, depth: Depth) -> u16 {
     // Within 0…M, half away from zero is half up, and the whole part and the rest are exact.
     let value = value.clamp(0.0, f64::from(depth.max()));
     let whole = value as u16;
@@ -59,6 +66,11 @@ fn entries(depth: Depth) -> usize {
     usize::from(depth.max()) + 1
 }
 
+/// The values that are computed for a table of so many entries: expressions are evaluated in whole blocks.
+pub(crate) fn evaluated(entries: usize) -> u64 {
+    entries.next_multiple_of(LANES) as u64
+}
+
 /// Entries that one thread fills at a time.
 const PART: usize = 1 << 13;
 
@@ -83,14 +95,20 @@ fn filled(
             }
         }
     };
-    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(length / (2 * PART)) {
-            // Without another thread this one does all.
-            drop(std::thread::Builder::new().spawn_scoped(scope, work));
-        }
+    let wanted = length / (2 * PART);
+    if wanted > 1 {
+        // Asking the system takes longer than a small table.
+        let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(wanted) {
+                // Without another thread this one does all.
+                drop(std::thread::Builder::new().spawn_scoped(scope, work));
+            }
+            work();
+        });
+    } else {
         work();
-    });
+    }
     // The table is copied into its shared form; where there is no room for that, this finds out.
     let mut room: Vec<u16> = Vec::new();
     room.try_reserve_exact(length + 64).map_err(no_memory)?;

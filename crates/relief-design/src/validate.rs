@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use relief_raster::{MAX_COORDINATE, MAX_SIDE, Period};
+use relief_raster::{MAX_COORDINATE, MAX_SIDE};
 
-use crate::resolve::{MAX_COPIES, MAX_NODES, copies};
-use crate::signature::MAX_RADIUS;
-use crate::tree::{Child, Design, Kind, Node, NodeId, Role};
+use crate::resolve::MAX_NODES;
+use crate::signature::{ChildName, Count, Signature};
+use crate::tree::{Child, Design, Node, NodeId, Role};
 
 /// Why a design is none: a rule that [`parse`](crate::parse) keeps and a design that was built by hand does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,71 +110,61 @@ impl Design {
         if measure.nodes > MAX_NODES {
             return Err(format!("it has more than {MAX_NODES} nodes in it"));
         }
-        reads(&node.kind, &node.children)?;
-        self.kind_is_valid(node)?;
+        reads(node.kind.signature(), &node.children)?;
+        node.kind.validate(&Rules {
+            max: self.canvas.depth.max(),
+            children: &node.children,
+        })?;
         Ok(measure)
     }
+}
 
-    fn kind_is_valid(&self, node: &Node) -> Result<(), String> {
-        let max = self.canvas.depth.max();
-        let sample = |value: u16| {
-            if value > max {
-                return Err(format!("the sample {value} is above {max}"));
-            }
-            Ok(())
-        };
-        let table = |table: &[u16], entries: usize| {
-            if table.len() != entries {
-                return Err(format!("its table has {} entries, not {entries}", table.len()));
-            }
-            table.iter().try_for_each(|&value| sample(value))
-        };
-        let side = |pixels: u64, what: &str| {
-            if (1..=MAX_SIDE).contains(&pixels) {
-                return Ok(());
-            }
-            Err(format!("its {what}, {pixels}, is not 1 to 2^40 pixels"))
-        };
-        // A kind that reads one node has one.
-        let pattern = node
-            .children
+/// What the parts of a node are checked against.
+pub(crate) struct Rules<'r> {
+    max: u16,
+    children: &'r [Child],
+}
+
+impl Rules<'_> {
+    /// The greatest sample.
+    pub(crate) fn max(&self) -> u16 {
+        self.max
+    }
+
+    /// How many children there are.
+    pub(crate) fn children(&self) -> usize {
+        self.children.len()
+    }
+
+    /// Columns and rows of the first child; none where there is no child.
+    pub(crate) fn first_child(&self) -> (u64, u64) {
+        self.children
             .first()
-            .map_or((0, 0), |child| (child.extent.width(), child.extent.height()));
-        match &node.kind {
-            Kind::Fill { value } => sample(*value),
-            Kind::Image { width, height, .. } => {
-                side(*width, "width of the picture")?;
-                side(*height, "height of the picture")
-            }
-            Kind::Ramp { from, to, .. } => sample(*from).and_then(|()| sample(*to)),
-            Kind::Disc { diameter, value } => {
-                side(*diameter, "diameter")?;
-                sample(*value)
-            }
-            Kind::Repeat { step_x, step_y } => {
-                side(*step_x, "step")?;
-                side(*step_y, "step")?;
-                if *step_x < pattern.0 || *step_y < pattern.1 {
-                    return Err("its step is less than its pattern".to_owned());
-                }
-                Ok(())
-            }
-            Kind::Lattice { u, v, period, .. } => lattice(*u, *v, *period, pattern),
-            Kind::Distance {
-                radius,
-                profile,
-                beyond,
-            } => {
-                if *radius > MAX_RADIUS {
-                    return Err(format!("its radius is above {MAX_RADIUS}"));
-                }
-                table(profile, crate::table::length(*radius))?;
-                sample(*beyond)
-            }
-            Kind::Map { table: entries } => table(entries, usize::from(max) + 1),
-            Kind::Threshold { level } => sample(*level),
-            Kind::Noise { .. } | Kind::Compose => Ok(()),
+            .map_or((0, 0), |child| (child.extent.width(), child.extent.height()))
+    }
+
+    /// Whether it is a sample.
+    pub(crate) fn sample(&self, value: u16) -> Result<(), String> {
+        if value > self.max {
+            return Err(format!("the sample {value} is above {}", self.max));
         }
+        Ok(())
+    }
+
+    /// Whether it is a table of so many samples.
+    pub(crate) fn table(&self, table: &[u16], entries: usize) -> Result<(), String> {
+        if table.len() != entries {
+            return Err(format!("its table has {} entries, not {entries}", table.len()));
+        }
+        table.iter().try_for_each(|&value| self.sample(value))
+    }
+
+    /// Whether it is a side of a raster; `what` says which.
+    pub(crate) fn side(&self, pixels: u64, what: &str) -> Result<(), String> {
+        if (1..=MAX_SIDE).contains(&pixels) {
+            return Ok(());
+        }
+        Err(format!("its {what}, {pixels}, is not 1 to 2^40 pixels"))
     }
 }
 
@@ -185,44 +175,29 @@ struct Measure {
     nodes: u64,
 }
 
-fn lattice(u: (i64, i64), v: (i64, i64), period: Period, (width, height): (u64, u64)) -> Result<(), String> {
-    let allowed = |(x, y): (i64, i64)| x.unsigned_abs().max(y.unsigned_abs()) <= MAX_SIDE;
-    if !allowed(u) || !allowed(v) || Period::spanned(u, v) != Some(period) {
-        return Err("its vectors do not span its period".to_owned());
-    }
-    if copies(u, v, period, width, height) > u128::from(MAX_COPIES) {
-        return Err(format!(
-            "more than {MAX_COPIES} copies may cover one of its pixels"
-        ));
-    }
-    Ok(())
-}
-
-/// Whether these are the children that a kind reads.
-fn reads(kind: &Kind, children: &[Child]) -> Result<(), String> {
-    let one = match kind {
-        Kind::Repeat { .. } | Kind::Lattice { .. } => Some(Role::Pattern),
-        Kind::Distance { .. } => Some(Role::Mask),
-        Kind::Map { .. } | Kind::Threshold { .. } => Some(Role::Source),
-        Kind::Compose => {
-            let wrong = children
-                .iter()
-                .find(|child| matches!(child.role, Role::Pattern | Role::Source));
-            return match wrong {
-                Some(child) => Err(format!("a compose has no {}", child.role.name())),
-                None => Ok(()),
-            };
-        }
+/// Whether these are the children that a signature asks for: one in each role that stands once, any number in those that
+/// stand any number of times, no others.
+fn reads(signature: &Signature, children: &[Child]) -> Result<(), String> {
+    let name = signature.name;
+    let mut once = signature.children.iter().filter_map(|rule| match rule.child {
+        ChildName::Role(role) if rule.count == Count::One => Some(role),
         _ => None,
-    };
-    match (one, children) {
-        (None, []) => Ok(()),
-        (Some(role), [child]) if child.role == role => Ok(()),
-        (None, _) => Err(format!("a {} reads no other node", kind.name())),
-        (Some(role), _) => Err(format!(
-            "a {} reads one node, as its {}",
-            kind.name(),
-            role.name()
-        )),
+    });
+    if signature.roles().next().is_none() {
+        return match children {
+            [] => Ok(()),
+            _ => Err(format!("a {name} reads no other node")),
+        };
+    }
+    let in_role = |role: Role| children.iter().filter(|child| child.role == role).count();
+    if let Some(role) = once.find(|&role| in_role(role) != 1 || children.len() != 1) {
+        return Err(format!("a {name} reads one node, as its {}", role.name()));
+    }
+    match children
+        .iter()
+        .find(|child| !signature.roles().any(|role| role == child.role))
+    {
+        Some(child) => Err(format!("a {name} has no {}", child.role.name())),
+        None => Ok(()),
     }
 }

@@ -2,14 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
 
+#[path = "hostile/texts.rs"]
+mod texts;
+
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
 use relief_design::{
-    Conversion, ImageSizes, MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_FILES, MAX_PROBLEMS, MAX_TEXT,
-    NoImages, Report, format, parse,
+    Conversion, ImageSizes, MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_FILES, MAX_PROBLEMS, MAX_TABLE_WORK,
+    MAX_TEXT, NoImages, Report, format, parse,
 };
-
-const HEAD: &str = "relief version=1\ncanvas width=400 height=300 pixel=\"10um\"\n";
+use texts::HEAD;
 
 fn refused(text: &str) -> Report {
     parse("hostile.kdl", text, &NoImages).expect_err("a hostile design")
@@ -232,13 +234,11 @@ fn what_is_shown_of_any_text_is_short() {
             + &(0..2_000)
                 .map(|i| format!("use \"{:063}\"\n", i * 7 + 1))
                 .collect::<String>(),
-        "\"".repeat(1_000_000),
         "#".repeat(1_000_000),
-        "\u{0}".repeat(1_000_000),
-        "\n".repeat(1_000_000),
         "x".repeat(4_000_000),
     ];
-    for text in texts {
+    let long = texts::long().into_iter().map(|(_, text)| text);
+    for text in texts.into_iter().chain(long) {
         let name = format!("{}\u{1b}]0;x", "directory/".repeat(400));
         let report = parse(&name, &text, &Nowhere).expect_err("a hostile design");
         let shown = shown(&report);
@@ -284,11 +284,56 @@ fn an_expression_that_stands_often_is_read_once() {
         .nodes
         .iter()
         .filter_map(|node| match &node.kind {
-            relief_design::Kind::Map { table } => Some(table.as_ptr()),
+            relief_design::Kind::Map(relief_design::kinds::Map { table }) => Some(table.as_ptr()),
             _ => None,
         })
         .collect();
     assert_eq!(tables.len(), 1);
+}
+
+#[test]
+fn usual_profiles_of_the_greatest_radius_are_taken() {
+    for profile in [
+        "255 * (1 - (d / 40) ^ 2) * exp(-d / 9)",
+        "255 * (1 - d / 4096) ^ 2.5",
+        "127.5 + 127.5 * cos(2 * pi * d / 40)",
+        "max(0, 255 - sqrt(4096 ^ 2 - d ^ 2) / 20)",
+        "255 * exp(-(d / 900) ^ 2) * sin(d / 40)",
+    ] {
+        let text = format!("{HEAD}distance radius=4096 {{ (mask)fill value=1; profile \"{profile}\" }}");
+        assert!(parse("a.kdl", &text, &NoImages).is_ok(), "{profile}");
+    }
+}
+
+/// Small tables of long expressions are as much work as large ones of short expressions.
+#[test]
+fn the_work_of_many_small_tables_is_bounded() {
+    let maps = |count: usize| {
+        let one = |i: usize| {
+            format!(
+                "(add)map {{ (source)fill value=1; expression \"{i}{}\" }}\n",
+                "+1".repeat(2_000)
+            )
+        };
+        format!("{HEAD}compose {{\n{}}}", (0..count).map(one).collect::<String>())
+    };
+    // 2 000 numbers and as many sums at 256 values.
+    let work = 256 * 2_000 * (2 + 3);
+    let fit = usize::try_from(MAX_TABLE_WORK / work).unwrap();
+    assert!(parse("a.kdl", &maps(fit / 2), &NoImages).is_ok());
+    assert_eq!(code(&maps(fit + 1)), "E105");
+    // A profile of one value is evaluated as a block, and counts as one.
+    let profiles = |count: usize| {
+        let one = |i: usize| {
+            let long = "+exp(1)".repeat(580);
+            format!("(add)distance radius=0 {{ (mask)fill value=1; profile \"{i}{long}\" }}\n")
+        };
+        format!("{HEAD}compose {{\n{}}}", (0..count).map(one).collect::<String>())
+    };
+    let fit = usize::try_from(MAX_TABLE_WORK / (32 * 580 * (2 + 3 + 24))).unwrap();
+    assert!(fit * 4_100 < MAX_TEXT && fit > 3_000);
+    assert!(parse("a.kdl", &profiles(fit / 2), &NoImages).is_ok());
+    assert_eq!(code(&profiles(fit + 1)), "E105");
 }
 
 #[test]

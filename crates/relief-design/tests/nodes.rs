@@ -8,7 +8,9 @@ use relief_design::scan::{
     self, BitOrder, Bits, ByteOrder, Corner, Direction, Halftone, Interleave, Mirror, Packing, Passes,
     Polarity, Quarters, Scan, ScanNode, Stripe, Swath,
 };
-use relief_design::{Axis, Blend, Conversion, Design, Gray, Kind, Node, Role, SIGNATURES, ValueType, parse};
+use relief_design::{
+    Axis, Blend, Conversion, Design, Gray, Kind, Node, Role, SIGNATURES, ValueType, kinds, parse,
+};
 use relief_raster::{Depth, Period};
 
 fn design_of(text: &str) -> Design {
@@ -74,20 +76,20 @@ compose {
     let period = Period::spanned((90, 20), (-15, 85)).unwrap();
     assert_eq!(
         lattice.kind,
-        Kind::Lattice {
+        Kind::Lattice(kinds::Lattice {
             blend: Blend::Mean,
             u: (90, 20),
             v: (-15, 85),
             period
-        }
+        })
     );
     assert_eq!((lattice.width, lattice.height), (2_000, 1_200));
     let distance = design.node(root.children[1].node);
-    let Kind::Distance {
+    let Kind::Distance(kinds::Distance {
         radius,
         profile,
         beyond,
-    } = &distance.kind
+    }) = &distance.kind
     else {
         panic!("{distance:?}")
     };
@@ -109,7 +111,10 @@ fn the_canvas_has_a_depth_of_8_and_no_pixel_by_default() {
         (design.canvas.depth, design.canvas.pixel),
         (Depth::Sixteen, Some(500))
     );
-    assert_eq!(design.node(design.root()).kind, Kind::Fill { value: 65_535 });
+    assert_eq!(
+        design.node(design.root()).kind,
+        Kind::Fill(kinds::Fill { value: 65_535 })
+    );
 }
 
 #[test]
@@ -142,7 +147,7 @@ fn an_image_says_its_gray_and_the_numbers_that_become_0_and_m() {
     ];
     for (word, gray) in words {
         let (image, _) = child(&format!("image \"logo.png\" gray=\"{word}\" low=2.5e3 high=-1"));
-        let Kind::Image { conversion, .. } = image.kind else {
+        let Kind::Image(kinds::Image { conversion, .. }) = image.kind else {
             panic!("{image:?} is no image");
         };
         let range = Some((2500.0, -1.0));
@@ -155,21 +160,21 @@ fn an_image_and_a_disc_have_their_own_size_until_one_is_given() {
     let (image, extent) = child("image \"logo.png\" x=3");
     assert_eq!(
         image.kind,
-        Kind::Image {
+        Kind::Image(kinds::Image {
             path: "logo.png".into(),
             conversion: Conversion::default(),
             width: 60,
             height: 40
-        }
+        })
     );
     assert_eq!(extent, (3, 0, 60, 40));
     let (disc, extent) = child("disc diameter=\"0.21mm\" value=7 width=30");
     assert_eq!(
         disc.kind,
-        Kind::Disc {
+        Kind::Disc(kinds::Disc {
             diameter: 21,
             value: 7
-        }
+        })
     );
     assert_eq!(extent, (0, 0, 30, 21));
 }
@@ -190,21 +195,27 @@ fn the_root_has_the_size_of_the_canvas_whatever_it_is() {
 fn simple_kinds_keep_their_values() {
     assert_eq!(
         child("ramp axis=\"x\" from=200 to=10").0.kind,
-        Kind::Ramp {
+        Kind::Ramp(kinds::Ramp {
             axis: Axis::X,
             from: 200,
             to: 10
-        }
+        })
     );
     assert_eq!(
         child("noise seed=18446744073709551615").0.kind,
-        Kind::Noise { seed: u64::MAX }
+        Kind::Noise(kinds::Noise { seed: u64::MAX })
     );
-    assert_eq!(child("noise seed=-1").0.kind, Kind::Noise { seed: u64::MAX });
-    assert_eq!(child("noise seed=0xFF").0.kind, Kind::Noise { seed: 255 });
+    assert_eq!(
+        child("noise seed=-1").0.kind,
+        Kind::Noise(kinds::Noise { seed: u64::MAX })
+    );
+    assert_eq!(
+        child("noise seed=0xFF").0.kind,
+        Kind::Noise(kinds::Noise { seed: 255 })
+    );
     assert_eq!(
         child("threshold level=128 { (source)fill value=2 }").0.kind,
-        Kind::Threshold { level: 128 }
+        Kind::Threshold(kinds::Threshold { level: 128 })
     );
 }
 
@@ -213,10 +224,10 @@ fn the_step_of_a_repeat_is_the_extent_of_its_pattern_by_default() {
     let repeat = child("repeat step-y=200 { (pattern)image \"cell.png\" x=-7 }").0;
     assert_eq!(
         repeat.kind,
-        Kind::Repeat {
+        Kind::Repeat(kinds::Repeat {
             step_x: 100,
             step_y: 200
-        }
+        })
     );
     assert_eq!(
         (repeat.children[0].role, repeat.children[0].extent.x()),
@@ -224,10 +235,10 @@ fn the_step_of_a_repeat_is_the_extent_of_its_pattern_by_default() {
     );
     assert_eq!(
         child("repeat { (pattern)fill value=1 }").0.kind,
-        Kind::Repeat {
+        Kind::Repeat(kinds::Repeat {
             step_x: 400,
             step_y: 300
-        }
+        })
     );
 }
 
@@ -247,23 +258,23 @@ fn a_lattice_takes_lengths_and_every_blend() {
         let period = Period::spanned((90, 20), (-15, 85)).unwrap();
         assert_eq!(
             lattice.kind,
-            Kind::Lattice {
+            Kind::Lattice(kinds::Lattice {
                 blend,
                 u: (90, 20),
                 v: (-15, 85),
                 period
-            }
+            })
         );
     }
     let lattice = child("lattice { v 0 50; (pattern)disc diameter=60 value=1; u 50 0 }").0;
     assert!(matches!(
         lattice.kind,
-        Kind::Lattice {
+        Kind::Lattice(kinds::Lattice {
             blend: Blend::Mean,
             u: (50, 0),
             v: (0, 50),
             ..
-        }
+        })
     ));
 }
 
@@ -273,11 +284,11 @@ fn a_profile_of_points_is_linear_and_its_beyond_is_its_value_at_the_radius() {
         "distance radius=\"40um\" { (mask)image \"logo.png\"; profile { point 1 200; point \"35um\" 100 } }",
     )
     .0;
-    let Kind::Distance {
+    let Kind::Distance(kinds::Distance {
         radius,
         profile,
         beyond,
-    } = distance.kind
+    }) = distance.kind
     else {
         panic!("a distance")
     };
@@ -287,11 +298,11 @@ fn a_profile_of_points_is_linear_and_its_beyond_is_its_value_at_the_radius() {
         (200, 200, 160, 120, 100)
     );
     let distance = child("distance radius=0 { (mask)image \"logo.png\"; profile \"7\" beyond=9 }").0;
-    let Kind::Distance {
+    let Kind::Distance(kinds::Distance {
         radius,
         profile,
         beyond,
-    } = distance.kind
+    }) = distance.kind
     else {
         panic!("a distance")
     };
@@ -308,7 +319,7 @@ fn every_map_has_a_table_of_all_samples() {
         ("expression \"v / 2 + 1\"", 1, 51, 129),
     ] {
         let map = child(&format!("map {{ (source)image \"logo.png\"; {function} }}")).0;
-        let Kind::Map { table } = map.kind else {
+        let Kind::Map(kinds::Map { table }) = map.kind else {
             panic!("a map")
         };
         assert_eq!(
@@ -322,7 +333,7 @@ fn every_map_has_a_table_of_all_samples() {
 #[test]
 fn a_curve_that_meets_a_half_exactly_rounds_away_from_zero() {
     let map = child("map { (source)image \"logo.png\"; curve { point 0 0; point 100 50 } }").0;
-    let Kind::Map { table } = map.kind else {
+    let Kind::Map(kinds::Map { table }) = map.kind else {
         panic!("a map")
     };
     for v in 0..=100_u16 {

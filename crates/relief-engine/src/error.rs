@@ -1,10 +1,12 @@
 //! What can go wrong.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use relief_design::InvalidDesign;
 use relief_raster::Rect;
 
+use crate::panics::message;
 use crate::source::ImageError;
 
 /// Why a design could not be planned or computed.
@@ -68,6 +70,12 @@ pub enum Error {
         found: String,
         /// Its size then.
         expected: String,
+    },
+    /// What was said to be known of a whole source is not that of this design.
+    #[error("what is prepared for the node of line {line} is not for this design; prepare it again")]
+    Prepared {
+        /// The line of the design where the node stands.
+        line: u32,
     },
     /// Memory that the plan counts on was refused by the system.
     #[error("the system refused {bytes} bytes for {purpose}; give the job less memory")]
@@ -170,4 +178,14 @@ pub(crate) fn describe(rect: Rect) -> String {
         rect.x(),
         rect.y()
     )
+}
+
+/// Does `work` on the pixels of `rect`; a panic becomes an error that names them.
+pub(crate) fn caught<T>(rect: Rect, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        Err(Error::Panic {
+            rect: describe(rect),
+            message: message(panic.as_ref()),
+        })
+    })
 }

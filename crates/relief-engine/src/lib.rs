@@ -38,21 +38,21 @@
 mod cache;
 mod cancel;
 mod cpu;
+mod deal;
 mod error;
-mod evaluate;
 #[cfg(feature = "gpu")]
 mod gpu;
-mod keep;
+mod node;
 mod nodes;
 mod panics;
 mod plan;
+mod prepared;
 mod program;
-mod render;
-mod scratch;
+mod progress;
+mod renderer;
 pub mod sink;
 pub mod source;
-mod stream;
-mod times;
+mod tiles;
 mod workers;
 
 pub use cancel::Cancel;
@@ -60,14 +60,17 @@ pub use error::Error;
 pub use plan::{
     DEFAULT_MEMORY, DevicePlan, Kept, MAX_THREADS, Options, Peak, Plan, PlannedChild, PlannedNode, Shape,
 };
+pub use prepared::Prepared;
 pub use program::MAX_NESTING;
+pub use progress::Progress;
 #[cfg(feature = "gpu")]
 pub use relief_kernels::device::persist_kernels;
 pub use relief_kernels::device::{
     DeviceChoice, DeviceId, Inventory, SelectionError, devices, devices_for, select, select_prepared,
 };
 pub use relief_raster::{Depth, Rect};
-pub use render::{Bands, OwnedBand, OwnedSamples, Progress, Renderer, SamplesMut};
+pub use renderer::{Bands, OwnedBand, OwnedSamples, Renderer, SamplesMut};
 pub use sink::{Band, Raster, Samples, Sink};
 pub use source::{ImageError, ImageInfo, ImageSource, NoImages};
+pub use tiles::{Grid, Tile, TileSink};
 pub use workers::Workers;

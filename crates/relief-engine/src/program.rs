@@ -7,11 +7,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use relief_design::tree::{Canvas, Child, Conversion, Design, Kind as Meaning, Node, Place, Role};
+use relief_design::tree::{Canvas, Child, Conversion, Design, Node, Place, Role};
 use relief_raster::{Extent, Period, Rect};
 
 use crate::Error;
-use crate::nodes::{Kind, Link, Request};
+use crate::node::{Link, Request, Resources};
+use crate::nodes::Kind;
 
 /// The deepest nesting of nodes that is computed. Evaluation recurses once a level.
 pub const MAX_NESTING: usize = 256;
@@ -62,11 +63,10 @@ pub(crate) struct Step {
     pub(crate) width: u64,
     pub(crate) height: u64,
     pub(crate) place: Place,
+    /// The number in the design of the first node that it computes.
+    pub(crate) node: usize,
     /// The picture of an `image`.
     pub(crate) image: Option<Shown>,
-    /// The number of the table of a `map` or of the profile of a `distance`.
-    #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
-    pub(crate) table: Option<usize>,
     pub(crate) keep: Keep,
     /// The samples that are ever read, in the node's own coordinates; empty for a node that is not read.
     pub(crate) need: Rect,
@@ -182,66 +182,20 @@ impl Numbering {
         }
     }
 
-    /// The number of a table.
-    fn table(&mut self, entries: &Arc<[u16]>) -> usize {
-        if let Some(number) = self.by_place.get(&entries.as_ptr()) {
-            return *number;
-        }
-        self.table_bytes = self.table_bytes.saturating_add(2 * entries.len() as u64);
-        let tables = &mut self.tables;
-        let number = *self.by_entries.entry(Arc::clone(entries)).or_insert_with(|| {
-            tables.push(Arc::clone(entries));
-            tables.len() - 1
-        });
-        self.by_place.insert(entries.as_ptr(), number);
-        number
-    }
-
-    /// The picture that a node shows.
-    fn picture(&mut self, path: &Arc<str>, conversion: Conversion, (width, height): (u64, u64)) -> Shown {
-        let named = self.by_name.entry(Arc::clone(path)).or_default();
-        let same = |number: &&usize| {
-            let picture = &self.pictures[**number];
-            picture.conversion == conversion && (picture.width, picture.height) == (width, height)
-        };
-        let picture = named.iter().find(same).copied().unwrap_or_else(|| {
-            named.push(self.pictures.len());
-            self.pictures.push(Picture {
-                path: Arc::clone(path),
-                conversion,
-                width,
-                height,
-                held: Rect::EMPTY,
-            });
-            self.pictures.len() - 1
-        });
-        Shown {
-            picture,
-            whole: Rect::sized(width, height),
-            held: Rect::EMPTY,
-        }
-    }
-
     /// The step of a node with these children: a new one, or one that computes the same samples. The root is always new,
     /// because it has to stand last.
-    fn step(&mut self, node: &Node, links: Vec<Link>, root: bool) -> Result<usize, Error> {
-        let table = match &node.kind {
-            Meaning::Map { table } => Some(self.table(table)),
-            Meaning::Distance { profile, .. } => Some(self.table(profile)),
-            _ => None,
-        };
-        let image = match &node.kind {
-            Meaning::Image {
-                path,
-                conversion,
-                width,
-                height,
-            } => Some(self.picture(path, *conversion, (*width, *height))),
-            _ => None,
-        };
-        let picture = image.map_or(0, |shown| shown.picture);
+    fn step(&mut self, (number, node): (usize, &Node), links: Vec<Link>, root: bool) -> Result<usize, Error> {
+        let kind = Kind::new(node, self)?;
+        let image = kind.picture().map(|picture| {
+            let Picture { width, height, .. } = self.pictures[picture];
+            Shown {
+                picture,
+                whole: Rect::sized(width, height),
+                held: Rect::EMPTY,
+            }
+        });
         let value = Value {
-            kind: Kind::new(node, table.unwrap_or(0), picture),
+            kind,
             links,
             width: node.width,
             height: node.height,
@@ -271,8 +225,8 @@ impl Numbering {
             width: node.width,
             height: node.height,
             place: node.place,
+            node: number,
             image,
-            table,
             keep: Keep::No,
             need: Rect::EMPTY,
         });
@@ -281,8 +235,44 @@ impl Numbering {
     }
 }
 
+impl Resources for Numbering {
+    fn table(&mut self, entries: &Arc<[u16]>) -> usize {
+        if let Some(number) = self.by_place.get(&entries.as_ptr()) {
+            return *number;
+        }
+        self.table_bytes = self.table_bytes.saturating_add(2 * entries.len() as u64);
+        let tables = &mut self.tables;
+        let number = *self.by_entries.entry(Arc::clone(entries)).or_insert_with(|| {
+            tables.push(Arc::clone(entries));
+            tables.len() - 1
+        });
+        self.by_place.insert(entries.as_ptr(), number);
+        number
+    }
+
+    fn picture(&mut self, path: &Arc<str>, conversion: Conversion, (width, height): (u64, u64)) -> usize {
+        let named = self.by_name.entry(Arc::clone(path)).or_default();
+        let same = |number: &&usize| {
+            let picture = &self.pictures[**number];
+            picture.conversion == conversion && (picture.width, picture.height) == (width, height)
+        };
+        named.iter().find(same).copied().unwrap_or_else(|| {
+            named.push(self.pictures.len());
+            self.pictures.push(Picture {
+                path: Arc::clone(path),
+                conversion,
+                width,
+                height,
+                held: Rect::EMPTY,
+            });
+            self.pictures.len() - 1
+        })
+    }
+}
+
 impl Program {
-    /// The nodes of a design, nothing kept yet. Folds of more than `layers` children become folds of folds.
+    /// The nodes of a design, nothing kept yet. Nodes that [divide](crate::node::Node::divides) and have more than `layers`
+    /// children become nodes of nodes.
     pub(crate) fn new(design: &Design, layers: usize, merge: Merge) -> Result<Self, Error> {
         let mut numbering = Numbering::new(design.nodes.len(), merge);
         // Which step is which node of the design.
@@ -300,18 +290,19 @@ impl Program {
                 })
                 .collect();
             let whole = Extent::new(0, 0, node.width, node.height);
-            while let (Meaning::Compose, Some(extent), true) = (&node.kind, whole, links.len() > layers) {
-                // The first children, as a fold of their own.
+            let divides = links.len() > layers && Kind::new(node, &mut numbering)?.divides();
+            while let (Some(extent), true, true) = (whole, divides, links.len() > layers) {
+                // The first children, as a node of their own.
                 let rest = links.split_off(layers);
                 links = vec![Link {
-                    node: numbering.step(node, links, false)?,
+                    node: numbering.step((number, node), links, false)?,
                     role: Role::Base,
                     extent,
                 }];
                 links.extend(rest);
             }
             let root = number + 1 == design.nodes.len();
-            places.push(numbering.step(node, links, root)?);
+            places.push(numbering.step((number, node), links, root)?);
         }
         let nodes = design.nodes.len() * size_of::<Node>() + children * size_of::<Child>();
         Ok(Self {
@@ -341,7 +332,7 @@ impl Program {
         for step in &self.steps {
             if let Some(shown) = &step.image {
                 let held = &mut self.pictures[shown.picture].held;
-                *held = crate::keep::union(*held, step.need.intersection(&step.stored()));
+                *held = held.union(&step.need.intersection(&step.stored()));
             }
         }
         for step in &mut self.steps {

@@ -4,6 +4,13 @@
 //! vectorises it for each. The version is chosen when the kernel runs. Crates that do this choose by the machine
 //! alone; here the tests must be able to run every version on one machine, so the choice is a value.
 
+use std::cell::Cell;
+
+thread_local! {
+    /// The set that [`Isa::each`] has chosen.
+    static CHOSEN: Cell<Option<Isa>> = const { Cell::new(None) };
+}
+
 /// A set of vector instructions that this machine has been seen to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Isa(Level);
@@ -48,14 +55,10 @@ pub fn amd_family() -> Option<u32> {
 }
 
 impl Isa {
-    /// The best set of this machine; in tests of this crate, the one under test.
+    /// The best set of this machine; within [`each`](Self::each), the one whose turn it is.
     #[must_use]
     pub fn best() -> Self {
-        #[cfg(test)]
-        if let Some(chosen) = tests::CHOSEN.get() {
-            return chosen;
-        }
-        Self::detect()
+        CHOSEN.get().unwrap_or_else(Self::detect)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -96,18 +99,25 @@ impl Isa {
         (level <= Self::detect().0).then_some(Self(level))
     }
 
-    /// Runs `test` once for each set that this machine has.
-    #[cfg(test)]
-    pub(crate) fn each(mut test: impl FnMut()) {
+    /// Runs `test` once for each set that this machine has, which is [`best`](Self::best) of this thread meanwhile: how every version of a
+    /// kernel is tested on one machine.
+    pub fn each(mut test: impl FnMut()) {
+        /// Ends the choice however the test ends.
+        struct Unchosen;
+        impl Drop for Unchosen {
+            fn drop(&mut self) {
+                CHOSEN.set(None);
+            }
+        }
+        let _unchosen = Unchosen;
         #[cfg(target_arch = "x86_64")]
         let levels = [Level::Portable, Level::Avx2, Level::Avx512, Level::Avx512Vbmi];
         #[cfg(not(target_arch = "x86_64"))]
         let levels = [Level::Portable];
         for level in levels.into_iter().filter(|level| *level <= Self::detect().0) {
-            tests::CHOSEN.set(Some(Self(level)));
+            CHOSEN.set(Some(Self(level)));
             test();
         }
-        tests::CHOSEN.set(None);
     }
 }
 
@@ -155,11 +165,6 @@ pub use crate::versions;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
-
-    thread_local! {
-        pub(super) static CHOSEN: Cell<Option<Isa>> = const { Cell::new(None) };
-    }
 
     versions! {
         fn sum(values: &[u32]) -> u32 {

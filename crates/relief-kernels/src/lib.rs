@@ -8,7 +8,6 @@
 //! `scratch_words` that says how many. They detect the vector instructions of the machine when they run.
 
 pub mod ahead;
-pub mod bilateral;
 #[cfg(test)]
 mod canvas;
 pub mod copy;
@@ -16,34 +15,14 @@ pub mod coverage;
 pub mod device;
 pub mod distance;
 pub mod edge;
-pub mod element;
 pub mod fold;
 #[cfg(feature = "gpu")]
 pub mod fused;
 pub mod gauss;
 pub mod generate;
-pub mod histogram;
-pub mod integral;
 pub mod isa;
 pub mod lattice;
-pub mod map;
-pub mod matmul;
-pub mod matrix;
-pub mod matvec;
-pub mod min_plus;
-pub mod morphology;
-pub mod nbody;
-#[cfg(feature = "gpu")]
-pub mod pieces;
 pub mod policy;
-pub mod progress;
-pub mod reduce;
 pub mod repeat;
-pub mod scan;
-mod sealed;
-pub mod select;
-pub mod stencil;
 pub mod table;
-pub mod transpose;
-mod turns;
 pub mod uniform;

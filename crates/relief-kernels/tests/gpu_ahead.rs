@@ -1,5 +1,4 @@
 //! Kernels that are compiled ahead are those that run, and compiling them computes nothing.
-#![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod support;

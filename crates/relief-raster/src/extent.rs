@@ -135,6 +135,24 @@ impl Rect {
         )
     }
 
+    /// The least rectangle that holds the pixels of both.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        // An empty rectangle still has a place, which must not count.
+        if self.is_empty() {
+            return *other;
+        }
+        if other.is_empty() {
+            return *self;
+        }
+        Self::between(
+            self.x.min(other.x),
+            self.y.min(other.y),
+            self.right().max(other.right()),
+            self.bottom().max(other.bottom()),
+        )
+    }
+
     /// Whether every pixel of `other` lies in this rectangle; true for an empty `other`.
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {

@@ -1,5 +1,7 @@
 //! How a raster repeats.
 
+use crate::Rect;
+
 /// A lattice of periods in Hermite normal form: a raster with this period has the same sample at (x, y), at
 /// (x + a, y) and at (x + b, y + c).
 ///
@@ -124,10 +126,55 @@ impl Period {
         Self::checked(a.unsigned_abs(), b.unsigned_abs(), c.unsigned_abs())
     }
 
+    /// The pixels of `rect` that have the place (column, row) in the cell: of [`Period::reduce`]d pixels, those that give it.
+    ///
+    /// # Panics
+    /// Where the place is not in the cell.
+    #[must_use]
+    pub fn copies(&self, rect: &Rect, (column, row): (u64, u64)) -> u128 {
+        assert!(
+            column < self.a && row < self.c,
+            "place ({column}, {row}) in a cell of {} × {} samples",
+            self.a,
+            self.c
+        );
+        let (a, b, c) = (i128::from(self.a), i128::from(self.b), i128::from(self.c));
+        let (column, row) = (i128::from(column), i128::from(row));
+        // Rows y = row + k·c of the rectangle, first ≤ k < first + count.
+        let first = -(row - i128::from(rect.y())).div_euclid(c);
+        let count = -(row - i128::from(rect.bottom())).div_euclid(c) - first;
+        if count <= 0 || rect.is_empty() {
+            return 0;
+        }
+        // In each, columns x ≡ column + k·b modulo a: those before `end` less those before the left side. Counted from the
+        // last k, so that the shift grows.
+        let last = (first + count - 1).rem_euclid(a) * b % a;
+        let before = |end: i64| floor_sum(count, a, b, i128::from(end) - 1 - column - last);
+        (before(rect.right()) - before(rect.x())).unsigned_abs()
+    }
+
     /// Whether moving by (dx, dy) leaves the raster as it is.
     #[must_use]
     pub fn has(&self, dx: i64, dy: i64) -> bool {
         self.reduce(dx, dy) == (0, 0)
+    }
+}
+
+/// Σ ⌊(a·k + b) / m⌋ over 0 ≤ k < n, for n ≥ 0 and 0 ≤ a ≤ m; in as many steps as Euclid's algorithm takes for a and m.
+fn floor_sum(mut n: i128, mut m: i128, mut a: i128, b: i128) -> i128 {
+    let mut sum = n * b.div_euclid(m);
+    let mut b = b.rem_euclid(m);
+    loop {
+        sum += (n - 1) * n / 2 * (a / m) + n * (b / m);
+        (a, b) = (a % m, b % m);
+        // The points below the line, counted along the other axis.
+        let top = a * n + b;
+        if top < m {
+            return sum;
+        }
+        n = top / m;
+        b = top % m;
+        std::mem::swap(&mut m, &mut a);
     }
 }
 
@@ -158,6 +205,53 @@ mod tests {
         assert_eq!(period.cell(), 90 * 85 + 20 * 15);
         assert!(period.has(90, 20) && period.has(-15, 85));
         assert!(!period.has(90, 0) && !period.has(0, 5));
+    }
+
+    #[test]
+    fn places_of_the_cell_are_counted_as_reducing_every_pixel_does() {
+        let periods = [
+            Period::ONE,
+            Period::grid(3, 5).unwrap(),
+            Period::spanned((4, 2), (-3, 7)).unwrap(),
+            Period::spanned((9, 6), (6, -9)).unwrap(),
+            Period::spanned((1, 12), (0, 13)).unwrap(),
+        ];
+        for period in periods {
+            for (x, y, width, height) in [
+                (0, 0, 17, 23),
+                (-11, -40, 29, 61),
+                (5, 3, 1, 1),
+                (7, -2, 0, 4),
+                (-3, 9, 2, 70),
+            ] {
+                let rect = Rect::new(x, y, width, height).unwrap();
+                let mut counted = std::collections::HashMap::new();
+                for y in rect.y()..rect.bottom() {
+                    for x in rect.x()..rect.right() {
+                        *counted.entry(period.reduce(x, y)).or_insert(0_u128) += 1;
+                    }
+                }
+                for row in 0..period.c() {
+                    for column in 0..period.a() {
+                        let place = (column, row);
+                        let expected = counted.get(&place).copied().unwrap_or(0);
+                        assert_eq!(
+                            period.copies(&rect, place),
+                            expected,
+                            "{period:?} {rect:?} {place:?}"
+                        );
+                    }
+                }
+            }
+        }
+        // Too large to count one by one: all places together are all pixels.
+        let period = Period::spanned((90, 20), (-15, 85)).unwrap();
+        let rect = Rect::new(-5, 3, (1 << 40) - 7, (1 << 40) - 1).unwrap();
+        let places = (0..period.c()).flat_map(|row| (0..period.a()).map(move |column| (column, row)));
+        assert_eq!(
+            places.map(|place| period.copies(&rect, place)).sum::<u128>(),
+            rect.area()
+        );
     }
 
     #[test]

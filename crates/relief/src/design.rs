@@ -5,7 +5,6 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use relief_atomic::Identity;
-use relief_design::tree::Kind;
 use relief_design::{Conversion, Design, ImageSizes, visible};
 use relief_io::Files;
 use relief_raster::Depth;
@@ -60,13 +59,9 @@ impl Opened {
         };
         let folder = folder(&self.path);
         let mut inputs = vec![("the design".to_owned(), design)];
-        for node in &self.design.nodes {
-            if let Kind::Image { path, .. } = &node.kind {
-                inputs.push((
-                    format!("the image \"{path}\" of the design"),
-                    folder.join(&**path),
-                ));
-            }
+        for path in self.design.files() {
+            let what = format!("the image \"{path}\" of the design");
+            inputs.push((what, folder.join(path)));
         }
         let scan = self.design.scan.iter();
         for table in scan.flat_map(|scan| [&scan.material, &scan.machine]).flatten() {

@@ -16,6 +16,8 @@ mod show;
 use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::prelude::*;
 
 use arguments::{Arguments, Command};
 
@@ -71,10 +73,24 @@ const fn outlive_limits_of_files() {}
 
 /// Writes what the libraries trace to the standard error, where RELIEF_LOG asks for it.
 fn log() {
-    if let Ok(filter) = std::env::var("RELIEF_LOG") {
-        tracing_subscriber::fmt()
-            .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
-            .with_writer(std::io::stderr)
-            .init();
+    let Ok(wanted) = std::env::var("RELIEF_LOG") else {
+        return;
+    };
+    let errors = || Targets::new().with_default(LevelFilter::ERROR);
+    let (targets, wrong) = match wanted.parse::<Targets>() {
+        _ if wanted.trim().is_empty() => (errors(), None),
+        // The filter would take a span for the name of a target, and show nothing.
+        Ok(_) if wanted.contains('[') => (errors(), Some("spans and fields cannot be chosen".to_owned())),
+        Ok(targets) => (targets, None),
+        Err(wrong) => (errors(), Some(wrong.to_string())),
+    };
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    tracing_subscriber::registry()
+        .with(lines.with_filter(targets))
+        .init();
+    if let Some(wrong) = wrong {
+        tracing::error!(
+            "RELIEF_LOG is '{wanted}' ({wrong}), not like 'debug' or 'relief_engine=trace,relief_machine=debug'"
+        );
     }
 }

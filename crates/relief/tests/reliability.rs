@@ -71,7 +71,7 @@ const ROWS: &[(&str, Count)] = &[
     (
         "rasters drawn at random, written in a format and read back by another decoder",
         Source {
-            file: "crates/relief-io/tests/sinks.rs",
+            file: "crates/relief-io/tests/files/sinks.rs",
             after: "proptest! {",
             marker: "ProptestConfig::with_cases(",
         },
@@ -127,7 +127,7 @@ const ROWS: &[(&str, Count)] = &[
     (
         "pictures with bytes changed at random",
         Source {
-            file: "crates/relief-io/tests/sources.rs",
+            file: "crates/relief-io/tests/files/sources.rs",
             after: "proptest! {",
             marker: "ProptestConfig::with_cases(",
         },

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use relief_raster::Depth;
 
-use super::hints::foreign;
+use super::hints::{EXAMPLE_ROOT, ONE_DEFINITION, ONE_ROOT, foreign};
 use super::values::listed;
 use super::{Checker, Definition, DraftNode, What};
 use crate::report::Problem;
@@ -50,15 +50,13 @@ impl Checker<'_> {
                 _ if !self.may_be_root(element) => {}
                 _ => {
                     self.no_role(element);
-                    let node = self.node(element);
+                    let (node, _) = self.node(element, false);
                     if let Some(first) = root_span {
                         let problem = Problem::new("E205", "a design has one root, found another");
                         let problem = problem
                             .label(element.name.span, "another root")
                             .label(first, "the first root");
-                        self.note(
-                            problem.help("fold them into one with `compose`, or name one with `define`"),
-                        );
+                        self.note(problem.help(ONE_ROOT));
                     } else {
                         root_span = Some(element.name.span);
                         document.root = Some(node);
@@ -72,7 +70,7 @@ impl Checker<'_> {
                 Some(last) => problem.label(last.name.span, "nothing after this"),
                 None => problem,
             };
-            self.note(problem.help("add one, for instance: fill value=128"));
+            self.note(problem.help(format!("add one, for instance: {EXAMPLE_ROOT}")));
         }
         self.check_uses(&document);
         document
@@ -138,20 +136,18 @@ impl Checker<'_> {
         self.pixel = values.pixel_size("pixel");
         self.pixel_is_wrong =
             self.pixel.is_none() && element.properties.iter().any(|(name, _)| name.text == "pixel");
-        let depth = values.choice("depth");
-        if let Some((bits, span)) = depth {
-            self.depth = if bits == 16 { Depth::Sixteen } else { Depth::Eight };
-            self.depth_span = Some(span);
-        } else if element.properties.iter().any(|(name, _)| name.text == "depth") {
+        self.depth_span = values.span("depth");
+        self.depth = match values.choice("depth") {
+            Some(8) => Depth::Eight,
             // A depth that is wrong makes no sample wrong.
-            self.depth = Depth::Sixteen;
-        }
+            _ => Depth::Sixteen,
+        };
         let values = self.values(element, signature);
         self.nothing_inside(element, signature);
-        if let (Some(width), Some(height)) = (values.length("width"), values.length("height")) {
+        if let (Some(width), Some(height)) = (values.pixels("width"), values.pixels("height")) {
             self.canvas = Some(Canvas {
-                width: width.pixels.unsigned_abs(),
-                height: height.pixels.unsigned_abs(),
+                width: width.unsigned_abs(),
+                height: height.unsigned_abs(),
                 pixel: self.pixel,
                 depth: self.depth,
             });
@@ -239,7 +235,7 @@ impl Checker<'_> {
         let mut nodes = element.children.iter();
         let node = nodes.next().map(|child| {
             self.no_role(child);
-            self.node(child)
+            self.node(child, false).0
         });
         let other = nodes.next();
         if node.is_none() || other.is_some() {
@@ -250,7 +246,7 @@ impl Checker<'_> {
             };
             let problem =
                 Problem::new("E604", message).label(other.map_or(element.name.span, |o| o.name.span), "here");
-            self.note(problem.help("a definition names one node; `compose` folds several into one"));
+            self.note(problem.help(format!("a definition names one node; {ONE_DEFINITION}")));
         }
         let Some((name, span)) = values.text("name") else {
             return;

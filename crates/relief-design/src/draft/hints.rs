@@ -1,4 +1,33 @@
-//! Words of other programs, and what stands for them here.
+//! What problems say of node kinds by their names: which of them helps, and what stands for a word of other programs.
+//!
+//! Sentences and parts of sentences; no check depends on them.
+
+/// A node that stands in any role.
+pub(crate) const EXAMPLE_NODE: &str = "fill";
+
+/// A root.
+pub(crate) const EXAMPLE_ROOT: &str = "fill value=128";
+
+/// What takes several nodes in one role.
+pub(crate) const MANY_NODES: &str = "`compose` folds any number of nodes";
+
+/// What makes one node of several.
+pub(crate) const ONE_NODE: &str = "`compose` folds nodes into one";
+
+/// What makes one node of the several of a definition.
+pub(crate) const ONE_DEFINITION: &str = "`compose` folds several into one";
+
+/// What makes one root of several.
+pub(crate) const ONE_ROOT: &str = "fold them into one with `compose`, or name one with `define`";
+
+/// What moves a root.
+pub(crate) const MOVED_ROOT: &str = "put it into a `compose` to move it";
+
+/// What takes nodes on one level.
+pub(crate) const FEWER_LEVELS: &str = "leave levels out: a `compose` takes any number of children";
+
+/// What draws many copies as one node.
+pub(crate) const FEWER_NODES: &str = "draw repetitions with `repeat` or `lattice`";
 
 /// What to write for a word that other programs know; a sentence without its end.
 pub(super) fn foreign(word: &str) -> Option<&'static str> {
@@ -33,8 +62,8 @@ const HINTS: [(&[&str], &str); 10] = [
         "brightness and contrast are changed by `levels` within a `map`",
     ),
     (
-        &["gaussian", "gauss", "blur", "smooth", "filter"],
-        "no node blurs: blur the picture before, or shape edges by `distance` with a `profile`",
+        &["gaussian", "blur", "smooth", "filter"],
+        "`gauss` blurs: gauss sigma=2 { (source)image \"photo.png\" }",
     ),
     (
         &["text", "font", "svg", "polygon", "line", "path"],

@@ -1,10 +1,12 @@
 //! The first pass: elements become nodes whose values have been checked, but whose sizes may still depend on
 //! where they are used.
 
+mod assets;
 mod document;
-mod hints;
-mod kinds;
+pub(crate) mod hints;
+mod node;
 mod scan;
+mod tables;
 mod values;
 
 use std::collections::HashMap;
@@ -14,16 +16,18 @@ use relief_raster::Depth;
 
 use crate::ImageSizes;
 use crate::expression::{BadExpression, Function};
+use crate::kinds::Draft;
 use crate::report::{MAX_COUNTED, Problem};
 use crate::suggestion::Suggestions;
 use crate::syntax::Span;
-use crate::tree::{Blend, Canvas, Gray, Kind, Role};
+use crate::tree::{Canvas, Role};
 
+pub(crate) use assets::Asset;
+pub use assets::MAX_FILES;
 pub(crate) use document::Document;
-pub use kinds::{MAX_FILES, MAX_TABLE_WORK};
-
-/// What an image was asked for: its path, its gray and the bits of its range.
-type Asked = (String, Gray, Option<(u64, u64)>);
+pub use tables::MAX_TABLE_WORK;
+pub(crate) use tables::{TableKey, not_a_number};
+pub(crate) use values::Values;
 
 /// A number of pixels and where it is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,8 +40,10 @@ pub(crate) struct Given {
 #[derive(Debug)]
 pub(crate) struct DraftNode {
     pub(crate) what: What,
-    pub(crate) x: Option<Given>,
-    pub(crate) y: Option<Given>,
+    pub(crate) x: i64,
+    pub(crate) y: i64,
+    /// Where the offset is written, or its name where it is not.
+    pub(crate) offset_span: Span,
     pub(crate) width: Option<Given>,
     pub(crate) height: Option<Given>,
     pub(crate) children: Vec<DraftChild>,
@@ -51,33 +57,20 @@ pub(crate) struct DraftNode {
 #[derive(Debug)]
 pub(crate) struct DraftChild {
     pub(crate) role: Role,
+    /// Its name, where its parent knows its children by names.
+    pub(crate) name: Option<(String, Span)>,
     pub(crate) node: DraftNode,
 }
 
 /// What a node computes, as far as it is known without its size.
 #[derive(Debug)]
 pub(crate) enum What {
-    /// A kind that is the same wherever it is used.
-    Ready(Kind),
-    /// A repetition whose steps may be those of its pattern.
-    Repeat {
-        step_x: Option<Given>,
-        step_y: Option<Given>,
-    },
-    /// A lattice whose overlaps depend on its pattern.
-    Lattice { blend: Blend, u: Vector, v: Vector },
+    /// A node of a kind.
+    Kind(Draft),
     /// The node of a definition.
     Use { name: String, span: Span },
     /// Nothing that can be told.
     Broken,
-}
-
-/// A vector of a lattice and where it is written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Vector {
-    pub(crate) x: i64,
-    pub(crate) y: i64,
-    pub(crate) span: Span,
 }
 
 /// A named node.
@@ -93,8 +86,8 @@ pub(crate) struct Definition {
 /// What all elements are checked against, and what was found.
 pub(crate) struct Checker<'c> {
     images: &'c dyn ImageSizes,
-    /// What every image that was asked for answered.
-    known_images: HashMap<Asked, Result<(u64, u64), String>>,
+    /// The sizes of all files that were asked for, or why they cannot be used.
+    assets: HashMap<Asset, Result<(u64, u64), String>>,
     /// Every expression that was read, by its variable and its text.
     functions: HashMap<&'static str, HashMap<String, Result<Arc<Function>, BadExpression>>>,
     suggestions: Suggestions,
@@ -112,23 +105,11 @@ pub(crate) struct Checker<'c> {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// All that a table depends on, but for the depth, which is one for a design.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum TableKey {
-    Profile(u32, String),
-    PointProfile(u32, Vec<(u64, u64)>),
-    Map(String),
-    Curve(Vec<(u64, u64)>),
-    Gamma(u64),
-    Levels([u16; 4]),
-    Invert,
-}
-
 impl<'c> Checker<'c> {
     pub(crate) fn new(images: &'c dyn ImageSizes) -> Self {
         Self {
             images,
-            known_images: HashMap::new(),
+            assets: HashMap::new(),
             functions: HashMap::new(),
             suggestions: Suggestions::default(),
             canvas: None,
@@ -143,8 +124,19 @@ impl<'c> Checker<'c> {
         }
     }
 
+    /// The depth of every sample of the design.
+    pub(crate) fn depth(&self) -> Depth {
+        self.depth
+    }
+
+    /// The side of a pixel in picometres, where the canvas says it; some side where what it says is wrong, so that what
+    /// needs one is no further problem.
+    pub(crate) fn pixel(&self) -> Option<u64> {
+        self.pixel.or(self.pixel_is_wrong.then_some(1))
+    }
+
     /// Notes a problem. A report holds far fewer than a hostile design may have.
-    fn note(&mut self, problem: Problem) {
+    pub(crate) fn note(&mut self, problem: Problem) {
         if self.wants_more() {
             self.problems.push(problem);
         }

@@ -30,7 +30,7 @@ impl Checker<'_> {
         let shares = passes
             .as_ref()
             .is_some_and(|passes| matches!(passes, Passes::Share { count } if *count > 1));
-        if let Some((_, span)) = values.choice("bits").filter(|&(bits, _)| bits == 1)
+        if let Some(span) = values.span("bits").filter(|_| values.choice("bits") == Some(1))
             && shares
             && inside("halftone").is_none()
             && inside("machine").is_none()
@@ -53,9 +53,9 @@ impl Checker<'_> {
             scan: Scan {
                 mirror: named(&values, "mirror"),
                 rotate: match values.choice("rotate") {
-                    Some((90, _)) => Quarters::One,
-                    Some((180, _)) => Quarters::Two,
-                    Some((270, _)) => Quarters::Three,
+                    Some(90) => Quarters::One,
+                    Some(180) => Quarters::Two,
+                    Some(270) => Quarters::Three,
                     _ => Quarters::None,
                 },
                 axis: named(&values, "axis"),
@@ -69,8 +69,8 @@ impl Checker<'_> {
                 halftone,
                 packing: Packing {
                     bits: match values.choice("bits") {
-                        Some((1, _)) => Bits::One,
-                        Some((16, _)) => Bits::Sixteen,
+                        Some(1) => Bits::One,
+                        Some(16) => Bits::Sixteen,
                         _ => Bits::Eight,
                     },
                     bit_order: named(&values, "bit-order"),
@@ -99,15 +99,15 @@ impl Checker<'_> {
 
     fn stripe(&mut self, element: &Element<'_>) -> Option<Stripe> {
         let values = self.parameter_values(element)?;
-        let pixels = |name| values.length(name).map(|given| given.pixels.unsigned_abs());
-        let (width, overlap) = (pixels("width")?, pixels("overlap").unwrap_or(0));
+        let pixels = |name| values.pixels(name).map(i64::unsigned_abs);
+        let (width, overlap) = (pixels("width")?, pixels("overlap")?);
         self.overlaps(element, &values, width, overlap)
             .then_some(Stripe { width, overlap })
     }
 
     fn swath(&mut self, element: &Element<'_>) -> Option<Swath> {
         let values = self.parameter_values(element)?;
-        let (lines, overlap) = (count(&values, "lines")?, count(&values, "overlap").unwrap_or(0));
+        let (lines, overlap) = (count(&values, "lines")?, count(&values, "overlap")?);
         self.overlaps(element, &values, lines.into(), overlap.into())
             .then_some(Swath { lines, overlap })
     }
@@ -132,11 +132,7 @@ impl Checker<'_> {
 
     fn overscan(&mut self, element: &Element<'_>) -> Option<(u32, u32)> {
         let values = self.parameter_values(element)?;
-        let pixels = |name| {
-            values
-                .length(name)
-                .map_or(Some(0), |given| u32::try_from(given.pixels).ok())
-        };
+        let pixels = |name| values.pixels(name).and_then(|pixels| u32::try_from(pixels).ok());
         Some((pixels("before")?, pixels("after")?))
     }
 
@@ -256,7 +252,7 @@ impl Checker<'_> {
     }
 }
 
-/// A setting by its word; its default where it is not given.
+/// A setting by its word; any one where the word is wrong.
 fn named<'de, T: Deserialize<'de> + Default>(values: &Values, name: &str) -> T {
     let word = values.word(name).map(|word| {
         let word: StrDeserializer<'static, Error> = word.into_deserializer();
@@ -266,7 +262,5 @@ fn named<'de, T: Deserialize<'de> + Default>(values: &Values, name: &str) -> T {
 }
 
 fn count(values: &Values, name: &str) -> Option<u32> {
-    values
-        .choice(name)
-        .and_then(|(count, _)| u32::try_from(count).ok())
+    values.choice(name).and_then(|count| u32::try_from(count).ok())
 }

@@ -5,12 +5,12 @@ use relief_raster::Depth;
 use super::{Checker, Given};
 use crate::length::{Decimal, Pixels, UNITS, Written, in_unit, written};
 use crate::report::Problem;
-use crate::signature::{MAX_STRING, Parameter, Presence, Signature, ValueType};
+use crate::signature::{DefaultValue, MAX_STRING, NAME, Parameter, Presence, Signature, ValueType};
 use crate::syntax::{Element, Literal, Span, Value, shortened};
 
 /// A value that is what its signature says.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Checked {
+pub(crate) enum Checked {
     Length(i64),
     Real(f64),
     Sample(u16),
@@ -21,79 +21,111 @@ pub(super) enum Checked {
     Text(String),
 }
 
-/// The values of an element by their names.
+/// A value and where it is written; nowhere where it is the default of its signature.
+#[derive(Clone, Debug, PartialEq)]
+struct Found {
+    name: &'static str,
+    value: Checked,
+    span: Option<Span>,
+}
+
+/// The values of an element by their names: those that are given and right, and the defaults of those that are not given.
 #[derive(Debug, Default)]
-pub(super) struct Values {
-    found: Vec<(&'static str, Checked, Span)>,
+pub(crate) struct Values {
+    found: Vec<Found>,
     /// Whether one of them is wrong or missing.
-    pub(super) broken: bool,
+    pub(crate) broken: bool,
+    /// The name by which its parent knows it, where that asks for one.
+    pub(super) name: Option<(String, Span)>,
 }
 
 impl Values {
-    fn get(&self, name: &str) -> Option<(&Checked, Span)> {
-        self.found
-            .iter()
-            .find(|(n, ..)| *n == name)
-            .map(|(_, value, span)| (value, *span))
+    fn get(&self, name: &str) -> Option<&Found> {
+        self.found.iter().find(|found| found.name == name)
     }
 
-    pub(super) fn length(&self, name: &str) -> Option<Given> {
-        match self.get(name)? {
-            (&Checked::Length(pixels), span) => Some(Given { pixels, span }),
+    /// A length in pixels.
+    pub(crate) fn pixels(&self, name: &str) -> Option<i64> {
+        match self.get(name)?.value {
+            Checked::Length(pixels) => Some(pixels),
             _ => None,
         }
     }
 
-    pub(super) fn sample(&self, name: &str) -> Option<u16> {
-        match self.get(name)? {
-            (&Checked::Sample(value), _) => Some(value),
+    /// A length where it is given.
+    pub(crate) fn given_length(&self, name: &str) -> Option<Given> {
+        Some(Given {
+            pixels: self.pixels(name)?,
+            span: self.span(name)?,
+        })
+    }
+
+    pub(crate) fn sample(&self, name: &str) -> Option<u16> {
+        match self.get(name)?.value {
+            Checked::Sample(value) => Some(value),
             _ => None,
         }
     }
 
-    /// Where a value stands.
-    pub(super) fn span(&self, name: &str) -> Option<Span> {
-        self.get(name).map(|(_, span)| span)
+    /// Where a value is given.
+    pub(crate) fn span(&self, name: &str) -> Option<Span> {
+        self.get(name)?.span
     }
 
-    pub(super) fn real(&self, name: &str) -> Option<(f64, Span)> {
-        match self.get(name)? {
-            (&Checked::Real(value), span) => Some((value, span)),
+    /// A number that is given.
+    pub(crate) fn real(&self, name: &str) -> Option<(f64, Span)> {
+        match self.get(name)?.value {
+            Checked::Real(value) => Some((value, self.span(name)?)),
             _ => None,
         }
     }
 
-    pub(super) fn seed(&self, name: &str) -> Option<u64> {
-        match self.get(name)? {
-            (&Checked::Seed(value), _) => Some(value),
+    pub(crate) fn seed(&self, name: &str) -> Option<u64> {
+        match self.get(name)?.value {
+            Checked::Seed(value) => Some(value),
             _ => None,
         }
     }
 
-    pub(super) fn choice(&self, name: &str) -> Option<(i64, Span)> {
-        match self.get(name)? {
-            (&Checked::Choice(value), span) => Some((value, span)),
+    pub(crate) fn choice(&self, name: &str) -> Option<i64> {
+        match self.get(name)?.value {
+            Checked::Choice(value) => Some(value),
             _ => None,
         }
     }
 
-    pub(super) fn pixel_size(&self, name: &str) -> Option<u64> {
-        match self.get(name)? {
-            (&Checked::PixelSize(value), _) => Some(value),
+    pub(crate) fn pixel_size(&self, name: &str) -> Option<u64> {
+        match self.get(name)?.value {
+            Checked::PixelSize(value) => Some(value),
             _ => None,
         }
     }
 
-    pub(super) fn word(&self, name: &str) -> Option<&'static str> {
-        match self.get(name)? {
-            (&Checked::Word(value), _) => Some(value),
+    pub(crate) fn word(&self, name: &str) -> Option<&'static str> {
+        match self.get(name)?.value {
+            Checked::Word(value) => Some(value),
             _ => None,
         }
     }
 
-    pub(super) fn text(&self, name: &str) -> Option<(&str, Span)> {
-        match self.get(name)? {
-            (Checked::Text(text), span) => Some((text, span)),
+    /// A text that is given.
+    pub(crate) fn text(&self, name: &str) -> Option<(&str, Span)> {
+        match &self.get(name)?.value {
+            Checked::Text(text) => Some((text, self.span(name)?)),
+            _ => None,
+        }
+    }
+}
+
+impl Checked {
+    /// The default of a value of this type; nothing where it has none.
+    fn of_default(value: ValueType, default: DefaultValue) -> Option<Self> {
+        match (value, default) {
+            (ValueType::Length { .. }, DefaultValue::Number(pixels)) => Some(Self::Length(pixels)),
+            (ValueType::Choice(_) | ValueType::Count { .. }, DefaultValue::Number(number)) => {
+                Some(Self::Choice(number))
+            }
+            (ValueType::Word(_), DefaultValue::Word(word)) => Some(Self::Word(word)),
             _ => None,
         }
     }
@@ -102,11 +134,21 @@ impl Values {
 impl Checker<'_> {
     /// The values of the element, checked against the signature. All that is wrong with them is noted.
     pub(super) fn values(&mut self, element: &Element<'_>, signature: &'static Signature) -> Values {
+        self.values_and_name(element, signature, false)
+    }
+
+    /// As [`values`](Self::values), with the name of a node whose parent asks for one (`named`).
+    pub(super) fn values_and_name(
+        &mut self,
+        element: &Element<'_>,
+        signature: &'static Signature,
+        named: bool,
+    ) -> Values {
         let mut values = Values::default();
         self.arguments(element, signature, &mut values);
-        self.properties(element, signature, &mut values);
-        let missing: Vec<&Parameter> = signature
-            .all_properties()
+        self.properties(element, signature, named, &mut values);
+        let missing: Vec<&Parameter> = name_if(named)
+            .chain(signature.all_properties())
             .filter(|p| {
                 p.presence == Presence::Required && !element.properties.iter().any(|(n, _)| n.text == p.name)
             })
@@ -126,6 +168,7 @@ impl Checker<'_> {
                     .help(help),
             );
         }
+        defaults(element, signature, &mut values);
         values
     }
 
@@ -191,16 +234,23 @@ impl Checker<'_> {
         self.note(problem.help(help));
     }
 
-    fn properties(&mut self, element: &Element<'_>, signature: &'static Signature, values: &mut Values) {
+    fn properties(
+        &mut self,
+        element: &Element<'_>,
+        signature: &'static Signature,
+        named: bool,
+        values: &mut Values,
+    ) {
         for (i, (name, value)) in element.properties.iter().enumerate() {
             if !self.wants_more() {
                 values.broken = true;
                 return;
             }
-            let Some(parameter) = signature.all_properties().find(|p| p.name == name.text) else {
+            let mut known = name_if(named).chain(signature.all_properties());
+            let Some(parameter) = known.find(|p| p.name == name.text) else {
                 values.broken = true;
                 if self.wants_more() {
-                    self.unknown_property(&name.text, name.span, signature);
+                    self.unknown_property(&name.text, name.span, signature, named);
                 }
                 continue;
             };
@@ -218,12 +268,21 @@ impl Checker<'_> {
                 self.note(problem.help("remove one of them"));
                 continue;
             }
+            if std::ptr::eq(parameter, &NAME) {
+                // A `use` has a value of this name as well.
+                let mut own = Values::default();
+                self.keep(signature, parameter, value, &mut own);
+                values.broken |= own.broken;
+                values.name = own.text(NAME.name).map(|(name, span)| (name.to_owned(), span));
+                continue;
+            }
             self.keep(signature, parameter, value, values);
         }
     }
 
-    fn unknown_property(&mut self, name: &str, span: Span, signature: &'static Signature) {
-        let known: Vec<&str> = signature.all_properties().map(|p| p.name).collect();
+    fn unknown_property(&mut self, name: &str, span: Span, signature: &'static Signature, named: bool) {
+        let known = name_if(named).chain(signature.all_properties());
+        let known: Vec<&str> = known.map(|p| p.name).collect();
         let mut help = match self.suggestions.near(name, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`? "),
             None => String::new(),
@@ -254,7 +313,11 @@ impl Checker<'_> {
             values.broken = true;
         }
         match self.checked(parameter.value, value) {
-            Ok(checked) => values.found.push((parameter.name, checked, value.span)),
+            Ok(checked) => values.found.push(Found {
+                name: parameter.name,
+                value: checked,
+                span: Some(value.span),
+            }),
             Err(problem) => {
                 values.broken = true;
                 // It would be right if the side of a pixel were.
@@ -603,6 +666,34 @@ impl Checker<'_> {
     }
 }
 
+/// [`NAME`] for a node whose parent asks for its name.
+fn name_if(named: bool) -> impl Iterator<Item = &'static Parameter> {
+    named.then_some(&NAME).into_iter()
+}
+
+/// Adds the defaults of what is not given. A value that is given and wrong gets none.
+fn defaults(element: &Element<'_>, signature: &'static Signature, values: &mut Values) {
+    let arguments = signature.arguments.iter().skip(element.arguments.len());
+    let properties = signature.all_properties().filter(|parameter| {
+        !element
+            .properties
+            .iter()
+            .any(|(name, _)| name.text == parameter.name)
+    });
+    for parameter in arguments.chain(properties) {
+        let Presence::Optional(default) = parameter.presence else {
+            continue;
+        };
+        if let Some(value) = Checked::of_default(parameter.value, default) {
+            values.found.push(Found {
+                name: parameter.name,
+                value,
+                span: None,
+            });
+        }
+    }
+}
+
 impl Problem {
     /// Says in its message which value it is about.
     fn about(self, name: &str) -> Self {
@@ -638,4 +729,35 @@ fn listed_plain<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 
 fn first_line(example: &str) -> &str {
     example.lines().next().unwrap_or(example)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NoImages;
+    use crate::signature::SIGNATURES;
+
+    /// A default that its type does not take would be no value at all.
+    #[test]
+    fn every_default_is_what_its_text_in_the_reference_would_be_read_as() {
+        let checker = Checker::new(&NoImages);
+        for signature in SIGNATURES {
+            let parameters = signature.arguments.iter().chain(signature.all_properties());
+            for parameter in parameters {
+                let Presence::Optional(default) = parameter.presence else {
+                    continue;
+                };
+                let made = Checked::of_default(parameter.value, default);
+                let name = format!("{} {}", signature.name, parameter.name);
+                if matches!(default, DefaultValue::Absent(_)) {
+                    assert_eq!(made, None, "{name}");
+                    continue;
+                }
+                let text = format!("word {default}");
+                let elements = crate::syntax::read(&text).unwrap();
+                let read = checker.checked(parameter.value, &elements[0].arguments[0]);
+                assert_eq!(made, Some(read.unwrap()), "{name}");
+            }
+        }
+    }
 }

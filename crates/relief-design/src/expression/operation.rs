@@ -3,19 +3,19 @@
 use super::Block;
 
 /// The numbers of a block.
-pub(crate) const LANES: usize = 32;
+pub const LANES: usize = 32;
 
 /// The operations that one on a slow argument counts for beyond its own.
-pub(super) const SLOW: u64 = 150;
+pub(super) const SLOW: u64 = 360;
 
 /// The operations that a power of an exponent that is not quick counts for beyond its own.
-const GENERAL_POWER: u64 = 34;
+const GENERAL_POWER: u64 = 72;
 
 /// Above this, `libm` reduces the argument of a sine with hundreds of bits of π.
 const GREAT_ANGLE: f64 = 1_048_576.0;
 
 /// Operations on one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Unary {
     Negate,
     Sine,
@@ -103,11 +103,14 @@ impl Unary {
         }
     }
 
-    /// What it counts for: about the nanoseconds that it takes.
+    /// What it counts for: about the quarters of a nanosecond that it takes.
     pub(super) const fn operations(self) -> u64 {
         match self {
-            Self::Negate => 1,
-            _ => 16,
+            Self::Negate | Self::Absolute => 3,
+            Self::Root | Self::Sign => 6,
+            Self::Floor | Self::Ceiling | Self::Round => 10,
+            Self::Tangent => 36,
+            _ => 24,
         }
     }
 
@@ -144,7 +147,7 @@ impl Unary {
 }
 
 /// Operations on two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Binary {
     Add,
     Subtract,
@@ -153,11 +156,13 @@ pub(crate) enum Binary {
     Power,
     Min,
     Max,
+    Modulo,
+    Angle,
 }
 
 impl Binary {
     /// Those that have a name in an expression.
-    pub(crate) const NAMED: [Self; 2] = [Self::Min, Self::Max];
+    pub(crate) const NAMED: [Self; 4] = [Self::Min, Self::Max, Self::Modulo, Self::Angle];
 
     /// Its name, or its sign.
     pub(crate) const fn name(self) -> &'static str {
@@ -169,6 +174,8 @@ impl Binary {
             Self::Power => "^",
             Self::Min => "min",
             Self::Max => "max",
+            Self::Modulo => "mod",
+            Self::Angle => "atan2",
         }
     }
 
@@ -182,15 +189,21 @@ impl Binary {
             Self::Power => "a to the power of b",
             Self::Min => "the lesser of the two",
             Self::Max => "the greater of the two",
+            Self::Modulo => "a − b·⌊a / b⌋: what is left of a beyond whole multiples of b",
+            Self::Angle => {
+                "the angle in radians of the point with the abscissa b and the ordinate a, −π to π"
+            }
         }
     }
 
-    /// What it counts for: about the nanoseconds that it takes.
+    /// What it counts for: about the quarters of a nanosecond that it takes.
     pub(super) const fn operations(self) -> u64 {
         match self {
-            Self::Power => 16,
-            Self::Min | Self::Max => 2,
-            _ => 1,
+            Self::Power => 20,
+            Self::Modulo => 19,
+            Self::Angle => 48,
+            Self::Min | Self::Max => 6,
+            _ => 3,
         }
     }
 
@@ -213,6 +226,8 @@ impl Binary {
             Self::Power => both(left, right, libm::pow),
             Self::Min => both(left, right, lesser),
             Self::Max => both(left, right, greater),
+            Self::Modulo => both(left, right, |a, b| a - b * (a / b).floor()),
+            Self::Angle => both(left, right, libm::atan2),
         }
     }
 }

@@ -6,14 +6,11 @@
 //! one or two threads with queues of their own, each with several bands on the way, so that computing, copying and the
 //! sink overlap.
 
-mod kernels;
-mod plan;
+mod builder;
 mod slots;
-mod stages;
 mod store;
 
 use std::collections::VecDeque;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,21 +18,21 @@ use std::sync::mpsc;
 
 use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, HostSamples, Reading};
 use relief_kernels::fused::{self, Plane};
-use relief_raster::{Rect, Sample};
+use relief_raster::{Rect, Sample, ViewMut};
 
-pub(crate) use plan::{Target, plane_area};
+use builder::{Builder, Ready};
 use slots::Slots;
-pub(crate) use stages::Builder;
-use stages::{Ready, Spared, materialised, needs, spared};
-use store::{Ahead, Residents, row_words};
+use store::{Ahead, Residents};
 
 use crate::Error;
 use crate::cancel::Cancel;
-use crate::cpu::Cpu;
+use crate::cpu::{Cpu, zeroed};
 use crate::error::describe;
-use crate::nodes::Kind;
+use crate::node::device::{Failure, Launch, Lowering};
 use crate::panics::message;
-use crate::plan::Plan;
+use crate::plan::planes::{Spared, materialised, needs, pitch, spared};
+use crate::plan::{Plan, devices};
+use crate::prepared::{Prepared, Start};
 use crate::sink::HandOver;
 use crate::source::ImageSource;
 use crate::workers::Workers;
@@ -54,9 +51,11 @@ pub(crate) struct Gpus<S> {
     next: AtomicUsize,
     /// The threads that made what is kept.
     workers: Workers,
+    prepared: Prepared,
+    /// What the host computes with, where it computes planes for devices.
+    host: Option<Box<Cpu<S>>>,
     materialised: Vec<bool>,
     spared: Vec<Spared>,
-    samples: PhantomData<S>,
 }
 
 struct Device {
@@ -87,7 +86,12 @@ struct Strip {
 
 impl<S: Sample> Gpus<S> {
     /// Makes on the host what the plan keeps and copies it to every device.
-    pub(crate) fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
+    pub(crate) fn new(
+        plan: Plan,
+        images: &dyn ImageSource,
+        start: Start<'_>,
+        cancel: &Cancel,
+    ) -> Result<Self, Error> {
         let (materialised, spared) = (materialised(&plan.program), spared(&plan.program));
         let ids: Vec<DeviceId> = plan
             .device
@@ -101,7 +105,7 @@ impl<S: Sample> Gpus<S> {
                 scope.spawn(move || Gpu::open(id).map_err(|error| failed("starting", id, error)))
             };
             let opening: Vec<_> = ids.iter().map(open).collect();
-            let host = Cpu::<S>::new(plan.clone(), images, cancel);
+            let host = Cpu::<S>::new(plan.clone(), images, start, cancel);
             tracing::debug!("what is kept is made");
             let ahead = host.as_ref().map_or_else(
                 |_| Ahead::default(),
@@ -139,15 +143,21 @@ impl<S: Sample> Gpus<S> {
             uploading.into_iter().map(joined).collect::<Result<Vec<_>, _>>()
         })?;
         drop(ahead);
+        let steps = plan.program.steps.iter().zip(&materialised);
+        let mut lowered = steps
+            .filter(|(_, plane)| **plane)
+            .map(|(step, _)| step.kind.lowering());
+        let host_works = lowered.any(|lowering| lowering == Lowering::Host);
         tracing::debug!("what is kept is on the devices");
         Ok(Self {
             plan,
             devices,
             next: AtomicUsize::new(0),
             workers: host.workers().clone(),
+            prepared: host.prepared(),
+            host: host_works.then(|| Box::new(host)),
             materialised,
             spared,
-            samples: PhantomData,
         })
     }
 
@@ -159,6 +169,11 @@ impl<S: Sample> Gpus<S> {
     pub(crate) fn memory(&self) -> Vec<(DeviceId, u64)> {
         let memory = |device: &Device| (device.gpu.id(), device.gpu.peak());
         self.devices.iter().map(memory).collect()
+    }
+
+    /// What preparations gave.
+    pub(crate) fn prepared(&self) -> Prepared {
+        self.prepared.clone()
     }
 
     /// The threads of the job.
@@ -201,7 +216,7 @@ impl<S: Sample> Gpus<S> {
         };
         for strip in parts(rect, shape.band_width, shape.band_height) {
             if !device.compiled.load(Ordering::Acquire) {
-                self.compile_ahead(device, slot, strip, strip)?;
+                self.compile_ahead(device, slot, strip, strip, cancel)?;
                 device.compiled.store(true, Ordering::Release);
             }
             let rows = (PIECE_BYTES / (strip.width() * bytes))
@@ -214,7 +229,7 @@ impl<S: Sample> Gpus<S> {
                 {
                     finish(first)?;
                 }
-                under_way.push_back((piece, self.compute(device, slot, piece, strip)?));
+                under_way.push_back((piece, self.compute(device, slot, piece, strip, cancel)?));
             }
         }
         under_way.into_iter().try_for_each(finish)
@@ -315,6 +330,7 @@ impl<S: Sample> Gpus<S> {
                 &mut slot,
                 self.plan.band(*band),
                 self.strip(deal.strip_of(*band)),
+                cancel,
             )?;
             tracing::debug!("kernels of {} are compiled", device.gpu.id());
         }
@@ -330,7 +346,7 @@ impl<S: Sample> Gpus<S> {
             {
                 let rect = self.plan.band(band);
                 let strip = self.strip(deal.strip_of(band));
-                under_way.push_back((rect, self.compute(device, &mut slot, rect, strip)?));
+                under_way.push_back((rect, self.compute(device, &mut slot, rect, strip, cancel)?));
             }
             let Some((rect, reading)) = under_way.pop_front() else {
                 device.slots.give_back(slot);
@@ -347,7 +363,7 @@ impl<S: Sample> Gpus<S> {
     /// The pixels, in coordinates of the streamed raster, of the bands from `strip.start` up to `strip.end`.
     fn strip(&self, strip: Range<u128>) -> Rect {
         let last = strip.end.min(self.plan.bands()) - 1;
-        crate::keep::union(self.plan.band(strip.start), self.plan.band(last))
+        self.plan.band(strip.start).union(&self.plan.band(last))
     }
 
     /// The buffers of one lane, those of an earlier job if there are any.
@@ -359,9 +375,9 @@ impl<S: Sample> Gpus<S> {
     fn slot(&self, device: &Device) -> Result<Slot, Error> {
         let shape = self.plan.shape;
         let strip = self.plan.device.as_ref().map_or(1, |device| device.strip);
-        let rows = plan::strip_rows(shape, strip, self.devices.len() as u64);
+        let rows = devices::strip_rows(shape, strip, self.devices.len() as u64);
         let reports = self.devices.iter().map(|device| device.gpu.report());
-        let sizes = plan::buffers(&self.plan.program, shape, rows, &self.materialised, reports);
+        let sizes = devices::buffers(&self.plan.program, shape, rows, &self.materialised, reports);
         let allocate = |words: u64| {
             let words = usize::try_from(words).unwrap_or(usize::MAX);
             device
@@ -369,10 +385,12 @@ impl<S: Sample> Gpus<S> {
                 .buffer(words)
                 .map_err(|error| failed("allocating planes", device.gpu.id(), error))
         };
-        let planes = sizes
-            .planes
-            .iter()
-            .map(|words| (*words > 0).then(|| allocate(*words)).transpose());
+        // What the host computes comes with buffers of its own.
+        let steps = sizes.planes.iter().zip(&self.plan.program.steps);
+        let planes = steps.map(|(words, step)| {
+            let allocated = *words > 0 && step.kind.lowering() != Lowering::Host;
+            allocated.then(|| allocate(*words)).transpose()
+        });
         Ok(Slot {
             output: allocate(sizes.output)?,
             planes: planes.collect::<Result<_, Error>>()?,
@@ -382,9 +400,16 @@ impl<S: Sample> Gpus<S> {
     }
 
     /// Compiles the kernels of a band before the first of them is asked for.
-    fn compile_ahead(&self, device: &Device, slot: &mut Slot, rect: Rect, strip: Rect) -> Result<(), Error> {
+    fn compile_ahead(
+        &self,
+        device: &Device,
+        slot: &mut Slot,
+        rect: Rect,
+        strip: Rect,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
         let ask = || {
-            self.ask(device, slot, rect, strip)
+            self.ask(device, slot, rect, strip, cancel)
                 .map(drop)
                 .map_err(Failure::Engine)
         };
@@ -395,20 +420,34 @@ impl<S: Sample> Gpus<S> {
     }
 
     /// Asks a device for a band, and for its way to the host.
-    fn compute(&self, device: &Device, slot: &mut Slot, rect: Rect, strip: Rect) -> Result<Reading, Error> {
-        let words = self.ask(device, slot, rect, strip)?;
+    fn compute(
+        &self,
+        device: &Device,
+        slot: &mut Slot,
+        rect: Rect,
+        strip: Rect,
+        cancel: &Cancel,
+    ) -> Result<Reading, Error> {
+        let words = self.ask(device, slot, rect, strip, cancel)?;
         Ok(device.gpu.read(&slot.output, words))
     }
 
     /// Asks a device for a band; returns how many words it takes. `strip` holds the band, in coordinates of the streamed raster:
     /// what is read for all of it is computed at its first band.
-    fn ask(&self, device: &Device, slot: &mut Slot, rect: Rect, strip: Rect) -> Result<usize, Error> {
+    fn ask(
+        &self,
+        device: &Device,
+        slot: &mut Slot,
+        rect: Rect,
+        strip: Rect,
+        cancel: &Cancel,
+    ) -> Result<usize, Error> {
         let region = self.plan.region;
         let place = |rect: Rect| rect.translated(region.x(), region.y());
         let (band, strip) = (place(rect), place(strip));
         if slot.strip.as_ref().is_none_or(|ready| ready.rect != strip) {
             slot.strip = None;
-            slot.strip = Some(self.planes(device, slot, rect, strip)?);
+            slot.strip = Some(self.planes(device, slot, rect, strip, cancel)?);
         }
         let Some(Strip { needs, ready, .. }) = &slot.strip else {
             return Err(Error::defect(rect, "a strip was not computed"));
@@ -436,7 +475,14 @@ impl<S: Sample> Gpus<S> {
     }
 
     /// Computes the planes that are read for a strip of the canvas, of which `rect` is asked for first.
-    fn planes(&self, device: &Device, slot: &Slot, rect: Rect, strip: Rect) -> Result<Strip, Error> {
+    fn planes(
+        &self,
+        device: &Device,
+        slot: &Slot,
+        rect: Rect,
+        strip: Rect,
+        cancel: &Cancel,
+    ) -> Result<Strip, Error> {
         let program = &self.plan.program;
         let needs = needs(program, strip);
         let mut ready: Vec<Option<Ready>> = vec![None; program.steps.len()];
@@ -456,7 +502,7 @@ impl<S: Sample> Gpus<S> {
                 ready[index] = Some(match spared {
                     Some(value) => Ready::Constant(value),
                     None => Ready::Plane(
-                        self.plane(device, slot, &builder, index)
+                        self.plane(device, slot, &builder, index, cancel)
                             .map_err(|error| self.blame(device, rect, error))?,
                     ),
                 });
@@ -476,42 +522,73 @@ impl<S: Sample> Gpus<S> {
         slot: &Slot,
         builder: &Builder<'_>,
         index: usize,
+        cancel: &Cancel,
     ) -> Result<Plane, Failure> {
         let step = &self.plan.program.steps[index];
         let need = builder.needs[index];
+        if step.kind.lowering() == Lowering::Host && !builder.is_kept(index) {
+            return self.host_plane(device, index, need, cancel);
+        }
         let Some(buffer) = slot.planes[index].clone() else {
             return Err(Error::defect(need, "a plane of a device was not allocated").into());
         };
         let pitch = pitch(need.width(), S::DEPTH.bytes());
-        let target = (&buffer, pitch);
-        match &step.kind {
-            Kind::Distance(distance) if !builder.is_kept(index) => {
-                let target = (slot.scratch.as_ref(), &buffer, pitch);
-                kernels::distance::<S>(&device.gpu, builder, index, step, distance.beyond, need, target)?;
-            }
-            Kind::Repeat(repeat) if !builder.is_kept(index) => {
-                kernels::repeat(&device.gpu, builder, step, repeat, need, target)?;
-            }
-            Kind::Lattice(lattice) if !builder.is_kept(index) => {
-                kernels::lattice(&device.gpu, builder, step, lattice, need, target)?;
-            }
-            _ => {
-                let expression = builder.node(index)?;
-                fused::render(
-                    &device.gpu,
-                    &expression,
-                    S::DEPTH,
-                    step.need,
-                    need,
-                    &buffer,
-                    pitch,
-                )?;
-            }
+        let launch = Launch {
+            gpu: &device.gpu,
+            depth: S::DEPTH,
+            children: Vec::new(),
+            upload: device.residents.uploads[index].as_ref(),
+            scratch: slot.scratch.as_ref(),
+            whole: step.need,
+            need,
+            out: &buffer,
+            pitch,
+        };
+        if step.kind.lowering() == Lowering::Kernel && !builder.is_kept(index) {
+            let children = step.links.iter().map(|link| builder.plane(link.node));
+            let launch = Launch {
+                children: children.collect::<Result<_, Error>>()?,
+                ..launch
+            };
+            step.kind.launch(&launch, &step.links)?;
+        } else {
+            launch.render(&builder.node(index)?)?;
         }
         // A plane fits a buffer, whose words are counted in 32 bits.
         let (width, height) = (need.width() as u32, need.height() as u32);
         Plane::new(buffer, 0, pitch, width, height, S::DEPTH)
             .ok_or_else(|| Error::defect(need, "a plane of a device does not hold what is read of it").into())
+    }
+
+    /// Has the host compute the samples `need` of a node, and copies them to a device.
+    fn host_plane(
+        &self,
+        device: &Device,
+        index: usize,
+        need: Rect,
+        cancel: &Cancel,
+    ) -> Result<Plane, Failure> {
+        let host = self.host.as_ref();
+        let host = host.ok_or_else(|| Error::defect(need, "the host keeps nothing to compute with"))?;
+        let pitch = pitch(need.width(), S::DEPTH.bytes());
+        let per_row = pitch as usize * 4 / size_of::<S>();
+        let rows = need.height() as usize;
+        let mut words: Vec<u32> = zeroed(u64::from(pitch) * need.height(), "a plane of a device")?;
+        let samples: &mut [S] = bytemuck::cast_slice_mut(&mut words);
+        let out = ViewMut::new(samples, need.width() as usize, rows, per_row);
+        host.fill_node(index, need, out, cancel, false)?;
+        store::to_device::<S>(&mut words);
+        let buffer = device.gpu.upload(&words)?;
+        // A plane fits a buffer, whose words are counted in 32 bits.
+        Plane::new(
+            buffer,
+            0,
+            pitch,
+            need.width() as u32,
+            need.height() as u32,
+            S::DEPTH,
+        )
+        .ok_or_else(|| Error::defect(need, "a plane of a device does not hold what is read of it").into())
     }
 
     fn lost(&self, device: &Device, band: Rect, error: DeviceError) -> Error {
@@ -565,24 +642,6 @@ impl Deal {
     }
 }
 
-/// Why a plane could not be computed.
-enum Failure {
-    Device(DeviceError),
-    Engine(Error),
-}
-
-impl From<DeviceError> for Failure {
-    fn from(error: DeviceError) -> Self {
-        Self::Device(error)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Engine(error)
-    }
-}
-
 /// What a thread that starts or fills a device came to.
 fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T, Error>>) -> Result<T, Error> {
     thread.join().unwrap_or_else(|_| {
@@ -599,13 +658,6 @@ fn failed(job: &str, id: DeviceId, error: DeviceError) -> Error {
         device: id.to_string(),
         source: Box::new(error),
     }
-}
-
-/// Words from one row of a plane to the next: a multiple of 16 bytes.
-fn pitch(width: u64, bytes: u64) -> u32 {
-    let words = row_words(width, bytes).next_multiple_of(4);
-    // Bands and planes are sized for buffers of fewer than 2^31 words.
-    u32::try_from(words).unwrap_or(u32::MAX - 3)
 }
 
 /// The parts of a window that a band's buffers can hold, row by row.

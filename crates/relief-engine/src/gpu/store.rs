@@ -4,13 +4,12 @@ use std::collections::HashMap;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use relief_kernels::device::{DeviceError, Gpu};
-use relief_kernels::distance::gpu::Profile;
-use relief_kernels::fused::{Cell, CellLayout, PackedCell, Plane, Table};
+use relief_kernels::fused::{Cell, PackedCell, Plane, Table};
 use relief_raster::{Period, Rect, Sample, View};
 
-use super::stages::{cell_of_repeat, reached};
-use crate::evaluate::Store;
-use crate::nodes::Kind;
+use crate::cpu::{Store, samples_of};
+use crate::node::device::{Lowering, Upload};
+use crate::plan::planes::{cell_of_child, layout, reached, row_words};
 use crate::program::{Keep, Program};
 
 /// Samples of one node on a device.
@@ -29,13 +28,10 @@ pub(super) struct Residents {
     pub(super) planes: Vec<Option<Resident>>,
     /// By the number of the table.
     pub(super) tables: Vec<Option<Table>>,
-    /// By the number of the node.
-    pub(super) profiles: Vec<Option<Profile>>,
-}
-
-/// Words of a row of packed samples.
-pub(super) const fn row_words(width: u64, bytes: u64) -> u64 {
-    width.saturating_mul(bytes).div_ceil(4)
+    /// What preparations gave, by the number of the node.
+    pub(super) prepared: Vec<Option<Table>>,
+    /// What kernels of nodes read, by the number of the node.
+    pub(super) uploads: Vec<Option<Upload>>,
 }
 
 /// What a cell on a device is made of.
@@ -58,7 +54,7 @@ impl<'a, S: Sample> Source<'a, S> {
                 place: (valid.x(), valid.y()),
             });
         }
-        let period = cell_of_repeat(program, index)?;
+        let period = cell_of_child(program, index)?;
         let link = step.links.first()?;
         Some(Self {
             pattern: store.pattern(program, link.node)?,
@@ -125,29 +121,32 @@ impl Residents {
         let mut residents = Self {
             planes: Vec::new(),
             tables: vec![None; program.tables.len()],
-            profiles: Vec::new(),
+            prepared: Vec::new(),
+            uploads: Vec::new(),
         };
         // A part of a picture is copied for the first node that shows it.
         let mut pictures: HashMap<(usize, Rect), Plane> = HashMap::new();
         let (reached, sources) = (reached(program), sources(program, store));
         for (index, step) in program.steps.iter().enumerate() {
-            let mut profile = None;
-            match (&step.kind, step.table) {
-                (Kind::Distance(distance), Some(table)) if reached[index] => {
-                    profile = Some(Profile::upload(
-                        gpu,
-                        distance.radius,
-                        &store.tables[table],
-                        S::from_u16(distance.beyond),
-                    )?);
+            let table = step.kind.table();
+            let upload = match step.kind.lowering() {
+                Lowering::Kernel if reached[index] => {
+                    let table = table.map_or(&[][..], |number| &store.tables[number]);
+                    step.kind.upload(gpu, samples_of(table)).transpose()?
                 }
-                (_, Some(number)) if reached[index] && residents.tables[number].is_none() => {
-                    let table = &store.tables[number];
-                    residents.tables[number] = Some(upload_table(gpu, table)?);
+                Lowering::Fused if reached[index] => {
+                    if let Some(number) = table.filter(|number| residents.tables[*number].is_none()) {
+                        residents.tables[number] = Some(upload_table(gpu, &store.tables[number])?);
+                    }
+                    None
                 }
-                _ => {}
-            }
-            residents.profiles.push(profile);
+                _ => None,
+            };
+            residents.uploads.push(upload);
+            let prepared = store.prepared[index].as_ref().filter(|_| reached[index]);
+            residents
+                .prepared
+                .push(prepared.map(|table| upload_table(gpu, table)).transpose()?);
             let plane = match (&sources[index], &store.planes[index], step.image) {
                 _ if !reached[index] => None,
                 (Some(source), ..) => {
@@ -228,12 +227,6 @@ fn upload_plane<S: Sample>(gpu: &Gpu, samples: View<'_, S>) -> Result<Plane, Dev
     Plane::new(buffer, 0, pitch, columns, rows, S::DEPTH).ok_or_else(too_large)
 }
 
-/// The layout of a cell that is fastest on a device.
-pub(super) fn layout<S: Sample>(period: Period) -> CellLayout {
-    let samples = u64::try_from(period.cell()).unwrap_or(u64::MAX);
-    CellLayout::fitting(samples, S::DEPTH.bits())
-}
-
 /// Samples as words.
 fn packed<S: Sample>(samples: &[S]) -> Vec<u32> {
     packed_rows(std::iter::once(samples), 1, samples.len())
@@ -248,16 +241,18 @@ fn packed_rows<'a, S: Sample>(rows: impl Iterator<Item = &'a [S]>, count: usize,
     for (to, from) in stored.chunks_exact_mut(words * per_word).zip(rows) {
         to[..from.len()].copy_from_slice(from);
     }
-    // Samples were stored as they follow each other; words have the first of them in their lowest bits.
-    if cfg!(target_endian = "big") {
-        let reversed = |word: u32| {
-            if per_word == 4 {
-                word.swap_bytes()
-            } else {
-                word.rotate_left(16)
-            }
-        };
-        packed.iter_mut().for_each(|word| *word = reversed(*word));
-    }
+    to_device::<S>(&mut packed);
     packed
+}
+
+/// Samples that were stored as they follow each other, as devices hold them: words have the first of them in their lowest
+/// bits.
+pub(super) fn to_device<S>(words: &mut [u32]) {
+    if cfg!(target_endian = "big") {
+        let reversed = |word: u32| match size_of::<S>() {
+            1 => word.swap_bytes(),
+            _ => word.rotate_left(16),
+        };
+        words.iter_mut().for_each(|word| *word = reversed(*word));
+    }
 }

@@ -3,18 +3,19 @@
 //! As long as everything folded so far is one sample, nothing is written: a child that replaces it, or that is
 //! folded into 0 by a role of which 0 is the identity, is computed straight into the tile of its parent.
 
-use relief_design::tree::Role;
+use relief_design::kinds;
+use relief_design::tree::{self, Role};
 use relief_kernels::fold::{self, Fold};
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_raster::{Rect, Sample, View, ViewMut};
 
-use super::{Filled, Link, Node, Periodic, Request, around, part};
 use crate::Error;
-use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
-use crate::gpu::Builder;
-use crate::scratch;
+use crate::node::device::Lower;
+use crate::node::{
+    Filled, Inputs, Link, Node, Periodic, Request, Resources, Tile, around, clear_around, part, scratch,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Compose;
@@ -50,17 +51,29 @@ impl Node for Compose {
         1
     }
 
+    fn divides(&self) -> bool {
+        true
+    }
+
     #[cfg(feature = "gpu")]
-    fn expression(&self, builder: &Builder<'_>, links: &[Link]) -> Result<Expression, Error> {
-        let layer = |link: &Link| Ok((operation(link.role), builder.read(link)?));
+    fn expression(&self, lower: &dyn Lower, links: &[Link]) -> Result<Expression, Error> {
+        let layer = |link: &Link| Ok((operation(link.role), lower.read(link)?));
         Ok(Expression::Fold(
             links.iter().map(layer).collect::<Result<_, Error>>()?,
         ))
     }
+}
+
+impl Tile for Compose {
+    type Design = kinds::Compose;
+
+    fn new(_: &kinds::Compose, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self)
+    }
 
     fn tile<S: Sample>(
         &self,
-        reader: &Reader<'_, S>,
+        inputs: &dyn Inputs<S>,
         links: &[Link],
         rect: Rect,
         mut out: ViewMut<'_, S>,
@@ -68,7 +81,7 @@ impl Node for Compose {
     ) -> Result<Filled<S>, Error> {
         let mut state = Filled::Uniform(S::ZERO);
         for link in &links[first_that_counts(links, rect)..] {
-            state = fold_child(reader, link, rect, state, &mut out, scratch)?;
+            state = fold_child(inputs, link, rect, state, &mut out, scratch)?;
         }
         Ok(state)
     }
@@ -81,7 +94,7 @@ fn first_that_counts(links: &[Link], rect: Rect) -> usize {
 }
 
 fn fold_child<S: Sample>(
-    reader: &Reader<'_, S>,
+    inputs: &dyn Inputs<S>,
     link: &Link,
     rect: Rect,
     state: Filled<S>,
@@ -102,18 +115,18 @@ fn fold_child<S: Sample>(
     }
     // The child is the result where it replaces, and where it is folded into 0 that changes nothing.
     if operation == Fold::Base || (state == zero && zero_is_identity(operation)) {
-        let filled = reader.read(link.node, local, part(out, inner), scratch)?;
+        let filled = inputs.read(link.node, local, part(out, inner), scratch)?;
         if covered == rect || filled == zero {
             return Ok(filled);
         }
         filled.write(part(out, inner));
-        super::clear_around(out, inner);
+        clear_around(out, inner);
         return Ok(Filled::Written);
     }
 
     let (width, height) = (inner.width() as usize, inner.height() as usize);
     let (samples, rest) = scratch::carve::<S>(scratch, width * height);
-    let filled = reader.read(link.node, local, ViewMut::packed(samples, width, height), rest)?;
+    let filled = inputs.read(link.node, local, ViewMut::packed(samples, width, height), rest)?;
     if covered == rect {
         return Ok(match filled {
             Filled::Uniform(value) => fold_value(operation, state, value, out),

@@ -1,15 +1,16 @@
 //! `disc`: the pixels whose centre lies within a circle.
 
+use relief_design::kinds;
+use relief_design::tree;
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_kernels::generate;
 use relief_raster::{Rect, Sample, ViewMut};
 
-use super::{Filled, Link, Node, Periodic};
 use crate::Error;
-use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
-use crate::gpu::Builder;
+use crate::node::device::Lower;
+use crate::node::{Filled, Inputs, Link, Node, Resources, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Disc {
@@ -18,25 +19,37 @@ pub(crate) struct Disc {
 }
 
 impl Node for Disc {
-    fn period(&self, _: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {
-        None
-    }
-
     fn cost(&self) -> u64 {
         1
     }
 
     #[cfg(feature = "gpu")]
-    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
+    fn spans(&self) -> u64 {
+        1
+    }
+
+    #[cfg(feature = "gpu")]
+    fn expression(&self, _: &dyn Lower, _: &[Link]) -> Result<Expression, Error> {
         Ok(Expression::Disc {
             diameter: self.diameter,
             value: self.value,
         })
     }
+}
+
+impl Tile for Disc {
+    type Design = kinds::Disc;
+
+    fn new(kind: &kinds::Disc, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
+            diameter: kind.diameter,
+            value: kind.value,
+        })
+    }
 
     fn tile<S: Sample>(
         &self,
-        _: &Reader<'_, S>,
+        _: &dyn Inputs<S>,
         _: &[Link],
         rect: Rect,
         out: ViewMut<'_, S>,

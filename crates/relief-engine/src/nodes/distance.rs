@@ -3,18 +3,24 @@
 //! The mask is read `radius` pixels beyond the tile on every side, in chunks of rows that are handed to the
 //! transform as they come, so that a radius larger than the tile does not need a mask as large as itself.
 
+use relief_design::kinds;
+use relief_design::tree;
+#[cfg(feature = "gpu")]
+use relief_kernels::device::{DeviceError, DeviceReport, Gpu};
 use relief_kernels::distance::cpu::{Transform, scratch_words};
 #[cfg(feature = "gpu")]
-use relief_kernels::fused::Expression;
+use relief_kernels::distance::{self, gpu::Profile};
 use relief_kernels::uniform;
+#[cfg(feature = "gpu")]
+use relief_raster::Depth;
 use relief_raster::{Rect, Sample, ViewMut};
 
-use super::{Filled, Link, Node, Periodic, Request};
 use crate::Error;
-use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
-use crate::gpu::Builder;
-use crate::scratch;
+use crate::node::SamplesOf;
+#[cfg(feature = "gpu")]
+use crate::node::device::{Failure, Launch, Lowering, Upload};
+use crate::node::{Filled, Footprint, Inputs, Link, Node, Periodic, Request, Resources, Tile, scratch};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Distance {
@@ -42,8 +48,8 @@ impl Distance {
 }
 
 impl Node for Distance {
-    fn halo(&self, _: usize) -> u32 {
-        self.radius
+    fn footprint(&self, _: &Link, _: usize) -> Footprint {
+        Footprint::Margins(self.radius)
     }
 
     fn period(&self, own: Rect, links: &[Link], children: &[Option<Periodic>]) -> Option<Periodic> {
@@ -77,17 +83,76 @@ impl Node for Distance {
         20
     }
 
+    fn table(&self) -> Option<usize> {
+        Some(self.table)
+    }
+
+    fn of_nothing(&self) -> Option<u16> {
+        Some(self.beyond)
+    }
+
     #[cfg(feature = "gpu")]
-    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
-        Err(Error::defect(
-            Rect::EMPTY,
-            "a distance was not computed into a plane",
-        ))
+    fn lowering(&self) -> Lowering {
+        Lowering::Kernel
+    }
+
+    #[cfg(feature = "gpu")]
+    fn launch(&self, launch: &Launch<'_>, links: &[Link]) -> Result<(), Failure> {
+        let [Some((mask, rect))] = &launch.children[..] else {
+            return launch.fill(self.beyond);
+        };
+        let extent = links[0].extent;
+        let place = (extent.x() + rect.x(), extent.y() + rect.y());
+        let (scratch, profile) = (launch.scratch, launch.upload::<Profile>()?);
+        Ok(distance::gpu::render(
+            launch.gpu,
+            scratch,
+            mask,
+            place,
+            profile,
+            launch.need,
+            launch.out,
+            launch.pitch,
+        )?)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn device_scratch(&self, report: &DeviceReport, width: u64, height: u64) -> u64 {
+        let sides = u32::try_from(width).ok().zip(u32::try_from(height).ok());
+        let bytes = |(width, height)| distance::gpu::scratch_bytes(report, width, height, self.radius);
+        sides.and_then(bytes).map_or(u64::MAX, |bytes| bytes.div_ceil(4))
+    }
+
+    #[cfg(feature = "gpu")]
+    fn upload(&self, gpu: &Gpu, table: SamplesOf<'_>) -> Option<Result<Upload, DeviceError>> {
+        let profile = match table {
+            SamplesOf::Eight(table) => Profile::upload(gpu, self.radius, table, u8::from_u16(self.beyond)),
+            SamplesOf::Sixteen(table) => Profile::upload(gpu, self.radius, table, self.beyond),
+        };
+        Some(profile.map(|profile| Box::new(profile) as Upload))
+    }
+
+    #[cfg(feature = "gpu")]
+    fn upload_words(&self, depth: Depth) -> u64 {
+        Profile::words(self.radius, depth)
+    }
+}
+
+impl Tile for Distance {
+    type Design = kinds::Distance;
+
+    fn new(kind: &kinds::Distance, _: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
+            radius: kind.radius,
+            at_zero: kind.profile.first().copied().unwrap_or(kind.beyond),
+            beyond: kind.beyond,
+            table: resources.table(&kind.profile),
+        })
     }
 
     fn tile<S: Sample>(
         &self,
-        reader: &Reader<'_, S>,
+        inputs: &dyn Inputs<S>,
         links: &[Link],
         rect: Rect,
         out: ViewMut<'_, S>,
@@ -112,12 +177,12 @@ impl Node for Distance {
         let (mut black, mut white) = (true, covered == window);
         let mut top = covered.y();
         while top < covered.bottom() {
-            reader.check()?;
+            inputs.check()?;
             let bottom = covered.bottom().min(top + rows.cast_signed());
             let chunk = Rect::between(covered.x(), top, covered.right(), bottom);
             let (across, height) = (chunk.width() as usize, chunk.height() as usize);
             let mut view = ViewMut::packed(&mut samples[..across * height], across, height);
-            let filled = match reader.read(link.node, link.local(chunk), view.reborrow(), rest)? {
+            let filled = match inputs.read(link.node, link.local(chunk), view.reborrow(), rest)? {
                 Filled::Written => match uniform::cpu::value(view.as_view()) {
                     Some(value) => Filled::Uniform(value),
                     None => Filled::Written,
@@ -146,7 +211,7 @@ impl Node for Distance {
         if white {
             return Ok(Filled::Uniform(S::from_u16(self.at_zero)));
         }
-        let table = reader.table(self.table);
+        let table = inputs.table(self.table);
         transform.finish(table, S::from_u16(self.beyond), out);
         Ok(Filled::Written)
     }

@@ -1,14 +1,15 @@
 //! `fill`: the same sample everywhere.
 
+use relief_design::kinds;
+use relief_design::tree;
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_raster::{Period, Rect, Sample, ViewMut};
 
-use super::{Filled, Link, Node, Periodic};
 use crate::Error;
-use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
-use crate::gpu::Builder;
+use crate::node::device::Lower;
+use crate::node::{Filled, Inputs, Link, Node, Periodic, Resources, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Fill {
@@ -27,14 +28,26 @@ impl Node for Fill {
         0
     }
 
+    fn worth_a_cell(&self, _: bool) -> bool {
+        false
+    }
+
     #[cfg(feature = "gpu")]
-    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
+    fn expression(&self, _: &dyn Lower, _: &[Link]) -> Result<Expression, Error> {
         Ok(Expression::Constant(self.value))
+    }
+}
+
+impl Tile for Fill {
+    type Design = kinds::Fill;
+
+    fn new(kind: &kinds::Fill, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self { value: kind.value })
     }
 
     fn tile<S: Sample>(
         &self,
-        _: &Reader<'_, S>,
+        _: &dyn Inputs<S>,
         _: &[Link],
         _: Rect,
         _: ViewMut<'_, S>,

@@ -1,14 +1,11 @@
 //! `image`: a picture, held in memory as far as the design reads it, once for all its nodes; 0 beyond it.
 
-#[cfg(feature = "gpu")]
-use relief_kernels::fused::Expression;
+use relief_design::kinds;
+use relief_design::tree;
 use relief_raster::{Rect, Sample, ViewMut};
 
-use super::{Filled, Link, Node, Periodic, clear_around, part};
 use crate::Error;
-use crate::evaluate::Reader;
-#[cfg(feature = "gpu")]
-use crate::gpu::Builder;
+use crate::node::{Filled, Inputs, Link, Node, Resources, Tile, clear_around, part};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Image {
@@ -19,22 +16,29 @@ pub(crate) struct Image {
 }
 
 impl Node for Image {
-    fn period(&self, _: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {
-        None
-    }
-
     fn cost(&self) -> u64 {
         1
     }
 
-    #[cfg(feature = "gpu")]
-    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
-        Err(Error::defect(Rect::EMPTY, "an image is not on the device"))
+    fn picture(&self) -> Option<usize> {
+        Some(self.picture)
+    }
+}
+
+impl Tile for Image {
+    type Design = kinds::Image;
+
+    fn new(kind: &kinds::Image, _: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
+            picture: resources.picture(&kind.path, kind.conversion, (kind.width, kind.height)),
+            width: kind.width,
+            height: kind.height,
+        })
     }
 
     fn tile<S: Sample>(
         &self,
-        reader: &Reader<'_, S>,
+        inputs: &dyn Inputs<S>,
         _: &[Link],
         rect: Rect,
         mut out: ViewMut<'_, S>,
@@ -45,7 +49,7 @@ impl Node for Image {
             return Ok(Filled::Uniform(S::ZERO));
         }
         let inner = covered.translated(-rect.x(), -rect.y());
-        let Some(view) = reader.picture_part(self.picture, covered) else {
+        let Some(view) = inputs.picture_part(self.picture, covered) else {
             return Err(Error::defect(
                 rect,
                 "a part of an image is read that the plan does not keep",

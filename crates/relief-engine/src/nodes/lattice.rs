@@ -3,19 +3,15 @@
 //! A lattice is periodic, and the plan keeps one cell of it where that fits. This file computes the samples of a
 //! cell, or of tiles where a cell does not fit: the copies that meet the tile, one after the other.
 
+use relief_design::kinds;
 use relief_design::tree;
-#[cfg(feature = "gpu")]
-use relief_kernels::fused::Expression;
 use relief_kernels::lattice::{self, Blend, cpu::Accumulator};
 use relief_raster::{Period, Rect, Sample, View, ViewMut};
 
-use super::{Filled, Link, Node, Periodic, Request};
 use crate::Error;
-use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
-use crate::gpu::Builder;
-use crate::keep::union;
-use crate::scratch;
+use crate::node::device::{Failure, Launch, Lowering};
+use crate::node::{Filled, Footprint, Inputs, Link, Node, Periodic, Request, Resources, Tile, scratch};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lattice {
@@ -26,7 +22,7 @@ pub(crate) struct Lattice {
 }
 
 impl Lattice {
-    pub(crate) const fn blend(&self) -> Blend {
+    const fn blend(&self) -> Blend {
         match self.blend {
             tree::Blend::Mean => Blend::Mean,
             tree::Blend::Max => Blend::Max,
@@ -68,7 +64,7 @@ impl Lattice {
 
     /// The samples of the pattern that computing `rect` takes where every copy is computed by itself, each grown by
     /// `halo`; `None` for very many copies.
-    pub(crate) fn direct_samples(&self, link: &Link, rect: Rect, halo: u32) -> Option<u128> {
+    fn direct_samples(&self, link: &Link, rect: Rect, halo: u32) -> Option<u128> {
         let mut samples = 0_u128;
         for (number, part) in self.parts(link, rect).enumerate() {
             if number == MOST_COPIES {
@@ -81,6 +77,10 @@ impl Lattice {
 }
 
 impl Node for Lattice {
+    fn footprint(&self, _: &Link, _: usize) -> Footprint {
+        Footprint::Anywhere
+    }
+
     fn reads(&self, link: &Link, _: usize, rect: Rect) -> Rect {
         let whole = link.extent.local();
         let mut read = Rect::EMPTY;
@@ -88,7 +88,7 @@ impl Node for Lattice {
             if read == whole || number == MOST_COPIES {
                 return whole;
             }
-            read = union(read, part);
+            read = read.union(&part);
         }
         read
     }
@@ -110,17 +110,66 @@ impl Node for Lattice {
         10
     }
 
+    fn copies(&self, link: &Link, asked: Rect, halo: u32) -> bool {
+        let all = self.reads(link, 0, asked).grown(halo).area();
+        self.direct_samples(link, asked, halo)
+            .is_none_or(|direct| direct >= all)
+    }
+
+    fn of_nothing(&self) -> Option<u16> {
+        Some(0)
+    }
+
     #[cfg(feature = "gpu")]
-    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
-        Err(Error::defect(
-            Rect::EMPTY,
-            "a lattice was not computed into a plane",
-        ))
+    fn lowering(&self) -> Lowering {
+        Lowering::Kernel
+    }
+
+    #[cfg(feature = "gpu")]
+    fn launch(&self, launch: &Launch<'_>, links: &[Link]) -> Result<(), Failure> {
+        let [Some((pattern, rect))] = &launch.children[..] else {
+            return launch.fill(0);
+        };
+        let extent = links[0].extent;
+        let lattice = lattice::gpu::Lattice {
+            pattern: pattern.clone(),
+            blend: self.blend(),
+            offset: (extent.x() + rect.x(), extent.y() + rect.y()),
+            u: self.u,
+            v: self.v,
+        };
+        Ok(lattice::gpu::render(
+            launch.gpu,
+            &lattice,
+            launch.need,
+            launch.out,
+            launch.pitch,
+        )?)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn check_device(&self, pattern: (u64, u64)) -> Result<(), String> {
+        lattice::gpu::check(pattern, self.blend(), self.u, self.v)
+            .map(drop)
+            .map_err(str::to_owned)
+    }
+}
+
+impl Tile for Lattice {
+    type Design = kinds::Lattice;
+
+    fn new(kind: &kinds::Lattice, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
+            blend: kind.blend,
+            u: kind.u,
+            v: kind.v,
+            period: kind.period,
+        })
     }
 
     fn tile<S: Sample>(
         &self,
-        reader: &Reader<'_, S>,
+        inputs: &dyn Inputs<S>,
         links: &[Link],
         rect: Rect,
         out: ViewMut<'_, S>,
@@ -134,21 +183,21 @@ impl Node for Lattice {
         let words = self.accumulator_words(overlap, rect.width(), rect.height(), S::DEPTH.bytes());
         let (planes, rest) = scratch.split_at_mut(words as usize);
         let mut tile = Accumulator::<S>::new(self.blend(), overlap, width, height, planes);
-        let kept = reader.kept(link.node);
+        let kept = inputs.kept(link.node);
         for copy in lattice::copies(rect, size, offset, self.u, self.v) {
             let (x, y) = (copy.x - rect.x(), copy.y - rect.y());
             if let Some(pattern) = kept {
                 tile.add(x, y, pattern);
                 continue;
             }
-            reader.check()?;
+            inputs.check()?;
             let local = rect
                 .translated(-copy.x, -copy.y)
                 .intersection(&link.extent.local());
             let (columns, rows) = (local.width() as usize, local.height() as usize);
             let (samples, rest) = scratch::carve::<S>(rest, columns * rows);
             let mut part = ViewMut::packed(samples, columns, rows);
-            match reader.read(link.node, local, part.reborrow(), rest)? {
+            match inputs.read(link.node, local, part.reborrow(), rest)? {
                 Filled::Uniform(value) if value == S::ZERO => continue,
                 filled => filled.write(part),
             }

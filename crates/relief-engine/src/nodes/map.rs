@@ -1,15 +1,16 @@
 //! `map`: one child through a table.
 
+use relief_design::kinds;
+use relief_design::tree;
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_kernels::table;
 use relief_raster::{Rect, Sample, ViewMut};
 
-use super::{Filled, Link, Node, Periodic, read_padded, through};
 use crate::Error;
-use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
-use crate::gpu::Builder;
+use crate::node::device::Lower;
+use crate::node::{Filled, Inputs, Link, Node, Periodic, Resources, Tile, read_padded, through};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
@@ -26,26 +27,40 @@ impl Node for Map {
         2
     }
 
+    fn table(&self) -> Option<usize> {
+        Some(self.table)
+    }
+
     #[cfg(feature = "gpu")]
-    fn expression(&self, builder: &Builder<'_>, links: &[Link]) -> Result<Expression, Error> {
-        let source = Box::new(builder.read(&links[0])?);
+    fn expression(&self, lower: &dyn Lower, links: &[Link]) -> Result<Expression, Error> {
+        let source = Box::new(lower.read(&links[0])?);
         Ok(Expression::Table {
-            table: builder.table(self.table)?,
+            table: lower.table(self.table)?,
             source,
+        })
+    }
+}
+
+impl Tile for Map {
+    type Design = kinds::Map;
+
+    fn new(kind: &kinds::Map, _: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
+            table: resources.table(&kind.table),
         })
     }
 
     fn tile<S: Sample>(
         &self,
-        reader: &Reader<'_, S>,
+        inputs: &dyn Inputs<S>,
         links: &[Link],
         rect: Rect,
         mut out: ViewMut<'_, S>,
         scratch: &mut [u64],
     ) -> Result<Filled<S>, Error> {
-        let table = reader.table(self.table);
+        let table = inputs.table(self.table);
         Ok(
-            match read_padded(reader, &links[0], rect, out.reborrow(), scratch)? {
+            match read_padded(inputs, &links[0], rect, out.reborrow(), scratch)? {
                 Filled::Uniform(value) => Filled::Uniform(table[usize::from(value.to_u16())]),
                 Filled::Written => {
                     table::cpu::apply(table, out);

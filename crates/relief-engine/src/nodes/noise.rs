@@ -1,15 +1,16 @@
 //! `noise`: white noise, a function of the seed and the place alone.
 
+use relief_design::kinds;
+use relief_design::tree;
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_kernels::generate;
 use relief_raster::{Rect, Sample, ViewMut};
 
-use super::{Filled, Link, Node, Periodic};
 use crate::Error;
-use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
-use crate::gpu::Builder;
+use crate::node::device::Lower;
+use crate::node::{Filled, Inputs, Link, Node, Resources, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Noise {
@@ -17,22 +18,26 @@ pub(crate) struct Noise {
 }
 
 impl Node for Noise {
-    fn period(&self, _: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {
-        None
-    }
-
     fn cost(&self) -> u64 {
         10
     }
 
     #[cfg(feature = "gpu")]
-    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
+    fn expression(&self, _: &dyn Lower, _: &[Link]) -> Result<Expression, Error> {
         Ok(Expression::Noise { seed: self.seed })
+    }
+}
+
+impl Tile for Noise {
+    type Design = kinds::Noise;
+
+    fn new(kind: &kinds::Noise, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self { seed: kind.seed })
     }
 
     fn tile<S: Sample>(
         &self,
-        _: &Reader<'_, S>,
+        _: &dyn Inputs<S>,
         _: &[Link],
         rect: Rect,
         out: ViewMut<'_, S>,

@@ -1,16 +1,16 @@
 //! `ramp`: a linear slope along one axis.
 
-use relief_design::tree::Axis;
+use relief_design::kinds;
+use relief_design::tree::{self, Axis};
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_kernels::generate;
 use relief_raster::{Rect, Sample, ViewMut};
 
-use super::{Filled, Link, Node, Periodic};
 use crate::Error;
-use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
-use crate::gpu::Builder;
+use crate::node::device::Lower;
+use crate::node::{Filled, Inputs, Link, Node, Resources, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Ramp {
@@ -22,16 +22,12 @@ pub(crate) struct Ramp {
 }
 
 impl Node for Ramp {
-    fn period(&self, _: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {
-        None
-    }
-
     fn cost(&self) -> u64 {
         2
     }
 
     #[cfg(feature = "gpu")]
-    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
+    fn expression(&self, _: &dyn Lower, _: &[Link]) -> Result<Expression, Error> {
         let axis = match self.axis {
             Axis::X => relief_kernels::fused::Axis::X,
             Axis::Y => relief_kernels::fused::Axis::Y,
@@ -43,10 +39,26 @@ impl Node for Ramp {
             length: self.length,
         })
     }
+}
+
+impl Tile for Ramp {
+    type Design = kinds::Ramp;
+
+    fn new(kind: &kinds::Ramp, node: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
+            axis: kind.axis,
+            from: kind.from,
+            to: kind.to,
+            length: match kind.axis {
+                Axis::X => node.width,
+                Axis::Y => node.height,
+            },
+        })
+    }
 
     fn tile<S: Sample>(
         &self,
-        _: &Reader<'_, S>,
+        _: &dyn Inputs<S>,
         _: &[Link],
         rect: Rect,
         out: ViewMut<'_, S>,

@@ -3,16 +3,17 @@
 //! Where the plan keeps the pattern in memory, rows are copied from it; else the copies that meet a tile are
 //! computed one by one. (Where it keeps a cell of the repeat itself, this file is not asked.)
 
+use relief_design::kinds;
+use relief_design::tree;
 #[cfg(feature = "gpu")]
-use relief_kernels::fused::Expression;
+use relief_kernels::lattice::{self, Blend};
 use relief_kernels::repeat;
 use relief_raster::{Period, Rect, Sample, ViewMut};
 
-use super::{Filled, Link, Node, Periodic, clear_around, part};
 use crate::Error;
-use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
-use crate::gpu::Builder;
+use crate::node::device::{Failure, Launch, Lowering};
+use crate::node::{Filled, Footprint, Inputs, Link, Node, Periodic, Resources, Tile, clear_around, part};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Repeat {
@@ -33,6 +34,19 @@ fn read_of_side((start, length): (i64, u64), offset: i64, step: u64, side: u64) 
         () if first >= side => (0, (last - step).min(side)),
         () => (0, side),
     }
+}
+
+/// A step and an offset with the same copies of `length` pixels between `from` and `to` along one axis. Where at most
+/// one of them is there, the step is no longer than it has to be: that of the design may exceed 32 bits.
+#[cfg(feature = "gpu")]
+fn nearest(step: u64, offset: i64, length: u64, (from, to): (i64, i64)) -> (i64, i64) {
+    let (step, length) = (step.cast_signed(), length.cast_signed());
+    let enough = to - from + length;
+    if step <= enough {
+        return (step, offset);
+    }
+    let last = offset + (to - 1 - offset).div_euclid(step) * step;
+    (enough, last.max(from - length))
 }
 
 impl Node for Repeat {
@@ -58,21 +72,78 @@ impl Node for Repeat {
         })
     }
 
+    fn footprint(&self, _: &Link, _: usize) -> Footprint {
+        Footprint::Anywhere
+    }
+
     fn cost(&self) -> u64 {
         1
     }
 
+    fn copies(&self, _: &Link, asked: Rect, _: u32) -> bool {
+        asked.area() > 2 * u128::from(self.step_x) * u128::from(self.step_y)
+    }
+
+    fn worth_a_cell(&self, picture: bool) -> bool {
+        // A picture lies in memory as it is.
+        !picture
+    }
+
+    fn of_nothing(&self) -> Option<u16> {
+        Some(0)
+    }
+
     #[cfg(feature = "gpu")]
-    fn expression(&self, _: &Builder<'_>, _: &[Link]) -> Result<Expression, Error> {
-        Err(Error::defect(
-            Rect::EMPTY,
-            "a repeat was not computed into a plane",
-        ))
+    fn lowering(&self) -> Lowering {
+        Lowering::Kernel
+    }
+
+    /// Copies that do not overlap, of which each pixel has the greatest sample.
+    #[cfg(feature = "gpu")]
+    fn launch(&self, launch: &Launch<'_>, links: &[Link]) -> Result<(), Failure> {
+        let [Some((pattern, rect))] = &launch.children[..] else {
+            return launch.fill(0);
+        };
+        let (extent, need) = (links[0].extent, launch.need);
+        let (width, height) = (u64::from(pattern.width()), u64::from(pattern.height()));
+        let place = (extent.x() + rect.x(), extent.y() + rect.y());
+        let (step_x, x) = nearest(self.step_x, place.0, width, (need.x(), need.right()));
+        let (step_y, y) = nearest(self.step_y, place.1, height, (need.y(), need.bottom()));
+        let lattice = lattice::gpu::Lattice {
+            pattern: pattern.clone(),
+            blend: Blend::Max,
+            offset: (x, y),
+            u: (step_x, 0),
+            v: (0, step_y),
+        };
+        Ok(lattice::gpu::render(
+            launch.gpu,
+            &lattice,
+            need,
+            launch.out,
+            launch.pitch,
+        )?)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn device_cell(&self) -> Option<Period> {
+        Period::grid(self.step_x, self.step_y)
+    }
+}
+
+impl Tile for Repeat {
+    type Design = kinds::Repeat;
+
+    fn new(kind: &kinds::Repeat, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
+            step_x: kind.step_x,
+            step_y: kind.step_y,
+        })
     }
 
     fn tile<S: Sample>(
         &self,
-        reader: &Reader<'_, S>,
+        inputs: &dyn Inputs<S>,
         links: &[Link],
         rect: Rect,
         mut out: ViewMut<'_, S>,
@@ -81,7 +152,7 @@ impl Node for Repeat {
         let link = &links[0];
         let (px, py) = (link.extent.x(), link.extent.y());
         if let (Some(pattern), Some(period)) =
-            (reader.kept(link.node), Period::grid(self.step_x, self.step_y))
+            (inputs.kept(link.node), Period::grid(self.step_x, self.step_y))
         {
             repeat::cpu::expand(pattern, period, rect.x() - px, rect.y() - py, out);
             return Ok(Filled::Written);
@@ -103,7 +174,7 @@ impl Node for Repeat {
                 let inner = Rect::sized(copy.width(), copy.height());
                 if !copy.is_empty() {
                     let local = copy.translated(-left, -top);
-                    reader
+                    inputs
                         .read(link.node, local, part(&mut out, inner), scratch)?
                         .write(part(&mut out, inner));
                 }

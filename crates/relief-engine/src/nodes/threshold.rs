@@ -1,15 +1,16 @@
 //! `threshold`: M where the child reaches a level, else 0.
 
+use relief_design::kinds;
+use relief_design::tree;
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 use relief_kernels::table;
 use relief_raster::{Rect, Sample, ViewMut};
 
-use super::{Filled, Link, Node, Periodic, read_padded, through};
 use crate::Error;
-use crate::evaluate::Reader;
 #[cfg(feature = "gpu")]
-use crate::gpu::Builder;
+use crate::node::device::Lower;
+use crate::node::{Filled, Inputs, Link, Node, Periodic, Resources, Tile, read_padded, through};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Threshold {
@@ -26,16 +27,24 @@ impl Node for Threshold {
     }
 
     #[cfg(feature = "gpu")]
-    fn expression(&self, builder: &Builder<'_>, links: &[Link]) -> Result<Expression, Error> {
+    fn expression(&self, lower: &dyn Lower, links: &[Link]) -> Result<Expression, Error> {
         Ok(Expression::Threshold {
             level: self.level,
-            source: Box::new(builder.read(&links[0])?),
+            source: Box::new(lower.read(&links[0])?),
         })
+    }
+}
+
+impl Tile for Threshold {
+    type Design = kinds::Threshold;
+
+    fn new(kind: &kinds::Threshold, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self { level: kind.level })
     }
 
     fn tile<S: Sample>(
         &self,
-        reader: &Reader<'_, S>,
+        inputs: &dyn Inputs<S>,
         links: &[Link],
         rect: Rect,
         mut out: ViewMut<'_, S>,
@@ -43,7 +52,7 @@ impl Node for Threshold {
     ) -> Result<Filled<S>, Error> {
         let level = S::from_u16(self.level);
         Ok(
-            match read_padded(reader, &links[0], rect, out.reborrow(), scratch)? {
+            match read_padded(inputs, &links[0], rect, out.reborrow(), scratch)? {
                 Filled::Uniform(value) => Filled::Uniform(if value >= level { S::MAX } else { S::ZERO }),
                 Filled::Written => {
                     table::cpu::threshold(level, out);

@@ -297,7 +297,7 @@ fn windows_and_memory_that_do_not_fit_are_refused() {
 fn chain(levels: usize) -> Design {
     let mut design = parse("relief version=1\ncanvas width=3 height=3\ncompose { (add)fill value=7 }");
     let parent = design.nodes.pop().unwrap();
-    assert!(matches!(parent.kind, Kind::Compose));
+    assert!(matches!(parent.kind, Kind::Compose(_)));
     for level in 1..levels {
         let mut node = parent.clone();
         node.children[0].node = NodeId(level - 1);

@@ -7,6 +7,7 @@
 mod collect;
 mod designs;
 mod far;
+mod formulas;
 mod jobs;
 mod memory;
 mod oracle;
@@ -14,3 +15,4 @@ mod pictures;
 mod run;
 mod sharing;
 mod sources;
+mod tiles;

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use proptest::prelude::*;
+use relief_design::kinds::Compose;
 use relief_design::tree::{Child, Conversion, Design, Kind, Node, NodeId, Role};
 use relief_engine::{
     Cancel, Depth, ImageError, ImageInfo, ImageSource, Kept, NoImages, Options, Plan, Rect, Renderer,
@@ -30,7 +31,7 @@ fn doubled(design: &Design) -> Design {
         extent: Extent::new(0, 0, root.width, root.height).unwrap(),
     };
     doubled.nodes.push(Node {
-        kind: Kind::Compose,
+        kind: Kind::Compose(Compose),
         children: vec![child(Role::Base, count - 1), child(Role::Max, 2 * count - 1)],
         ..root.clone()
     });

@@ -8,7 +8,7 @@
 use crate::isa::{Isa, Level};
 
 /// From so many bytes on, [`copy`] leaves the caches alone.
-pub(crate) const LARGE: usize = 4 << 20;
+pub const LARGE: usize = 4 << 20;
 
 /// Copies bytes, in the way that suits their number.
 ///
@@ -44,7 +44,7 @@ pub fn stream(from: &[u8], to: &mut [u8]) {
 ///
 /// # Panics
 /// As [`stream`].
-pub(crate) fn stream_open(from: &[u8], to: &mut [u8], ahead: &[u8]) {
+pub fn stream_open(from: &[u8], to: &mut [u8], ahead: &[u8]) {
     assert_eq!(from.len(), to.len(), "a copy between slices of different lengths");
     match Isa::best().level() {
         #[cfg(target_arch = "x86_64")]
@@ -61,7 +61,7 @@ pub(crate) fn stream_open(from: &[u8], to: &mut [u8], ahead: &[u8]) {
 }
 
 /// Stores past the caches are ordered with what other threads see only by this.
-pub(crate) fn fence() {
+pub fn fence() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 machine has it.
     unsafe {
@@ -78,16 +78,12 @@ struct Part([u8; PART]);
 
 /// Computes `out` by parts, which `compute` gets with the index of their first element. Where it is large, a part is
 /// computed in the nearest cache and then stored past the caches by [`stream`].
-pub(crate) fn past_caches<T: bytemuck::Pod>(out: &mut [T], compute: impl Fn(usize, &mut [T])) {
+pub fn past_caches<T: bytemuck::Pod>(out: &mut [T], compute: impl Fn(usize, &mut [T])) {
     past_caches_part(out, size_of_val(out), compute);
 }
 
 /// [`past_caches`] of a part of a result of `whole` bytes.
-pub(crate) fn past_caches_part<T: bytemuck::Pod>(
-    out: &mut [T],
-    whole: usize,
-    compute: impl Fn(usize, &mut [T]),
-) {
+pub fn past_caches_part<T: bytemuck::Pod>(out: &mut [T], whole: usize, compute: impl Fn(usize, &mut [T])) {
     if whole < LARGE {
         compute(0, out);
         return;

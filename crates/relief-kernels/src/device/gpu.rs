@@ -312,8 +312,11 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// A few words for kernels that have no use for a buffer.
-    pub(crate) fn nothing(&self) -> Result<Buffer, DeviceError> {
+    /// A few words for kernels that have no use for a buffer: the same buffer each time.
+    ///
+    /// # Errors
+    /// As [`upload`](Self::upload), the first time.
+    pub fn nothing(&self) -> Result<Buffer, DeviceError> {
         // Held while it is made: a second one would be counted as well.
         let mut known = self.shared.nothing.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(nothing) = known.as_ref() {
@@ -459,8 +462,11 @@ impl Gpu {
         operand::check(self.id(), &self.shared.account, memory)
     }
 
-    /// Whether a buffer holds as many words.
-    pub(crate) fn holds(&self, what: &'static str, buffer: &Buffer, needed: u64) -> Result<(), DeviceError> {
+    /// Whether a buffer holds as many words; `what` it is to the kernel stands in the error.
+    ///
+    /// # Errors
+    /// [`DeviceError::Short`].
+    pub fn holds(&self, what: &'static str, buffer: &Buffer, needed: u64) -> Result<(), DeviceError> {
         let held = buffer.words() as u64;
         if needed <= held {
             return Ok(());

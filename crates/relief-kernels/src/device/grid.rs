@@ -1,5 +1,8 @@
 //! Grids of more cubes than one axis takes, and how kernels count places in memory.
 
+// What the macro makes beside a public kernel has no documentation.
+#![allow(missing_docs)]
+
 use cubecl::prelude::*;
 
 use super::{Backend, Gpu};
@@ -17,7 +20,7 @@ pub fn cubes(gpu: &Gpu, count: u32) -> CubeCount {
 /// `CUBE_POS` and `UNIT_POS` count along three axes. A unit that loads once and stores once spends so much of its time before the load that those
 /// few instructions cost a device with fast memory up to 0.4 %; units of cubes of one axis are counted by `UNIT_POS_X`.
 #[cube]
-pub(crate) fn cube_number() -> u32 {
+pub fn cube_number() -> u32 {
     CUBE_POS_Y * CUBE_COUNT_X + CUBE_POS_X
 }
 

@@ -38,9 +38,7 @@ pub use error::DeviceError;
 #[cfg(feature = "gpu")]
 pub use gpu::{Client, Gpu, Mark, on_client, persist_kernels};
 #[cfg(feature = "gpu")]
-pub(crate) use grid::cube_number;
-#[cfg(feature = "gpu")]
-pub use grid::{addresses, cubes};
+pub use grid::{addresses, cube_number, cubes};
 #[cfg(feature = "gpu")]
 pub use operand::Operand;
 pub use prepared::{policy_file, select_prepared};

@@ -73,7 +73,8 @@ impl<'a> Operand<'a> {
     }
 
     /// Whether it is this buffer.
-    pub(crate) fn is_of(&self, buffer: &Buffer) -> bool {
+    #[must_use]
+    pub fn is_of(&self, buffer: &Buffer) -> bool {
         self.buffer.same(buffer)
     }
 

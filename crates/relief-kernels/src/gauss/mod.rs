@@ -5,8 +5,7 @@
 //! What counts beyond the border is the caller's choice ([`crate::edge`]): the kernels read a block of samples that has
 //! R more columns and rows on every side than the result.
 //!
-//! [`crate::stencil`] has the mean of OpenCV, with weights of 8 bits and clamped borders; this one has weights of 16, so
-//! that 65 536 levels are told apart.
+//! OpenCV's mean has weights of 8 bits and clamped borders; this one has weights of 16, so that 65 536 levels are told apart.
 
 pub mod cpu;
 

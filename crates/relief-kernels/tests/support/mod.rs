@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod distance;
+pub(crate) mod words;
 
 use relief_kernels::device::{DeviceChoice, DeviceId, Gpu, devices, select};
 use relief_raster::Sample;

@@ -7,8 +7,8 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
-use relief_kernels::matmul::gpu::{Half, has_matrix_instructions};
-use relief_kernels::matmul::{bf16, f16};
+use relief_numeric::matmul::gpu::{Half, has_matrix_instructions};
+use relief_numeric::matmul::{bf16, f16};
 
 use crate::ceiling::best;
 use crate::clock::steadily;

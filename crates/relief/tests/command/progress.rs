@@ -67,3 +67,19 @@ fn what_the_libraries_trace_is_written_where_it_is_asked_for() {
     command.env("RELIEF_LOG", "trace");
     assert_eq!(ended(command).code, Some(0));
 }
+
+#[test]
+fn a_trace_that_cannot_be_understood_is_told_and_spoils_nothing() {
+    for (filter, told) in [
+        ("relief_engine=loud", true),
+        ("relief[span]=debug", true),
+        ("relief_engine=warn", false),
+        ("", false),
+    ] {
+        let mut command = relief(&["check", "logo/design.kdl"]);
+        command.env("RELIEF_LOG", filter);
+        let ended = ended(command);
+        assert_eq!(ended.code, Some(0), "{filter}");
+        assert_eq!(ended.err.contains("RELIEF_LOG"), told, "{filter}: {}", ended.err);
+    }
+}

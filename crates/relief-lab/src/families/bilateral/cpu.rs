@@ -1,8 +1,8 @@
 //! The variants on the CPU.
 
 use rayon::prelude::*;
-use relief_kernels::bilateral::Level;
-use relief_kernels::bilateral::cpu::{Filter, bilateral, grid_len};
+use relief_numeric::bilateral::Level;
+use relief_numeric::bilateral::cpu::{Filter, bilateral, grid_len};
 
 use super::{Picture, Temporal, Way};
 use crate::array::{Array, Element, Kind};
@@ -194,7 +194,7 @@ struct Grid {
 impl Step for Grid {
     fn run<T: Sample>(&self, picture: &Picture, image: &[T], output: &mut [T]) -> Outcome {
         let refused =
-            |error: relief_kernels::bilateral::BilateralError| Failure::Unsupported(error.to_string());
+            |error: relief_numeric::bilateral::BilateralError| Failure::Unsupported(error.to_string());
         let filter = Filter::new::<T>(picture.job()).map_err(refused)?;
         let (len, row_len, pitch) = (grid_len(filter.cells()), filter.row_len(), picture.pitch());
         if !self.threads {

@@ -2,10 +2,10 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::bilateral::gpu::{bilateral, scratch_words};
 use relief_kernels::device::{Buffer, Operand, cubes, on_client};
-use relief_kernels::element::Element;
-use relief_kernels::transpose::gpu::Matrix;
+use relief_numeric::bilateral::gpu::{bilateral, scratch_words};
+use relief_numeric::element::Element;
+use relief_numeric::transpose::gpu::Matrix;
 
 use super::{Picture, Temporal, Way};
 use crate::array::{Kind, Layout};

@@ -12,7 +12,7 @@
 //! `bilateral/separable-…` is an approximation: rows first, then columns of the result, weighted by the same function of one axis
 //! (Pham and van Vliet, 2005). Its work grows with σ, and edges that are neither horizontal nor vertical leave streaks.
 //!
-//! `bilateral/grid-…` is production: the bilateral grid of Paris and Durand, defined in `relief_kernels::bilateral`. Its work
+//! `bilateral/grid-…` is production: the bilateral grid of Paris and Durand, defined in `relief_numeric::bilateral`. Its work
 //! hardly depends on σ, which `bilateral/grid-sigma` sweeps. `production` uses all threads; `one thread` tells what they bring.
 //!
 //! `bilateral/temporal-u8` is what the source tried against the jitter of a depth camera and rejected: the mean of the last frames.
@@ -27,7 +27,7 @@ pub mod cpu;
 mod gpu;
 
 use rayon::prelude::*;
-use relief_kernels::bilateral::{Bilateral, Level};
+use relief_numeric::bilateral::{Bilateral, Level};
 
 use crate::array::{Array, Fill, Kind, Layout, mix};
 use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Tolerance, Variant, Work};

@@ -1,8 +1,8 @@
 //! The variants on the CPU.
 
 use rayon::prelude::*;
-use relief_kernels::element::Number;
-use relief_kernels::select::cpu::{BLOCK, SCRATCH_WORDS, SMALL, Shared, Wanted, count, select};
+use relief_numeric::element::Number;
+use relief_numeric::select::cpu::{BLOCK, SCRATCH_WORDS, SMALL, Shared, Wanted, count, select};
 
 use super::{Compaction, PROVEN, Phases, SPOILT, expect};
 use crate::array::{self, Kind, Layout};

@@ -3,7 +3,7 @@
 use relief_kernels::copy::gpu::fill;
 use relief_kernels::device::Buffer;
 use relief_kernels::policy::Tuning;
-use relief_kernels::select::gpu::{
+use relief_numeric::select::gpu::{
     Elements, Order, Output, Phase, Route, Selection, Wanted, default, name, phase, phase_tiles,
     scratch_words, select_with, space,
 };

@@ -43,7 +43,7 @@ mod selections;
 
 use rayon::prelude::*;
 #[cfg(feature = "gpu")]
-use relief_kernels::element::Element as Number;
+use relief_numeric::element::Element as Number;
 
 use self::selections::What;
 use crate::array::{Array, Element, Fill, Kind, Layout, mix};

@@ -2,7 +2,7 @@
 //!
 //! Least work: elements (and flags) are read once, what is kept is written once.
 //!
-//! The other half of words that are not 0 is zeros, so its order does not show here; `tests/gpu_select.rs` and `select/tests.rs` check
+//! The other half of words that are not 0 is zeros, so its order does not show here; `gpu_numeric/select.rs` and `select/tests.rs` of `relief-numeric` check
 //! it by flags.
 //!
 //! On devices, by the routes of compaction:
@@ -21,8 +21,8 @@
 //!   What is small is left to one thread.
 
 use rayon::prelude::*;
-use relief_kernels::element::Keys;
-use relief_kernels::select::cpu::{self, BLOCK, SMALL, Shared, Wanted};
+use relief_numeric::element::Keys;
+use relief_numeric::select::cpu::{self, BLOCK, SMALL, Shared, Wanted};
 
 use super::cpu::by_threads;
 use super::threshold;
@@ -500,9 +500,9 @@ mod gpu {
 
     use cubecl::prelude::*;
     use relief_kernels::device::{Buffer, Operand, cubes, on_client};
-    use relief_kernels::element::{Element, Keys};
     use relief_kernels::policy;
-    use relief_kernels::select::gpu::{
+    use relief_numeric::element::{Element, Keys};
+    use relief_numeric::select::gpu::{
         Elements, Order, Output, Route, Selection, Wanted, default, name, scratch_words, select_with, space,
     };
 

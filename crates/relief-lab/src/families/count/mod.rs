@@ -15,7 +15,7 @@
 mod gpu;
 
 use rayon::prelude::*;
-use relief_kernels::select::cpu::{Wanted, count};
+use relief_numeric::select::cpu::{Wanted, count};
 
 use super::part;
 use crate::array::{Array, Fill, Layout};

@@ -1,7 +1,7 @@
 //! The variants on the CPU.
 
 use rayon::prelude::*;
-use relief_kernels::histogram::cpu::{SCRATCH_WORDS, eight, sixteen};
+use relief_numeric::histogram::cpu::{SCRATCH_WORDS, eight, sixteen};
 
 use super::Histogram;
 use crate::array::{Array, Kind};

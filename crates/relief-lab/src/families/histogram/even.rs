@@ -1,6 +1,6 @@
 //! Histograms of numbers of 32 bits over 256 bins of equal width, with what lies below, above, and is no number.
 //!
-//! Least work: a number read, a few operations for its bin, an addition. The rule is that of `relief_kernels::histogram::even`: of
+//! Least work: a number read, a few operations for its bin, an addition. The rule is that of `relief_numeric::histogram::even`: of
 //! floats its arithmetic in f32, of integers the exact quotient.
 //!
 //! On devices: `global atomics`, `shared atomics` (floats): counters in memory, of a cube; `production`: a counter for each bin and lane.
@@ -8,7 +8,7 @@
 //! `threads production`: the same, a part for each thread.
 
 use rayon::prelude::*;
-use relief_kernels::histogram::even::{Bins, even};
+use relief_numeric::histogram::even::{Bins, even};
 
 use crate::array::{Array, Fill, Layout, mix};
 use crate::families::part;
@@ -228,7 +228,7 @@ mod gpu {
 
     use cubecl::prelude::*;
     use relief_kernels::device::{Operand, cubes, on_client};
-    use relief_kernels::histogram::gpu::even::{even, even_scratch_words};
+    use relief_numeric::histogram::gpu::even::{even, even_scratch_words};
 
     use super::{BINS, Even, HIGH, LOW, WORDS, bins};
     use crate::array::Layout;

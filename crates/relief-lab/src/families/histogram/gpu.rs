@@ -1,9 +1,9 @@
 //! The variants on devices.
 
-use relief_kernels::histogram::gpu::{
+use relief_kernels::policy::Tuning;
+use relief_numeric::histogram::gpu::{
     DEFAULT_OF_WORDS, Route, SPACE, Samples, default, histogram_with, name, scratch_words,
 };
-use relief_kernels::policy::Tuning;
 
 use super::Histogram;
 use crate::array::{Kind, Layout};

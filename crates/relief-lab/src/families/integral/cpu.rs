@@ -1,8 +1,8 @@
 //! The variants on the CPU.
 
 use rayon::prelude::*;
-use relief_kernels::integral::Sums;
-use relief_kernels::integral::cpu::{self, BAND, Picture, Sum};
+use relief_numeric::integral::Sums;
+use relief_numeric::integral::cpu::{self, BAND, Picture, Sum};
 
 use super::Integral;
 use crate::array::Layout;

@@ -3,12 +3,12 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Operand, cubes, on_client};
-use relief_kernels::element::Element;
-use relief_kernels::integral::Sums;
-use relief_kernels::integral::gpu as production;
-use relief_kernels::scan::Kind;
-use relief_kernels::scan::gpu::scan_each_row;
-use relief_kernels::transpose::gpu::{Matrix, transpose};
+use relief_numeric::element::Element;
+use relief_numeric::integral::Sums;
+use relief_numeric::integral::gpu as production;
+use relief_numeric::scan::Kind;
+use relief_numeric::scan::gpu::scan_each_row;
+use relief_numeric::transpose::gpu::{Matrix, transpose};
 
 use super::Integral;
 use crate::array::Layout;

@@ -14,8 +14,8 @@
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::fill;
 use relief_kernels::device::{Operand, cubes, on_client};
-use relief_kernels::integral::Sums;
-use relief_kernels::transpose::gpu::Matrix;
+use relief_numeric::integral::Sums;
+use relief_numeric::transpose::gpu::Matrix;
 
 use super::Integral;
 use crate::array::Layout;

@@ -31,7 +31,7 @@ mod gpu;
 mod look_back;
 mod windows;
 
-use relief_kernels::integral::Sums;
+use relief_numeric::integral::Sums;
 
 use crate::array::{Array, Fill, Layout};
 use crate::family::{Class, Family, Ladder, Problem, Scale, Tolerance, Variant, Work};

@@ -11,9 +11,9 @@
 //! - `by integral image, one thread`: the same on one.
 
 use rayon::prelude::*;
-use relief_kernels::integral::Window;
-use relief_kernels::integral::cpu::{self, BAND, Picture};
-use relief_kernels::integral::windows;
+use relief_numeric::integral::Window;
+use relief_numeric::integral::cpu::{self, BAND, Picture};
+use relief_numeric::integral::windows;
 
 use super::super::share;
 use crate::array::{Array, Fill, Layout};
@@ -251,10 +251,10 @@ fn on_cpu(problem: &Windows, call: OnCpu<'_>, threads: bool) -> Outcome {
 
 #[cfg(feature = "gpu")]
 mod gpu {
-    use relief_kernels::integral::gpu::windows;
-    use relief_kernels::integral::gpu::{integral, scratch_words};
-    use relief_kernels::integral::{Sums, Window};
-    use relief_kernels::transpose::gpu::Matrix;
+    use relief_numeric::integral::gpu::windows;
+    use relief_numeric::integral::gpu::{integral, scratch_words};
+    use relief_numeric::integral::{Sums, Window};
+    use relief_numeric::transpose::gpu::Matrix;
 
     use super::{OFFSET, Windows};
     use crate::array::Layout;

@@ -12,8 +12,8 @@
 
 use rayon::prelude::*;
 use relief_kernels::isa::{Isa, Level};
-use relief_kernels::map::cpu;
 use relief_kernels::versions;
+use relief_numeric::map::cpu;
 
 use super::super::part;
 use crate::array::{Array, Fill, Layout};
@@ -140,8 +140,8 @@ mod boxes;
 
 #[cfg(feature = "gpu")]
 mod gpu {
-    use relief_kernels::map::gpu::{self as production, DEFAULT, SPACE, add_default, add_with};
     use relief_kernels::policy::Tuning;
+    use relief_numeric::map::gpu::{self as production, DEFAULT, SPACE, add_default, add_with};
 
     use super::{Add, boxes};
     use crate::family::{OnGpu, Variant};

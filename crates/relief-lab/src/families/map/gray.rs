@@ -13,7 +13,7 @@
 //!   vectors make one, 16 colours; production is `vectors`, as often for each unit as tuned.
 
 use rayon::prelude::*;
-use relief_kernels::map::cpu;
+use relief_numeric::map::cpu;
 
 use super::super::part;
 use crate::array::{Array, Fill, Layout};
@@ -167,7 +167,7 @@ pub(super) fn float() -> Ladder<Colours> {
 
 fn plain(rgb: &[u8], out: &mut [u8]) {
     for (rgb, out) in rgb.as_chunks::<3>().0.iter().zip(out) {
-        *out = relief_kernels::map::gray(rgb[0], rgb[1], rgb[2]);
+        *out = relief_numeric::map::gray(rgb[0], rgb[1], rgb[2]);
     }
 }
 
@@ -194,7 +194,7 @@ mod gpu {
 
     use cubecl::prelude::*;
     use relief_kernels::device::{Operand, cubes, on_client};
-    use relief_kernels::map::gpu::{DEFAULT, GRAY_SPACE, gray_with};
+    use relief_numeric::map::gpu::{DEFAULT, GRAY_SPACE, gray_with};
 
     use super::{Colours, Weights};
     use crate::family::{OnGpu, Outcome, Variant};

@@ -8,7 +8,7 @@
 //!   `flat`: a picture is one run of pixels; `several quads`: production, flat vectors, with its layout tuned.
 
 use rayon::prelude::*;
-use relief_kernels::map::cpu;
+use relief_numeric::map::cpu;
 
 use super::super::part;
 use crate::array::{Array, Fill, Layout};
@@ -154,8 +154,8 @@ mod gpu {
 
     use cubecl::prelude::*;
     use relief_kernels::device::{Operand, on_client};
-    use relief_kernels::map::gpu::{DEFAULT, SPACE, scale_with};
     use relief_kernels::policy::Tuning;
+    use relief_numeric::map::gpu::{DEFAULT, SPACE, scale_with};
 
     use super::{FACTOR, Picture};
     use crate::family::{Failure, OnGpu, Outcome, Variant};

@@ -9,7 +9,7 @@ use cubecl::ir::features::MmaConfig;
 use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
-use relief_kernels::matmul::{bf16, f16};
+use relief_numeric::matmul::{bf16, f16};
 
 use super::halves::{Half, Halves};
 use crate::family::{Failure, OnGpu, Outcome};

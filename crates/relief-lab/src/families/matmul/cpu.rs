@@ -3,11 +3,11 @@
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
-use relief_kernels::matmul::cpu::{
+use relief_numeric::matmul::cpu::{
     INNER, LEFT_LEN, Operand, PANEL, multiply, multiply_packed, pack_block, packed_len, scratch_len,
     tile_rows,
 };
-use relief_kernels::matrix::{Matrix, MatrixMut};
+use relief_numeric::matrix::{Matrix, MatrixMut};
 
 use super::Product;
 use crate::array::Layout;

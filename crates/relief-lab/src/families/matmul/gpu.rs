@@ -3,8 +3,8 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Operand, cubes, on_client};
-use relief_kernels::matmul::gpu as production;
 use relief_kernels::policy::Tuning;
+use relief_numeric::matmul::gpu as production;
 
 use super::Product;
 use crate::family::{Failure, OnGpu, Outcome, Variant};

@@ -9,11 +9,11 @@
 //! The bound is that of the device's matrix instructions fed from registers, and of multiply-adds of f32 where there are none. Libraries that
 //! use the instructions of Hopper for whole groups of planes, which the runtime does not offer, may pass it.
 
-use relief_kernels::matmul::cpu::{Operand, multiply, scratch_len};
+use relief_numeric::matmul::cpu::{Operand, multiply, scratch_len};
 #[cfg(feature = "gpu")]
-use relief_kernels::matmul::gpu;
-use relief_kernels::matmul::{bf16, f16};
-use relief_kernels::matrix::{Matrix, MatrixMut};
+use relief_numeric::matmul::gpu;
+use relief_numeric::matmul::{bf16, f16};
+use relief_numeric::matrix::{Matrix, MatrixMut};
 
 use super::cpu::scratch_of_deal;
 use super::{PERIOD, product};

@@ -1,8 +1,8 @@
 //! The variants on the CPU.
 
 use rayon::prelude::*;
-use relief_kernels::matrix::{Matrix, ShapeError};
-use relief_kernels::matvec::{ROWS, cpu};
+use relief_numeric::matrix::{Matrix, ShapeError};
+use relief_numeric::matvec::{ROWS, cpu};
 
 use super::{Product, Side};
 use crate::array::Layout;

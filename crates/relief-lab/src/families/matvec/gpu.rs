@@ -3,8 +3,8 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Gpu, Operand, cubes, on_client};
-use relief_kernels::matmul::gpu as product;
-use relief_kernels::matvec::gpu as production;
+use relief_numeric::matmul::gpu as product;
+use relief_numeric::matvec::gpu as production;
 
 use super::{Product, Side};
 use crate::array::Layout;

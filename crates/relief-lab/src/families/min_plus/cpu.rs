@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 use relief_kernels::isa::{Isa, versions};
-use relief_kernels::matrix::{Matrix, MatrixMut};
-use relief_kernels::min_plus::Length;
-use relief_kernels::min_plus::cpu::{
+use relief_numeric::matrix::{Matrix, MatrixMut};
+use relief_numeric::min_plus::Length;
+use relief_numeric::min_plus::cpu::{
     INNER, LEFT_LEN, min_plus, min_plus_packed, pack_block, packed_len, scratch_len,
 };
 

@@ -3,7 +3,7 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Operand, on_client};
-use relief_kernels::min_plus::gpu::{self as production, Arrival, Layout, Matrix, Size, Step};
+use relief_numeric::min_plus::gpu::{self as production, Arrival, Layout, Matrix, Size, Step};
 
 use super::{Numbers, Product};
 use crate::array::Layout as Memory;

@@ -46,8 +46,8 @@ mod cpu;
 mod gpu;
 mod paths;
 
-use relief_kernels::element::Element;
-use relief_kernels::min_plus::LIMIT;
+use relief_numeric::element::Element;
+use relief_numeric::min_plus::LIMIT;
 
 use crate::array::{Array, Fill, Kind, Layout, mix};
 use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Variant, Work};

@@ -11,7 +11,7 @@
 //! - `threads`: production on the CPU: the rows of a product on all threads.
 
 use rayon::prelude::*;
-use relief_kernels::min_plus::paths::{
+use relief_numeric::min_plus::paths::{
     self, BLOCK, PathsError, begin_round, negative_cycle, round_len, rows_len, shortest_paths,
     shortest_paths_by_squaring, squaring_len,
 };
@@ -215,9 +215,9 @@ fn threads(p: &Paths, call: OnCpu<'_>) -> Outcome {
 #[cfg(feature = "gpu")]
 mod gpu {
     use relief_kernels::copy::gpu::copy;
-    use relief_kernels::element::Element;
-    use relief_kernels::min_plus::gpu::Matrix;
-    use relief_kernels::min_plus::gpu::paths::{Way, scratch_words, shortest_paths};
+    use relief_numeric::element::Element;
+    use relief_numeric::min_plus::gpu::Matrix;
+    use relief_numeric::min_plus::gpu::paths::{Way, scratch_words, shortest_paths};
 
     use super::Paths;
     use crate::array::Layout;

@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 use relief_kernels::isa::{Isa, versions};
-use relief_kernels::matrix::{Matrix, MatrixMut};
-use relief_kernels::morphology::cpu::{Morphology, Sample};
-use relief_kernels::morphology::{Height, Operator, StructuringFunction};
+use relief_numeric::matrix::{Matrix, MatrixMut};
+use relief_numeric::morphology::cpu::{Morphology, Sample};
+use relief_numeric::morphology::{Height, Operator, StructuringFunction};
 
 use super::Dilation;
 use crate::array::{Element, Kind, Layout};

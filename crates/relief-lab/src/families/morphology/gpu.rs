@@ -3,10 +3,10 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Operand, on_client};
-use relief_kernels::element::Element;
-use relief_kernels::morphology::gpu::{self as production, Morphology, Size};
-use relief_kernels::morphology::{Operator, StructuringFunction};
 use relief_kernels::policy::Tuning;
+use relief_numeric::element::Element;
+use relief_numeric::morphology::gpu::{self as production, Morphology, Size};
+use relief_numeric::morphology::{Operator, StructuringFunction};
 
 use super::Dilation;
 use crate::array::{Kind, Layout};

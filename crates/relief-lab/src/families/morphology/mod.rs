@@ -30,8 +30,8 @@ mod cpu;
 mod gpu;
 
 #[cfg(feature = "gpu")]
-use relief_kernels::element::Element;
-use relief_kernels::morphology::StructuringFunction;
+use relief_numeric::element::Element;
+use relief_numeric::morphology::StructuringFunction;
 
 use crate::array::{Array, Fill, Kind, Layout, mix};
 use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Variant, Work};
@@ -322,7 +322,7 @@ impl Dilation {
 }
 
 /// The function of a square of heights, or of two lines.
-fn function<H: relief_kernels::morphology::Height>(
+fn function<H: relief_numeric::morphology::Height>(
     radius: u32,
     one: &[H],
     other: &[H],

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use relief_kernels::isa::{Isa, versions};
-use relief_kernels::nbody::{Body, Interaction, Motion, Space, cpu};
+use relief_numeric::nbody::{Body, Interaction, Motion, Space, cpu};
 
 use super::{Pull, SOFTENING, bodies};
 use crate::family::{OnCpu, Outcome, Variant};

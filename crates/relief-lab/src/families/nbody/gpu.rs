@@ -3,9 +3,9 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Operand, cubes, on_client};
-use relief_kernels::nbody::Space;
-use relief_kernels::nbody::gpu::{self as production, Bodies};
 use relief_kernels::policy::Tuning;
+use relief_numeric::nbody::Space;
+use relief_numeric::nbody::gpu::{self as production, Bodies};
 
 use super::{Pull, SOFTENING};
 use crate::array::Layout;

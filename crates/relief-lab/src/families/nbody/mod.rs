@@ -32,7 +32,7 @@ mod cpu;
 mod gpu;
 
 use rayon::prelude::*;
-use relief_kernels::nbody::{Body, Interaction, Space};
+use relief_numeric::nbody::{Body, Interaction, Space};
 
 use crate::array::{Array, Fill, Layout, mix};
 use crate::family::{

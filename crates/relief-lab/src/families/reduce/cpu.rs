@@ -4,10 +4,10 @@ use std::ops::{Add, AddAssign};
 
 use bytemuck::Pod;
 use rayon::prelude::*;
-use relief_kernels::element::Element;
-use relief_kernels::matrix::Matrix;
-use relief_kernels::reduce::cpu::{self, Reducible};
-use relief_kernels::reduce::{BLOCK, Operation};
+use relief_numeric::element::Element;
+use relief_numeric::matrix::Matrix;
+use relief_numeric::reduce::cpu::{self, Reducible};
+use relief_numeric::reduce::{BLOCK, Operation};
 
 use super::Reduce;
 use crate::array::{Array, Layout};

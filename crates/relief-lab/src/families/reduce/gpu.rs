@@ -3,9 +3,9 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
-use relief_kernels::element::Element;
-use relief_kernels::reduce::Operation;
-use relief_kernels::reduce::gpu::{self as production, Rows};
+use relief_numeric::element::Element;
+use relief_numeric::reduce::Operation;
+use relief_numeric::reduce::gpu::{self as production, Rows};
 
 use super::Reduce;
 use crate::array::Layout;

@@ -32,8 +32,8 @@ mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
 
-use relief_kernels::element::{Element, Number};
-use relief_kernels::reduce::Operation;
+use relief_numeric::element::{Element, Number};
+use relief_numeric::reduce::Operation;
 
 use crate::array::{Array, Fill, Kind, Layout};
 use crate::family::{Class, Family, LENGTHS, Ladder, Problem, Scale, Tolerance, Variant, Work};

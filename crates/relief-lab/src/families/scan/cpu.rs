@@ -2,9 +2,9 @@
 
 use bytemuck::Pod;
 use rayon::prelude::*;
-use relief_kernels::element::Element;
-use relief_kernels::scan::Kind;
-use relief_kernels::scan::cpu::{self, BLOCK, SMALL, Scannable, Shared};
+use relief_numeric::element::Element;
+use relief_numeric::scan::Kind;
+use relief_numeric::scan::cpu::{self, BLOCK, SMALL, Scannable, Shared};
 
 use super::Scan;
 use crate::array::{Array, Layout};

@@ -3,10 +3,10 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
-use relief_kernels::element::Element;
 use relief_kernels::policy::{self, Tuning};
-use relief_kernels::scan::Kind;
-use relief_kernels::scan::gpu::{self as production, Order, Route};
+use relief_numeric::element::Element;
+use relief_numeric::scan::Kind;
+use relief_numeric::scan::gpu::{self as production, Order, Route};
 
 use super::Scan;
 use crate::array::Layout;

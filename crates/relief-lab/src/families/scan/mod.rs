@@ -34,8 +34,8 @@ mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
 
-use relief_kernels::element::Element;
-use relief_kernels::scan::Kind;
+use relief_numeric::element::Element;
+use relief_numeric::scan::Kind;
 
 use crate::array::{self, Array, Fill, Layout};
 use crate::family::{Family, LENGTHS, Ladder, Problem, Scale, Tolerance, Variant, Work};

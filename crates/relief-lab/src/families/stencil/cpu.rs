@@ -1,8 +1,8 @@
 //! The variants on the CPU.
 
 use rayon::prelude::*;
-use relief_kernels::stencil::cpu::{self, Picture, Pixel, scratch_words};
-use relief_kernels::stencil::{Filter, mean};
+use relief_numeric::stencil::cpu::{self, Picture, Pixel, scratch_words};
+use relief_numeric::stencil::{Filter, mean};
 
 use super::{Stencil, Subject};
 use crate::array::{Element, Kind, Layout};

@@ -6,8 +6,8 @@ mod passes;
 mod pixels;
 mod squares;
 
-use relief_kernels::stencil::Filter;
-use relief_kernels::stencil::gpu::{self as production, Samples, Size, Way};
+use relief_numeric::stencil::Filter;
+use relief_numeric::stencil::gpu::{self as production, Samples, Size, Way};
 
 use super::{Stencil, Subject, filter};
 use crate::array::{Kind, Layout};
@@ -60,7 +60,7 @@ impl Stencil {
     fn rounding(&self) -> (f32, f32) {
         let divisor = self.divisor();
         let half = match (&self.filter, self.kind) {
-            // A whole number of halves: see `relief_kernels::stencil::mean`.
+            // A whole number of halves: see `relief_numeric::stencil::mean`.
             (Filter::Box(_), Kind::U8) => 0.5 * divisor,
             (_, Kind::U8) => (0.5 * divisor).floor(),
             _ => 0.0,

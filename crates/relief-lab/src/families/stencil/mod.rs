@@ -1,4 +1,4 @@
-//! Stencils: box, Gauss, Sobel, convolution, erosion and dilation, of 8 bits and of f32, as `relief_kernels::stencil` defines
+//! Stencils: box, Gauss, Sobel, convolution, erosion and dilation, of 8 bits and of f32, as `relief_numeric::stencil` defines
 //! them: pixels outside of the picture are the nearest inside, results of 8 bits are exact.
 //!
 //! Rows begin at multiples of 16 bytes; what follows a row of the result, up to there, is 0.
@@ -38,7 +38,7 @@ mod cpu;
 mod gpu;
 mod reference;
 
-use relief_kernels::stencil::{Filter, GaussWeights, Mask, Shape};
+use relief_numeric::stencil::{Filter, GaussWeights, Mask, Shape};
 
 use crate::array::{Array, Fill, Kind, Layout};
 use crate::family::{Class, Family, Ladder, Problem, Scale, Tolerance, Work};

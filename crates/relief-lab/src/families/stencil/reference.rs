@@ -3,8 +3,8 @@
 
 use rayon::prelude::*;
 use relief_kernels::isa::Isa;
-use relief_kernels::stencil::Filter;
 use relief_kernels::versions;
+use relief_numeric::stencil::Filter;
 
 use super::Stencil;
 use crate::array::{Array, Element, Kind};

@@ -1,7 +1,7 @@
 //! The variants on the CPU.
 
 use rayon::prelude::*;
-use relief_kernels::transpose::cpu::{self, Matrix, Stores};
+use relief_numeric::transpose::cpu::{self, Matrix, Stores};
 
 use super::Transpose;
 use crate::array::{self, Kind};

@@ -4,7 +4,7 @@
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Operand, on_client};
 use relief_kernels::policy::Tuning;
-use relief_kernels::transpose::gpu::{self, Matrix, Route};
+use relief_numeric::transpose::gpu::{self, Matrix, Route};
 
 use super::Transpose;
 use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};

@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use relief_design::tree::Kind;
 use relief_io::read_bounded;
 use relief_machine::message::Job;
 use relief_machine::{Cut, Error, Input, Manifest, NamedInput, Region, SenderOptions, digest_file};
@@ -198,6 +197,7 @@ impl Inputs {
             program: program.digest().to_string(),
             lines,
             line_bytes,
+            prepared: Vec::new(),
             taken: false,
             executed: 0,
             file_bytes: None,
@@ -267,12 +267,7 @@ fn same(what: &str, found: &str, expected: &str) -> Result<(), Error> {
 
 /// The pictures of a design, with their paths as it says them.
 fn images(opened: &Opened) -> Result<Vec<Input>, Failure> {
-    let mut names: Vec<&str> = Vec::new();
-    for node in &opened.design.nodes {
-        if let Kind::Image { path, .. } = &node.kind {
-            names.push(path);
-        }
-    }
+    let mut names: Vec<&str> = opened.design.files().collect();
     names.sort_unstable();
     names.dedup();
     let digest = |name: &str| {

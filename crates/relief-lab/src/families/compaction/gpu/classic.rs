@@ -4,10 +4,10 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
-use relief_kernels::element::Element;
-use relief_kernels::scan::Kind;
-use relief_kernels::scan::gpu::{scan, scratch_words};
-use relief_kernels::select::gpu::Phase;
+use relief_numeric::element::Element;
+use relief_numeric::scan::Kind;
+use relief_numeric::scan::gpu::{scan, scratch_words};
+use relief_numeric::select::gpu::Phase;
 
 use crate::family::{Failure, Outcome};
 

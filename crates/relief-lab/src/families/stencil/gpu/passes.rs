@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Operand, on_client};
-use relief_kernels::stencil::gpu::Samples;
+use relief_numeric::stencil::gpu::Samples;
 
 use super::pixels::{nearest, pixel, word};
 use super::{Combine, samples};

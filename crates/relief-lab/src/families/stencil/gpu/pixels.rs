@@ -1,7 +1,7 @@
 //! Pixels of a picture as f32, and f32 as words of a result.
 
 use cubecl::prelude::*;
-use relief_kernels::stencil::gpu::Samples;
+use relief_numeric::stencil::gpu::Samples;
 
 /// Pixel (x, y), which lies inside.
 #[cube]

@@ -1,0 +1,56 @@
+//! The files that a design names, each asked for once.
+
+use super::Checker;
+use crate::ImageSizes;
+use crate::report::Problem;
+use crate::syntax::Span;
+
+/// The most files that a design may name as images, each counted once for every way in which its path is written.
+pub const MAX_FILES: usize = 16_384;
+
+/// A file that a design names and all on which its size depends.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Asset {
+    /// The kind of node that reads it.
+    pub(crate) kind: &'static str,
+    /// The path as the design writes it.
+    pub(crate) path: String,
+    /// What it is read with: numbers, or the bits of numbers.
+    pub(crate) settings: Vec<u64>,
+}
+
+impl Checker<'_> {
+    /// The columns and rows of a file that is named at `span`, or a sentence that says why it cannot be used. Nothing
+    /// where the design names too many; that is then noted.
+    pub(crate) fn asset_size(
+        &mut self,
+        asset: Asset,
+        span: Span,
+        ask: impl FnOnce(&dyn ImageSizes) -> Result<(u64, u64), String>,
+    ) -> Option<Result<(u64, u64), String>> {
+        if let Some(known) = self.assets.get(&asset) {
+            return Some(known.clone());
+        }
+        if self.assets.len() == MAX_FILES {
+            let problem = Problem::new("E104", format!("the design names more than {MAX_FILES} images"));
+            self.note(
+                problem.label(span, "one too many").help(
+                    "put several of them into one file and take parts of it, with x, y, width and height",
+                ),
+            );
+            return None;
+        }
+        let size = ask(self.images).and_then(|(width, height)| {
+            let sides = 1..=relief_raster::MAX_SIDE;
+            if sides.contains(&width) && sides.contains(&height) {
+                Ok((width, height))
+            } else {
+                Err(format!(
+                    "it has {width} × {height} pixels, where each side is 1 to 2^40"
+                ))
+            }
+        });
+        self.assets.insert(asset, size.clone());
+        Some(size)
+    }
+}

@@ -1,0 +1,48 @@
+//! `disc`: a filled circle.
+
+use super::{NaturalChild, NaturalSize, NodeKind, NodeSource};
+use crate::draft::Checker;
+use crate::signature::{DefaultExtent, SIZE, Signature, ValueType, required};
+use crate::validate::Rules;
+
+/// (2i − D + 1)² + (2j − D + 1)² ≤ D² in the D×D square; cropped or padded with 0 to the extent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Disc {
+    /// D, in pixels.
+    pub diameter: u64,
+    /// The sample inside.
+    pub value: u16,
+}
+
+impl NodeKind for Disc {
+    type Draft = Self;
+
+    const SIGNATURE: Signature = Signature {
+        name: "disc",
+        meaning: "The pixels whose centre is within D/2 of the centre of the D×D square: \
+                  (2i − D + 1)² + (2j − D + 1)² ≤ D². The others are 0.",
+        properties: &[
+            required("diameter", SIZE, "D"),
+            required("value", ValueType::Sample, "the sample inside"),
+        ],
+        extent: DefaultExtent::Natural,
+        example: "disc diameter=\"0.2mm\" value=255",
+        ..Signature::NODE
+    };
+
+    fn read(source: &NodeSource<'_, '_>, _: &mut Checker<'_>) -> Option<Self> {
+        Some(Self {
+            diameter: source.values.pixels("diameter")?.unsigned_abs(),
+            value: source.values.sample("value")?,
+        })
+    }
+
+    fn natural_size(draft: &Self, _: &[NaturalChild]) -> NaturalSize {
+        NaturalSize::of(draft.diameter, draft.diameter)
+    }
+
+    fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {
+        rules.side(self.diameter, "diameter")?;
+        rules.sample(self.value)
+    }
+}

@@ -1,0 +1,44 @@
+//! `flip`: a source mirrored along an axis.
+
+use super::{NodeKind, NodeSource};
+use crate::draft::Checker;
+use crate::signature::{Count, DefaultExtent, Signature, ValueType, required, role};
+use crate::tree::{Axis, Role};
+use crate::validate::Rules;
+
+/// Sample (x, y) is that of the one `Source` child at (w − 1 − x, y) along x, at (x, h − 1 − y) along y, with w × h the
+/// node's own size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flip {
+    /// The axis along which it is mirrored.
+    pub axis: Axis,
+}
+
+impl NodeKind for Flip {
+    type Draft = Self;
+
+    const SIGNATURE: Signature = Signature {
+        name: "flip",
+        meaning: "The source mirrored: along x, sample (x, y) is the source's at (w − 1 − x, y), along y at \
+                  (x, h − 1 − y), with w × h this node's size.",
+        properties: &[required(
+            "axis",
+            ValueType::Word(Axis::WORDS),
+            "the axis along which left and right, or top and bottom, change places",
+        )],
+        extent: DefaultExtent::Source,
+        children: &[role(Role::Source, Count::One)],
+        example: "flip axis=\"x\" {\n    (source)image \"photo.png\"\n}",
+        ..Signature::NODE
+    };
+
+    fn read(source: &NodeSource<'_, '_>, _: &mut Checker<'_>) -> Option<Self> {
+        Some(Self {
+            axis: Axis::of_word(source.values.word("axis")?)?,
+        })
+    }
+
+    fn validate(&self, _: &Rules<'_>) -> Result<(), String> {
+        Ok(())
+    }
+}

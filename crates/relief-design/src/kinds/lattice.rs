@@ -1,0 +1,275 @@
+//! `lattice`: copies along any two vectors, which may overlap.
+
+use relief_raster::{MAX_SIDE, Period};
+
+use super::{IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Sizing, words};
+use crate::draft::Checker;
+use crate::report::Problem;
+use crate::signature::{Count, DefaultValue, Signature, ValueType, optional, parameter, role};
+use crate::syntax::{Element, Span};
+use crate::tree::Role;
+use crate::validate::Rules;
+
+/// The most copies of a lattice's pattern that may cover one pixel.
+pub const MAX_COPIES: u64 = 16_384;
+
+/// Copies of one `Pattern` child with their top-left at its offset + i·u + j·v for all integers i, j.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lattice {
+    /// How copies that overlap are folded.
+    pub blend: Blend,
+    /// The first vector.
+    pub u: (i64, i64),
+    /// The second vector.
+    pub v: (i64, i64),
+    /// The period that `u` and `v` span.
+    pub period: Period,
+}
+
+/// How `lattice` folds the copies that cover a pixel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blend {
+    /// (2·sum + n) / (2·n) of the n samples other than 0; 0 for none.
+    Mean,
+    /// The greatest.
+    Max,
+    /// The least of those other than 0; 0 for none.
+    Min,
+    /// The sum, at most M.
+    Sum,
+    /// The sample other than 0 of the copy with the greatest (j, i); 0 for none.
+    Last,
+}
+
+words!(Blend {
+    Mean = "mean",
+    Max = "max",
+    Min = "min",
+    Sum = "sum",
+    Last = "last",
+});
+
+/// A lattice of which it is not known yet how many copies overlap.
+#[derive(Debug)]
+pub(crate) struct Vectors {
+    blend: Blend,
+    u: Vector,
+    v: Vector,
+}
+
+/// A vector and where it is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Vector {
+    x: i64,
+    y: i64,
+    span: Span,
+}
+
+impl NodeKind for Lattice {
+    type Draft = Vectors;
+
+    const SIGNATURE: Signature = Signature {
+        name: "lattice",
+        meaning: "Copies of the pattern with their top-left at its offset + i·u + j·v for all integers i and j. A pixel \
+                  takes the samples of all copies that cover it, at most 16 384: `mean` of those other than 0, \
+                  (2·sum + n) / (2·n), 0 if none; `max`; `min` of those other than 0; `sum`, at most M; `last`, the \
+                  sample other than 0 of the copy with the greatest (j, i).",
+        properties: &[optional(
+            "blend",
+            ValueType::Word(Blend::WORDS),
+            DefaultValue::Word(Blend::Mean.word()),
+            "how copies that overlap are folded",
+        )],
+        children: &[
+            parameter("u", Count::One),
+            parameter("v", Count::One),
+            role(Role::Pattern, Count::One),
+        ],
+        example: "lattice blend=\"mean\" {\n    u 90 20\n    v -15 85\n    (pattern)image \"cell.png\"\n}",
+        ..Signature::NODE
+    };
+
+    fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<Vectors> {
+        let u = vector(source.parameter("u"), checker);
+        let v = vector(source.parameter("v"), checker);
+        // A wrong word has been noted; the vectors are checked all the same.
+        let blend = source.values.word("blend").and_then(Blend::of_word);
+        Some(Vectors {
+            blend: blend.unwrap_or(Blend::Mean),
+            u: u?,
+            v: v?,
+        })
+    }
+
+    /// Copies go on to any size.
+    fn natural_size(_: &Vectors, _: &[NaturalChild]) -> NaturalSize {
+        NaturalSize::NONE
+    }
+
+    fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {
+        let allowed = |(x, y): (i64, i64)| x.unsigned_abs().max(y.unsigned_abs()) <= MAX_SIDE;
+        let spanned = Period::spanned(self.u, self.v) == Some(self.period);
+        if !allowed(self.u) || !allowed(self.v) || !spanned {
+            return Err("its vectors do not span its period".to_owned());
+        }
+        let (width, height) = rules.first_child();
+        if copies(self.u, self.v, self.period, width, height) > u128::from(MAX_COPIES) {
+            return Err(format!(
+                "more than {MAX_COPIES} copies may cover one of its pixels"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn vector(element: Option<&Element<'_>>, checker: &mut Checker<'_>) -> Option<Vector> {
+    let values = checker.parameter_values(element?)?;
+    let (x, y) = (values.given_length("x")?, values.given_length("y")?);
+    Some(Vector {
+        x: x.pixels,
+        y: y.pixels,
+        span: Span::new(x.span.start, y.span.end),
+    })
+}
+
+impl IntoKind<Lattice> for Vectors {
+    fn sized(&self, sizing: &mut Sizing<'_>) -> Option<Lattice> {
+        let pattern = *sizing.children.first()?;
+        let (u, v) = ((self.u.x, self.u.y), (self.v.x, self.v.y));
+        let Some(period) = Period::spanned(u, v) else {
+            sizing.note(no_period(self.u, self.v));
+            return None;
+        };
+        let copies = copies(u, v, period, pattern.width, pattern.height);
+        if copies > u128::from(MAX_COPIES) && pattern.sure {
+            let message = format!(
+                "up to {copies} copies of the pattern, {} × {} pixels, may cover one pixel; at most {MAX_COPIES} are allowed",
+                pattern.width, pattern.height
+            );
+            let mut problem = Problem::new("E503", message)
+                .label(self.v.span, "short vectors")
+                .label(self.u.span, "with this");
+            if let Some(child) = sizing.first_child() {
+                problem = problem.label(child, "for this pattern");
+            }
+            sizing.note(problem.help("use longer vectors, or give the pattern a smaller width and height"));
+        }
+        Some(Lattice {
+            blend: self.blend,
+            u,
+            v,
+            period,
+        })
+    }
+}
+
+/// Why two vectors have no period.
+fn no_period(u: Vector, v: Vector) -> Problem {
+    if i128::from(u.x) * i128::from(v.y) != i128::from(u.y) * i128::from(v.x) {
+        return Problem::new("E506", "this lattice repeats after more than 2^62 pixels only")
+            .label(v.span, "v")
+            .label(u.span, "u")
+            .help("use shorter vectors, or vectors whose components have a common divisor");
+    }
+    let message = format!(
+        "({}, {}) and ({}, {}) are parallel and span no lattice",
+        u.x, u.y, v.x, v.y
+    );
+    Problem::new("E502", message)
+        .label(v.span, "v")
+        .label(u.span, "u")
+        .help("turn one of them, so that u.x·v.y − u.y·v.x is not 0")
+}
+
+/// No fewer than the copies that can cover one pixel, and not many more.
+///
+/// The copies that cover a pixel are the points of the lattice in a box of the pattern's size. Two bounds hold: by the
+/// rows of the Hermite normal form, each with a point every a columns; and by the coordinates of the box along a
+/// reduced basis. The lesser one counts.
+fn copies(u: (i64, i64), v: (i64, i64), period: Period, width: u64, height: u64) -> u128 {
+    let rows = u128::from(height.div_ceil(period.c())) * u128::from(width.div_ceil(period.a()));
+    let ((ux, uy), (vx, vy)) = reduced((u.0.into(), u.1.into()), (v.0.into(), v.1.into()));
+    let determinant = (ux * vy - uy * vx).unsigned_abs().max(1);
+    let (w, h) = (u128::from(width - 1), u128::from(height - 1));
+    let along = |x: i128, y: i128| (w * y.unsigned_abs() + h * x.unsigned_abs()) / determinant + 1;
+    rows.min(along(vx, vy).saturating_mul(along(ux, uy)))
+}
+
+type Wide = (i128, i128);
+
+/// The shortest basis of the lattice of two vectors that are not parallel, after Gauss and Lagrange.
+fn reduced(mut u: Wide, mut v: Wide) -> (Wide, Wide) {
+    let dot = |a: Wide, b: Wide| a.0 * b.0 + a.1 * b.1;
+    loop {
+        if dot(u, u) > dot(v, v) {
+            std::mem::swap(&mut u, &mut v);
+        }
+        let square = dot(u, u).max(1);
+        let quotient = (2 * dot(u, v) + square).div_euclid(2 * square);
+        if quotient == 0 {
+            return (u, v);
+        }
+        let shorter = (v.0 - quotient * u.0, v.1 - quotient * u.1);
+        if dot(shorter, shorter) >= dot(v, v) {
+            return (u, v);
+        }
+        v = shorter;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound(u: (i64, i64), v: (i64, i64), width: u64, height: u64) -> u128 {
+        copies(u, v, Period::spanned(u, v).unwrap(), width, height)
+    }
+
+    /// The most lattice points in any box of this size, by trying every place of the box.
+    fn counted(u: (i64, i64), v: (i64, i64), width: i64, height: i64) -> u128 {
+        let period = Period::spanned(u, v).unwrap();
+        let boxes = (0..i64::try_from(period.cell()).unwrap())
+            .map(|i| (i % period.a() as i64, i / period.a() as i64));
+        boxes
+            .map(|(x0, y0)| {
+                (0..width * height)
+                    .filter(|i| period.has(x0 + i % width, y0 + i / width))
+                    .count() as u128
+            })
+            .max()
+            .unwrap()
+    }
+
+    #[test]
+    fn the_bound_on_copies_is_safe_and_not_far_off() {
+        for (u, v) in [
+            ((9, 2), (-2, 8)),
+            ((1, 0), (0, 1)),
+            ((7, 0), (3, 1)),
+            ((1, 30), (0, 37)),
+            ((5, 5), (5, -5)),
+            ((0, 3), (4, 0)),
+        ] {
+            for (width, height) in [(1, 1), (10, 10), (3, 17), (20, 2)] {
+                let (bound, exact) = (
+                    bound(u, v, width, height),
+                    counted(u, v, width as i64, height as i64),
+                );
+                assert!(bound >= exact, "{u:?} {v:?} {width}×{height}: {bound} < {exact}");
+                assert!(
+                    bound <= 6 * exact + 6,
+                    "{u:?} {v:?} {width}×{height}: {bound} for {exact}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn long_thin_cells_have_few_copies() {
+        // A Hermite normal form with c = 1 alone would count a copy for each row.
+        assert!(bound((1, 20_000), (-20_000, 1), 20_000, 20_000) <= 8);
+        let far = 1 << 30;
+        assert!(bound((far, 1), (-1, far), 1 << 30, 1 << 30) <= 9);
+        assert!(bound((1, 0), (0, 1), 1 << 40, 1 << 40) > 1 << 79);
+    }
+}

@@ -1,0 +1,303 @@
+//! The kinds of nodes: one file each, with all that the language knows of it.
+//!
+//! A file holds the struct that stands in the tree, its signature with the values of what is not given, how it is read,
+//! which size it has of itself, and what holds of one that was built by hand. A new kind is a file and its lines in the
+//! list below; nothing outside this folder names a kind or tells them apart.
+
+mod compose;
+mod disc;
+mod distance;
+mod equalise;
+mod fill;
+mod flip;
+mod formula;
+mod gauss;
+mod image;
+mod lattice;
+mod map;
+mod natural;
+mod noise;
+mod ramp;
+mod repeat;
+mod threshold;
+mod turn;
+
+use std::fmt;
+
+pub use distance::MAX_RADIUS;
+pub(crate) use formula::NAMES;
+pub use formula::{Input, LANES, MAX_STEPS, Program, rounded};
+pub use gauss::{Edge, MAX_SIGMA};
+pub use image::{Conversion, Gray};
+pub use lattice::{Blend, MAX_COPIES};
+pub(crate) use natural::{NaturalChild, NaturalSize};
+
+use crate::draft::{Checker, DraftChild, DraftNode, Values};
+use crate::report::Problem;
+use crate::resolve::Size;
+use crate::signature::Signature;
+use crate::syntax::{Element, Span};
+use crate::validate::Rules;
+
+/// Gives an enumeration the words of its variants: the list for a signature, the word of a variant, the variant of a word.
+macro_rules! words {
+    ($type:ident { $($variant:ident = $word:literal),* $(,)? }) => {
+        impl $type {
+            /// The words, in the order in which problems list them.
+            pub(crate) const WORDS: &'static [&'static str] = &[$($word),*];
+
+            /// The word for it in a design file.
+            #[must_use]
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),*
+                }
+            }
+
+            /// The variant of this word.
+            pub(crate) fn of_word(word: &str) -> Option<Self> {
+                match word {
+                    $($word => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+/// A kind of nodes.
+pub(crate) trait NodeKind: Sized {
+    /// What is known of it before its children have sizes; the kind itself where they change nothing.
+    type Draft: fmt::Debug + IntoKind<Self>;
+
+    /// Its word, what it takes and what it means.
+    const SIGNATURE: Signature;
+
+    /// Reads a node whose values and children keep the signature, and notes what else is wrong with it.
+    ///
+    /// Nothing where a value that it needs is missing or wrong; that has been noted.
+    fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<Self::Draft>;
+
+    /// The size that it has of itself. By default it reaches as far as its children do.
+    fn natural_size(draft: &Self::Draft, children: &[NaturalChild]) -> NaturalSize {
+        let _ = draft;
+        NaturalSize::around(children)
+    }
+
+    /// Columns and rows of the frame that its children lie in, of a node of this size.
+    fn frame(draft: &Self::Draft, size: (u64, u64)) -> (u64, u64) {
+        let _ = draft;
+        size
+    }
+
+    /// The path of the file that it shows, as the design says it.
+    fn file(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether a node that was built by hand is one that [`Self::read`] could give. That it has the children of its
+    /// signature has been checked.
+    ///
+    /// # Errors
+    /// The rule that is broken, as a part of a sentence.
+    fn validate(&self, rules: &Rules<'_>) -> Result<(), String>;
+}
+
+/// What becomes a node of this kind once the sizes of its children are known.
+pub(crate) trait IntoKind<K> {
+    /// The kind. Nothing where there is none; why has been noted.
+    fn sized(&self, sizing: &mut Sizing<'_>) -> Option<K>;
+}
+
+impl<K: NodeKind + Clone> IntoKind<K> for K {
+    fn sized(&self, _: &mut Sizing<'_>) -> Option<K> {
+        Some(self.clone())
+    }
+}
+
+/// What stands in the text for a node.
+pub(crate) struct NodeSource<'s, 'a> {
+    /// Its values, checked against its signature.
+    pub(crate) values: &'s Values,
+    /// The parameters between its braces, each with a name that its signature lists.
+    pub(crate) parameters: &'s [&'s Element<'a>],
+    /// The nodes between its braces.
+    pub(crate) children: &'s [DraftChild],
+}
+
+impl<'s, 'a> NodeSource<'s, 'a> {
+    /// The first parameter of this name.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&'s Element<'a>> {
+        self.parameters
+            .iter()
+            .find(|element| element.name.text == name)
+            .copied()
+    }
+}
+
+/// What a node learns once its children have sizes.
+pub(crate) struct Sizing<'s> {
+    node: &'s DraftNode,
+    /// The sizes of its children, in the order written.
+    pub(crate) children: &'s [Size],
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl<'s> Sizing<'s> {
+    pub(crate) fn new(node: &'s DraftNode, children: &'s [Size]) -> Self {
+        Self {
+            node,
+            children,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Notes what is wrong with its size.
+    pub(crate) fn note(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    /// Where the word of its first child stands.
+    pub(crate) fn first_child(&self) -> Option<Span> {
+        self.node.children.first().map(|child| child.node.span)
+    }
+}
+
+/// One line a kind. The order is that of the reference.
+macro_rules! kinds {
+    ($($module:ident::$name:ident),* $(,)?) => {
+        $(pub use $module::$name;)*
+
+        /// What a node computes. Samples are never above M of the design's depth.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Kind {
+            $(
+                #[doc = concat!("A node `", stringify!($module), "`: see [`", stringify!($name), "`].")]
+                $name($name),
+            )*
+        }
+
+        $(
+            impl From<$name> for Kind {
+                fn from(kind: $name) -> Self {
+                    Self::$name(kind)
+                }
+            }
+        )*
+
+        impl Kind {
+            /// Its signature.
+            #[must_use]
+            pub const fn signature(&self) -> &'static Signature {
+                match self {
+                    $(Self::$name(_) => &<$name as NodeKind>::SIGNATURE,)*
+                }
+            }
+
+            /// The path of the file that it shows, as the design says it.
+            #[must_use]
+            pub fn file(&self) -> Option<&str> {
+                match self {
+                    $(Self::$name(kind) => kind.file(),)*
+                }
+            }
+
+            pub(crate) fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {
+                match self {
+                    $(Self::$name(kind) => kind.validate(rules),)*
+                }
+            }
+        }
+
+        /// What a node computes, as far as it is known without the sizes of its children.
+        #[derive(Debug)]
+        pub(crate) enum Draft {
+            $($name(<$name as NodeKind>::Draft),)*
+        }
+
+        impl Draft {
+            /// Reads a node of the kind with this signature; nothing where it is broken or the kind is none.
+            ///
+            /// It stays a call of its own, as the tables that some kinds make would make every level of the recursion
+            /// that reads nested nodes take tens of kilobytes of stack.
+            #[inline(never)]
+            pub(crate) fn read(
+                signature: &Signature,
+                source: &NodeSource<'_, '_>,
+                checker: &mut Checker<'_>,
+            ) -> Option<Self> {
+                $(
+                    if signature.name == <$name as NodeKind>::SIGNATURE.name {
+                        return <$name as NodeKind>::read(source, checker).map(Self::$name);
+                    }
+                )*
+                None
+            }
+
+            /// The signature of its kind.
+            pub(crate) const fn signature(&self) -> &'static Signature {
+                match self {
+                    $(Self::$name(_) => &<$name as NodeKind>::SIGNATURE,)*
+                }
+            }
+
+            /// The size that it has of itself.
+            pub(crate) fn natural_size(&self, children: &[NaturalChild]) -> NaturalSize {
+                match self {
+                    $(Self::$name(draft) => <$name as NodeKind>::natural_size(draft, children),)*
+                }
+            }
+
+            /// Columns and rows of the frame that its children lie in, of a node of this size.
+            pub(crate) fn frame(&self, size: (u64, u64)) -> (u64, u64) {
+                match self {
+                    $(Self::$name(draft) => <$name as NodeKind>::frame(draft, size),)*
+                }
+            }
+
+            /// The kind, now that the sizes of its children are known.
+            pub(crate) fn sized(&self, sizing: &mut Sizing<'_>) -> Option<Kind> {
+                match self {
+                    $(Self::$name(draft) => IntoKind::<$name>::sized(draft, sizing).map(Kind::$name),)*
+                }
+            }
+        }
+
+        /// The signatures of all kinds, in the order in which the reference lists them.
+        pub(crate) static SIGNATURES: [&Signature; [$(stringify!($name)),*].len()] =
+            [$(&<$name as NodeKind>::SIGNATURE),*];
+    };
+}
+
+kinds! {
+    fill::Fill,
+    image::Image,
+    ramp::Ramp,
+    disc::Disc,
+    noise::Noise,
+    repeat::Repeat,
+    lattice::Lattice,
+    distance::Distance,
+    map::Map,
+    threshold::Threshold,
+    gauss::Gauss,
+    equalise::Equalise,
+    formula::Formula,
+    flip::Flip,
+    turn::Turn,
+    compose::Compose,
+}
+
+impl Kind {
+    /// The name of the node kind in a design file.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.signature().name
+    }
+
+    /// What stands in the place of a node that cannot be told, in a design that is refused.
+    pub(crate) const fn placeholder() -> Self {
+        Self::Fill(Fill { value: 0 })
+    }
+}

@@ -1,0 +1,168 @@
+//! The words at the top of a design, and `use`, which stands for a node and computes nothing.
+
+use super::{
+    ChildName, ChildRule, Count, DefaultExtent, DefaultValue, OFFSET, SIZE, Signature, ValueType, optional,
+    parameter, required,
+};
+
+/// Words of the document, in the order in which the reference lists them.
+pub(super) static DOCUMENT: [Signature; 4] = [
+    Signature {
+        name: "relief",
+        meaning: "Says that the file is a design, and of which version of the language. It stands first.",
+        properties: &[required(
+            "version",
+            ValueType::Choice(&[1]),
+            "the version of the language",
+        )],
+        example: "relief version=1",
+        ..Signature::DOCUMENT
+    },
+    Signature {
+        name: "canvas",
+        meaning: "The raster that the root fills.",
+        properties: &[
+            required("width", SIZE, "its columns"),
+            required("height", SIZE, "its rows"),
+            optional(
+                "pixel",
+                ValueType::PixelSize,
+                DefaultValue::Absent("none: lengths are in pixels"),
+                "the side of a pixel",
+            ),
+            optional(
+                "depth",
+                ValueType::Choice(&[8, 16]),
+                DefaultValue::Number(8),
+                "the bits of a sample: M is 255 or 65 535",
+            ),
+        ],
+        example: "canvas width=\"20mm\" height=\"12mm\" pixel=\"10um\" depth=8",
+        ..Signature::DOCUMENT
+    },
+    Signature {
+        name: "define",
+        meaning: "Names a node, which `use` then puts anywhere. It is computed once. A definition without a size \
+                  takes that of the parent in which it is used.",
+        arguments: &[required("name", ValueType::Text, "the name that `use` refers to")],
+        children: &[ChildRule {
+            child: ChildName::Node,
+            count: Count::One,
+        }],
+        example: "define \"dot\" { disc diameter=5 value=200 }",
+        ..Signature::DOCUMENT
+    },
+    Signature {
+        name: "scan",
+        meaning: "How a machine wants the raster. The raster is mirrored, then turned clockwise; lines are counted from \
+                  the corner `start`. The options of `relief stream` have the same names, and override it.",
+        properties: &[
+            optional(
+                "mirror",
+                ValueType::Word(&["none", "horizontal", "vertical"]),
+                DefaultValue::Word("none"),
+                "mirrors the raster, before it is turned",
+            ),
+            optional(
+                "rotate",
+                ValueType::Choice(&[0, 90, 180, 270]),
+                DefaultValue::Number(0),
+                "turns the raster clockwise, by degrees",
+            ),
+            optional(
+                "axis",
+                ValueType::Word(&["row", "column"]),
+                DefaultValue::Word("row"),
+                "whether a line lies along a row or a column of the turned raster",
+            ),
+            optional(
+                "start",
+                ValueType::Word(&["top-left", "top-right", "bottom-left", "bottom-right"]),
+                DefaultValue::Word("top-left"),
+                "the corner of the turned raster at which the first line starts",
+            ),
+            optional(
+                "direction",
+                ValueType::Word(&["unidirectional", "serpentine"]),
+                DefaultValue::Word("unidirectional"),
+                "whether every second line runs backwards",
+            ),
+            optional(
+                "interleave",
+                ValueType::Count {
+                    least: 1,
+                    greatest: 1 << 31,
+                },
+                DefaultValue::Number(1),
+                "every n-th line first: 0, n, 2n, …, 1, n + 1, …",
+            ),
+            optional(
+                "encoding",
+                ValueType::Word(&["packed", "runs"]),
+                DefaultValue::Word("packed"),
+                "lines as packed samples, or as runs of n samples of one value",
+            ),
+            optional(
+                "bits",
+                ValueType::Choice(&[1, 8, 16]),
+                DefaultValue::Number(8),
+                "the bits of a packed sample: 16 become 8 as (v + 128) / 257, 8 become 16 as v·257, so that 16 bits of \
+                 a design of depth 8 have 256 levels. The last byte of a line of 1 bit is filled with blank samples",
+            ),
+            optional(
+                "bit-order",
+                ValueType::Word(&["most-first", "least-first"]),
+                DefaultValue::Word("most-first"),
+                "where the first of eight samples of 1 bit lies: in the bit of value 128, or of value 1",
+            ),
+            optional(
+                "byte-order",
+                ValueType::Word(&["little", "big"]),
+                DefaultValue::Word("little"),
+                "which byte of 16 bits comes first: that of lesser weight, or of greater",
+            ),
+            optional(
+                "polarity",
+                ValueType::Word(&["normal", "inverted"]),
+                DefaultValue::Word("normal"),
+                "whether 0 is blank, or every value v becomes the greatest minus v",
+            ),
+        ],
+        children: &[
+            parameter("stripe", Count::AtMostOne),
+            parameter("swath", Count::AtMostOne),
+            parameter("overscan", Count::AtMostOne),
+            parameter("passes", Count::AtMostOne),
+            parameter("halftone", Count::AtMostOne),
+            parameter("material", Count::AtMostOne),
+            parameter("machine", Count::AtMostOne),
+        ],
+        example: "scan start=\"bottom-left\" direction=\"serpentine\" bits=1 {\n    overscan before=20 after=20\n    halftone \"blue-noise\"\n}",
+        ..Signature::DOCUMENT
+    },
+];
+
+/// The node of a definition.
+pub(super) static USE: Signature = Signature {
+    name: "use",
+    meaning: "The node of a definition. Its x and y are added to those of the defined node.",
+    arguments: &[required("name", ValueType::Text, "the name of a definition")],
+    properties: &[
+        optional(
+            "x",
+            OFFSET,
+            DefaultValue::Number(0),
+            "moves the defined node to the right",
+        ),
+        optional(
+            "y",
+            OFFSET,
+            DefaultValue::Number(0),
+            "moves the defined node down",
+        ),
+    ],
+    placed: false,
+    extent: DefaultExtent::Definition,
+    example: "(add)use \"dot\" x=10 y=20",
+    ..Signature::NODE
+};

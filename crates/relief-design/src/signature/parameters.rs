@@ -1,0 +1,294 @@
+//! The words between the braces of a node or of a `scan` that take no role.
+
+use relief_raster::MAX_SIDE;
+
+use crate::kinds;
+
+use super::{Count, DefaultValue, SIZE, Signature, ValueType, optional, parameter, required};
+
+const COMPONENT: ValueType = ValueType::Length {
+    least: -SIDE,
+    greatest: SIDE,
+};
+
+const SIDE: i64 = MAX_SIDE as i64;
+
+/// The most channels of a swath.
+const MAX_CHANNELS: i64 = 1 << 16;
+
+/// The most passes.
+const MAX_PASSES: i64 = 1 << 16;
+
+const CHANNELS: ValueType = ValueType::Count {
+    least: 1,
+    greatest: MAX_CHANNELS,
+};
+const BLANKS: ValueType = ValueType::Length {
+    least: 0,
+    greatest: 1 << 31,
+};
+
+/// Parameters, in the order in which the reference lists them.
+pub(super) static PARAMETERS: [Signature; 18] = [
+    Signature {
+        name: "u",
+        meaning: "The first vector of a lattice.",
+        arguments: &[
+            required("x", COMPONENT, "its horizontal component"),
+            required("y", COMPONENT, "its vertical component"),
+        ],
+        example: "u 90 20",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "v",
+        meaning: "The second vector of a lattice, not parallel to the first.",
+        arguments: &[
+            required("x", COMPONENT, "its horizontal component"),
+            required("y", COMPONENT, "its vertical component"),
+        ],
+        example: "v \"-0.15mm\" \"0.85mm\"",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "profile",
+        meaning: "z = f(d), rounded half away from zero and clamped to 0…M: an expression, or points between which it \
+                  is linear, constant before the first and after the last.",
+        arguments: &[optional(
+            "f",
+            ValueType::Expression("d"),
+            DefaultValue::Absent("the points"),
+            "f, with d in pixels",
+        )],
+        properties: &[optional(
+            "beyond",
+            ValueType::Sample,
+            DefaultValue::Absent("f(R)"),
+            "the sample where no white pixel is within R",
+        )],
+        children: &[parameter("point", Count::Any)],
+        example: "profile {\n    point 0 255\n    point 12.5 100\n    point 40 0\n}",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "curve",
+        meaning: "A curve of the sample v: linear between its points, constant before the first and after the last, \
+                  rounded half away from zero and clamped to 0…M.",
+        children: &[parameter("point", Count::Some)],
+        example: "curve {\n    point 0 20\n    point 128 200\n    point 255 255\n}",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "point",
+        meaning: "A point of a profile (d, z) or of a curve (v, z). Points stand in ascending order.",
+        arguments: &[
+            required("at", ValueType::Distance, "d in pixels or with a unit, or v"),
+            required("z", ValueType::Real, "the value there"),
+        ],
+        example: "point 12.5 100",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "gamma",
+        meaning: "z = M·(v / M)^G, rounded half away from zero.",
+        arguments: &[required("G", ValueType::PositiveReal, "the exponent")],
+        example: "gamma 2.2",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "invert",
+        meaning: "z = M − v.",
+        example: "invert",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "levels",
+        meaning: "Linear from (in-low, out-low) to (in-high, out-high), constant outside, rounded half away from zero. \
+                  in-low is less than in-high; out-low may be greater than out-high.",
+        arguments: &[
+            required(
+                "in-low",
+                ValueType::Sample,
+                "this sample and all below it become out-low",
+            ),
+            required(
+                "in-high",
+                ValueType::Sample,
+                "this sample and all above it become out-high",
+            ),
+            required("out-low", ValueType::Sample, "what in-low becomes"),
+            required("out-high", ValueType::Sample, "what in-high becomes"),
+        ],
+        example: "levels 20 235 0 255",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "expression",
+        meaning: "z = f(v) with v in 0…M, rounded half away from zero and clamped to 0…M.",
+        arguments: &[required("f", ValueType::Expression("v"), "f")],
+        example: "expression \"255 * sin(v / 255 * pi / 2)\"",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "let",
+        meaning: "A name for the value of an expression, in all expressions of its `formula` that follow. It is computed \
+                  once for a pixel, however often the name stands.",
+        arguments: &[
+            required(
+                "name",
+                ValueType::Text,
+                "letters, digits and _, not beginning with a digit; no name that a formula has already",
+            ),
+            required("f", ValueType::Expression(kinds::NAMES), "what it stands for"),
+        ],
+        example: "let \"u\" \"r / 40\"",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "stripe",
+        meaning: "Covers the lines in parts: all lines of one stripe come before those of the next. The last one, or the \
+                  only one, is filled with blank positions.",
+        properties: &[
+            required("width", SIZE, "pixels along a line"),
+            optional(
+                "overlap",
+                ValueType::Length {
+                    least: 0,
+                    greatest: SIDE,
+                },
+                DefaultValue::Number(0),
+                "pixels that a stripe shares with the next, fewer than its width",
+            ),
+        ],
+        example: "stripe width=4096 overlap=64",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "swath",
+        meaning: "Takes several lines in one travel, for heads with several channels: position by position, at each \
+                  channel by channel. Channels beyond the last line are blank.",
+        properties: &[
+            required("lines", CHANNELS, "the channels"),
+            optional(
+                "overlap",
+                ValueType::Count {
+                    least: 0,
+                    greatest: MAX_CHANNELS,
+                },
+                DefaultValue::Number(0),
+                "lines that a swath shares with the next, fewer than its lines",
+            ),
+        ],
+        example: "swath lines=8 overlap=2",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "overscan",
+        meaning: "Blank positions before and after the pixels of a line, as it runs.",
+        properties: &[
+            optional("before", BLANKS, DefaultValue::Number(0), "the positions before"),
+            optional("after", BLANKS, DefaultValue::Number(0), "the positions after"),
+        ],
+        example: "overscan before=\"0.2mm\" after=\"0.2mm\"",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "passes",
+        meaning: "Runs over the raster N times: all lines of a pass come before those of the next. A pass turns a sample v \
+                  into M where it fires, else into 0. `even`: pass i, counted from 0, fires where v > i·M / N; `curve`: \
+                  where v > M·(i / N)^exponent; `listed`: where v is at least the level of its `slice`. `share`: pass i \
+                  gives ⌊(i + 1)·v / N⌋ − ⌊i·v / N⌋, which sum up to v; lines of 1 bit then need a `halftone`.",
+        arguments: &[required(
+            "kind",
+            ValueType::Word(&["one", "even", "listed", "curve", "share"]),
+            "what a pass makes of a sample",
+        )],
+        properties: &[
+            optional(
+                "count",
+                ValueType::Count {
+                    least: 1,
+                    greatest: MAX_PASSES,
+                },
+                DefaultValue::Absent("none: `even`, `curve` and `share` need it"),
+                "N",
+            ),
+            optional(
+                "exponent",
+                ValueType::PositiveReal,
+                DefaultValue::Absent("none: `curve` needs it"),
+                "the exponent of a curve",
+            ),
+        ],
+        children: &[parameter("slice", Count::Any)],
+        example: "passes \"curve\" count=12 exponent=1.5",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "slice",
+        meaning: "A pass of `listed` passes.",
+        arguments: &[required(
+            "level",
+            ValueType::Sample,
+            "it fires where the sample is at least this",
+        )],
+        example: "slice 128",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "halftone",
+        meaning: "Grays to 0 or M. `threshold`: M where v is at least the level; `bayer`, by Bayer's matrix of n × n, and \
+                  `blue-noise`, by one of 64 × 64 made by void and cluster: M where 2·v·n² > (2·r + 1)·M with r the rank at \
+                  (i mod n, j mod n); `floyd-steinberg`: error diffusion, along the lines from the first to the last, each from \
+                  its first pixel: M where 2·w > M with w = v + ⌊(a + 8) / 16⌋, where a sums what a pixel was given. Of \
+                  the error w − output, 7 go to the next pixel and 3, 5 and 1 to those before, at and after it on the \
+                  next line; what leaves the raster is lost. Lines of 1 bit without a halftone have a threshold of \
+                  ⌊M / 2⌋ + 1. The halftone comes last, after the tables and the passes: dots are 0 or M whatever \
+                  the `machine` table says.",
+        arguments: &[required(
+            "kind",
+            ValueType::Word(&["threshold", "bayer", "blue-noise", "floyd-steinberg"]),
+            "how",
+        )],
+        properties: &[
+            optional(
+                "level",
+                ValueType::Sample,
+                DefaultValue::Absent("none: `threshold` needs it"),
+                "the level of a threshold",
+            ),
+            optional(
+                "size",
+                ValueType::Choice(&[2, 4, 8, 16]),
+                DefaultValue::Absent("none: `bayer` needs it"),
+                "n of Bayer's matrix",
+            ),
+        ],
+        example: "halftone \"bayer\" size=8",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "material",
+        meaning: "The table that samples go through first: what the material needs. A JSON file with a name and points \
+                  or entries: {\"name\": \"steel\", \"points\": [[0, 0], [255, 200]]}.",
+        arguments: &[required(
+            "file",
+            ValueType::Path,
+            "the path of the file, relative to the design file",
+        )],
+        example: "material \"steel.json\"",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "machine",
+        meaning: "The table that samples go through after the passes and before the halftone, from gray to power. A JSON file \
+                  like that of `material`.",
+        arguments: &[required(
+            "file",
+            ValueType::Path,
+            "the path of the file, relative to the design file",
+        )],
+        example: "machine \"laser.json\"",
+        ..Signature::PARAMETER
+    },
+];

@@ -1,0 +1,426 @@
+//! The CPU as a device: makes what the plan keeps, and fills bands with a pool of threads.
+
+mod prepare;
+mod reader;
+mod stream;
+mod times;
+
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rayon::iter::ParallelIterator;
+use relief_kernels::uniform;
+use relief_raster::{Rect, Sample, ViewMut};
+
+#[cfg(feature = "gpu")]
+pub(crate) use prepare::samples_of;
+pub(crate) use reader::Store;
+use reader::{Plane, Reader};
+pub(crate) use stream::stream;
+use times::Times;
+
+use crate::Error;
+use crate::cache::TileCache;
+use crate::cancel::Cancel;
+use crate::error::caught;
+use crate::node::Filled;
+use crate::plan::prepare::Work;
+use crate::plan::{Plan, cached_samples};
+use crate::prepared::{Prepared, Start};
+use crate::program::{Keep, Picture};
+use crate::progress::Progress;
+use crate::source::{ImageSource, guarded};
+use crate::workers::Workers;
+
+/// A plan with everything in memory that it keeps, and the threads that run it.
+pub(crate) struct Cpu<S> {
+    plan: Plan,
+    store: Store<S>,
+    workers: Workers,
+    /// Scratch of every worker; a worker only ever takes its own.
+    scratch: Vec<Mutex<Vec<u64>>>,
+    times: Times,
+}
+
+impl<S: Sample> Cpu<S> {
+    /// Reads the pictures, makes the cells and prepares what needs it, but for what `start` has.
+    pub(crate) fn new(
+        plan: Plan,
+        images: &dyn ImageSource,
+        start: Start<'_>,
+        cancel: &Cancel,
+    ) -> Result<Self, Error> {
+        let workers = Workers::new(plan.threads)?;
+        let mut scratch = Vec::new();
+        for _ in 0..plan.threads {
+            scratch.push(Mutex::new(zeroed(plan.words, "scratch memory")?));
+        }
+        let store = Store {
+            planes: plan.program.steps.iter().map(|_| None).collect(),
+            pictures: plan.program.pictures.iter().map(|_| None).collect(),
+            prepared: plan.program.steps.iter().map(|_| None).collect(),
+            tables: Vec::new(),
+            cache: TileCache::new(plan.peak.cache, cached_samples(&plan.program) as usize),
+        };
+        let mut cpu = Self {
+            times: Times::new(plan.program.steps.len()),
+            plan,
+            store,
+            workers,
+            scratch,
+        };
+        cpu.make_tables()?;
+        cpu.read_images(images, cancel)?;
+        cpu.make_planes(start, cancel)?;
+        Ok(cpu)
+    }
+
+    pub(crate) const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// How long each node has taken by itself, of the tiles that were timed.
+    pub(crate) fn node_times(&self) -> Vec<Duration> {
+        self.times.read()
+    }
+
+    /// What the plan keeps.
+    #[cfg(feature = "gpu")]
+    pub(crate) const fn store(&self) -> &Store<S> {
+        &self.store
+    }
+
+    /// The threads that compute tiles.
+    pub(crate) const fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
+    /// A defect for tests: workers find no scratch.
+    #[cfg(test)]
+    pub(crate) fn lose_scratch(&mut self) {
+        self.scratch.clear();
+    }
+
+    /// Computes `rect`, in coordinates of the streamed raster, into `out`, packed.
+    pub(crate) fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
+        let region = self.plan.region;
+        let rect = rect.translated(region.x(), region.y());
+        caught(rect, || {
+            let view = ViewMut::packed(out, rect.width() as usize, rect.height() as usize);
+            self.fill_node(self.plan.program.root(), rect, view, cancel, false)
+        })
+    }
+
+    /// [`Self::fill`] on this thread alone, with the scratch of a worker.
+    pub(crate) fn fill_alone(
+        &self,
+        worker: usize,
+        rect: Rect,
+        out: &mut [S],
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let region = self.plan.region;
+        let rect = rect.translated(region.x(), region.y());
+        let view = ViewMut::packed(out, rect.width() as usize, rect.height() as usize);
+        let root = self.plan.program.root();
+        let (width, height) = self.tile();
+        each_tile((rect, view), width, height, &mut |rect, out| {
+            self.fill_tile(root, rect, out, worker, cancel, false)
+        })
+    }
+
+    /// Columns and rows of a tile.
+    const fn tile(&self) -> (usize, usize) {
+        let shape = self.plan.shape;
+        (shape.tile_width as usize, shape.tile_height as usize)
+    }
+
+    /// Computes a rectangle of a node by tiles; `anew` says whether the node itself is computed even if the plan
+    /// keeps it, because what is kept is what is being made.
+    pub(crate) fn fill_node(
+        &self,
+        node: usize,
+        rect: Rect,
+        out: ViewMut<'_, S>,
+        cancel: &Cancel,
+        anew: bool,
+    ) -> Result<(), Error> {
+        let (width, height) = self.tile();
+        // Halved again and again rather than listed: a wide band has millions of small tiles.
+        let pieces = rayon::iter::split((rect, out), |piece| halve(piece, width, height));
+        self.workers.run(|| {
+            pieces.try_for_each(|piece| {
+                each_tile(piece, width, height, &mut |rect, out| {
+                    let worker = rayon::current_thread_index().unwrap_or(0);
+                    self.fill_tile(node, rect, out, worker, cancel, anew)
+                })
+            })
+        })
+    }
+
+    fn fill_tile(
+        &self,
+        node: usize,
+        rect: Rect,
+        mut out: ViewMut<'_, S>,
+        worker: usize,
+        cancel: &Cancel,
+        anew: bool,
+    ) -> Result<(), Error> {
+        cancel.check()?;
+        let reader = self.reader(cancel);
+        let mut scratch = self.scratch[worker]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        caught(rect, || {
+            let filled = if anew {
+                reader.compute(node, rect, out.reborrow(), &mut scratch)
+            } else {
+                reader.read(node, rect, out.reborrow(), &mut scratch)
+            };
+            filled.map(|filled: Filled<S>| filled.write(out))
+        })
+    }
+
+    fn make_tables(&mut self) -> Result<(), Error> {
+        for entries in &self.plan.program.tables {
+            let mut table: Vec<S> = zeroed(entries.len() as u64, "a table")?;
+            for (to, from) in table.iter_mut().zip(entries.iter()) {
+                *to = S::from_u16(*from);
+            }
+            self.store.tables.push(table);
+        }
+        Ok(())
+    }
+
+    fn read_images(&mut self, images: &dyn ImageSource, cancel: &Cancel) -> Result<(), Error> {
+        for (number, picture) in self.plan.program.pictures.iter().enumerate() {
+            let Picture {
+                path,
+                conversion,
+                held,
+                ..
+            } = picture;
+            let rect = *held;
+            if rect.is_empty() {
+                continue;
+            }
+            let fail = |source| Error::Image {
+                path: path.to_string(),
+                source,
+            };
+            let width = rect.width() as usize;
+            let mut samples: Vec<S> = zeroed_samples(rect.area(), "an image")?;
+            let (mut rows, mut damaged) = (0_u64, false);
+            let mut seen = vec![false; rect.height() as usize];
+            let outcome = guarded(|| {
+                images.read(path, conversion, S::DEPTH, &mut |y, row| {
+                    if cancel.is_cancelled() {
+                        return ControlFlow::Break(());
+                    }
+                    let columns = rect.x() as usize..rect.right() as usize;
+                    let Some(row) = row.get(columns) else {
+                        damaged = true;
+                        return ControlFlow::Break(());
+                    };
+                    if let Some(y) = y.checked_sub(rect.y() as u64).filter(|y| *y < rect.height()) {
+                        // A row that comes twice must not stand for one that never comes.
+                        rows += u64::from(!std::mem::replace(&mut seen[y as usize], true));
+                        let start = y as usize * width;
+                        for (to, from) in samples[start..start + width].iter_mut().zip(row) {
+                            *to = S::from_u16(*from);
+                        }
+                    }
+                    ControlFlow::Continue(())
+                })
+            });
+            cancel.check()?;
+            outcome.map_err(fail)?;
+            if damaged || rows != rect.height() {
+                let found = format!("{rows} whole rows among those that are read");
+                let expected = format!("{} rows of at least {} samples", rect.height(), rect.right());
+                return Err(Error::ImageChanged {
+                    path: path.to_string(),
+                    found,
+                    expected,
+                });
+            }
+            self.store.pictures[number] = Some(plane(rect, samples));
+        }
+        Ok(())
+    }
+
+    fn make_planes(&mut self, start: Start<'_>, cancel: &Cancel) -> Result<(), Error> {
+        let begun = Instant::now();
+        let total = self.plan.preparation();
+        let mut looked_at = 0;
+        for index in 0..self.plan.program.steps.len() {
+            let step = &self.plan.program.steps[index];
+            if step.need.is_empty() {
+                continue;
+            }
+            if let Some(work) = Work::of(&self.plan.program, index) {
+                let known = start.prepared.and_then(|prepared| prepared.table(step.node));
+                let table = match known {
+                    Some(table) if fits::<S>(table) => {
+                        looked_at += work.samples;
+                        table.iter().map(|sample| S::from_u16(*sample)).collect()
+                    }
+                    Some(_) => {
+                        return Err(Error::Prepared {
+                            line: step.place.line,
+                        });
+                    }
+                    None => {
+                        let mut done = |samples: u128| {
+                            looked_at += samples;
+                            (start.progress)(Progress {
+                                done: looked_at,
+                                total,
+                                elapsed: begun.elapsed(),
+                            });
+                        };
+                        self.prepare(index, &work, &mut done, cancel)?
+                    }
+                };
+                self.store.prepared[index] = Some(table);
+            }
+            let step = &self.plan.program.steps[index];
+            if !matches!(step.keep, Keep::Cell { .. } | Keep::Whole) {
+                continue;
+            }
+            let rect = step.plane();
+            let mut samples: Vec<S> = zeroed_samples(rect.area(), "a cell")?;
+            let view = ViewMut::packed(&mut samples, rect.width() as usize, rect.height() as usize);
+            self.fill_node(index, rect, view, cancel, true)?;
+            self.store.planes[index] = Some(plane(rect, samples));
+        }
+        Ok(())
+    }
+
+    /// What preparations gave.
+    pub(crate) fn prepared(&self) -> Prepared {
+        let steps = self.plan.program.steps.iter().zip(&self.store.prepared);
+        steps
+            .filter_map(|(step, table)| {
+                let table = table.as_ref()?.iter().map(|sample| sample.to_u16());
+                Some((step.node, table.collect()))
+            })
+            .collect()
+    }
+
+    fn reader<'a>(&'a self, cancel: &'a Cancel) -> Reader<'a, S> {
+        Reader {
+            program: &self.plan.program,
+            store: &self.store,
+            cancel,
+            clock: self.times.next_tile(),
+        }
+    }
+}
+
+/// Whether a table is one for samples of this depth.
+fn fits<S: Sample>(table: &[u16]) -> bool {
+    let max = S::MAX.to_u16();
+    table.len() == usize::from(max) + 1 && table.iter().all(|sample| *sample <= max)
+}
+
+fn plane<S: Sample>(rect: Rect, samples: Vec<S>) -> Plane<S> {
+    let mut plane = Plane {
+        rect,
+        samples,
+        uniform: None,
+    };
+    plane.uniform = uniform::cpu::value(plane.view());
+    plane
+}
+
+/// A rectangle with the memory of its samples.
+type Piece<'a, S> = (Rect, ViewMut<'a, S>);
+
+/// The two halves of a piece, whole tiles each, rows before columns; or the piece, where it is one tile.
+fn halve<S>((rect, out): Piece<'_, S>, width: usize, height: usize) -> (Piece<'_, S>, Option<Piece<'_, S>>) {
+    let (rows, columns) = (out.height().div_ceil(height), out.width().div_ceil(width));
+    let (x, y, right, bottom) = (rect.x(), rect.y(), rect.right(), rect.bottom());
+    if rows > 1 {
+        let at = rows / 2 * height;
+        let (above, below) = out.split_rows(at);
+        let middle = y + at as i64;
+        let halves = (
+            Rect::between(x, y, right, middle),
+            Rect::between(x, middle, right, bottom),
+        );
+        ((halves.0, above), Some((halves.1, below)))
+    } else if columns > 1 {
+        let at = columns / 2 * width;
+        let (before, after) = out.split_columns(at);
+        let middle = x + at as i64;
+        let halves = (
+            Rect::between(x, y, middle, bottom),
+            Rect::between(middle, y, right, bottom),
+        );
+        ((halves.0, before), Some((halves.1, after)))
+    } else {
+        ((rect, out), None)
+    }
+}
+
+/// The two halves of a rectangle, whole tiles each; or the rectangle, where it is one tile.
+fn each_part(rect: Rect, width: usize, height: usize) -> (Rect, Option<Rect>) {
+    let (across, down) = (
+        rect.width().div_ceil(width as u64),
+        rect.height().div_ceil(height as u64),
+    );
+    let (x, y, right, bottom) = (rect.x(), rect.y(), rect.right(), rect.bottom());
+    if down > 1 {
+        let middle = y + (down / 2 * height as u64).cast_signed();
+        (
+            Rect::between(x, y, right, middle),
+            Some(Rect::between(x, middle, right, bottom)),
+        )
+    } else if across > 1 {
+        let middle = x + (across / 2 * width as u64).cast_signed();
+        (
+            Rect::between(x, y, middle, bottom),
+            Some(Rect::between(middle, y, right, bottom)),
+        )
+    } else {
+        (rect, None)
+    }
+}
+
+/// Calls `work` with every tile of a piece, one after the other.
+fn each_tile<'a, S>(
+    piece: Piece<'a, S>,
+    width: usize,
+    height: usize,
+    work: &mut impl FnMut(Rect, ViewMut<'a, S>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    match halve(piece, width, height) {
+        ((rect, _), None) if rect.is_empty() => Ok(()),
+        ((rect, out), None) => work(rect, out),
+        (first, Some(second)) => {
+            each_tile(first, width, height, work)?;
+            each_tile(second, width, height, work)
+        }
+    }
+}
+
+/// Memory of zeros, or an error where the system has none.
+pub(crate) fn zeroed<T: bytemuck::Zeroable + Clone>(
+    count: u64,
+    purpose: &'static str,
+) -> Result<Vec<T>, Error> {
+    let bytes = count.saturating_mul(size_of::<T>() as u64);
+    let refused = || Error::Allocation { bytes, purpose };
+    let count = usize::try_from(count).map_err(|_| refused())?;
+    let mut memory = Vec::new();
+    memory.try_reserve_exact(count).map_err(|_| refused())?;
+    memory.resize(count, T::zeroed());
+    Ok(memory)
+}
+
+fn zeroed_samples<S: Sample>(count: u128, purpose: &'static str) -> Result<Vec<S>, Error> {
+    zeroed(u64::try_from(count).unwrap_or(u64::MAX), purpose)
+}

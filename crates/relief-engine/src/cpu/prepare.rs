@@ -1,0 +1,169 @@
+//! Preparations: exact sums over whole sources, before the first band.
+
+use std::sync::{Mutex, PoisonError};
+
+use rayon::iter::ParallelIterator;
+use relief_raster::{Depth, Rect, Sample, View, ViewMut};
+
+use super::{Cpu, each_part, zeroed};
+use crate::Error;
+use crate::cancel::Cancel;
+use crate::error::caught;
+use crate::node::{Counters, Filled, Preparation, SamplesOf};
+use crate::plan::prepare::{Work, counters};
+use crate::program::Keep;
+
+/// Samples that are gathered before it is told how far the preparation is.
+const CHUNK: u64 = 1 << 26;
+
+/// What one thread gathers.
+struct Gathered<S> {
+    samples: Vec<S>,
+    counters: Counters,
+}
+
+/// Samples with their depth.
+pub(crate) fn samples_of<S: Sample>(samples: &[S]) -> SamplesOf<'_> {
+    match S::DEPTH {
+        Depth::Eight => SamplesOf::Eight(bytemuck::cast_slice(samples)),
+        Depth::Sixteen => SamplesOf::Sixteen(bytemuck::cast_slice(samples)),
+    }
+}
+
+impl<S: Sample> Cpu<S> {
+    /// The table of a node that is prepared; `done` is told the samples that were looked at.
+    pub(super) fn prepare(
+        &self,
+        index: usize,
+        work: &Work,
+        done: &mut dyn FnMut(u128),
+        cancel: &Cancel,
+    ) -> Result<Vec<S>, Error> {
+        let program = &self.plan.program;
+        let step = &program.steps[index];
+        let (Some(preparation), Some(link)) = (step.kind.preparation(), step.links.first()) else {
+            return Err(Error::defect(
+                step.own(),
+                "a node is prepared that needs no preparation",
+            ));
+        };
+        let mut total = counters::<S>(program, index);
+        if work.outside > 0 {
+            preparation.gather(samples_of(&[S::ZERO]), work.outside, &mut total);
+        }
+        if let Some(inner) = work.periodic {
+            self.gather_cell(link.node, inner, preparation, &mut total, cancel)?;
+            done(work.samples - work.computed.iter().map(Rect::area).sum::<u128>());
+        }
+        let (width, height) = self.tile();
+        let mut threads = Vec::new();
+        for _ in 0..self.plan.threads {
+            threads.push(Mutex::new(Gathered {
+                samples: zeroed::<S>((width * height) as u64, "a preparation")?,
+                counters: counters::<S>(program, index),
+            }));
+        }
+        for rect in &work.computed {
+            let rows = (CHUNK / rect.width())
+                .next_multiple_of(height as u64)
+                .cast_signed();
+            let mut top = rect.y();
+            while top < rect.bottom() {
+                let bottom = rect.bottom().min(top.saturating_add(rows));
+                let chunk = Rect::between(rect.x(), top, rect.right(), bottom);
+                self.workers.run(|| {
+                    rayon::iter::split(chunk, |piece| each_part(piece, width, height)).try_for_each(|piece| {
+                        self.gather_tiles(link.node, piece, preparation, &threads, cancel)
+                    })
+                })?;
+                done(chunk.area());
+                top = bottom;
+            }
+        }
+        for thread in threads {
+            let gathered = thread.into_inner().unwrap_or_else(PoisonError::into_inner);
+            for (sum, part) in total.iter_mut().zip(&gathered.counters) {
+                *sum = sum.wrapping_add(*part);
+            }
+        }
+        let table = preparation.finish(S::DEPTH, &total);
+        Ok(table.into_iter().map(S::from_u16).collect())
+    }
+
+    /// Gathers the tiles of a piece, which is one tile or a few.
+    fn gather_tiles(
+        &self,
+        node: usize,
+        piece: Rect,
+        preparation: &dyn Preparation,
+        threads: &[Mutex<Gathered<S>>],
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        if let (first, Some(second)) = each_part(piece, self.tile().0, self.tile().1) {
+            self.gather_tiles(node, first, preparation, threads, cancel)?;
+            return self.gather_tiles(node, second, preparation, threads, cancel);
+        }
+        cancel.check()?;
+        let worker = rayon::current_thread_index().unwrap_or(0);
+        let mut gathered = threads[worker].lock().unwrap_or_else(PoisonError::into_inner);
+        let Gathered { samples, counters } = &mut *gathered;
+        let (width, height) = (piece.width() as usize, piece.height() as usize);
+        let samples = &mut samples[..width * height];
+        let reader = self.reader(cancel);
+        let mut scratch = self.scratch[worker]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        caught(piece, || {
+            let view = ViewMut::packed(samples, width, height);
+            match reader.read(node, piece, view, &mut scratch)? {
+                Filled::Uniform(value) => {
+                    preparation.gather(samples_of(&[value]), piece.area(), counters);
+                }
+                Filled::Written => preparation.gather(samples_of(samples), 1, counters),
+            }
+            Ok(())
+        })
+    }
+
+    /// Gathers `inner` of a node of which a cell is kept: each of its samples as often as it stands there.
+    fn gather_cell(
+        &self,
+        node: usize,
+        inner: Rect,
+        preparation: &dyn Preparation,
+        total: &mut [u128],
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let (Keep::Cell { period, valid }, Some(plane)) =
+            (self.plan.program.steps[node].keep, &self.store.planes[node])
+        else {
+            return Err(Error::defect(inner, "a cell was not made"));
+        };
+        if let Some(value) = plane.uniform {
+            preparation.gather(samples_of(&[value]), inner.area(), total);
+            return Ok(());
+        }
+        // The cell's top-left lies at that of `valid`.
+        let there = inner.translated(-valid.x(), -valid.y());
+        let cell: View<'_, S> = plane.view();
+        for (y, row) in cell.rows().enumerate() {
+            cancel.check()?;
+            // Neighbours mostly stand there equally often.
+            let (mut start, mut times) = (0, period.copies(&there, (0, y as u64)));
+            for x in 1..=row.len() {
+                let next = if x < row.len() {
+                    period.copies(&there, (x as u64, y as u64))
+                } else {
+                    u128::MAX
+                };
+                if next != times {
+                    if times > 0 {
+                        preparation.gather(samples_of(&row[start..x]), times, total);
+                    }
+                    (start, times) = (x, next);
+                }
+            }
+        }
+        Ok(())
+    }
+}

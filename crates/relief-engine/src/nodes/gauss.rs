@@ -1,0 +1,123 @@
+//! `gauss`: means weighted by a bell.
+//!
+//! Within its own extent the filter reads 0 where its source is not; beyond it, what its edge says.
+
+use relief_design::kinds;
+use relief_design::tree;
+use relief_kernels::edge::Edge;
+use relief_kernels::gauss::{Bell, cpu};
+use relief_raster::{Rect, Sample, View, ViewMut};
+
+use crate::Error;
+#[cfg(feature = "gpu")]
+use crate::node::device::Lowering;
+use crate::node::{
+    Filled, Footprint, Inputs, Link, Node, Periodic, Request, Resources, Tile, framed, scratch,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Gauss {
+    pub(crate) bell: Bell,
+    pub(crate) edge: Edge,
+    /// Columns of the node.
+    pub(crate) width: u64,
+    /// Rows of the node.
+    pub(crate) height: u64,
+}
+
+impl Gauss {
+    fn own(&self) -> Rect {
+        Rect::sized(self.width, self.height)
+    }
+
+    fn radius(&self) -> u32 {
+        // At most 256.
+        self.bell.radius() as u32
+    }
+}
+
+impl Node for Gauss {
+    fn footprint(&self, _: &Link, _: usize) -> Footprint {
+        match self.edge {
+            // Near one border the other is read.
+            Edge::Wrap => Footprint::Around(self.radius()),
+            _ => Footprint::Margins(self.radius()),
+        }
+    }
+
+    fn reads(&self, link: &Link, _: usize, rect: Rect) -> Rect {
+        link.local(framed::reads(self.own(), self.edge, rect.grown(self.radius())))
+    }
+
+    fn period(&self, own: Rect, links: &[Link], children: &[Option<Periodic>]) -> Option<Periodic> {
+        let (link, source) = (links.first()?, (*children.first()?)?);
+        let valid = source.valid.translated(link.extent.x(), link.extent.y());
+        Some(Periodic {
+            period: source.period,
+            valid: valid.intersection(&own).shrunk(self.radius()),
+        })
+    }
+
+    fn scratch(&self, _: &[Link], request: &Request, bytes: u64) -> u64 {
+        let around = 2 * u64::from(self.radius());
+        let block = request
+            .width
+            .saturating_add(around)
+            .saturating_mul(request.height.saturating_add(around));
+        scratch::words(block, bytes).saturating_add(cpu::scratch_words(&self.bell) as u64)
+    }
+
+    fn cost(&self) -> u64 {
+        8 + u64::from(self.radius())
+    }
+
+    fn of_nothing(&self) -> Option<u16> {
+        Some(0)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn lowering(&self) -> Lowering {
+        Lowering::Host
+    }
+}
+
+impl Tile for Gauss {
+    type Design = kinds::Gauss;
+
+    fn new(kind: &kinds::Gauss, node: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        let bell = Bell::new(&kind.weights);
+        Ok(Self {
+            bell: bell
+                .ok_or_else(|| Error::defect(Rect::EMPTY, "the weights of a bell do not sum to one"))?,
+            edge: match kind.edge {
+                kinds::Edge::Clamp => Edge::Clamp,
+                kinds::Edge::Mirror => Edge::Mirror,
+                kinds::Edge::Wrap => Edge::Wrap,
+                kinds::Edge::Zero => Edge::Zero,
+            },
+            width: node.width,
+            height: node.height,
+        })
+    }
+
+    fn tile<S: Sample>(
+        &self,
+        inputs: &dyn Inputs<S>,
+        links: &[Link],
+        rect: Rect,
+        out: ViewMut<'_, S>,
+        scratch: &mut [u64],
+    ) -> Result<Filled<S>, Error> {
+        let window = rect.grown(self.radius());
+        let (width, height) = (window.width() as usize, window.height() as usize);
+        let (samples, rest) = scratch::carve::<S>(scratch, width * height);
+        let block = ViewMut::packed(samples, width, height);
+        match framed::read(inputs, &links[0], self.own(), self.edge, window, block, rest)? {
+            // The weights sum to one.
+            Filled::Uniform(value) => return Ok(Filled::Uniform(value)),
+            Filled::Written => {}
+        }
+        cpu::filter(View::packed(samples, width, height), &self.bell, out, rest);
+        Ok(Filled::Written)
+    }
+}

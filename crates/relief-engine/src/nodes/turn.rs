@@ -1,0 +1,181 @@
+//! `turn`: a source turned clockwise by quarters.
+
+use relief_design::kinds;
+use relief_design::tree;
+use relief_raster::{Period, Rect, Sample, View, ViewMut};
+
+use crate::Error;
+#[cfg(feature = "gpu")]
+use crate::node::device::Lowering;
+use crate::node::{
+    Filled, Footprint, Inputs, Link, Node, Periodic, Request, Resources, Tile, read_padded, scratch,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Turn {
+    /// 1, 2 or 3, clockwise.
+    pub(crate) quarters: u8,
+    /// Columns of the node.
+    pub(crate) width: u64,
+    /// Rows of the node.
+    pub(crate) height: u64,
+}
+
+impl Turn {
+    const fn swaps(&self) -> bool {
+        self.quarters != 2
+    }
+
+    /// The pixels of the source, before it is turned, that are shown in `rect`.
+    fn before(&self, rect: Rect) -> Rect {
+        let (width, height) = (self.width.cast_signed(), self.height.cast_signed());
+        let (x, y, right, bottom) = (rect.x(), rect.y(), rect.right(), rect.bottom());
+        match self.quarters {
+            // The left column shows the bottom row: (x, y) shows (y, width − 1 − x).
+            1 => Rect::between(y, width - right, bottom, width - x),
+            2 => Rect::between(width - right, height - bottom, width - x, height - y),
+            _ => Rect::between(height - bottom, x, height - y, right),
+        }
+    }
+
+    /// The pixels in which `rect` of the source is shown.
+    fn after(&self, rect: Rect) -> Rect {
+        let (width, height) = (self.width.cast_signed(), self.height.cast_signed());
+        let (x, y, right, bottom) = (rect.x(), rect.y(), rect.right(), rect.bottom());
+        match self.quarters {
+            1 => Rect::between(width - bottom, x, width - y, right),
+            2 => Rect::between(width - right, height - bottom, width - x, height - y),
+            _ => Rect::between(y, height - right, bottom, height - x),
+        }
+    }
+}
+
+impl Node for Turn {
+    fn footprint(&self, _: &Link, _: usize) -> Footprint {
+        Footprint::Map { turned: self.swaps() }
+    }
+
+    fn reads(&self, link: &Link, _: usize, rect: Rect) -> Rect {
+        link.local(self.before(rect))
+    }
+
+    fn period(&self, own: Rect, links: &[Link], children: &[Option<Periodic>]) -> Option<Periodic> {
+        let (link, child) = (links.first()?, (*children.first()?)?);
+        let signed = |side: u64| i64::try_from(side).ok();
+        let (a, b, c) = (
+            signed(child.period.a())?,
+            signed(child.period.b())?,
+            signed(child.period.c())?,
+        );
+        let period = if self.swaps() {
+            Period::spanned((0, a), (-c, b))?
+        } else {
+            child.period
+        };
+        Some(Periodic {
+            period,
+            valid: self
+                .after(child.valid.translated(link.extent.x(), link.extent.y()))
+                .intersection(&own),
+        })
+    }
+
+    fn asks(&self, link: &Link, _: usize, request: &Request) -> Request {
+        let (width, height) = if self.swaps() {
+            (request.height, request.width)
+        } else {
+            (request.width, request.height)
+        };
+        Request {
+            width: width.min(link.extent.width()),
+            height: height.min(link.extent.height()),
+        }
+    }
+
+    fn scratch(&self, _: &[Link], request: &Request, bytes: u64) -> u64 {
+        if self.swaps() {
+            scratch::words(request.width.saturating_mul(request.height), bytes)
+        } else {
+            0
+        }
+    }
+
+    fn cost(&self) -> u64 {
+        3
+    }
+
+    fn of_nothing(&self) -> Option<u16> {
+        Some(0)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn lowering(&self) -> Lowering {
+        Lowering::Host
+    }
+}
+
+/// Rows and columns that are turned together: those of a block stay in the nearest cache.
+const BLOCK: usize = 32;
+
+impl Tile for Turn {
+    type Design = kinds::Turn;
+
+    fn new(kind: &kinds::Turn, node: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
+        Ok(Self {
+            quarters: kind.quarters,
+            width: node.width,
+            height: node.height,
+        })
+    }
+
+    fn tile<S: Sample>(
+        &self,
+        inputs: &dyn Inputs<S>,
+        links: &[Link],
+        rect: Rect,
+        mut out: ViewMut<'_, S>,
+        scratch: &mut [u64],
+    ) -> Result<Filled<S>, Error> {
+        let before = self.before(rect);
+        if !self.swaps() {
+            let filled = read_padded(inputs, &links[0], before, out.reborrow(), scratch)?;
+            if filled == Filled::Written {
+                let rows = out.height();
+                let (mut above, mut below) = out.split_rows(rows / 2);
+                let last = below.height() - 1;
+                for y in 0..rows / 2 {
+                    above.row_mut(y).swap_with_slice(below.row_mut(last - y));
+                    above.row_mut(y).reverse();
+                    below.row_mut(last - y).reverse();
+                }
+                if rows % 2 == 1 {
+                    below.row_mut(0).reverse();
+                }
+            }
+            return Ok(filled);
+        }
+        let (width, height) = (before.width() as usize, before.height() as usize);
+        let (samples, rest) = scratch::carve::<S>(scratch, width * height);
+        let source = ViewMut::packed(samples, width, height);
+        match read_padded(inputs, &links[0], before, source, rest)? {
+            Filled::Uniform(value) => return Ok(Filled::Uniform(value)),
+            Filled::Written => {}
+        }
+        let source = View::packed(samples, width, height);
+        for top in (0..height).step_by(BLOCK) {
+            for left in (0..width).step_by(BLOCK) {
+                for y in top..(top + BLOCK).min(height) {
+                    let row = &source.row(y)[left..(left + BLOCK).min(width)];
+                    for (x, sample) in (left..).zip(row) {
+                        if self.quarters == 1 {
+                            out.row_mut(x)[height - 1 - y] = *sample;
+                        } else {
+                            out.row_mut(width - 1 - x)[y] = *sample;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Filled::Written)
+    }
+}

@@ -1,0 +1,239 @@
+//! The plan: what will be computed how, and the most memory it takes, before a pixel is computed.
+
+mod describe;
+#[cfg(feature = "gpu")]
+pub(crate) mod devices;
+mod keep;
+mod memory;
+#[cfg(feature = "gpu")]
+pub(crate) mod planes;
+pub(crate) mod prepare;
+mod search;
+mod shape;
+
+use relief_kernels::device::DeviceId;
+use relief_raster::{Depth, Rect};
+
+use crate::program::Program;
+use crate::sink::Raster;
+
+pub use describe::{Kept, PlannedChild, PlannedNode};
+
+/// The memory that a job may use if nothing else is said: 1 GiB.
+pub const DEFAULT_MEMORY: u64 = 1 << 30;
+
+/// The most threads that a job may use.
+pub const MAX_THREADS: usize = 1_024;
+
+/// What may be chosen for a job; none of it changes a byte of the result.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The part of the canvas to compute; all of it where `None`.
+    pub region: Option<Rect>,
+    /// Worker threads, 1…1 024; one for each processor where `None`.
+    pub threads: Option<usize>,
+    /// The most bytes that the job may hold; [`DEFAULT_MEMORY`] where `None`.
+    pub memory: Option<u64>,
+    /// Columns and rows of a tile; chosen by the planner where `None`.
+    pub tile: Option<(u64, u64)>,
+    /// The most bytes for cells of repeating nodes and for patterns that are kept whole; a quarter of the memory
+    /// where `None`. 0 computes every copy anew.
+    pub kept: Option<u64>,
+    /// The most bytes of buffers on every GPU; nine tenths of what it has where `None`.
+    pub device_memory: Option<u64>,
+    /// Columns and rows of the tiles that are handed on, where a job computes tiles for a [`TileSink`](crate::TileSink)
+    /// instead of bands: every thread then holds one.
+    pub tiles: Option<(u64, u64)>,
+    /// The number of rows of which bands should be a multiple ([`crate::Sink::wants`]); any where `None`, and where memory
+    /// does not allow so many.
+    pub rows: Option<u64>,
+    /// What the sink holds ([`crate::Sink::memory`]); counted in the peak.
+    pub sink: u64,
+    /// What computes: GPUs, among which bands are dealt, or the CPU where there is none.
+    pub devices: Vec<DeviceId>,
+}
+
+/// The parts of the peak, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Peak {
+    /// Bands, or tiles, that are computed or written at the same time.
+    pub bands: u64,
+    /// The tile cache.
+    pub cache: u64,
+    /// Scratch memory of all threads.
+    pub scratch: u64,
+    /// Pictures, as far as they are read.
+    pub images: u64,
+    /// The most that reading one picture holds beyond its samples; over before the first band.
+    pub decoding: u64,
+    /// The most that preparing one node holds; over before the first band.
+    pub preparing: u64,
+    /// The design, its tables included, and what the plan knows of its nodes.
+    pub design: u64,
+    /// Profiles and tone curves as they are looked up.
+    pub tables: u64,
+    /// Cells of repeating nodes and patterns kept whole.
+    pub kept: u64,
+    /// What the sink holds.
+    pub sink: u64,
+}
+
+impl Peak {
+    /// The most bytes the job holds at once.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        let streaming = self.bands.saturating_add(self.cache).saturating_add(self.sink);
+        // These follow each other.
+        let before = if self.preparing > self.decoding {
+            self.preparing
+        } else {
+            self.decoding
+        };
+        let later = if streaming > before { streaming } else { before };
+        later
+            .saturating_add(self.scratch)
+            .saturating_add(self.images)
+            .saturating_add(self.design)
+            .saturating_add(self.tables)
+            .saturating_add(self.kept)
+    }
+}
+
+/// How the raster is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Columns of a tile.
+    pub tile_width: u64,
+    /// Rows of a tile.
+    pub tile_height: u64,
+    /// Columns of a band: those of the region, or fewer where a row does not fit.
+    pub band_width: u64,
+    /// Rows of a band.
+    pub band_height: u64,
+    /// Bands that are computed or written at the same time.
+    pub bands: usize,
+    /// Whether a worker computes a whole band by itself; else all workers share the tiles of a band.
+    pub alone: bool,
+}
+
+/// A design made ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(crate) program: Program,
+    pub(crate) region: Rect,
+    pub(crate) shape: Shape,
+    pub(crate) threads: usize,
+    pub(crate) peak: Peak,
+    /// Words of scratch of one thread.
+    pub(crate) words: u64,
+    pub(crate) device: Option<DevicePlan>,
+}
+
+/// What a job takes of its GPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DevicePlan {
+    /// The GPUs; bands are dealt to them in turn.
+    pub ids: Vec<DeviceId>,
+    /// Threads that drive one GPU, each with a queue of its own.
+    pub lanes: usize,
+    /// Bands on the way to the host in one lane.
+    pub depth: usize,
+    /// Neighbouring bands that share the planes which halos read: as high together as makes halos weigh little.
+    pub strip: u64,
+    /// Bytes of buffers on every GPU.
+    pub bytes: u64,
+}
+
+impl Plan {
+    /// The raster that the job streams.
+    #[must_use]
+    pub fn raster(&self) -> Raster {
+        let canvas = self.program.canvas;
+        Raster {
+            width: self.region.width(),
+            height: self.region.height(),
+            depth: canvas.depth,
+            pixel: canvas.pixel,
+        }
+    }
+
+    /// The part of the canvas that is computed.
+    #[must_use]
+    pub const fn region(&self) -> Rect {
+        self.region
+    }
+
+    /// The depth of the samples.
+    #[must_use]
+    pub const fn depth(&self) -> Depth {
+        self.program.canvas.depth
+    }
+
+    /// How the raster is cut.
+    #[must_use]
+    pub const fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The number of worker threads.
+    #[must_use]
+    pub const fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The memory the job takes, part by part.
+    #[must_use]
+    pub const fn peak(&self) -> Peak {
+        self.peak
+    }
+
+    /// What the job takes of its GPUs; `None` on the CPU.
+    #[must_use]
+    pub const fn device(&self) -> Option<&DevicePlan> {
+        self.device.as_ref()
+    }
+
+    /// How deep nodes are nested.
+    pub(crate) fn nesting(&self) -> usize {
+        self.program.nesting
+    }
+
+    /// The samples that are looked at before the first band, because nodes need to know the whole of their source.
+    #[must_use]
+    pub fn preparation(&self) -> u128 {
+        (0..self.program.steps.len())
+            .filter_map(|index| prepare::Work::of(&self.program, index))
+            .map(|work| work.samples)
+            .sum()
+    }
+
+    /// The number of bands.
+    #[must_use]
+    pub const fn bands(&self) -> u128 {
+        let across = self.region.width().div_ceil(self.shape.band_width) as u128;
+        across * self.region.height().div_ceil(self.shape.band_height) as u128
+    }
+
+    /// The pixels of band `index`, in coordinates of the streamed raster.
+    pub(crate) fn band(&self, index: u128) -> Rect {
+        let across = u128::from(self.region.width().div_ceil(self.shape.band_width));
+        // Both are numbers of bands along a side of at most 2^40 pixels.
+        let (row, column) = ((index / across) as i64, (index % across) as i64);
+        let (width, height) = (
+            self.shape.band_width.cast_signed(),
+            self.shape.band_height.cast_signed(),
+        );
+        let (x, y) = (column * width, row * height);
+        Rect::between(x, y, x + width, y + height)
+            .intersection(&Rect::sized(self.region.width(), self.region.height()))
+    }
+}
+
+pub(crate) fn saturate(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+/// The capacity in samples of a cached tile of this plan.
+pub(crate) const fn cached_samples(program: &Program) -> u64 {
+    program.cached.0.saturating_mul(program.cached.1)
+}

@@ -1,0 +1,460 @@
+//! Running a plan: windows, bands, whole rasters.
+
+use std::time::{Duration, Instant};
+
+use relief_kernels::device::DeviceId;
+use relief_raster::{Depth, Rect, Sample};
+
+use crate::Error;
+use crate::cancel::Cancel;
+use crate::cpu::{Cpu, stream, zeroed};
+use crate::deal::deal;
+use crate::error::describe;
+#[cfg(feature = "gpu")]
+use crate::gpu::Gpus;
+use crate::plan::Plan;
+use crate::prepared::{Prepared, Start};
+use crate::progress::Progress;
+use crate::sink::{Band, HandOver, Samples, Sink};
+use crate::source::ImageSource;
+use crate::tiles::{Tile, TileSink};
+use crate::workers::Workers;
+
+/// Samples to be written, of either depth.
+#[derive(Debug)]
+pub enum SamplesMut<'a> {
+    /// 8 bits.
+    Eight(&'a mut [u8]),
+    /// 16 bits.
+    Sixteen(&'a mut [u16]),
+}
+
+impl SamplesMut<'_> {
+    const fn len(&self) -> usize {
+        match self {
+            Self::Eight(samples) => samples.len(),
+            Self::Sixteen(samples) => samples.len(),
+        }
+    }
+
+    const fn depth(&self) -> Depth {
+        match self {
+            Self::Eight(_) => Depth::Eight,
+            Self::Sixteen(_) => Depth::Sixteen,
+        }
+    }
+}
+
+enum Device {
+    Eight(Typed<u8>),
+    Sixteen(Typed<u16>),
+}
+
+/// What computes samples of one depth.
+enum Typed<S> {
+    Cpu(Cpu<S>),
+    #[cfg(feature = "gpu")]
+    Gpus(Gpus<S>),
+}
+
+impl<S: Sample> Typed<S> {
+    fn new(plan: Plan, images: &dyn ImageSource, start: Start<'_>, cancel: &Cancel) -> Result<Self, Error> {
+        #[cfg(feature = "gpu")]
+        if plan.device.is_some() {
+            return Gpus::new(plan, images, start, cancel).map(Self::Gpus);
+        }
+        Cpu::new(plan, images, start, cancel).map(Self::Cpu)
+    }
+
+    fn prepared(&self) -> Prepared {
+        match self {
+            Self::Cpu(cpu) => cpu.prepared(),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.prepared(),
+        }
+    }
+
+    const fn plan(&self) -> &Plan {
+        match self {
+            Self::Cpu(cpu) => cpu.plan(),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.plan(),
+        }
+    }
+
+    const fn workers(&self) -> &Workers {
+        match self {
+            Self::Cpu(cpu) => cpu.workers(),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.workers(),
+        }
+    }
+
+    fn device_memory(&self) -> Vec<(DeviceId, u64)> {
+        match self {
+            Self::Cpu(_) => Vec::new(),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.memory(),
+        }
+    }
+
+    fn node_times(&self) -> Vec<Duration> {
+        match self {
+            Self::Cpu(cpu) => cpu.node_times(),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(_) => Vec::new(),
+        }
+    }
+
+    fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
+        match self {
+            Self::Cpu(cpu) => cpu.fill(rect, out, cancel),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.fill(rect, out, cancel),
+        }
+    }
+
+    /// [`Self::fill`] by a thread of this number, where the CPU computes.
+    fn fill_on(&self, thread: usize, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
+        match self {
+            Self::Cpu(cpu) => cpu.fill_alone(thread, rect, out, cancel),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.fill(rect, out, cancel),
+        }
+    }
+
+    fn stream(&self, hand_over: &mut HandOver<'_, S>, cancel: &Cancel) -> Result<(), Error> {
+        match self {
+            Self::Cpu(cpu) => stream(cpu, hand_over, cancel),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.stream(hand_over, cancel),
+        }
+    }
+}
+
+/// A design in memory, ready to compute on the devices of its plan.
+///
+/// It holds the pictures and cells of its plan and a pool of threads, and may be used from several threads at once.
+/// Windows that are read at the same time share the pool, its scratch and the cache, which stay as large as planned
+/// however many there are; on a GPU they share the buffers of its lanes, and a window waits for those of another.
+/// [`render`](Self::render) and [`bands`](Self::bands) hold bands of their own: the plan counts those of one job.
+pub struct Renderer {
+    device: Device,
+}
+
+impl Renderer {
+    /// Reads the pictures of the plan and makes the cells it keeps.
+    ///
+    /// # Errors
+    /// Where a picture cannot be read, memory is refused, or `cancel` is thrown.
+    pub fn new(plan: Plan, images: &dyn ImageSource, cancel: &Cancel) -> Result<Self, Error> {
+        Self::prepare(plan, images, None, &mut |_| (), cancel)
+    }
+
+    /// [`Renderer::new`] that tells how far it is with what must be known of whole sources before the first band, which is
+    /// most of the work of some designs ([`Plan::preparation`]). What `prepared` has is not computed again.
+    ///
+    /// # Errors
+    /// As [`Renderer::new`], and where `prepared` is that of another design.
+    pub fn prepare(
+        plan: Plan,
+        images: &dyn ImageSource,
+        prepared: Option<&Prepared>,
+        progress: &mut dyn FnMut(Progress),
+        cancel: &Cancel,
+    ) -> Result<Self, Error> {
+        let start = Start { prepared, progress };
+        let device = match plan.depth() {
+            Depth::Eight => Device::Eight(Typed::new(plan, images, start, cancel)?),
+            Depth::Sixteen => Device::Sixteen(Typed::new(plan, images, start, cancel)?),
+        };
+        Ok(Self { device })
+    }
+
+    /// What is known of whole sources, for a later [`Renderer::prepare`] of the same design.
+    #[must_use]
+    pub fn prepared(&self) -> Prepared {
+        match &self.device {
+            Device::Eight(device) => device.prepared(),
+            Device::Sixteen(device) => device.prepared(),
+        }
+    }
+
+    /// The plan that is run.
+    #[must_use]
+    pub const fn plan(&self) -> &Plan {
+        match &self.device {
+            Device::Eight(cpu) => cpu.plan(),
+            Device::Sixteen(cpu) => cpu.plan(),
+        }
+    }
+
+    /// The threads of the job.
+    #[must_use]
+    pub const fn workers(&self) -> &Workers {
+        match &self.device {
+            Device::Eight(device) => device.workers(),
+            Device::Sixteen(device) => device.workers(),
+        }
+    }
+
+    /// The GPUs, and the most bytes of buffers that each has held so far: never more than
+    /// [`DevicePlan::bytes`](crate::DevicePlan::bytes) for one job at a time. Empty on the CPU.
+    #[must_use]
+    pub fn device_memory(&self) -> Vec<(DeviceId, u64)> {
+        match &self.device {
+            Device::Eight(device) => device.device_memory(),
+            Device::Sixteen(device) => device.device_memory(),
+        }
+    }
+
+    /// How long each node has taken so far, by its number in [`Plan::nodes`], without what its children took: sampled,
+    /// so that only their proportions tell. What a node copies of a child that is kept counts as the child's. Empty on
+    /// GPUs, where nodes are fused.
+    #[must_use]
+    pub fn node_times(&self) -> Vec<Duration> {
+        match &self.device {
+            Device::Eight(device) => device.node_times(),
+            Device::Sixteen(device) => device.node_times(),
+        }
+    }
+
+    /// Computes a window, in coordinates of the streamed raster, into `out`: packed rows of samples of the
+    /// design's depth.
+    ///
+    /// # Errors
+    /// Where the window leaves the raster, `out` has not its size or depth, or the job is cancelled.
+    pub fn read(&self, window: Rect, out: SamplesMut<'_>, cancel: &Cancel) -> Result<(), Error> {
+        let raster = self.plan().raster();
+        if !Rect::sized(raster.width, raster.height).contains(&window) {
+            return Err(Error::Region {
+                region: describe(window),
+                width: raster.width,
+                height: raster.height,
+            });
+        }
+        if out.len() as u128 != window.area() || out.depth() != raster.depth {
+            let problem = format!(
+                "{} samples of {} were given for {} of {}",
+                out.len(),
+                out.depth(),
+                describe(window),
+                raster.depth
+            );
+            return Err(Error::Option {
+                option: "out",
+                problem,
+            });
+        }
+        match (&self.device, out) {
+            (Device::Eight(cpu), SamplesMut::Eight(out)) => cpu.fill(window, out, cancel),
+            (Device::Sixteen(cpu), SamplesMut::Sixteen(out)) => cpu.fill(window, out, cancel),
+            _ => Ok(()),
+        }
+    }
+
+    /// Computes all bands in order and hands each to `sink`; `progress` is told after every band.
+    ///
+    /// # Errors
+    /// The first error of a worker or the sink, or [`Error::Cancelled`]. The sink is then not finished.
+    pub fn render(
+        &self,
+        sink: &mut dyn Sink,
+        progress: &mut dyn FnMut(Progress),
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let raster = self.plan().raster();
+        sink.use_workers(self.workers());
+        sink.begin(&raster).map_err(Error::Sink)?;
+        let start = Instant::now();
+        let total = u128::from(raster.width) * u128::from(raster.height);
+        let mut done = 0;
+        let mut hand_over = |band: &Band<'_>| {
+            // Bands that were computed already when the job was cancelled are not handed on.
+            cancel.check()?;
+            sink.write(band).map_err(Error::Sink)?;
+            done += band.rect.area();
+            progress(Progress {
+                done,
+                total,
+                elapsed: start.elapsed(),
+            });
+            Ok(())
+        };
+        match &self.device {
+            Device::Eight(device) => device.stream(
+                &mut |rect, samples| {
+                    hand_over(&Band {
+                        rect,
+                        samples: Samples::Eight(samples),
+                    })
+                },
+                cancel,
+            )?,
+            Device::Sixteen(device) => device.stream(
+                &mut |rect, samples| {
+                    hand_over(&Band {
+                        rect,
+                        samples: Samples::Sixteen(samples),
+                    })
+                },
+                cancel,
+            )?,
+        }
+        cancel.check()?;
+        sink.finish().map_err(Error::Sink)
+    }
+
+    /// Computes the tiles of `sink`'s grid that it has not, those of `part` (`None` for all), on all threads of the job: every
+    /// tile is handed to the sink by the thread that computed it, in no order. `progress` is told after every tile.
+    ///
+    /// The plan counts what this holds where [`Options::tiles`](crate::Options::tiles) says the size of a tile.
+    ///
+    /// # Errors
+    /// The first error of a thread or the sink, [`Error::Cancelled`], or a part that does not exist. The sink is then not
+    /// finished.
+    pub fn render_tiles(
+        &self,
+        sink: &mut dyn TileSink,
+        part: Option<(u64, u64)>,
+        progress: &mut dyn FnMut(Progress),
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let raster = self.plan().raster();
+        let grid = sink.grid(&raster).map_err(Error::Sink)?;
+        let (number, parts) = part.unwrap_or((0, 1));
+        let range = grid.part(number, parts).ok_or_else(|| Error::Option {
+            option: "part",
+            problem: format!("there is no part {number} of {parts}: parts are counted from 0"),
+        })?;
+        sink.begin(&raster, &grid).map_err(Error::Sink)?;
+        let start = Instant::now();
+        let total = grid.pixels(&range);
+        let mut pixels = 0;
+        let mut done = |more: u128| {
+            pixels += more;
+            progress(Progress {
+                done: pixels,
+                total,
+                elapsed: start.elapsed(),
+            });
+        };
+        let threads = self.plan().threads();
+        let shared: &dyn TileSink = sink;
+        match &self.device {
+            Device::Eight(device) => {
+                let write =
+                    |number, rect, samples: &[u8]| hand_on(shared, number, rect, Samples::Eight(samples));
+                let fill =
+                    |worker, rect, out: &mut [u8], stop: &Cancel| device.fill_on(worker, rect, out, stop);
+                deal(threads, &grid, range, shared, &fill, &write, &mut done, cancel)?;
+            }
+            Device::Sixteen(device) => {
+                let write =
+                    |number, rect, samples: &[u16]| hand_on(shared, number, rect, Samples::Sixteen(samples));
+                let fill =
+                    |worker, rect, out: &mut [u16], stop: &Cancel| device.fill_on(worker, rect, out, stop);
+                deal(threads, &grid, range, shared, &fill, &write, &mut done, cancel)?;
+            }
+        }
+        sink.finish().map_err(Error::Sink)
+    }
+
+    /// The bands in order, each computed when it is asked for.
+    #[must_use]
+    pub fn bands<'a>(&'a self, cancel: &Cancel) -> Bands<'a> {
+        Bands {
+            renderer: self,
+            next: 0,
+            cancel: cancel.clone(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Renderer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Renderer")
+            .field("plan", self.plan())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Hands a tile to the sink.
+fn hand_on(sink: &dyn TileSink, number: u128, rect: Rect, samples: Samples<'_>) -> Result<(), Error> {
+    let tile = Tile {
+        number,
+        rect,
+        samples,
+    };
+    sink.write(&tile).map_err(Error::Sink)
+}
+
+/// A band that owns its samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnedBand {
+    /// The pixels, in coordinates of the streamed raster.
+    pub rect: Rect,
+    /// Their samples.
+    pub samples: OwnedSamples,
+}
+
+/// Samples of either depth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnedSamples {
+    /// 8 bits.
+    Eight(Vec<u8>),
+    /// 16 bits.
+    Sixteen(Vec<u16>),
+}
+
+impl OwnedBand {
+    /// The band as sinks take it.
+    #[must_use]
+    pub fn as_band(&self) -> Band<'_> {
+        let samples = match &self.samples {
+            OwnedSamples::Eight(samples) => Samples::Eight(samples),
+            OwnedSamples::Sixteen(samples) => Samples::Sixteen(samples),
+        };
+        Band {
+            rect: self.rect,
+            samples,
+        }
+    }
+}
+
+/// The bands of a raster in order; see [`Renderer::bands`].
+#[derive(Debug)]
+pub struct Bands<'a> {
+    renderer: &'a Renderer,
+    next: u128,
+    cancel: Cancel,
+}
+
+impl Iterator for Bands<'_> {
+    type Item = Result<OwnedBand, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let plan = self.renderer.plan();
+        if self.next >= plan.bands() {
+            return None;
+        }
+        let rect = plan.band(self.next);
+        let count = u64::try_from(rect.area()).unwrap_or(u64::MAX);
+        let computed = match &self.renderer.device {
+            Device::Eight(cpu) => zeroed(count, "a band").and_then(|mut samples| {
+                cpu.fill(rect, &mut samples, &self.cancel)?;
+                Ok(OwnedSamples::Eight(samples))
+            }),
+            Device::Sixteen(cpu) => zeroed(count, "a band").and_then(|mut samples| {
+                cpu.fill(rect, &mut samples, &self.cancel)?;
+                Ok(OwnedSamples::Sixteen(samples))
+            }),
+        };
+        self.next = if computed.is_ok() {
+            self.next + 1
+        } else {
+            plan.bands()
+        };
+        Some(computed.map(|samples| OwnedBand { rect, samples }))
+    }
+}

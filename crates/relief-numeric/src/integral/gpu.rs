@@ -1,0 +1,392 @@
+//! Integral images on a device: what enters a tile from the left and from above first, then everything else in one pass.
+//!
+//! A picture is cut in strips of 128 columns and bands of some rows; where both meet is a tile, and a tile is a plane's. What it
+//! has to know is for each of its rows the sum of all samples to its left, and for each of its columns the integral image
+//! in the row above it. Five launches:
+//! 1. each tile sums its rows and its columns: the picture is read once;
+//! 2. what its rows sum up to is added along the strips: the sums to the left;
+//! 3. what its columns sum up to is added along the bands, down;
+//! 4. and then along the columns: the integral image in the row above each band;
+//! 5. a plane walks down its tile: it scans a row (lanes exchange registers), adds the sum to its left, and adds that to
+//!    what its columns have so far.
+//!
+//! Steps 2 to 4 move a few percent of what 1 and 5 move. So 8 bits are read twice and 32 written once: 6 bytes a sample, where the least
+//! is 5. A pass over rows and one over columns move 13. One pass with look-back along both axes moves 5, and waits.
+
+use cubecl::prelude::*;
+
+use super::Sums;
+use crate::element::Element;
+use crate::scan::Kind;
+use crate::scan::gpu::lanes;
+use crate::scan::gpu::tiles::Plan as ScanPlan;
+use crate::transpose::gpu::Matrix;
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
+use relief_kernels::policy::{self, Space, Tuning};
+
+mod carries;
+mod tiles;
+pub mod windows;
+
+use carries::{add_across, add_down, lift};
+use tiles::{Plan, STRIP, finish_tiles, sum_tiles};
+
+/// The layouts of [`integral_with`]: units of a cube, and eights of rows of a band.
+pub const SPACE: Space = Space {
+    units: &[64, 128, 256, 512],
+    items: &[4, 8, 16, 32],
+    vectors: &[4],
+};
+
+/// The layout where no other was found.
+pub const DEFAULT: Tuning = Tuning {
+    units: 256,
+    items: 8,
+    vector: 4,
+};
+
+/// What the kernel is called in policy files.
+#[must_use]
+pub const fn name(sums: Sums) -> &'static str {
+    match sums {
+        Sums::Short => "integral 8 to 32",
+        Sums::Long => "integral 8 to 64",
+        Sums::Floats => "integral floats",
+    }
+}
+
+/// The fewest rows of a band.
+const LEAST: u32 = 32;
+
+/// Words of scratch memory that an integral image takes, whatever its layout.
+#[must_use]
+pub const fn scratch_words(sums: Sums, width: u32, height: u32) -> usize {
+    let (strips, bands) = (width.div_ceil(STRIP) as usize, height.div_ceil(LEAST) as usize);
+    // Rows of sums to the left are as long as the picture is high, whatever the height of bands.
+    let left = strips * (height as usize).next_multiple_of(256);
+    let above = bands * strips * STRIP as usize;
+    (left + above * (1 + sums.words() as usize)).next_multiple_of(64) + 128
+}
+
+/// Computes the integral image of `width` × `height` samples. Sums of [`Sums::Long`] are two words, the lower first. What follows in a
+/// row of the result, up to a multiple of 4 sums, is as if samples that follow were 0.
+///
+/// # Errors
+/// Where the device fails, where a buffer does not hold its rows, or `scratch` [`scratch_words`], and for sides of more than
+/// 2²³ samples.
+pub fn integral(
+    gpu: &Gpu,
+    sums: Sums,
+    size: (u32, u32),
+    from: Matrix<'_>,
+    to: Matrix<'_>,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    integral_below(gpu, sums, size, None, from, to, scratch)
+}
+
+/// A row of an integral image: its last one, where the picture goes on in another buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Above<'a> {
+    /// Where it lies.
+    pub buffer: &'a Buffer,
+    /// The word where it begins.
+    pub start: usize,
+}
+
+/// [`integral`] of rows of a picture that lie below others: so that a picture may be larger than a buffer. Its integral image goes
+/// on from the one above.
+///
+/// # Errors
+/// As [`integral`], and where the row above is shorter than the picture is wide, rounded up to a multiple of 4 sums.
+pub fn integral_below(
+    gpu: &Gpu,
+    sums: Sums,
+    size: (u32, u32),
+    above: Option<Above<'_>>,
+    from: Matrix<'_>,
+    to: Matrix<'_>,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let tuning = policy::tuning(gpu.report(), name(sums), &SPACE, DEFAULT);
+    run(gpu, tuning, sums, size, above, from, to, scratch)
+}
+
+/// [`integral`] with another layout.
+///
+/// # Errors
+/// As [`integral`], and where the layout is not of [`SPACE`].
+pub fn integral_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    sums: Sums,
+    size: (u32, u32),
+    from: Matrix<'_>,
+    to: Matrix<'_>,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    run(gpu, tuning, sums, size, None, from, to, scratch)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn run(
+    gpu: &Gpu,
+    tuning: Tuning,
+    sums: Sums,
+    (width, height): (u32, u32),
+    above: Option<Above<'_>>,
+    from: Matrix<'_>,
+    to: Matrix<'_>,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    if !SPACE.contains(tuning) {
+        return Err(gpu.unsupported(format!("the layout {tuning}")));
+    }
+    let rows = |matrix: Matrix<'_>, bits: u32| {
+        let row = u64::from(width.div_ceil(128 / bits.min(32))) * 4 * u64::from(bits.div_ceil(32));
+        let words = u64::from(matrix.pitch) * u64::from(height);
+        matrix.pitch.is_multiple_of(4)
+            && row <= u64::from(matrix.pitch)
+            && words <= matrix.buffer.words() as u64
+    };
+    let held = rows(from, sums.bits())
+        && rows(to, 32 * sums.words())
+        && scratch.words() >= scratch_words(sums, width, height);
+    let row = (width as usize).next_multiple_of(4) * sums.words() as usize;
+    let held = held && above.is_none_or(|above| above.start.saturating_add(row) <= above.buffer.words());
+    let short = width <= 1 << 23 && height <= 1 << 23;
+    if !held || !short {
+        return Err(gpu.unsupported(format!(
+            "an integral image of {width} × {height} samples from {} words to {}, with {} of scratch memory",
+            from.buffer.words(),
+            to.buffer.words(),
+            scratch.words()
+        )));
+    }
+    if width == 0 || height == 0 {
+        return Ok(());
+    }
+    let plan = Plan::new(sums, tuning, lanes(gpu));
+    let mut launch = Launch::new(gpu, plan, (width, height), from, to, scratch)?;
+    launch.row = above;
+    let picture = Operand::read("the picture", from.buffer);
+    let memory = [
+        picture,
+        above.map_or(picture, |above| {
+            Operand::read("the row above", above.buffer).within(above.start, row)
+        }),
+        Operand::update("scratch memory", scratch),
+        Operand::write("the integral image", to.buffer),
+    ];
+    // All of it is one launch, because what one kernel leaves another overwrites where it lies.
+    gpu.launch(
+        "integral",
+        &(plan, above.is_some()),
+        &memory,
+        || on_client!(gpu, client => launch.on(gpu, client)),
+    )
+}
+
+struct Launch<'a> {
+    plan: Plan,
+    size: (u32, u32),
+    strips: u32,
+    bands: u32,
+    from: Matrix<'a>,
+    to: Matrix<'a>,
+    /// Sums of rows, then those to the left: a row for each strip, as long as all bands are high.
+    left: Buffer,
+    /// Sums of columns, then those above: a row for each band, of all strips.
+    down: Buffer,
+    /// The integral image above each band; of two words, all lower ones first.
+    above: Buffer,
+    /// The row above all of it.
+    row: Option<Above<'a>>,
+}
+
+impl<'a> Launch<'a> {
+    fn new(
+        gpu: &Gpu,
+        plan: Plan,
+        (width, height): (u32, u32),
+        from: Matrix<'a>,
+        to: Matrix<'a>,
+        scratch: &Buffer,
+    ) -> Result<Self, DeviceError> {
+        let (strips, bands) = (width.div_ceil(plan.strip()), height.div_ceil(plan.rows()));
+        let left = (strips * bands * plan.rows()) as usize;
+        let down = (strips * bands * plan.strip()) as usize;
+        let mut start = 0;
+        let mut part = |words: usize| {
+            let part = scratch.part(start, words);
+            start += words.next_multiple_of(64);
+            part.ok_or_else(|| gpu.unsupported("scratch memory that is too short"))
+        };
+        Ok(Self {
+            plan,
+            size: (width, height),
+            strips,
+            bands,
+            from,
+            to,
+            left: part(left)?,
+            down: part(down)?,
+            above: part(down * plan.sums.words() as usize)?,
+            row: None,
+        })
+    }
+
+    fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+        self.sum_tiles(gpu, client);
+        let rows = self.bands * self.plan.rows();
+        self.add_down(gpu, client, &self.left, rows, self.strips);
+        self.add_down(
+            gpu,
+            client,
+            &self.down,
+            self.strips * self.plan.strip(),
+            self.bands,
+        );
+        self.add_across(gpu, client);
+        if let Some(row) = self.row {
+            self.lift(gpu, client, row);
+        }
+        self.finish_tiles(gpu, client);
+    }
+
+    #[allow(unsafe_code)]
+    fn lift<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, row: Above<'_>) {
+        let columns = self.strips * self.plan.strip();
+        // SAFETY: columns are compared with the width, of which the row holds as many sums and each row of `above` at least as many;
+        // bands with their number.
+        unsafe {
+            lift::launch_unchecked::<R>(
+                client,
+                cubes(gpu, (columns * self.bands).div_ceil(carries::LIFT)),
+                CubeDim::new_1d(carries::LIFT),
+                ArrayArg::from_raw_parts(self.above.handle(), self.above.words()),
+                ArrayArg::from_raw_parts(row.buffer.handle(), row.buffer.words()),
+                row.start as u32,
+                self.size.0.next_multiple_of(4),
+                columns,
+                self.bands,
+                self.plan.sums == Sums::Long,
+                self.plan.float(),
+            );
+        }
+    }
+
+    /// As many cubes as have a plane for each tile of a band's strips.
+    fn tiles(&self, gpu: &Gpu) -> CubeCount {
+        cubes(gpu, self.strips.div_ceil(self.plan.planes()) * self.bands)
+    }
+
+    #[allow(unsafe_code)]
+    fn sum_tiles<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+        let words = self.plan.words_in();
+        // SAFETY: rows and vectors are compared with the size, of which the picture has as many; sums are written for existing tiles,
+        // of which both parts of the scratch memory hold as many.
+        unsafe {
+            sum_tiles::launch_unchecked::<R>(
+                client,
+                self.tiles(gpu),
+                CubeDim::new_1d(self.plan.units),
+                words,
+                4,
+                ArrayArg::from_raw_parts(self.from.buffer.handle(), self.from.buffer.words() / words),
+                ArrayArg::from_raw_parts(self.down.handle(), self.down.words() / 4),
+                ArrayArg::from_raw_parts(self.left.handle(), self.left.words()),
+                self.size.0,
+                self.size.1,
+                self.from.pitch / words as u32,
+                self.strips,
+                self.bands,
+                self.plan,
+            );
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn add_down<R: Runtime>(
+        &self,
+        gpu: &Gpu,
+        client: &ComputeClient<R>,
+        words: &Buffer,
+        columns: u32,
+        rows: u32,
+    ) {
+        // SAFETY: columns and rows are compared with their numbers, of which the part holds as many.
+        unsafe {
+            add_down::launch_unchecked::<R>(
+                client,
+                cubes(gpu, columns.div_ceil(carries::COLUMNS)),
+                CubeDim::new_1d(carries::COLUMNS * carries::PARTS),
+                ArrayArg::from_raw_parts(words.handle(), words.words()),
+                columns,
+                rows,
+                self.plan.float(),
+            );
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn add_across<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+        let vectors = self.strips * self.plan.strip() / 4;
+        let element = if self.plan.float() {
+            Element::F32
+        } else {
+            Element::U32
+        };
+        let tuning = Tuning {
+            units: if vectors <= 512 { 128 } else { 256 },
+            items: match vectors {
+                0..=256 => 2,
+                257..=1_024 => 4,
+                _ => 8,
+            },
+            vector: 4,
+        };
+        let scan = ScanPlan::new(tuning, element, Kind::Inclusive, self.plan.lanes, false);
+        // SAFETY: vectors are compared with those of a row and rows with the bands, of which both parts hold as many.
+        unsafe {
+            add_across::launch_unchecked::<R>(
+                client,
+                cubes(gpu, self.bands),
+                CubeDim::new_1d(scan.units),
+                4,
+                ArrayArg::from_raw_parts(self.down.handle(), self.down.words() / 4),
+                ArrayArg::from_raw_parts(self.above.handle(), self.above.words() / 4),
+                vectors,
+                self.bands,
+                self.plan.sums == Sums::Long,
+                scan,
+            );
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn finish_tiles<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+        let words = self.plan.words_in();
+        // SAFETY: as of `sum_tiles`; and the result holds as many vectors of sums.
+        unsafe {
+            finish_tiles::launch_unchecked::<R>(
+                client,
+                self.tiles(gpu),
+                CubeDim::new_1d(self.plan.units),
+                words,
+                4,
+                ArrayArg::from_raw_parts(self.from.buffer.handle(), self.from.buffer.words() / words),
+                ArrayArg::from_raw_parts(self.above.handle(), self.above.words() / 4),
+                ArrayArg::from_raw_parts(self.left.handle(), self.left.words()),
+                ArrayArg::from_raw_parts(self.to.buffer.handle(), self.to.buffer.words() / 4),
+                self.size.0,
+                self.size.1,
+                self.from.pitch / words as u32,
+                self.to.pitch / 4,
+                self.strips,
+                self.bands,
+                self.plan,
+            );
+        }
+    }
+}

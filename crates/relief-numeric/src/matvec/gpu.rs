@@ -1,0 +1,426 @@
+//! Products on a device: M·x by teams that take rows, x·M by cubes that walk down columns.
+//!
+//! Both read 16 bytes at once and have at least eight such loads of the matrix on the way for each unit, because memory answers
+//! late and nothing is read twice. A team of M·x takes several rows, so that a vector of x is loaded once for all of them; a
+//! cube of x·M has units side by side along a row, and groups of them take rows four at a time. Where a sum has several
+//! blocks, what they come to is written and summed by a launch of the same kernel with 1 for x: the order is that of the
+//! [module](super), and there is no atomic.
+
+use cubecl::prelude::*;
+
+use super::{BLOCK, ROWS};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
+use relief_kernels::policy::{self, Space, Tuning};
+
+mod columns;
+mod rows;
+
+use columns::{Across, MERGED, MERGED_SIDE, sum_columns};
+use rows::{Along, sum_rows};
+
+/// The layouts of M·x: units of a cube, and rows that a team takes at once.
+pub const ROWS_SPACE: Space = Space {
+    units: &[64, 128, 256],
+    items: &[1, 2, 4, 8],
+    vectors: &[4],
+};
+
+/// The layout of M·x where no other was found: of 128 × 2²⁰ numbers 131.9 µs where 256 units with four rows take 136.4, of 4 096² 19.5 and 20.9, of 12 288² and 2²⁰ × 128 the
+/// same (`relief lab run matvec/rows --device cuda`, NVIDIA H200, 2026-11-23).
+pub const ROWS_DEFAULT: Tuning = Tuning {
+    units: 128,
+    items: 2,
+    vector: 4,
+};
+
+/// What the kernel of M·x is called in policy files.
+pub const ROWS_NAME: &str = "matrix-vector";
+
+/// The layouts of x·M where cubes do not merge blocks: units of a cube, vectors of a row that it takes side by side, and, in the place of a vector,
+/// rounds of 64 rows that a unit loads at once.
+pub const COLUMNS_SPACE: Space = Space {
+    units: &[64, 128, 256, 512],
+    items: &[8, 16, 32, 64],
+    vectors: &[1, 2],
+};
+
+/// The layout of x·M where no other was found.
+pub const COLUMNS_DEFAULT: Tuning = Tuning {
+    units: 256,
+    items: 32,
+    vector: 1,
+};
+
+/// What the kernel of x·M is called in policy files.
+pub const COLUMNS_NAME: &str = "vector-matrix";
+
+/// A matrix of floats on a device, in row order, from the first word of a buffer on.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<'a> {
+    /// Where it lies.
+    pub buffer: &'a Buffer,
+    /// Rows.
+    pub rows: u32,
+    /// Numbers of a row.
+    pub columns: u32,
+    /// Words from one row to the next: a multiple of 4.
+    pub pitch: u32,
+}
+
+/// Words of scratch memory that M·x takes.
+#[must_use]
+pub const fn rows_scratch_words(rows: u32, columns: u32) -> usize {
+    let mut words = 0;
+    let mut blocks = columns.div_ceil(BLOCK as u32);
+    while blocks > 1 {
+        words += (rows as usize * blocks.next_multiple_of(4) as usize).next_multiple_of(64);
+        blocks = blocks.div_ceil(BLOCK as u32);
+    }
+    words
+}
+
+/// Words of scratch memory that x·M takes.
+#[must_use]
+pub const fn columns_scratch_words(rows: u32, columns: u32) -> usize {
+    let mut words = 0;
+    let mut blocks = rows.div_ceil(ROWS as u32);
+    while blocks > 1 {
+        words += (blocks as usize * (columns as usize).next_multiple_of(4)).next_multiple_of(64);
+        blocks = blocks.div_ceil(ROWS as u32);
+    }
+    words
+}
+
+/// y = M·x. Number r of `y` is the sum of the products of row r with the first numbers of `x`.
+///
+/// `scratch` holds [`rows_scratch_words`]; without any it may be any buffer.
+///
+/// # Errors
+/// Where the device fails, where a buffer is too short, for more than 2³² vectors of 16 bytes, and where `y` or the scratch memory that is
+/// needed is one of the other buffers.
+pub fn matrix_vector(
+    gpu: &Gpu,
+    matrix: Matrix<'_>,
+    x: &Buffer,
+    y: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let tuning = policy::tuning(gpu.report(), ROWS_NAME, &ROWS_SPACE, ROWS_DEFAULT);
+    matrix_vector_with(gpu, tuning, matrix, x, y, scratch)
+}
+
+/// [`matrix_vector`] with another layout.
+///
+/// # Errors
+/// As [`matrix_vector`], and where the layout is not of [`ROWS_SPACE`].
+pub fn matrix_vector_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    matrix: Matrix<'_>,
+    x: &Buffer,
+    y: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    if !ROWS_SPACE.contains(tuning) {
+        return Err(gpu.unsupported(format!("the layout {tuning}")));
+    }
+    matrix.check(gpu)?;
+    let needed = rows_scratch_words(matrix.rows, matrix.columns);
+    gpu.holds("x", x, u64::from(matrix.columns).next_multiple_of(4))?;
+    gpu.holds("y", y, matrix.rows.into())?;
+    gpu.holds("scratch memory", scratch, needed as u64)?;
+    if matrix.rows == 0 {
+        return Ok(());
+    }
+    apart(gpu, [matrix.buffer, x], y, (needed > 0).then_some(scratch))?;
+    let (mut from, mut ones, mut place) = (matrix, false, 0);
+    // What holds the sums of blocks, while they are read.
+    let mut held;
+    loop {
+        let blocks = from.columns.div_ceil(BLOCK as u32).max(1);
+        if blocks == 1 {
+            return along(gpu, tuning, from, (!ones).then_some(x), y, 1);
+        }
+        let pitch = blocks.next_multiple_of(4);
+        let words = (from.rows as usize * pitch as usize).next_multiple_of(64);
+        let part = scratch
+            .part(place, words)
+            .ok_or_else(|| gpu.unsupported("scratch memory"))?;
+        along(gpu, tuning, from, (!ones).then_some(x), &part, pitch)?;
+        place += words;
+        held = part;
+        from = Matrix {
+            buffer: &held,
+            rows: matrix.rows,
+            columns: blocks,
+            pitch,
+        };
+        ones = true;
+    }
+}
+
+/// One launch of M·x: sums of blocks; those of row r from word r · `pitch` of `to` on. Without `x`, numbers are added.
+fn along(
+    gpu: &Gpu,
+    tuning: Tuning,
+    from: Matrix<'_>,
+    x: Option<&Buffer>,
+    to: &Buffer,
+    pitch: u32,
+) -> Result<(), DeviceError> {
+    let plan = Along::of(gpu, tuning, from.columns, x.is_none());
+    let blocks = from.columns.div_ceil(BLOCK as u32).max(1);
+    let count = blocks.checked_mul(from.rows.div_ceil(plan.rows_of_cube()));
+    let count = count.filter(|count| *count < 1 << 31);
+    let count = count.ok_or_else(|| gpu.unsupported(format!("{} rows of {blocks} blocks", from.rows)))?;
+    let launch = RowsLaunch {
+        from,
+        x: x.unwrap_or(from.buffer),
+        to,
+        blocks,
+        pitch,
+        count,
+    };
+    gpu.launch(
+        "matrix × vector",
+        &plan,
+        // Where numbers are added, x is the matrix again.
+        &[
+            Operand::read("the matrix", from.buffer),
+            Operand::read("x", launch.x),
+            Operand::write("y", to),
+        ],
+        || on_client!(gpu, client => launch.on(gpu, client, plan)),
+    )
+}
+
+struct RowsLaunch<'a> {
+    from: Matrix<'a>,
+    x: &'a Buffer,
+    to: &'a Buffer,
+    blocks: u32,
+    pitch: u32,
+    count: u32,
+}
+
+impl RowsLaunch<'_> {
+    #[allow(unsafe_code)]
+    fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, plan: Along) {
+        let from = self.from;
+        // SAFETY: rows are clamped to the last, vectors compared with those of a row, and the buffer holds as many, x a row of them;
+        // results are written for existing blocks of existing rows, `pitch` words apart, and the target holds as many.
+        unsafe {
+            sum_rows::launch_unchecked::<R>(
+                client,
+                cubes(gpu, self.count),
+                CubeDim::new_1d(plan.units()),
+                4,
+                ArrayArg::from_raw_parts(from.buffer.handle(), from.buffer.words() / 4),
+                ArrayArg::from_raw_parts(self.x.handle(), self.x.words() / 4),
+                ArrayArg::from_raw_parts(self.to.handle(), self.to.words()),
+                from.columns,
+                from.pitch / 4,
+                from.rows,
+                self.blocks,
+                self.pitch,
+                plan,
+            );
+        }
+    }
+}
+
+/// y = x·M. Number c of `y` is the sum of the products of column c with the first numbers of `x`. Whole vectors of 4 words
+/// of `y` are written.
+///
+/// `scratch` holds [`columns_scratch_words`]; without any it may be any buffer.
+///
+/// # Errors
+/// Where the device fails, where a buffer is too short, for more than 2³² vectors of 16 bytes, and where `y` or the scratch memory that is
+/// needed is one of the other buffers.
+pub fn vector_matrix(
+    gpu: &Gpu,
+    x: &Buffer,
+    matrix: Matrix<'_>,
+    y: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let tuning = policy::tuning(gpu.report(), COLUMNS_NAME, &COLUMNS_SPACE, COLUMNS_DEFAULT);
+    vector_matrix_with(gpu, tuning, x, matrix, y, scratch)
+}
+
+/// [`vector_matrix`] with another layout.
+///
+/// # Errors
+/// As [`vector_matrix`], and where the layout is not of [`COLUMNS_SPACE`].
+pub fn vector_matrix_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    x: &Buffer,
+    matrix: Matrix<'_>,
+    y: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    if !COLUMNS_SPACE.contains(tuning) {
+        return Err(gpu.unsupported(format!("the layout {tuning}")));
+    }
+    matrix.check(gpu)?;
+    let needed = columns_scratch_words(matrix.rows, matrix.columns);
+    gpu.holds("x", x, u64::from(matrix.rows).next_multiple_of(4))?;
+    gpu.holds("y", y, u64::from(matrix.columns).next_multiple_of(4))?;
+    gpu.holds("scratch memory", scratch, needed as u64)?;
+    if matrix.columns == 0 {
+        return Ok(());
+    }
+    apart(gpu, [matrix.buffer, x], y, (needed > 0).then_some(scratch))?;
+    let (mut from, mut ones, mut place) = (matrix, false, 0);
+    // What holds the sums of blocks, while they are read.
+    let mut held;
+    loop {
+        let blocks = from.rows.div_ceil(ROWS as u32).max(1);
+        if blocks == 1 || merges(gpu, from) {
+            return across(gpu, tuning, (!ones).then_some(x), from, y);
+        }
+        let pitch = matrix.columns.next_multiple_of(4);
+        let words = (blocks as usize * pitch as usize).next_multiple_of(64);
+        let part = scratch
+            .part(place, words)
+            .ok_or_else(|| gpu.unsupported("scratch memory"))?;
+        across(gpu, tuning, (!ones).then_some(x), from, &part)?;
+        place += words;
+        held = part;
+        from = Matrix {
+            buffer: &held,
+            rows: blocks,
+            columns: matrix.columns,
+            pitch,
+        };
+        ones = true;
+    }
+}
+
+/// Whether a cube takes all blocks of its columns: where there are some, and not so many columns that a second launch is short beside them.
+fn merges(gpu: &Gpu, matrix: Matrix<'_>) -> bool {
+    let blocks = matrix.rows.div_ceil(ROWS as u32);
+    let cubes = matrix.columns.div_ceil(4 * MERGED_SIDE);
+    (2..=MERGED).contains(&blocks) && cubes <= 8 * gpu.multiprocessors()
+}
+
+/// One launch of x·M: sums of blocks, rows of as many vectors as a row of the matrix has. Without `x`, numbers are added.
+fn across(
+    gpu: &Gpu,
+    tuning: Tuning,
+    x: Option<&Buffer>,
+    from: Matrix<'_>,
+    to: &Buffer,
+) -> Result<(), DeviceError> {
+    let vectors = from.columns.div_ceil(4);
+    let blocks = from.rows.div_ceil(ROWS as u32).max(1);
+    let plan = if merges(gpu, from) {
+        Across::merging(blocks, vectors, x.is_none())
+    } else {
+        Across::of(tuning, vectors, x.is_none())
+    };
+    let count = blocks
+        .div_ceil(plan.blocks)
+        .checked_mul(vectors.div_ceil(plan.side));
+    let count = count.filter(|count| *count < 1 << 31);
+    let count =
+        count.ok_or_else(|| gpu.unsupported(format!("{blocks} blocks of {} columns", from.columns)))?;
+    let launch = ColumnsLaunch {
+        from,
+        x: x.unwrap_or(from.buffer),
+        to,
+        vectors,
+        count,
+    };
+    gpu.launch(
+        "vector × matrix",
+        &plan,
+        // Where numbers are added, x is the matrix again.
+        &[
+            Operand::read("the matrix", from.buffer),
+            Operand::read("x", launch.x),
+            Operand::write("y", to),
+        ],
+        || on_client!(gpu, client => launch.on(gpu, client, plan)),
+    )
+}
+
+struct ColumnsLaunch<'a> {
+    from: Matrix<'a>,
+    x: &'a Buffer,
+    to: &'a Buffer,
+    vectors: u32,
+    count: u32,
+}
+
+impl ColumnsLaunch<'_> {
+    #[allow(unsafe_code)]
+    fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, plan: Across) {
+        let from = self.from;
+        // SAFETY: rows are compared with their number, or clamped, and columns clamped to the last vector, and the buffer holds as
+        // many, x a number for each row up to whole vectors; results are written for existing blocks and columns, and the target
+        // holds a row of vectors for each block.
+        unsafe {
+            sum_columns::launch_unchecked::<R>(
+                client,
+                cubes(gpu, self.count),
+                CubeDim::new_1d(plan.units()),
+                4,
+                ArrayArg::from_raw_parts(from.buffer.handle(), from.buffer.words() / 4),
+                ArrayArg::from_raw_parts(self.x.handle(), self.x.words() / 4),
+                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
+                self.vectors,
+                from.pitch / 4,
+                from.rows,
+                plan,
+            );
+        }
+    }
+}
+
+impl Matrix<'_> {
+    fn check(&self, gpu: &Gpu) -> Result<(), DeviceError> {
+        let Self {
+            buffer,
+            rows,
+            columns,
+            pitch,
+        } = *self;
+        let row = u64::from(columns).next_multiple_of(4);
+        let apart = row <= u64::from(pitch) || rows <= 1;
+        let words = u64::from(pitch) * u64::from(rows.saturating_sub(1)) + row;
+        let held = rows == 0 || columns == 0 || words <= buffer.words() as u64;
+        // Places of vectors are counted in 32 bits, past the last one too.
+        let counted =
+            buffer.words() as u64 / 4 <= 0xF000_0000 && columns <= u32::MAX - 3 && rows <= u32::MAX - 3;
+        if apart && held && counted && pitch.is_multiple_of(4) {
+            return Ok(());
+        }
+        Err(gpu.unsupported(format!(
+            "{rows} rows of {columns} numbers, {pitch} words apart, in a buffer of {}",
+            buffer.words()
+        )))
+    }
+}
+
+/// Whether what is written is no memory that is read, in all launches together.
+fn apart(
+    gpu: &Gpu,
+    [matrix, x]: [&Buffer; 2],
+    y: &Buffer,
+    scratch: Option<&Buffer>,
+) -> Result<(), DeviceError> {
+    let needed = [
+        Operand::read("the matrix", matrix),
+        Operand::read("x", x),
+        Operand::write("y", y),
+    ];
+    match scratch {
+        Some(scratch) => {
+            let [matrix, x, y] = needed;
+            gpu.check_memory(&[matrix, x, y, Operand::update("scratch memory", scratch)])
+        }
+        None => gpu.check_memory(&needed),
+    }
+}

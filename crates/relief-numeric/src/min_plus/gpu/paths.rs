@@ -1,0 +1,525 @@
+//! Shortest paths between all pairs of vertices on a device: [`min_plus::paths`](crate::min_plus::paths) says what they are.
+//!
+//! **Blocked**: a round of [`BLOCK`] vertices is one small kernel and three products. The kernel keeps paths between the round's vertices in the
+//! registers of one cube, a square of 8 × 8 for each unit, and exchanges a row and a column for each vertex. Two matrices take turns, because a
+//! kernel does not write what others read.
+//!
+//! **By squaring**: products of paths with themselves, as many as there may have to be: to ask whether anything has changed would be to wait.
+
+use cubecl::prelude::*;
+
+use super::tiles::saturated;
+use super::{Matrix, Size, lessen, min_plus};
+use crate::element::Element;
+use crate::min_plus::FAR;
+use relief_kernels::copy::gpu::copy;
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+
+/// Vertices of a round.
+pub const BLOCK: u32 = 128;
+
+/// Units of a side of the cube that finds paths between a round's vertices, and paths of a side of a unit.
+const SIDE: u32 = 16;
+const OWN: u32 = BLOCK / SIDE;
+
+/// Words of scratch memory that [`shortest_paths`] takes.
+#[must_use]
+pub const fn scratch_words(vertices: u32) -> u64 {
+    Parts::of(vertices).all
+}
+
+/// Where things lie in scratch memory; all of them begin at multiples of 64 words.
+struct Parts {
+    other: u64,
+    square: u64,
+    from: u64,
+    to: u64,
+    product: u64,
+    all: u64,
+}
+
+impl Parts {
+    const fn of(vertices: u32) -> Self {
+        let row = pitch(vertices) as u64;
+        let other = 0;
+        // Sums of what no memory holds are saturated: of 2^32 vertices the first is nearly all that 64 bits count.
+        let square = other + (vertices as u64 * row).next_multiple_of(64);
+        let from = square.saturating_add((BLOCK * BLOCK) as u64);
+        let to = from.saturating_add(BLOCK as u64 * row.next_multiple_of(64));
+        let product = to.saturating_add(BLOCK as u64 * vertices as u64);
+        // No product is larger than that of the whole matrix with itself.
+        let whole = super::scratch_words(Size {
+            rows: vertices,
+            inner: vertices,
+            columns: vertices,
+        });
+        Self {
+            other,
+            square,
+            from,
+            to,
+            product,
+            all: product.saturating_add(whole),
+        }
+    }
+}
+
+/// Words of a row of the other matrix.
+const fn pitch(vertices: u32) -> u32 {
+    vertices.div_ceil(4).saturating_mul(4)
+}
+
+/// How paths are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// Round by round.
+    Blocks,
+    /// By squaring.
+    Squares,
+}
+
+/// Makes shortest paths of edges, `f32` or `i32`. The first word of `found` becomes a vertex on a cycle of negative length, or `u32::MAX` where
+/// there is none; where there is one, `paths` mean nothing.
+///
+/// The pitch of `paths` is the least multiple of 4 that holds a row; `scratch` holds [`scratch_words`].
+///
+/// # Errors
+/// Where the device fails, for other numbers, and where a buffer is too short.
+pub fn shortest_paths(
+    gpu: &Gpu,
+    way: Way,
+    element: Element,
+    vertices: u32,
+    paths: Matrix<'_>,
+    found: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let parts = Parts::of(vertices);
+    let held = u64::from(vertices) * u64::from(paths.pitch);
+    let fits = matches!(element, Element::F32 | Element::I32)
+        && paths.pitch == pitch(vertices)
+        && held <= paths.buffer.words() as u64
+        && held <= u64::from(u32::MAX)
+        && parts.all <= scratch.words() as u64;
+    if !fits {
+        return Err(gpu.unsupported(format!(
+            "paths between {vertices} vertices, {element:?}, {} words apart, in {} words, with {} of scratch memory",
+            paths.pitch,
+            paths.buffer.words(),
+            scratch.words()
+        )));
+    }
+    // All launches together.
+    gpu.check_memory(&[
+        Operand::update("the paths", paths.buffer),
+        Operand::update("scratch memory", scratch),
+        Operand::write("the vertex of a negative cycle", found),
+    ])?;
+    if vertices == 0 {
+        return relief_kernels::copy::gpu::fill(gpu, found, 1, u32::MAX);
+    }
+    let part = |start: u64, words: u64| {
+        let part = scratch.part(start as usize, words as usize);
+        part.ok_or_else(|| gpu.unsupported("scratch memory without all of its parts"))
+    };
+    let other = part(parts.other, held)?;
+    let other = Matrix {
+        buffer: &other,
+        pitch: paths.pitch,
+    };
+    let rest = part(parts.product, parts.all - parts.product)?;
+    begin(gpu, element, vertices, paths, other)?;
+    // Which of both has the paths.
+    let (mut now, mut next) = (other, paths);
+    match way {
+        Way::Blocks => {
+            let square = part(parts.square, u64::from(BLOCK * BLOCK))?;
+            let from = part(
+                parts.from,
+                u64::from(BLOCK) * u64::from(paths.pitch).next_multiple_of(64),
+            )?;
+            let to = part(parts.to, u64::from(BLOCK) * u64::from(vertices))?;
+            let round = Round {
+                element,
+                vertices,
+                square: Matrix {
+                    buffer: &square,
+                    pitch: BLOCK,
+                },
+                from: Matrix {
+                    buffer: &from,
+                    pitch: paths.pitch,
+                },
+                to: Matrix {
+                    buffer: &to,
+                    pitch: BLOCK,
+                },
+                scratch: &rest,
+            };
+            for first in (0..vertices).step_by(BLOCK as usize) {
+                round.run(gpu, first, now, next)?;
+                std::mem::swap(&mut now, &mut next);
+            }
+        }
+        Way::Squares => {
+            let size = Size {
+                rows: vertices,
+                inner: vertices,
+                columns: vertices,
+            };
+            let mut edges = 1_u64;
+            while edges < u64::from(vertices) {
+                min_plus(gpu, element, size, now, now, next, &rest)?;
+                std::mem::swap(&mut now, &mut next);
+                edges *= 2;
+            }
+        }
+    }
+    if now.buffer.overlaps(other.buffer) {
+        copy(gpu, now.buffer, paths.buffer, held as usize)?;
+    }
+    tell(gpu, element, vertices, paths, found)
+}
+
+/// What rounds share.
+struct Round<'a> {
+    element: Element,
+    vertices: u32,
+    square: Matrix<'a>,
+    from: Matrix<'a>,
+    to: Matrix<'a>,
+    scratch: &'a Buffer,
+}
+
+impl Round<'_> {
+    fn run(&self, gpu: &Gpu, first: u32, now: Matrix<'_>, next: Matrix<'_>) -> Result<(), DeviceError> {
+        let Self {
+            element, vertices, ..
+        } = *self;
+        let len = BLOCK.min(vertices - first);
+        let start = first as usize * now.pitch as usize;
+        let cut = |start: usize| {
+            let part = now.buffer.part(start, now.buffer.words() - start);
+            part.ok_or_else(|| gpu.unsupported("a matrix without all of its rows"))
+        };
+        // Rows of the round's vertices, and columns.
+        let (rows, columns) = (cut(start)?, cut(first as usize)?);
+        let of = |buffer| Matrix {
+            buffer,
+            pitch: now.pitch,
+        };
+        let size = |rows, columns| Size {
+            rows,
+            inner: len,
+            columns,
+        };
+        close(gpu, element, len, first, of(&rows), self.square)?;
+        min_plus(
+            gpu,
+            element,
+            size(len, vertices),
+            self.square,
+            of(&rows),
+            self.from,
+            self.scratch,
+        )?;
+        min_plus(
+            gpu,
+            element,
+            size(vertices, len),
+            of(&columns),
+            self.square,
+            self.to,
+            self.scratch,
+        )?;
+        lessen(
+            gpu,
+            element,
+            size(vertices, vertices),
+            self.to,
+            self.from,
+            now,
+            next,
+            self.scratch,
+        )
+    }
+}
+
+/// Copies edges; paths of no edge are 0 at most.
+fn begin(
+    gpu: &Gpu,
+    element: Element,
+    vertices: u32,
+    from: Matrix<'_>,
+    to: Matrix<'_>,
+) -> Result<(), DeviceError> {
+    let float = element == Element::F32;
+    let launch = || on_client!(gpu, client => begin_on(client, float, vertices, from, to));
+    let memory = [
+        Operand::read("the edges", from.buffer),
+        Operand::write("scratch memory", to.buffer),
+    ];
+    gpu.launch("paths begin", &float, &memory, launch)
+}
+
+#[allow(unsafe_code)]
+fn begin_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    float: bool,
+    vertices: u32,
+    from: Matrix<'_>,
+    to: Matrix<'_>,
+) {
+    let cubes = (from.pitch.div_ceil(SIDE), vertices.div_ceil(SIDE));
+    // SAFETY: words are read and written where the row is less than `vertices` and the column less than the pitch, and both matrices hold
+    // as many rows of it.
+    unsafe {
+        copy_edges::launch_unchecked::<R>(
+            client,
+            CubeCount::Static(cubes.0, cubes.1, 1),
+            CubeDim::new_2d(SIDE, SIDE),
+            super::array(from.buffer, 1),
+            super::array(to.buffer, 1),
+            vertices,
+            from.pitch,
+            float,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn copy_edges(from: &Array<u32>, to: &mut Array<u32>, vertices: u32, pitch: u32, #[comptime] float: bool) {
+    let (x, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
+    if y < vertices {
+        if x < pitch {
+            let mut word = from[(y * pitch + x) as usize];
+            if x == y {
+                word = no_more_than_zero(word, float);
+            }
+            to[(y * pitch + x) as usize] = word;
+        }
+    }
+}
+
+#[cube]
+fn no_more_than_zero(word: u32, #[comptime] float: bool) -> u32 {
+    if comptime!(float) {
+        u32::reinterpret(min(f32::reinterpret(word), 0.0f32))
+    } else {
+        u32::reinterpret(min(i32::reinterpret(word), 0i32))
+    }
+}
+
+/// Paths between `len` vertices from `first` on, whose rows are `rows`, into a square.
+fn close(
+    gpu: &Gpu,
+    element: Element,
+    len: u32,
+    first: u32,
+    rows: Matrix<'_>,
+    square: Matrix<'_>,
+) -> Result<(), DeviceError> {
+    let memory = [
+        Operand::read("the paths", rows.buffer),
+        Operand::write("scratch memory", square.buffer),
+    ];
+    match element {
+        Element::F32 => gpu.launch(
+            "paths close f32",
+            &(),
+            &memory,
+            || on_client!(gpu, client => close_on::<f32, _>(client, len, first, rows, square, f32::INFINITY.to_bits(), true)),
+        ),
+        _ => gpu.launch(
+            "paths close i32",
+            &(),
+            &memory,
+            || on_client!(gpu, client => close_on::<i32, _>(client, len, first, rows, square, FAR.cast_unsigned(), false)),
+        ),
+    }
+}
+
+#[allow(unsafe_code)]
+fn close_on<T: Numeric, R: Runtime>(
+    client: &ComputeClient<R>,
+    len: u32,
+    first: u32,
+    rows: Matrix<'_>,
+    square: Matrix<'_>,
+    infinity: u32,
+    float: bool,
+) {
+    // SAFETY: words are read where row and column are less than `len`, of rows that begin in `rows`, as many as there are; the square
+    // has as many words as units have paths, and places of shared memory are below two rows and columns of it.
+    unsafe {
+        close_square::launch_unchecked::<T, R>(
+            client,
+            CubeCount::Static(1, 1, 1),
+            CubeDim::new_2d(SIDE, SIDE),
+            super::array(rows.buffer, 1),
+            super::array(square.buffer, 1),
+            len,
+            first,
+            rows.pitch,
+            infinity,
+            float,
+        );
+    }
+}
+
+/// Floyd and Warshall's in the registers of a cube: unit (x, y) has the paths from vertices 8 y… to 8 x….
+#[cube(launch_unchecked)]
+fn close_square<T: Numeric>(
+    from: &Array<u32>,
+    to: &mut Array<u32>,
+    len: u32,
+    first: u32,
+    pitch: u32,
+    infinity: u32,
+    #[comptime] float: bool,
+) {
+    // Two of each, so that one barrier a vertex does.
+    let mut row = SharedMemory::<T>::new(comptime!((2 * BLOCK) as usize));
+    let mut column = SharedMemory::<T>::new(comptime!((2 * BLOCK) as usize));
+    let mut paths = Array::<T>::new(comptime!((OWN * OWN) as usize));
+    #[unroll]
+    for i in 0..OWN {
+        #[unroll]
+        for j in 0..OWN {
+            let (y, x) = (UNIT_POS_Y * OWN + i, UNIT_POS_X * OWN + j);
+            let mut word = infinity;
+            if y < len {
+                if x < len {
+                    word = from[(y * pitch + first + x) as usize];
+                }
+            }
+            paths[comptime!((i * OWN + j) as usize)] = operand::<T>(word, infinity, float);
+        }
+    }
+    for group in 0..SIDE {
+        #[unroll]
+        for q in 0..OWN {
+            let turn = comptime!(q % 2 * BLOCK);
+            if UNIT_POS_Y == group {
+                #[unroll]
+                for j in 0..OWN {
+                    row[(turn + UNIT_POS_X * OWN + j) as usize] = paths[comptime!((q * OWN + j) as usize)];
+                }
+            }
+            if UNIT_POS_X == group {
+                #[unroll]
+                for i in 0..OWN {
+                    column[(turn + UNIT_POS_Y * OWN + i) as usize] = paths[comptime!((i * OWN + q) as usize)];
+                }
+            }
+            sync_cube();
+            #[unroll]
+            for i in 0..OWN {
+                let to_vertex = column[(turn + UNIT_POS_Y * OWN + i) as usize];
+                #[unroll]
+                for j in 0..OWN {
+                    let place = comptime!((i * OWN + j) as usize);
+                    let sum = to_vertex + row[(turn + UNIT_POS_X * OWN + j) as usize];
+                    paths[place] = operand::<T>(u32::reinterpret(min(sum, paths[place])), infinity, float);
+                }
+            }
+        }
+    }
+    #[unroll]
+    for i in 0..OWN {
+        #[unroll]
+        for j in 0..OWN {
+            let (y, x) = (UNIT_POS_Y * OWN + i, UNIT_POS_X * OWN + j);
+            let mut word = u32::reinterpret(paths[comptime!((i * OWN + j) as usize)]);
+            if comptime!(!float) {
+                word = u32::reinterpret(saturated(i32::reinterpret(word)));
+            }
+            to[(y * BLOCK + x) as usize] = word;
+        }
+    }
+}
+
+/// A length as what sums are made of.
+#[cube]
+fn operand<T: Numeric>(word: u32, infinity: u32, #[comptime] float: bool) -> T {
+    if comptime!(float) {
+        T::reinterpret(word)
+    } else {
+        T::reinterpret(min(saturated(i32::reinterpret(word)), i32::reinterpret(infinity)))
+    }
+}
+
+/// Writes the first vertex whose path to itself is less than 0.
+fn tell(
+    gpu: &Gpu,
+    element: Element,
+    vertices: u32,
+    paths: Matrix<'_>,
+    found: &Buffer,
+) -> Result<(), DeviceError> {
+    let float = element == Element::F32;
+    let launch = || on_client!(gpu, client => tell_on(client, float, vertices, paths, found));
+    let memory = [
+        Operand::read("the paths", paths.buffer),
+        Operand::write("the vertex of a negative cycle", found),
+    ];
+    gpu.launch("paths tell", &float, &memory, launch)
+}
+
+/// Units that look for negative cycles.
+const LOOKING: u32 = 256;
+
+#[allow(unsafe_code)]
+fn tell_on<R: Runtime>(
+    client: &ComputeClient<R>,
+    float: bool,
+    vertices: u32,
+    paths: Matrix<'_>,
+    found: &Buffer,
+) {
+    // SAFETY: words of the diagonal are read, of as many rows as there are; one word is written.
+    unsafe {
+        first_negative::launch_unchecked::<R>(
+            client,
+            CubeCount::Static(1, 1, 1),
+            CubeDim::new_1d(LOOKING),
+            super::array(paths.buffer, 1),
+            super::array(found, 1),
+            vertices,
+            paths.pitch,
+            float,
+        );
+    }
+}
+
+#[cube(launch_unchecked)]
+fn first_negative(
+    paths: &Array<u32>,
+    found: &mut Array<u32>,
+    vertices: u32,
+    pitch: u32,
+    #[comptime] float: bool,
+) {
+    let mut all = SharedMemory::<u32>::new(LOOKING as usize);
+    let mut least = u32::new(comptime!(u32::MAX as i64));
+    let mut vertex = UNIT_POS;
+    while vertex < vertices {
+        let word = paths[(vertex * pitch + vertex) as usize];
+        let mut negative = i32::reinterpret(word) < 0i32;
+        if comptime!(float) {
+            negative = f32::reinterpret(word) < 0.0f32;
+        }
+        if negative {
+            least = min(least, vertex);
+        }
+        vertex += LOOKING;
+    }
+    all[UNIT_POS as usize] = least;
+    sync_cube();
+    if UNIT_POS == 0u32 {
+        for unit in 0..LOOKING {
+            least = min(least, all[unit as usize]);
+        }
+        found[0] = least;
+    }
+}

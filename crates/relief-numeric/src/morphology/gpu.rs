@@ -1,0 +1,463 @@
+//! Grey dilation and erosion on a device, in one pass.
+//!
+//! - **Any function**: tiles in shared memory, a vector of columns of some rows for a unit (`square`).
+//! - **Separable functions**: strips of columns, a ring of rows in shared memory (`sum`); of 3 × 3 whole heights tiles as well.
+//!
+//! Samples of 8 and 16 bits are computed as integers of 32, of which Hopper adds two and takes the greater of the sum and a third in one
+//! instruction; those of f32 take two. Heights are operands like samples, so that another function is no other
+//! kernel.
+//!
+//! Rows of a picture are whole vectors of 16 bytes ([`Element::words`]). What a row has past its width is not looked at, and
+//! is 0 in results.
+
+use cubecl::prelude::*;
+
+use super::function::Taps;
+use super::{Height, Operator, StructuringFunction};
+use crate::element::Element;
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use relief_kernels::policy::{self, Space, Tuning};
+
+mod samples;
+mod square;
+mod sum;
+
+use samples::Samples;
+
+/// The layouts that are searched: units of a cube, and rows that a unit computes, four columns of each.
+pub const SPACE: Space = Space {
+    units: &[64, 128, 256],
+    items: &[2, 4, 8],
+    vectors: &[4],
+};
+
+/// The layout where no other was found: on an H200 more rows for a unit mean fewer loads for each sum, but at 7 × 7 heights more code
+/// that is unrolled (`relief lab run morphology --device cuda`, 4 096 × 4 096 f32, 2026-11-21: k = 3 46.6 µs by 8 rows and 52.1 by 4, k = 7 96.8 and 91.0,
+/// k = 31 1.391 ms and 1.434).
+#[must_use]
+pub const fn default(separable: bool, radius: u32) -> Tuning {
+    layout(128, if separable || radius == 3 { 4 } else { 8 })
+}
+
+/// What the kernel of a function is called in policy files.
+#[must_use]
+pub const fn kernel_name(separable: bool) -> &'static str {
+    match separable {
+        true => "morphology sum",
+        false => "morphology square",
+    }
+}
+
+/// A picture's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Size {
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+}
+
+/// Words from one row to the next, whole vectors of four.
+#[must_use]
+pub const fn row_words(element: Element, width: u32) -> u64 {
+    element.words(width as u64)
+}
+
+/// Heights of structuring functions of samples of a device.
+pub trait DeviceHeight: Height {
+    /// The bits of a height.
+    #[doc(hidden)]
+    fn word(self) -> u32;
+    /// Whether such heights are of such samples.
+    #[doc(hidden)]
+    fn is_of(element: Element) -> bool;
+}
+
+impl DeviceHeight for i32 {
+    fn word(self) -> u32 {
+        self.cast_unsigned()
+    }
+
+    fn is_of(element: Element) -> bool {
+        matches!(element, Element::U8 | Element::U16)
+    }
+}
+
+impl DeviceHeight for f32 {
+    fn word(self) -> u32 {
+        self.to_bits()
+    }
+
+    fn is_of(element: Element) -> bool {
+        matches!(element, Element::F32)
+    }
+}
+
+/// The heights of a function as kernels take them.
+#[must_use]
+pub fn words<H: DeviceHeight>(operator: Operator, function: &StructuringFunction<H>) -> Vec<u32> {
+    let side = 2 * function.radius() as usize + 1;
+    let taps = squared(function).map_or_else(|| function.taps(operator), |square| square.taps(operator));
+    match taps {
+        Taps::Square(heights) => {
+            // Whole vectors of the samples that a unit sees, of which the first may lie before the function.
+            let plan = of_square(function.radius());
+            let mut words = vec![H::ABSENT.word(); 4 * plan.heights() as usize];
+            let rows = words.chunks_exact_mut(4 * plan.fours() as usize);
+            for (row, heights) in rows.zip(heights.chunks_exact(side)) {
+                for (word, height) in row[plan.offset() as usize..].iter_mut().zip(heights) {
+                    *word = height.word();
+                }
+            }
+            words
+        }
+        Taps::Sum { across, down } => across.iter().chain(&down).map(|height| height.word()).collect(),
+    }
+}
+
+/// A separable function of 3 × 3 whole heights as a square of them: so few of them are fewer steps than a strip takes (4 096 × 4 096
+/// bytes on an H200: 32 and 36 µs; `relief lab run morphology/paraboloid-u8 --device cuda`, 2026-11-21). Sums of f32 would be rounded
+/// in another order.
+fn squared<H: DeviceHeight>(function: &StructuringFunction<H>) -> Option<StructuringFunction<H>> {
+    let reach = function.radius() as i32;
+    if !function.is_separable() || reach > 1 || H::is_of(Element::F32) {
+        return None;
+    }
+    let places = (-reach..=reach).flat_map(|t| (-reach..=reach).map(move |s| (s, t)));
+    let heights: Vec<Option<H>> = places.map(|(s, t)| function.height(s, t)).collect();
+    // Sums that are higher than heights may be stay sums.
+    StructuringFunction::new(function.radius(), &heights).ok()
+}
+
+/// A plan for what does not depend on the layout.
+const fn of_square(radius: u32) -> square::Plan {
+    square::Plan {
+        samples: Samples {
+            element: Element::F32,
+            down: false,
+        },
+        radius,
+        units: (1, 1),
+        rows: 1,
+    }
+}
+
+/// A dilation or an erosion by a structuring function, whose heights lie on the device.
+pub struct Morphology {
+    samples: Samples,
+    radius: u32,
+    separable: bool,
+    least: u32,
+    heights: Buffer,
+}
+
+impl Morphology {
+    /// An operator and its function, for samples of `u8`, `u16` (heights of `i32`) or `f32`.
+    ///
+    /// # Errors
+    /// Where the device fails, and for other samples.
+    pub fn new<H: DeviceHeight>(
+        gpu: &Gpu,
+        operator: Operator,
+        function: &StructuringFunction<H>,
+        element: Element,
+    ) -> Result<Self, DeviceError> {
+        let heights = gpu.upload(&words(operator, function))?;
+        Self::with_heights(gpu, operator, function, element, heights)
+    }
+
+    /// [`new`](Self::new), of which the [`words`] lie on the device.
+    ///
+    /// # Errors
+    /// For other samples, and where there are fewer words.
+    pub fn with_heights<H: DeviceHeight>(
+        gpu: &Gpu,
+        operator: Operator,
+        function: &StructuringFunction<H>,
+        element: Element,
+        heights: Buffer,
+    ) -> Result<Self, DeviceError> {
+        if !H::is_of(element) {
+            return Err(gpu.unsupported(format!("a structuring function for samples of {element:?}")));
+        }
+        let radius = function.radius();
+        let separable = function.is_separable() && squared(function).is_none();
+        let needed = match separable {
+            true => 2 * (2 * radius + 1),
+            false => 4 * of_square(radius).heights(),
+        };
+        if heights.words() < needed as usize {
+            return Err(gpu.unsupported(format!("{} heights instead of {needed}", heights.words())));
+        }
+        Ok(Self {
+            samples: Samples {
+                element,
+                down: operator == Operator::Erosion,
+            },
+            radius,
+            separable,
+            least: H::ABSENT.word(),
+            heights,
+        })
+    }
+
+    /// Computes a picture's dilation or erosion; its rows are [`row_words`] apart in `from` and `to`.
+    ///
+    /// # Errors
+    /// Where the device fails, where a buffer is too short, and where the picture is too large for a launch or the device has too
+    /// little shared memory for the radius.
+    pub fn apply(&self, gpu: &Gpu, size: Size, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
+        let name = kernel_name(self.separable);
+        let mut tuning = policy::tuning(gpu.report(), name, &SPACE, default(self.separable, self.radius));
+        if !self.separable && self.square(tuning).tiles(size) < u64::from(FEW * gpu.multiprocessors()) {
+            tuning = layout(256, 2);
+        }
+        // Devices with little shared memory hold smaller tiles.
+        let smaller = [
+            tuning,
+            layout(128, 4),
+            layout(64, 4),
+            layout(64, 2),
+            layout(32, 2),
+        ];
+        let fits = |tuning: &&Tuning| self.shared(**tuning) <= gpu.report().shared_memory;
+        let tuning = smaller.iter().find(fits).copied().unwrap_or(tuning);
+        self.run(gpu, tuning, size, from, to)
+    }
+
+    /// [`apply`](Self::apply) with another layout.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply), and where the layout is not of [`SPACE`].
+    pub fn apply_with(
+        &self,
+        gpu: &Gpu,
+        tuning: Tuning,
+        size: Size,
+        from: &Buffer,
+        to: &Buffer,
+    ) -> Result<(), DeviceError> {
+        if !SPACE.contains(tuning) {
+            return Err(gpu.unsupported(format!("the layout {tuning}")));
+        }
+        self.run(gpu, tuning, size, from, to)
+    }
+
+    fn square(&self, tuning: Tuning) -> square::Plan {
+        square::Plan {
+            samples: self.samples,
+            radius: self.radius,
+            units: units(tuning),
+            rows: tuning.items,
+        }
+    }
+
+    fn sum(&self, tuning: Tuning) -> sum::Plan {
+        sum::Plan {
+            samples: self.samples,
+            radius: self.radius,
+            units: units(tuning),
+            rows: tuning.items,
+        }
+    }
+
+    /// Bytes of shared memory that a layout takes.
+    fn shared(&self, tuning: Tuning) -> u32 {
+        match self.separable {
+            true => self.sum(tuning).shared(),
+            false => self.square(tuning).shared(),
+        }
+    }
+
+    fn run(
+        &self,
+        gpu: &Gpu,
+        tuning: Tuning,
+        size: Size,
+        from: &Buffer,
+        to: &Buffer,
+    ) -> Result<(), DeviceError> {
+        let Size { width, height } = size;
+        if width == 0 || height == 0 {
+            return Ok(());
+        }
+        let refuse = |what: &str| gpu.unsupported(format!("{what} of {width} × {height} samples"));
+        let words = row_words(self.samples.element, width).saturating_mul(u64::from(height));
+        // Rows and columns around the picture are counted in 32 bits with a sign.
+        if width > 1 << 30 || height > 1 << 30 || words >= 0xF000_0000 {
+            return Err(refuse("a picture"));
+        }
+        if words > from.words().min(to.words()) as u64 {
+            return Err(refuse("a buffer too short for a picture"));
+        }
+        if self.shared(tuning) > gpu.report().shared_memory.min(48 << 10) {
+            return Err(gpu.unsupported(format!("a function of radius {} by {tuning}", self.radius)));
+        }
+        let call = Call {
+            morphology: self,
+            gpu,
+            size,
+            from,
+            to,
+        };
+        match self.separable {
+            true => call.strips(self.sum(tuning)),
+            false => call.tiles(self.square(tuning)),
+        }
+    }
+}
+
+/// Tiles for each multiprocessor below which some wait while others have two: then tiles are low and cubes large (1 024 × 1 024 by
+/// 15 × 15 heights on an H200: 23.9 µs for bytes by 256 units of two rows, 28.5 by 128 of eight; 4 096 × 4 096 309 and 308;
+/// `relief lab run morphology --device cuda`, 2026-11-21).
+const FEW: u32 = 4;
+
+const fn layout(units: u32, items: u32) -> Tuning {
+    Tuning {
+        units,
+        items,
+        vector: 4,
+    }
+}
+
+/// Units across and down: as many across as a plane has, of a small cube half as many.
+const fn units(tuning: Tuning) -> (u32, u32) {
+    let across = if tuning.units < 128 { 16 } else { 32 };
+    (across, tuning.units / across)
+}
+
+/// A picture that is there, and where its result goes.
+struct Call<'a> {
+    morphology: &'a Morphology,
+    gpu: &'a Gpu,
+    size: Size,
+    from: &'a Buffer,
+    to: &'a Buffer,
+}
+
+impl Call<'_> {
+    const fn memory(&self) -> [Operand<'_>; 3] {
+        [
+            Operand::read("the picture", self.from),
+            Operand::read("the heights", &self.morphology.heights),
+            Operand::write("the result", self.to),
+        ]
+    }
+
+    fn grid(&self, across: u32, down: u32) -> Result<CubeCount, DeviceError> {
+        let most = self.gpu.report().cubes.min(65_535);
+        if across > most || down > most {
+            let Size { width, height } = self.size;
+            return Err(self
+                .gpu
+                .unsupported(format!("{width} × {height} samples in one launch")));
+        }
+        Ok(CubeCount::Static(across, down, 1))
+    }
+
+    /// Fours from one row to the next.
+    fn pitch(&self) -> u32 {
+        let samples = self.morphology.samples;
+        (row_words(samples.element, self.size.width) / samples.words() as u64) as u32
+    }
+
+    fn tiles(&self, plan: square::Plan) -> Result<(), DeviceError> {
+        let (columns, rows) = plan.tile();
+        let grid = self.grid(
+            (4 * self.pitch()).div_ceil(columns),
+            self.size.height.div_ceil(rows),
+        )?;
+        self.gpu.launch("morphology square", &plan, &self.memory(), || {
+            on_client!(self.gpu, client => match plan.samples.element {
+                Element::F32 => self.tiles_on::<f32, _>(client, grid.clone(), plan),
+                _ => self.tiles_on::<i32, _>(client, grid.clone(), plan),
+            });
+        })
+    }
+
+    #[allow(unsafe_code)]
+    fn tiles_on<L: Numeric, R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        grid: CubeCount,
+        plan: square::Plan,
+    ) {
+        let heights = &self.morphology.heights;
+        // SAFETY: samples are read and results written where row and column are the picture's, of which both buffers hold as many; heights are
+        // as many as `plan.heights()`, which does not depend on the layout. A unit sees fours x…x + `fours()` of rows of `units.0` +
+        // `fours()`, and rows to `rows` · y + `rows` − 1 + 2 `radius` of as many as the tile has and 2 `radius`.
+        unsafe {
+            square::dilate_tiles::launch_unchecked::<L, R>(
+                client,
+                grid,
+                CubeDim::new_1d(plan.units.0 * plan.units.1),
+                4,
+                plan.samples.words(),
+                array(self.from, plan.samples.words()),
+                array(heights, 4),
+                array(self.to, plan.samples.words()),
+                self.size.width,
+                self.size.height,
+                self.pitch(),
+                self.morphology.least,
+                plan,
+            );
+        }
+    }
+
+    fn strips(&self, plan: sum::Plan) -> Result<(), DeviceError> {
+        let across = (4 * self.pitch()).div_ceil(plan.columns());
+        // As many strips as the device has on the way at once, but none with fewer rows than it reads beside its own.
+        let wanted = (self.gpu.multiprocessors() * CUBES / across).max(1);
+        let most = self.size.height.div_ceil(plan.step() * plan.ahead().max(1));
+        let steps = self.size.height.div_ceil(wanted.min(most)).div_ceil(plan.step());
+        let grid = self.grid(across, self.size.height.div_ceil(steps * plan.step()))?;
+        self.gpu.launch("morphology sum", &plan, &self.memory(), || {
+            on_client!(self.gpu, client => match plan.samples.element {
+                Element::F32 => self.strips_on::<f32, _>(client, grid.clone(), steps, plan),
+                _ => self.strips_on::<i32, _>(client, grid.clone(), steps, plan),
+            });
+        })
+    }
+
+    #[allow(unsafe_code)]
+    fn strips_on<L: Numeric, R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        grid: CubeCount,
+        steps: u32,
+        plan: sum::Plan,
+    ) {
+        let heights = &self.morphology.heights;
+        // SAFETY: as of `tiles_on`; heights are those of two sides. Rows of the ring are less than as many as it has: of a step they begin at a
+        // multiple of its rows, and what a unit sees from there on ends at most once.
+        unsafe {
+            sum::dilate_strips::launch_unchecked::<L, R>(
+                client,
+                grid,
+                CubeDim::new_1d(plan.units.0 * plan.units.1),
+                4,
+                plan.samples.words(),
+                array(self.from, plan.samples.words()),
+                array(heights, 1),
+                array(self.to, plan.samples.words()),
+                self.size.width,
+                self.size.height,
+                self.pitch(),
+                self.morphology.least,
+                steps,
+                plan,
+            );
+        }
+    }
+}
+
+/// Cubes of strips for each multiprocessor.
+const CUBES: u32 = 8;
+
+/// A buffer as vectors of so many words.
+#[allow(unsafe_code)]
+fn array<R: Runtime>(buffer: &Buffer, width: usize) -> ArrayArg<R> {
+    // SAFETY: the length is that of the buffer.
+    unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width) }
+}

@@ -1,0 +1,397 @@
+//! Reductions on a device, in two launches: blocks, then their results.
+//!
+//! A cube of 256 units (a team) reduces a block of 16 rows of 256 vectors: neighbouring units load neighbouring vectors, and a
+//! unit has eight loads on the way: each that it takes into account makes room for the next. With eight loads and then eight more, 2^28 floats took 250 µs and as
+//! many words 255; now both take 243 (NVIDIA H200, `relief lab run reduce --device cuda`, 2026-11-21). What units are left with is
+//! halved by way of shared memory until one plane holds it, and then by exchanges within the plane (Harris, "Optimizing
+//! parallel reduction in CUDA", 2007, with the planes of later devices). Where a row is shorter than a row of a block, a
+//! plane is team enough, and eight rows share a cube.
+//!
+//! 1 024 cubes that stay, take block after block and leave the second launch 1 024 results lost 3 %, with the next block loaded ahead or
+//! not (2^28 floats, NVIDIA H200, 2026-11-21).
+//!
+//! One launch, in which the last cube to end reduces the results of all, needs a counter that is 0 before, and costs as much as
+//! the second launch that it saves.
+
+use cubecl::prelude::*;
+
+use super::Operation;
+use crate::element::Element;
+use crate::pieces::Pieces;
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
+use relief_kernels::policy::{self, Space, Tuning};
+
+mod blocks;
+
+use blocks::{Plan, reduce_blocks, reduce_results};
+
+/// The layouts of [`reduce_with`]: units of a cube, and vectors that a unit loads before it takes the first.
+pub const SPACE: Space = Space {
+    units: &[64, 128, 256],
+    items: &[1, 2, 4, 8, 16],
+    vectors: &[4],
+};
+
+/// The layout where no other was found.
+pub const DEFAULT: Tuning = Tuning {
+    units: 256,
+    items: 8,
+    vector: 4,
+};
+
+/// What the kernel is called in policy files.
+pub const NAME: &str = "reduce";
+
+/// Rows of an array of numbers on a device, packed, each from a multiple of 4 words on.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// Where they lie, from the first word on.
+    pub buffer: &'a Buffer,
+    /// What they are.
+    pub element: Element,
+    /// Numbers of a row.
+    pub width: u64,
+    /// How many rows.
+    pub height: u32,
+    /// Words from one row to the next, a multiple of 4.
+    pub pitch: u64,
+}
+
+impl<'a> Rows<'a> {
+    /// The first `len` numbers of a buffer as one row.
+    #[must_use]
+    pub const fn one(buffer: &'a Buffer, element: Element, len: u64) -> Self {
+        Self {
+            buffer,
+            element,
+            width: len,
+            height: 1,
+            pitch: element.words(len),
+        }
+    }
+}
+
+/// Words of a row's result: 2, the lower one first, for sums of integers and for places, else 1. The least and greatest of
+/// shorter numbers are extended with zeros.
+#[must_use]
+pub const fn result_words(operation: Operation, element: Element) -> usize {
+    match (operation, element) {
+        (Operation::Sum, Element::F32) | (Operation::Least | Operation::Greatest, _) => 1,
+        (Operation::Sum | Operation::PlaceOfLeast, _) => 2,
+    }
+}
+
+/// Words of scratch memory that rows of `width` numbers take.
+#[must_use]
+pub const fn scratch_words(element: Element, width: u64, height: u32) -> usize {
+    let blocks = blocks_of(element.words(width) / 4);
+    if blocks > 1 {
+        blocks.saturating_mul(height as u64 * 2) as usize
+    } else {
+        0
+    }
+}
+
+/// Vectors of a row of a block; rows of a block; and results that the second launch takes at once.
+const SPAN: u32 = 256;
+const ROUNDS: u32 = 16;
+const RESULTS: u32 = 1_024;
+
+const fn blocks_of(vectors: u64) -> u64 {
+    vectors.div_ceil((SPAN * ROUNDS) as u64)
+}
+
+/// Reduces each row to one number; result r lies at r · [`result_words`] of `to`.
+///
+/// `scratch` holds [`scratch_words`]; without any it may be any buffer.
+///
+/// # Errors
+/// Where the device fails, where a buffer is too short, and where the results or the scratch memory that is needed share words
+/// with the numbers or each other. [`reduce_pieces`] takes a row that is longer than a buffer.
+pub fn reduce(
+    gpu: &Gpu,
+    operation: Operation,
+    from: Rows<'_>,
+    to: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let tuning = policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT);
+    reduce_with(gpu, tuning, operation, from, to, scratch)
+}
+
+/// [`reduce`] with another layout.
+///
+/// # Errors
+/// As [`reduce`], and where the layout is not of [`SPACE`].
+pub fn reduce_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    operation: Operation,
+    from: Rows<'_>,
+    to: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let size = Counts::of(gpu, tuning, operation, from, to, scratch)?;
+    if from.height == 0 {
+        return Ok(());
+    }
+    let lanes = lanes(gpu);
+    let last = size.blocks == 1;
+    let target = if last { to } else { scratch };
+    let mut plan = Plan::blocks(operation, from.element, tuning, lanes, size.vectors);
+    plan.last = last;
+    let launch = Launch {
+        from,
+        size,
+        to: target,
+    };
+    if !last {
+        gpu.check_memory(&[
+            Operand::read("the numbers", from.buffer),
+            Operand::update("scratch memory", scratch),
+            Operand::write("the results", to),
+        ])?;
+    }
+    gpu.launch(
+        "reduce",
+        &plan,
+        &[
+            Operand::read("the numbers", from.buffer),
+            Operand::write(if last { "the results" } else { "scratch memory" }, target),
+        ],
+        || on_client!(gpu, client => launch.blocks(gpu, client, plan)),
+    )?;
+    if last {
+        return Ok(());
+    }
+    let plan = Plan::results(operation, from.element, lanes, gpu.report().software);
+    let count = (size.blocks, from.height);
+    gpu.launch(
+        "reduce results",
+        &plan,
+        &[
+            Operand::read("scratch memory", scratch),
+            Operand::write("the results", to),
+        ],
+        || on_client!(gpu, client => results(gpu, client, plan, count, scratch, to)),
+    )
+}
+
+/// Numbers by which pieces of [`reduce_pieces`] are cut: 2 MiB.
+#[must_use]
+pub const fn piece_step(element: Element) -> u64 {
+    // As many results of blocks as begin where a part of a buffer may begin.
+    (32 * SPAN * ROUNDS) as u64 * element.per_vector()
+}
+
+/// [`reduce`] of one row of `len` numbers that is longer than a buffer, in the same order: the result has the same bits. `scratch`
+/// holds [`scratch_words`] of a row of as many.
+///
+/// # Errors
+/// As [`reduce`], and where pieces are no multiples of [`piece_step`].
+pub fn reduce_pieces(
+    gpu: &Gpu,
+    operation: Operation,
+    element: Element,
+    pieces: Pieces<'_>,
+    len: u64,
+    to: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let blocks = blocks_of(element.words(len) / 4);
+    if len <= pieces.each || blocks <= 1 {
+        let nothing = gpu.nothing()?;
+        let buffer = pieces
+            .of(gpu, element, len)?
+            .next()
+            .map_or(&nothing, |piece| piece.buffer);
+        return reduce(gpu, operation, Rows::one(buffer, element, len), to, scratch);
+    }
+    if !pieces.each.is_multiple_of(piece_step(element)) {
+        let step = piece_step(element);
+        return Err(gpu.unsupported(format!(
+            "pieces of {} numbers, no multiple of {step}",
+            pieces.each
+        )));
+    }
+    let held =
+        to.words() >= result_words(operation, element) && scratch.words() >= scratch_words(element, len, 1);
+    if !held || blocks >= 1 << 31 {
+        return Err(gpu.unsupported(format!(
+            "{blocks} results of blocks in {} words of scratch memory",
+            scratch.words()
+        )));
+    }
+    let tuning = policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT);
+    let lanes = lanes(gpu);
+    let outputs = [
+        Operand::update("scratch memory", scratch),
+        Operand::update("the result", to),
+    ];
+    gpu.check_memory(&pieces.read("the numbers").chain(outputs).collect::<Vec<_>>())?;
+    for piece in pieces.of(gpu, element, len)? {
+        let from = Rows::one(piece.buffer, element, piece.len);
+        let before = blocks_of(element.words(piece.first) / 4) as usize * 2;
+        let target = scratch.part(before, scratch.words() - before);
+        let target = target.ok_or_else(|| gpu.unsupported("a part of scratch memory"))?;
+        let size = Counts::of(gpu, tuning, operation, from, to, &target)?;
+        // Never short: short rows are a block of their own, which others could not follow.
+        let mut plan = Plan::blocks(operation, element, tuning, lanes, SPAN + 1);
+        plan.last = false;
+        let launch = Launch {
+            from,
+            size,
+            to: &target,
+        };
+        gpu.launch(
+            "reduce",
+            &plan,
+            &[
+                Operand::read("the numbers", from.buffer),
+                Operand::write("scratch memory", &target),
+            ],
+            || on_client!(gpu, client => launch.blocks(gpu, client, plan)),
+        )?;
+    }
+    let plan = Plan::results(operation, element, lanes, gpu.report().software);
+    gpu.launch(
+        "reduce results",
+        &plan,
+        &[
+            Operand::read("scratch memory", scratch),
+            Operand::write("the results", to),
+        ],
+        || on_client!(gpu, client => results(gpu, client, plan, (blocks as u32, 1), scratch, to)),
+    )
+}
+
+/// Units of a plane where all planes have as many, else 1.
+fn lanes(gpu: &Gpu) -> u32 {
+    match gpu.report().plane {
+        (least, most) if least == most && matches!(most, 4 | 8 | 16 | 32 | 64) => most,
+        _ => 1,
+    }
+}
+
+/// What is known of the rows, in vectors.
+#[derive(Clone, Copy)]
+struct Counts {
+    /// Of a row; and those of them that are full.
+    vectors: u32,
+    whole: u32,
+    pitch: u32,
+    blocks: u32,
+}
+
+impl Counts {
+    fn of(
+        gpu: &Gpu,
+        tuning: Tuning,
+        operation: Operation,
+        from: Rows<'_>,
+        to: &Buffer,
+        scratch: &Buffer,
+    ) -> Result<Self, DeviceError> {
+        let Rows {
+            buffer,
+            element,
+            width,
+            height,
+            pitch,
+        } = from;
+        if !SPACE.contains(tuning) {
+            return Err(gpu.unsupported(format!("the layout {tuning}")));
+        }
+        let row = element.words(width);
+        let held = row <= pitch || height <= 1;
+        let words = pitch.checked_mul(u64::from(height.saturating_sub(1)));
+        let words = words.and_then(|before| before.checked_add(row));
+        let held = held && words.is_some_and(|words| height == 0 || words <= buffer.words() as u64);
+        let blocks = blocks_of(row / 4).max(1);
+        // Places of vectors and of blocks are counted in 32 bits, past the last one too.
+        let counted =
+            buffer.words() as u64 / 4 <= 0xF000_0000 && blocks.saturating_mul(u64::from(height)) < 1 << 31;
+        if !held || !pitch.is_multiple_of(4) || !counted {
+            return Err(gpu.unsupported(format!(
+                "{height} rows of {width} numbers of {} bits, {pitch} words apart, in a buffer of {}",
+                element.bits(),
+                buffer.words()
+            )));
+        }
+        let results = result_words(operation, element) * height as usize;
+        if to.words() < results || scratch.words() < scratch_words(element, width, height) {
+            return Err(gpu.unsupported(format!(
+                "{height} results in a buffer of {} words and {} of scratch memory",
+                to.words(),
+                scratch.words()
+            )));
+        }
+        Ok(Self {
+            vectors: (row / 4) as u32,
+            whole: (width / element.per_vector()) as u32,
+            pitch: (pitch / 4) as u32,
+            blocks: blocks as u32,
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Launch<'a> {
+    from: Rows<'a>,
+    size: Counts,
+    to: &'a Buffer,
+}
+
+impl Launch<'_> {
+    #[allow(unsafe_code)]
+    fn blocks<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, plan: Plan) {
+        let (from, size) = (self.from, self.size);
+        let grid = cubes(gpu, (size.blocks * from.height).div_ceil(plan.teams));
+        // SAFETY: vectors are compared with those of a row and rows with their number, and the buffer holds as many; results
+        // are written for existing blocks of existing rows, and the target holds 2 words, or a result, for each.
+        unsafe {
+            reduce_blocks::launch_unchecked::<R>(
+                client,
+                grid,
+                CubeDim::new_1d(plan.team * plan.teams),
+                4,
+                ArrayArg::from_raw_parts(from.buffer.handle(), from.buffer.words() / 4),
+                ArrayArg::from_raw_parts(self.to.handle(), self.to.words()),
+                size.vectors,
+                size.whole,
+                (from.width % from.element.per_vector()) as u32,
+                size.pitch,
+                from.height,
+                size.blocks,
+                plan,
+            );
+        }
+    }
+}
+
+/// Reduces the results of so many blocks of so many rows.
+#[allow(unsafe_code)]
+fn results<R: Runtime>(
+    gpu: &Gpu,
+    client: &ComputeClient<R>,
+    plan: Plan,
+    (blocks, rows): (u32, u32),
+    scratch: &Buffer,
+    to: &Buffer,
+) {
+    // SAFETY: results are compared with their number, and rows with theirs; scratch memory holds as many pairs, the target a
+    // result for each row.
+    unsafe {
+        reduce_results::launch_unchecked::<R>(
+            client,
+            cubes(gpu, rows),
+            CubeDim::new_1d(plan.team),
+            2,
+            ArrayArg::from_raw_parts(scratch.handle(), scratch.words() / 2),
+            ArrayArg::from_raw_parts(to.handle(), to.words()),
+            blocks,
+            rows,
+            plan,
+        );
+    }
+}

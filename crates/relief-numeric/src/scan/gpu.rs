@@ -1,0 +1,578 @@
+//! Scans on a device, in one pass where cubes can wait for each other, else in two.
+//!
+//! **One pass** ([`Route::LookBack`]) after Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back"
+//! (2016): a cube takes the next tile, scans it, publishes its sum, and adds up what the tiles before it have published: their
+//! sums, as far back as a tile that knows the sum of all before it too. Numbers are read once.
+//! - A cube that waits needs the cubes of earlier tiles to go on. Tiles are given out by a counter, or by the numbers of cubes where
+//!   these begin in their order, so those cubes have started; that cubes which have started all go on is known of some devices
+//!   ([`forward_progress`]).
+//! - An atomic load is compiled to an addition of 0 on CUDA, which takes its turn in the L2 cache, and all cubes that wait ask for the same
+//!   few lines. So states are read at a glance first, as other memory is: what a nearer cache holds may be what was some time ago, but
+//!   a state that was published stays true. Only what is missing is read by atomics.
+//! - Status and sum have to be read together, and atomics promise no order between two words. With atomics of 64 bits they
+//!   share one; else each half of the sum has its own status, and a reader waits until both have the same, which a tile's
+//!   two words pass through in the same order.
+//! - Sums of floats are added from the last known sum of all before on, tile by tile, so that the result does not depend on
+//!   how far a cube had to look back.
+//!
+//! With [`Order::Ahead`] cubes go on: they take their next tile and load it before they wait for this one. A tile that was
+//! taken is that of a cube which goes on, as before. It was meant to hide the wait, and lost (see [`Route::fitting`]).
+//!
+//! **Two passes** ([`Route::ReduceThenScan`]): cubes add up their shares; then each adds up the sums of the shares before its
+//! own, and scans its share from there. Numbers are read twice, nobody waits.
+//!
+//! Within a tile a plane owns a run of vectors, an item after the other: units add up their vectors, planes scan these sums, and the
+//! sums of planes are exchanged through shared memory.
+
+use cubecl::prelude::*;
+
+use super::Kind;
+use crate::element::Element;
+use crate::pieces::Pieces;
+use crate::progress::{forward_progress, unless_promised};
+use crate::transpose::gpu::Matrix;
+use relief_kernels::device::{Buffer, Client, DeviceError, Gpu, Operand, cubes, on_client};
+use relief_kernels::policy::{self, Space, Tuning};
+
+pub(crate) mod look_back;
+pub(crate) mod tiles;
+
+pub use crate::select::gpu::Order;
+use look_back::zero;
+use tiles::{Plan, carry, scan_rows, scan_shares, scan_tiles, sum_shares};
+
+/// The layouts of [`scan_with`]: vectors have 4 sums, and are loaded before the first is used.
+pub const SPACE: Space = Space {
+    units: &[128, 256, 512, 1024],
+    items: &[1, 2, 4, 6, 8, 12, 16],
+    vectors: &[4],
+};
+
+/// The layout where no other was found.
+#[must_use]
+pub const fn default(element: Element) -> Tuning {
+    Tuning {
+        units: 256,
+        items: match element {
+            Element::U8 => 16,
+            Element::U16 => 12,
+            _ => 8,
+        },
+        vector: 4,
+    }
+}
+
+/// What the kernel is called in policy files.
+#[must_use]
+pub const fn name(element: Element) -> &'static str {
+    match element.bits() {
+        8 => "scan 8",
+        16 => "scan 16",
+        _ => "scan 32",
+    }
+}
+
+/// How the sums of tiles reach those after them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// One pass with decoupled look-back.
+    LookBack {
+        /// Which tiles a cube takes; with [`Order::Ahead`] there are as many cubes as the device holds.
+        order: Order,
+        /// Whether states are read as other memory is at first, which is quicker than by an atomic operation and may tell what was some
+        /// time ago; for atomics of 64 bits.
+        glance: bool,
+    },
+    /// A pass for sums and one for scans.
+    ReduceThenScan,
+}
+
+impl Route {
+    /// The one pass where the device promises [`forward_progress`], all its planes have one size and, for floats, it has
+    /// atomics of 64 bits; else the two passes.
+    ///
+    /// On CUDA a cube takes the tile of its own number, as CUB's scans do: cubes begin in the order of their numbers there, though no
+    /// document says so. With a glance words took 668 µs instead of 846, bytes 430 instead of 468; loading
+    /// ahead took longer than either (`relief lab run scan/u32 scan/u8 --device cuda --size 2^28`, NVIDIA H200, 2026-11-21, batches of
+    /// two calls).
+    #[must_use]
+    pub fn fitting(gpu: &Gpu, element: Element) -> Self {
+        if looks_back(gpu) && (element != Element::F32 || look_back::wide(gpu)) {
+            Self::LookBack {
+                order: Order::Position,
+                glance: look_back::wide(gpu),
+            }
+        } else {
+            Self::ReduceThenScan
+        }
+    }
+}
+
+/// Whether tiles can look back: where cubes may wait for others that have started, and planes all have one size.
+fn looks_back(gpu: &Gpu) -> bool {
+    forward_progress(gpu.report()) && lanes(gpu) > 1
+}
+
+/// Units of a plane where all planes have as many, else 1.
+pub(crate) fn lanes(gpu: &Gpu) -> u32 {
+    match gpu.report().plane {
+        (least, most) if least == most && matches!(most, 4 | 8 | 16 | 32 | 64) => most,
+        _ => 1,
+    }
+}
+
+/// Units of the cubes that a multiprocessor holds, with as many registers as these kernels take.
+const CUBES: u32 = 768;
+
+/// The most shares of the two passes.
+const SHARES: u32 = 2_048;
+
+/// Words of scratch memory that a scan of `len` numbers takes, whatever its layout and route.
+#[must_use]
+pub const fn scratch_words(len: u64) -> usize {
+    // Two for each tile of the shortest, and two for the counter; whole vectors.
+    let tiles = len.div_ceil(128 * 4);
+    let tiles = if tiles < SHARES as u64 {
+        SHARES as u64
+    } else {
+        tiles
+    };
+    ((tiles + 2) * 2).next_multiple_of(4) as usize
+}
+
+/// Scans the first `len` numbers of a buffer; sums are words of `to`, where up to three words more may be written.
+///
+/// # Errors
+/// Where the device fails, where `to` is `from` or a buffer is too short (`to` holds whole vectors of 4, `scratch`
+/// [`scratch_words`]), and for nearly 2³² numbers or more: [`scan_pieces`] takes them in several buffers.
+pub fn scan(
+    gpu: &Gpu,
+    kind: Kind,
+    element: Element,
+    len: u64,
+    from: &Buffer,
+    to: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let route = Route::fitting(gpu, element);
+    let tuning = policy::tuning(gpu.report(), name(element), &SPACE, default(element));
+    scan_with(gpu, tuning, route, kind, element, len, from, to, scratch)
+}
+
+/// [`scan`] by this route and with another layout.
+///
+/// # Errors
+/// As [`scan`], and where the layout is not of [`SPACE`].
+#[allow(clippy::too_many_arguments)]
+pub fn scan_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    route: Route,
+    kind: Kind,
+    element: Element,
+    len: u64,
+    from: &Buffer,
+    to: &Buffer,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    let numbers = Numbers {
+        kind,
+        element,
+        len,
+        from,
+        to,
+    };
+    numbers.scan(gpu, tuning, route, None, scratch)
+}
+
+/// Words of scratch memory of [`scan_pieces`].
+#[must_use]
+pub const fn pieces_scratch_words(pieces: &Pieces<'_>) -> usize {
+    carried_at(pieces) + 64
+}
+
+/// Where the sum of the pieces so far lies.
+const fn carried_at(pieces: &Pieces<'_>) -> usize {
+    scratch_words(pieces.each).next_multiple_of(64)
+}
+
+/// [`scan`] of an array that is longer than a buffer, piece after piece. The sums lie in buffers of as many each; `scratch` holds
+/// [`pieces_scratch_words`].
+///
+/// # Errors
+/// As [`scan`] of each piece, and where pieces of sums are not as long as those of numbers.
+#[allow(clippy::too_many_arguments)]
+pub fn scan_pieces(
+    gpu: &Gpu,
+    kind: Kind,
+    element: Element,
+    len: u64,
+    from: Pieces<'_>,
+    to: Pieces<'_>,
+    scratch: &Buffer,
+) -> Result<(), DeviceError> {
+    if from.each != to.each {
+        let (from, to) = (from.each, to.each);
+        return Err(gpu.unsupported(format!("pieces of {from} numbers and of {to} sums")));
+    }
+    let carried = scratch.part(carried_at(&from), 64);
+    let carried = carried.ok_or_else(|| gpu.unsupported("scratch memory that is too short for pieces"))?;
+    let states = scratch.part(0, carried_at(&from));
+    let states = states.ok_or_else(|| gpu.unsupported("scratch memory that is too short for pieces"))?;
+    // All pieces together: a later one is read after the sums of the first are written.
+    let numbers = from.read("the numbers").chain(to.updated("the sums"));
+    let held = Operand::update("scratch memory", scratch);
+    if len > 0 {
+        gpu.check_memory(&numbers.chain([held]).collect::<Vec<_>>())?;
+    }
+    let route = Route::fitting(gpu, element);
+    let tuning = policy::tuning(gpu.report(), name(element), &SPACE, default(element));
+    for (piece, sums) in from.of(gpu, element, len)?.zip(to.of(gpu, Element::U32, len)?) {
+        let numbers = Numbers {
+            kind,
+            element,
+            len: piece.len,
+            from: piece.buffer,
+            to: sums.buffer,
+        };
+        numbers.scan(gpu, tuning, route, (piece.first > 0).then_some(&carried), &states)?;
+        if piece.first + piece.len < len {
+            numbers.carry(gpu, &carried)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is scanned, and where the sums go.
+struct Numbers<'a> {
+    kind: Kind,
+    element: Element,
+    len: u64,
+    from: &'a Buffer,
+    to: &'a Buffer,
+}
+
+impl Numbers<'_> {
+    /// Scans them, from the sum of those before on.
+    fn scan(
+        &self,
+        gpu: &Gpu,
+        tuning: Tuning,
+        route: Route,
+        before: Option<&Buffer>,
+        scratch: &Buffer,
+    ) -> Result<(), DeviceError> {
+        let Self {
+            kind,
+            element,
+            len,
+            from,
+            to,
+        } = *self;
+        if !SPACE.contains(tuning) {
+            return Err(gpu.unsupported(format!("the layout {tuning}")));
+        }
+        let held = element.words(len) <= from.words() as u64
+            && Element::U32.words(len) <= to.words() as u64
+            && scratch_words(len) <= scratch.words();
+        // Vectors are counted in 32 bits, past the last one too.
+        if !held || len > 0xF000_0000 {
+            return Err(gpu.unsupported(format!(
+                "a scan of {len} numbers of {} bits from {} words to {}, with {} of scratch memory",
+                element.bits(),
+                from.words(),
+                to.words(),
+                scratch.words()
+            )));
+        }
+        let plan = Plan::new(tuning, element, kind, lanes(gpu), look_back::wide(gpu));
+        let mut plan = plan.continuing(before.is_some());
+        if let Route::LookBack { order, glance } = route {
+            plan = plan.looking(order, glance);
+        }
+        let vectors = len.div_ceil(4) as u32;
+        let launch = Launch {
+            plan,
+            vectors,
+            tiles: vectors.div_ceil(plan.vectors()),
+            from,
+            to,
+            scratch,
+            before,
+        };
+        // All launches together: numbers and sums before them are read until the last.
+        gpu.check_memory(&launch.memory())?;
+        match (vectors, route) {
+            (0, _) => Ok(()),
+            (_, Route::LookBack { .. }) if !looks_back(gpu) => Err(unless_promised(gpu)
+                .err()
+                .unwrap_or_else(|| gpu.unsupported("a look-back with planes of several sizes"))),
+            (_, Route::LookBack { .. }) if element == Element::F32 && !plan.wide => {
+                Err(gpu.unsupported("a look-back over floats without atomics of 64 bits"))
+            }
+            (_, Route::LookBack { order, .. }) => launch.look_back(gpu, order == Order::Ahead),
+            (_, Route::ReduceThenScan) => launch.two_passes(gpu),
+        }
+    }
+
+    /// Notes the sum of these numbers and those before for what follows.
+    fn carry(&self, gpu: &Gpu, carried: &Buffer) -> Result<(), DeviceError> {
+        let tuning = default(self.element);
+        let plan = Plan::new(tuning, self.element, self.kind, lanes(gpu), false);
+        gpu.launch(
+            "scan carry",
+            &plan,
+            &[
+                Operand::read("the numbers", self.from),
+                Operand::read("the sums", self.to),
+                Operand::write("the sum that is carried", carried),
+            ],
+            || on_client!(gpu, client => self.carry_on(client, plan, carried)),
+        )
+    }
+
+    #[allow(unsafe_code)]
+    fn carry_on<R: Runtime>(&self, client: &ComputeClient<R>, plan: Plan, carried: &Buffer) {
+        let words = plan.words_in();
+        // SAFETY: there is at least one number, and both buffers were checked to hold all of them.
+        unsafe {
+            carry::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(1, 1, 1),
+                CubeDim::new_1d(1),
+                words,
+                4,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / words),
+                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
+                ArrayArg::from_raw_parts(carried.handle(), carried.words()),
+                self.len as u32,
+                plan,
+            );
+        }
+    }
+}
+
+/// Scans each row of a matrix, the rows of both packed and from multiples of 4 words on. Words of the result up to a multiple of 4
+/// may be written too.
+///
+/// A cube scans a row, so this is for matrices of many rows.
+///
+/// # Errors
+/// Where the device fails, and where a buffer does not hold its rows or is the other one.
+pub fn scan_each_row(
+    gpu: &Gpu,
+    kind: Kind,
+    element: Element,
+    (width, height): (u32, u32),
+    from: Matrix<'_>,
+    to: Matrix<'_>,
+) -> Result<(), DeviceError> {
+    let rows = |matrix: Matrix<'_>, element: Element| {
+        let row = element.words(u64::from(width));
+        let words = u64::from(matrix.pitch) * u64::from(height);
+        matrix.pitch.is_multiple_of(4)
+            && row <= u64::from(matrix.pitch)
+            && words <= matrix.buffer.words() as u64
+    };
+    if !rows(from, element) || !rows(to, Element::U32) {
+        return Err(gpu.unsupported(format!("scans of {height} rows of {width} numbers")));
+    }
+    if width == 0 || height == 0 {
+        return Ok(());
+    }
+    // A short row leaves units of a large cube idle.
+    let tuning = Tuning {
+        units: if width <= 2_048 { 128 } else { 256 },
+        items: match width {
+            0..=1_024 => 2,
+            1_025..=4_096 => 4,
+            _ => 8,
+        },
+        vector: 4,
+    };
+    let plan = Plan::new(tuning, element, kind, lanes(gpu), false);
+    let rows = ScanRows {
+        plan,
+        size: (width, height),
+        from,
+        to,
+    };
+    gpu.launch(
+        "scan rows",
+        &plan,
+        &[
+            Operand::read("the numbers", from.buffer),
+            Operand::write("the sums", to.buffer),
+        ],
+        || on_client!(gpu, client => rows.on(gpu, client)),
+    )
+}
+
+struct ScanRows<'a> {
+    plan: Plan,
+    size: (u32, u32),
+    from: Matrix<'a>,
+    to: Matrix<'a>,
+}
+
+impl ScanRows<'_> {
+    #[allow(unsafe_code)]
+    fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+        let (width, height) = self.size;
+        let words = self.plan.words_in();
+        let (from, to) = (self.from, self.to);
+        // SAFETY: vectors are compared with those of a row, and rows with their number; both buffers hold as many.
+        unsafe {
+            scan_rows::launch_unchecked::<R>(
+                client,
+                cubes(gpu, height),
+                CubeDim::new_1d(self.plan.units),
+                words,
+                4,
+                ArrayArg::from_raw_parts(from.buffer.handle(), from.buffer.words() / words),
+                ArrayArg::from_raw_parts(to.buffer.handle(), to.buffer.words() / 4),
+                width.div_ceil(4),
+                height,
+                from.pitch / words as u32,
+                to.pitch / 4,
+                self.plan,
+            );
+        }
+    }
+}
+
+struct Launch<'a> {
+    plan: Plan,
+    /// Vectors of four sums, and tiles of them.
+    vectors: u32,
+    tiles: u32,
+    from: &'a Buffer,
+    to: &'a Buffer,
+    scratch: &'a Buffer,
+    /// The sum of what lies before.
+    before: Option<&'a Buffer>,
+}
+
+impl Launch<'_> {
+    /// Numbers, sums and scratch memory; then the sum before, or the numbers again.
+    fn memory(&self) -> [Operand<'_>; 4] {
+        [
+            Operand::read("the numbers", self.from),
+            Operand::write("the sums", self.to),
+            Operand::update("scratch memory", self.scratch),
+            match self.before {
+                Some(before) => Operand::read("the sum before", before),
+                None => Operand::read("the numbers", self.from),
+            },
+        ]
+    }
+
+    /// Where nothing lies before, it is not read.
+    fn carried(&self) -> &Buffer {
+        self.before.unwrap_or(self.scratch)
+    }
+
+    fn look_back(&self, gpu: &Gpu, ahead: bool) -> Result<(), DeviceError> {
+        // The state is cleared for every launch, also for those that prove the kernel.
+        gpu.launch("scan", &self.plan, &self.memory(), || match gpu.client() {
+            #[cfg(feature = "cuda")]
+            Client::Cuda(client) => self.tiles_on::<_, u64>(gpu, client, ahead),
+            #[cfg(feature = "vulkan")]
+            Client::Vulkan(client) => self.tiles_on::<_, u32>(gpu, client, ahead),
+        })
+    }
+
+    #[allow(unsafe_code)]
+    fn tiles_on<R: Runtime, S: Int>(&self, gpu: &Gpu, client: &ComputeClient<R>, ahead: bool) {
+        let plan = self.plan;
+        zero(gpu, client, self.scratch, look_back::words(self.tiles));
+        let per_state = if plan.wide { 2 } else { 1 };
+        // Cubes that do not fit the device begin when others end, and find nothing left to do.
+        let held = gpu.multiprocessors() * (CUBES / plan.units).max(1);
+        let count = if ahead { self.tiles.min(held) } else { self.tiles };
+        // SAFETY: vectors are compared with their number, of which both buffers hold as many; states are those of existing tiles,
+        // for each of which scratch memory holds two words, after two for the counter.
+        unsafe {
+            scan_tiles::launch_unchecked::<S, R>(
+                client,
+                cubes(gpu, count),
+                CubeDim::new_1d(plan.units),
+                plan.words_in(),
+                4,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / plan.words_in()),
+                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
+                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words() / per_state),
+                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words() / per_state),
+                ArrayArg::from_raw_parts(self.carried().handle(), self.carried().words()),
+                self.vectors,
+                self.tiles,
+                plan,
+            );
+        }
+    }
+
+    fn two_passes(&self, gpu: &Gpu) -> Result<(), DeviceError> {
+        let most = if gpu.report().software { 16 } else { SHARES };
+        // Tiles of a share, and shares.
+        let each = self.tiles.div_ceil(most);
+        let shares = self.tiles.div_ceil(each);
+        gpu.launch(
+            "scan sums",
+            &self.plan,
+            &[
+                Operand::read("the numbers", self.from),
+                Operand::write("scratch memory", self.scratch),
+            ],
+            || on_client!(gpu, client => self.sums_on(gpu, client, each, shares)),
+        )?;
+        gpu.launch(
+            "scan shares",
+            &self.plan,
+            &self.memory(),
+            || on_client!(gpu, client => self.shares_on(gpu, client, each, shares)),
+        )
+    }
+
+    #[allow(unsafe_code)]
+    fn sums_on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, each: u32, shares: u32) {
+        let plan = self.plan;
+        // SAFETY: vectors are compared with their number; a sum is written for each share, of which scratch memory holds as many.
+        unsafe {
+            sum_shares::launch_unchecked::<R>(
+                client,
+                cubes(gpu, shares),
+                CubeDim::new_1d(plan.units),
+                plan.words_in(),
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / plan.words_in()),
+                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
+                self.vectors,
+                each,
+                shares,
+                plan,
+            );
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn shares_on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, each: u32, shares: u32) {
+        let plan = self.plan;
+        // SAFETY: as of `sums_on`; vectors of the result are compared with their number too.
+        unsafe {
+            scan_shares::launch_unchecked::<R>(
+                client,
+                cubes(gpu, shares),
+                CubeDim::new_1d(plan.units),
+                plan.words_in(),
+                4,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / plan.words_in()),
+                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
+                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
+                ArrayArg::from_raw_parts(self.carried().handle(), self.carried().words()),
+                self.vectors,
+                each,
+                shares,
+                plan,
+            );
+        }
+    }
+}

@@ -1,0 +1,889 @@
+//! Selection on a device.
+//!
+//! A cube takes a tile: it loads all of it at once, counts what it keeps, stages that without gaps in shared memory, and
+//! writes it as whole lines once it knows where. Counts of several vectors are added up across a plane at once, side by side in
+//! a word. Where to write comes by one of two ways, a [`Route`]:
+//!
+//! - look-back: a tile publishes its own count, then adds up those of its predecessors until one tells the sum of all
+//!   before it. Status and count share a word, because atomic operations of devices are relaxed. A tile waits for tiles
+//!   that began before it: their numbers are those of the cubes, which CUDA begins in order, or come from a ticket in the order in which
+//!   cubes begin.
+//! - phases: one launch counts, one adds up, one moves. That reads the input twice, and waits for nobody.
+//!
+//! Where a processor imitates a device, planes are loops, and that units wait for each other costs more than all else. There a third
+//! way replaces tiles: each unit keeps a long sequence of its own.
+//!
+//! Look-back is for devices of which [`forward_progress`] is known.
+
+use cubecl::prelude::*;
+
+use crate::element::{Element, Keys};
+use crate::progress::{forward_progress, unless_promised};
+use relief_kernels::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, Operand, cubes, on_client};
+use relief_kernels::policy::{self, Space, Tuning};
+
+mod kernel;
+pub mod pieces;
+pub mod runs;
+mod sequences;
+
+/// What is selected from.
+#[derive(Clone, Copy, Debug)]
+pub struct Elements<'a> {
+    /// Where they lie, packed from the first word on.
+    pub buffer: &'a Buffer,
+    /// What they are.
+    pub kind: Element,
+    /// How many there are.
+    pub len: u64,
+}
+
+/// What is kept.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// Elements that are not 0; of floating-point numbers, −0 is 0, and what is not a number is kept.
+    NonZero,
+    /// Elements whose flag, a byte each, is not 0.
+    Flagged(&'a Buffer),
+    /// Elements whose keys are some.
+    Within(Keys),
+    /// The first element of each row of so many, and those other than that before; of bytes.
+    Heads(u32),
+}
+
+/// What is written, without gaps and in the order of the input.
+#[derive(Clone, Copy, Debug)]
+pub enum Output<'a> {
+    /// The elements that are kept.
+    Values(&'a Buffer),
+    /// Where they lay, as numbers of 32 bits.
+    Indices(&'a Buffer),
+    /// The elements that are kept, and those that are left.
+    Halves(&'a Buffer, &'a Buffer),
+    /// Where those that are kept lay, as numbers of 32 bits, and what they are; of bytes.
+    Places(&'a Buffer, &'a Buffer),
+}
+
+/// One selection.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection<'a> {
+    /// What is selected from.
+    pub from: Elements<'a>,
+    /// What is kept.
+    pub wanted: Wanted<'a>,
+    /// What is written; what a buffer holds beyond that is left as it is.
+    pub output: Output<'a>,
+    /// Where the number of elements that are kept is written: two words, the lower first.
+    pub count: &'a Buffer,
+    /// At least [`scratch_words`] words.
+    pub scratch: &'a Buffer,
+}
+
+/// How a tile learns where to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// From its predecessors.
+    LookBack {
+        /// States that a lane reads at a time: 1 to 8.
+        reads: u32,
+        /// Which tiles a cube takes.
+        order: Order,
+        /// Whether states are read as other memory is at first: an atomic load is an addition of 0 on CUDA, which takes its turn in the
+        /// L2 cache. What a nearer cache tells may be what was some time ago, which is true as well.
+        glance: bool,
+    },
+    /// From launches before.
+    Phases,
+    /// From launches before as well, which count a sequence of many elements for each unit: a unit moves what it keeps of its own.
+    Sequences,
+}
+
+/// Which tiles a cube takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The one of its own number: a device that begins cubes in another order waits for ever.
+    Position,
+    /// One, by a ticket.
+    Ticket,
+    /// One after the other, by tickets; the next is loaded while the one before waits and is written.
+    Ahead,
+}
+
+impl Route {
+    /// The route that a device takes: look-back where it promises [`forward_progress`]; else phases, of sequences on software
+    /// (`relief lab run compaction --device vulkan:0`).
+    /// On an H200 tiles in the order of cubes (as scans take them there) and a glance are the fastest for bytes and for 2^20 to 2^28 words,
+    /// or within 1 % of it: to load ahead took up to 15 % longer at 2^24 and up to 3 % at 2^28, and to read four states for each lane lost
+    /// everywhere (`relief lab run compaction --device cuda --size 2^24`, 2026-11-22).
+    #[must_use]
+    pub fn fitting(report: &DeviceReport) -> Self {
+        match report {
+            report if forward_progress(report) => Self::LookBack {
+                reads: 1,
+                order: Order::Position,
+                glance: true,
+            },
+            report if report.software => Self::Sequences,
+            _ => Self::Phases,
+        }
+    }
+
+    /// Whether the device takes it.
+    fn check(self, gpu: &Gpu) -> Result<(), DeviceError> {
+        match self {
+            Self::LookBack { .. } => unless_promised(gpu),
+            Self::Phases | Self::Sequences => Ok(()),
+        }
+    }
+}
+
+/// The layouts of [`select_with`] for elements of so many bits: items are vectors of a unit. Where a tile would not fit into shared
+/// memory or registers, it has fewer items, then fewer units.
+#[must_use]
+pub const fn space(bits: u32) -> Space {
+    match bits {
+        8 | 16 => Space {
+            units: &[256, 512],
+            items: &[8, 32],
+            vectors: &[1, 4],
+        },
+        _ => Space {
+            units: &[256, 512],
+            items: &[4, 8, 16],
+            vectors: &[4],
+        },
+    }
+}
+
+/// The fewest words of a tile among all layouts.
+const LEAST: u64 = 512;
+
+/// The layout where no other was found.
+#[must_use]
+pub const fn default(bits: u32) -> Tuning {
+    match bits {
+        8 | 16 => Tuning {
+            units: 256,
+            items: 32,
+            vector: 1,
+        },
+        _ => Tuning {
+            units: 256,
+            items: 8,
+            vector: 4,
+        },
+    }
+}
+
+/// What the kernel for elements of so many bits is called in policy files.
+#[must_use]
+pub const fn name(bits: u32) -> &'static str {
+    match bits {
+        8 => "select 8",
+        16 => "select 16",
+        _ => "select 32",
+    }
+}
+
+/// Elements of one launch, whose counts fit a state; longer inputs take several.
+const PART: u32 = 1 << 29;
+
+/// Words of [`Selection::scratch`] for so many elements.
+#[must_use]
+pub const fn scratch_words(bits: u32, len: u64) -> u64 {
+    let part = if len < PART as u64 { len } else { PART as u64 };
+    // A grid has a few cubes more than tiles, at most one for each of its rows.
+    base_words(len) + 1 + (part * bits as u64).div_ceil(32 * LEAST) + 64
+}
+
+/// Words for how many elements are kept before each part, a number of two words each.
+const fn base_words(len: u64) -> u64 {
+    (2 * (parts(len) + 1)).next_multiple_of(64)
+}
+
+const fn parts(len: u64) -> u64 {
+    if len == 0 { 1 } else { len.div_ceil(PART as u64) }
+}
+
+/// Selects.
+///
+/// # Errors
+/// Where the device fails; where the buffers do not hold the elements, the result where all of them are kept, or the scratch;
+/// where any of these are of nearly 2^32 words or more: [`pieces::select`] takes those in several buffers.
+pub fn select(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
+    let bits = selection.from.kind.bits();
+    let tuning = policy::tuning(gpu.report(), name(bits), &space(bits), default(bits));
+    select_with(gpu, tuning, Route::fitting(gpu.report()), selection)
+}
+
+/// [`select()`] by this route and with another layout.
+///
+/// # Errors
+/// As [`select()`], where the layout is not of [`space`], where a lane is to read other than 1 to 8 states, and where a device
+/// is to look back that does not promise [`forward_progress`].
+pub fn select_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    route: Route,
+    selection: &Selection<'_>,
+) -> Result<(), DeviceError> {
+    check(gpu, selection)?;
+    route.check(gpu)?;
+    let shape = Shape::of(gpu, tuning, route, selection)?;
+    for part in 0..parts(selection.from.len) {
+        let launch = Launch::of(gpu, shape, selection, part)?;
+        gpu.launch(
+            "select",
+            &shape,
+            &launch.memory(),
+            || on_client!(gpu, client => launch.on(client)),
+        )?;
+    }
+    Ok(())
+}
+
+/// One of the phases of [`Route::Phases`] alone, to be timed; the others must have run before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Count what each tile keeps.
+    Count,
+    /// Add up the counts.
+    Prefix,
+    /// Move what is kept.
+    Move,
+}
+
+/// Where phases keep a number for each tile: how many elements it keeps, then how many those before it do.
+#[derive(Clone, Debug)]
+pub struct PhaseTiles {
+    /// The numbers, a word each.
+    pub numbers: Buffer,
+    /// How many tiles there are.
+    pub count: u32,
+    /// Elements of a tile; the last may have fewer.
+    pub elements: u32,
+}
+
+/// The tiles of the [`phase`]s of a selection.
+///
+/// # Errors
+/// As [`phase`].
+pub fn phase_tiles(gpu: &Gpu, tuning: Tuning, selection: &Selection<'_>) -> Result<PhaseTiles, DeviceError> {
+    let launch = phases(gpu, tuning, selection)?;
+    Ok(PhaseTiles {
+        count: launch.tiles,
+        elements: launch.shape.tile(),
+        numbers: launch.state,
+    })
+}
+
+/// Runs one phase of a selection of at most 2^29 elements.
+///
+/// # Errors
+/// As [`select_with`].
+pub fn phase(gpu: &Gpu, tuning: Tuning, phase: Phase, selection: &Selection<'_>) -> Result<(), DeviceError> {
+    let launch = phases(gpu, tuning, selection)?;
+    let state = [Operand::update("scratch memory", &launch.state)];
+    let all = launch.memory();
+    let memory = match phase {
+        Phase::Count | Phase::Prefix => &state[..],
+        Phase::Move => &all,
+    };
+    gpu.launch(
+        "select phase",
+        &(launch.shape, phase),
+        memory,
+        || on_client!(gpu, client => launch.phase(client, phase)),
+    )
+}
+
+fn phases(gpu: &Gpu, tuning: Tuning, selection: &Selection<'_>) -> Result<Launch, DeviceError> {
+    check(gpu, selection)?;
+    if selection.from.len > u64::from(PART) {
+        return Err(gpu.unsupported("phases of several launches"));
+    }
+    let shape = Shape::of(gpu, tuning, Route::Phases, selection)?;
+    Launch::of(gpu, shape, selection, 0)
+}
+
+fn check(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
+    let Elements { buffer, kind, len } = selection.from;
+    let bits = kind.bits();
+    let words = |bits: u32| len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
+    let holds = |buffer: &Buffer, bits, what: &str| {
+        if words(bits) >= 0xF000_0000 {
+            let limit = "buffers of less than 2^32 words: values of more are selected in pieces";
+            return Err(gpu.unsupported(format!("{len} {what} of {bits} bits; kernels take {limit}")));
+        }
+        if (buffer.words() as u64) < words(bits) {
+            let held = buffer.words();
+            return Err(gpu.unsupported(format!("{len} {what} of {bits} bits in {held} words")));
+        }
+        Ok(())
+    };
+    holds(buffer, bits, "elements")?;
+    if let Wanted::Flagged(flags) = selection.wanted {
+        holds(flags, 8, "flags")?;
+    }
+    let of_bytes =
+        matches!(selection.wanted, Wanted::Heads(_)) || matches!(selection.output, Output::Places(..));
+    if of_bytes && (kind != Element::U8 || len > u64::from(u32::MAX)) {
+        return Err(gpu.unsupported(format!("heads or places of {len} elements of {bits} bits")));
+    }
+    if let Wanted::Heads(0) = selection.wanted {
+        return Err(gpu.unsupported("rows of no bytes"));
+    }
+    match selection.output {
+        Output::Values(out) => holds(out, bits, "results")?,
+        Output::Indices(out) => holds(out, 32, "indices")?,
+        Output::Places(out, values) => {
+            holds(out, 32, "places")?;
+            holds(values, bits, "results")?;
+        }
+        Output::Halves(kept, left) => {
+            holds(kept, bits, "results")?;
+            holds(left, bits, "results")?;
+        }
+    }
+    gpu.holds("the count", selection.count, 2)?;
+    gpu.holds("scratch memory", selection.scratch, scratch_words(bits, len))
+}
+
+/// [`Wanted`], as kernels know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Keep {
+    NonZero,
+    NonZeroFloat,
+    Flags,
+    Heads,
+    /// Elements less a number are at most another; their signs have been seen to.
+    Within,
+    WithinFloat,
+}
+
+impl Keep {
+    /// Whether kernels make flags of it before they count.
+    const fn has_marks(self) -> bool {
+        !matches!(self, Self::NonZero | Self::NonZeroFloat)
+    }
+
+    const fn of(wanted: Wanted<'_>, kind: Element) -> Self {
+        match (wanted, kind) {
+            (Wanted::NonZero, Element::F32) => Self::NonZeroFloat,
+            (Wanted::NonZero, _) => Self::NonZero,
+            (Wanted::Flagged(_), _) => Self::Flags,
+            (Wanted::Heads(_), _) => Self::Heads,
+            (Wanted::Within(_), Element::F32) => Self::WithinFloat,
+            (Wanted::Within(_), _) => Self::Within,
+        }
+    }
+}
+
+impl Wanted<'_> {
+    /// What kernels take for it: the elements of a row, or the first element and how many follow.
+    const fn numbers(self, kind: Element) -> (u32, u32) {
+        match (self, kind) {
+            (Wanted::Heads(width), _) => (width, 0),
+            // Keys of integers with a sign are half of all numbers above them.
+            (Wanted::Within(keys), Element::I32) => (keys.first.wrapping_add(1 << 31), keys.span),
+            (Wanted::Within(keys), _) => (keys.first, keys.span),
+            (Wanted::NonZero | Wanted::Flagged(_), _) => (1, 0),
+        }
+    }
+}
+
+/// [`Output`], as kernels know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum What {
+    Values,
+    Indices,
+    Halves,
+    Runs,
+}
+
+/// Where a kernel finds what the tiles before keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Prefix {
+    LookBack {
+        reads: u32,
+        glance: bool,
+    },
+    Given,
+    /// Given, for sequences in place of tiles.
+    Sequences,
+}
+
+/// What is compiled into the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    bits: u32,
+    units: u32,
+    /// Units of a plane; 1 where a device has planes of several sizes, and planes are not used.
+    lanes: u32,
+    /// Vectors of a unit, a plane's width from one to the next.
+    items: u32,
+    /// Words of a vector.
+    width: u32,
+    keep: Keep,
+    what: What,
+    prefix: Prefix,
+    order: Order,
+    /// Whether elements are staged in memory of their own size, not in words: CUDA has bytes, WGSL has not.
+    narrow: bool,
+    /// Whether the result is one buffer of several, and what goes to others is left out.
+    windowed: bool,
+}
+
+impl Shape {
+    fn of(gpu: &Gpu, tuning: Tuning, route: Route, selection: &Selection<'_>) -> Result<Self, DeviceError> {
+        if !space(selection.from.kind.bits()).contains(tuning) {
+            return Err(gpu.unsupported(format!("the layout {tuning}")));
+        }
+        let (prefix, order) = match route {
+            Route::LookBack { reads, .. } if !(1..=8).contains(&reads) => {
+                return Err(gpu.unsupported(format!("{reads} states at a time")));
+            }
+            Route::LookBack { reads, order, glance } => (Prefix::LookBack { reads, glance }, order),
+            Route::Phases => (Prefix::Given, Order::Position),
+            Route::Sequences => (Prefix::Sequences, Order::Position),
+        };
+        let (least, most) = gpu.report().plane;
+        let lanes = if least == most && matches!(most, 1..=64) && tuning.units.is_multiple_of(most) {
+            most
+        } else {
+            1
+        };
+        let mut shape = Self {
+            bits: selection.from.kind.bits(),
+            units: tuning.units,
+            lanes,
+            items: tuning.items,
+            width: tuning.vector,
+            keep: Keep::of(selection.wanted, selection.from.kind),
+            what: match selection.output {
+                Output::Values(_) => What::Values,
+                Output::Indices(_) => What::Indices,
+                Output::Halves(..) => What::Halves,
+                Output::Places(..) => What::Runs,
+            },
+            prefix,
+            order,
+            narrow: gpu.report().backend() == Some(Backend::Cuda),
+            windowed: false,
+        };
+        if shape.prefix == Prefix::Sequences {
+            // A vector at a time; nothing is staged.
+            return Ok(Self {
+                units: 1,
+                lanes: 1,
+                items: 1,
+                width: 4,
+                narrow: false,
+                ..shape
+            });
+        }
+        // More than a kernel has by default: two such cubes fit a multiprocessor of an H200.
+        let shared = gpu.most_shared_memory().min(100 << 10);
+        // What a unit holds are registers.
+        while shape.shared_bytes() > shared || shape.items * shape.width > 64 {
+            match shape.items {
+                1 => shape.units /= 2,
+                _ => shape.items /= 2,
+            }
+            if shape.units < shape.lanes || shape.tile() * shape.bits < 32 * LEAST as u32 {
+                return Err(gpu.unsupported("tiles of so little shared memory"));
+            }
+        }
+        Ok(shape)
+    }
+
+    /// Elements of a word of the input.
+    const fn per(&self) -> u32 {
+        32 / self.bits
+    }
+
+    /// Elements of a vector of the input.
+    const fn elements(&self) -> u32 {
+        self.width * self.per()
+    }
+
+    /// Elements of a tile.
+    const fn tile(&self) -> u32 {
+        self.units * self.items * self.elements()
+    }
+
+    /// Words of flags for a vector.
+    const fn marks(&self) -> u32 {
+        self.elements().div_ceil(4)
+    }
+
+    /// Bits in which what a plane keeps of a vector for each unit can be counted.
+    const fn field(&self) -> u32 {
+        if self.lanes * self.elements() < 256 { 8 } else { 16 }
+    }
+
+    /// Groups of items that are counted together.
+    const fn groups(&self) -> u32 {
+        self.items.div_ceil(32 / self.field())
+    }
+
+    const fn reads(&self) -> u32 {
+        match self.prefix {
+            Prefix::LookBack { reads, .. } => reads,
+            Prefix::Given | Prefix::Sequences => 1,
+        }
+    }
+
+    const fn glance(&self) -> bool {
+        matches!(self.prefix, Prefix::LookBack { glance: true, .. })
+    }
+
+    /// Bits of an element of the result.
+    const fn bits_out(&self) -> u32 {
+        match self.what {
+            What::Indices | What::Runs => 32,
+            What::Values | What::Halves => self.bits,
+        }
+    }
+
+    /// Elements of a word of the result.
+    const fn per_out(&self) -> u32 {
+        32 / self.bits_out()
+    }
+
+    const fn shared_bytes(&self) -> u32 {
+        let staged = if self.narrow { self.bits_out() / 8 } else { 4 };
+        self.tile() * staged + (self.units / self.lanes + 2) * 4
+    }
+}
+
+/// The launches for one part of a selection.
+struct Launch {
+    shape: Shape,
+    part: u32,
+    /// Elements of this part.
+    len: u32,
+    /// Tiles or sequences.
+    tiles: u32,
+    /// Vectors of a sequence.
+    each: u32,
+    grid: CubeCount,
+    reset_grid: CubeCount,
+    /// Words of the state that kernels use.
+    states: u32,
+    from: Buffer,
+    flags: Buffer,
+    out: Buffer,
+    rest: Buffer,
+    /// The place of the part's first element.
+    begin: u32,
+    /// How many elements come before it, less those that other buffers have of either half.
+    before: u64,
+    /// What the rule takes.
+    numbers: (u32, u32),
+    count: Buffer,
+    bases: Buffer,
+    state: Buffer,
+    nothing: Buffer,
+    /// Elements of the result before those of the first part, in two words; below 0 where the result's buffer begins later.
+    origin: (u32, u32),
+    /// Words of the buffers of the result and of its other half, where there are several.
+    limits: (u32, u32),
+}
+
+/// Units of a cube of the kernels that reset and add up.
+const UNITS: u32 = 256;
+
+/// The most sequences: many for each processor, and so many that one has fewer vectors of a part than the 65 535 rounds after which
+/// software ends a loop.
+const SEQUENCES: u32 = 4_096;
+
+/// Units of a cube with a sequence each.
+const SEQUENCES_OF_CUBE: u32 = 32;
+
+impl Launch {
+    fn of(gpu: &Gpu, shape: Shape, selection: &Selection<'_>, part: u64) -> Result<Self, DeviceError> {
+        let nothing = gpu.nothing()?;
+        let first = part * u64::from(PART);
+        let len = (selection.from.len - first).min(u64::from(PART)) as u32;
+        let after = |buffer: &Buffer, bits: u64| {
+            let words = (first * bits / 32) as usize;
+            let part = buffer.part(words, buffer.words() - words);
+            part.ok_or_else(|| gpu.unsupported("a part of a buffer"))
+        };
+        let flags = match selection.wanted {
+            Wanted::Flagged(flags) => after(flags, 8)?,
+            // Of all parts: the first of one is compared with the last of that before.
+            Wanted::Heads(_) => selection.from.buffer.clone(),
+            Wanted::NonZero | Wanted::Within(_) => nothing.clone(),
+        };
+        let (out, rest) = match selection.output {
+            Output::Values(out) | Output::Indices(out) => (out.clone(), nothing.clone()),
+            Output::Halves(kept, left) => (kept.clone(), left.clone()),
+            Output::Places(places, values) => (places.clone(), values.clone()),
+        };
+        let bases = base_words(selection.from.len) as usize;
+        let scratch = selection.scratch;
+        let split = |start, words| {
+            scratch
+                .part(start, words)
+                .ok_or_else(|| gpu.unsupported("scratch"))
+        };
+        let vectors = len.div_ceil(shape.elements()).max(1);
+        // As long as the shortest tile, so that there are words for their counts.
+        let each = vectors.div_ceil(SEQUENCES).max(LEAST as u32 / shape.width);
+        let tiles = match shape.prefix {
+            Prefix::Sequences => vectors.div_ceil(each),
+            Prefix::LookBack { .. } | Prefix::Given => len.div_ceil(shape.tile()).max(1),
+        };
+        let grid = match shape.order {
+            _ if shape.prefix == Prefix::Sequences => cubes(gpu, tiles.div_ceil(SEQUENCES_OF_CUBE)),
+            // More than run at once: those that begin late find no ticket.
+            Order::Ahead => cubes(gpu, tiles.min(8 * gpu.multiprocessors())),
+            Order::Position | Order::Ticket => cubes(gpu, tiles),
+        };
+        let CubeCount::Static(x, y, _) = grid else {
+            return Err(gpu.unsupported("a grid of no fixed size"));
+        };
+        let state = split(bases, scratch.words() - bases)?;
+        let words = (x * y).max(tiles) + 1;
+        if (state.words() as u64) < u64::from(words) {
+            return Err(gpu.unsupported(format!("{words} states in {} words", state.words())));
+        }
+        Ok(Self {
+            shape,
+            part: part as u32,
+            len,
+            tiles,
+            each,
+            grid,
+            reset_grid: cubes(gpu, words.div_ceil(UNITS)),
+            states: words,
+            from: after(selection.from.buffer, u64::from(shape.bits))?,
+            flags,
+            out,
+            rest,
+            begin: first as u32,
+            before: first,
+            numbers: selection.wanted.numbers(selection.from.kind),
+            count: selection.count.clone(),
+            bases: split(0, bases)?,
+            state,
+            nothing,
+            origin: (0, 0),
+            limits: (u32::MAX, u32::MAX),
+        })
+    }
+
+    /// What its kernels read and write; of buffers that they have no use for, nothing.
+    fn memory(&self) -> Vec<Operand<'_>> {
+        let all = [
+            Operand::write("the count", &self.count),
+            Operand::read("the elements", &self.from),
+            Operand::read("the flags", &self.flags),
+            // Nothing may be kept.
+            Operand::update("what is kept", &self.out),
+            Operand::update("what is left, or the values", &self.rest),
+            Operand::update("scratch memory", &self.bases),
+            Operand::update("scratch memory", &self.state),
+        ];
+        let used = |operand: &Operand<'_>| !operand.is_of(&self.nothing);
+        all.into_iter().filter(used).collect()
+    }
+
+    fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
+        match self.shape.prefix {
+            Prefix::LookBack { .. } => {
+                self.reset_words(client, self.states);
+                self.compact(client);
+            }
+            Prefix::Given => {
+                self.phase(client, Phase::Count);
+                self.phase(client, Phase::Prefix);
+                self.phase(client, Phase::Move);
+            }
+            Prefix::Sequences => {
+                self.count_sequences(client);
+                self.phase(client, Phase::Prefix);
+                if self.part == 0 {
+                    self.reset_words(client, 0);
+                }
+                self.move_sequences(client);
+            }
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn phase<R: Runtime>(&self, client: &ComputeClient<R>, phase: Phase) {
+        let array = |buffer: &Buffer, width: usize| (buffer.handle(), buffer.words() / width);
+        let width = self.shape.width as usize;
+        // SAFETY: as in `compact`; counts are as many as cubes, which `state` was checked to hold.
+        unsafe {
+            let ((from, vectors), (flags, marks)) = (array(&self.from, width), array(&self.flags, 1));
+            let counts = || ArrayArg::from_raw_parts(self.state.handle(), self.state.words());
+            match phase {
+                Phase::Count => kernel::count_tiles::launch_unchecked::<R>(
+                    client,
+                    self.grid.clone(),
+                    CubeDim::new_1d(self.shape.units),
+                    width,
+                    ArrayArg::from_raw_parts(from, vectors),
+                    ArrayArg::from_raw_parts(flags, marks),
+                    counts(),
+                    self.len,
+                    self.begin,
+                    self.numbers.0,
+                    self.numbers.1,
+                    self.shape,
+                ),
+                Phase::Prefix => kernel::add_up::launch_unchecked::<R>(
+                    client,
+                    CubeCount::Static(1, 1, 1),
+                    CubeDim::new_1d(UNITS),
+                    counts(),
+                    self.tiles,
+                    UNITS,
+                ),
+                Phase::Move => {
+                    // Later parts begin where the one before has ended, which its last tile has noted.
+                    if self.part == 0 {
+                        self.reset_words(client, 0);
+                    }
+                    self.compact(client);
+                }
+            }
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn count_sequences<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let width = self.shape.width as usize;
+        // SAFETY: as in `move_sequences`; counts are as many as sequences, which `state` was checked to hold.
+        unsafe {
+            sequences::count_sequences::launch_unchecked::<R>(
+                client,
+                self.grid.clone(),
+                CubeDim::new_1d(SEQUENCES_OF_CUBE),
+                width,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / width),
+                ArrayArg::from_raw_parts(self.flags.handle(), self.flags.words()),
+                ArrayArg::from_raw_parts(self.state.handle(), self.state.words()),
+                self.len,
+                self.tiles,
+                self.each,
+                self.begin,
+                self.numbers.0,
+                self.numbers.1,
+                self.shape,
+            );
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn move_sequences<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let width = self.shape.width as usize;
+        // SAFETY: as in `compact_staged`; a unit writes what it keeps after what those before it keep, and what it leaves after what
+        // they leave, and both together are no more than its sequence has.
+        unsafe {
+            let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
+            sequences::move_sequences::launch_unchecked::<R>(
+                client,
+                self.grid.clone(),
+                CubeDim::new_1d(SEQUENCES_OF_CUBE),
+                width,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / width),
+                array(&self.flags),
+                array(&self.out),
+                array(&self.out),
+                array(&self.rest),
+                array(&self.rest),
+                array(&self.state),
+                array(&self.bases),
+                array(&self.count),
+                self.len,
+                self.tiles,
+                self.each,
+                self.part,
+                self.begin,
+                self.before as u32,
+                (self.before >> 32) as u32,
+                self.numbers.0,
+                self.numbers.1,
+                self.limits.0,
+                self.limits.1,
+                self.shape,
+            );
+        }
+    }
+
+    /// Makes the first states those of tiles of which nothing is known, and the first base the origin.
+    #[allow(unsafe_code)]
+    fn reset_words<R: Runtime>(&self, client: &ComputeClient<R>, words: u32) {
+        // SAFETY: `state` was checked to hold a word for each cube and one more; bases are at least two words.
+        unsafe {
+            kernel::reset::launch_unchecked::<R>(
+                client,
+                self.reset_grid.clone(),
+                CubeDim::new_1d(UNITS),
+                ArrayArg::from_raw_parts(self.state.handle(), self.state.words()),
+                ArrayArg::from_raw_parts(self.bases.handle(), self.bases.words()),
+                words,
+                if self.part == 0 { 2 } else { 0 },
+                self.origin.0,
+                self.origin.1,
+            );
+        }
+    }
+
+    fn compact<R: Runtime>(&self, client: &ComputeClient<R>) {
+        match (self.shape.narrow, self.shape.bits_out()) {
+            (true, 8) => self.compact_staged::<u8, R>(client),
+            (true, 16) => self.compact_staged::<u16, R>(client),
+            _ => self.compact_staged::<u32, R>(client),
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn compact_staged<S: Int, R: Runtime>(&self, client: &ComputeClient<R>) {
+        let width = self.shape.width as usize;
+        let (state, prefixes) = match self.shape.prefix {
+            Prefix::LookBack { .. } => (&self.state, &self.nothing),
+            Prefix::Given | Prefix::Sequences => (&self.nothing, &self.state),
+        };
+        // SAFETY: `check` has made sure that all buffers hold `len` elements, rounded up to whole vectors of four words, and
+        // the scratch its states. Vectors are loaded only where their first element is below `len`. A tile stages at most its
+        // own elements. It writes `kept` or `valid - kept` elements after those of the tiles before, so none past `len`; into a
+        // buffer of several none past its limit.
+        unsafe {
+            let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
+            kernel::compact::launch_unchecked::<S, R>(
+                client,
+                self.grid.clone(),
+                CubeDim::new_1d(self.shape.units),
+                width,
+                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / width),
+                array(&self.flags),
+                array(&self.out),
+                ArrayArg::from_raw_parts(self.out.handle(), self.out.words()),
+                array(&self.rest),
+                ArrayArg::from_raw_parts(self.rest.handle(), self.rest.words()),
+                ArrayArg::from_raw_parts(state.handle(), state.words()),
+                array(state),
+                array(prefixes),
+                array(&self.bases),
+                array(&self.count),
+                self.len,
+                self.tiles,
+                self.part,
+                self.begin,
+                self.before as u32,
+                (self.before >> 32) as u32,
+                self.numbers.0,
+                self.numbers.1,
+                self.limits.0,
+                self.limits.1,
+                self.shape,
+            );
+        }
+    }
+}

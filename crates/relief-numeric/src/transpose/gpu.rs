@@ -1,0 +1,377 @@
+//! Transposes on a device: blocks turned in registers, tiles of blocks turned in shared memory, everything in vectors of
+//! 16 bytes.
+//!
+//! A unit loads a block of V × V samples, V as many as 16 bytes hold, by V loads, and turns it in registers: that makes
+//! V vectors of the transpose. A cube keeps a tile of blocks in shared memory, written along the rows of blocks of one
+//! side and read along those of the other, so that neighbouring units load and store neighbouring vectors on both. Where the
+//! tile is plain, the units of a plane would write one bank; instead the place of a vector in its row is exchanged by
+//! the number of its block: place y of block column x lies at y xor x. That costs no memory, unlike a padded column, and
+//! keeps every vector aligned.
+//!
+//! Blocks of bytes are so large that shared memory can be left out: neighbouring units then store whole sectors, if not
+//! lines. For large matrices of bytes that is the faster [`Route`].
+//!
+//! To take tiles in bands of 16 rows, so that what is on the way at once lies in long runs on both sides, made no difference
+//! on an H200.
+
+use cubecl::prelude::*;
+
+use relief_kernels::device::{Buffer, DeviceError, DeviceReport, Gpu, Operand, on_client};
+use relief_kernels::policy::{self, Space, Tuning};
+
+pub mod block;
+
+use block::column;
+
+/// A matrix on a device: samples packed in words, the first of them in the lowest bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<'a> {
+    /// Where it lies, from the first word on.
+    pub buffer: &'a Buffer,
+    /// Words from one row to the next, a multiple of 4.
+    pub pitch: u32,
+}
+
+/// How blocks get from one side to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// In tiles by way of shared memory, laid out as a [`Tuning`] says.
+    Shared,
+    /// Straight from registers.
+    Registers,
+}
+
+impl Route {
+    /// The one that was faster on an H200, by a tenth for 16 384² bytes, and as fast for 4 096²
+    /// (`relief lab run transpose/u8 --device cuda`, 2026-11-21). Software has no memory nearer than its caches: there registers are, but for many
+    /// samples of 32 bits, of which a block is only 4 wide: 12.1 ms in place of 9.5 for 2 048² (`relief lab run transpose/u32 --size 2^22 --device vulkan:0`, llvmpipe on
+    /// two cores of Zen 4, 2026-11-26).
+    #[must_use]
+    pub const fn fitting(report: &DeviceReport, bits: u32, (width, height): (u32, u32)) -> Self {
+        let samples = width as u64 * height as u64;
+        let registers = match (report.software, bits) {
+            (true, 32) => samples < 1 << 20,
+            (true, _) => true,
+            (false, 8) => samples >= 1 << 26,
+            (false, _) => false,
+        };
+        if registers { Self::Registers } else { Self::Shared }
+    }
+}
+
+/// The layouts of [`transpose_with`] for samples of so many bits: [`Tuning::items`] is how many blocks a unit turns.
+#[must_use]
+pub const fn space(bits: u32) -> Space {
+    let units: &[u32] = match bits {
+        8 => &[32, 64, 128],
+        16 => &[32, 64, 128, 256],
+        _ => &[64, 128, 256, 512],
+    };
+    Space {
+        units,
+        items: &[1, 2, 4],
+        vectors: &[4],
+    }
+}
+
+/// The layout where no other was found: tiles of 16 KiB.
+#[must_use]
+pub const fn default(bits: u32) -> Tuning {
+    Tuning {
+        units: match bits {
+            8 => 64,
+            16 => 128,
+            _ => 256,
+        },
+        items: 1,
+        vector: 4,
+    }
+}
+
+/// What the kernel for samples of so many bits is called in policy files.
+#[must_use]
+pub const fn name(bits: u32) -> &'static str {
+    match bits {
+        8 => "transpose 8",
+        16 => "transpose 16",
+        _ => "transpose 32",
+    }
+}
+
+/// Writes the transpose of `width` × `height` samples of 8, 16 or 32 bits: `height` samples in each of `width` rows, and 0 from there
+/// to the next multiple of 16 bytes. What follows in a row is left as it is.
+///
+/// # Errors
+/// Where the device fails, where a buffer does not hold its matrix, and where the buffers overlap.
+pub fn transpose(
+    gpu: &Gpu,
+    bits: u32,
+    (width, height): (u32, u32),
+    from: Matrix<'_>,
+    to: Matrix<'_>,
+) -> Result<(), DeviceError> {
+    let tuning = policy::tuning(gpu.report(), name(bits), &space(bits), default(bits));
+    let route = Route::fitting(gpu.report(), bits, (width, height));
+    transpose_with(gpu, tuning, route, bits, (width, height), from, to)
+}
+
+/// [`transpose`] by this route and with another layout.
+///
+/// # Errors
+/// As [`transpose`], and where the layout is not of [`space`] or takes more shared memory than the device has.
+pub fn transpose_with(
+    gpu: &Gpu,
+    tuning: Tuning,
+    route: Route,
+    bits: u32,
+    (width, height): (u32, u32),
+    from: Matrix<'_>,
+    to: Matrix<'_>,
+) -> Result<(), DeviceError> {
+    let shape = Shape::of(gpu, tuning, route, bits)?;
+    check(gpu, bits, (width, height), from, "the matrix")?;
+    check(gpu, bits, (height, width), to, "its transpose")?;
+    if width == 0 || height == 0 {
+        return Ok(());
+    }
+    let (across, down) = shape.tiles(width, height);
+    if across > 65_535 || down > 65_535 {
+        return Err(gpu.unsupported(format!("{across} × {down} tiles at once")));
+    }
+    let launch = Launch {
+        shape,
+        size: (width, height),
+        tiles: (across, down),
+        from,
+        to,
+    };
+    gpu.launch(
+        "transpose",
+        &shape,
+        &[
+            Operand::read("the matrix", from.buffer),
+            Operand::write("its transpose", to.buffer),
+        ],
+        || on_client!(gpu, client => launch.on(client)),
+    )
+}
+
+/// Makes sure that a buffer holds `height` rows of `width` samples.
+fn check(
+    gpu: &Gpu,
+    bits: u32,
+    (width, height): (u32, u32),
+    matrix: Matrix<'_>,
+    what: &str,
+) -> Result<(), DeviceError> {
+    let row = u64::from(width.div_ceil(128 / bits)) * 4;
+    let words = u64::from(height) * u64::from(matrix.pitch);
+    let fits = matrix.pitch.is_multiple_of(4)
+        && row <= u64::from(matrix.pitch)
+        && words <= matrix.buffer.words() as u64;
+    // Places are counted in vectors.
+    if fits && words / 4 <= u64::from(u32::MAX) {
+        return Ok(());
+    }
+    Err(gpu.unsupported(format!(
+        "{what}: {width} × {height} samples of {bits} bits in rows of {} words in a buffer of {}",
+        matrix.pitch,
+        matrix.buffer.words()
+    )))
+}
+
+/// What is compiled into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    route: Route,
+    bits: u32,
+    units: u32,
+    items: u32,
+    /// Blocks of a cube, across and down; powers of two.
+    blocks: (u32, u32),
+}
+
+impl Shape {
+    fn of(gpu: &Gpu, tuning: Tuning, route: Route, bits: u32) -> Result<Self, DeviceError> {
+        if !matches!(bits, 8 | 16 | 32) {
+            return Err(gpu.unsupported(format!("samples of {bits} bits")));
+        }
+        if !space(bits).contains(tuning) {
+            return Err(gpu.unsupported(format!("the layout {tuning}")));
+        }
+        if route == Route::Registers {
+            // Eight blocks across, so that a plane of 32 loads whole lines and stores runs of four vectors.
+            return Ok(Self {
+                route,
+                bits,
+                units: 256,
+                items: 1,
+                blocks: (8, 32),
+            });
+        }
+        let blocks = tuning.units * tuning.items;
+        let down = 1 << (blocks.ilog2() / 2);
+        let shape = Self {
+            route,
+            bits,
+            units: tuning.units,
+            items: tuning.items,
+            blocks: (blocks / down, down),
+        };
+        let bytes = blocks * shape.side() * 16;
+        if bytes > gpu.report().shared_memory.min(48 << 10) {
+            return Err(gpu.unsupported(format!("tiles of {bytes} bytes of shared memory")));
+        }
+        Ok(shape)
+    }
+
+    /// Samples of the side of a block, which is as many as a vector holds.
+    const fn side(&self) -> u32 {
+        128 / self.bits
+    }
+
+    const fn tiles(&self, width: u32, height: u32) -> (u32, u32) {
+        let side = self.side();
+        (
+            width.div_ceil(side * self.blocks.0),
+            height.div_ceil(side * self.blocks.1),
+        )
+    }
+}
+
+struct Launch<'a> {
+    shape: Shape,
+    size: (u32, u32),
+    tiles: (u32, u32),
+    from: Matrix<'a>,
+    to: Matrix<'a>,
+}
+
+impl Launch<'_> {
+    #[allow(unsafe_code)]
+    fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let array = |matrix: Matrix<'_>| (matrix.buffer.handle(), matrix.buffer.words() / 4);
+        let ((from, from_len), (to, to_len)) = (array(self.from), array(self.to));
+        let kernel = match self.shape.route {
+            Route::Shared => transpose_tiles::launch_unchecked::<R>,
+            Route::Registers => transpose_blocks::launch_unchecked::<R>,
+        };
+        // SAFETY: both buffers hold as many rows as are checked for below, each of whole vectors; places of shared memory are
+        // below the tile's blocks × side, because an exclusive or with a smaller number stays below a power of two.
+        unsafe {
+            kernel(
+                client,
+                CubeCount::Static(self.tiles.0, self.tiles.1, 1),
+                CubeDim::new_1d(self.shape.units),
+                4,
+                ArrayArg::from_raw_parts(from, from_len),
+                ArrayArg::from_raw_parts(to, to_len),
+                self.size.0,
+                self.size.1,
+                self.from.pitch / 4,
+                self.to.pitch / 4,
+                self.shape,
+            );
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn transpose_tiles<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    to: &mut Array<Vector<u32, N>>,
+    width: u32,
+    height: u32,
+    from_pitch: u32,
+    to_pitch: u32,
+    #[comptime] shape: Shape,
+) {
+    let side = comptime!(shape.side());
+    let (across, down) = comptime!(shape.blocks);
+    let mut tile = SharedMemory::<Vector<u32, N>>::new(comptime!((across * down * side) as usize));
+    let (left, top) = (CUBE_POS_X * across, CUBE_POS_Y * down);
+
+    // Items one after the other: unrolled, they would all hold their blocks in registers at once.
+    for item in 0..comptime!(shape.items) {
+        let place = UNIT_POS + item * comptime!(shape.units);
+        let (x, y) = (place % across, place / across);
+        let block = load_block::<N>(from, left + x, top + y, width, height, from_pitch, side);
+        let exchanged = y ^ (x % down);
+        #[unroll]
+        for row in 0..side {
+            let turned = column::<N>(&block, row, comptime!(shape.bits));
+            tile[((x * side + row) * down + exchanged) as usize] = turned;
+        }
+    }
+    sync_cube();
+
+    for item in 0..comptime!(shape.items) {
+        let place = UNIT_POS + item * comptime!(shape.units);
+        let (y, x) = (place % down, place / down);
+        let exchanged = y ^ (x % down);
+        let at = (left + x) * side * to_pitch + top + y;
+        let rows = rows_within((top + y) * side, (left + x) * side, height, width);
+        #[unroll]
+        for row in 0..side {
+            if row < rows {
+                to[(at + row * to_pitch) as usize] = tile[((x * side + row) * down + exchanged) as usize];
+            }
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn transpose_blocks<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    to: &mut Array<Vector<u32, N>>,
+    width: u32,
+    height: u32,
+    from_pitch: u32,
+    to_pitch: u32,
+    #[comptime] shape: Shape,
+) {
+    let side = comptime!(shape.side());
+    let (across, down) = comptime!(shape.blocks);
+    let x = CUBE_POS_X * across + UNIT_POS % across;
+    let y = CUBE_POS_Y * down + UNIT_POS / across;
+    let block = load_block::<N>(from, x, y, width, height, from_pitch, side);
+    let at = x * side * to_pitch + y;
+    let rows = rows_within(y * side, x * side, height, width);
+    #[unroll]
+    for row in 0..side {
+        if row < rows {
+            let turned = column::<N>(&block, row, comptime!(shape.bits));
+            to[(at + row * to_pitch) as usize] = turned;
+        }
+    }
+}
+
+/// Block (x, y) of a matrix; 0 outside of it.
+#[cube]
+fn load_block<N: Size>(
+    from: &Array<Vector<u32, N>>,
+    x: u32,
+    y: u32,
+    width: u32,
+    height: u32,
+    pitch: u32,
+    #[comptime] side: u32,
+) -> Array<Vector<u32, N>> {
+    let mut block = Array::<Vector<u32, N>>::new(comptime!(side as usize));
+    let at = y * side * pitch + x;
+    let rows = rows_within(x * side, y * side, width, height);
+    #[unroll]
+    for row in 0..side {
+        block[row as usize] = Vector::new(0u32);
+        if row < rows {
+            block[row as usize] = from[(at + row * pitch) as usize];
+        }
+    }
+    block
+}
+
+/// How many rows from `y` on a matrix has in the vector of column `x`: none right of it.
+#[cube]
+fn rows_within(x: u32, y: u32, width: u32, height: u32) -> u32 {
+    select(x < width, max(height, y) - y, 0u32)
+}
