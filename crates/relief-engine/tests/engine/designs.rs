@@ -5,7 +5,11 @@ use proptest::test_runner::TestCaseError;
 use relief_engine::{Error, Options, Plan, Rect};
 
 use crate::oracle::evaluate::Oracle;
-use crate::oracle::model::{Blend, Fold, Item, Kind, Model, Picture, Profile, Tone};
+use crate::oracle::model::{Item, Model, Picture};
+use crate::oracle::nodes::{
+    Blend, Compose, Disc, Distance, Fill, Fold, Image, Kind, Lattice, Map, Noise, Profile, Ramp, Repeat,
+    Tone, Use,
+};
 use crate::oracle::strategy::models;
 use crate::pictures::Pictures;
 use crate::run::{banded, design, part, rendered, renderer, window};
@@ -211,14 +215,14 @@ fn everything(max: u16) -> Model {
             .map(|i| (i * step % (u64::from(max) + 1)) as u16)
             .collect(),
     };
-    let lattice = Item::new(Kind::Lattice {
+    let lattice = Item::new(Lattice {
         blend: Blend::Mean,
         u: (9, 2),
         v: (-3, 7),
-        pattern: Box::new(Item::new(Kind::Image(0)).at(2, -3)),
+        pattern: Box::new(Item::new(Image(0)).at(2, -3)),
     });
     let distance = |radius, mask| {
-        Item::new(Kind::Distance {
+        Item::new(Distance {
             radius,
             profile: Profile::Line {
                 a: i32::from(max),
@@ -228,9 +232,9 @@ fn everything(max: u16) -> Model {
             mask: Box::new(mask),
         })
     };
-    let marks = Item::new(Kind::Repeat {
+    let marks = Item::new(Repeat {
         gaps: (Some(3), Some(0)),
-        pattern: Box::new(distance(6, Item::new(Kind::Image(1)).at(4, 5)).sized(29, 23)),
+        pattern: Box::new(distance(6, Item::new(Image(1)).at(4, 5)).sized(29, 23)),
     });
     Model {
         width: 31,
@@ -240,24 +244,24 @@ fn everything(max: u16) -> Model {
         definitions: vec![
             distance(
                 3,
-                Item::new(Kind::Disc {
+                Item::new(Disc {
                     diameter: 19,
                     value: 1,
                 })
                 .at(20, 20),
             ),
-            distance(9, Item::new(Kind::Use(0)).at(-4, 3)),
+            distance(9, Item::new(Use(0)).at(-4, 3)),
         ],
-        root: Kind::Compose(vec![
+        root: Kind::from(Compose(vec![
             (Fold::Base, lattice.at(-5, 2).sized(40, 34)),
             (Fold::Multiply, marks),
-            (Fold::Mean, Item::new(Kind::Use(1)).at(3, 1)),
-            (Fold::Max, Item::new(Kind::Use(1)).at(-7, 8)),
+            (Fold::Mean, Item::new(Use(1)).at(3, 1)),
+            (Fold::Max, Item::new(Use(1)).at(-7, 8)),
             (
                 Fold::Subtract,
-                Item::new(Kind::Noise { seed: 5 }).at(10, 10).sized(20, 20),
+                Item::new(Noise { seed: 5 }).at(10, 10).sized(20, 20),
             ),
-        ]),
+        ])),
     }
 }
 
@@ -271,7 +275,7 @@ fn no_way_of_cutting_running_or_keeping_changes_a_sample_of_16_bits() {
     every(&everything(65_535), &cross());
 }
 
-fn model(width: u64, height: u64, root: Kind) -> Model {
+fn model(width: u64, height: u64, root: impl Into<Kind>) -> Model {
     let pixel = Picture {
         width: 1,
         height: 1,
@@ -283,17 +287,17 @@ fn model(width: u64, height: u64, root: Kind) -> Model {
         max: 255,
         pictures: vec![pixel],
         definitions: Vec::new(),
-        root,
+        root: root.into(),
     }
 }
 
 #[test]
 fn a_radius_larger_than_the_tile_reads_masks_in_chunks_that_fit() {
-    let mask = Item::new(Kind::Repeat {
+    let mask = Item::new(Repeat {
         gaps: (Some(3), Some(5)),
-        pattern: Box::new(Item::new(Kind::Fill(162)).sized(8, 1)),
+        pattern: Box::new(Item::new(Fill(162)).sized(8, 1)),
     });
-    let distance = Kind::Distance {
+    let distance = Distance {
         radius: 242,
         profile: Profile::Line { a: 170, b: 52 },
         beyond: None,
@@ -310,14 +314,14 @@ fn a_radius_larger_than_the_tile_reads_masks_in_chunks_that_fit() {
 
 #[test]
 fn distances_of_distances_have_scratch_for_narrow_tiles_at_the_edge() {
-    let inner = Item::new(Kind::Distance {
+    let inner = Item::new(Distance {
         radius: 31,
         profile: Profile::Fold { a: 11, b: 40 },
         beyond: Some(0),
-        mask: Box::new(Item::new(Kind::Compose(vec![
+        mask: Box::new(Item::new(Compose(vec![
             (
                 Fold::Add,
-                Item::new(Kind::Disc {
+                Item::new(Disc {
                     diameter: 5,
                     value: 9,
                 })
@@ -325,7 +329,7 @@ fn distances_of_distances_have_scratch_for_narrow_tiles_at_the_edge() {
             ),
             (
                 Fold::Mean,
-                Item::new(Kind::Disc {
+                Item::new(Disc {
                     diameter: 3,
                     value: 9,
                 })
@@ -333,7 +337,7 @@ fn distances_of_distances_have_scratch_for_narrow_tiles_at_the_edge() {
             ),
         ]))),
     });
-    let outer = Kind::Distance {
+    let outer = Distance {
         radius: 120,
         profile: Profile::Line { a: 255, b: -2 },
         beyond: Some(1),
@@ -350,13 +354,13 @@ fn distances_of_distances_have_scratch_for_narrow_tiles_at_the_edge() {
 
 #[test]
 fn a_uniform_node_that_the_region_does_not_touch_needs_no_picture() {
-    let lattice = Kind::Lattice {
+    let lattice = Lattice {
         blend: Blend::Min,
         u: (9, -5),
         v: (-7, 4),
-        pattern: Box::new(Item::new(Kind::Image(0)).sized(8, 8)),
+        pattern: Box::new(Item::new(Image(0)).sized(8, 8)),
     };
-    let root = Kind::Compose(vec![(Fold::Over, Item::new(lattice).at(0, -3).sized(1, 9))]);
+    let root = Compose(vec![(Fold::Over, Item::new(lattice).at(0, -3).sized(1, 9))]);
     let below = Way {
         region: Some([0, 500, 999, 999]),
         ..PLAIN
@@ -366,34 +370,39 @@ fn a_uniform_node_that_the_region_does_not_touch_needs_no_picture() {
 
 #[test]
 fn one_pixel_is_a_raster() {
-    let kinds = [
-        Kind::Fill(9),
-        Kind::Image(0),
-        Kind::Ramp {
+    let kinds: [Kind; 9] = [
+        Fill(9).into(),
+        Image(0).into(),
+        Ramp {
             horizontal: true,
             from: 3,
             to: 250,
-        },
-        Kind::Disc {
+        }
+        .into(),
+        Disc {
             diameter: 1,
             value: 8,
-        },
-        Kind::Disc {
+        }
+        .into(),
+        Disc {
             diameter: 2,
             value: 8,
-        },
-        Kind::Noise { seed: 77 },
-        Kind::Compose(Vec::new()),
-        Kind::Map {
+        }
+        .into(),
+        Noise { seed: 77 }.into(),
+        Compose(Vec::new()).into(),
+        Map {
             tone: Tone::Invert,
-            source: Box::new(Item::new(Kind::Image(0)).at(1, 0)),
-        },
-        Kind::Distance {
+            source: Box::new(Item::new(Image(0)).at(1, 0)),
+        }
+        .into(),
+        Distance {
             radius: 4_096,
             profile: Profile::Line { a: 7, b: 1 },
             beyond: Some(3),
-            mask: Box::new(Item::new(Kind::Image(0)).at(-100, 0)),
-        },
+            mask: Box::new(Item::new(Image(0)).at(-100, 0)),
+        }
+        .into(),
     ];
     for kind in kinds {
         plain(&model(1, 1, kind));
