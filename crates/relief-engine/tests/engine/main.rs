@@ -17,5 +17,3 @@ mod preparations;
 mod run;
 mod sharing;
 mod sources;
-mod filters;
-mod formulas;
