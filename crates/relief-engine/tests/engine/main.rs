@@ -17,3 +17,4 @@ mod preparations;
 mod run;
 mod sharing;
 mod sources;
+mod tiles;
