@@ -72,7 +72,8 @@ fn what_the_source_does_not_cover_counts_as_0() {
                 max,
                 ..model(45, 31, Compose(vec![(Fold::Max, node.clone())]))
             };
-            every(&design, &cross());
+            let ways: Vec<Way> = cross().into_iter().step_by(5).collect();
+            every(&design, &ways);
         }
     }
 }
