@@ -215,12 +215,16 @@ impl<'b> Writer<'b> {
     }
 
     fn node(&mut self, role: &str, depth: usize, small: bool, used: bool) {
+        self.named_node(role, "", depth, small, used);
+    }
+
+    fn named_node(&mut self, role: &str, name: &str, depth: usize, small: bool, used: bool) {
         self.nodes += 1;
         let leaf = depth >= 5 || self.nodes > 20;
         let kind = match depth {
             _ if leaf => self.below(6),
-            0 | 1 => 6 + self.below(7),
-            _ => self.below(13),
+            0 | 1 => 6 + self.below(8),
+            _ => self.below(14),
         };
         let head = match kind {
             0 => format!("fill value={}", self.below(256)),
@@ -238,7 +242,18 @@ impl<'b> Writer<'b> {
             9 => format!("distance radius={}", self.below(25)),
             10 => "map".to_owned(),
             11 => format!("threshold level={}", self.below(256)),
-            _ => "compose".to_owned(),
+            12 => "compose".to_owned(),
+            _ => {
+                let results = [
+                    "b * a / M",
+                    "max(a, 9 * r)",
+                    "M * mod(u + a, 1)",
+                    "a - u",
+                    "y / x",
+                    "42.5",
+                ];
+                format!("formula \"{}\"", results[self.below(6) as usize])
+            }
         };
         let is_use = head.starts_with("use");
         let role = if role.is_empty() {
@@ -246,7 +261,7 @@ impl<'b> Writer<'b> {
         } else {
             format!("({role})")
         };
-        let _ = write!(self.text, "{role}{head}");
+        let _ = write!(self.text, "{role}{head}{name}");
         if !role.is_empty() {
             let (x, y) = (self.below(40) - 20, self.below(40) - 20);
             let _ = write!(self.text, " x={x} y={y}");
@@ -284,6 +299,12 @@ impl<'b> Writer<'b> {
                 self.node("source", depth + 1, false, used);
             }
             11 => self.node("source", depth + 1, false, used),
+            13 => {
+                let _ = writeln!(self.text, "let \"u\" \"(x - {}) * b / 7\"", self.below(40));
+                for name in [" name=\"a\"", " name=\"b\""] {
+                    self.named_node("source", name, depth + 1, false, used);
+                }
+            }
             _ => {
                 for _ in 0..=self.below(4) {
                     let roles = [

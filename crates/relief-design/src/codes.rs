@@ -48,6 +48,7 @@ const CODES: &[(&str, &str)] = &[
     ("E702", include_str!("codes/E702.md")),
     ("E703", include_str!("codes/E703.md")),
     ("E704", include_str!("codes/E704.md")),
+    ("E705", include_str!("codes/E705.md")),
     ("E801", include_str!("codes/E801.md")),
     ("E802", include_str!("codes/E802.md")),
     ("E803", include_str!("codes/E803.md")),

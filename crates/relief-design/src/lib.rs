@@ -73,7 +73,7 @@ pub use report::{MAX_PROBLEMS, Pointer, Problem, Report};
 pub use resolve::MAX_NODES;
 pub use schema::schema;
 pub use signature::{
-    ChildName, ChildRule, Count, DefaultExtent, DefaultValue, Group, MAX_POINTS, MAX_STRING, PLACEMENT,
+    ChildName, ChildRule, Count, DefaultExtent, DefaultValue, Group, MAX_POINTS, MAX_STRING, NAME, PLACEMENT,
     Parameter, Presence, SIGNATURES, Signature, ValueType,
 };
 pub use syntax::{MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_SLASHDASH_DEPTH, MAX_TEXT};

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::expression::{Binary, Unary};
-use crate::signature::{ChildName, Count, Group, PLACEMENT, Parameter, Presence, SIGNATURES, Signature};
+use crate::signature::{
+    ChildName, Count, Group, NAME, PLACEMENT, Parameter, Presence, SIGNATURES, Signature,
+};
 
 const HEAD: &str = "# Reference of nodes
 
@@ -21,7 +23,8 @@ Samples of 16 bits are written little-endian to raw files.
 
 /// How expressions are read and computed, before the list of their functions.
 const EXPRESSIONS: &str = "
-An expression is a formula between quotes, in one variable: d in a `profile`, v in an `expression`. It holds numbers
+An expression is a formula between quotes, in one variable, d in a `profile` and v in an `expression`, or in those of a
+`formula`. It holds numbers
 (`12`, `0.5`, `1e-3`), the constants `pi` and `e`, the operators `+ - * /`, powers as `^`, parentheses and functions. `^`
 binds tightest and to the right: `-d^2` is −(d²), `2^3^2` is 2^(3²). Every number is a binary64, and each operation is
 rounded once, in the order written; the functions give the same on every host.
@@ -114,6 +117,9 @@ fn table<'p>(page: &mut String, title: &str, parameters: impl Iterator<Item = &'
 fn children(signature: &Signature) -> String {
     let described = signature.children.iter().map(|rule| {
         let child = match rule.child {
+            ChildName::Role(role) if signature.named => {
+                format!("a node as `({})` with a `{}`", role.name(), NAME.name)
+            }
             ChildName::Role(role) => format!("a node as `({})`", role.name()),
             ChildName::Node => "a node without a role".to_owned(),
             ChildName::Parameter(name) => format!("`{name}`"),

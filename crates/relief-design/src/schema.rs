@@ -6,7 +6,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::signature::{
-    ChildName, Count, Group, MAX_POINTS, MAX_STRING, Parameter, Presence, SIGNATURES, Signature, ValueType,
+    ChildName, Count, Group, MAX_POINTS, MAX_STRING, NAME, Parameter, Presence, SIGNATURES, Signature,
+    ValueType,
 };
 
 /// The JSON Schema (2020-12) of a design, for editors and generators.
@@ -30,7 +31,7 @@ pub fn schema() -> Value {
     definitions.insert("node".to_owned(), json!({ "oneOf": of_group(Group::Node) }));
     let top: Vec<Value> = of_group(Group::Document)
         .into_iter()
-        .chain([json!({ "$ref": "#/$defs/node" })])
+        .chain([json!({ "allOf": [{ "$ref": "#/$defs/node" }, nameless()] })])
         .collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -77,6 +78,7 @@ fn node(signature: &Signature, all: &[&Signature]) -> Value {
     }
     let properties: Map<String, Value> = signature
         .all_properties()
+        .chain((signature.group == Group::Node).then_some(&NAME))
         .map(|property| (property.name.to_owned(), value(property)))
         .collect();
     if !properties.is_empty() {
@@ -115,10 +117,13 @@ fn children(signature: &Signature, all: &[&Signature]) -> (Value, bool) {
     let mut one_of = Vec::new();
     for rule in signature.children {
         let item = match rule.child {
-            ChildName::Node => json!({ "$ref": "#/$defs/node" }),
-            ChildName::Role(role) => json!({
-                "allOf": [{ "$ref": "#/$defs/node" }, { "properties": { "role": { "const": role.name() } }, "required": ["role"] }]
-            }),
+            ChildName::Node => json!({ "allOf": [{ "$ref": "#/$defs/node" }, nameless()] }),
+            ChildName::Role(role) => {
+                let role =
+                    json!({ "properties": { "role": { "const": role.name() } }, "required": ["role"] });
+                let name = if signature.named { named() } else { nameless() };
+                json!({ "allOf": [{ "$ref": "#/$defs/node" }, role, name] })
+            }
             ChildName::Parameter(name) => all
                 .iter()
                 .find(|s| s.name == name)
@@ -146,6 +151,16 @@ fn children(signature: &Signature, all: &[&Signature]) -> (Value, bool) {
         json!({ "type": "array", "items": { "oneOf": items }, "allOf": counts }),
         required,
     )
+}
+
+/// What holds of a node whose parent knows it by a name.
+fn named() -> Value {
+    json!({ "properties": { "properties": { "required": [NAME.name] } }, "required": ["properties"] })
+}
+
+/// What holds of every other node: it has no name.
+fn nameless() -> Value {
+    json!({ "properties": { "properties": { "properties": { NAME.name: false } } } })
 }
 
 fn value(parameter: &Parameter) -> Value {

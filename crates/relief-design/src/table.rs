@@ -33,8 +33,8 @@ impl Points {
     }
 }
 
-/// Half away from zero, within 0…M. Infinities are clamped.
-fn sample(value: f64, depth: Depth) -> u16 {
+/// Half away from zero, within 0…M. Infinities are clamped, and what is not a number is 0.
+pub(crate) fn sample(value: f64, depth: Depth) -> u16 {
     // Within 0…M, half away from zero is half up, and the whole part and the rest are exact.
     let value = value.clamp(0.0, f64::from(depth.max()));
     let whole = value as u16;

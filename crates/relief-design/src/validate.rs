@@ -131,6 +131,11 @@ impl Rules<'_> {
         self.max
     }
 
+    /// How many children there are.
+    pub(crate) fn children(&self) -> usize {
+        self.children.len()
+    }
+
     /// Columns and rows of the first child; none where there is no child.
     pub(crate) fn first_child(&self) -> (u64, u64) {
         self.children

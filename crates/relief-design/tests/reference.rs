@@ -65,6 +65,7 @@ fn every_example_of_the_reference_is_a_right_design() {
             ) => {
                 format!("scan {{\n{}\n}}\nfill value=1", signature.example)
             }
+            (Group::Parameter, "let") => format!("formula \"u\" {{\n{}\n}}", signature.example),
             (Group::Parameter, _) => format!("map {{\n(source)image \"a\"\n{}\n}}", signature.example),
         };
         let text = format!("relief version=1\ncanvas width=400 height=300 pixel=\"10um\"\n{node}\n");

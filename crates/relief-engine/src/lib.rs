@@ -38,6 +38,7 @@
 mod cache;
 mod cancel;
 mod cpu;
+mod deal;
 mod error;
 #[cfg(feature = "gpu")]
 mod gpu;
@@ -51,6 +52,7 @@ mod progress;
 mod renderer;
 pub mod sink;
 pub mod source;
+mod tiles;
 mod workers;
 
 pub use cancel::Cancel;
@@ -70,4 +72,5 @@ pub use relief_raster::{Depth, Rect};
 pub use renderer::{Bands, OwnedBand, OwnedSamples, Renderer, SamplesMut};
 pub use sink::{Band, Raster, Samples, Sink};
 pub use source::{ImageError, ImageInfo, ImageSource, NoImages};
+pub use tiles::{Grid, Tile, TileSink};
 pub use workers::Workers;

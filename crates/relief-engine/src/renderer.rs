@@ -8,6 +8,7 @@ use relief_raster::{Depth, Rect, Sample};
 use crate::Error;
 use crate::cancel::Cancel;
 use crate::cpu::{Cpu, stream, zeroed};
+use crate::deal::deal;
 use crate::error::describe;
 #[cfg(feature = "gpu")]
 use crate::gpu::Gpus;
@@ -16,6 +17,7 @@ use crate::prepared::{Prepared, Start};
 use crate::progress::Progress;
 use crate::sink::{Band, HandOver, Samples, Sink};
 use crate::source::ImageSource;
+use crate::tiles::{Tile, TileSink};
 use crate::workers::Workers;
 
 /// Samples to be written, of either depth.
@@ -107,6 +109,15 @@ impl<S: Sample> Typed<S> {
     fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
         match self {
             Self::Cpu(cpu) => cpu.fill(rect, out, cancel),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.fill(rect, out, cancel),
+        }
+    }
+
+    /// [`Self::fill`] by a thread of this number, where the CPU computes.
+    fn fill_on(&self, thread: usize, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
+        match self {
+            Self::Cpu(cpu) => cpu.fill_alone(thread, rect, out, cancel),
             #[cfg(feature = "gpu")]
             Self::Gpus(gpus) => gpus.fill(rect, out, cancel),
         }
@@ -294,6 +305,61 @@ impl Renderer {
         sink.finish().map_err(Error::Sink)
     }
 
+    /// Computes the tiles of `sink`'s grid that it has not, those of `part` (`None` for all), on all threads of the job: every
+    /// tile is handed to the sink by the thread that computed it, in no order. `progress` is told after every tile.
+    ///
+    /// The plan counts what this holds where [`Options::tiles`](crate::Options::tiles) says the size of a tile.
+    ///
+    /// # Errors
+    /// The first error of a thread or the sink, [`Error::Cancelled`], or a part that does not exist. The sink is then not
+    /// finished.
+    pub fn render_tiles(
+        &self,
+        sink: &mut dyn TileSink,
+        part: Option<(u64, u64)>,
+        progress: &mut dyn FnMut(Progress),
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let raster = self.plan().raster();
+        let grid = sink.grid(&raster).map_err(Error::Sink)?;
+        let (number, parts) = part.unwrap_or((0, 1));
+        let range = grid.part(number, parts).ok_or_else(|| Error::Option {
+            option: "part",
+            problem: format!("there is no part {number} of {parts}: parts are counted from 0"),
+        })?;
+        sink.begin(&raster, &grid).map_err(Error::Sink)?;
+        let start = Instant::now();
+        let total = grid.pixels(&range);
+        let mut pixels = 0;
+        let mut done = |more: u128| {
+            pixels += more;
+            progress(Progress {
+                done: pixels,
+                total,
+                elapsed: start.elapsed(),
+            });
+        };
+        let threads = self.plan().threads();
+        let shared: &dyn TileSink = sink;
+        match &self.device {
+            Device::Eight(device) => {
+                let write =
+                    |number, rect, samples: &[u8]| hand_on(shared, number, rect, Samples::Eight(samples));
+                let fill =
+                    |worker, rect, out: &mut [u8], stop: &Cancel| device.fill_on(worker, rect, out, stop);
+                deal(threads, &grid, range, shared, &fill, &write, &mut done, cancel)?;
+            }
+            Device::Sixteen(device) => {
+                let write =
+                    |number, rect, samples: &[u16]| hand_on(shared, number, rect, Samples::Sixteen(samples));
+                let fill =
+                    |worker, rect, out: &mut [u16], stop: &Cancel| device.fill_on(worker, rect, out, stop);
+                deal(threads, &grid, range, shared, &fill, &write, &mut done, cancel)?;
+            }
+        }
+        sink.finish().map_err(Error::Sink)
+    }
+
     /// The bands in order, each computed when it is asked for.
     #[must_use]
     pub fn bands<'a>(&'a self, cancel: &Cancel) -> Bands<'a> {
@@ -311,6 +377,16 @@ impl std::fmt::Debug for Renderer {
             .field("plan", self.plan())
             .finish_non_exhaustive()
     }
+}
+
+/// Hands a tile to the sink.
+fn hand_on(sink: &dyn TileSink, number: u128, rect: Rect, samples: Samples<'_>) -> Result<(), Error> {
+    let tile = Tile {
+        number,
+        rect,
+        samples,
+    };
+    sink.write(&tile).map_err(Error::Sink)
 }
 
 /// A band that owns its samples.

@@ -89,6 +89,13 @@ pub trait Sink {
     /// The bytes the sink holds while it works, for the plan.
     fn memory(&self, raster: &Raster) -> u64;
 
+    /// The number of rows of which bands of such a raster should be a multiple, where memory allows: a sink that writes tiles
+    /// then holds none back. The last band has what is left. [`Options::rows`](crate::Options::rows) takes it.
+    fn wants(&self, raster: &Raster) -> u64 {
+        let _ = raster;
+        1
+    }
+
     /// Called once, before the first band.
     ///
     /// # Errors

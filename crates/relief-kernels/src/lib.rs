@@ -11,6 +11,7 @@ pub mod ahead;
 #[cfg(test)]
 mod canvas;
 pub mod copy;
+pub mod coverage;
 pub mod device;
 pub mod distance;
 pub mod edge;

@@ -212,6 +212,7 @@ fn manifest(program: &Program, job: &Job, executed: u64) -> relief_machine::Mani
         lines,
         line_bytes,
         executed,
+        prepared: Vec::new(),
         taken: false,
         file_bytes: None,
         complete: false,

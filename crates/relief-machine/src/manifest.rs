@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use relief_engine::Prepared;
 use relief_scan::Scan;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,16 @@ pub struct Input {
     pub path: String,
     /// BLAKE3, 64 hexadecimal digits.
     pub digest: String,
+}
+
+/// A table that follows from the whole of a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PreparedTable {
+    /// The number in the design of the node that looks samples up in it.
+    pub node: usize,
+    /// Its samples, four hexadecimal digits each.
+    pub samples: String,
 }
 
 /// A table of a job.
@@ -94,6 +105,9 @@ pub struct Manifest {
     pub lines: u64,
     /// The most bytes of a line.
     pub line_bytes: u64,
+    /// What is known of whole sources, so that a job that is taken up again does not look at them once more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prepared: Vec<PreparedTable>,
     /// Whether a machine has taken the job, or a file was begun.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub taken: bool,
@@ -173,6 +187,15 @@ impl Manifest {
         if self.complete && self.executed != self.lines {
             return Err("it is complete without all lines".to_owned());
         }
+        let sound = |table: &PreparedTable| {
+            table.samples.len() % 4 == 0 && table.samples.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        if let Some(table) = self.prepared.iter().find(|table| !sound(table)) {
+            let node = table.node;
+            return Err(format!(
+                "what is prepared for node {node} is not four hexadecimal digits a sample"
+            ));
+        }
         let digits = |text: &str, count: usize| {
             text.len() == count && text.bytes().all(|byte| byte.is_ascii_hexdigit())
         };
@@ -180,6 +203,37 @@ impl Manifest {
             return Err("the names of job and sender are hexadecimal digits".to_owned());
         }
         Ok(())
+    }
+
+    /// What is known of whole sources.
+    #[must_use]
+    pub fn prepared(&self) -> Prepared {
+        let sample = |digits: &[u8]| {
+            let text = std::str::from_utf8(digits).ok()?;
+            u16::from_str_radix(text, 16).ok()
+        };
+        let table = |table: &PreparedTable| {
+            let samples = table
+                .samples
+                .as_bytes()
+                .chunks(4)
+                .map(sample)
+                .collect::<Option<_>>();
+            Some((table.node, samples?))
+        };
+        self.prepared.iter().filter_map(table).collect()
+    }
+
+    /// Notes what is known of whole sources.
+    pub fn set_prepared(&mut self, prepared: &Prepared) {
+        let digits = |sample: &u16| format!("{sample:04x}");
+        self.prepared = prepared
+            .iter()
+            .map(|(node, samples)| PreparedTable {
+                node,
+                samples: samples.iter().map(digits).collect(),
+            })
+            .collect();
     }
 
     pub(crate) fn digests(&self) -> Option<Digests> {

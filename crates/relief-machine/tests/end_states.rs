@@ -85,6 +85,7 @@ fn manifest(program: &Program, address: &Address) -> Manifest {
         program: program.digest().to_string(),
         lines: LINES,
         line_bytes: LINE,
+        prepared: Vec::new(),
         taken: false,
         executed: 0,
         file_bytes: None,

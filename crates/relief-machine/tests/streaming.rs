@@ -90,6 +90,7 @@ fn manifest(program: &Program, job: &Job, address: &Address) -> Manifest {
         lines: program.lines(),
         line_bytes: program.encoding().most(),
         executed: 0,
+        prepared: Vec::new(),
         taken: false,
         file_bytes: None,
         complete: false,

@@ -1,7 +1,7 @@
 //! What all commands that compute share.
 
 use relief_design::Design;
-use relief_engine::{Cancel, Options, Plan, Progress, Raster, Renderer, Sink, select_prepared};
+use relief_engine::{Cancel, Options, Plan, Prepared, Progress, Raster, Renderer, Sink, select_prepared};
 
 use crate::arguments::{Job, Watch};
 use crate::design::Opened;
@@ -19,8 +19,18 @@ pub(crate) fn raster(design: &Design, job: &Job) -> Raster {
     }
 }
 
+/// The plan of a job into a sink.
+pub(crate) fn plan_for(opened: &Opened, job: &Job, sink: &dyn Sink) -> Result<Plan, Failure> {
+    let raster = raster(&opened.design, job);
+    planned(opened, job, sink.memory(&raster), Some(sink.wants(&raster)))
+}
+
 /// The plan of a job whose sink holds `sink` bytes.
 pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failure> {
+    planned(opened, job, sink, None)
+}
+
+fn planned(opened: &Opened, job: &Job, sink: u64, rows: Option<u64>) -> Result<Plan, Failure> {
     let options = Options {
         region: job.region,
         threads: job.threads,
@@ -28,10 +38,33 @@ pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failur
         device_memory: job.device_memory,
         tile: job.tile,
         kept: None,
+        tiles: None,
+        rows,
         sink,
         devices: select_prepared(&job.device)?,
     };
     Ok(Plan::new(&opened.design, &opened.files, &options)?)
+}
+
+/// Makes a plan ready to run, and shows how far what comes before the first band is.
+pub(crate) fn renderer(
+    opened: &Opened,
+    plan: Plan,
+    prepared: Option<&Prepared>,
+    watch: &Watch,
+    cancel: &Cancel,
+) -> Result<Renderer, Failure> {
+    let mut meter = (plan.preparation() > 0).then(|| Meter::preparing(watch));
+    let mut tell = |progress| {
+        if let Some(meter) = &mut meter {
+            meter.tell(progress);
+        }
+    };
+    let renderer = Renderer::prepare(plan, &opened.files, prepared, &mut tell, cancel);
+    if let Some(meter) = &mut meter {
+        meter.end(renderer.is_ok());
+    }
+    Ok(renderer?)
 }
 
 /// Computes everything into `sink`, and says how long that took.
@@ -42,7 +75,7 @@ pub(crate) fn run(
     watch: &Watch,
     cancel: &Cancel,
 ) -> Result<Option<Progress>, Failure> {
-    let renderer = Renderer::new(plan, &opened.files, cancel)?;
+    let renderer = renderer(opened, plan, None, watch, cancel)?;
     let mut meter = Meter::new(watch);
     let outcome = renderer.render(sink, &mut |progress| meter.tell(progress), cancel);
     let progress = meter.end(outcome.is_ok());

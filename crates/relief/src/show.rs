@@ -28,6 +28,8 @@ pub(crate) struct Meter {
     last: Option<Instant>,
     /// The latest that was told.
     progress: Option<Progress>,
+    /// Whether it is what comes before the first band.
+    preparing: bool,
 }
 
 enum Show {
@@ -35,6 +37,9 @@ enum Show {
     Bar(ProgressBar),
     Json(Option<Progress>),
 }
+
+/// What is done before the first band, as progress names it.
+const PREPARING: &str = "preparing";
 
 impl Meter {
     pub(crate) fn new(watch: &Watch) -> Self {
@@ -53,6 +58,15 @@ impl Meter {
             show,
             last: None,
             progress: None,
+            preparing: false,
+        }
+    }
+
+    /// One for what must be known of whole sources before the first band.
+    pub(crate) fn preparing(watch: &Watch) -> Self {
+        Self {
+            preparing: true,
+            ..Self::new(watch)
         }
     }
 
@@ -69,10 +83,11 @@ impl Meter {
             Show::Nothing => {}
             Show::Bar(bar) => {
                 bar.set_position((progress.done as f64 / progress.total as f64 * 10_000.0) as u64);
-                bar.set_message(describe(&progress));
+                let doing = if self.preparing { PREPARING } else { "" };
+                bar.set_message(format!("{}  {doing}", describe(&progress)).trim_end().to_owned());
             }
             Show::Json(latest) => {
-                print(&progress);
+                print(&progress, self.preparing);
                 *latest = None;
             }
         }
@@ -84,7 +99,11 @@ impl Meter {
             Show::Nothing => {}
             Show::Bar(bar) if done => bar.finish(),
             Show::Bar(bar) => bar.abandon(),
-            Show::Json(latest) => latest.iter().for_each(print),
+            Show::Json(latest) => {
+                for progress in latest {
+                    print(progress, self.preparing);
+                }
+            }
         }
         self.progress
     }
@@ -131,6 +150,8 @@ fn clock(duration: Duration) -> String {
 /// A line of progress. Counts are whole numbers, of up to 80 bits.
 #[derive(Serialize)]
 struct Line {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stage: Option<&'static str>,
     done: u128,
     total: u128,
     elapsed_seconds: f64,
@@ -141,6 +162,7 @@ struct Line {
 impl From<&Progress> for Line {
     fn from(progress: &Progress) -> Self {
         Self {
+            stage: None,
             done: progress.done,
             total: progress.total,
             elapsed_seconds: progress.elapsed.as_secs_f64(),
@@ -150,8 +172,12 @@ impl From<&Progress> for Line {
     }
 }
 
-fn print(progress: &Progress) {
-    if let Ok(line) = serde_json::to_string(&Line::from(progress)) {
+fn print(progress: &Progress, preparing: bool) {
+    let line = Line {
+        stage: preparing.then_some(PREPARING),
+        ..Line::from(progress)
+    };
+    if let Ok(line) = serde_json::to_string(&line) {
         // A job goes on when nobody listens any more.
         let _ = writeln!(io::stderr(), "{line}");
     }

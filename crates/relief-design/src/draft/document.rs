@@ -50,7 +50,7 @@ impl Checker<'_> {
                 _ if !self.may_be_root(element) => {}
                 _ => {
                     self.no_role(element);
-                    let node = self.node(element);
+                    let (node, _) = self.node(element, false);
                     if let Some(first) = root_span {
                         let problem = Problem::new("E205", "a design has one root, found another");
                         let problem = problem
@@ -235,7 +235,7 @@ impl Checker<'_> {
         let mut nodes = element.children.iter();
         let node = nodes.next().map(|child| {
             self.no_role(child);
-            self.node(child)
+            self.node(child, false).0
         });
         let other = nodes.next();
         if node.is_none() || other.is_some() {

@@ -57,6 +57,8 @@ pub(crate) struct DraftNode {
 #[derive(Debug)]
 pub(crate) struct DraftChild {
     pub(crate) role: Role,
+    /// Its name, where its parent knows its children by names.
+    pub(crate) name: Option<(String, Span)>,
     pub(crate) node: DraftNode,
 }
 
@@ -125,6 +127,12 @@ impl<'c> Checker<'c> {
     /// The depth of every sample of the design.
     pub(crate) fn depth(&self) -> Depth {
         self.depth
+    }
+
+    /// The side of a pixel in picometres, where the canvas says it; some side where what it says is wrong, so that what
+    /// needs one is no further problem.
+    pub(crate) fn pixel(&self) -> Option<u64> {
+        self.pixel.or(self.pixel_is_wrong.then_some(1))
     }
 
     /// Notes a problem. A report holds far fewer than a hostile design may have.

@@ -23,8 +23,9 @@ impl<'e, 'a> Inner<'e, 'a> {
 }
 
 impl Checker<'_> {
-    /// The element as a node; all that is wrong with it and within it is noted.
-    pub(super) fn node(&mut self, element: &Element<'_>) -> DraftNode {
+    /// The element as a node, and its name where its parent asks for one (`named`); all that is wrong with it and within
+    /// it is noted.
+    pub(super) fn node(&mut self, element: &Element<'_>, named: bool) -> (DraftNode, Option<(String, Span)>) {
         let span = element.name.span;
         let mut node = DraftNode {
             what: What::Broken,
@@ -40,12 +41,12 @@ impl Checker<'_> {
         let signature = Signature::of(&element.name.text).filter(|signature| signature.group == Group::Node);
         let Some(signature) = signature else {
             self.unknown_node(element);
-            return node;
+            return (node, None);
         };
         if !self.wants_more() {
-            return node;
+            return (node, None);
         }
-        let values = self.values(element, signature);
+        let mut values = self.values_and_name(element, signature, named);
         let inner = self.inner(element, signature);
         // An offset that is wrong has been noted.
         node.x = values.pixels("x").unwrap_or(0);
@@ -53,12 +54,13 @@ impl Checker<'_> {
         node.offset_span = values.span("x").or(values.span("y")).unwrap_or(span);
         node.width = values.given_length("width");
         node.height = values.given_length("height");
+        let name = values.name.take();
         if let Some(what) = self.what(signature, &values, &inner) {
             node.what = what;
             node.broken = values.broken || inner.broken;
         }
         node.children = inner.nodes;
-        node
+        (node, name)
     }
 
     fn unknown_node(&mut self, element: &Element<'_>) {
@@ -124,12 +126,12 @@ impl Checker<'_> {
                 } else {
                     roles.push((role, span));
                 }
-                let node = self.node(child);
+                let (node, name) = self.node(child, signature.named);
                 inner.broken |= node.broken;
-                inner.nodes.push(DraftChild { role, node });
+                inner.nodes.push(DraftChild { role, name, node });
             } else {
                 inner.broken = true;
-                self.misplaced(child);
+                self.misplaced(child, signature);
             }
         }
         inner.broken |= self.missing_children(element, signature, &inner);
@@ -137,9 +139,9 @@ impl Checker<'_> {
     }
 
     /// Checks a child whose role is in doubt for what else is wrong with it.
-    fn misplaced(&mut self, child: &Element<'_>) {
+    fn misplaced(&mut self, child: &Element<'_>, parent: &Signature) {
         if Signature::of(&child.name.text).is_some_and(|s| s.group == Group::Node) {
-            self.node(child);
+            self.node(child, parent.named);
         }
     }
 
@@ -377,6 +379,7 @@ impl Checker<'_> {
         let source = NodeSource {
             values,
             parameters: &inner.parameters,
+            children: &inner.nodes,
         };
         Draft::read(signature, &source, self).map(What::Kind)
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Checker;
-use crate::expression::Function;
+use crate::expression::{BadExpression, Function};
 use crate::report::Problem;
 use crate::signature::{MAX_POINTS, Signature};
 use crate::syntax::{Element, Span};
@@ -68,24 +68,26 @@ impl Checker<'_> {
         match read.clone() {
             Ok(function) => Some(function),
             Err(bad) => {
-                // The text begins after the quote, and stands in the file as it is unless it has escapes.
-                let raw = text.len() + 2 == span.end - span.start && text.is_ascii();
-                let place = if raw {
-                    Span::new(
-                        span.start + 1 + bad.at,
-                        span.start + 1 + (bad.at + 1).min(text.len()).max(bad.at),
-                    )
-                } else {
-                    span
-                };
-                self.note(
-                    Problem::new("E701", bad.message)
-                        .label(place, "here")
-                        .help(bad.help),
-                );
+                self.bad_expression(bad, text, span);
                 None
             }
         }
+    }
+
+    /// Notes what is wrong with an expression that stands at `span`.
+    pub(crate) fn bad_expression(&mut self, bad: BadExpression, text: &str, span: Span) {
+        // The text begins after the quote, and stands in the file as it is unless it has escapes.
+        let raw = text.len() + 2 == span.end - span.start && text.is_ascii();
+        let place = if raw {
+            Span::new(
+                span.start + 1 + bad.at,
+                span.start + 1 + (bad.at + 1).min(text.len()).max(bad.at),
+            )
+        } else {
+            span
+        };
+        let problem = Problem::new(bad.code, bad.message).label(place, "here");
+        self.note(problem.help(bad.help));
     }
 
     /// The table of this key: a known one, or one that is made now if the work of all tables stays in bounds. `make` gets

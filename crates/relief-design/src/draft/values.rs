@@ -5,7 +5,7 @@ use relief_raster::Depth;
 use super::{Checker, Given};
 use crate::length::{Decimal, Pixels, UNITS, Written, in_unit, written};
 use crate::report::Problem;
-use crate::signature::{DefaultValue, MAX_STRING, Parameter, Presence, Signature, ValueType};
+use crate::signature::{DefaultValue, MAX_STRING, NAME, Parameter, Presence, Signature, ValueType};
 use crate::syntax::{Element, Literal, Span, Value, shortened};
 
 /// A value that is what its signature says.
@@ -35,6 +35,8 @@ pub(crate) struct Values {
     found: Vec<Found>,
     /// Whether one of them is wrong or missing.
     pub(crate) broken: bool,
+    /// The name by which its parent knows it, where that asks for one.
+    pub(super) name: Option<(String, Span)>,
 }
 
 impl Values {
@@ -132,11 +134,21 @@ impl Checked {
 impl Checker<'_> {
     /// The values of the element, checked against the signature. All that is wrong with them is noted.
     pub(super) fn values(&mut self, element: &Element<'_>, signature: &'static Signature) -> Values {
+        self.values_and_name(element, signature, false)
+    }
+
+    /// As [`values`](Self::values), with the name of a node whose parent asks for one (`named`).
+    pub(super) fn values_and_name(
+        &mut self,
+        element: &Element<'_>,
+        signature: &'static Signature,
+        named: bool,
+    ) -> Values {
         let mut values = Values::default();
         self.arguments(element, signature, &mut values);
-        self.properties(element, signature, &mut values);
-        let missing: Vec<&Parameter> = signature
-            .all_properties()
+        self.properties(element, signature, named, &mut values);
+        let missing: Vec<&Parameter> = name_if(named)
+            .chain(signature.all_properties())
             .filter(|p| {
                 p.presence == Presence::Required && !element.properties.iter().any(|(n, _)| n.text == p.name)
             })
@@ -222,16 +234,23 @@ impl Checker<'_> {
         self.note(problem.help(help));
     }
 
-    fn properties(&mut self, element: &Element<'_>, signature: &'static Signature, values: &mut Values) {
+    fn properties(
+        &mut self,
+        element: &Element<'_>,
+        signature: &'static Signature,
+        named: bool,
+        values: &mut Values,
+    ) {
         for (i, (name, value)) in element.properties.iter().enumerate() {
             if !self.wants_more() {
                 values.broken = true;
                 return;
             }
-            let Some(parameter) = signature.all_properties().find(|p| p.name == name.text) else {
+            let mut known = name_if(named).chain(signature.all_properties());
+            let Some(parameter) = known.find(|p| p.name == name.text) else {
                 values.broken = true;
                 if self.wants_more() {
-                    self.unknown_property(&name.text, name.span, signature);
+                    self.unknown_property(&name.text, name.span, signature, named);
                 }
                 continue;
             };
@@ -249,12 +268,21 @@ impl Checker<'_> {
                 self.note(problem.help("remove one of them"));
                 continue;
             }
+            if std::ptr::eq(parameter, &NAME) {
+                // A `use` has a value of this name as well.
+                let mut own = Values::default();
+                self.keep(signature, parameter, value, &mut own);
+                values.broken |= own.broken;
+                values.name = own.text(NAME.name).map(|(name, span)| (name.to_owned(), span));
+                continue;
+            }
             self.keep(signature, parameter, value, values);
         }
     }
 
-    fn unknown_property(&mut self, name: &str, span: Span, signature: &'static Signature) {
-        let known: Vec<&str> = signature.all_properties().map(|p| p.name).collect();
+    fn unknown_property(&mut self, name: &str, span: Span, signature: &'static Signature, named: bool) {
+        let known = name_if(named).chain(signature.all_properties());
+        let known: Vec<&str> = known.map(|p| p.name).collect();
         let mut help = match self.suggestions.near(name, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`? "),
             None => String::new(),
@@ -636,6 +664,11 @@ impl Checker<'_> {
             .label(value.span, "out of range")
             .help(format!("write {described}"))
     }
+}
+
+/// [`NAME`] for a node whose parent asks for its name.
+fn name_if(named: bool) -> impl Iterator<Item = &'static Parameter> {
+    named.then_some(&NAME).into_iter()
 }
 
 /// Adds the defaults of what is not given. A value that is given and wrong gets none.

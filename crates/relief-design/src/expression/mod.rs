@@ -10,12 +10,16 @@
 //! [`Evaluator`] counts them as they occur.
 
 mod operation;
+mod program;
 
 use crate::signature::MAX_STRING;
 use crate::suggestion::Suggestions;
 use crate::syntax::shortened;
 
-pub(crate) use operation::{Binary, LANES, Unary};
+pub use operation::LANES;
+pub(crate) use operation::{Binary, Unary};
+pub(crate) use program::{Builder, is_name, is_taken};
+pub use program::{Input, MAX_STEPS, Program};
 
 /// What a value counts for beside the steps of its function: its argument, a square root, and its rounding.
 const VALUE: u64 = 16;
@@ -64,17 +68,19 @@ fn number_length(text: &str) -> usize {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadExpression {
     pub(crate) at: usize,
+    /// The code of the problem.
+    pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) help: String,
 }
 
-/// One step of an evaluation, on a stack of blocks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Step {
-    /// Puts the variable on the stack.
-    Variable,
-    /// Puts a number on the stack.
-    Number(f64),
+/// One step of an evaluation, on a stack of blocks. `V` says which variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Step<V> {
+    /// Puts a variable on the stack.
+    Variable(V),
+    /// Puts the number of these bits on the stack.
+    Number(u64),
     /// Replaces the block on top.
     Unary(Unary),
     /// Replaces the two blocks on top by one.
@@ -85,37 +91,21 @@ enum Step {
 #[derive(Debug)]
 pub(crate) struct Function {
     /// In postfix order: every operand stands before its operation.
-    steps: Vec<Step>,
+    steps: Vec<Step<()>>,
     operations: u64,
 }
 
 impl Function {
     /// Reads the text as a function of `variable`.
     pub(crate) fn parse(text: &str, variable: &str) -> Result<Self, BadExpression> {
-        let mut reader = Reader {
-            text,
-            at: 0,
-            nesting: 0,
-            variable,
-            steps: Vec::new(),
-            operations: VALUE,
-        };
-        if text.len() > MAX_STRING {
-            return Err(reader.bad(format!(
-                "an expression of {} bytes is longer than the {MAX_STRING} allowed",
-                text.len()
-            )));
-        }
-        reader.sum()?;
-        reader.space();
-        if reader.at < text.len() {
-            return Err(reader.unexpected("an operator: + - * / ^"));
-        }
+        let names = [(variable, Some(Step::Variable(())))];
+        let mut reader = Reader::new(text, &names);
+        reader.whole()?;
         // Thousands of functions may be kept at once.
         reader.steps.shrink_to_fit();
         Ok(Self {
             steps: reader.steps,
-            operations: reader.operations,
+            operations: VALUE + reader.operations,
         })
     }
 
@@ -157,14 +147,17 @@ impl<'f> Evaluator<'f> {
         let subnormal = operation::has_subnormal(at);
         for step in &self.function.steps {
             match *step {
-                Step::Variable => self.stack.push(Operand {
+                Step::Variable(()) => self.stack.push(Operand {
                     values: *at,
                     subnormal,
                 }),
-                Step::Number(number) => self.stack.push(Operand {
-                    values: [number; LANES],
-                    subnormal: number.is_subnormal(),
-                }),
+                Step::Number(bits) => {
+                    let number = f64::from_bits(bits);
+                    self.stack.push(Operand {
+                        values: [number; LANES],
+                        subnormal: number.is_subnormal(),
+                    });
+                }
                 Step::Unary(operation) => {
                     if let Some(top) = self.stack.last_mut() {
                         self.slow +=
@@ -204,26 +197,65 @@ impl Operand {
     }
 }
 
+/// A name of an expression and what it stands for; nothing where that takes the side of a pixel, which is unknown.
+type Name<'n, V> = (&'n str, Option<Step<V>>);
+
+/// The most names that a message lists.
+const MAX_LISTED: usize = 24;
+
 /// Reads sums of products of powers, and writes their steps.
-struct Reader<'t> {
+struct Reader<'t, V> {
     text: &'t str,
     at: usize,
     nesting: usize,
-    variable: &'t str,
-    steps: Vec<Step>,
+    names: &'t [Name<'t, V>],
+    steps: Vec<Step<V>>,
     operations: u64,
 }
 
-impl Reader<'_> {
+impl<'t, V: Copy> Reader<'t, V> {
+    fn new(text: &'t str, names: &'t [Name<'t, V>]) -> Self {
+        Self {
+            text,
+            at: 0,
+            nesting: 0,
+            names,
+            steps: Vec::new(),
+            operations: 0,
+        }
+    }
+
+    /// Reads the whole text as one expression.
+    fn whole(&mut self) -> Result<(), BadExpression> {
+        if self.text.len() > MAX_STRING {
+            return Err(self.bad(format!(
+                "an expression of {} bytes is longer than the {MAX_STRING} allowed",
+                self.text.len()
+            )));
+        }
+        self.sum()?;
+        self.space();
+        if self.at < self.text.len() {
+            return Err(self.unexpected("an operator: + - * / ^"));
+        }
+        Ok(())
+    }
+
     fn bad(&self, message: String) -> BadExpression {
+        let listed = self.names.iter().take(MAX_LISTED);
+        let mut names: Vec<String> = listed.map(|(name, _)| shortened(name).into_owned()).collect();
+        if self.names.len() > MAX_LISTED {
+            names.push("…".to_owned());
+        }
         let help = format!(
             "an expression holds numbers, {}, pi, e, + - * / ^, parentheses and the functions {} of one value and {} of two",
-            self.variable,
+            names.join(", "),
             Unary::ALL.map(Unary::name).join(" "),
             Binary::NAMED.map(Binary::name).join(" ")
         );
         BadExpression {
             at: self.at,
+            code: "E701",
             message,
             help,
         }
@@ -265,7 +297,7 @@ impl Reader<'_> {
         result
     }
 
-    fn operand(&mut self, step: Step) {
+    fn operand(&mut self, step: Step<V>) {
         self.operations += PUSH;
         self.steps.push(step);
     }
@@ -333,8 +365,8 @@ impl Reader<'_> {
         let number = number_length(rest);
         if number > 0 {
             // What `number_length` takes is a number to Rust as well; one that is too great is infinite.
-            let value = rest[..number].parse().unwrap_or(f64::NAN);
-            self.operand(Step::Number(value));
+            let value: f64 = rest[..number].parse().unwrap_or(f64::NAN);
+            self.operand(Step::Number(value.to_bits()));
             self.at += number;
             return Ok(());
         }
@@ -348,10 +380,11 @@ impl Reader<'_> {
         if name.is_empty() {
             return Err(self.unexpected("a number, a name or an opening parenthesis"));
         }
-        if name == self.variable {
-            self.operand(Step::Variable);
+        if let Some((_, step)) = self.names.iter().find(|(known, _)| *known == name) {
+            let step = step.ok_or_else(|| self.without_pixels(name))?;
+            self.operand(step);
         } else if let Some((_, value)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
-            self.operand(Step::Number(*value));
+            self.operand(Step::Number(value.to_bits()));
         } else if let Some(operation) = Unary::ALL.into_iter().find(|operation| operation.name() == name) {
             self.at += length;
             self.parenthesis()?;
@@ -372,13 +405,23 @@ impl Reader<'_> {
         Ok(())
     }
 
+    fn without_pixels(&self, name: &str) -> BadExpression {
+        BadExpression {
+            code: "E406",
+            help: "add pixel=\"10um\" (or what it is) to the canvas, or count in pixels: x and y".to_owned(),
+            ..self.bad(format!(
+                "`{name}` is in metres, and the canvas does not say how large a pixel is"
+            ))
+        }
+    }
+
     fn unknown(&self, name: &str) -> BadExpression {
         let names: Vec<&str> = Unary::ALL
             .map(Unary::name)
             .into_iter()
             .chain(Binary::NAMED.map(Binary::name))
             .chain(CONSTANTS.map(|(name, _)| name))
-            .chain([self.variable])
+            .chain(self.names.iter().map(|(name, _)| *name))
             .collect();
         let mut bad = self.bad(format!("the name {} is unknown", shortened(name)));
         if let Some(near) = Suggestions::default().near(name, names) {

@@ -3,7 +3,7 @@
 use super::Block;
 
 /// The numbers of a block.
-pub(crate) const LANES: usize = 32;
+pub const LANES: usize = 32;
 
 /// The operations that one on a slow argument counts for beyond its own.
 pub(super) const SLOW: u64 = 360;
@@ -15,7 +15,7 @@ const GENERAL_POWER: u64 = 72;
 const GREAT_ANGLE: f64 = 1_048_576.0;
 
 /// Operations on one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Unary {
     Negate,
     Sine,
@@ -147,7 +147,7 @@ impl Unary {
 }
 
 /// Operations on two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Binary {
     Add,
     Subtract,
@@ -156,11 +156,13 @@ pub(crate) enum Binary {
     Power,
     Min,
     Max,
+    Modulo,
+    Angle,
 }
 
 impl Binary {
     /// Those that have a name in an expression.
-    pub(crate) const NAMED: [Self; 2] = [Self::Min, Self::Max];
+    pub(crate) const NAMED: [Self; 4] = [Self::Min, Self::Max, Self::Modulo, Self::Angle];
 
     /// Its name, or its sign.
     pub(crate) const fn name(self) -> &'static str {
@@ -172,6 +174,8 @@ impl Binary {
             Self::Power => "^",
             Self::Min => "min",
             Self::Max => "max",
+            Self::Modulo => "mod",
+            Self::Angle => "atan2",
         }
     }
 
@@ -183,8 +187,12 @@ impl Binary {
             Self::Multiply => "a · b",
             Self::Divide => "a / b",
             Self::Power => "a to the power of b",
-            Self::Min => "the lesser of the two",
-            Self::Max => "the greater of the two",
+            Self::Min => "the lesser of the two; a where they are equal, as −0 and 0 are",
+            Self::Max => "the greater of the two; a where they are equal",
+            Self::Modulo => "a − b·⌊a / b⌋: what is left of a beyond whole multiples of b",
+            Self::Angle => {
+                "the angle in radians of the point with the abscissa b and the ordinate a, −π to π"
+            }
         }
     }
 
@@ -192,6 +200,8 @@ impl Binary {
     pub(super) const fn operations(self) -> u64 {
         match self {
             Self::Power => 20,
+            Self::Modulo => 19,
+            Self::Angle => 48,
             Self::Min | Self::Max => 6,
             _ => 3,
         }
@@ -216,6 +226,8 @@ impl Binary {
             Self::Power => both(left, right, libm::pow),
             Self::Min => both(left, right, lesser),
             Self::Max => both(left, right, greater),
+            Self::Modulo => both(left, right, |a, b| a - b * (a / b).floor()),
+            Self::Angle => both(left, right, libm::atan2),
         }
     }
 }
@@ -232,20 +244,25 @@ fn both(left: &mut Block, right: &Block, operation: impl Fn(f64, f64) -> f64) {
     }
 }
 
-/// The lesser; not a number where one of them is none, unlike `f64::min`.
+/// The lesser, the first where they are equal, as −0 and 0 are; not a number where one of them is none. `f64::min` leaves
+/// the sign of such a zero to the processor.
 fn lesser(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() {
         f64::NAN
+    } else if b < a {
+        b
     } else {
-        a.min(b)
+        a
     }
 }
 
 fn greater(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() {
         f64::NAN
+    } else if b > a {
+        b
     } else {
-        a.max(b)
+        a
     }
 }
 

@@ -46,6 +46,10 @@ fn functions_and_constants_have_their_values() {
         ("min(d, 2)", 2.0),
         ("max(1, d) ^ 2", 9.0),
         ("min(1,2)*min(3,4)", 3.0),
+        ("mod(7.5, 2)", 1.5),
+        ("mod(-0.5, d)", 2.5),
+        ("mod(d, -2)", -1.0),
+        ("atan2(d, -d)", libm::atan2(3.0, -3.0)),
         ("min(max(1, 5), d - 1)", 2.0),
         ("sqrt(d*d)", 3.0),
         ("abs(-d)", 3.0),
@@ -130,7 +134,7 @@ fn hostile_expressions_are_refused_or_read_quickly() {
 }
 
 /// Expressions whose values over [`grid`] are pinned: every function, operator and constant, and how they bind.
-const PINNED: [&str; 58] = [
+const PINNED: [&str; 64] = [
     "d",
     "sin(d)",
     "cos(d)",
@@ -189,6 +193,12 @@ const PINNED: [&str; 58] = [
     "PI+e*d",
     "255 * (1 - (d / 40) ^ 2)",
     "sqrt(abs(sin(d)^2+cos(d)^2-1))*1e9",
+    "mod(d,0.3)",
+    "mod(d,-7)",
+    "mod(2.5,d)",
+    "atan2(d,0.7)",
+    "atan2(-0.3,d)",
+    "atan2(d,-d)",
 ];
 
 /// Arguments of all sizes and both signs, close to what rounds, and beyond what a function takes.
@@ -292,7 +302,7 @@ impl Tree {
                     Binary::Add | Binary::Subtract => (0, 1),
                     Binary::Multiply | Binary::Divide => (1, 2),
                     Binary::Power => (4, 2),
-                    Binary::Min | Binary::Max => {
+                    Binary::Min | Binary::Max | Binary::Modulo | Binary::Angle => {
                         return format!("{}({}, {})", operation.name(), left.text(0), right.text(0));
                     }
                 };
@@ -343,8 +353,12 @@ impl Tree {
                     Binary::Divide => a / b,
                     Binary::Power => libm::pow(a, b),
                     Binary::Min | Binary::Max if a.is_nan() || b.is_nan() => f64::NAN,
-                    Binary::Min => a.min(b),
-                    Binary::Max => a.max(b),
+                    // Of equal ones the first, as its zero may have another sign.
+                    Binary::Min if b < a => b,
+                    Binary::Max if b > a => b,
+                    Binary::Min | Binary::Max => a,
+                    Binary::Modulo => a - b * libm::floor(a / b),
+                    Binary::Angle => libm::atan2(a, b),
                 }
             }
         }
@@ -364,6 +378,8 @@ fn tree() -> impl Strategy<Value = Tree> {
         Binary::Power,
         Binary::Min,
         Binary::Max,
+        Binary::Modulo,
+        Binary::Angle,
     ]);
     leaf.prop_recursive(6, 40, 2, move |inner| {
         prop_oneof![
@@ -431,8 +447,8 @@ fn what_takes_long_is_counted() {
 fn every_step_counts() {
     for text in PINNED {
         let function = Function::parse(text, "d").unwrap();
-        let operations = |step: &Step| match step {
-            Step::Variable | Step::Number(_) => PUSH,
+        let operations = |step: &Step<()>| match step {
+            Step::Variable(()) | Step::Number(_) => PUSH,
             Step::Unary(operation) => operation.operations(),
             Step::Binary(operation) => operation.operations(),
         };

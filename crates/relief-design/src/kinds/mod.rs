@@ -10,6 +10,7 @@ mod distance;
 mod equalise;
 mod fill;
 mod flip;
+mod formula;
 mod gauss;
 mod image;
 mod lattice;
@@ -24,12 +25,14 @@ mod turn;
 use std::fmt;
 
 pub use distance::MAX_RADIUS;
+pub(crate) use formula::NAMES;
+pub use formula::{Input, LANES, MAX_STEPS, Program, rounded};
 pub use gauss::{Edge, MAX_SIGMA};
 pub use image::{Conversion, Gray};
 pub use lattice::{Blend, MAX_COPIES};
 pub(crate) use natural::{NaturalChild, NaturalSize};
 
-use crate::draft::{Checker, DraftNode, Values};
+use crate::draft::{Checker, DraftChild, DraftNode, Values};
 use crate::report::Problem;
 use crate::resolve::Size;
 use crate::signature::Signature;
@@ -119,6 +122,8 @@ pub(crate) struct NodeSource<'s, 'a> {
     pub(crate) values: &'s Values,
     /// The parameters between its braces, each with a name that its signature lists.
     pub(crate) parameters: &'s [&'s Element<'a>],
+    /// The nodes between its braces.
+    pub(crate) children: &'s [DraftChild],
 }
 
 impl<'s, 'a> NodeSource<'s, 'a> {
@@ -278,6 +283,7 @@ kinds! {
     threshold::Threshold,
     gauss::Gauss,
     equalise::Equalise,
+    formula::Formula,
     flip::Flip,
     turn::Turn,
     compose::Compose,

@@ -52,6 +52,8 @@ pub struct Signature {
     pub extent: DefaultExtent,
     /// What may stand between its braces.
     pub children: &'static [ChildRule],
+    /// Whether it knows the nodes between its braces by names: each of them takes [`NAME`].
+    pub named: bool,
     /// A design's lines with it.
     pub example: &'static str,
 }
@@ -322,6 +324,9 @@ pub static PLACEMENT: [Parameter; 4] = [
     optional("height", SIZE, DEFAULT_EXTENT, "its rows"),
 ];
 
+/// The name of a node, which nodes take whose parent knows its children by names.
+pub static NAME: Parameter = required("name", ValueType::Text, "the name by which its parent knows it");
+
 /// The words of the language.
 const WORDS: usize = document::DOCUMENT.len() + 1 + kinds::SIGNATURES.len() + parameters::PARAMETERS.len();
 
@@ -361,6 +366,7 @@ impl Signature {
         placed: true,
         extent: DefaultExtent::Parent,
         children: &[],
+        named: false,
         example: "",
     };
 

@@ -2,6 +2,8 @@
 
 use relief_raster::MAX_SIDE;
 
+use crate::kinds;
+
 use super::{Count, DefaultValue, SIZE, Signature, ValueType, optional, parameter, required};
 
 const COMPONENT: ValueType = ValueType::Length {
@@ -27,7 +29,7 @@ const BLANKS: ValueType = ValueType::Length {
 };
 
 /// Parameters, in the order in which the reference lists them.
-pub(super) static PARAMETERS: [Signature; 17] = [
+pub(super) static PARAMETERS: [Signature; 18] = [
     Signature {
         name: "u",
         meaning: "The first vector of a lattice.",
@@ -125,6 +127,21 @@ pub(super) static PARAMETERS: [Signature; 17] = [
         meaning: "z = f(v) with v in 0…M, rounded half away from zero and clamped to 0…M.",
         arguments: &[required("f", ValueType::Expression("v"), "f")],
         example: "expression \"255 * sin(v / 255 * pi / 2)\"",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "let",
+        meaning: "A name for the value of an expression, in all expressions of its `formula` that follow. It is computed \
+                  once for a pixel, however often the name stands.",
+        arguments: &[
+            required(
+                "name",
+                ValueType::Text,
+                "letters, digits and _, not beginning with a digit; no name that a formula has already",
+            ),
+            required("f", ValueType::Expression(kinds::NAMES), "what it stands for"),
+        ],
+        example: "let \"u\" \"r / 40\"",
         ..Signature::PARAMETER
     },
     Signature {

@@ -53,7 +53,7 @@ pub(crate) struct Gpus<S> {
     workers: Workers,
     prepared: Prepared,
     /// What the host computes with, where it computes planes for devices.
-    host: Option<Cpu<S>>,
+    host: Option<Box<Cpu<S>>>,
     materialised: Vec<bool>,
     spared: Vec<Spared>,
 }
@@ -155,7 +155,7 @@ impl<S: Sample> Gpus<S> {
             next: AtomicUsize::new(0),
             workers: host.workers().clone(),
             prepared: host.prepared(),
-            host: host_works.then_some(host),
+            host: host_works.then(|| Box::new(host)),
             materialised,
             spared,
         })
@@ -527,7 +527,7 @@ impl<S: Sample> Gpus<S> {
         let step = &self.plan.program.steps[index];
         let need = builder.needs[index];
         if step.kind.lowering() == Lowering::Host && !builder.is_kept(index) {
-            return Ok(self.from_host(device, index, need, cancel)?);
+            return self.host_plane(device, index, need, cancel);
         }
         let Some(buffer) = slot.planes[index].clone() else {
             return Err(Error::defect(need, "a plane of a device was not allocated").into());
@@ -561,7 +561,7 @@ impl<S: Sample> Gpus<S> {
     }
 
     /// Has the host compute the samples `need` of a node, and copies them to a device.
-    fn from_host(
+    fn host_plane(
         &self,
         device: &Device,
         index: usize,

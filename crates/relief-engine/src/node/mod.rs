@@ -143,7 +143,7 @@ pub(crate) trait Node {
     }
 
     /// The number of the table that it looks samples up in.
-    #[cfg(feature = "gpu")]
+    #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
     fn table(&self) -> Option<usize> {
         None
     }
@@ -159,7 +159,7 @@ pub(crate) trait Node {
     }
 
     /// The sample that the node is wherever all that it reads is 0, if it is one.
-    #[cfg(feature = "gpu")]
+    #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
     fn of_nothing(&self) -> Option<u16> {
         None
     }

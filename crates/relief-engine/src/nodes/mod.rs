@@ -6,6 +6,7 @@ mod distance;
 mod equalise;
 mod fill;
 mod flip;
+mod formula;
 mod gauss;
 mod image;
 mod lattice;
@@ -69,6 +70,7 @@ kinds! {
     equalise::Equalise,
     fill::Fill,
     flip::Flip,
+    formula::Formula,
     gauss::Gauss,
     image::Image,
     lattice::Lattice,

@@ -166,12 +166,12 @@ impl Tile for Turn {
         for top in (0..height).step_by(BLOCK) {
             for left in (0..width).step_by(BLOCK) {
                 for y in top..(top + BLOCK).min(height) {
-                    let row = source.row(y);
-                    for x in left..(left + BLOCK).min(width) {
+                    let row = &source.row(y)[left..(left + BLOCK).min(width)];
+                    for (x, sample) in (left..).zip(row) {
                         if self.quarters == 1 {
-                            out.row_mut(x)[height - 1 - y] = row[x];
+                            out.row_mut(x)[height - 1 - y] = *sample;
                         } else {
-                            out.row_mut(width - 1 - x)[y] = row[x];
+                            out.row_mut(width - 1 - x)[y] = *sample;
                         }
                     }
                 }

@@ -95,12 +95,18 @@ impl Target {
         height: u64,
         bytes: u64,
         tile: Option<(u64, u64)>,
+        wanted: Option<u64>,
     ) -> Vec<(u64, u64)> {
         let mut sizes = Vec::new();
         if let (Some((_, rows)), true) = (tile, width <= LONGEST_ROW) {
             return vec![(width, rows.min(height))];
         }
+        let multiple = |rows: u64| match wanted {
+            Some(wanted) if rows >= wanted => rows / wanted * wanted,
+            _ => rows,
+        };
         let mut rows = (self.pace.band / (width * bytes)).clamp(1, height);
+        rows = multiple(rows.max(wanted.unwrap_or(1)));
         loop {
             if width <= LONGEST_ROW {
                 sizes.push((width, rows));
@@ -108,7 +114,7 @@ impl Target {
             if rows == 1 {
                 break;
             }
-            rows /= 2;
+            rows = multiple(rows / 2);
         }
         let mut columns = width;
         while columns > 1 << 16 {

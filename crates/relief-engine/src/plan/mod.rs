@@ -41,6 +41,12 @@ pub struct Options {
     pub kept: Option<u64>,
     /// The most bytes of buffers on every GPU; nine tenths of what it has where `None`.
     pub device_memory: Option<u64>,
+    /// Columns and rows of the tiles that are handed on, where a job computes tiles for a [`TileSink`](crate::TileSink)
+    /// instead of bands: every thread then holds one.
+    pub tiles: Option<(u64, u64)>,
+    /// The number of rows of which bands should be a multiple ([`crate::Sink::wants`]); any where `None`, and where memory
+    /// does not allow so many.
+    pub rows: Option<u64>,
     /// What the sink holds ([`crate::Sink::memory`]); counted in the peak.
     pub sink: u64,
     /// What computes: GPUs, among which bands are dealt, or the CPU where there is none.
@@ -50,7 +56,7 @@ pub struct Options {
 /// The parts of the peak, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Peak {
-    /// Bands that are computed or written at the same time.
+    /// Bands, or tiles, that are computed or written at the same time.
     pub bands: u64,
     /// The tile cache.
     pub cache: u64,

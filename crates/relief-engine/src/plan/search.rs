@@ -195,6 +195,14 @@ impl Draft<'_> {
         Some(fewest)
     }
 
+    /// The bytes of the tiles that threads hold to hand them on; `None` where bands are handed on.
+    fn handed_on(&self, bytes: u64) -> Option<u64> {
+        let (width, height) = self.options.tiles?;
+        let (width, height) = (width.min(self.region.width()), height.min(self.region.height()));
+        let samples = u128::from(width) * u128::from(height) * self.threads as u128;
+        Some(saturate(samples).saturating_mul(bytes))
+    }
+
     /// The program with at most `kept` bytes of cells.
     fn program(&self, kept: u64) -> Program {
         let decided = |program: &Program| {
@@ -232,7 +240,9 @@ impl Draft<'_> {
         for shape in shapes {
             let bytes = self.program.canvas.depth.bytes();
             let samples = u128::from(shape.band_width) * u128::from(shape.band_height) * shape.bands as u128;
-            let bands = saturate(samples).saturating_mul(bytes);
+            let bands = self
+                .handed_on(bytes)
+                .unwrap_or(saturate(samples).saturating_mul(bytes));
             let mut least = None;
             for cached in self.cached_tiles(shape) {
                 program.cached = cached;
@@ -300,7 +310,7 @@ impl Draft<'_> {
         let bytes = program.canvas.depth.bytes();
         let mut least_host = u64::MAX;
         let mut shortage = None;
-        for (columns, rows) in gpus.bands(width, height, bytes, self.options.tile) {
+        for (columns, rows) in gpus.bands(width, height, bytes, self.options.tile, self.wanted_rows(height)) {
             for (lanes, depth) in gpus.lanes() {
                 let tile = tile(rows.clamp(1, 512), width, bytes, halo);
                 let shape = Shape {
@@ -317,6 +327,7 @@ impl Draft<'_> {
                 let row = (columns * bytes).next_multiple_of(16);
                 let copies = shape.bands as u64 + u64::from(row != columns * bytes);
                 let bands = row.saturating_mul(rows).saturating_mul(copies);
+                let bands = bands.saturating_add(self.handed_on(bytes).unwrap_or(0));
                 let peak = Peak {
                     bands,
                     preparing: prepare::memory(&program, tile, self.threads as u64),

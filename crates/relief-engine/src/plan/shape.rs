@@ -52,8 +52,22 @@ impl Draft<'_> {
             rows_of_band((2 * halo).clamp(TILE_ROWS, 512))
         };
         let least = self.options.tile.map_or(1, |(_, rows)| rows.min(height));
+        // Bands are a multiple of what the sink wants as long as they are at least as high.
+        let wanted = self.wanted_rows(height).filter(|_| self.options.tile.is_none());
+        let multiple = |rows: u64| match wanted {
+            Some(wanted) if rows >= wanted => rows / wanted * wanted,
+            _ => rows,
+        };
+        if let Some(wanted) = wanted {
+            rows = multiple(rows.max(wanted));
+        }
         if halo == 0 && self.options.tile.is_none() && width * bytes <= OWN_ROW_BYTES {
-            shapes.push(self.own_bands(width, height, bytes));
+            let own = self.own_bands(width, height, bytes);
+            if multiple(own.band_height) == own.band_height
+                && wanted.is_none_or(|rows| own.band_height >= rows)
+            {
+                shapes.push(own);
+            }
         }
         loop {
             let tile = self
@@ -75,7 +89,7 @@ impl Draft<'_> {
             if rows <= least {
                 break;
             }
-            rows = (rows / 2 / least * least).max(least);
+            rows = multiple((rows / 2 / least * least).max(least));
         }
         // Narrower tiles take less scratch; then fewer bands; then parts of a row.
         let last = self.options.tile.map_or(64, |tile| tile.0).min(width);
@@ -105,10 +119,22 @@ impl Draft<'_> {
         shapes
     }
 
+    /// The rows that bands should be a multiple of, of a raster of so many; `None` where any number does.
+    pub(super) fn wanted_rows(&self, height: u64) -> Option<u64> {
+        self.options
+            .rows
+            .filter(|rows| *rows > 1)
+            .map(|rows| rows.min(height))
+    }
+
     /// Bands of which each is one worker's, two for every worker; low enough that a small raster has some for all.
     fn own_bands(&self, width: u64, height: u64, bytes: u64) -> Shape {
         let workers = self.threads as u64;
         let rows = (OWN_BAND_BYTES / (width * bytes)).clamp(1, height.div_ceil(4 * workers));
+        let rows = match self.wanted_rows(height) {
+            Some(wanted) if rows >= wanted => rows / wanted * wanted,
+            _ => rows,
+        };
         // Rows as long as they can be: what begins and ends a row weighs little.
         let samples = TILE_SAMPLES / bytes;
         let tile_width = width.min(samples);

@@ -96,6 +96,7 @@ fn rows_wider_than_the_memory_come_in_parts_in_order() {
         let options = Options {
             memory: Some(needed),
             kept: None,
+            tiles: None,
             ..Options::default()
         };
         let there = on_device(device, &design, &images, &options).unwrap();

@@ -43,6 +43,11 @@ impl<A: Sink, B: Sink> Sink for Tee<A, B> {
             .saturating_add(self.second.memory(raster))
     }
 
+    fn wants(&self, raster: &Raster) -> u64 {
+        // Where both want some, the one that wants fewer holds rows back.
+        self.first.wants(raster).max(self.second.wants(raster))
+    }
+
     fn begin(&mut self, raster: &Raster) -> io::Result<()> {
         self.first.begin(raster)?;
         self.second.begin(raster)

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use relief_engine::{Cancel, Sink};
+use relief_engine::Cancel;
 use relief_io::DigestSink;
 
 use crate::arguments::Digest;
@@ -12,11 +12,7 @@ use crate::{design, interrupt, job};
 pub(crate) fn run(digest: &Digest) -> Result<(), Failure> {
     let opened = design::open(&digest.job.file, digest.job.confined.folder.as_deref())?;
     let mut sink = DigestSink::new();
-    let plan = job::plan(
-        &opened,
-        &digest.job,
-        sink.memory(&job::raster(&opened.design, &digest.job)),
-    )?;
+    let plan = job::plan_for(&opened, &digest.job, &sink)?;
     let cancel = Cancel::new();
     let guard = interrupt::watch(&cancel, None);
     job::run(&opened, plan, &mut sink, &digest.watch, &cancel)?;

@@ -60,6 +60,13 @@ fn as_text(plan: &Plan) -> String {
         shape.tile_height,
         counted(plan.threads() as u64, "thread")
     );
+    if plan.preparation() > 0 {
+        let _ = writeln!(
+            text,
+            "before   {} samples are looked at before the first band",
+            plan.preparation()
+        );
+    }
     if let Some(device) = plan.device() {
         let ids: Vec<String> = device.ids.iter().map(ToString::to_string).collect();
         let _ = writeln!(
@@ -144,7 +151,7 @@ fn tree(nodes: &[PlannedNode], index: usize, lead: &str, label: &str, shown: &mu
     }
 }
 
-fn parts(plan: &Plan) -> [(&'static str, u64); 9] {
+fn parts(plan: &Plan) -> [(&'static str, u64); 10] {
     let peak = plan.peak();
     [
         ("bands", peak.bands),
@@ -152,6 +159,7 @@ fn parts(plan: &Plan) -> [(&'static str, u64); 9] {
         ("scratch", peak.scratch),
         ("images", peak.images),
         ("decoding", peak.decoding),
+        ("preparing", peak.preparing),
         ("design", peak.design),
         ("tables", peak.tables),
         ("cells and patterns", peak.kept),
@@ -223,6 +231,7 @@ fn summary(plan: &Plan) -> serde_json::Map<String, Value> {
             "depth": device.depth,
             "strip": device.strip,
         })),
+        "preparation_samples": plan.preparation().to_string(),
         "peak_bytes": plan.peak().total(),
         "memory": memory,
     });

@@ -30,7 +30,7 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     let cancel = Cancel::new();
     if !render.digest {
         let mut sink = sink;
-        let plan = job::plan(&opened, &render.job, sink.memory(&raster))?;
+        let plan = job::plan_for(&opened, &render.job, sink.as_ref())?;
         let guard = interrupt::watch(&cancel, cleanup);
         let progress = job::run(&opened, plan, sink.as_mut(), &render.watch, &cancel)?;
         drop(guard);
@@ -38,7 +38,7 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     }
     // The file last: it appears only when the digest is complete.
     let mut both = Tee::new(DigestSink::new(), Boxed(sink));
-    let plan = job::plan(&opened, &render.job, both.memory(&raster))?;
+    let plan = job::plan_for(&opened, &render.job, &both)?;
     let guard = interrupt::watch(&cancel, cleanup);
     job::run(&opened, plan, &mut both, &render.watch, &cancel)?;
     drop(guard);
@@ -162,6 +162,10 @@ struct Boxed(Box<dyn Sink>);
 impl Sink for Boxed {
     fn use_workers(&mut self, workers: &Workers) {
         self.0.use_workers(workers);
+    }
+
+    fn wants(&self, raster: &Raster) -> u64 {
+        self.0.wants(raster)
     }
 
     fn memory(&self, raster: &Raster) -> u64 {

@@ -197,6 +197,7 @@ impl Inputs {
             program: program.digest().to_string(),
             lines,
             line_bytes,
+            prepared: Vec::new(),
             taken: false,
             executed: 0,
             file_bytes: None,

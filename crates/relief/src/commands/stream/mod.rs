@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use relief_engine::{Cancel, DeviceChoice, Renderer};
+use relief_engine::{Cancel, DeviceChoice, Prepared, Renderer};
 use relief_machine::{Address, Control, Error, Pin, Record, Secret, SenderOptions, Sent, send};
 use relief_raster::Rect;
 use relief_scan::{Program, Tables};
@@ -164,7 +164,7 @@ fn begin(stream: &Stream) -> Result<(), Failure> {
         let begun = inputs.manifest(manifest, &program, &job, &options);
         Some(begun.and_then(|begun| Ok(Record::begin(manifest, begun)?)))
     };
-    let sent = drive(stream, &inputs, &program, job, &options, record)?;
+    let sent = drive(stream, &inputs, &program, job, &options, None, record)?;
     tell(&sent, &options)
 }
 
@@ -179,6 +179,7 @@ fn resume(stream: &Stream, path: &std::path::Path) -> Result<(), Failure> {
         writeln!(io::stdout(), "all {} lines were executed before", manifest.lines)?;
         return Ok(());
     }
+    let prepared = manifest.prepared();
     let address: Address = stream.to.as_ref().unwrap_or(&manifest.address).parse()?;
     let pin = match (stream.link.pin, manifest.pin.as_deref()) {
         (Some(pin), _) => Some(pin),
@@ -194,7 +195,9 @@ fn resume(stream: &Stream, path: &std::path::Path) -> Result<(), Failure> {
     if let Some(executed) = stream.executed {
         record.claim(executed)?;
     }
-    let sent = drive(stream, &inputs, &program, job, &options, || Some(Ok(record)))?;
+    let sent = drive(stream, &inputs, &program, job, &options, Some(&prepared), || {
+        Some(Ok(record))
+    })?;
     tell(&sent, &options)
 }
 
@@ -205,6 +208,7 @@ fn drive(
     program: &Program,
     job: relief_machine::message::Job,
     options: &SenderOptions,
+    prepared: Option<&Prepared>,
     record: impl FnOnce() -> Option<Result<Record, Failure>>,
 ) -> Result<Sent, Failure> {
     if let Address::File(path) = &options.address {
@@ -225,9 +229,13 @@ fn drive(
     };
     let motion = stream.motion.motion(program)?;
     let plan = job::plan(&inputs.opened, &arguments, options.memory(program))?;
-    let renderer = Renderer::new(plan, &inputs.opened.files, &cancel)?;
+    let renderer = job::renderer(&inputs.opened, plan, prepared, &stream.watch, &cancel)?;
     inputs.check_pictures()?;
     let mut record = record().transpose()?;
+    if let Some(record) = &mut record {
+        // A job that is taken up again need not look at whole sources once more.
+        record.manifest_mut().set_prepared(&renderer.prepared());
+    }
     let asked = !is_poured(options);
     let mut report = Report::new(&stream.watch, stream.link.rate, motion, program, &renderer, asked);
     let sent = send(

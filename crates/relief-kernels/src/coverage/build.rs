@@ -1,0 +1,376 @@
+//! Building an [`Index`] from outlines.
+
+use super::index::{Chain, Element, Index, Lattice, Part, Placed, placements, shapes};
+use super::lookup::Bounds;
+use super::{MAX_COORDINATE, Rule};
+
+/// How much an [`Index`] may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Points of all outlines, at most 2^30.
+    pub points: u32,
+    /// Placements of parts, an array being one, at most 2^31.
+    pub placements: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            points: 1 << 28,
+            placements: 1 << 22,
+        }
+    }
+}
+
+/// Why outlines were refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// More points than the limits allow.
+    #[error("the outlines have more than {0} points")]
+    Points(u32),
+    /// More placements than the limits allow.
+    #[error("there are more than {0} placements")]
+    Placements(u32),
+    /// A point, or a copy of one, lies too far out.
+    #[error(
+        "a point lies too far from the origin: 2^44 pixels, or 2^52 divided by the denominator if that is less, is the farthest"
+    )]
+    Far,
+    /// Copies lie so close together that a tile would have to look at too many.
+    #[error("copies lie too close together: a tile would meet more than {0} of them")]
+    Dense(u64),
+}
+
+/// Copies that one tile may meet, all placements together.
+const MAX_DENSITY: u64 = 1 << 27;
+/// The sides of a tile that the density is measured with, in pixels.
+const TILE: (i64, i64) = (1_024, 64);
+/// Chains that a tile takes at once, at least.
+const CAPACITY: usize = 4_096;
+
+/// Takes outlines, part by part, and sorts them.
+///
+/// ```
+/// use relief_kernels::coverage::{Builder, Lattice, Limits, Rule, Sampling, cpu};
+/// use relief_raster::ViewMut;
+///
+/// let mut builder = Builder::new(1, Limits::default()).unwrap();
+/// let part = builder.part();
+/// builder.element(200, Rule::NonZero);
+/// builder.outline(&[(128, 0), (512, 0), (512, 256), (128, 256)])?;
+/// builder.place(part, Lattice::single((0, 0)))?;
+/// let index = builder.finish();
+///
+/// let mut samples = [0_u8; 3];
+/// let mut scratch = vec![0; cpu::scratch_words::<u8>(&index, Sampling::Area)];
+/// cpu::compute(&index, Sampling::Area, (0, 0), ViewMut::packed(&mut samples, 3, 1), &mut scratch);
+/// assert_eq!(samples, [100, 200, 0]);
+/// # Ok::<(), relief_kernels::coverage::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Builder {
+    index: Index,
+    limits: Limits,
+    first_chain: usize,
+    first_element: usize,
+    open: bool,
+    density: u64,
+    points: u64,
+    /// The greatest number of chains of one element that share a row.
+    stack: usize,
+}
+
+impl Builder {
+    /// Nothing yet. Points are whole multiples of 1/(256·`denominator`) px; `None` where the denominator is 0 or exceeds 2^24.
+    #[must_use]
+    pub fn new(denominator: u32, limits: Limits) -> Option<Self> {
+        if denominator == 0 || denominator > 1 << 24 {
+            return None;
+        }
+        let limits = Limits {
+            // Chains repeat the points at which they meet, and count in 32 bits.
+            points: limits.points.min(1 << 30),
+            placements: limits.placements.min(1 << 31),
+        };
+        let index = Index {
+            denominator: i64::from(denominator),
+            points: Vec::new(),
+            chains: Vec::new(),
+            elements: Vec::new(),
+            parts: Vec::new(),
+            placed: Vec::new(),
+            lookup: placements(&[], 1),
+            bounds: Bounds::NONE,
+            layered: false,
+            clipped: false,
+            capacity: CAPACITY,
+        };
+        Some(Self {
+            index,
+            limits,
+            first_chain: 0,
+            first_element: 0,
+            open: false,
+            density: 0,
+            points: 0,
+            stack: 0,
+        })
+    }
+
+    /// Begins a part: the elements that follow are its own.
+    pub fn part(&mut self) -> Part {
+        self.close();
+        self.open = true;
+        Part(self.index.parts.len() as u32)
+    }
+
+    /// Begins an element of the part: the outlines that follow are its own. Later elements lie above earlier ones.
+    ///
+    /// `value` is a sample, at most M of the depth that is computed.
+    pub fn element(&mut self, value: u16, rule: Rule) {
+        self.measure_stack();
+        let index = &mut self.index;
+        index.layered |= index.elements.last().is_some_and(|last| last.value != value);
+        index.elements.push(Element {
+            value,
+            rule,
+            clip: false,
+            bounds: Bounds::NONE,
+        });
+    }
+
+    /// Restricts the element to places that the outlines that follow cover as well. May be repeated: all must cover a place.
+    ///
+    /// # Panics
+    /// Where no element was begun in this part.
+    pub fn clip(&mut self, rule: Rule) {
+        assert!(
+            self.index.elements.len() > self.first_element,
+            "there is no element to clip"
+        );
+        self.measure_stack();
+        // Elements and their clips are found apart and brought together in order.
+        self.index.layered = true;
+        self.index.clipped = true;
+        let value = self.index.elements[self.index.elements.len() - 1].value;
+        self.index.elements.push(Element {
+            value,
+            rule,
+            clip: true,
+            bounds: Bounds::NONE,
+        });
+    }
+
+    /// Adds a closed outline: the last point is joined to the first. The outline of fewer than three points covers nothing.
+    ///
+    /// # Errors
+    /// Where there are too many points, or one lies too far out.
+    ///
+    /// # Panics
+    /// Where no element was begun.
+    pub fn outline(&mut self, points: &[(i64, i64)]) -> Result<(), Error> {
+        assert!(
+            self.open && !self.index.elements.is_empty(),
+            "no element was begun"
+        );
+        if points.len() < 3 {
+            return Ok(());
+        }
+        let limit = MAX_COORDINATE * 256 * self.index.denominator.min(1 << 8);
+        if points
+            .iter()
+            .any(|(x, y)| x.unsigned_abs() > limit as u64 || y.unsigned_abs() > limit as u64)
+        {
+            return Err(Error::Far);
+        }
+        self.points += points.len() as u64;
+        if self.points > u64::from(self.limits.points) {
+            return Err(Error::Points(self.limits.points));
+        }
+        let element = self.index.elements.len() - 1;
+        for &(x, y) in points {
+            self.index.elements[element].bounds.include(x, y);
+        }
+        self.cut(points, element as u32);
+        Ok(())
+    }
+
+    /// Cuts a closed outline where it turns from down to up or back.
+    fn cut(&mut self, points: &[(i64, i64)], element: u32) {
+        let count = points.len();
+        let direction = |at: usize| (points[(at + 1) % count].1 - points[at % count].1).signum();
+        // A place where the outline turns, or all of it is level.
+        let Some(first) = (0..count).find(|at| direction(*at) != 0) else {
+            return;
+        };
+        let turn =
+            (first..first + count).find(|at| direction(*at) != 0 && direction(*at) != direction(first));
+        let Some(turn) = turn else { return };
+        let mut at = turn;
+        while at < turn + count {
+            let down = direction(at);
+            let start = self.index.points.len();
+            self.index.points.push(points[at % count]);
+            let mut end = at;
+            while end < turn + count && (direction(end) == down || direction(end) == 0) {
+                self.index.points.push(points[(end + 1) % count]);
+                end += 1;
+            }
+            let kept = self.index.points.len() - start;
+            if down < 0 {
+                self.index.points[start..].reverse();
+            }
+            self.index.chains.push(Chain {
+                first: start as u32,
+                count: kept as u32,
+                element,
+                winding: down as i32,
+            });
+            at = end;
+        }
+    }
+
+    /// Notes how many chains of the last element share a row of pixels.
+    fn measure_stack(&mut self) {
+        let Some(element) = self.index.elements.len().checked_sub(1) else {
+            return;
+        };
+        let chains = &self.index.chains;
+        let first = chains.partition_point(|chain| (chain.element as usize) < element);
+        let own = &chains[first..];
+        if own.len() <= self.stack.max(CAPACITY) {
+            return;
+        }
+        let row = 256 * self.index.denominator;
+        let mut turns: Vec<(i64, i32)> = Vec::with_capacity(2 * own.len());
+        for chain in own {
+            let last = chain.first as usize + chain.count as usize - 1;
+            turns.push((self.index.points[chain.first as usize].1 - row, 1));
+            turns.push((self.index.points[last].1 + row, -1));
+        }
+        turns.sort_unstable_by_key(|(at, change)| (*at, -change));
+        let mut open = 0_i64;
+        for (_, change) in turns {
+            open += i64::from(change);
+            self.stack = self.stack.max(open.unsigned_abs() as usize);
+        }
+    }
+
+    fn close(&mut self) {
+        if !self.open {
+            return;
+        }
+        self.measure_stack();
+        let index = &mut self.index;
+        let height = 64 * 256 * index.denominator;
+        let from = (self.first_chain, self.first_element);
+        let part = shapes(&index.points, &index.chains, &index.elements, from, height);
+        index.parts.push(part);
+        self.first_chain = index.chains.len();
+        self.first_element = index.elements.len();
+        self.open = false;
+    }
+
+    /// Places copies of a part. Later placements lie above earlier ones.
+    ///
+    /// # Errors
+    /// Where there are too many placements, a copy lies too far out, or copies lie too close together.
+    ///
+    /// # Panics
+    /// Where there is no such part.
+    pub fn place(&mut self, part: Part, mut lattice: Lattice) -> Result<(), Error> {
+        self.close();
+        let own = self.index.parts[part.0 as usize].bounds;
+        if own.is_none() || lattice.columns == 0 || lattice.rows == 0 {
+            return Ok(());
+        }
+        if self.index.placed.len() >= self.limits.placements as usize {
+            return Err(Error::Placements(self.limits.placements));
+        }
+        // Copies in one place are one.
+        if lattice.u == (0, 0) {
+            lattice.columns = 1;
+        }
+        if lattice.v == (0, 0) {
+            lattice.rows = 1;
+        }
+        let bounds = extent(&own, &lattice, self.index.denominator).ok_or(Error::Far)?;
+        let unit = 256 * self.index.denominator;
+        let size = (
+            TILE.0.saturating_mul(unit).saturating_add(own.right - own.left),
+            TILE.1.saturating_mul(unit).saturating_add(own.bottom - own.top),
+        );
+        let met =
+            meets(lattice.u, lattice.columns, size).saturating_mul(meets(lattice.v, lattice.rows, size));
+        self.density = self.density.saturating_add(met);
+        if self.density > MAX_DENSITY {
+            return Err(Error::Dense(MAX_DENSITY));
+        }
+        self.index.bounds.include(bounds.left, bounds.top);
+        self.index.bounds.include(bounds.right, bounds.bottom);
+        self.index.placed.push(Placed {
+            part: part.0,
+            lattice,
+            bounds,
+        });
+        Ok(())
+    }
+
+    /// The index of all that was placed.
+    #[must_use]
+    pub fn finish(mut self) -> Index {
+        self.close();
+        let mut index = self.index;
+        index.lookup = placements(&index.placed, 64 * 256 * index.denominator);
+        index.capacity = CAPACITY.max(self.stack + 1);
+        index.points.shrink_to_fit();
+        index.chains.shrink_to_fit();
+        index.elements.shrink_to_fit();
+        index.parts.shrink_to_fit();
+        index.placed.shrink_to_fit();
+        index
+    }
+
+    /// As [`finish`](Self::finish), with room for fewer chains at once.
+    #[cfg(test)]
+    pub(super) fn finish_with_capacity(self, capacity: usize) -> Index {
+        let mut index = self.finish();
+        index.capacity = capacity;
+        index
+    }
+}
+
+/// How many of `count` steps a box of this size, moved by `step`, can take without leaving a tile.
+fn meets(step: (i64, i64), count: u32, size: (i64, i64)) -> u64 {
+    let along = |step: i64, size: i64| match step.unsigned_abs() {
+        0 => u64::MAX,
+        step => size.unsigned_abs() / step + 2,
+    };
+    u64::from(count)
+        .min(along(step.0, size.0))
+        .min(along(step.1, size.1))
+}
+
+/// The box of all copies, or `None` where one lies too far out.
+fn extent(own: &Bounds, lattice: &Lattice, denominator: i64) -> Option<Bounds> {
+    let limit = i128::from(MAX_COORDINATE) * 256 * i128::from(denominator.min(1 << 8));
+    let last = |count: u32| i128::from(count - 1);
+    let mut bounds = Bounds::NONE;
+    for (i, j) in [
+        (0, 0),
+        (last(lattice.columns), 0),
+        (0, last(lattice.rows)),
+        (last(lattice.columns), last(lattice.rows)),
+    ] {
+        let x = i128::from(lattice.origin.0) + i * i128::from(lattice.u.0) + j * i128::from(lattice.v.0);
+        let y = i128::from(lattice.origin.1) + i * i128::from(lattice.u.1) + j * i128::from(lattice.v.1);
+        for (dx, dy) in [(own.left, own.top), (own.right, own.bottom)] {
+            let (x, y) = (x + i128::from(dx), y + i128::from(dy));
+            if x.abs() > limit || y.abs() > limit {
+                return None;
+            }
+            bounds.include(x as i64, y as i64);
+        }
+    }
+    Some(bounds)
+}

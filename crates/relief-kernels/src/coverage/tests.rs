@@ -1,0 +1,505 @@
+//! The definition, place by place, in exact fractions; sums of many points; and what must not matter.
+
+use proptest::prelude::*;
+use relief_raster::{Depth, Sample, ViewMut};
+
+use super::{Builder, Error, Index, Lattice, Limits, Rule, Sampling, cpu};
+use crate::isa::Isa;
+
+type Outline = Vec<(i64, i64)>;
+
+#[derive(Clone, Debug)]
+struct Shape {
+    value: u16,
+    rule: Rule,
+    outlines: Vec<Outline>,
+    /// Covered only where these are covered too.
+    clips: Vec<Shape>,
+}
+
+impl Shape {
+    fn of(value: u16, outlines: Vec<Outline>) -> Self {
+        Self {
+            value,
+            rule: Rule::NonZero,
+            outlines,
+            clips: Vec::new(),
+        }
+    }
+}
+
+fn builder(shapes: &[Shape]) -> Builder {
+    let mut builder = Builder::new(1, Limits::default()).unwrap();
+    let part = builder.part();
+    for shape in shapes {
+        builder.element(shape.value, shape.rule);
+        for outline in &shape.outlines {
+            builder.outline(outline).unwrap();
+        }
+        for clip in &shape.clips {
+            builder.clip(clip.rule);
+            for outline in &clip.outlines {
+                builder.outline(outline).unwrap();
+            }
+        }
+    }
+    builder.place(part, Lattice::single((0, 0))).unwrap();
+    builder
+}
+
+fn render<S: Sample>(index: &Index, sampling: Sampling, at: (i64, i64), size: (usize, usize)) -> Vec<S> {
+    let mut scratch = vec![!0; cpu::scratch_words::<S>(index, sampling)];
+    let mut samples = vec![S::from_u16(77); size.0 * size.1];
+    let out = ViewMut::packed(&mut samples, size.0, size.1);
+    if let Some(value) = cpu::compute(index, sampling, at, out, &mut scratch) {
+        assert!(
+            samples.iter().all(|s| s.to_u16() == 77),
+            "a uniform tile was written"
+        );
+        samples.fill(value);
+    }
+    samples
+}
+
+/// Whether an element covers the place [x, x + 1) / 256 of a sub-scanline: the winding number of all floored crossings at or left
+/// of x. The height of the line is an exact number of 1/256 px.
+fn covers(shape: &Shape, x: i64, height: i128) -> bool {
+    let mut winding = 0;
+    for outline in &shape.outlines {
+        for (i, from) in outline.iter().enumerate() {
+            let to = &outline[(i + 1) % outline.len()];
+            let (a, b) = if from.1 < to.1 { (from, to) } else { (to, from) };
+            if i128::from(a.1) <= height && height < i128::from(b.1) {
+                let numerator = (height - i128::from(a.1)) * i128::from(b.0 - a.0);
+                let crossing = i128::from(a.0) + numerator.div_euclid(i128::from(b.1 - a.1));
+                if crossing <= i128::from(x) {
+                    winding += if from.1 < to.1 { 1 } else { -1 };
+                }
+            }
+        }
+    }
+    let inside = match shape.rule {
+        Rule::NonZero => winding != 0,
+        Rule::EvenOdd => winding % 2 != 0,
+    };
+    inside && shape.clips.iter().all(|clip| covers(clip, x, height))
+}
+
+/// A sample by the definition: every place of 1/256 px of every sub-scanline asked by itself.
+fn by_definition<S: Sample>(shapes: &[Shape], sampling: Sampling, px: i64, py: i64) -> u16 {
+    let value = |x: i64, height: i128| {
+        let top = shapes.iter().rev().find(|shape| covers(shape, x, height));
+        top.map_or(0, |shape| u64::from(shape.value))
+    };
+    if sampling == Sampling::Centres {
+        return value(256 * px + 128, i128::from(256 * py + 128)) as u16;
+    }
+    let lines = if S::DEPTH == Depth::Eight { 16 } else { 64 };
+    let mut sum = 0;
+    for k in 0..lines {
+        // (2k + 1) / 2N of a pixel, in 1/256 px: a whole number.
+        let height = i128::from(256 * py) + (2 * k + 1) * 128 / lines;
+        sum += (0..256).map(|i| value(256 * px + i, height)).sum::<u64>();
+    }
+    let total = 256 * lines as u64;
+    ((sum + total / 2) / total) as u16
+}
+
+fn check<S: Sample>(shapes: &[Shape], at: (i64, i64), size: (usize, usize)) {
+    for sampling in [Sampling::Area, Sampling::Centres] {
+        let expected: Vec<u16> = (0..size.0 * size.1)
+            .map(|i| {
+                by_definition::<S>(
+                    shapes,
+                    sampling,
+                    at.0 + (i % size.0) as i64,
+                    at.1 + (i / size.0) as i64,
+                )
+            })
+            .collect();
+        Isa::each(|| {
+            for capacity in [usize::MAX, 40, 12, 6] {
+                let index = if capacity == usize::MAX {
+                    builder(shapes).finish()
+                } else {
+                    // Room for the chains of one element, so that the other way is taken.
+                    let all = shapes
+                        .iter()
+                        .flat_map(|shape| std::iter::once(shape).chain(&shape.clips));
+                    let most = all.map(|s| s.outlines.iter().map(Vec::len).sum::<usize>()).max();
+                    builder(shapes).finish_with_capacity(capacity.max(most.unwrap_or(0)))
+                };
+                let samples: Vec<u16> = render::<S>(&index, sampling, at, size)
+                    .iter()
+                    .map(|s| s.to_u16())
+                    .collect();
+                assert_eq!(
+                    samples,
+                    expected,
+                    "{sampling:?}, capacity {capacity}, {:?}",
+                    Isa::best()
+                );
+            }
+        });
+    }
+}
+
+fn shapes(max: u16) -> impl Strategy<Value = Vec<Shape>> {
+    let point = prop_oneof![
+        3 => (-600..1_400_i64, -600..1_400_i64),
+        // On the lines of pixels and sub-scanlines, where ends and crossings coincide.
+        2 => (-2..6_i64, -20..80_i64).prop_map(|(x, y)| (x * 256, y * 16)),
+        1 => (-100_000..100_000_i64, -100_000..100_000_i64),
+    ];
+    let outline = proptest::collection::vec(point, 0..7);
+    let rule = prop_oneof![Just(Rule::NonZero), Just(Rule::EvenOdd)];
+    let value = prop_oneof![2 => Just(max), 1 => 0..=max];
+    let outlines = proptest::collection::vec(outline, 1..4);
+    let clip = (rule.clone(), outlines.clone()).prop_map(|(rule, outlines)| Shape {
+        rule,
+        ..Shape::of(0, outlines)
+    });
+    let clips = prop_oneof![3 => Just(vec![]), 1 => proptest::collection::vec(clip, 1..3)];
+    let shape = (value, rule, outlines, clips).prop_map(|(value, rule, outlines, clips)| Shape {
+        value,
+        rule,
+        outlines,
+        clips,
+    });
+    proptest::collection::vec(shape, 1..6)
+}
+
+fn moved(outlines: &[Outline], far: (i64, i64)) -> Vec<Outline> {
+    let place = |(x, y): &(i64, i64)| (x + 256 * far.0, y + 256 * far.1);
+    outlines
+        .iter()
+        .map(|outline| outline.iter().map(place).collect())
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn every_sample_of_8_bits_is_what_the_definition_says(shapes in shapes(255)) {
+        check::<u8>(&shapes, (-1, -1), (6, 5));
+    }
+
+    #[test]
+    fn every_sample_of_16_bits_is_what_the_definition_says(shapes in shapes(65_535)) {
+        check::<u16>(&shapes, (-1, 0), (5, 3));
+    }
+
+    #[test]
+    fn any_cut_into_tiles_gives_the_same(shapes in shapes(255), cut in (1..40_usize, 1..40_usize)) {
+        let index = builder(&shapes).finish();
+        let (width, height) = (60, 47);
+        let whole = render::<u8>(&index, Sampling::Area, (-20, -13), (width, height));
+        for (left, w) in [(0, cut.0), (cut.0, width - cut.0)] {
+            for (top, h) in [(0, cut.1), (cut.1, height - cut.1)] {
+                let part = render::<u8>(&index, Sampling::Area, (left as i64 - 20, top as i64 - 13), (w, h));
+                for y in 0..h {
+                    prop_assert_eq!(&part[y * w..][..w], &whole[(top + y) * width + left..][..w]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn whole_pixels_move_samples(shapes in shapes(255), far in prop_oneof![Just((3, -5)), Just((1 << 36, -(1 << 35)))]) {
+        let there: Vec<Shape> = shapes.iter().map(|shape| Shape {
+            outlines: moved(&shape.outlines, far),
+            clips: shape.clips.iter().map(|clip| Shape { outlines: moved(&clip.outlines, far), ..clip.clone() }).collect(),
+            ..shape.clone()
+        }).collect();
+        let here = render::<u8>(&builder(&shapes).finish(), Sampling::Area, (-2, -2), (9, 9));
+        let there = render::<u8>(&builder(&there).finish(), Sampling::Area, (far.0 - 2, far.1 - 2), (9, 9));
+        prop_assert_eq!(here, there);
+    }
+
+    #[test]
+    fn a_shape_and_its_complement_sum_to_the_greatest_sample_or_one_more(shapes in shapes(65_535)) {
+        let shape = Shape { value: 65_535, rule: Rule::EvenOdd, clips: vec![], ..shapes[0].clone() };
+        let mut rest = shape.clone();
+        rest.outlines.push(vec![(-200_000, -200_000), (200_000, -200_000), (200_000, 200_000), (-200_000, 200_000)]);
+        let one = render::<u16>(&builder(&[shape]).finish(), Sampling::Area, (-2, -2), (9, 9));
+        let other = render::<u16>(&builder(&[rest]).finish(), Sampling::Area, (-2, -2), (9, 9));
+        for (a, b) in one.iter().zip(&other) {
+            prop_assert!([65_535, 65_536].contains(&(u32::from(*a) + u32::from(*b))), "{a} + {b}");
+        }
+    }
+
+    #[test]
+    fn shapes_that_abut_leave_no_seam(points in proptest::collection::vec((0..2_048_i64, 1..20_i64), 2..8)) {
+        // A crooked line from top to bottom cuts a square in two.
+        let mut line = vec![(1_000, 0)];
+        let mut y = 0;
+        for (x, step) in points {
+            y += step * 12;
+            line.push((x, y));
+        }
+        line.push((700, 2_048));
+        let mut left = line.clone();
+        left.extend([(0, 2_048), (0, 0)]);
+        let mut right = line;
+        right.extend([(2_048, 2_048), (2_048, 0)]);
+        let shape = |outline: Outline| Shape::of(65_535, vec![outline]);
+        let index = builder(&[shape(left), shape(right)]).finish();
+        prop_assert_eq!(render::<u16>(&index, Sampling::Area, (0, 0), (8, 8)), vec![65_535; 64]);
+    }
+
+    #[test]
+    fn copies_are_the_outlines_moved_exactly_and_rounded_once(
+        outline in proptest::collection::vec((-900..900_i64, -900..900_i64), 3..6),
+        (u, v) in ((-700..700_i64, -700..700_i64), (-700..700_i64, -700..700_i64)),
+        denominator in 1..9_u32, counts in (1..4_u32, 1..4_u32),
+    ) {
+        let lattice = Lattice { origin: (137, -59), u, v, columns: counts.0, rows: counts.1 };
+        let mut builder = Builder::new(denominator, Limits::default()).unwrap();
+        let part = builder.part();
+        builder.element(255, Rule::NonZero);
+        builder.outline(&outline).unwrap();
+        builder.place(part, lattice).unwrap();
+        let copies = builder.finish();
+
+        let round = |n: i64| {
+            let exact = f64::from(n as i32) / f64::from(denominator);
+            (exact + 0.5).floor() as i64
+        };
+        let mut flat = Vec::new();
+        for j in 0..i64::from(counts.1) {
+            for i in 0..i64::from(counts.0) {
+                let moved = outline.iter().map(|(x, y)| {
+                    (round(x + 137 + i * u.0 + j * v.0), round(y - 59 + i * u.1 + j * v.1))
+                });
+                flat.push(Shape::of(255, vec![moved.collect()]));
+            }
+        }
+        let flat = self::builder(&flat).finish();
+        for sampling in [Sampling::Area, Sampling::Centres] {
+            prop_assert_eq!(
+                render::<u8>(&copies, sampling, (-16, -16), (33, 33)),
+                render::<u8>(&flat, sampling, (-16, -16), (33, 33))
+            );
+        }
+    }
+}
+
+/// The share of 64 × 64 points of each pixel that a shape covers, in floating point.
+fn by_points(shapes: &[Shape], width: usize, height: usize) -> Vec<f64> {
+    let inside = |shape: &Shape, x: f64, y: f64| {
+        let mut winding = 0;
+        for outline in &shape.outlines {
+            for (i, a) in outline.iter().enumerate() {
+                let b = outline[(i + 1) % outline.len()];
+                let (ax, ay, bx, by) = (a.0 as f64, a.1 as f64, b.0 as f64, b.1 as f64);
+                if (ay <= y) != (by <= y) && ax + (y - ay) / (by - ay) * (bx - ax) <= x {
+                    winding += if ay < by { 1 } else { -1 };
+                }
+            }
+        }
+        winding != 0
+    };
+    let mut out = Vec::new();
+    for py in 0..height {
+        for px in 0..width {
+            let mut sum = 0;
+            for i in 0..64 {
+                for j in 0..64 {
+                    let (x, y) = (
+                        256.0 * px as f64 + 4.0 * i as f64 + 2.0,
+                        256.0 * py as f64 + 4.0 * j as f64 + 2.0,
+                    );
+                    sum += usize::from(shapes.iter().any(|shape| inside(shape, x, y)));
+                }
+            }
+            out.push(sum as f64 / 4_096.0);
+        }
+    }
+    out
+}
+
+#[test]
+fn coverage_is_the_area_that_many_points_measure() {
+    let mut state = 7_u64;
+    let mut random = |n: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % n) as i64
+    };
+    for _ in 0..12 {
+        let shapes: Vec<Shape> = (0..3)
+            .map(|_| {
+                Shape::of(
+                    65_535,
+                    vec![(0..5).map(|_| (random(8 * 256), random(8 * 256))).collect()],
+                )
+            })
+            .collect();
+        let points = by_points(&shapes, 8, 8);
+        let sixteen = render::<u16>(&builder(&shapes).finish(), Sampling::Area, (0, 0), (8, 8));
+        let eight: Vec<Shape> = shapes
+            .iter()
+            .map(|s| Shape {
+                value: 255,
+                ..s.clone()
+            })
+            .collect();
+        let eight = render::<u8>(&builder(&eight).finish(), Sampling::Area, (0, 0), (8, 8));
+        for (at, share) in points.iter().enumerate() {
+            assert!(
+                (f64::from(sixteen[at]) / 65_535.0 - share).abs() < 0.02,
+                "pixel {at}"
+            );
+            assert!((f64::from(eight[at]) / 255.0 - share).abs() < 0.06, "pixel {at}");
+        }
+    }
+}
+
+#[test]
+fn tiles_without_an_edge_are_told_not_written() {
+    let square = |side: i64| vec![(0, 0), (side, 0), (side, side), (0, side)];
+    let shape = |outline| Shape::of(200, vec![outline]);
+    let index = builder(&[shape(square(5_000 * 256)), shape(square(300 * 256))]).finish();
+    let mut scratch = vec![0; cpu::scratch_words::<u8>(&index, Sampling::Area)];
+    let mut value = |at: (i64, i64), size: (usize, usize)| {
+        let mut samples = vec![0_u8; size.0 * size.1];
+        let out = ViewMut::packed(&mut samples, size.0, size.1);
+        cpu::compute(&index, Sampling::Area, at, out, &mut scratch)
+    };
+    assert_eq!(value((400, 400), (3_000, 300)), Some(200), "inside");
+    assert_eq!(value((5_000, 0), (64, 64)), Some(0), "right of it");
+    assert_eq!(value((-64, 0), (64, 64)), Some(0), "left of it");
+    assert_eq!(value((1 << 43, -(1 << 43)), (64, 64)), Some(0), "far away");
+    assert_eq!(value((4_000, 400), (1_400, 64)), None, "across its right edge");
+}
+
+#[test]
+fn what_pieces_of_a_tile_share_does_not_leak_from_one_to_the_next() {
+    // The first pieces are uniform, later ones are not, in rows and in columns.
+    let shapes = [Shape::of(
+        255,
+        vec![vec![
+            (1_500 * 256, 100 * 256),
+            (1_600 * 256, 100 * 256),
+            (1_550 * 256, 190 * 256),
+        ]],
+    )];
+    let index = builder(&shapes).finish();
+    let whole = render::<u8>(&index, Sampling::Area, (0, 0), (3_000, 200));
+    let sum: u64 = whole.iter().map(|s| u64::from(*s)).sum();
+    assert!(
+        (sum as f64 / 255.0 - 4_500.0).abs() < 5.0,
+        "half of 100 × 90 pixels"
+    );
+    assert!(whole[..100 * 3_000].iter().all(|s| *s == 0));
+}
+
+#[test]
+fn too_many_chains_for_the_room_change_nothing() {
+    // Slivers that cross each other, all in a few pixels, of two values.
+    let shapes: Vec<Shape> = (0..600_i64)
+        .map(|i| {
+            Shape::of(
+                if i % 3 == 0 { 90 } else { 255 },
+                vec![vec![(i % 31 * 40, 0), (i % 31 * 40 + 9, 0), (i % 37 * 40, 1_500)]],
+            )
+        })
+        .collect();
+    let all = render::<u8>(&builder(&shapes).finish(), Sampling::Area, (0, 0), (9, 6));
+    for capacity in [16, 100, 700] {
+        let few = builder(&shapes).finish_with_capacity(capacity);
+        assert_eq!(
+            render::<u8>(&few, Sampling::Area, (0, 0), (9, 6)),
+            all,
+            "capacity {capacity}"
+        );
+    }
+}
+
+#[test]
+fn one_outline_of_many_chains_has_room() {
+    // A comb of 20 000 teeth, 1/256 px wide and as far apart: more in a row than a tile takes otherwise.
+    let mut comb = vec![(0, 4_096)];
+    for i in 0..20_000_i64 {
+        comb.extend([(2 * i, 0), (2 * i + 1, 0), (2 * i + 1, 4_000), (2 * i + 2, 4_000)]);
+    }
+    comb.push((40_000, 4_096));
+    let index = builder(&[Shape::of(255, vec![comb])]).finish();
+    let samples = render::<u8>(&index, Sampling::Area, (0, 0), (157, 16));
+    for row in samples.chunks(157).take(15) {
+        assert_eq!(
+            (row[0], row[155], row[156]),
+            (128, 128, 32),
+            "teeth; of the last pixel a quarter"
+        );
+    }
+    assert_eq!(
+        samples[15 * 157 + 7],
+        175,
+        "10 sub-scanlines of teeth, 6 below them"
+    );
+}
+
+#[test]
+fn what_cannot_be_computed_is_refused() {
+    let few = Limits {
+        points: 10,
+        placements: 1,
+    };
+    assert!(Builder::new(0, few).is_none() && Builder::new(1 << 25, few).is_none());
+    let square = [(0, 0), (256, 0), (256, 256), (0, 256)];
+    let mut builder = Builder::new(1, few).unwrap();
+    let part = builder.part();
+    builder.element(255, Rule::NonZero);
+    builder.outline(&square).unwrap();
+    builder.outline(&square).unwrap();
+    assert_eq!(builder.outline(&square), Err(Error::Points(10)));
+    assert_eq!(
+        builder.outline(&[(0, 0), (i64::MAX, 0), (0, i64::MIN)]),
+        Err(Error::Far)
+    );
+    let far = Lattice {
+        u: (1 << 40, 0),
+        columns: u32::MAX,
+        ..Lattice::single((0, 0))
+    };
+    assert_eq!(builder.place(part, far), Err(Error::Far));
+    let dense = Lattice {
+        u: (1, 0),
+        v: (0, 1),
+        columns: 1 << 20,
+        rows: 1 << 20,
+        origin: (0, 0),
+    };
+    assert!(matches!(builder.place(part, dense), Err(Error::Dense(_))));
+}
+
+#[test]
+fn an_array_of_many_copies_holds_its_cell_once() {
+    let mut builder = Builder::new(1, Limits::default()).unwrap();
+    let part = builder.part();
+    builder.element(255, Rule::NonZero);
+    builder
+        .outline(&[(0, 0), (512, 0), (512, 512), (0, 512)])
+        .unwrap();
+    let step = 4 * 256;
+    let lattice = Lattice {
+        origin: (0, 0),
+        u: (step, 0),
+        v: (0, step),
+        columns: 1 << 31,
+        rows: 1 << 31,
+    };
+    builder.place(part, lattice).unwrap();
+    let index = builder.finish();
+    assert!(index.bytes() < 100_000);
+    let side = 4_i64 << 31;
+    assert_eq!(index.bounds(), Some((-1, -1, side - 1, side - 1)));
+    let far = 4 * 1_999_999_999;
+    let samples = render::<u8>(&index, Sampling::Area, (far, far), (8, 4));
+    let row = [255, 255, 0, 0, 255, 255, 0, 0];
+    let gap = [0; 8];
+    assert_eq!(samples, [row, row, gap, gap].concat());
+}

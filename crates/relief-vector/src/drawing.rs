@@ -1,0 +1,203 @@
+//! Cells, elements and placements.
+
+use std::ops::Range;
+
+use crate::Rule;
+
+/// Closed outlines under one fill rule, with a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// The gray, of 65 535.
+    pub value: u16,
+    /// Which places the outlines cover.
+    pub rule: Rule,
+    /// It is no element of its own: the element before covers only what this one covers as well.
+    pub clip: bool,
+    /// Its outlines, among [`Drawing::outline`].
+    pub outlines: Range<u32>,
+}
+
+/// Copies: copy (i, j) is moved by `origin` + i·`u` + j·`v`, in 1/(256·Q) px, for 0 ≤ i < `columns` and 0 ≤ j < `rows`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lattice {
+    /// The offset of copy (0, 0).
+    pub origin: (i64, i64),
+    /// The step from column to column.
+    pub u: (i64, i64),
+    /// The step from row to row.
+    pub v: (i64, i64),
+    /// The number of columns, at least 1.
+    pub columns: u32,
+    /// The number of rows, at least 1.
+    pub rows: u32,
+}
+
+impl Lattice {
+    /// One copy.
+    #[must_use]
+    pub const fn single(origin: (i64, i64)) -> Self {
+        Self {
+            origin,
+            u: (0, 0),
+            v: (0, 0),
+            columns: 1,
+            rows: 1,
+        }
+    }
+
+    /// The number of copies.
+    #[must_use]
+    pub const fn copies(&self) -> u64 {
+        self.columns as u64 * self.rows as u64
+    }
+}
+
+/// Copies of a cell within another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// The number of the cell.
+    pub cell: u32,
+    /// Where its copies lie.
+    pub lattice: Lattice,
+}
+
+/// Elements, and other cells above them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// From the lowest to the topmost.
+    pub elements: Vec<Element>,
+    /// From the lowest to the topmost, all above the elements.
+    pub placements: Vec<Placement>,
+}
+
+/// Outlines in cells.
+///
+/// # Guarantees
+/// A cell places only cells of lesser numbers; the last one is the drawing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawing {
+    pub(crate) denominator: u32,
+    pub(crate) points: Vec<(i64, i64)>,
+    /// Where each outline ends among the points.
+    pub(crate) ends: Vec<u32>,
+    pub(crate) cells: Vec<Cell>,
+}
+
+impl Drawing {
+    /// Q: points are whole multiples of 1/(256·Q) px.
+    #[must_use]
+    pub const fn denominator(&self) -> u32 {
+        self.denominator
+    }
+
+    /// All cells, the drawing last.
+    #[must_use]
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// The points of an outline, which closes from the last to the first.
+    ///
+    /// # Panics
+    /// Where there is no such outline.
+    #[must_use]
+    pub fn outline(&self, number: u32) -> &[(i64, i64)] {
+        let number = number as usize;
+        let start = if number == 0 { 0 } else { self.ends[number - 1] };
+        &self.points[start as usize..self.ends[number] as usize]
+    }
+
+    /// The number of points, those of a cell counted once.
+    #[must_use]
+    pub fn points(&self) -> usize {
+        self.points.len()
+    }
+
+    /// How many elements there are when all copies are counted.
+    #[must_use]
+    pub fn copies(&self) -> u128 {
+        let mut counts: Vec<u128> = Vec::with_capacity(self.cells.len());
+        for cell in &self.cells {
+            let own = cell.elements.iter().filter(|element| !element.clip).count() as u128;
+            let placed = cell
+                .placements
+                .iter()
+                .map(|p| counts[p.cell as usize].saturating_mul(u128::from(p.lattice.copies())))
+                .fold(0, u128::saturating_add);
+            counts.push(own.saturating_add(placed));
+        }
+        counts.last().copied().unwrap_or(0)
+    }
+
+    /// The bytes it holds.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let cells: usize = self
+            .cells
+            .iter()
+            .map(|cell| {
+                size_of::<Cell>()
+                    + cell.elements.capacity() * size_of::<Element>()
+                    + cell.placements.capacity() * size_of::<Placement>()
+            })
+            .sum();
+        (self.points.capacity() * size_of::<(i64, i64)>() + self.ends.capacity() * 4 + cells) as u64
+    }
+
+    /// The box of all points, as (left, top, right, bottom) in 1/(256·Q) px; `None` where there are none.
+    #[must_use]
+    pub fn bounds(&self) -> Option<(i64, i64, i64, i64)> {
+        self.boxes().pop().flatten()
+    }
+
+    /// The box of each cell.
+    pub(crate) fn boxes(&self) -> Vec<Option<(i64, i64, i64, i64)>> {
+        let mut boxes: Vec<Option<(i64, i64, i64, i64)>> = Vec::with_capacity(self.cells.len());
+        for cell in &self.cells {
+            let mut own = None;
+            for element in cell.elements.iter().filter(|element| !element.clip) {
+                for outline in element.outlines.clone() {
+                    for &(x, y) in self.outline(outline) {
+                        own = Some(union(own, (x, y, x, y)));
+                    }
+                }
+            }
+            for placement in &cell.placements {
+                if let Some(inner) = boxes[placement.cell as usize] {
+                    own = Some(union(own, spread(inner, &placement.lattice)));
+                }
+            }
+            boxes.push(own);
+        }
+        boxes
+    }
+}
+
+fn union(one: Option<(i64, i64, i64, i64)>, other: (i64, i64, i64, i64)) -> (i64, i64, i64, i64) {
+    let Some(one) = one else { return other };
+    (
+        one.0.min(other.0),
+        one.1.min(other.1),
+        one.2.max(other.2),
+        one.3.max(other.3),
+    )
+}
+
+/// The box of all copies of a box.
+pub(crate) fn spread(inner: (i64, i64, i64, i64), lattice: &Lattice) -> (i64, i64, i64, i64) {
+    let far = |count: u32, step: i64| i64::from(count - 1).saturating_mul(step);
+    let (ux, uy) = (
+        far(lattice.columns, lattice.u.0),
+        far(lattice.columns, lattice.u.1),
+    );
+    let (vx, vy) = (far(lattice.rows, lattice.v.0), far(lattice.rows, lattice.v.1));
+    let low = |u: i64, v: i64| u.min(0).saturating_add(v.min(0));
+    let high = |u: i64, v: i64| u.max(0).saturating_add(v.max(0));
+    let (x, y) = lattice.origin;
+    (
+        inner.0.saturating_add(x).saturating_add(low(ux, vx)),
+        inner.1.saturating_add(y).saturating_add(low(uy, vy)),
+        inner.2.saturating_add(x).saturating_add(high(ux, vx)),
+        inner.3.saturating_add(y).saturating_add(high(uy, vy)),
+    )
+}

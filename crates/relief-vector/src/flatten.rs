@@ -1,0 +1,207 @@
+//! Curves to points, in integers.
+//!
+//! A curve is halved, by de Casteljau's rule in 2^-16 px, until its control points lie within 1/16 px of its chord. Whether they
+//! do is asked in integers too, so the points depend on nothing but the curve, and are the same from either end.
+
+use crate::limits::Refused;
+use kurbo::Point;
+
+/// A position in 2^-16 px.
+pub(crate) type Fine = (i64, i64);
+
+/// 1/16 px.
+const TOLERANCE: u128 = 1 << 12;
+/// No curve within the greatest coordinates needs more halvings: each quarters the distance from the chord.
+const MAX_DEPTH: u32 = 26;
+/// The greatest coordinate in pixels.
+pub(crate) const MAX: f64 = (1_u64 << 40) as f64;
+
+/// The nearest whole number, halves up. `value` lies within ±2^62.
+pub(crate) fn nearest(value: f64) -> i64 {
+    let whole = libm::floor(value);
+    whole as i64 + i64::from(value - whole >= 0.5)
+}
+
+/// A position in pixels to 1/256 px, if it is one.
+pub(crate) fn coarse(point: Point) -> Result<(i64, i64), Refused> {
+    check(point)?;
+    Ok((nearest(point.x * 256.0), nearest(point.y * 256.0)))
+}
+
+/// A position in pixels to 2^-16 px, if it is one.
+pub(crate) fn fine(point: Point) -> Result<Fine, Refused> {
+    check(point)?;
+    Ok((nearest(point.x * 65_536.0), nearest(point.y * 65_536.0)))
+}
+
+fn check(point: Point) -> Result<(), Refused> {
+    // Not a number is not within either.
+    let within = |v: f64| v.abs() <= MAX;
+    if within(point.x) && within(point.y) {
+        Ok(())
+    } else {
+        Err(Refused::Far(point.x, point.y))
+    }
+}
+
+/// 2^-16 px to 1/256 px, halves up.
+pub(crate) const fn coarsened(point: Fine) -> (i64, i64) {
+    ((point.0 + 128) >> 8, (point.1 + 128) >> 8)
+}
+
+/// Hands over the points at which a quadratic curve was halved, in order, without its ends.
+pub(crate) fn quadratic<E>(
+    curve: [Fine; 3],
+    depth: u32,
+    each: &mut impl FnMut(Fine) -> Result<(), E>,
+) -> Result<(), E> {
+    let [a, b, c] = curve;
+    if depth == MAX_DEPTH || near(b, a, c) {
+        return Ok(());
+    }
+    let (left, right) = (middle(a, b), middle(b, c));
+    let on = middle(left, right);
+    quadratic([a, left, on], depth + 1, each)?;
+    each(on)?;
+    quadratic([on, right, c], depth + 1, each)
+}
+
+/// Hands over the points at which a cubic curve was halved, in order, without its ends.
+pub(crate) fn cubic<E>(
+    curve: [Fine; 4],
+    depth: u32,
+    each: &mut impl FnMut(Fine) -> Result<(), E>,
+) -> Result<(), E> {
+    let [a, b, c, d] = curve;
+    if depth == MAX_DEPTH || (near(b, a, d) && near(c, a, d)) {
+        return Ok(());
+    }
+    let (ab, bc, cd) = (middle(a, b), middle(b, c), middle(c, d));
+    let (left, right) = (middle(ab, bc), middle(bc, cd));
+    let on = middle(left, right);
+    cubic([a, ab, left, on], depth + 1, each)?;
+    each(on)?;
+    cubic([on, right, cd, d], depth + 1, each)
+}
+
+const fn middle(a: Fine, b: Fine) -> Fine {
+    ((a.0 + b.0) >> 1, (a.1 + b.1) >> 1)
+}
+
+/// Whether `p` lies within 1/16 px of the chord from `a` to `b`. Roots are floored, so a hair beyond counts as beyond.
+fn near(p: Fine, a: Fine, b: Fine) -> bool {
+    let (dx, dy) = (i128::from(b.0 - a.0), i128::from(b.1 - a.1));
+    let (px, py) = (i128::from(p.0 - a.0), i128::from(p.1 - a.1));
+    let along = px * dx + py * dy;
+    let length = dx * dx + dy * dy;
+    let from = |x: i128, y: i128| (x * x + y * y).unsigned_abs() <= TOLERANCE * TOLERANCE;
+    if along <= 0 {
+        return from(px, py);
+    }
+    if along >= length {
+        return from(px - dx, py - dy);
+    }
+    (px * dy - py * dx).unsigned_abs() <= TOLERANCE * root(length.unsigned_abs())
+}
+
+fn root(n: u128) -> u128 {
+    match u64::try_from(n) {
+        Ok(n) => u128::from(n.isqrt()),
+        Err(_) => n.isqrt(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(curve: [Fine; 4]) -> Vec<Fine> {
+        let mut out = vec![curve[0]];
+        let done: Result<(), ()> = cubic(curve, 0, &mut |point| {
+            out.push(point);
+            Ok(())
+        });
+        done.unwrap();
+        out.push(curve[3]);
+        out
+    }
+
+    /// The curve by its polynomial, in floating point.
+    fn at(curve: [Fine; 4], t: f64) -> (f64, f64) {
+        let u = 1.0 - t;
+        let weights = [u * u * u, 3.0 * u * u * t, 3.0 * u * t * t, t * t * t];
+        let sum = |f: fn(&Fine) -> i64| curve.iter().zip(weights).map(|(p, w)| f(p) as f64 * w).sum();
+        (sum(|p| p.0), sum(|p| p.1))
+    }
+
+    fn distance(p: (f64, f64), a: Fine, b: Fine) -> f64 {
+        let (ax, ay) = (a.0 as f64, a.1 as f64);
+        let (dx, dy) = (b.0 as f64 - ax, b.1 as f64 - ay);
+        let t = (((p.0 - ax) * dx + (p.1 - ay) * dy) / (dx * dx + dy * dy).max(1.0)).clamp(0.0, 1.0);
+        f64::hypot(p.0 - ax - t * dx, p.1 - ay - t * dy)
+    }
+
+    #[test]
+    fn the_chords_stay_within_a_sixteenth_of_a_pixel_of_the_curve() {
+        let mut state = 3_u64;
+        for size in [1_i64 << 12, 1 << 20, 1 << 30, 1 << 40] {
+            let mut random = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 11) as i64 % size
+            };
+            let curve = [(); 4].map(|()| (random(), random()));
+            let chords = points(curve);
+            for i in 0..=1_000 {
+                let p = at(curve, f64::from(i) / 1_000.0);
+                let least = chords
+                    .windows(2)
+                    .map(|c| distance(p, c[0], c[1]))
+                    .fold(f64::MAX, f64::min);
+                // Halving rounds by less than 2^-16 px each time.
+                assert!(least <= 4_096.0 + 64.0, "{} px from the chords", least / 65_536.0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_curve_has_the_same_points_from_either_end() {
+        let curve = [
+            (0, 0),
+            (812_331, -99_123),
+            (-77_777, 1_234_567),
+            (655_361, 655_359),
+        ];
+        let mut back = points([curve[3], curve[2], curve[1], curve[0]]);
+        back.reverse();
+        assert_eq!(points(curve), back);
+    }
+
+    #[test]
+    fn a_control_point_beyond_an_end_is_not_near_the_chord() {
+        // All on one line: the curve goes past its end and comes back.
+        let curve = [(0, 0), (65_536 * 30, 0), (65_536 * 30, 0), (65_536, 0)];
+        assert!(points(curve).iter().any(|p| p.0 > 65_536 * 20));
+    }
+
+    #[test]
+    fn halves_go_up_and_what_is_just_less_does_not() {
+        assert_eq!(
+            [
+                nearest(0.5),
+                nearest(-0.5),
+                nearest(-1.5),
+                nearest(0.499_999_999_999_999_94)
+            ],
+            [1, 0, -1, 0]
+        );
+        assert_eq!(nearest(4_503_599_627_370_497.0), 4_503_599_627_370_497);
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused() {
+        for bad in [f64::NAN, f64::INFINITY, -1e300, MAX * 1.000_001] {
+            assert!(coarse(Point::new(0.0, bad)).is_err() && fine(Point::new(bad, 0.0)).is_err());
+        }
+        assert!(fine(Point::new(MAX, -MAX)).is_ok());
+    }
+}

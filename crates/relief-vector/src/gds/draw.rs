@@ -1,0 +1,550 @@
+//! A cell of a layout as a drawing.
+
+use std::collections::HashMap;
+
+use kurbo::{Affine, BezPath, PathEl, Point};
+
+use super::Error;
+use super::library::{Library, Path, Reference, Shape};
+use crate::drawing::{Cell, Drawing, Element, Lattice, Placement, spread};
+use crate::flatten::{coarsened, cubic, fine, nearest, quadratic};
+use crate::length::gcd;
+use crate::limits::Refused;
+use crate::stroke::{Cap, Join, Stroke, outline};
+use crate::{Pixel, Rule};
+
+/// Where the layout lies in the raster. Its y points up, that of a raster down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The origin of the file is the bottom-left corner of a raster of this height in pixels.
+    Datum {
+        /// The height.
+        height: u64,
+    },
+    /// The top-left of the cell's box, over all layers, is that of the raster.
+    Box,
+}
+
+/// How a layout is drawn.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The side of a pixel.
+    pub pixel: Pixel,
+    /// Where it lies.
+    pub origin: Origin,
+    /// The name of the cell; none for the only one that no other places.
+    pub cell: Option<String>,
+    /// The gray of all elements, of 65 535.
+    pub value: u16,
+}
+
+/// A drawn layout.
+#[derive(Debug)]
+pub struct Layout {
+    /// The outlines.
+    pub drawing: Drawing,
+    /// The box of the cell over all layers, in database units with y up: (left, bottom, right, top). Rounded outwards where
+    /// cells are turned by other than quarter turns. `None` where it is empty.
+    pub extent: Option<(i64, i64, i64, i64)>,
+}
+
+/// Columns of a matrix: a point (x, y) goes to (a·x + c·y, b·x + d·y).
+type Linear = [f64; 4];
+
+/// The numbers of the drawing: a database unit is `above` of 1/(256·Q) px, Q being `below`.
+#[derive(Clone, Copy)]
+struct Scale {
+    above: i128,
+    below: i128,
+}
+
+/// 1/(256·Q) px is at least this often finer than 1/256 px where points are not exact.
+const FINER: i128 = 1_024;
+const MAX_BELOW: i128 = 1 << 24;
+
+impl Library {
+    /// Draws a cell.
+    ///
+    /// # Errors
+    /// Where there is no such cell, cells contain themselves, the unit does not suit the pixel, or it is too large.
+    pub fn draw(&self, options: &Options) -> Result<Layout, Error> {
+        let root = self.root(options.cell.as_deref())?;
+        let scale = self.scale(options, root)?;
+        let mut drawer = Drawer {
+            library: self,
+            scale,
+            value: options.value,
+            known: HashMap::new(),
+            boxes: Vec::new(),
+            open: vec![false; self.structures.len()],
+            items: 0,
+            drawing: Drawing {
+                denominator: scale.below as u32,
+                points: Vec::new(),
+                ends: Vec::new(),
+                cells: Vec::new(),
+            },
+        };
+        let number = drawer.cell(root, [1.0, 0.0, 0.0, -1.0], 0)?;
+        let whole = drawer.boxes[number as usize];
+        let unit = 256 * scale.below;
+        let origin = match (options.origin, whole) {
+            (Origin::Datum { height }, _) => (0, narrow(i128::from(height) * unit)?),
+            (Origin::Box, Some(b)) => (-b.0, -b.1),
+            (Origin::Box, None) => (0, 0),
+        };
+        let down = |n: i64| (i128::from(n)).div_euclid(scale.above) as i64;
+        let up = |n: i64| -((-i128::from(n)).div_euclid(scale.above)) as i64;
+        let extent = whole.map(|b| (down(b.0), -up(b.3), up(b.2), -down(b.1)));
+        let mut drawing = drawer.drawing;
+        drawing.cells.push(Cell {
+            elements: Vec::new(),
+            placements: vec![Placement {
+                cell: number,
+                lattice: Lattice::single(origin),
+            }],
+        });
+        Ok(Layout { drawing, extent })
+    }
+
+    fn root(&self, name: Option<&str>) -> Result<u32, Error> {
+        if let Some(name) = name {
+            return self.find(name);
+        }
+        let tops = self.tops();
+        match tops[..] {
+            [top] => self.find(top),
+            [] if self.structures.is_empty() => Err(self.no_cell("")),
+            [] => Err(Error::Loop(self.structures[0].name.clone())),
+            _ => Err(Error::ManyTops {
+                count: tops.len(),
+                names: some(tops.iter().copied()),
+            }),
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<u32, Error> {
+        self.names.get(name).copied().ok_or_else(|| self.no_cell(name))
+    }
+
+    fn no_cell(&self, name: &str) -> Error {
+        Error::NoCell {
+            name: name.to_owned(),
+            known: some(self.cells()),
+        }
+    }
+
+    /// The database unit as a fraction of the pixel, fine enough for all that `root` places.
+    fn scale(&self, options: &Options, root: u32) -> Result<Scale, Error> {
+        let refused = Error::Unit { unit: self.unit };
+        let Some((above, below)) = decimal(self.unit).and_then(|(n, d)| options.pixel.pixels_in(n, d)) else {
+            return Err(refused);
+        };
+        let common = gcd(256, below);
+        let (above, below) = (above.checked_mul(256 / common), below / common);
+        let (Some(above), true) = (above, below <= MAX_BELOW as u128) else {
+            return Err(refused);
+        };
+        // What is reachable decides whether points stay whole.
+        let (mut seen, mut open) = (vec![false; self.structures.len()], vec![root]);
+        let (mut exact, mut divisor) = (true, 1_i128);
+        while let Some(number) = open.pop() {
+            if std::mem::replace(&mut seen[number as usize], true) {
+                continue;
+            }
+            let structure = &self.structures[number as usize];
+            exact &= structure.shapes.iter().all(|shape| shape.path.is_none());
+            for reference in &structure.references {
+                let linear = reference.linear();
+                exact &= linear
+                    .iter()
+                    .all(|v| libm::floor(*v) == *v && v.abs() <= 1_048_576.0);
+                for (count, along) in reference.steps() {
+                    for v in [along.0, along.1] {
+                        let share =
+                            i128::from(count) / gcd(u128::from(count), i128::from(v).unsigned_abs()) as i128;
+                        divisor = divisor / gcd(divisor as u128, share as u128) as i128 * share;
+                        if divisor > MAX_BELOW {
+                            return Err(refused);
+                        }
+                    }
+                }
+                open.push(self.find(&reference.name)?);
+            }
+        }
+        let mut finer = divisor;
+        if !exact {
+            let mut more = FINER;
+            while more > 2 && below as i128 * divisor * more > MAX_BELOW {
+                more /= 2;
+            }
+            finer *= more;
+        }
+        let (above, below) = (above as i128 * finer, below as i128 * finer);
+        if below > MAX_BELOW || above > 1 << 62 {
+            return Err(refused);
+        }
+        Ok(Scale { above, below })
+    }
+}
+
+/// The first few of many names.
+fn some<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut names = names.take(9).map(|name| format!("{name:?}")).collect::<Vec<_>>();
+    if names.len() == 9 {
+        names[8] = "…".into();
+    }
+    if names.is_empty() {
+        "none".into()
+    } else {
+        names.join(", ")
+    }
+}
+
+/// A length to 15 digits as a fraction: files hold 10^-9 as the nearest number of base 16.
+fn decimal(value: f64) -> Option<(u64, u64)> {
+    let text = format!("{value:.14e}");
+    let (digits, exponent) = text.split_once('e')?;
+    let mut digits: u64 = digits.replace('.', "").parse().ok()?;
+    let mut exponent = exponent.parse::<i32>().ok()? - 14;
+    while exponent < 0 && digits % 10 == 0 {
+        digits /= 10;
+        exponent += 1;
+    }
+    let power = 10_u64.checked_pow(exponent.unsigned_abs())?;
+    if exponent < 0 {
+        Some((digits, power))
+    } else {
+        Some((digits.checked_mul(power)?, 1))
+    }
+}
+
+fn narrow(n: i128) -> Result<i64, Error> {
+    // Sums of a few stay in range.
+    if n.abs() > 1 << 60 {
+        return Err(Refused::Far(n as f64, 0.0).into());
+    }
+    Ok(n as i64)
+}
+
+impl Reference {
+    /// Mirrored at the x axis, magnified, turned.
+    fn linear(&self) -> Linear {
+        let (sin, cos) = match self.angle.rem_euclid(360.0) {
+            0.0 => (0.0, 1.0),
+            90.0 => (1.0, 0.0),
+            180.0 => (0.0, -1.0),
+            270.0 => (-1.0, 0.0),
+            angle => libm::sincos(angle.to_radians()),
+        };
+        let (m, flip) = (self.magnification, if self.mirrored { -1.0 } else { 1.0 });
+        [m * cos, m * sin, -m * sin * flip, m * cos * flip]
+    }
+
+    /// Of an array the count and the whole way along each direction.
+    fn steps(&self) -> impl Iterator<Item = (u32, (i64, i64))> {
+        let way = |to: (i32, i32)| {
+            (
+                i64::from(to.0) - i64::from(self.at.0),
+                i64::from(to.1) - i64::from(self.at.1),
+            )
+        };
+        self.array
+            .into_iter()
+            .flat_map(move |array| [(array.columns, way(array.across)), (array.rows, way(array.down))])
+    }
+}
+
+fn product(outer: Linear, inner: Linear) -> Linear {
+    let [a, b, c, d] = outer;
+    let [e, f, g, h] = inner;
+    // Adding 0 makes one of both zeros.
+    [
+        a * e + c * f + 0.0,
+        b * e + d * f + 0.0,
+        a * g + c * h + 0.0,
+        b * g + d * h + 0.0,
+    ]
+}
+
+struct Drawer<'a> {
+    library: &'a Library,
+    scale: Scale,
+    value: u16,
+    /// A cell of the drawing for each structure and matrix.
+    known: HashMap<(u32, [u64; 4]), u32>,
+    /// The box of each cell over all layers.
+    boxes: Vec<Option<(i64, i64, i64, i64)>>,
+    /// Structures that are being drawn.
+    open: Vec<bool>,
+    items: u64,
+    drawing: Drawing,
+}
+
+impl Drawer<'_> {
+    /// The number of the cell that draws a structure with a matrix.
+    fn cell(&mut self, number: u32, linear: Linear, depth: u32) -> Result<u32, Error> {
+        let key = (number, linear.map(f64::to_bits));
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        let library = self.library;
+        let structure = &library.structures[number as usize];
+        if depth >= library.limits.depth {
+            return Err(Error::Depth(library.limits.depth));
+        }
+        if std::mem::replace(&mut self.open[number as usize], true) {
+            return Err(Error::Loop(structure.name.clone()));
+        }
+        let mut cell = Cell::default();
+        let mut own = None;
+        for shape in &structure.shapes {
+            self.shape(shape, linear, &mut cell, &mut own)?;
+        }
+        for reference in &structure.references {
+            let inner = self.library.find(&reference.name)?;
+            let child = self.cell(inner, product(linear, reference.linear()), depth + 1)?;
+            self.count()?;
+            let lattice = self.lattice(reference, linear)?;
+            if let Some(inner) = self.boxes[child as usize] {
+                let b = spread(inner, &lattice);
+                for v in [b.0, b.1, b.2, b.3] {
+                    narrow(i128::from(v))?;
+                }
+                include(&mut own, (b.0, b.1));
+                include(&mut own, (b.2, b.3));
+            }
+            cell.placements.push(Placement { cell: child, lattice });
+        }
+        self.open[number as usize] = false;
+        let place = self.drawing.cells.len() as u32;
+        self.drawing.cells.push(cell);
+        self.boxes.push(own);
+        self.count()?;
+        self.known.insert(key, place);
+        Ok(place)
+    }
+
+    fn count(&mut self) -> Result<(), Error> {
+        self.items += 1;
+        let limit = self.library.limits.items;
+        if self.items > limit {
+            Err(Refused::Items(limit).into())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// A vector of database units in 1/(256·Q) px, exactly where the matrix is of whole numbers.
+    fn placed(&self, linear: Linear, (x, y): (i64, i64), divisor: i64) -> Result<(i64, i64), Error> {
+        let whole = linear
+            .iter()
+            .all(|v| libm::floor(*v) == *v && v.abs() <= 1_048_576.0);
+        let along = |a: f64, c: f64| {
+            if whole {
+                let sum = a as i128 * i128::from(x) + c as i128 * i128::from(y);
+                return narrow((sum * self.scale.above).div_euclid(i128::from(divisor)));
+            }
+            let value = (a * x as f64 + c * y as f64) * (self.scale.above as f64) / divisor as f64;
+            if value.abs() > 1e18 {
+                Err(Refused::Far(value, 0.0).into())
+            } else {
+                narrow(nearest(value).into())
+            }
+        };
+        Ok((along(linear[0], linear[2])?, along(linear[1], linear[3])?))
+    }
+
+    fn lattice(&self, reference: &Reference, linear: Linear) -> Result<Lattice, Error> {
+        let at = (i64::from(reference.at.0), i64::from(reference.at.1));
+        let mut lattice = Lattice::single(self.placed(linear, at, 1)?);
+        for (which, (count, way)) in reference.steps().enumerate() {
+            let step = self.placed(linear, way, i64::from(count))?;
+            if which == 0 {
+                (lattice.columns, lattice.u) = (count, step);
+            } else {
+                (lattice.rows, lattice.v) = (count, step);
+            }
+        }
+        Ok(lattice)
+    }
+
+    fn shape(
+        &mut self,
+        shape: &Shape,
+        linear: Linear,
+        cell: &mut Cell,
+        own: &mut Option<(i64, i64, i64, i64)>,
+    ) -> Result<(), Error> {
+        let library = self.library;
+        let points = &library.points[shape.points.start as usize..shape.points.end as usize];
+        let start = self.drawing.points.len();
+        let first = self.drawing.ends.len() as u32;
+        if let Some(path) = &shape.path {
+            self.path(path, points, linear)?;
+        } else {
+            for point in points {
+                let point = self.placed(linear, (point.0.into(), point.1.into()), 1)?;
+                self.point(point)?;
+            }
+            self.end();
+        }
+        for point in &self.drawing.points[start..] {
+            include(own, *point);
+        }
+        if !shape.drawn {
+            self.drawing.points.truncate(start);
+            self.drawing.ends.truncate(first as usize);
+        } else if self.drawing.ends.len() as u32 > first {
+            self.count()?;
+            cell.elements.push(Element {
+                value: self.value,
+                rule: Rule::NonZero,
+                clip: false,
+                outlines: first..self.drawing.ends.len() as u32,
+            });
+        }
+        Ok(())
+    }
+
+    fn point(&mut self, point: (i64, i64)) -> Result<(), Error> {
+        let limit = self.library.limits.points.min(1 << 31);
+        if self.drawing.points.len() as u64 >= limit {
+            return Err(Refused::Points(limit).into());
+        }
+        self.drawing.points.push(point);
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        let begun = self.drawing.ends.last().copied().unwrap_or(0) as usize;
+        if self.drawing.points.len() - begun >= 3 {
+            self.drawing.ends.push(self.drawing.points.len() as u32);
+        } else {
+            self.drawing.points.truncate(begun);
+        }
+    }
+
+    /// The outline of a line: ends as its type says, corners pointed up to a right angle, else cut off.
+    fn path(&mut self, path: &Path, points: &[(i32, i32)], linear: Linear) -> Result<(), Error> {
+        let [a, b, c, d] = linear;
+        let transform = Affine::new([a, b, c, d, 0.0, 0.0]);
+        let mut width = f64::from(path.width);
+        if width < 0.0 {
+            width = -width / libm::hypot(a, b);
+        }
+        let mut line: Vec<Point> = points
+            .iter()
+            .map(|(x, y)| Point::new(f64::from(*x), f64::from(*y)))
+            .collect();
+        line.dedup();
+        if path.ends == 4 {
+            extend(&mut line, f64::from(path.before), f64::from(path.after));
+        }
+        let mut look = Stroke::solid(width);
+        look.cap = match path.ends {
+            1 => Cap::Round,
+            2 => Cap::Square,
+            _ => Cap::Butt,
+        };
+        look.join = Join::Miter;
+        // A right angle has a miter of √2 widths.
+        look.miter_limit = 1.415;
+        let mut track = BezPath::new();
+        for (number, point) in line.iter().enumerate() {
+            if number == 0 {
+                track.move_to(*point)
+            } else {
+                track.line_to(*point)
+            }
+        }
+        if line.len() == 1 {
+            track.line_to(line[0]);
+        }
+        let unit = self.scale.above as f64 / (256.0 * self.scale.below as f64);
+        let to_pixels = Affine::scale(unit) * transform;
+        let outlines = outline(&track, &look, to_pixels, self.library.limits.points)?;
+        self.outlines(&outlines, transform, unit)
+    }
+
+    /// Adds a path in database units: corners to 1/(256·Q) px, curves halved in 2^-16 px.
+    fn outlines(&mut self, path: &BezPath, transform: Affine, unit: f64) -> Result<(), Error> {
+        let above = self.scale.above as f64;
+        let below = self.scale.below;
+        let corner = |p: Point| -> Result<(i64, i64), Error> {
+            let p = transform * p;
+            fine(Point::new(p.x * unit, p.y * unit))?;
+            Ok((nearest(p.x * above), nearest(p.y * above)))
+        };
+        let soft = |p: Point| {
+            let p = transform * p;
+            fine(Point::new(p.x * unit, p.y * unit))
+        };
+        let numbers = |p: (i64, i64)| {
+            // Where Q is small 1/256 px is all there is.
+            let p = if below < 256 {
+                let p = coarsened(p);
+                (p.0 << 8, p.1 << 8)
+            } else {
+                p
+            };
+            let wide = |v: i64| ((i128::from(v) * below * 2 + 256).div_euclid(512)) as i64;
+            (wide(p.0), wide(p.1))
+        };
+        let mut at = Point::ZERO;
+        for element in path.elements() {
+            match *element {
+                PathEl::MoveTo(p) => {
+                    self.end();
+                    at = p;
+                    self.point(corner(p)?)?;
+                }
+                PathEl::LineTo(p) => {
+                    at = p;
+                    self.point(corner(p)?)?;
+                }
+                PathEl::QuadTo(a, p) => {
+                    let curve = [soft(at)?, soft(a)?, soft(p)?];
+                    quadratic(curve, 0, &mut |p| self.point(numbers(p)))?;
+                    at = p;
+                    self.point(corner(p)?)?;
+                }
+                PathEl::CurveTo(a, b, p) => {
+                    let curve = [soft(at)?, soft(a)?, soft(b)?, soft(p)?];
+                    cubic(curve, 0, &mut |p| self.point(numbers(p)))?;
+                    at = p;
+                    self.point(corner(p)?)?;
+                }
+                PathEl::ClosePath => self.end(),
+            }
+        }
+        self.end();
+        Ok(())
+    }
+}
+
+/// Moves the ends of a line outwards.
+fn extend(line: &mut [Point], before: f64, after: f64) {
+    let count = line.len();
+    if count < 2 {
+        return;
+    }
+    let out = |from: Point, to: Point, by: f64| {
+        let length = libm::hypot(to.x - from.x, to.y - from.y);
+        Point::new(
+            to.x + (to.x - from.x) / length * by,
+            to.y + (to.y - from.y) / length * by,
+        )
+    };
+    let (first, last) = (
+        out(line[1], line[0], before),
+        out(line[count - 2], line[count - 1], after),
+    );
+    line[0] = first;
+    line[count - 1] = last;
+}
+
+fn include(own: &mut Option<(i64, i64, i64, i64)>, (x, y): (i64, i64)) {
+    let b = own.unwrap_or((x, y, x, y));
+    *own = Some((b.0.min(x), b.1.min(y), b.2.max(x), b.3.max(y)));
+}

@@ -1,0 +1,60 @@
+//! Which layers are drawn.
+
+/// Layers and datatypes, as `1/0,2/*`: layer 1 of datatype 0, and layer 2 of all datatypes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layers(Vec<(Option<i16>, Option<i16>)>);
+
+/// A text that selects no layers.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} names no layer; write LAYER/DATATYPE, LAYER/* or LAYER, with commas between, as in \"1/0,2/*\""
+)]
+pub struct BadLayers(String);
+
+impl Layers {
+    /// All of them.
+    #[must_use]
+    pub fn all() -> Self {
+        Self(vec![(None, None)])
+    }
+
+    /// Reads a selection.
+    ///
+    /// # Errors
+    /// Where a part of it is no layer.
+    pub fn parse(text: &str) -> Result<Self, BadLayers> {
+        let part = |part: &str| {
+            let part = part.trim();
+            let (layer, datatype) = part.split_once('/').unwrap_or((part, "*"));
+            let number = |text: &str| match text {
+                "*" => Ok(None),
+                _ => text.parse().map(Some).map_err(|_| BadLayers(part.to_owned())),
+            };
+            Ok((number(layer)?, number(datatype)?))
+        };
+        text.split(',').map(part).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether elements of this layer and datatype are drawn.
+    #[must_use]
+    pub fn has(&self, layer: i16, datatype: i16) -> bool {
+        let fits = |wanted: Option<i16>, is: i16| wanted.is_none_or(|wanted| wanted == is);
+        self.0.iter().any(|(l, d)| fits(*l, layer) && fits(*d, datatype))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selections_hold_what_they_name() {
+        let layers = Layers::parse("1/0, 2/*,-3").unwrap();
+        assert!(layers.has(1, 0) && layers.has(2, 77) && layers.has(-3, 5));
+        assert!(!layers.has(1, 1) && !layers.has(3, 0));
+        assert!(Layers::all().has(0, 0) && Layers::parse("*/4").unwrap().has(9, 4));
+        for bad in ["", "1/0,", "a", "1/x", "1/2/3", "70000", "1:0"] {
+            assert!(Layers::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Simple shapes as paths. Lengths are in pixels where nothing else is said by the transform that they are drawn with.
+
+use kurbo::{Affine, Arc, BezPath, Point, SvgArc, Vec2};
+
+/// How far a cubic may lie from the arc that it stands for, in units of its path, where the scale is not known: 2^-20.
+///
+/// [`svg`](crate::svg) knows the scale and allows 2^-10 px.
+pub(crate) const TOLERANCE: f64 = 1.0 / 1_048_576.0;
+
+/// A rectangle of this top-left and size.
+#[must_use]
+pub fn rectangle((x, y): (f64, f64), (width, height): (f64, f64)) -> BezPath {
+    polygon(&[(x, y), (x + width, y), (x + width, y + height), (x, y + height)])
+}
+
+/// A rectangle with elliptic corners, which are at most half as large as the rectangle.
+#[must_use]
+pub fn rounded_rectangle(
+    (x, y): (f64, f64),
+    (width, height): (f64, f64),
+    (rx, ry): (f64, f64),
+    tolerance: f64,
+) -> BezPath {
+    let (rx, ry) = (rx.min(width / 2.0), ry.min(height / 2.0));
+    if !(rx > 0.0 && ry > 0.0) {
+        return rectangle((x, y), (width, height));
+    }
+    let quarter = std::f64::consts::FRAC_PI_2;
+    let corners = [
+        ((x + width - rx, y), (x + width - rx, y + ry), -quarter),
+        (
+            (x + width, y + height - ry),
+            (x + width - rx, y + height - ry),
+            0.0,
+        ),
+        ((x + rx, y + height), (x + rx, y + height - ry), quarter),
+        ((x, y + ry), (x + rx, y + ry), 2.0 * quarter),
+    ];
+    let mut path = BezPath::new();
+    path.move_to((x + rx, y));
+    for (start, centre, angle) in corners {
+        path.line_to(start);
+        let arc = Arc::new(centre, Vec2::new(rx, ry), angle, quarter, 0.0);
+        arc.to_cubic_beziers(tolerance, |a, b, p| path.curve_to(a, b, p));
+    }
+    path.close_path();
+    path
+}
+
+/// An ellipse of this centre and these radii, to 2^-20.
+#[must_use]
+pub fn ellipse(centre: (f64, f64), radii: (f64, f64)) -> BezPath {
+    ellipse_within(centre, radii, TOLERANCE)
+}
+
+pub(crate) fn ellipse_within((x, y): (f64, f64), (rx, ry): (f64, f64), tolerance: f64) -> BezPath {
+    let mut path = BezPath::new();
+    let quarter = std::f64::consts::FRAC_PI_2;
+    // The ends of the axes are exact.
+    let ends = [(x, y + ry), (x - rx, y), (x, y - ry), (x + rx, y)];
+    path.move_to((x + rx, y));
+    for (number, end) in ends.into_iter().enumerate() {
+        let arc = Arc::new((x, y), Vec2::new(rx, ry), quarter * number as f64, quarter, 0.0);
+        let mut cubics = Vec::new();
+        arc.to_cubic_beziers(tolerance, |a, b, p| cubics.push((a, b, p)));
+        if let Some(last) = cubics.last_mut() {
+            last.2 = Point::from(end);
+        }
+        for (a, b, p) in cubics {
+            path.curve_to(a, b, p);
+        }
+    }
+    path.close_path();
+    path
+}
+
+/// A polygon through these points.
+#[must_use]
+pub fn polygon(points: &[(f64, f64)]) -> BezPath {
+    let mut path = line(points);
+    if !points.is_empty() {
+        path.close_path();
+    }
+    path
+}
+
+/// An open line through these points.
+#[must_use]
+pub fn line(points: &[(f64, f64)]) -> BezPath {
+    let mut path = BezPath::new();
+    for (number, point) in points.iter().enumerate() {
+        if number == 0 {
+            path.move_to(*point);
+        } else {
+            path.line_to(*point);
+        }
+    }
+    path
+}
+
+/// The path that the data of an SVG path describes, up to the first fault in it, and where that is, as a byte.
+///
+/// `transform` tells the scale, so that arcs lie within 2^-10 px; it is not applied.
+#[must_use]
+pub fn path(data: &str, transform: Affine) -> (BezPath, Option<usize>) {
+    use svgtypes::PathSegment as Segment;
+    let tolerance = arc_tolerance(transform);
+    let mut path = BezPath::new();
+    let (mut at, mut start) = (Point::ZERO, Point::ZERO);
+    // The last control point, for a smooth curve of the same kind.
+    let (mut cubic, mut quad) = (None::<Point>, None::<Point>);
+    for segment in svgtypes::PathParser::from(data) {
+        let segment = match segment {
+            Ok(segment) => segment,
+            Err(error) => return (path, Some(position(&error, data))),
+        };
+        let from = at;
+        let place = |abs: bool, x: f64, y: f64| {
+            if abs {
+                Point::new(x, y)
+            } else {
+                Point::new(from.x + x, from.y + y)
+            }
+        };
+        let (mut next_cubic, mut next_quad) = (None, None);
+        match segment {
+            Segment::MoveTo { abs, x, y } => {
+                at = place(abs, x, y);
+                start = at;
+                path.move_to(at);
+            }
+            Segment::LineTo { abs, x, y } => {
+                at = place(abs, x, y);
+                path.line_to(at);
+            }
+            Segment::HorizontalLineTo { abs, x } => {
+                at.x = if abs { x } else { from.x + x };
+                path.line_to(at);
+            }
+            Segment::VerticalLineTo { abs, y } => {
+                at.y = if abs { y } else { from.y + y };
+                path.line_to(at);
+            }
+            Segment::CurveTo {
+                abs,
+                x1,
+                y1,
+                x2,
+                y2,
+                x,
+                y,
+            } => {
+                let b = place(abs, x2, y2);
+                at = place(abs, x, y);
+                path.curve_to(place(abs, x1, y1), b, at);
+                next_cubic = Some(b);
+            }
+            Segment::SmoothCurveTo { abs, x2, y2, x, y } => {
+                let b = place(abs, x2, y2);
+                at = place(abs, x, y);
+                path.curve_to(mirrored(from, cubic), b, at);
+                next_cubic = Some(b);
+            }
+            Segment::Quadratic { abs, x1, y1, x, y } => {
+                let a = place(abs, x1, y1);
+                at = place(abs, x, y);
+                path.quad_to(a, at);
+                next_quad = Some(a);
+            }
+            Segment::SmoothQuadratic { abs, x, y } => {
+                let a = mirrored(from, quad);
+                at = place(abs, x, y);
+                path.quad_to(a, at);
+                next_quad = Some(a);
+            }
+            Segment::EllipticalArc {
+                abs,
+                rx,
+                ry,
+                x_axis_rotation,
+                large_arc,
+                sweep,
+                x,
+                y,
+            } => {
+                at = place(abs, x, y);
+                let arc = SvgArc {
+                    from,
+                    to: at,
+                    radii: Vec2::new(rx, ry),
+                    x_rotation: x_axis_rotation.to_radians(),
+                    large_arc,
+                    sweep,
+                };
+                let mut cubics = Vec::new();
+                if let Some(arc) = Arc::from_svg_arc(&arc) {
+                    arc.to_cubic_beziers(tolerance, |a, b, p| cubics.push((a, b, p)));
+                }
+                // It ends where the data say, not a rounding away.
+                match cubics.last_mut() {
+                    Some(last) => last.2 = at,
+                    None => path.line_to(at),
+                }
+                for (a, b, p) in cubics {
+                    path.curve_to(a, b, p);
+                }
+            }
+            Segment::ClosePath { .. } => {
+                path.close_path();
+                at = start;
+            }
+        }
+        (cubic, quad) = (next_cubic, next_quad);
+    }
+    (path, None)
+}
+
+fn mirrored(at: Point, control: Option<Point>) -> Point {
+    control.map_or(at, |c| Point::new(2.0 * at.x - c.x, 2.0 * at.y - c.y))
+}
+
+/// 2^-10 px in the units before `transform`.
+pub(crate) fn arc_tolerance(transform: Affine) -> f64 {
+    let scale = crate::stroke::scale(transform);
+    let tolerance = 1.0 / (1_024.0 * scale);
+    if tolerance.is_normal() {
+        tolerance
+    } else {
+        TOLERANCE
+    }
+}
+
+/// The byte that an error of the parser names.
+fn position(error: &svgtypes::Error, data: &str) -> usize {
+    use svgtypes::Error as E;
+    let characters = match error {
+        E::UnexpectedData(at) | E::InvalidChar(_, at) | E::InvalidString(_, at) | E::InvalidNumber(at) => *at,
+        _ => return data.len(),
+    };
+    data.char_indices()
+        .nth(characters.saturating_sub(1))
+        .map_or(data.len(), |(byte, _)| byte)
+}
