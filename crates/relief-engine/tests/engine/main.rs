@@ -18,3 +18,4 @@ mod run;
 mod sharing;
 mod sources;
 mod tiles;
+mod ways;
