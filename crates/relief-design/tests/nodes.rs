@@ -180,6 +180,99 @@ fn an_image_and_a_disc_have_their_own_size_until_one_is_given() {
 }
 
 #[test]
+fn a_flip_and_a_turn_have_the_size_of_their_source_until_one_is_given() {
+    let logo = "(source)image \"logo.png\"";
+    for (node, extent) in [
+        ("flip axis=\"x\" { (source)image \"logo.png\" }", (0, 0, 60, 40)),
+        ("turn { (source)image \"logo.png\" }", (0, 0, 40, 60)),
+        ("turn quarters=2 { (source)image \"logo.png\" }", (0, 0, 60, 40)),
+        (
+            "turn quarters=3 x=9 { (source)image \"logo.png\" }",
+            (9, 0, 40, 60),
+        ),
+        // To the far edges of the source, from where the node begins.
+        (
+            "turn { (source)image \"logo.png\" x=5 y=\"0.02mm\" }",
+            (0, 0, 42, 65),
+        ),
+        (
+            "flip axis=\"y\" { (source)image \"logo.png\" x=-7 y=-40 }",
+            (0, 0, 53, 300),
+        ),
+        // One side that is given is the source's, not yet turned, or the node's own.
+        ("turn { (source)image \"logo.png\" width=7 }", (0, 0, 40, 7)),
+        ("turn width=7 { (source)image \"logo.png\" }", (0, 0, 7, 60)),
+        // A source without a size of its own.
+        ("turn { (source)noise seed=1 }", (0, 0, 400, 300)),
+        ("turn { (source)noise seed=1 width=3 }", (0, 0, 400, 3)),
+        (
+            "turn { (source)repeat { (pattern)image \"logo.png\" } }",
+            (0, 0, 400, 300),
+        ),
+        // Through nodes that have the size of what they show.
+        (
+            "turn { (source)flip axis=\"x\" { (source)image \"logo.png\" } }",
+            (0, 0, 40, 60),
+        ),
+        (
+            "turn { (source)map { (source)image \"logo.png\" x=1; invert } }",
+            (0, 0, 40, 61),
+        ),
+        (
+            "turn { (source)gauss sigma=2 { (source)image \"logo.png\" } }",
+            (0, 0, 40, 60),
+        ),
+        (
+            "turn { (source)compose { (base)image \"logo.png\"; (max)image \"cell.png\" x=-50 y=3 } }",
+            (0, 0, 83, 60),
+        ),
+    ] {
+        assert_eq!(child(node).1, extent, "{node}");
+    }
+    // Through a definition, with the offset of its node.
+    let used = design(&format!(
+        "define \"a\" {{ turn x=2 y=3 {{ {logo} }} }}\ncompose {{ (base)turn x=1 {{ (source)use \"a\" y=4 }} }}"
+    ));
+    let extent = used.node(used.root()).children[0].extent;
+    assert_eq!((extent.x(), extent.width(), extent.height()), (1, 67, 42));
+    // The frame of a source without a size is turned with it.
+    let turned = design("turn { (source)noise seed=1 }");
+    let source = turned.node(turned.root()).children[0].extent;
+    assert_eq!((source.width(), source.height()), (300, 400));
+    // Copies follow each other by the turned size.
+    let repeat = root("repeat { (pattern)turn { (source)image \"logo.png\" } }");
+    assert_eq!(
+        repeat.kind,
+        Kind::Repeat(kinds::Repeat {
+            step_x: 40,
+            step_y: 60
+        })
+    );
+}
+
+#[test]
+fn a_gauss_takes_its_sigma_in_pixels_or_with_a_unit() {
+    let gauss = |node: &str| match child(node).0.kind {
+        Kind::Gauss(gauss) => gauss,
+        kind => panic!("{kind:?}"),
+    };
+    let plain = gauss("gauss sigma=2.5 { (source)noise seed=1 }");
+    assert_eq!(
+        plain,
+        gauss("gauss sigma=\"25um\" edge=\"clamp\" { (source)noise seed=1 }")
+    );
+    assert_eq!(plain.edge, kinds::Edge::Clamp);
+    assert_eq!(plain.weights.len(), 11);
+    // Of 2^16·e^(−k² / 2σ²) / Σ with σ = ½, by hand: Σ = 1 + 2·(e^−2 + e^−8).
+    let narrow = gauss("gauss sigma=0.5 edge=\"wrap\" { (source)noise seed=1 }");
+    assert_eq!(*narrow.weights, [51_550, 6_976, 17]);
+    assert_eq!(
+        gauss("gauss sigma=64 { (source)noise seed=1 }").weights.len(),
+        257
+    );
+}
+
+#[test]
 fn the_root_has_the_size_of_the_canvas_whatever_it_is() {
     for node in [
         "image \"logo.png\"",

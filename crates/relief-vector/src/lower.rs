@@ -229,12 +229,10 @@ fn within(
     for j in 0..i64::from(less.rows) {
         for i in 0..i64::from(less.columns) {
             let moved = |origin: i64, less: i64, u: i64, v: i64| {
-                Some(
-                    origin
-                        .checked_add(less)?
-                        .checked_add(i.checked_mul(u)?)?
-                        .checked_add(j.checked_mul(v)?)?,
-                )
+                origin
+                    .checked_add(less)?
+                    .checked_add(i.checked_mul(u)?)?
+                    .checked_add(j.checked_mul(v)?)
             };
             let x = moved(more.origin.0, less.origin.0, less.u.0, less.v.0);
             let y = moved(more.origin.1, less.origin.1, less.u.1, less.v.1);

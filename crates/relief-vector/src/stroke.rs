@@ -81,7 +81,7 @@ pub(crate) fn outline(
     ];
     let dashes = stroke.dashes.iter().map(|dash| ("a dash", *dash));
     for (what, length) in lengths.into_iter().chain(dashes) {
-        if !(length >= 0.0 && length <= f64::MAX) {
+        if !(0.0..=f64::MAX).contains(&length) {
             return Err(Refused::Negative(what, length));
         }
     }
@@ -92,8 +92,9 @@ pub(crate) fn outline(
     if stroke.width == 0.0 || scale == 0.0 {
         return Ok(BezPath::new());
     }
-    if !(scale * stroke.width <= crate::flatten::MAX) {
-        return Err(Refused::Far(scale * stroke.width, 0.0));
+    let across = scale * stroke.width;
+    if !across.is_finite() || across > crate::flatten::MAX {
+        return Err(Refused::Far(across, 0.0));
     }
     let mut style = kurbo::Stroke::new(stroke.width)
         .with_caps(match stroke.cap {
@@ -110,7 +111,7 @@ pub(crate) fn outline(
     let period: f64 = stroke.dashes.iter().sum();
     if period > 0.0 {
         let dashes = length_bound(path) / period * stroke.dashes.len() as f64;
-        if !(dashes <= limit as f64) {
+        if !dashes.is_finite() || dashes > limit as f64 {
             return Err(Refused::Points(limit));
         }
         let offset = stroke.dash_offset - libm::floor(stroke.dash_offset / (2.0 * period)) * 2.0 * period;
@@ -122,7 +123,14 @@ pub(crate) fn outline(
         let all: Vec<f64> = stroke
             .dashes
             .iter()
-            .copied()
+            // A dash of no length still has its ends: a disc or a square.
+            .map(|dash| {
+                dash.max(if stroke.cap == Cap::Butt {
+                    0.0
+                } else {
+                    stroke.width / 65_536.0
+                })
+            })
             .cycle()
             .take(stroke.dashes.len() * twice)
             .collect();

@@ -79,8 +79,10 @@ fn log() {
     let errors = || Targets::new().with_default(LevelFilter::ERROR);
     let (targets, wrong) = match wanted.parse::<Targets>() {
         _ if wanted.trim().is_empty() => (errors(), None),
+        // The filter would take a span for the name of a target, and show nothing.
+        Ok(_) if wanted.contains('[') => (errors(), Some("spans and fields cannot be chosen".to_owned())),
         Ok(targets) => (targets, None),
-        Err(wrong) => (errors(), Some(wrong)),
+        Err(wrong) => (errors(), Some(wrong.to_string())),
     };
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     tracing_subscriber::registry()

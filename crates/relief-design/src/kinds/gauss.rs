@@ -78,7 +78,11 @@ impl NodeKind for Gauss {
         let (sigma, span) = source.values.real("sigma")?;
         if !(sigma > 0.0 && sigma <= MAX_SIGMA) {
             let message = format!("a sigma of {sigma} pixels; it is above 0 and at most {MAX_SIGMA}");
-            let help = "blur a coarser raster for more: `gauss` of a picture that was made smaller";
+            let help = if sigma > MAX_SIGMA {
+                "blur a coarser raster for more: `gauss` of a picture that was made smaller"
+            } else {
+                "write a sigma above 0, or leave the `gauss` out where nothing is to be blurred"
+            };
             checker.note(
                 Problem::new("E402", message)
                     .label(span, "out of range")

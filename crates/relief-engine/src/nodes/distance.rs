@@ -83,10 +83,12 @@ impl Node for Distance {
         20
     }
 
+    #[cfg(feature = "gpu")]
     fn table(&self) -> Option<usize> {
         Some(self.table)
     }
 
+    #[cfg(feature = "gpu")]
     fn of_nothing(&self) -> Option<u16> {
         Some(self.beyond)
     }

@@ -54,6 +54,7 @@ impl Node for Flip {
         2
     }
 
+    #[cfg(feature = "gpu")]
     fn of_nothing(&self) -> Option<u16> {
         Some(0)
     }

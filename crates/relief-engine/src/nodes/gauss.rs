@@ -71,6 +71,7 @@ impl Node for Gauss {
         8 + u64::from(self.radius())
     }
 
+    #[cfg(feature = "gpu")]
     fn of_nothing(&self) -> Option<u16> {
         Some(0)
     }

@@ -116,6 +116,7 @@ impl Node for Lattice {
             .is_none_or(|direct| direct >= all)
     }
 
+    #[cfg(feature = "gpu")]
     fn of_nothing(&self) -> Option<u16> {
         Some(0)
     }

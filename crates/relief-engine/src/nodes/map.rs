@@ -27,6 +27,7 @@ impl Node for Map {
         2
     }
 
+    #[cfg(feature = "gpu")]
     fn table(&self) -> Option<usize> {
         Some(self.table)
     }

@@ -89,6 +89,7 @@ impl Node for Repeat {
         !picture
     }
 
+    #[cfg(feature = "gpu")]
     fn of_nothing(&self) -> Option<u16> {
         Some(0)
     }

@@ -104,6 +104,7 @@ impl Node for Turn {
         3
     }
 
+    #[cfg(feature = "gpu")]
     fn of_nothing(&self) -> Option<u16> {
         Some(0)
     }

@@ -28,6 +28,7 @@ pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
     let mut readers = vec![0_u32; count];
     let mut copied = vec![false; count];
     let mut repeated_halo = vec![false; count];
+    let mut counted = vec![false; count];
     let root = program.root();
     program.steps[root].need = region;
 
@@ -37,7 +38,7 @@ pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
         }
         let keep = if program.steps[index].image.is_some() {
             Keep::Image
-        } else if let Some(cell) = cell(program, index, periods[index], left / bytes) {
+        } else if let Some(cell) = cell(program, index, periods[index], counted[index], left / bytes) {
             left -= cell.period.cell() * bytes;
             Keep::Cell {
                 period: cell.period,
@@ -68,6 +69,7 @@ pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
             // Of what is prepared, the whole is looked at.
             let whole = number == 0 && kind.preparation().is_some();
             let asked = if whole { program.steps[index].own() } else { asked };
+            counted[link.node] |= whole;
             let reads = kind.reads(link, number, asked);
             repeated_halo[link.node] |= kind.footprint(link, number).halo() > 0;
             copied[link.node] |= kind.copies(link, asked, halos[link.node]);
@@ -117,15 +119,22 @@ fn costs(program: &Program) -> Vec<u64> {
     costs
 }
 
-/// The cell to keep of a node, if one pays.
-fn cell(program: &Program, index: usize, periodic: Option<Periodic>, room: u128) -> Option<Periodic> {
+/// The cell to keep of a node, if one pays. Where the whole node is `counted`, it pays for any kind: its samples are then
+/// counted once, with how often they stand there, however large the node is.
+fn cell(
+    program: &Program,
+    index: usize,
+    periodic: Option<Periodic>,
+    counted: bool,
+    room: u128,
+) -> Option<Periodic> {
     let step = &program.steps[index];
     let Periodic { period, valid } = periodic?;
     let picture = step
         .links
         .first()
         .is_some_and(|link| program.steps[link.node].image.is_some());
-    if !step.kind.worth_a_cell(picture) {
+    if !counted && !step.kind.worth_a_cell(picture) {
         return None;
     }
     let fits = period.a() <= valid.width()

@@ -3,7 +3,11 @@
 use relief_engine::{Cancel, Options, Plan, Rect, Renderer};
 
 use crate::oracle::evaluate::Oracle;
-use crate::oracle::model::{Blend, Fold, Item, Kind, Model, Picture, Profile, Tone};
+use crate::oracle::model::{Item, Model, Picture};
+use crate::oracle::nodes::{
+    Blend, Compose, Disc, Distance, Edge, Flip, Fold, Gauss, Image, Kind, Lattice, Map, Noise, Profile, Ramp,
+    Repeat, Tone, Turn,
+};
 use crate::pictures::Pictures;
 use crate::run::{banded, design, rendered, renderer, window};
 
@@ -21,7 +25,7 @@ const PLACES: [i64; 8] = [
     (1 << 40) - 19,
 ];
 
-fn far(root: Kind) -> Model {
+fn far(root: impl Into<Kind>) -> Model {
     let samples = (0..9 * 7).map(|i| (i * 53 % 256) as u16).collect();
     Model {
         width: FAR,
@@ -33,7 +37,7 @@ fn far(root: Kind) -> Model {
             samples,
         }],
         definitions: Vec::new(),
-        root,
+        root: root.into(),
     }
 }
 
@@ -75,18 +79,18 @@ fn check(model: &Model) {
 }
 
 fn picture() -> Box<Item> {
-    Box::new(Item::new(Kind::Image(0)).at(-5, 3))
+    Box::new(Item::new(Image(0)).at(-5, 3))
 }
 
 #[test]
 fn ramps_are_exact_over_2_to_the_40_pixels() {
     for horizontal in [true, false] {
-        check(&far(Kind::Ramp {
+        check(&far(Ramp {
             horizontal,
             from: 0,
             to: 255,
         }));
-        check(&far(Kind::Ramp {
+        check(&far(Ramp {
             horizontal,
             from: 201,
             to: 7,
@@ -96,19 +100,19 @@ fn ramps_are_exact_over_2_to_the_40_pixels() {
 
 #[test]
 fn noise_depends_on_all_bits_of_its_coordinates() {
-    check(&far(Kind::Noise { seed: u64::MAX }));
-    let moved = Item::new(Kind::Noise { seed: 3 }).at(-(1 << 43), 1 << 39);
-    check(&far(Kind::Compose(vec![(Fold::Base, moved)])));
+    check(&far(Noise { seed: u64::MAX }));
+    let moved = Item::new(Noise { seed: 3 }).at(-(1 << 43), 1 << 39);
+    check(&far(Compose(vec![(Fold::Base, moved)])));
 }
 
 #[test]
 fn repetitions_stay_in_step_far_out() {
-    check(&far(Kind::Repeat {
+    check(&far(Repeat {
         gaps: (Some(2), None),
         pattern: picture(),
     }));
     // A step of more than 2^32 pixels: copies stand at both sides of the seam only.
-    check(&far(Kind::Repeat {
+    check(&far(Repeat {
         gaps: (Some((1 << 32) - 9), Some((1 << 31) - 7)),
         pattern: picture(),
     }));
@@ -117,14 +121,14 @@ fn repetitions_stay_in_step_far_out() {
 #[test]
 fn lattices_stay_in_step_far_out() {
     for blend in [Blend::Mean, Blend::Last, Blend::Sum] {
-        check(&far(Kind::Lattice {
+        check(&far(Lattice {
             blend,
             u: (7, 2),
             v: (-3, 5),
             pattern: picture(),
         }));
         // A cell of 2^62 pixels, of which none is kept.
-        check(&far(Kind::Lattice {
+        check(&far(Lattice {
             blend,
             u: (1_073_741_827, 2),
             v: (-3, 1_073_741_831),
@@ -135,12 +139,12 @@ fn lattices_stay_in_step_far_out() {
 
 #[test]
 fn discs_are_exact_at_the_greatest_diameter() {
-    check(&far(Kind::Disc {
+    check(&far(Disc {
         diameter: FAR,
         value: 9,
     }));
     // The rim, where it passes: at 45°, and at the left, top and bottom.
-    let model = far(Kind::Disc {
+    let model = far(Disc {
         diameter: FAR,
         value: 9,
     });
@@ -175,28 +179,28 @@ fn discs_are_exact_at_the_greatest_diameter() {
 fn distances_reach_over_every_power_of_two() {
     let marks = PLACES.map(|place| {
         let y = PLACES[(PLACES.iter().position(|p| *p == place).unwrap() * 3 + 1) % PLACES.len()];
-        let disc = Kind::Disc {
+        let disc = Disc {
             diameter: 5,
             value: 1,
         };
         (Fold::Max, Item::new(disc).at(place - 8, y + 12))
     });
-    check(&far(Kind::Distance {
+    check(&far(Distance {
         radius: 14,
         profile: Profile::Line { a: 255, b: -9 },
         beyond: Some(1),
-        mask: Box::new(Item::new(Kind::Compose(marks.to_vec()))),
+        mask: Box::new(Item::new(Compose(marks.to_vec()))),
     }));
 }
 
 #[test]
 fn nodes_far_outside_the_canvas_and_far_larger_still_meet_it() {
-    let source = Item::new(Kind::Ramp {
+    let source = Item::new(Ramp {
         horizontal: true,
         from: 0,
         to: 255,
     });
-    check(&far(Kind::Map {
+    check(&far(Map {
         tone: Tone::Invert,
         source: Box::new(source.at(-(1 << 39) - 7, 5).sized(FAR, FAR)),
     }));
@@ -207,10 +211,10 @@ fn rows_wider_than_the_memory_come_in_parts_in_order() {
     let model = Model {
         width: 300_000,
         height: 3,
-        ..far(Kind::Compose(vec![
+        ..far(Compose(vec![
             (
                 Fold::Base,
-                Item::new(Kind::Ramp {
+                Item::new(Ramp {
                     horizontal: true,
                     from: 0,
                     to: 255,
@@ -218,12 +222,12 @@ fn rows_wider_than_the_memory_come_in_parts_in_order() {
             ),
             (
                 Fold::Max,
-                Item::new(Kind::Distance {
+                Item::new(Distance {
                     radius: 40,
                     profile: Profile::Line { a: 255, b: -6 },
                     beyond: Some(0),
                     mask: Box::new(
-                        Item::new(Kind::Disc {
+                        Item::new(Disc {
                             diameter: 9,
                             value: 1,
                         })
@@ -252,7 +256,7 @@ fn rows_wider_than_the_memory_come_in_parts_in_order() {
 
 #[test]
 fn the_greatest_canvas_is_planned_and_begins() {
-    let model = far(Kind::Noise { seed: 1 });
+    let model = far(Noise { seed: 1 });
     let options = Options {
         threads: Some(1),
         memory: Some(16 << 20),
@@ -264,4 +268,47 @@ fn the_greatest_canvas_is_planned_and_begins() {
     let renderer = Renderer::new(plan, &Pictures::default(), &Cancel::new()).unwrap();
     let first = renderer.bands(&Cancel::new()).next().unwrap().unwrap();
     assert_eq!((first.rect.x(), first.rect.y(), first.rect.height()), (0, 0, 1));
+}
+
+#[test]
+fn the_far_end_is_the_beginning_of_what_is_flipped_turned_or_wrapped() {
+    let sources = [
+        Item::new(Noise { seed: 9 }).at(-7, 3),
+        Item::new(Ramp {
+            horizontal: true,
+            from: 3,
+            to: 250,
+        }),
+        Item::new(Repeat {
+            gaps: (Some(2), None),
+            pattern: picture(),
+        }),
+        Item::new(Lattice {
+            blend: Blend::Mean,
+            u: (7, 2),
+            v: (-3, 5),
+            pattern: picture(),
+        }),
+    ];
+    for source in sources {
+        for horizontal in [true, false] {
+            check(&far(Flip {
+                horizontal,
+                source: Box::new(source.clone()),
+            }));
+        }
+        for quarters in 1..=3 {
+            check(&far(Turn {
+                quarters,
+                source: Box::new(source.clone()),
+            }));
+        }
+        for edge in Edge::ALL {
+            check(&far(Gauss {
+                sigma: 1.0,
+                edge,
+                source: Box::new(source.clone()),
+            }));
+        }
+    }
 }

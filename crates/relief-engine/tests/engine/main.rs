@@ -7,12 +7,15 @@
 mod collect;
 mod designs;
 mod far;
+mod filters;
 mod formulas;
 mod jobs;
 mod memory;
 mod oracle;
 mod pictures;
+mod preparations;
 mod run;
 mod sharing;
 mod sources;
 mod tiles;
+mod ways;

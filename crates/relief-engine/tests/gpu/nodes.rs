@@ -133,3 +133,80 @@ fn every_role_folds_with_black_white_and_gray() {
     }
     both(5, 5, "compose");
 }
+
+#[test]
+fn a_gauss_stands_among_nodes_of_the_device() {
+    for edge in ["clamp", "mirror", "wrap", "zero"] {
+        both(
+            37,
+            13,
+            &format!("gauss sigma=2.5 edge=\"{edge}\" {{ (source)noise seed=4 }}"),
+        );
+        both(
+            31,
+            17,
+            &format!(
+                "map {{ invert; (source)compose {{ (base)noise seed=1; (mean)gauss sigma=6 edge=\"{edge}\" x=3 y=-2 width=21 height=9 {{ (source)distance radius=5 {{ (mask)image \"p3\"; profile \"$M - d * $Q\" }} }} }} }}"
+            ),
+        );
+    }
+    both(
+        131,
+        61,
+        "gauss sigma=1 { (source)repeat { (pattern)noise seed=3 width=7 height=5 } }",
+    );
+    both(5, 5, "gauss sigma=64 { (source)fill value=$H }");
+}
+
+#[test]
+fn an_equalise_has_the_table_of_the_whole_source() {
+    for width in WIDTHS {
+        both(width, 9, "equalise { (source)image \"p0\" x=1 y=2 }");
+    }
+    both(131, 61, "equalise { (source)repeat { (pattern)image \"p0\" } }");
+    both(
+        131,
+        61,
+        "equalise { (source)map x=-3 y=9 { invert; (source)lattice { u 9 2; v -3 8; (pattern)noise seed=3 width=4 height=5 } } }",
+    );
+    both(
+        37,
+        13,
+        "compose { (base)equalise { (source)noise seed=4 }; (mean)equalise { (source)equalise x=5 { (source)ramp axis=\"x\" from=3 to=$H } } }",
+    );
+    both(5, 5, "equalise { (source)fill value=$H }");
+}
+
+#[test]
+fn flips_and_turns_stand_among_nodes_of_the_device() {
+    for step in [
+        "flip axis=\"x\"",
+        "flip axis=\"y\"",
+        "turn quarters=1",
+        "turn quarters=2",
+        "turn quarters=3",
+    ] {
+        for width in WIDTHS {
+            both(width, 9, &format!("{step} {{ (source)noise seed=4 x=1 y=-2 }}"));
+        }
+        both(
+            131,
+            61,
+            &format!("repeat {{ (pattern){step} x=3 {{ (source)image \"p1\" x=1 }} }}"),
+        );
+        both(
+            41,
+            37,
+            &format!(
+                "distance radius=7 {{ (mask){step} {{ (source)threshold level=$H {{ (source)image \"p3\" }} }}; profile \"$M - d * $Q\" }}"
+            ),
+        );
+        both(
+            131,
+            61,
+            &format!(
+                "map {{ invert; (source){step} {{ (source)lattice {{ u 9 2; v -3 8; (pattern)noise seed=3 width=4 height=5 }} }} }}"
+            ),
+        );
+    }
+}

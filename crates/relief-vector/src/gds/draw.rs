@@ -447,7 +447,7 @@ impl Drawer<'_> {
             2 => Cap::Square,
             _ => Cap::Butt,
         };
-        look.join = if path.ends == 1 { Join::Round } else { Join::Miter };
+        look.join = Join::Miter;
         // A right angle has a miter of √2 widths.
         look.miter_limit = 1.415;
         let mut track = BezPath::new();

@@ -118,6 +118,22 @@ fn transform(node: Node<'_, '_>) -> Option<Affine> {
     all.iter().all(|v| v.is_finite()).then(|| Affine::new(all))
 }
 
+/// Whether the conditions of an element hold: English, and no extensions.
+fn shown(node: Node<'_, '_>) -> bool {
+    let english = |word: &str| word.trim() == "en" || word.trim().starts_with("en-");
+    let fits = |list: &str| list.split(',').any(english);
+    node.attribute("systemLanguage").is_none_or(fits) && node.attribute("requiredExtensions").is_none()
+}
+
+/// Whether a value is a length in `em` or `ex`.
+fn in_font_units(value: &str) -> bool {
+    use svgtypes::{Length, LengthUnit};
+    (value.ends_with("em") || value.ends_with("ex"))
+        && value
+            .parse::<Length>()
+            .is_ok_and(|l| matches!(l.unit, LengthUnit::Em | LengthUnit::Ex))
+}
+
 fn href<'a>(node: Node<'a, '_>) -> Option<&'a str> {
     node.attribute("href")
         .or_else(|| node.attribute(("http://www.w3.org/1999/xlink", "href")))
@@ -210,6 +226,16 @@ impl<'a, 'i> Drawer<'a, 'i> {
             return Ok(());
         }
         let name = node.tag_name().name();
+        if !shown(node) {
+            return Ok(());
+        }
+        for attribute in node.attributes().filter(|a| in_font_units(a.value())) {
+            let (name, value) = (attribute.name(), attribute.value());
+            self.warn(
+                node,
+                format!("{name}={value:?} is in units of a font and not read"),
+            );
+        }
         let Some(own) = transform(node) else {
             self.warn(node, "its transform cannot be read; the element is not drawn");
             return Ok(());
@@ -237,15 +263,11 @@ impl<'a, 'i> Drawer<'a, 'i> {
         let Some(state) = self.enter(node, outer, None)? else {
             return Ok(());
         };
-        let holds = |child: &Node<'_, '_>| {
-            let english = |list: &str| {
-                list.split(',')
-                    .any(|word| word.trim() == "en" || word.trim().starts_with("en-"))
-            };
-            child.attribute("systemLanguage").is_none_or(english)
-                && child.attribute("requiredExtensions").is_none()
-        };
-        match node.children().filter(Node::is_element).find(holds) {
+        match node
+            .children()
+            .filter(Node::is_element)
+            .find(|child| child.tag_name().namespace() == Some(SVG) && shown(*child))
+        {
             Some(child) => self.element(child, &state),
             None => Ok(()),
         }
@@ -285,7 +307,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
         if !(width > 0.0 && height > 0.0) {
             return Ok(());
         }
-        if node == sized {
+        if node.tag_name().name() == "svg" {
             let x = self.length(node, "x", Of::Width, view)?.unwrap_or(0.0);
             let y = self.length(node, "y", Of::Height, view)?.unwrap_or(0.0);
             state.transform *= Affine::translate((x, y));
@@ -362,11 +384,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
             }
             "svg" => {
                 self.visit(target, state.depth)?;
-                self.nested(
-                    target,
-                    if node.has_attribute("width") { node } else { target },
-                    &state,
-                )
+                self.nested(target, node, &state)
             }
             _ => self.element(target, &state),
         };
@@ -393,7 +411,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
         let Some(state) = self.enter(node, outer, Some(&path))? else {
             return Ok(());
         };
-        if !state.style.visible || path.is_empty() {
+        if !state.style.visible || path.elements().is_empty() {
             return Ok(());
         }
         if state.style.marker {
@@ -413,27 +431,17 @@ impl<'a, 'i> Drawer<'a, 'i> {
     }
 
     fn paint_stroke(&mut self, node: Node<'a, 'i>, state: &State, path: &BezPath) -> Result<(), Error> {
-        let style = &state.style;
+        let (style, document, pixel) = (&state.style, self.document, self.options.pixel);
         let Some(value) = self.value(node, state, &style.stroke, style.stroke_opacity) else {
             return Ok(());
         };
         let read = |text: &str| {
-            let value = length(
-                self.document,
-                node,
-                text,
-                Of::Diagonal,
-                &state.viewport,
-                self.options.pixel,
-            );
+            let value = length(document, node, text, Of::Diagonal, &state.viewport, pixel);
             value.map(|value| value.filter(|value| value.is_finite()))
         };
-        let Some(width) = read(&style.stroke_width)? else {
+        let Some(width) = read(&style.stroke_width)?.filter(|width| *width > 0.0) else {
             return Ok(());
         };
-        if !(width > 0.0) {
-            return Ok(());
-        }
         let mut look = Stroke::solid(width);
         (look.cap, look.join, look.miter_limit) = (style.cap, style.join, style.miter_limit);
         if style.dashes != "none" {
@@ -447,6 +455,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
                     Some(dash) if dash >= 0.0 => dashes.push(dash),
                     // One that is none makes the line solid.
                     _ => {
+                        self.warn(node, format!("the dash {word:?} is not read; the line is solid"));
                         dashes.clear();
                         break;
                     }
@@ -464,10 +473,13 @@ impl<'a, 'i> Drawer<'a, 'i> {
     fn value(&mut self, node: Node<'_, '_>, state: &State, ink: &Ink, opacity: f64) -> Option<u16> {
         let color: Color = match ink {
             Ink::None => return None,
-            Ink::Server(name) => {
-                self.warn(node, format!("the gradient or pattern {name:?} is not drawn"));
-                return None;
-            }
+            Ink::Server(name, fallback) => match fallback {
+                Some(color) if !self.names.contains_key(name.as_str()) => *color,
+                _ => {
+                    self.warn(node, format!("the gradient or pattern {name:?} is not drawn"));
+                    return None;
+                }
+            },
             Ink::Color(color) => *color,
         };
         let alpha = state.opacity * opacity * f64::from(color.alpha) / 255.0;
@@ -539,17 +551,25 @@ impl<'a, 'i> Drawer<'a, 'i> {
             depth: state.depth + 1,
             ..state.clone()
         };
+        let Some(own) = transform(target) else {
+            return Ok(None);
+        };
+        inner.transform *= own;
         if target.attribute("clipPathUnits") == Some("objectBoundingBox") {
             let Some(path) = path else { return Ok(None) };
             let b = path.bounding_box();
             inner.transform *= Affine::new([b.width(), 0.0, 0.0, b.height(), b.x0, b.y0]);
         }
-        let Some(own) = transform(target) else {
-            return Ok(None);
-        };
-        inner.transform *= own;
         self.open(target, node)?;
-        inner.style = inner.style.of(target, &self.sheet);
+        // It inherits from where it stands, not from what it clips.
+        let ancestors: Vec<_> = target.ancestors().filter(Node::is_element).collect();
+        for ancestor in ancestors.into_iter().rev() {
+            self.visit(target, state.depth)?;
+            inner.style = inner.style.of(ancestor, &self.sheet);
+        }
+        for what in std::mem::take(&mut inner.style.ignored) {
+            self.warn(target, format!("{what} is not followed"));
+        }
         let mut sets = Vec::new();
         for child in target.children().filter(Node::is_element) {
             self.clip_child(child, &inner, &mut sets)?;
@@ -602,7 +622,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
             return Ok(());
         };
         state.style = state.style.of(child, &self.sheet);
-        if !state.style.displayed || !state.style.visible || path.is_empty() {
+        if !state.style.displayed || !state.style.visible || path.elements().is_empty() {
             return Ok(());
         }
         let first = sets.len();

@@ -65,7 +65,11 @@ pub(super) fn path(
                 let r = or_zero("r", Of::Diagonal)?;
                 (r, r)
             } else {
-                let (rx, ry) = (number("rx", Of::Width)?, number("ry", Of::Height)?);
+                let radius = |value: Option<f64>| value.filter(|value| *value >= 0.0);
+                let (rx, ry) = (
+                    radius(number("rx", Of::Width)?),
+                    radius(number("ry", Of::Height)?),
+                );
                 (rx.or(ry).unwrap_or(0.0), ry.or(rx).unwrap_or(0.0))
             };
             if rx > 0.0 && ry > 0.0 {

@@ -13,8 +13,8 @@ pub(super) type Node<'a, 'i> = roxmltree::Node<'a, 'i>;
 pub(super) enum Ink {
     None,
     Color(Color),
-    /// A gradient or a pattern, which is not drawn, by its name.
-    Server(String),
+    /// A gradient or a pattern, which is not drawn, by its name, and the colour where there is none of this name.
+    Server(String, Option<Color>),
 }
 
 /// The properties of an element; all but the last four are inherited.
@@ -83,6 +83,7 @@ impl Style {
         for attribute in node.attributes().filter(|a| a.namespace().is_none()) {
             properties.push((attribute.name(), attribute.value()));
         }
+        let attributes = properties.len();
         let mut important = Vec::new();
         let mut declare = |name, value, is_important: bool, properties: &mut Vec<_>| {
             if is_important {
@@ -124,13 +125,13 @@ impl Style {
                 style.color = color;
             }
         }
-        for (name, value) in properties {
-            style.set(self, name, value.trim());
+        for (number, (name, value)) in properties.into_iter().enumerate() {
+            style.set(self, name, value.trim(), number >= attributes);
         }
         style
     }
 
-    fn set(&mut self, parent: &Self, name: &str, value: &str) {
+    fn set(&mut self, parent: &Self, name: &str, value: &str, declared: bool) {
         let inherits = value == "inherit";
         match name {
             "fill" => {
@@ -168,7 +169,11 @@ impl Style {
             }
             "stroke-linejoin" => {
                 self.join = match value {
-                    "miter" | "miter-clip" | "arcs" => Join::Miter,
+                    "miter" => Join::Miter,
+                    "miter-clip" | "arcs" => {
+                        self.ignored.push("this kind of corner");
+                        Join::Miter
+                    }
                     "round" => Join::Round,
                     "bevel" => Join::Bevel,
                     _ => self.join,
@@ -204,6 +209,7 @@ impl Style {
             "mix-blend-mode" if value != "normal" => self.ignored.push("a blend mode"),
             "vector-effect" if value != "none" => self.ignored.push("a vector effect"),
             "transform-origin" if !inherits => self.ignored.push("a transform origin"),
+            "transform" if declared => self.ignored.push("a transform in a style"),
             _ => {}
         }
     }
@@ -213,10 +219,14 @@ impl Style {
             Paint::None => Ink::None,
             Paint::CurrentColor => Ink::Color(self.color),
             Paint::Color(color) => Ink::Color(color),
-            Paint::FuncIRI(_, Some(PaintFallback::Color(color))) => Ink::Color(color),
-            Paint::FuncIRI(_, Some(PaintFallback::CurrentColor)) => Ink::Color(self.color),
-            Paint::FuncIRI(_, Some(PaintFallback::None)) => Ink::None,
-            Paint::FuncIRI(name, None) => Ink::Server(name.to_owned()),
+            Paint::FuncIRI(name, fallback) => Ink::Server(
+                name.to_owned(),
+                match fallback {
+                    Some(PaintFallback::Color(color)) => Some(color),
+                    Some(PaintFallback::CurrentColor) => Some(self.color),
+                    Some(PaintFallback::None) | None => None,
+                },
+            ),
             Paint::ContextFill | Paint::ContextStroke => Ink::None,
             Paint::Inherit => return None,
         })

@@ -55,21 +55,23 @@ impl Target for Indexed {
     }
 }
 
-pub fn index<S: Sample>(drawing: &Drawing) -> Index {
-    let builder = Builder::new(drawing.denominator(), Limits::default()).unwrap();
+/// The index of a drawing; nothing where it exceeds the limits or copies lie too close together.
+pub(crate) fn try_index<S: Sample>(drawing: &Drawing, limits: &relief_vector::Limits) -> Option<Index> {
+    let builder = Builder::new(drawing.denominator(), Limits::default())?;
     let mut target = Indexed {
         builder,
         parts: Vec::new(),
         depth: S::DEPTH,
     };
-    drawing
-        .lower(&relief_vector::Limits::default(), &mut target)
-        .unwrap()
-        .unwrap();
-    target.builder.finish()
+    drawing.lower(limits, &mut target).ok()?.ok()?;
+    Some(target.builder.finish())
 }
 
-pub fn samples<S: Sample>(index: &Index, at: (i64, i64), size: (usize, usize)) -> Vec<S> {
+pub(crate) fn index<S: Sample>(drawing: &Drawing) -> Index {
+    try_index::<S>(drawing, &relief_vector::Limits::default()).unwrap()
+}
+
+pub(crate) fn samples<S: Sample>(index: &Index, at: (i64, i64), size: (usize, usize)) -> Vec<S> {
     let mut scratch = vec![0; cpu::scratch_words::<S>(index, Sampling::Area)];
     let mut out = vec![S::ZERO; size.0 * size.1];
     let view = ViewMut::packed(&mut out, size.0, size.1);
@@ -79,6 +81,6 @@ pub fn samples<S: Sample>(index: &Index, at: (i64, i64), size: (usize, usize)) -
     out
 }
 
-pub fn render<S: Sample>(drawing: &Drawing, size: (usize, usize)) -> Vec<S> {
+pub(crate) fn render<S: Sample>(drawing: &Drawing, size: (usize, usize)) -> Vec<S> {
     samples(&index::<S>(drawing), (0, 0), size)
 }

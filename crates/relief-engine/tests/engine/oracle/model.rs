@@ -1,5 +1,7 @@
 //! Designs as the oracle knows them: what a person would write, nothing resolved.
 
+use super::nodes::{Kind, Use};
+
 /// A design: its canvas, pictures by number, definitions by number, and its root.
 #[derive(Clone)]
 pub(crate) struct Model {
@@ -26,19 +28,20 @@ pub(crate) struct Picture {
 pub(crate) struct Item {
     pub(crate) x: i64,
     pub(crate) y: i64,
+    /// Not that of a `use`, whose size is that of its definition.
     pub(crate) width: Option<u64>,
     pub(crate) height: Option<u64>,
     pub(crate) kind: Kind,
 }
 
 impl Item {
-    pub(crate) fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: impl Into<Kind>) -> Self {
         Self {
             x: 0,
             y: 0,
             width: None,
             height: None,
-            kind,
+            kind: kind.into(),
         }
     }
 
@@ -53,110 +56,56 @@ impl Item {
     }
 }
 
-#[derive(Clone, Debug)]
-pub(crate) enum Kind {
-    Fill(u16),
-    /// The number of a picture.
-    Image(usize),
-    Ramp {
-        horizontal: bool,
-        from: u16,
-        to: u16,
-    },
-    Disc {
-        diameter: u64,
-        value: u16,
-    },
-    Noise {
-        seed: u64,
-    },
-    /// The steps are those of the pattern and so many pixels more; `None` leaves them out of the text.
-    Repeat {
-        gaps: (Option<u64>, Option<u64>),
-        pattern: Box<Item>,
-    },
-    Lattice {
-        blend: Blend,
-        u: (i64, i64),
-        v: (i64, i64),
-        pattern: Box<Item>,
-    },
-    Distance {
-        radius: u64,
-        profile: Profile,
-        beyond: Option<u16>,
-        mask: Box<Item>,
-    },
-    Map {
-        tone: Tone,
-        source: Box<Item>,
-    },
-    Threshold {
-        level: u16,
-        source: Box<Item>,
-    },
-    Compose(Vec<(Fold, Item)>),
-    /// The number of a definition; its size is its own.
-    Use(usize),
-}
+/// Columns and rows that a node has whatever its parent's, along each axis along which it has any.
+pub(crate) type NaturalSize = (Option<u64>, Option<u64>);
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Blend {
-    Mean,
-    Max,
-    Min,
-    Sum,
-    Last,
-}
+impl Model {
+    /// The size of a node whose parent's frame has this one, where it can be told.
+    pub(crate) fn size(&self, item: &Item, frame: Option<(u64, u64)>) -> Option<(u64, u64)> {
+        if let Kind::Use(Use(number)) = item.kind {
+            return self.size(&self.definitions[number], frame);
+        }
+        let natural = if item.kind.has_own_size() {
+            item.kind.natural_size(self)
+        } else {
+            (None, None)
+        };
+        Some((
+            item.width.or(natural.0).or(frame.map(|frame| frame.0))?,
+            item.height.or(natural.1).or(frame.map(|frame| frame.1))?,
+        ))
+    }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Fold {
-    Base,
-    Add,
-    Subtract,
-    Multiply,
-    Mean,
-    Max,
-    Min,
-    Over,
-    Mask,
-}
+    /// The size that a node has of itself: what is given, else what follows from its kind.
+    pub(crate) fn natural_size(&self, item: &Item) -> NaturalSize {
+        if let Kind::Use(Use(number)) = item.kind {
+            return self.natural_size(&self.definitions[number]);
+        }
+        let (width, height) = item.kind.natural_size(self);
+        (item.width.or(width), item.height.or(height))
+    }
 
-/// Profiles that the oracle can compute without the expressions of the language. Divisors are powers of two, so
-/// that the order of operations makes no difference where a value lies on a half.
-#[derive(Clone, Debug)]
-pub(crate) enum Profile {
-    /// a + b·d
-    Line { a: i32, b: i32 },
-    /// a·(1 − (d / 2^k)²)
-    Bowl { a: i32, k: u32 },
-    /// |d − a|·b / 4
-    Fold { a: u32, b: i32 },
-    /// Points at d = first, first + 2^k, … with these heights, in quarters.
-    Points { first: u32, k: u32, quarters: Vec<i32> },
-}
+    /// Where a node begins in its parent. One that is used has the offsets of its definition and of its use.
+    pub(crate) fn offset(&self, item: &Item) -> (i64, i64) {
+        let (x, y) = match item.kind {
+            Kind::Use(Use(number)) => self.offset(&self.definitions[number]),
+            _ => (0, 0),
+        };
+        (x + item.x, y + item.y)
+    }
 
-/// Tone curves that the oracle can compute exactly.
-#[derive(Clone, Debug)]
-pub(crate) enum Tone {
-    Invert,
-    /// M·(v / M)^(n / 2) for n = 1, 2, 4
-    Gamma(u32),
-    Levels {
-        low: u16,
-        high: u16,
-        out_low: u16,
-        out_high: u16,
-    },
-    /// Points at v = first, first + 2^k, … with these heights, in quarters.
-    Curve {
-        first: u16,
-        k: u32,
-        quarters: Vec<i32>,
-    },
-    /// v·a / 8 + b
-    Line {
-        a: i32,
-        b: i32,
-    },
+    /// The rectangle from (0, 0) to the furthest right and lower edges of those children that have a natural size.
+    pub(crate) fn around(&self, children: &[(&'static str, &Item)]) -> NaturalSize {
+        let mut furthest = (None, None);
+        for (_, child) in children {
+            let ((x, y), size) = (self.offset(child), self.natural_size(child));
+            let reach = |begin: i64, side: Option<u64>| {
+                side.map(|side| begin + side as i64)
+                    .filter(|end| *end > 0)
+                    .map(|end| end as u64)
+            };
+            furthest = (furthest.0.max(reach(x, size.0)), furthest.1.max(reach(y, size.1)));
+        }
+        furthest
+    }
 }

@@ -2,8 +2,43 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::strategy::Union;
 
-use super::model::{Blend, Fold, Item, Kind, Model, Picture, Profile, Tone};
+use super::model::{Item, Model, Picture};
+use super::nodes::{Compose, Fill, Fold, Kind, Use};
+
+/// Definitions of a model, of which some may be used.
+pub(super) const DEFINITIONS: usize = 3;
+
+/// Pictures of a model.
+pub(super) const PICTURES: usize = 3;
+
+/// What random nodes are made of.
+pub(super) struct Inner {
+    /// Any child.
+    pub(super) item: BoxedStrategy<Item>,
+    /// Small, with a size that does not follow from its parent's, on which steps can be based.
+    pub(super) pattern: BoxedStrategy<Item>,
+}
+
+impl Inner {
+    fn new(kinds: &BoxedStrategy<Kind>) -> Self {
+        let pattern = (kinds.clone(), places(), 1_u64..10, 1_u64..10, any::<bool>());
+        Self {
+            item: (kinds.clone(), places(), sizes()).prop_map(placed).boxed(),
+            pattern: pattern
+                .prop_map(|(kind, (x, y), width, height, own)| {
+                    let item = composed(Item::new(kind).at(x, y));
+                    if own {
+                        of_own_size(item, width, height)
+                    } else {
+                        item.sized(width, height)
+                    }
+                })
+                .boxed(),
+        }
+    }
+}
 
 /// Any model of up to 80 × 80 pixels.
 pub(crate) fn models() -> impl Strategy<Value = Model> {
@@ -11,25 +46,26 @@ pub(crate) fn models() -> impl Strategy<Value = Model> {
         (
             side(),
             side(),
-            vec(pictures(max), 3),
-            vec(items(max), 3),
+            vec(pictures(max), PICTURES),
+            vec(items(max), DEFINITIONS),
             items(max),
         )
-            .prop_map(move |(width, height, pictures, definitions, root)| Model {
-                width,
-                height,
-                max,
-                pictures,
-                definitions: definitions
-                    .into_iter()
-                    .enumerate()
-                    .map(|(number, item)| used_before(item, number))
-                    .collect(),
-                root: match root.kind {
-                    // A root that is a definition would need the canvas's size.
-                    Kind::Use(_) => Kind::Compose(vec![(Fold::Base, root)]),
-                    kind => kind,
-                },
+            .prop_map(move |(width, height, pictures, mut definitions, root)| {
+                for (number, item) in definitions.iter_mut().enumerate() {
+                    used_before(item, number);
+                }
+                Model {
+                    width,
+                    height,
+                    max,
+                    pictures,
+                    definitions,
+                    root: match root.kind {
+                        // A root that is a definition would need the canvas's size.
+                        Kind::Use(_) => Compose(vec![(Fold::Base, root)]).into(),
+                        kind => kind,
+                    },
+                }
             })
     })
 }
@@ -49,7 +85,7 @@ fn pictures(max: u16) -> impl Strategy<Value = Picture> {
 }
 
 /// Samples of which 0 and M are not rare.
-fn samples(max: u16) -> impl Strategy<Value = u16> {
+pub(super) fn samples(max: u16) -> impl Strategy<Value = u16> {
     prop_oneof![2 => Just(0), 1 => Just(max), 4 => 0..=max]
 }
 
@@ -81,188 +117,46 @@ fn sizes() -> impl Strategy<Value = (Option<u64>, Option<u64>)> {
 }
 
 fn kinds(max: u16) -> BoxedStrategy<Kind> {
-    leaves(max)
+    Union::new_weighted(Kind::leaves(max))
         .prop_recursive(5, 24, 3, move |inner| {
-            let item = (inner.clone(), places(), sizes()).prop_map(placed).boxed();
-            // Patterns are small, and have a size of their own, on which steps can be based.
-            let pattern = (inner, places(), 1_u64..10, 1_u64..10)
-                .prop_map(|(kind, place, width, height)| {
-                    let kind = match kind {
-                        used @ Kind::Use(_) => Kind::Compose(vec![(Fold::Base, Item::new(used))]),
-                        kind => kind,
-                    };
-                    placed((kind, place, (Some(width), Some(height))))
-                })
-                .boxed();
-            prop_oneof![
-                2 => (gaps(), gaps(), pattern.clone()).prop_map(|(x, y, pattern)| Kind::Repeat {
-                    gaps: (x, y),
-                    pattern: Box::new(pattern)
-                }),
-                2 => (blends(), vectors(), pattern).prop_map(|(blend, (u, v), pattern)| Kind::Lattice {
-                    blend,
-                    u,
-                    v,
-                    pattern: Box::new(pattern)
-                }),
-                3 => (radii(), profiles(max), proptest::option::of(samples(max)), item.clone()).prop_map(
-                    |(radius, profile, beyond, mask)| Kind::Distance {
-                        radius,
-                        profile,
-                        beyond,
-                        mask: Box::new(mask)
-                    }
-                ),
-                1 => (tones(max), item.clone()).prop_map(|(tone, source)| Kind::Map {
-                    tone,
-                    source: Box::new(source)
-                }),
-                1 => (samples(max), item.clone()).prop_map(|(level, source)| Kind::Threshold {
-                    level,
-                    source: Box::new(source)
-                }),
-                5 => vec((folds(), item), 0..5).prop_map(Kind::Compose),
-            ]
+            Union::new_weighted(Kind::branches(max, &Inner::new(&inner.boxed())))
         })
         .boxed()
 }
 
-fn leaves(max: u16) -> impl Strategy<Value = Kind> {
-    prop_oneof![
-        2 => samples(max).prop_map(Kind::Fill),
-        3 => (0_usize..3).prop_map(Kind::Image),
-        2 => (any::<bool>(), samples(max), samples(max)).prop_map(|(horizontal, from, to)| Kind::Ramp {
-            horizontal,
-            from,
-            to
-        }),
-        2 => (1_u64..20, samples(max)).prop_map(|(diameter, value)| Kind::Disc { diameter, value }),
-        1 => any::<u64>().prop_map(|seed| Kind::Noise { seed }),
-        2 => (0_usize..3).prop_map(Kind::Use),
-    ]
+/// The item, or a fold of it where it is a use, whose size is that of its definition.
+fn composed(item: Item) -> Item {
+    match item.kind {
+        Kind::Use(_) => {
+            let used = Item::new(item.kind);
+            Item::new(Compose(vec![(Fold::Base, used)])).at(item.x, item.y)
+        }
+        _ => item,
+    }
 }
 
-fn gaps() -> impl Strategy<Value = Option<u64>> {
-    proptest::option::of(0_u64..8)
-}
-
-fn blends() -> impl Strategy<Value = Blend> {
-    prop_oneof![
-        Just(Blend::Mean),
-        Just(Blend::Max),
-        Just(Blend::Min),
-        Just(Blend::Sum),
-        Just(Blend::Last)
-    ]
-}
-
-fn folds() -> impl Strategy<Value = Fold> {
-    prop_oneof![
-        Just(Fold::Base),
-        Just(Fold::Add),
-        Just(Fold::Subtract),
-        Just(Fold::Multiply),
-        Just(Fold::Mean),
-        Just(Fold::Max),
-        Just(Fold::Min),
-        Just(Fold::Over),
-        Just(Fold::Mask)
-    ]
-}
-
-fn vectors() -> impl Strategy<Value = ((i64, i64), (i64, i64))> {
-    let component = || -9_i64..=9;
-    ((component(), component()), (component(), component()))
-        .prop_filter("parallel", |(u, v)| u.0 * v.1 != u.1 * v.0)
-}
-
-fn radii() -> impl Strategy<Value = u64> {
-    prop_oneof![6 => 0_u64..8, 3 => 8_u64..40, 1 => 40_u64..300]
-}
-
-fn profiles(max: u16) -> impl Strategy<Value = Profile> {
-    let top = i32::from(max);
-    prop_oneof![
-        (0..=top, -top / 4..=top / 4).prop_map(|(a, b)| Profile::Line { a, b }),
-        (0..=2 * top, 0_u32..6).prop_map(|(a, k)| Profile::Bowl { a, k }),
-        (0_u32..12, -top / 4..=top).prop_map(|(a, b)| Profile::Fold { a, b }),
-        (0_u32..6, 0_u32..4, vec(-top..=5 * top, 1..5)).prop_map(|(first, k, quarters)| Profile::Points {
-            first,
-            k,
-            quarters
-        }),
-    ]
-}
-
-fn tones(max: u16) -> impl Strategy<Value = Tone> {
-    let top = i32::from(max);
-    prop_oneof![
-        Just(Tone::Invert),
-        prop_oneof![Just(1), Just(2), Just(4)].prop_map(Tone::Gamma),
-        (0..max, 0..=max, samples(max), samples(max)).prop_map(move |(low, more, out_low, out_high)| {
-            let high = low + 1 + more % (max - low);
-            Tone::Levels {
-                low,
-                high,
-                out_low,
-                out_high,
-            }
-        }),
-        (0_u16..100, 0_u32..6, vec(-top..=5 * top, 1..5)).prop_map(|(first, k, quarters)| Tone::Curve {
-            first,
-            k,
-            quarters
-        }),
-        (-20_i32..20, -top..=top).prop_map(|(a, b)| Tone::Line { a, b }),
-    ]
-}
-
-/// The item with only definitions before `number` in use.
-fn used_before(mut item: Item, number: usize) -> Item {
-    item.kind = used_before_kind(item.kind, number);
+/// The item without a size where its kind has one of its own, which that of its children then is; else of this size.
+fn of_own_size(mut item: Item, width: u64, height: u64) -> Item {
+    if !item.kind.has_own_size() {
+        return item.sized(width, height);
+    }
+    (item.width, item.height) = (None, None);
+    for child in item.kind.children_mut() {
+        let placed = composed(child.clone()).at(child.x.abs() % 6, child.y.abs() % 6);
+        *child = of_own_size(placed, width, height);
+    }
     item
 }
 
-fn used_before_kind(kind: Kind, number: usize) -> Kind {
-    let boxed = |item: Box<Item>| Box::new(used_before(*item, number));
-    match kind {
-        Kind::Use(_) if number == 0 => Kind::Fill(7),
-        Kind::Use(used) => Kind::Use(used % number),
-        Kind::Repeat { gaps, pattern } => Kind::Repeat {
-            gaps,
-            pattern: boxed(pattern),
-        },
-        Kind::Lattice { blend, u, v, pattern } => Kind::Lattice {
-            blend,
-            u,
-            v,
-            pattern: boxed(pattern),
-        },
-        Kind::Distance {
-            radius,
-            profile,
-            beyond,
-            mask,
-        } => Kind::Distance {
-            radius,
-            profile,
-            beyond,
-            mask: boxed(mask),
-        },
-        Kind::Map { tone, source } => Kind::Map {
-            tone,
-            source: boxed(source),
-        },
-        Kind::Threshold { level, source } => Kind::Threshold {
-            level,
-            source: boxed(source),
-        },
-        Kind::Compose(children) => Kind::Compose(
-            children
-                .into_iter()
-                .map(|(fold, item)| (fold, used_before(item, number)))
-                .collect(),
-        ),
-        leaf => leaf,
+/// Leaves only definitions before `number` in use.
+fn used_before(item: &mut Item, number: usize) {
+    if let Kind::Use(Use(used)) = item.kind {
+        item.kind = match used.checked_rem(number) {
+            Some(used) => Use(used).into(),
+            None => Fill(7).into(),
+        };
+    }
+    for child in item.kind.children_mut() {
+        used_before(child, number);
     }
 }

@@ -1,0 +1,315 @@
+//! Filters and turned sources where random designs rarely reach: bells wider than tiles and nodes, borders that meet,
+//! cells, and properties that hold of any source.
+
+use proptest::prelude::*;
+use relief_engine::{Kept, NoImages, Options};
+
+use crate::oracle::model::{Item, Model, Picture};
+use crate::oracle::nodes::{
+    Blend, Compose, Disc, Edge, Fill, Flip, Fold, Gauss, Image, Kind, Lattice, Noise, Repeat, Turn, Use,
+};
+use crate::oracle::strategy::models;
+use crate::pictures::Pictures;
+use crate::run::{design, parse, rendered, renderer};
+use crate::ways::{PLAIN, TILES, Way, every, model};
+
+/// Tiles of every size, nothing kept, and once as planned.
+fn tiles() -> Vec<Way> {
+    let odd = [Some((5, 4)), Some((3, 1)), Some((1, 9))];
+    let small = TILES.into_iter().chain(odd).map(|tile| Way {
+        tile,
+        kept: Some(0),
+        ..PLAIN
+    });
+    small.chain([PLAIN]).collect()
+}
+
+fn gauss(sigma: f64, edge: Edge, source: Item) -> Gauss {
+    Gauss {
+        sigma,
+        edge,
+        source: Box::new(source),
+    }
+}
+
+fn turn(quarters: u8, source: Item) -> Turn {
+    Turn {
+        quarters,
+        source: Box::new(source),
+    }
+}
+
+fn flip(horizontal: bool, source: Item) -> Flip {
+    Flip {
+        horizontal,
+        source: Box::new(source),
+    }
+}
+
+fn noise() -> Item {
+    Item::new(Noise { seed: 11 })
+}
+
+/// The model with samples of 16 bits.
+fn deep(model: Model) -> Model {
+    Model { max: 65_535, ..model }
+}
+
+#[test]
+fn a_bell_wider_than_its_node_bounces_between_the_borders() {
+    for (width, height) in [(1, 1), (1, 7), (5, 1), (2, 3), (3, 2), (7, 4)] {
+        for edge in Edge::ALL {
+            for sigma in [1.3, 6.0] {
+                let blurred = model(width, height, gauss(sigma, edge, noise()));
+                every(&blurred, &tiles());
+                every(&deep(blurred), &[PLAIN]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bell_wider_than_the_tile_reads_tiles_beyond_its_neighbours() {
+    for edge in Edge::ALL {
+        every(&model(61, 37, gauss(6.0, edge, noise())), &tiles());
+    }
+}
+
+#[test]
+fn a_source_that_is_not_the_node_is_0_within_the_node_and_not_beyond_it() {
+    let sources = [
+        noise().at(3, 5).sized(9, 7),
+        noise().at(-4, -6).sized(60, 50),
+        noise().at(-5, 12).sized(12, 40),
+        noise().at(18, -3).sized(4, 9),
+        noise().at(400, 0).sized(3, 3),
+        Item::new(Fill(200)).at(1, 1).sized(20, 15),
+    ];
+    for edge in Edge::ALL {
+        for source in &sources {
+            let node = Item::new(gauss(2.0, edge, source.clone()))
+                .at(-2, 3)
+                .sized(23, 17);
+            every(&model(30, 24, Compose(vec![(Fold::Max, node)])), &tiles());
+        }
+    }
+}
+
+#[test]
+fn wrapped_parts_of_one_sample_stand_beside_others() {
+    let fill =
+        |value, x, y, width, height| (Fold::Over, Item::new(Fill(value)).at(x, y).sized(width, height));
+    let mark = |x, y| {
+        let disc = Disc {
+            diameter: 3,
+            value: 250,
+        };
+        Compose(vec![
+            (Fold::Base, Item::new(Fill(90))),
+            (Fold::Over, Item::new(disc).at(x, y)),
+        ])
+    };
+    let mut sources: Vec<Compose> = Vec::new();
+    // One mark at every border and corner, and in the middle.
+    for x in [0, 13, 26] {
+        for y in [0, 9, 18] {
+            sources.push(mark(x, y));
+        }
+    }
+    // Halves and quarters, each of one sample.
+    let base = (Fold::Base, Item::new(Fill(90)));
+    for part in [
+        fill(7, 0, 0, 14, 21),
+        fill(7, 14, 0, 15, 21),
+        fill(7, 0, 0, 29, 10),
+        fill(7, 0, 10, 29, 11),
+        fill(7, 14, 10, 15, 11),
+        fill(7, 0, 0, 14, 10),
+    ] {
+        sources.push(Compose(vec![base.clone(), part.clone()]));
+        sources.push(Compose(vec![base.clone(), part, fill(30, 14, 0, 15, 10)]));
+    }
+    for source in sources {
+        every(
+            &model(29, 21, gauss(1.0, Edge::Wrap, Item::new(source))),
+            &tiles(),
+        );
+    }
+}
+
+#[test]
+fn a_bell_over_copies_is_computed_from_a_cell() {
+    let lattice = Item::new(Lattice {
+        blend: Blend::Max,
+        u: (9, 2),
+        v: (-3, 7),
+        pattern: Box::new(noise().sized(4, 5)),
+    });
+    for edge in Edge::ALL {
+        let blurred = model(160, 140, gauss(1.0, edge, lattice.clone()));
+        assert!(keeps_a_cell(&blurred), "{blurred:?}");
+        every(&blurred, &tiles());
+    }
+}
+
+fn keeps_a_cell(model: &Model) -> bool {
+    let images = Pictures(model.pictures.clone());
+    let renderer = renderer(&design(model), &images, &Options::default());
+    let nodes = renderer.plan().nodes();
+    nodes.iter().any(|node| matches!(node.kept, Kept::Cell { .. }))
+}
+
+#[test]
+fn turned_and_flipped_copies_are_computed_from_a_cell() {
+    let lattice = Item::new(Lattice {
+        blend: Blend::Last,
+        u: (8, 3),
+        v: (-1, 6),
+        pattern: Box::new(noise().sized(5, 4)),
+    });
+    let repeat = Item::new(Repeat {
+        gaps: (Some(2), Some(1)),
+        pattern: Box::new(noise().at(3, 1).sized(5, 3)),
+    });
+    for source in [lattice, repeat] {
+        // Whole, and with a border on every side where there are no copies.
+        for source in [source.clone(), source.at(6, 9).sized(111, 122)] {
+            let turned = (1..=3).map(|quarters| Kind::from(turn(quarters, source.clone())));
+            let flipped = [true, false].map(|horizontal| Kind::from(flip(horizontal, source.clone())));
+            for root in turned.chain(flipped) {
+                let copies = model(130, 141, root);
+                assert!(keeps_a_cell(&copies), "{copies:?}");
+                every(&copies, &tiles());
+            }
+        }
+    }
+}
+
+/// 1 2 3 above 4 5 6.
+fn six() -> Picture {
+    Picture {
+        width: 3,
+        height: 2,
+        samples: vec![1, 2, 3, 4, 5, 6],
+    }
+}
+
+fn samples(model: &Model) -> Vec<u16> {
+    let images = Pictures(model.pictures.clone());
+    rendered(&renderer(&design(model), &images, &Options::default())).unwrap()
+}
+
+#[test]
+fn a_turn_is_clockwise_and_a_flip_swaps_the_ends_of_its_axis() {
+    let of = |width, height, root: Kind| {
+        samples(&Model {
+            pictures: vec![six()],
+            ..model(width, height, root)
+        })
+    };
+    let picture = || Item::new(Image(0));
+    assert_eq!(of(2, 3, turn(1, picture()).into()), [4, 1, 5, 2, 6, 3]);
+    assert_eq!(of(3, 2, turn(2, picture()).into()), [6, 5, 4, 3, 2, 1]);
+    assert_eq!(of(2, 3, turn(3, picture()).into()), [3, 6, 2, 5, 1, 4]);
+    assert_eq!(of(3, 2, flip(true, picture()).into()), [3, 2, 1, 6, 5, 4]);
+    assert_eq!(of(3, 2, flip(false, picture()).into()), [4, 5, 6, 1, 2, 3]);
+}
+
+#[test]
+fn copies_of_a_turned_picture_follow_each_other_by_its_turned_size() {
+    let copies = |pattern: Item| Repeat {
+        gaps: (None, None),
+        pattern: Box::new(pattern),
+    };
+    let with = |definitions, root| Model {
+        pictures: vec![six()],
+        definitions,
+        ..model(11, 9, root)
+    };
+    let turned = |x, y| Item::new(turn(1, Item::new(Image(0)).at(x, y)));
+    let row: Vec<u16> = samples(&with(Vec::new(), copies(turned(0, 0))))[..11].to_vec();
+    assert_eq!(row, [4, 1, 4, 1, 4, 1, 4, 1, 4, 1, 4]);
+    for (x, y) in [(0, 0), (2, 0), (0, 3), (-1, 1), (1, -1)] {
+        for at in [(0, 0), (-3, 5)] {
+            every(&with(Vec::new(), copies(turned(x, y).at(at.0, at.1))), &tiles());
+            // By its definition, which has an offset as well.
+            let used = Item::new(Use(0)).at(at.0, at.1);
+            every(&with(vec![turned(x, y).at(1, 2)], copies(used.clone())), &tiles());
+            every(
+                &with(
+                    vec![Item::new(Image(0)).at(x, y)],
+                    copies(Item::new(turn(3, used))),
+                ),
+                &tiles(),
+            );
+        }
+    }
+}
+
+/// The kind in so many frames, one in the other, the outermost of this size. After each of these turns (by quarters) and
+/// flips (0 along x, 4 along y) it lies in the frame of the next.
+fn through(kind: Kind, steps: &[u8], (width, height): (u64, u64)) -> Kind {
+    let Some((step, rest)) = steps.split_first() else {
+        return kind;
+    };
+    let frame = if step % 2 == 1 {
+        (height, width)
+    } else {
+        (width, height)
+    };
+    let source = Item::new(through(kind, rest, frame)).sized(frame.0, frame.1);
+    match step {
+        0 => flip(true, source).into(),
+        4 => flip(false, source).into(),
+        quarters => turn(*quarters, source).into(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 100,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn turned_all_the_way_or_flipped_twice_a_source_is_itself(
+        model in models(),
+        steps in prop_oneof![
+            Just(&[1_u8, 1, 1, 1][..]),
+            Just(&[3, 3, 3, 3][..]),
+            Just(&[2, 2][..]),
+            Just(&[1, 3][..]),
+            Just(&[0, 0][..]),
+            Just(&[4, 4][..]),
+            // A half turn is a flip along each axis.
+            Just(&[2, 0, 4][..]),
+        ],
+    ) {
+        let root = through(model.root.clone(), steps, (model.width, model.height));
+        prop_assert_eq!(samples(&Model { root, ..model.clone() }), samples(&model));
+    }
+
+    #[test]
+    fn a_bell_over_one_sample_gives_that_sample(
+        (bits, value) in prop_oneof![(Just(8), 0_u16..=255), (Just(16), 0_u16..=65_535)],
+        sigma in 1_u32..=6_400,
+        edge in prop::sample::select(&["clamp", "mirror", "wrap"][..]),
+        (width, height) in (1_u64..90, 1_u64..90),
+        tile in prop::option::of((1_u64..50, 1_u64..50)),
+    ) {
+        // A source that is one sample everywhere, and one of which that is found out pixel by pixel.
+        for source in [
+            format!("(source)fill value={value}"),
+            format!("(source)ramp axis=\"x\" from={value} to={value}"),
+        ] {
+            let text = format!(
+                "relief version=1\ncanvas width={width} height={height} depth={bits}\ngauss sigma={} edge=\"{edge}\" {{\n{source}\n}}",
+                f64::from(sigma) / 100.0
+            );
+            let options = Options { tile, threads: Some(2), ..Options::default() };
+            let found = rendered(&renderer(&parse(&text), &NoImages, &options)).unwrap();
+            prop_assert!(found.iter().all(|sample| *sample == value), "{}", text);
+        }
+    }
+}

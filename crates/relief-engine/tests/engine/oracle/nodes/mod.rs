@@ -1,0 +1,192 @@
+//! The node kinds of the oracle: one file and one line each.
+
+use std::fmt;
+
+use proptest::strategy::{BoxedStrategy, Strategy};
+
+use super::evaluate::At;
+use super::model::{Item, Model, NaturalSize};
+use super::strategy::Inner;
+
+mod arithmetic;
+mod compose;
+mod definition;
+mod disc;
+mod distance;
+mod equalise;
+mod fill;
+mod flip;
+mod gauss;
+mod image;
+mod lattice;
+mod map;
+mod noise;
+mod ramp;
+mod repeat;
+mod threshold;
+mod turn;
+
+/// Strategies with how often each is taken.
+type Weighted<T> = (u32, BoxedStrategy<T>);
+
+/// A node kind.
+pub(super) trait Node: Clone + fmt::Debug + 'static {
+    /// Its word.
+    const NAME: &'static str;
+
+    /// Whether it takes its natural size, rather than its parent's, wherever none is given.
+    const OWN_SIZE: bool = false;
+
+    /// Its properties as text, each after a space; its children lie in a frame of this size.
+    fn properties(&self, _model: &Model, _frame: Option<(u64, u64)>) -> String {
+        String::new()
+    }
+
+    /// The lines between its braces that are no nodes.
+    fn parameters(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Its children, each with its role.
+    fn children(&self) -> Vec<(&'static str, &Item)> {
+        Vec::new()
+    }
+
+    fn children_mut(&mut self) -> Vec<&mut Item> {
+        Vec::new()
+    }
+
+    /// The size that it has whatever its parent's.
+    fn natural_size(&self, model: &Model) -> NaturalSize {
+        model.around(&self.children())
+    }
+
+    /// The frame that its children lie in, of a node of this size.
+    fn frame(&self, size: (u64, u64)) -> (u64, u64) {
+        size
+    }
+
+    /// Its sample at a pixel within its extent.
+    fn sample(&self, at: &mut At<'_, '_>) -> u16;
+
+    /// Random ones of samples up to `max`, for a kind without children.
+    fn leaves(_max: u16) -> Option<Weighted<Self>> {
+        None
+    }
+
+    /// Random ones of samples up to `max`, for a kind with children.
+    fn branches(_max: u16, _inner: &Inner) -> Option<Weighted<Self>> {
+        None
+    }
+}
+
+/// The methods of a kind with one child, which stands in this field.
+macro_rules! one_child {
+    ($field:ident) => {
+        fn children(&self) -> Vec<(&'static str, &$crate::oracle::model::Item)> {
+            vec![(stringify!($field), &self.$field)]
+        }
+
+        fn children_mut(&mut self) -> Vec<&mut $crate::oracle::model::Item> {
+            vec![&mut self.$field]
+        }
+    };
+}
+use one_child;
+
+macro_rules! kinds {
+    ($($module:ident::$type:ident),* $(,)?) => {
+        $(pub(crate) use $module::$type;)*
+
+        /// Any node kind.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Kind {
+            $($type($type)),*
+        }
+
+        $(
+            impl From<$type> for Kind {
+                fn from(kind: $type) -> Self {
+                    Self::$type(kind)
+                }
+            }
+        )*
+
+        impl Kind {
+            pub(super) fn name(&self) -> &'static str {
+                match self { $(Self::$type(_) => <$type as Node>::NAME),* }
+            }
+
+            pub(super) fn has_own_size(&self) -> bool {
+                match self { $(Self::$type(_) => <$type as Node>::OWN_SIZE),* }
+            }
+
+            pub(super) fn properties(&self, model: &Model, frame: Option<(u64, u64)>) -> String {
+                match self { $(Self::$type(kind) => kind.properties(model, frame)),* }
+            }
+
+            pub(super) fn parameters(&self) -> Vec<String> {
+                match self { $(Self::$type(kind) => kind.parameters()),* }
+            }
+
+            pub(super) fn children(&self) -> Vec<(&'static str, &Item)> {
+                match self { $(Self::$type(kind) => kind.children()),* }
+            }
+
+            pub(super) fn children_mut(&mut self) -> Vec<&mut Item> {
+                match self { $(Self::$type(kind) => kind.children_mut()),* }
+            }
+
+            pub(super) fn natural_size(&self, model: &Model) -> NaturalSize {
+                match self { $(Self::$type(kind) => kind.natural_size(model)),* }
+            }
+
+            pub(super) fn frame(&self, size: (u64, u64)) -> (u64, u64) {
+                match self { $(Self::$type(kind) => kind.frame(size)),* }
+            }
+
+            pub(super) fn sample(&self, at: &mut At<'_, '_>) -> u16 {
+                match self { $(Self::$type(kind) => kind.sample(at)),* }
+            }
+
+            /// Random kinds without children.
+            pub(super) fn leaves(max: u16) -> Vec<Weighted<Self>> {
+                [$(<$type as Node>::leaves(max).map(any)),*].into_iter().flatten().collect()
+            }
+
+            /// Random kinds with children.
+            pub(super) fn branches(max: u16, inner: &Inner) -> Vec<Weighted<Self>> {
+                [$(<$type as Node>::branches(max, inner).map(any)),*].into_iter().flatten().collect()
+            }
+        }
+    };
+}
+
+kinds! {
+    compose::Compose,
+    definition::Use,
+    disc::Disc,
+    distance::Distance,
+    equalise::Equalise,
+    fill::Fill,
+    flip::Flip,
+    gauss::Gauss,
+    image::Image,
+    lattice::Lattice,
+    map::Map,
+    noise::Noise,
+    ramp::Ramp,
+    repeat::Repeat,
+    threshold::Threshold,
+    turn::Turn,
+}
+
+fn any<T: Into<Kind> + fmt::Debug + 'static>((weight, strategy): Weighted<T>) -> Weighted<Kind> {
+    (weight, strategy.prop_map(Into::into).boxed())
+}
+
+pub(crate) use compose::Fold;
+pub(crate) use distance::Profile;
+pub(crate) use gauss::Edge;
+pub(crate) use lattice::Blend;
+pub(crate) use map::Tone;

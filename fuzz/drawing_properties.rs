@@ -1,0 +1,66 @@
+//! What holds for any bytes as a drawing. Used by the fuzz targets.
+#![allow(dead_code)]
+
+#[path = "../crates/relief-vector/tests/support/mod.rs"]
+mod support;
+
+use relief_vector::{Drawing, Limits, Pixel, gds, svg};
+
+const LIMITS: Limits = Limits {
+    bytes: 1 << 20,
+    points: 1 << 16,
+    items: 1 << 12,
+    depth: 64,
+};
+
+/// A document is drawn within its limits, and its samples do not depend on the tiles, or it is refused.
+pub(crate) fn svg(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let Ok(document) = svg::Document::parse(text, &LIMITS) else {
+        return;
+    };
+    let options = svg::Options {
+        pixel: Pixel::dpi(96),
+        limits: LIMITS,
+        ..svg::Options::default()
+    };
+    if let Ok(picture) = document.draw(&options) {
+        within(&picture.drawing);
+    }
+}
+
+/// A layout is drawn within its limits, or refused.
+pub(crate) fn gds(bytes: &[u8]) {
+    let Ok(library) = gds::Library::read(bytes, &gds::Layers::all(), LIMITS) else {
+        return;
+    };
+    let Some(pixel) = Pixel::metres(1, 1_000_000) else {
+        return;
+    };
+    let options = gds::Options {
+        pixel,
+        origin: gds::Origin::Box,
+        cell: None,
+        value: 65_535,
+    };
+    if let Ok(layout) = library.draw(&options) {
+        within(&layout.drawing);
+        let _ = layout.drawing.period(&LIMITS);
+    }
+}
+
+fn within(drawing: &Drawing) {
+    assert!(drawing.points() as u64 <= LIMITS.points);
+    let Some(index) = support::try_index::<u8>(drawing, &LIMITS) else {
+        return;
+    };
+    let whole = support::samples::<u8>(&index, (-3, -2), (40, 24));
+    let left = support::samples::<u8>(&index, (-3, -2), (17, 24));
+    let right = support::samples::<u8>(&index, (14, -2), (23, 24));
+    for y in 0..24 {
+        let row = &whole[40 * y..40 * (y + 1)];
+        assert_eq!((&row[..17], &row[17..]), (&left[17 * y..][..17], &right[23 * y..][..23]));
+    }
+}
