@@ -17,3 +17,5 @@ mod preparations;
 mod run;
 mod sharing;
 mod sources;
+mod tiles;
+mod ways;
