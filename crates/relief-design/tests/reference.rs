@@ -147,3 +147,39 @@ fn the_schema_takes_the_lengths_that_the_reader_takes() {
         assert_eq!(pixel.is_valid(&text.into()), side, "{text:?}");
     }
 }
+
+/// Children have names where their parent asks for them, and nowhere else.
+#[test]
+fn the_schema_takes_the_names_that_the_reader_takes() {
+    let schema = jsonschema::validator_for(&schema()).unwrap();
+    for parent in ["formula", "compose"] {
+        for named in [false, true] {
+            let (argument, role) = if parent == "formula" {
+                ("\"1\"", "source")
+            } else {
+                ("", "add")
+            };
+            let name = if named { "name=\"a\"" } else { "" };
+            let text = format!(
+                "relief version=1\ncanvas width=9 height=9\n{parent} {argument} {{ ({role})fill value=1 {name} }}"
+            );
+            let mut child = serde_json::json!({ "name": "fill", "role": role, "properties": { "value": 1 } });
+            let mut node = serde_json::json!({ "name": parent });
+            if named {
+                child["properties"]["name"] = "a".into();
+            }
+            if parent == "formula" {
+                node["arguments"] = serde_json::json!(["1"]);
+            }
+            node["children"] = serde_json::json!([child]);
+            let design = serde_json::json!([
+                { "name": "relief", "properties": { "version": 1 } },
+                { "name": "canvas", "properties": { "width": 9, "height": 9 } },
+                node,
+            ]);
+            let read = parse("a.kdl", &text, &NoImages).is_ok();
+            assert_eq!(read, named == (parent == "formula"), "{text}");
+            assert_eq!(schema.is_valid(&design), read, "{design}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::Block;
 
-/// The numbers of a block.
+/// The numbers of a block, on which an operation is done at once.
 pub const LANES: usize = 32;
 
 /// The operations that one on a slow argument counts for beyond its own.

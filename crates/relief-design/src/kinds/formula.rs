@@ -1,6 +1,7 @@
 //! `formula`: a sample from the place of its pixel and from the samples of its children.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use relief_raster::Depth;
 
@@ -23,7 +24,7 @@ pub(crate) const NAMES: &str =
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     /// What is computed. [`Input::Child`] is the number of a child of the node, in the order written.
-    pub program: Program,
+    pub program: Arc<Program>,
 }
 
 /// The sample of a value: rounded half away from zero and clamped to 0…M; 0 where it is not a number.
@@ -95,7 +96,9 @@ impl NodeKind for Formula {
             }
         }
         match builder.finish(text) {
-            Ok(program) => sound.then_some(Self { program }),
+            Ok(program) => sound.then(|| Self {
+                program: Arc::new(program),
+            }),
             Err(bad) => {
                 checker.bad_expression(bad, text, span);
                 None
