@@ -300,8 +300,8 @@ impl<'b> Writer<'b> {
             }
             11 => self.node("source", depth + 1, false, used),
             13 => {
-                let middle = self.below(40);
-                let _ = writeln!(self.text, "let \"u\" \"(x - {middle}) * b / 7\"");
+                let left = self.below(40);
+                let _ = writeln!(self.text, "let \"u\" \"(x - {left}) * b / 7\"");
                 for name in [" name=\"a\"", " name=\"b\""] {
                     self.named_node("source", name, depth + 1, false, used);
                 }
