@@ -83,6 +83,7 @@ fn manifest_of(address: &Address) -> Manifest {
         program: PROGRAM.digest().to_string(),
         lines: HEIGHT,
         line_bytes: WIDTH,
+        prepared: Vec::new(),
         taken: false,
         executed: 0,
         file_bytes: None,

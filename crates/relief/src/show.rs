@@ -100,7 +100,7 @@ impl Meter {
             Show::Bar(bar) if done => bar.finish(),
             Show::Bar(bar) => bar.abandon(),
             Show::Json(latest) => {
-                for progress in latest {
+                if let Some(progress) = latest {
                     print(progress, self.preparing);
                 }
             }

@@ -1,5 +1,7 @@
 //! Files read and written: one program, because linking the engine takes longer than compiling the tests.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
+
 mod builders;
 mod damaged_pictures;
 mod examples;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use relief_engine::{Cancel, DeviceChoice, Prepared, Renderer};
+use relief_engine::{Cancel, DeviceChoice, Prepared};
 use relief_machine::{Address, Control, Error, Pin, Record, Secret, SenderOptions, Sent, send};
 use relief_raster::Rect;
 use relief_scan::{Program, Tables};
