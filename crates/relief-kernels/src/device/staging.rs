@@ -42,8 +42,8 @@ impl Staging {
         handle: Handle,
         bytes: u64,
     ) -> Result<Copy, String> {
-        let source = client.get_resource(handle).map_err(|e| format!("{e:?}"))?;
-        client.flush().map_err(|e| format!("{e:?}"))?;
+        let source = client.get_resource(handle).map_err(|e| e.to_string())?;
+        client.flush().map_err(|e| e.to_string())?;
         let host = self.memory(bytes);
         let resource = source.resource();
         let mut encoder = self

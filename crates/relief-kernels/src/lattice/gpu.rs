@@ -91,8 +91,8 @@ pub fn render(
 fn numbers(gpu: &Gpu, lattice: &Lattice, band: Rect) -> Result<Numbers, DeviceError> {
     let refuse = |reason: &str| {
         gpu.unsupported(format!(
-            "a lattice of {:?} and {:?}: {reason}",
-            lattice.u, lattice.v
+            "a lattice of ({}, {}) and ({}, {}): {reason}",
+            lattice.u.0, lattice.u.1, lattice.v.0, lattice.v.1
         ))
     };
     let (width, height) = (
