@@ -310,6 +310,14 @@ fn options(stream: &Stream, address: Address, pin: Option<Pin>, raw: bool) -> Re
         }
         .into());
     }
+    if stream.link.pin.is_some() && matches!(options.address, Address::File(_)) {
+        let problem = "a file has no certificate; give it with tls://".to_owned();
+        return Err(Error::Option {
+            option: "pin",
+            problem,
+        }
+        .into());
+    }
     Ok(options)
 }
 
