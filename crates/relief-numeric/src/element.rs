@@ -19,6 +19,18 @@ impl Element {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::U8, Self::U16, Self::U32, Self::I32, Self::F32];
 
+    /// Its name, for messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::I32 => "i32",
+            Self::F32 => "f32",
+        }
+    }
+
     /// Bits of a number.
     #[must_use]
     pub const fn bits(self) -> u32 {

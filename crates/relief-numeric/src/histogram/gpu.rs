@@ -13,6 +13,8 @@
 //! Where a processor imitates a device, shared memory is memory as any other, and additions in the counts themselves cost no more: words of
 //! 16 bits are counted there, in one launch, and bytes with one counter for each value and cube.
 
+use std::fmt;
+
 use cubecl::prelude::*;
 
 use crate::element::Element;
@@ -96,6 +98,16 @@ pub enum Route {
     },
     /// The counts themselves, in memory.
     Memory,
+}
+
+impl fmt::Display for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lanes => write!(f, "a counter for each value and lane"),
+            Self::Values { bits, bytes } => write!(f, "counters of {bits} bits in {bytes} bytes"),
+            Self::Memory => write!(f, "counters in memory"),
+        }
+    }
 }
 
 impl Route {
@@ -331,7 +343,7 @@ impl Shape {
         };
         if copies == 0 {
             return Err(gpu.unsupported(format!(
-                "a histogram of {bits} bits by {route:?} in {shared} bytes of shared memory"
+                "a histogram of {bits} bits with {route} where a cube has {shared} bytes of shared memory"
             )));
         }
         let (least, most) = gpu.report().plane;

@@ -9,6 +9,8 @@
 //! instruction: two steps take three instructions instead of four. Whether there is a negative number is found out while
 //! padding. There is a kernel for each, of which one has nothing to do; for small products one kernel holds both loops.
 
+use std::fmt;
+
 use cubecl::prelude::*;
 
 use super::FAR;
@@ -113,6 +115,13 @@ pub struct Size {
     pub inner: u32,
     /// Columns of b and c.
     pub columns: u32,
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rows, inner, columns } = self;
+        write!(f, "{rows} × {inner} by {inner} × {columns}")
+    }
 }
 
 /// A matrix on a device: rows of numbers, those of 16 bits packed, the first in the lowest bits.
@@ -331,7 +340,7 @@ impl Product<'_> {
         let words = inner.checked_mul(u64::from(padded.rows.max(padded.columns)));
         let countable = words.is_some_and(|words| words <= u64::from(u32::MAX));
         if !countable || inner / u64::from(SIDE) > 65_535 || padded.rows.max(padded.columns) / SIDE > 65_535 {
-            return Err(gpu.unsupported(format!("a product of sizes {size:?}")));
+            return Err(gpu.unsupported(format!("a product of {size}")));
         }
         let (left_words, right_words) = (
             padded.inner as usize * padded.rows as usize,
@@ -345,7 +354,7 @@ impl Product<'_> {
         );
         let (Some(found), Some(ran), Some(left), Some(right)) = parts else {
             return Err(gpu.unsupported(format!(
-                "{} words of scratch memory for a product of sizes {size:?}",
+                "{} words of scratch memory for a product of {size}",
                 scratch.words()
             )));
         };
@@ -466,9 +475,14 @@ fn shape(gpu: &Gpu, layout: Layout, step: Step, element: Element) -> Result<Shap
         _ => (Form::Signed, false),
     };
     if !fits {
-        return Err(gpu.unsupported(format!("a min-plus product of {element:?} by {step:?}")));
+        return Err(gpu.unsupported(format!("a min-plus product of {} {}", element.name(), step.way())));
     }
-    let refused = || gpu.unsupported(format!("a min-plus product by {layout:?}"));
+    let refused = || {
+        gpu.unsupported(format!(
+            "a min-plus product by cubes of {} units with {} rows each, {} rows of the operands at once",
+            layout.units, layout.rows, layout.depth
+        ))
+    };
     let units = layout.grid().ok_or_else(refused)?;
     if !matches!(layout.rows, 8 | 16) || !matches!(layout.depth, 8 | 16 | 32) {
         return Err(refused());

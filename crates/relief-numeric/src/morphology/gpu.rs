@@ -178,7 +178,10 @@ impl Morphology {
         heights: Buffer,
     ) -> Result<Self, DeviceError> {
         if !H::is_of(element) {
-            return Err(gpu.unsupported(format!("a structuring function for samples of {element:?}")));
+            return Err(gpu.unsupported(format!(
+                "a structuring function for samples of {}",
+                element.name()
+            )));
         }
         let radius = function.radius();
         let separable = function.is_separable() && squared(function).is_none();

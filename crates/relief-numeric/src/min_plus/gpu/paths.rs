@@ -103,7 +103,8 @@ pub fn shortest_paths(
         && parts.all <= scratch.words() as u64;
     if !fits {
         return Err(gpu.unsupported(format!(
-            "paths between {vertices} vertices, {element:?}, {} words apart, in {} words, with {} of scratch memory",
+            "paths between {vertices} vertices of {}, {} words apart, in {} words, with {} of scratch memory",
+            element.name(),
             paths.pitch,
             paths.buffer.words(),
             scratch.words()

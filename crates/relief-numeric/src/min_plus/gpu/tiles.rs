@@ -22,6 +22,19 @@ pub enum Step {
     Integer,
 }
 
+impl Step {
+    /// How it adds, for messages.
+    pub(super) const fn way(self) -> &'static str {
+        match self {
+            Self::Signed => "as floats of any sign",
+            Self::Settling => "as floats until all are negative",
+            Self::NonNegative => "as floats that are not negative",
+            Self::Found => "as floats whose signs are looked at",
+            Self::Integer => "as integers",
+        }
+    }
+}
+
 /// How the next slices come to shared memory while those that are there are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Arrival {
