@@ -78,8 +78,12 @@ pub const fn name(bits: u32) -> &'static str {
 }
 
 /// Words of the counts of samples of so many bits: two for each value, the lower first.
+///
+/// # Panics
+/// For samples of more than 16 bits, of which nothing here counts the values.
 #[must_use]
 pub const fn count_words(bits: u32) -> usize {
+    assert!(bits <= 16, "samples have 16 bits at most");
     2 << bits
 }
 

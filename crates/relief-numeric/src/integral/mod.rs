@@ -64,6 +64,9 @@ pub struct Window {
 
 impl Window {
     /// The mean of samples whose sum this is, rounded to the nearest, halves up.
+    ///
+    /// # Panics
+    /// Where there are none: nothing has no mean.
     #[must_use]
     pub const fn mean(sum: u64, count: u64) -> u64 {
         (sum + count / 2) / count
