@@ -57,19 +57,13 @@ pub(crate) fn whole_design(bytes: &[u8]) {
         .iter()
         .fold(0_u64, |sum, byte| sum * 31 % 65_521 + u64::from(*byte));
     let window = Some(window(design.canvas.width, design.canvas.height, sum));
-    let plain = Options {
-        region: window,
-        threads: Some(1),
-        ..Options::default()
-    };
-    let mut odd = Options {
-        region: window,
-        threads: Some(3),
-        tile: Some((1 + sum % 37, 1 + sum % 23)),
-        kept: (sum % 2 == 0).then_some(sum % 300),
-        memory: Some(0),
-        ..Options::default()
-    };
+    let plain = Options::default().with(|with| with.region = window).threads(1);
+    let mut odd = Options::default()
+        .with(|with| with.region = window)
+        .threads(3)
+        .tile((1 + sum % 37, 1 + sum % 23))
+        .with(|with| with.kept = (sum % 2 == 0).then_some(sum % 300))
+        .memory(0);
     match Plan::new(&design, &Picture, &odd) {
         Err(Error::Memory { needed, .. }) if needed < 1 << 28 => odd.memory = Some(needed + sum % 4_096),
         Err(Error::Memory { .. }) => return,

@@ -44,6 +44,14 @@ pub enum Error {
         /// Rows of the canvas.
         height: u64,
     },
+    /// A part asked for is empty or leaves the region of the job that it is a part of.
+    #[error("the part of {part} does not lie in the region of {region}")]
+    Part {
+        /// The part, as W×H at X,Y.
+        part: String,
+        /// The region, as W×H at X,Y.
+        region: String,
+    },
     /// An option has a value that cannot be used.
     #[error("{option}: {problem}")]
     Option {

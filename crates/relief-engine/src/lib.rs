@@ -17,7 +17,7 @@
 //! let no_images = |path: &str| Err(format!("there is no {path}"));
 //! let design = relief_design::parse("dots.kdl", text, &no_images)?;
 //!
-//! let plan = Plan::new(&design, &NoImages, &Options { memory: Some(32 << 20), ..Options::default() })?;
+//! let plan = Plan::new(&design, &NoImages, &Options::default().memory(32 << 20))?;
 //! assert!(plan.peak().total() <= 32 << 20);
 //!
 //! let cancel = Cancel::new();
@@ -68,7 +68,7 @@ pub use relief_kernels::device::persist_kernels;
 pub use relief_kernels::device::{
     DeviceChoice, DeviceId, Inventory, SelectionError, devices, devices_for, select, select_prepared,
 };
-pub use relief_raster::{Depth, Rect};
+pub use relief_raster::{Depth, Rect, Sample, ViewMut};
 pub use renderer::{Bands, OwnedBand, OwnedSamples, Renderer, SamplesMut};
 pub use sink::{Band, Raster, Samples, Sink};
 pub use source::{ImageError, ImageInfo, ImageSource, NoImages};

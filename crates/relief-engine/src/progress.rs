@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// How far a job is, or its preparation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Progress {
     /// Samples handed to the sink, or looked at.
     pub done: u128,
@@ -14,6 +15,12 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// So many samples of all, after so long.
+    #[must_use]
+    pub const fn new(done: u128, total: u128, elapsed: Duration) -> Self {
+        Self { done, total, elapsed }
+    }
+
     /// Samples a second so far.
     #[must_use]
     pub fn rate(&self) -> f64 {

@@ -1,9 +1,10 @@
 //! Running a plan: windows, bands, whole rasters.
 
+use std::any::Any;
 use std::time::{Duration, Instant};
 
 use relief_kernels::device::DeviceId;
-use relief_raster::{Depth, Rect, Sample};
+use relief_raster::{Depth, Rect, Sample, ViewMut};
 
 use crate::Error;
 use crate::cancel::Cancel;
@@ -74,6 +75,14 @@ impl<S: Sample> Typed<S> {
         }
     }
 
+    fn part(&self, plan: Plan) -> Self {
+        match self {
+            Self::Cpu(cpu) => Self::Cpu(cpu.part(plan)),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => Self::Gpus(gpus.part(plan)),
+        }
+    }
+
     const fn plan(&self) -> &Plan {
         match self {
             Self::Cpu(cpu) => cpu.plan(),
@@ -82,7 +91,7 @@ impl<S: Sample> Typed<S> {
         }
     }
 
-    const fn workers(&self) -> &Workers {
+    fn workers(&self) -> &Workers {
         match self {
             Self::Cpu(cpu) => cpu.workers(),
             #[cfg(feature = "gpu")]
@@ -106,7 +115,7 @@ impl<S: Sample> Typed<S> {
         }
     }
 
-    fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
+    fn fill(&self, rect: Rect, out: ViewMut<'_, S>, cancel: &Cancel) -> Result<(), Error> {
         match self {
             Self::Cpu(cpu) => cpu.fill(rect, out, cancel),
             #[cfg(feature = "gpu")]
@@ -119,7 +128,7 @@ impl<S: Sample> Typed<S> {
         match self {
             Self::Cpu(cpu) => cpu.fill_alone(thread, rect, out, cancel),
             #[cfg(feature = "gpu")]
-            Self::Gpus(gpus) => gpus.fill(rect, out, cancel),
+            Self::Gpus(gpus) => gpus.fill(rect, packed_view(out, rect), cancel),
         }
     }
 
@@ -191,7 +200,7 @@ impl Renderer {
 
     /// The threads of the job.
     #[must_use]
-    pub const fn workers(&self) -> &Workers {
+    pub fn workers(&self) -> &Workers {
         match &self.device {
             Device::Eight(device) => device.workers(),
             Device::Sixteen(device) => device.workers(),
@@ -219,12 +228,98 @@ impl Renderer {
         }
     }
 
+    /// A renderer of a part of this one's raster, `rect` in coordinates of the canvas. Both share pictures, tables, cells,
+    /// cache and threads, and the part is there at once: nothing is read, made or searched for it. Parts of parts are parts.
+    ///
+    /// ```
+    /// # use relief_engine::{Cancel, NoImages, Options, Plan, Rect, Renderer};
+    /// # let text = "relief version=1\ncanvas width=4000 height=4000\nnoise seed=1";
+    /// # let design = relief_design::parse("n.kdl", text, &relief_design::NoImages)?;
+    /// # let cancel = Cancel::new();
+    /// let plan = Plan::new(&design, &NoImages, &Options::default())?;
+    /// let whole = Renderer::new(plan, &NoImages, &cancel)?;
+    /// let part = whole.part(Rect::new(1000, 2000, 300, 200).ok_or("out of range")?)?;
+    /// assert_eq!((part.plan().raster().width, part.plan().raster().height), (300, 200));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where `rect` is empty or leaves the [region](Plan::region) of this one.
+    pub fn part(&self, rect: Rect) -> Result<Self, Error> {
+        let plan = self.plan().part(rect)?;
+        Ok(Self {
+            device: match &self.device {
+                Device::Eight(device) => Device::Eight(device.part(plan)),
+                Device::Sixteen(device) => Device::Sixteen(device.part(plan)),
+            },
+        })
+    }
+
     /// Computes a window, in coordinates of the streamed raster, into `out`: packed rows of samples of the
     /// design's depth.
     ///
     /// # Errors
     /// Where the window leaves the raster, `out` has not its size or depth, or the job is cancelled.
     pub fn read(&self, window: Rect, out: SamplesMut<'_>, cancel: &Cancel) -> Result<(), Error> {
+        self.check(window, out.len() as u128, out.depth())?;
+        match (&self.device, out) {
+            (Device::Eight(device), SamplesMut::Eight(out)) => {
+                device.fill(window, packed_view(out, window), cancel)
+            }
+            (Device::Sixteen(device), SamplesMut::Sixteen(out)) => {
+                device.fill(window, packed_view(out, window), cancel)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// [`read`](Self::read) into rows that need not follow each other: those of an array of which the window is a part.
+    ///
+    /// ```
+    /// # use relief_engine::{Cancel, NoImages, Options, Plan, Rect, Renderer, ViewMut};
+    /// # let text = "relief version=1\ncanvas width=40 height=40\nfill 7";
+    /// # let design = relief_design::parse("n.kdl", text, &relief_design::NoImages)?;
+    /// # let cancel = Cancel::new();
+    /// # let renderer = Renderer::new(Plan::new(&design, &NoImages, &Options::default())?, &NoImages, &cancel)?;
+    /// // 3 × 2 samples in the middle of an array of 5 columns.
+    /// let mut array = [0_u8; 5 * 4];
+    /// let view = ViewMut::new(&mut array[6..], 3, 2, 5);
+    /// renderer.read_view(Rect::sized(3, 2), view, &cancel)?;
+    /// assert_eq!(array[5..15], [0, 7, 7, 7, 0, 0, 7, 7, 7, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_view<S: Sample>(
+        &self,
+        window: Rect,
+        out: ViewMut<'_, S>,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let size = (out.width() as u64, out.height() as u64);
+        if size != (window.width(), window.height()) {
+            return Err(Error::Option {
+                option: "out",
+                problem: format!(
+                    "{}×{} samples were given for {}",
+                    size.0,
+                    size.1,
+                    describe(window)
+                ),
+            });
+        }
+        self.check(window, window.area(), S::DEPTH)?;
+        // The depth is that of the samples: one of these is the device.
+        let device: Option<&Typed<S>> = match &self.device {
+            Device::Eight(device) => (device as &dyn Any).downcast_ref(),
+            Device::Sixteen(device) => (device as &dyn Any).downcast_ref(),
+        };
+        device.map_or(Ok(()), |device| device.fill(window, out, cancel))
+    }
+
+    /// Whether a window of so many samples of this depth can be read.
+    fn check(&self, window: Rect, samples: u128, depth: Depth) -> Result<(), Error> {
         let raster = self.plan().raster();
         if !Rect::sized(raster.width, raster.height).contains(&window) {
             return Err(Error::Region {
@@ -233,11 +328,9 @@ impl Renderer {
                 height: raster.height,
             });
         }
-        if out.len() as u128 != window.area() || out.depth() != raster.depth {
+        if samples != window.area() || depth != raster.depth {
             let problem = format!(
-                "{} samples of {} were given for {} of {}",
-                out.len(),
-                out.depth(),
+                "{samples} samples of {depth} were given for {} of {}",
                 describe(window),
                 raster.depth
             );
@@ -246,11 +339,7 @@ impl Renderer {
                 problem,
             });
         }
-        match (&self.device, out) {
-            (Device::Eight(cpu), SamplesMut::Eight(out)) => cpu.fill(window, out, cancel),
-            (Device::Sixteen(cpu), SamplesMut::Sixteen(out)) => cpu.fill(window, out, cancel),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Computes all bands in order and hands each to `sink`; `progress` is told after every band.
@@ -360,6 +449,37 @@ impl Renderer {
         sink.finish().map_err(Error::Sink)
     }
 
+    /// One band, counted from 0 as in [`Plan::band`], in memory of its own.
+    ///
+    /// # Errors
+    /// Where there is no such band, memory is refused, or the job is cancelled.
+    pub fn band(&self, index: u128, cancel: &Cancel) -> Result<OwnedBand, Error> {
+        let rect = self.plan().band(index);
+        if rect.is_empty() {
+            return Err(Error::Option {
+                option: "band",
+                problem: format!(
+                    "there is no band {index}; the last is {}",
+                    self.plan().bands() - 1
+                ),
+            });
+        }
+        let count = u64::try_from(rect.area()).unwrap_or(u64::MAX);
+        let samples = match &self.device {
+            Device::Eight(device) => {
+                let mut samples = zeroed(count, "a band")?;
+                device.fill(rect, packed_view(&mut samples, rect), cancel)?;
+                OwnedSamples::Eight(samples)
+            }
+            Device::Sixteen(device) => {
+                let mut samples = zeroed(count, "a band")?;
+                device.fill(rect, packed_view(&mut samples, rect), cancel)?;
+                OwnedSamples::Sixteen(samples)
+            }
+        };
+        Ok(OwnedBand { rect, samples })
+    }
+
     /// The bands in order, each computed when it is asked for.
     #[must_use]
     pub fn bands<'a>(&'a self, cancel: &Cancel) -> Bands<'a> {
@@ -438,23 +558,17 @@ impl Iterator for Bands<'_> {
         if self.next >= plan.bands() {
             return None;
         }
-        let rect = plan.band(self.next);
-        let count = u64::try_from(rect.area()).unwrap_or(u64::MAX);
-        let computed = match &self.renderer.device {
-            Device::Eight(cpu) => zeroed(count, "a band").and_then(|mut samples| {
-                cpu.fill(rect, &mut samples, &self.cancel)?;
-                Ok(OwnedSamples::Eight(samples))
-            }),
-            Device::Sixteen(cpu) => zeroed(count, "a band").and_then(|mut samples| {
-                cpu.fill(rect, &mut samples, &self.cancel)?;
-                Ok(OwnedSamples::Sixteen(samples))
-            }),
-        };
+        let computed = self.renderer.band(self.next, &self.cancel);
         self.next = if computed.is_ok() {
             self.next + 1
         } else {
             plan.bands()
         };
-        Some(computed.map(|samples| OwnedBand { rect, samples }))
+        Some(computed)
     }
+}
+
+/// All of `out`, packed rows of `rect`.
+fn packed_view<S>(out: &mut [S], rect: Rect) -> ViewMut<'_, S> {
+    ViewMut::packed(out, rect.width() as usize, rect.height() as usize)
 }

@@ -12,6 +12,7 @@ pub(crate) type HandOver<'a, S> = dyn FnMut(Rect, &[S]) -> Result<(), Error> + '
 
 /// The raster that is streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Raster {
     /// Columns.
     pub width: u64,
@@ -24,6 +25,23 @@ pub struct Raster {
 }
 
 impl Raster {
+    /// A raster of so many columns and rows of samples of this depth.
+    #[must_use]
+    pub const fn new(width: u64, height: u64, depth: Depth) -> Self {
+        Self {
+            width,
+            height,
+            depth,
+            pixel: None,
+        }
+    }
+
+    /// With pixels of this side in picometres.
+    #[must_use]
+    pub const fn with_pixel(self, pixel: Option<u64>) -> Self {
+        Self { pixel, ..self }
+    }
+
     /// The bytes of all samples.
     #[must_use]
     pub fn bytes(&self) -> u128 {
@@ -69,11 +87,20 @@ impl<'a> Samples<'a> {
 /// The unit that is streamed: a run of whole rows, or, of a raster whose rows are too wide for the memory given, a
 /// part of one row. Bands come in the order of the raster, without a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Band<'a> {
     /// The pixels, in coordinates of the raster that is streamed: its first pixel is (0, 0).
     pub rect: Rect,
     /// Their samples.
     pub samples: Samples<'a>,
+}
+
+impl<'a> Band<'a> {
+    /// The band of these pixels.
+    #[must_use]
+    pub const fn new(rect: Rect, samples: Samples<'a>) -> Self {
+        Self { rect, samples }
+    }
 }
 
 /// Takes the bands of one raster, in order.

@@ -105,6 +105,7 @@ impl Grid {
 
 /// A tile with its samples.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Tile<'a> {
     /// Its number in the grid.
     pub number: u128,
@@ -112,6 +113,18 @@ pub struct Tile<'a> {
     pub rect: Rect,
     /// Its samples: packed rows.
     pub samples: Samples<'a>,
+}
+
+impl<'a> Tile<'a> {
+    /// The tile of this number and these pixels.
+    #[must_use]
+    pub const fn new(number: u128, rect: Rect, samples: Samples<'a>) -> Self {
+        Self {
+            number,
+            rect,
+            samples,
+        }
+    }
 }
 
 /// Takes the tiles of one raster, from any thread, in any order, each once.

@@ -182,10 +182,7 @@ fn digest(samples: impl IntoIterator<Item = u16>) -> String {
 
 /// The window computed as a region of its own, streamed.
 fn streamed(case: &Case, window: Rect, options: &Options) -> String {
-    let options = Options {
-        region: Some(window),
-        ..options.clone()
-    };
+    let options = options.clone().region(window);
     let plan = Plan::new(&case.design, &case.files, &options).unwrap();
     let renderer = Renderer::new(plan, &case.files, &Cancel::new()).unwrap();
     let mut sink = Collect::default();
@@ -216,11 +213,11 @@ fn read(renderer: &Renderer, window: Rect) -> String {
 
 /// What must not matter, on the CPU.
 fn cuttings() -> [(&'static str, Options); 4] {
-    let with = |threads, tile, kept| Options {
-        threads: Some(threads),
-        tile,
-        kept,
-        ..Options::default()
+    let with = |threads, tile, kept| {
+        Options::default()
+            .threads(threads)
+            .with(|with| with.tile = tile)
+            .with(|with| with.kept = kept)
     };
     [
         ("as planned", with(2, None, None)),
@@ -338,10 +335,7 @@ fn every_design_has_its_committed_samples_on_a_device() {
     if blessing() {
         return;
     }
-    let options = Options {
-        devices: vec![id],
-        ..Options::default()
-    };
+    let options = Options::default().devices(vec![id]);
     let different = differences(&id.to_string(), &options);
     assert!(
         different.is_empty(),

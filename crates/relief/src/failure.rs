@@ -100,7 +100,11 @@ impl Failure {
         match self {
             _ if self.closed_pipe() => 0,
             Self::Usage(_)
-            | Self::Engine(relief_engine::Error::Option { .. } | relief_engine::Error::Region { .. }) => 2,
+            | Self::Engine(
+                relief_engine::Error::Option { .. }
+                | relief_engine::Error::Region { .. }
+                | relief_engine::Error::Part { .. },
+            ) => 2,
             Self::Design(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
             Self::Engine(relief_engine::Error::Memory { .. }) => 4,
             Self::Engine(relief_engine::Error::Cancelled)

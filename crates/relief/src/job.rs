@@ -31,18 +31,15 @@ pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failur
 }
 
 fn planned(opened: &Opened, job: &Job, sink: u64, rows: Option<u64>) -> Result<Plan, Failure> {
-    let options = Options {
-        region: job.region,
-        threads: job.threads,
-        memory: job.memory,
-        device_memory: job.device_memory,
-        tile: job.tile,
-        kept: None,
-        tiles: None,
-        rows,
-        sink,
-        devices: select_prepared(&job.device)?,
-    };
+    let options = Options::default()
+        .with(|with| with.region = job.region)
+        .with(|with| with.threads = job.threads)
+        .with(|with| with.memory = job.memory)
+        .with(|with| with.device_memory = job.device_memory)
+        .with(|with| with.tile = job.tile)
+        .with(|with| with.rows = rows)
+        .sink(sink)
+        .devices(select_prepared(&job.device)?);
     Ok(Plan::new(&opened.design, &opened.files, &options)?)
 }
 

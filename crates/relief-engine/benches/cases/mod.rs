@@ -192,11 +192,9 @@ pub(crate) fn renderer(case: &Case, threads: usize) -> Renderer {
         Ok((picture.width as u64, picture.height as u64))
     };
     let design = relief_design::parse("case.kdl", &case.design, &size).unwrap();
-    let options = Options {
-        threads: Some(threads),
-        kept: case.kept,
-        ..Options::default()
-    };
+    let options = Options::default()
+        .threads(threads)
+        .with(|with| with.kept = case.kept);
     let plan = Plan::new(&design, &pictures, &options).unwrap();
     Renderer::new(plan, &pictures, &Cancel::new()).unwrap()
 }

@@ -6,7 +6,7 @@ mod stream;
 mod times;
 
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rayon::iter::ParallelIterator;
@@ -36,6 +36,11 @@ use crate::workers::Workers;
 /// A plan with everything in memory that it keeps, and the threads that run it.
 pub(crate) struct Cpu<S> {
     plan: Plan,
+    kept: Arc<Kept<S>>,
+}
+
+/// What the jobs of parts of a raster share.
+struct Kept<S> {
     store: Store<S>,
     workers: Workers,
     /// Scratch of every worker; a worker only ever takes its own.
@@ -57,23 +62,33 @@ impl<S: Sample> Cpu<S> {
             scratch.push(Mutex::new(zeroed(plan.words, "scratch memory")?));
         }
         let store = Store {
-            planes: plan.program.steps.iter().map(|_| None).collect(),
-            pictures: plan.program.pictures.iter().map(|_| None).collect(),
-            prepared: plan.program.steps.iter().map(|_| None).collect(),
-            tables: Vec::new(),
+            planes: plan.program.steps.iter().map(|_| OnceLock::new()).collect(),
+            pictures: plan.program.pictures.iter().map(|_| OnceLock::new()).collect(),
+            prepared: plan.program.steps.iter().map(|_| OnceLock::new()).collect(),
+            tables: tables(&plan)?,
             cache: TileCache::new(plan.peak.cache, cached_samples(&plan.program) as usize),
         };
-        let mut cpu = Self {
+        let kept = Kept {
             times: Times::new(plan.program.steps.len()),
-            plan,
             store,
             workers,
             scratch,
         };
-        cpu.make_tables()?;
+        let cpu = Self {
+            plan,
+            kept: Arc::new(kept),
+        };
         cpu.read_images(images, cancel)?;
         cpu.make_planes(start, cancel)?;
         Ok(cpu)
+    }
+
+    /// The same for a part of the raster.
+    pub(crate) fn part(&self, plan: Plan) -> Self {
+        Self {
+            plan,
+            kept: Arc::clone(&self.kept),
+        }
     }
 
     pub(crate) const fn plan(&self) -> &Plan {
@@ -82,33 +97,32 @@ impl<S: Sample> Cpu<S> {
 
     /// How long each node has taken by itself, of the tiles that were timed.
     pub(crate) fn node_times(&self) -> Vec<Duration> {
-        self.times.read()
+        self.kept.times.read()
     }
 
     /// What the plan keeps.
     #[cfg(feature = "gpu")]
-    pub(crate) const fn store(&self) -> &Store<S> {
-        &self.store
+    pub(crate) fn store(&self) -> &Store<S> {
+        &self.kept.store
     }
 
     /// The threads that compute tiles.
-    pub(crate) const fn workers(&self) -> &Workers {
-        &self.workers
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.kept.workers
     }
 
     /// A defect for tests: workers find no scratch.
     #[cfg(test)]
     pub(crate) fn lose_scratch(&mut self) {
-        self.scratch.clear();
+        Arc::get_mut(&mut self.kept).unwrap().scratch.clear();
     }
 
-    /// Computes `rect`, in coordinates of the streamed raster, into `out`, packed.
-    pub(crate) fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
+    /// Computes `rect`, in coordinates of the streamed raster, into `out`.
+    pub(crate) fn fill(&self, rect: Rect, out: ViewMut<'_, S>, cancel: &Cancel) -> Result<(), Error> {
         let region = self.plan.region;
         let rect = rect.translated(region.x(), region.y());
         caught(rect, || {
-            let view = ViewMut::packed(out, rect.width() as usize, rect.height() as usize);
-            self.fill_node(self.plan.program.root(), rect, view, cancel, false)
+            self.fill_node(self.plan.program.root(), rect, out, cancel, false)
         })
     }
 
@@ -149,7 +163,7 @@ impl<S: Sample> Cpu<S> {
         let (width, height) = self.tile();
         // Halved again and again rather than listed: a wide band has millions of small tiles.
         let pieces = rayon::iter::split((rect, out), |piece| halve(piece, width, height));
-        self.workers.run(|| {
+        self.kept.workers.run(|| {
             pieces.try_for_each(|piece| {
                 each_tile(piece, width, height, &mut |rect, out| {
                     let worker = rayon::current_thread_index().unwrap_or(0);
@@ -170,7 +184,7 @@ impl<S: Sample> Cpu<S> {
     ) -> Result<(), Error> {
         cancel.check()?;
         let reader = self.reader(cancel);
-        let mut scratch = self.scratch[worker]
+        let mut scratch = self.kept.scratch[worker]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         caught(rect, || {
@@ -183,18 +197,7 @@ impl<S: Sample> Cpu<S> {
         })
     }
 
-    fn make_tables(&mut self) -> Result<(), Error> {
-        for entries in &self.plan.program.tables {
-            let mut table: Vec<S> = zeroed(entries.len() as u64, "a table")?;
-            for (to, from) in table.iter_mut().zip(entries.iter()) {
-                *to = S::from_u16(*from);
-            }
-            self.store.tables.push(table);
-        }
-        Ok(())
-    }
-
-    fn read_images(&mut self, images: &dyn ImageSource, cancel: &Cancel) -> Result<(), Error> {
+    fn read_images(&self, images: &dyn ImageSource, cancel: &Cancel) -> Result<(), Error> {
         for (number, picture) in self.plan.program.pictures.iter().enumerate() {
             let Picture {
                 path,
@@ -246,12 +249,12 @@ impl<S: Sample> Cpu<S> {
                     expected,
                 });
             }
-            self.store.pictures[number] = Some(plane(rect, samples));
+            keep(&self.kept.store.pictures[number], plane(rect, samples))?;
         }
         Ok(())
     }
 
-    fn make_planes(&mut self, start: Start<'_>, cancel: &Cancel) -> Result<(), Error> {
+    fn make_planes(&self, start: Start<'_>, cancel: &Cancel) -> Result<(), Error> {
         let begun = Instant::now();
         let total = self.plan.preparation();
         let mut looked_at = 0;
@@ -284,7 +287,7 @@ impl<S: Sample> Cpu<S> {
                         self.prepare(index, &work, &mut done, cancel)?
                     }
                 };
-                self.store.prepared[index] = Some(table);
+                keep(&self.kept.store.prepared[index], table)?;
             }
             let step = &self.plan.program.steps[index];
             if !matches!(step.keep, Keep::Cell { .. } | Keep::Whole) {
@@ -294,17 +297,17 @@ impl<S: Sample> Cpu<S> {
             let mut samples: Vec<S> = zeroed_samples(rect.area(), "a cell")?;
             let view = ViewMut::packed(&mut samples, rect.width() as usize, rect.height() as usize);
             self.fill_node(index, rect, view, cancel, true)?;
-            self.store.planes[index] = Some(plane(rect, samples));
+            keep(&self.kept.store.planes[index], plane(rect, samples))?;
         }
         Ok(())
     }
 
     /// What preparations gave.
     pub(crate) fn prepared(&self) -> Prepared {
-        let steps = self.plan.program.steps.iter().zip(&self.store.prepared);
+        let steps = self.plan.program.steps.iter().zip(&self.kept.store.prepared);
         steps
             .filter_map(|(step, table)| {
-                let table = table.as_ref()?.iter().map(|sample| sample.to_u16());
+                let table = table.get()?.iter().map(|sample| sample.to_u16());
                 Some((step.node, table.collect()))
             })
             .collect()
@@ -313,11 +316,30 @@ impl<S: Sample> Cpu<S> {
     fn reader<'a>(&'a self, cancel: &'a Cancel) -> Reader<'a, S> {
         Reader {
             program: &self.plan.program,
-            store: &self.store,
+            store: &self.kept.store,
             cancel,
-            clock: self.times.next_tile(),
+            clock: self.kept.times.next_tile(),
         }
     }
+}
+
+/// The tables of a plan, in samples of its depth.
+fn tables<S: Sample>(plan: &Plan) -> Result<Vec<Vec<S>>, Error> {
+    let table = |entries: &Arc<[u16]>| {
+        let mut table: Vec<S> = zeroed(entries.len() as u64, "a table")?;
+        for (to, from) in table.iter_mut().zip(entries.iter()) {
+            *to = S::from_u16(*from);
+        }
+        Ok(table)
+    };
+    plan.program.tables.iter().map(table).collect()
+}
+
+/// Keeps what is made once.
+fn keep<T>(place: &OnceLock<T>, made: T) -> Result<(), Error> {
+    place
+        .set(made)
+        .map_err(|_| Error::defect(Rect::EMPTY, "what is kept was made twice"))
 }
 
 /// Whether a table is one for samples of this depth.

@@ -71,7 +71,7 @@ impl<S: Sample> Cpu<S> {
             while top < rect.bottom() {
                 let bottom = rect.bottom().min(top.saturating_add(rows));
                 let chunk = Rect::between(rect.x(), top, rect.right(), bottom);
-                self.workers.run(|| {
+                self.kept.workers.run(|| {
                     rayon::iter::split(chunk, |piece| each_part(piece, width, height)).try_for_each(|piece| {
                         self.gather_tiles(link.node, piece, preparation, &threads, cancel)
                     })
@@ -110,7 +110,7 @@ impl<S: Sample> Cpu<S> {
         let (width, height) = (piece.width() as usize, piece.height() as usize);
         let samples = &mut samples[..width * height];
         let reader = self.reader(cancel);
-        let mut scratch = self.scratch[worker]
+        let mut scratch = self.kept.scratch[worker]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         caught(piece, || {
@@ -134,9 +134,10 @@ impl<S: Sample> Cpu<S> {
         total: &mut [u128],
         cancel: &Cancel,
     ) -> Result<(), Error> {
-        let (Keep::Cell { period, valid }, Some(plane)) =
-            (self.plan.program.steps[node].keep, &self.store.planes[node])
-        else {
+        let (Keep::Cell { period, valid }, Some(plane)) = (
+            self.plan.program.steps[node].keep,
+            self.kept.store.planes[node].get(),
+        ) else {
             return Err(Error::defect(inner, "a cell was not made"));
         };
         if let Some(value) = plane.uniform {

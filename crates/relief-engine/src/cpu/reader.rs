@@ -1,5 +1,7 @@
 //! Computing samples on the CPU: what the plan keeps, and how a node reads its children.
 
+use std::sync::OnceLock;
+
 use relief_kernels::repeat;
 use relief_raster::{Rect, Sample, View, ViewMut};
 
@@ -44,14 +46,14 @@ impl<S: Sample> Plane<S> {
     }
 }
 
-/// Everything that a job keeps in memory.
+/// Everything that a job keeps in memory. What it is made of is made once, before anything is read.
 pub(crate) struct Store<S> {
     /// Planes by the number of their node; not those of pictures.
-    pub(crate) planes: Vec<Option<Plane<S>>>,
+    pub(crate) planes: Vec<OnceLock<Plane<S>>>,
     /// Pictures by their numbers.
-    pub(crate) pictures: Vec<Option<Plane<S>>>,
+    pub(crate) pictures: Vec<OnceLock<Plane<S>>>,
     /// What preparations gave, by the number of their node.
-    pub(crate) prepared: Vec<Option<Vec<S>>>,
+    pub(crate) prepared: Vec<OnceLock<Vec<S>>>,
     /// Tables by their numbers.
     pub(crate) tables: Vec<Vec<S>>,
     pub(crate) cache: TileCache<S>,
@@ -67,11 +69,11 @@ impl<S: Sample> Store<S> {
         match step.image {
             Some(shown) => {
                 // Another node may read more of the picture.
-                let (picture, stored) = (self.pictures[shown.picture].as_ref()?, step.stored());
+                let (picture, stored) = (self.pictures[shown.picture].get()?, step.stored());
                 let view = picture.view();
                 Some(view.part(0, 0, stored.width() as usize, stored.height() as usize))
             }
-            None => self.planes[node].as_ref().map(Plane::view),
+            None => self.planes[node].get().map(Plane::view),
         }
     }
 }
@@ -107,7 +109,7 @@ impl<S: Sample> Inputs<S> for Scope<'_, '_, S> {
     }
 
     fn picture_part(&self, picture: usize, rect: Rect) -> Option<View<'_, S>> {
-        self.reader.store.pictures[picture].as_ref()?.part(rect)
+        self.reader.store.pictures[picture].get()?.part(rect)
     }
 
     fn table(&self, number: usize) -> &[S] {
@@ -116,7 +118,8 @@ impl<S: Sample> Inputs<S> for Scope<'_, '_, S> {
 
     fn prepared(&self) -> Result<&[S], Error> {
         self.reader.store.prepared[self.node]
-            .as_deref()
+            .get()
+            .map(Vec::as_slice)
             .ok_or_else(|| Error::defect(Rect::EMPTY, "a node was not prepared"))
     }
 
@@ -171,7 +174,7 @@ impl<S: Sample> Reader<'_, S> {
     }
 
     fn read_plane(&self, node: usize, rect: Rect, mut out: ViewMut<'_, S>) -> Result<Filled<S>, Error> {
-        let plane = self.store.planes[node].as_ref();
+        let plane = self.store.planes[node].get();
         let view = plane
             .and_then(|plane| plane.part(rect))
             .ok_or_else(|| Error::defect(rect, "a part of a node is read that the plan does not keep"))?;
@@ -189,7 +192,7 @@ impl<S: Sample> Reader<'_, S> {
         let Keep::Cell { period, valid } = self.program.steps[node].keep else {
             return self.compute(node, rect, out, scratch);
         };
-        let Some(plane) = &self.store.planes[node] else {
+        let Some(plane) = self.store.planes[node].get() else {
             return Err(Error::defect(rect, "a cell was not made"));
         };
         let inner = rect.intersection(&valid);

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use relief_raster::{Rect, Sample};
+use relief_raster::{Rect, Sample, ViewMut};
 
 use super::{Cpu, zeroed};
 use crate::Error;
@@ -64,6 +64,7 @@ pub(crate) fn stream<S: Sample>(
             if shape.alone {
                 cpu.fill_alone(worker, rect, out, &stop)
             } else {
+                let out = ViewMut::packed(out, rect.width() as usize, rect.height() as usize);
                 cpu.fill(rect, out, &stop)
             }
         });
@@ -223,11 +224,7 @@ mod tests {
         let text = "relief version=1\ncanvas width=64 height=64\nnoise seed=1";
         let design = relief_design::parse("test.kdl", text, &relief_design::NoImages).unwrap();
         for (threads, tile) in [(1, None), (3, None), (3, Some((16, 16)))] {
-            let options = Options {
-                threads: Some(threads),
-                tile,
-                ..Options::default()
-            };
+            let options = Options::default().threads(threads).with(|with| with.tile = tile);
             let plan = Plan::new(&design, &NoImages, &options).unwrap();
             let start = Start {
                 prepared: None,

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, HostSamples, Reading};
 use relief_kernels::fused::{self, Plane};
@@ -29,6 +29,7 @@ use crate::cancel::Cancel;
 use crate::cpu::{Cpu, zeroed};
 use crate::error::describe;
 use crate::node::device::{Failure, Launch, Lowering};
+use crate::node::part;
 use crate::panics::message;
 use crate::plan::planes::{Spared, materialised, needs, pitch, spared};
 use crate::plan::{Plan, devices};
@@ -46,6 +47,13 @@ const PIECE_BYTES: u64 = 1 << 20;
 /// All devices of a job.
 pub(crate) struct Gpus<S> {
     plan: Plan,
+    kept: Arc<Kept<S>>,
+}
+
+/// What the jobs of parts of a raster share.
+struct Kept<S> {
+    /// The plan of the whole raster: buffers are as large as it needs.
+    whole: Plan,
     devices: Vec<Device>,
     /// Which device reads the next window.
     next: AtomicUsize,
@@ -123,7 +131,7 @@ impl<S: Sample> Gpus<S> {
         });
         let (host, gpus) = (host?, gpus?);
         tracing::debug!("devices are started");
-        let lanes = plan.device.as_ref().map_or(1, |device| device.lanes);
+        let lanes = plan.device.as_ref().map_or(1, |device| device.lanes) * plan.readers;
         let devices = std::thread::scope(|scope| {
             let upload = |gpu: Gpu| {
                 let (program, store, ahead) = (&plan.program, host.store(), &ahead);
@@ -149,8 +157,8 @@ impl<S: Sample> Gpus<S> {
             .map(|(step, _)| step.kind.lowering());
         let host_works = lowered.any(|lowering| lowering == Lowering::Host);
         tracing::debug!("what is kept is on the devices");
-        Ok(Self {
-            plan,
+        let kept = Kept {
+            whole: plan.clone(),
             devices,
             next: AtomicUsize::new(0),
             workers: host.workers().clone(),
@@ -158,7 +166,19 @@ impl<S: Sample> Gpus<S> {
             host: host_works.then(|| Box::new(host)),
             materialised,
             spared,
+        };
+        Ok(Self {
+            plan,
+            kept: Arc::new(kept),
         })
+    }
+
+    /// The same for a part of the raster.
+    pub(crate) fn part(&self, plan: Plan) -> Self {
+        Self {
+            plan,
+            kept: Arc::clone(&self.kept),
+        }
     }
 
     pub(crate) const fn plan(&self) -> &Plan {
@@ -168,30 +188,31 @@ impl<S: Sample> Gpus<S> {
     /// The devices, and the most bytes of buffers that each has held so far.
     pub(crate) fn memory(&self) -> Vec<(DeviceId, u64)> {
         let memory = |device: &Device| (device.gpu.id(), device.gpu.peak());
-        self.devices.iter().map(memory).collect()
+        self.kept.devices.iter().map(memory).collect()
     }
 
     /// What preparations gave.
     pub(crate) fn prepared(&self) -> Prepared {
-        self.prepared.clone()
+        self.kept.prepared.clone()
     }
 
     /// The threads of the job.
-    pub(crate) const fn workers(&self) -> &Workers {
-        &self.workers
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.kept.workers
     }
 
-    /// Computes `rect`, in coordinates of the streamed raster, into `out`, packed. Windows go to the devices in turn.
-    pub(crate) fn fill(&self, rect: Rect, out: &mut [S], cancel: &Cancel) -> Result<(), Error> {
+    /// Computes `rect`, in coordinates of the streamed raster, into `out`. Windows go to the devices in turn.
+    pub(crate) fn fill(&self, rect: Rect, mut out: ViewMut<'_, S>, cancel: &Cancel) -> Result<(), Error> {
         cancel.check()?;
-        let number = self.next.fetch_add(1, Ordering::Relaxed) % self.devices.len().max(1);
+        let number = self.kept.next.fetch_add(1, Ordering::Relaxed) % self.kept.devices.len().max(1);
         let device = self
+            .kept
             .devices
             .get(number)
             .ok_or_else(|| Error::defect(rect, "a plan for devices names none"))?;
         let _admission = device.slots.admit();
         let mut slot = self.take_slot(device)?;
-        self.fill_with(device, &mut slot, rect, out, cancel)?;
+        self.fill_with(device, &mut slot, rect, &mut out, cancel)?;
         // After a failure its buffers may still be in use: they are not used again.
         device.slots.give_back(slot);
         Ok(())
@@ -203,7 +224,7 @@ impl<S: Sample> Gpus<S> {
         device: &Device,
         slot: &mut Slot,
         rect: Rect,
-        out: &mut [S],
+        out: &mut ViewMut<'_, S>,
         cancel: &Cancel,
     ) -> Result<(), Error> {
         let (shape, bytes) = (self.plan.shape, S::DEPTH.bytes());
@@ -242,7 +263,7 @@ impl<S: Sample> Gpus<S> {
         };
         let bands = self.plan.bands();
         let deal = Deal {
-            devices: self.devices.len() as u128,
+            devices: self.kept.devices.len() as u128,
             lanes: plan.lanes as u128,
             strip: u128::from(plan.strip),
         };
@@ -251,14 +272,14 @@ impl<S: Sample> Gpus<S> {
             let mut lanes = Vec::new();
             // Dropped to open them.
             let mut gates = Vec::new();
-            let count = self.devices.len() * plan.lanes;
+            let count = self.kept.devices.len() * plan.lanes;
             for number in 0..count {
                 // Neighbouring bands go to different devices.
-                let device = &self.devices[number % self.devices.len()];
+                let device = &self.kept.devices[number % self.kept.devices.len()];
                 let (send, receive) = mpsc::sync_channel(0);
                 // Page-locking memory for bands is slow, and the driver does it for one lane after the other: the first band
                 // does not wait until the second lanes have theirs.
-                let gate = (number >= self.devices.len()).then(|| {
+                let gate = (number >= self.kept.devices.len()).then(|| {
                     let (open, opened) = mpsc::channel::<()>();
                     gates.push(open);
                     opened
@@ -373,11 +394,11 @@ impl<S: Sample> Gpus<S> {
 
     /// The buffers of one lane, as large as any strip and band need.
     fn slot(&self, device: &Device) -> Result<Slot, Error> {
-        let shape = self.plan.shape;
+        let shape = self.kept.whole.shape;
         let strip = self.plan.device.as_ref().map_or(1, |device| device.strip);
-        let rows = devices::strip_rows(shape, strip, self.devices.len() as u64);
-        let reports = self.devices.iter().map(|device| device.gpu.report());
-        let sizes = devices::buffers(&self.plan.program, shape, rows, &self.materialised, reports);
+        let rows = devices::strip_rows(shape, strip, self.kept.devices.len() as u64);
+        let reports = self.kept.devices.iter().map(|device| device.gpu.report());
+        let sizes = devices::buffers(&self.plan.program, shape, rows, &self.kept.materialised, reports);
         let allocate = |words: u64| {
             let words = usize::try_from(words).unwrap_or(usize::MAX);
             device
@@ -465,7 +486,7 @@ impl<S: Sample> Gpus<S> {
             &device.gpu,
             &expression,
             S::DEPTH,
-            region,
+            self.kept.whole.region,
             band,
             &slot.output,
             pitch,
@@ -487,14 +508,14 @@ impl<S: Sample> Gpus<S> {
         let needs = needs(program, strip);
         let mut ready: Vec<Option<Ready>> = vec![None; program.steps.len()];
         for index in 0..program.steps.len() {
-            if self.materialised[index] && !needs[index].is_empty() {
+            if self.kept.materialised[index] && !needs[index].is_empty() {
                 let builder = Builder {
                     program,
                     residents: &device.residents,
                     needs: &needs,
                     ready: &ready,
                 };
-                let spared = match (builder.constant::<S>(index)?, self.spared[index]) {
+                let spared = match (builder.constant::<S>(index)?, self.kept.spared[index]) {
                     (Some(0), Spared::Zero) => Some(0),
                     (constant, Spared::Any) => constant,
                     _ => None,
@@ -568,7 +589,7 @@ impl<S: Sample> Gpus<S> {
         need: Rect,
         cancel: &Cancel,
     ) -> Result<Plane, Failure> {
-        let host = self.host.as_ref();
+        let host = self.kept.host.as_ref();
         let host = host.ok_or_else(|| Error::defect(need, "the host keeps nothing to compute with"))?;
         let pitch = pitch(need.width(), S::DEPTH.bytes());
         let per_row = pitch as usize * 4 / size_of::<S>();
@@ -674,12 +695,12 @@ fn parts(rect: Rect, width: u64, height: u64) -> impl Iterator<Item = Rect> {
 }
 
 /// Puts a piece, whose rows are padded, into the window `rect`.
-fn unpack<S: Sample>(samples: &[S], piece: Rect, rect: Rect, out: &mut [S]) {
-    let (width, columns) = (rect.width() as usize, piece.width() as usize);
+fn unpack<S: Sample>(samples: &[S], piece: Rect, rect: Rect, out: &mut ViewMut<'_, S>) {
+    let columns = piece.width() as usize;
     let pitch = pitch(piece.width(), S::DEPTH.bytes()) as usize * 4 / size_of::<S>();
+    let mut out = part(out, piece.translated(-rect.x(), -rect.y()));
     for (y, row) in samples.chunks(pitch).take(piece.height() as usize).enumerate() {
-        let start = ((piece.y() - rect.y()) as usize + y) * width + (piece.x() - rect.x()) as usize;
-        out[start..start + columns].copy_from_slice(&row[..columns]);
+        out.row_mut(y).copy_from_slice(&row[..columns]);
     }
 }
 

@@ -47,7 +47,7 @@ impl<'a, S: Sample> Source<'a, S> {
     /// That of a node which lies on devices as a cell.
     fn of(program: &Program, store: &'a Store<S>, index: usize) -> Option<Self> {
         let step = &program.steps[index];
-        if let (Keep::Cell { period, valid }, Some(plane)) = (step.keep, &store.planes[index]) {
+        if let (Keep::Cell { period, valid }, Some(plane)) = (step.keep, store.planes[index].get()) {
             return plane.uniform.is_none().then(|| Self {
                 pattern: plane.view(),
                 period,
@@ -143,11 +143,11 @@ impl Residents {
                 _ => None,
             };
             residents.uploads.push(upload);
-            let prepared = store.prepared[index].as_ref().filter(|_| reached[index]);
+            let prepared = store.prepared[index].get().filter(|_| reached[index]);
             residents
                 .prepared
                 .push(prepared.map(|table| upload_table(gpu, table)).transpose()?);
-            let plane = match (&sources[index], &store.planes[index], step.image) {
+            let plane = match (&sources[index], store.planes[index].get(), step.image) {
                 _ if !reached[index] => None,
                 (Some(source), ..) => {
                     let packed = ahead.cells.get(index).and_then(Option::as_ref);
@@ -156,7 +156,7 @@ impl Residents {
                 (None, _, Some(shown)) => {
                     let rect = step.plane();
                     let part = store.pictures[shown.picture]
-                        .as_ref()
+                        .get()
                         .and_then(|plane| plane.part(rect));
                     match (pictures.get(&(shown.picture, rect)), part) {
                         (Some(plane), _) => Some(Resident::Plane(plane.clone(), rect)),

@@ -8,6 +8,7 @@ use crate::program::Keep;
 
 /// What the plan does with a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kept {
     /// Nothing is kept: it is computed straight into the tile of its parent.
     Nothing,
@@ -35,6 +36,7 @@ pub enum Kept {
 
 /// A node of the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PlannedNode {
     /// Its kind, as the design says it.
     pub kind: &'static str,
@@ -56,6 +58,7 @@ pub struct PlannedNode {
 
 /// A child in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PlannedChild {
     /// What it is for.
     pub role: Role,

@@ -11,9 +11,13 @@ pub(crate) mod prepare;
 mod search;
 mod shape;
 
+use std::sync::Arc;
+
 use relief_kernels::device::DeviceId;
 use relief_raster::{Depth, Rect};
 
+use crate::Error;
+use crate::error::describe as describe_rect;
 use crate::program::Program;
 use crate::sink::Raster;
 
@@ -26,7 +30,18 @@ pub const DEFAULT_MEMORY: u64 = 1 << 30;
 pub const MAX_THREADS: usize = 1_024;
 
 /// What may be chosen for a job; none of it changes a byte of the result.
+///
+/// ```
+/// use relief_engine::Options;
+///
+/// let options = Options::default().memory(256 << 20).threads(4);
+/// // What is there or not is set in place.
+/// let tile = None;
+/// let options = options.with(|options| options.tile = tile);
+/// assert_eq!(options.memory, Some(256 << 20));
+/// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Options {
     /// The part of the canvas to compute; all of it where `None`.
     pub region: Option<Rect>,
@@ -49,12 +64,103 @@ pub struct Options {
     pub rows: Option<u64>,
     /// What the sink holds ([`crate::Sink::memory`]); counted in the peak.
     pub sink: u64,
+    /// Jobs that stream at the same time from one [`Renderer`](crate::Renderer) and those made of it
+    /// ([`Renderer::part`](crate::Renderer::part)); 1 where `None`. Each holds bands of its own. Windows that are read share what
+    /// the plan counts however many there are.
+    pub readers: Option<usize>,
     /// What computes: GPUs, among which bands are dealt, or the CPU where there is none.
     pub devices: Vec<DeviceId>,
 }
 
+impl Options {
+    /// With the part of the canvas to compute.
+    #[must_use]
+    pub const fn region(mut self, region: Rect) -> Self {
+        self.region = Some(region);
+        self
+    }
+
+    /// With so many worker threads.
+    #[must_use]
+    pub const fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// With so many bytes that the job may hold.
+    #[must_use]
+    pub const fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// With tiles of `size`, columns and rows, to compute in.
+    #[must_use]
+    pub const fn tile(mut self, size: (u64, u64)) -> Self {
+        self.tile = Some(size);
+        self
+    }
+
+    /// With so many bytes for what is kept.
+    #[must_use]
+    pub const fn kept(mut self, bytes: u64) -> Self {
+        self.kept = Some(bytes);
+        self
+    }
+
+    /// With so many bytes of buffers on every GPU.
+    #[must_use]
+    pub const fn device_memory(mut self, bytes: u64) -> Self {
+        self.device_memory = Some(bytes);
+        self
+    }
+
+    /// With tiles of `size`, columns and rows, that are handed on.
+    #[must_use]
+    pub const fn tiles(mut self, size: (u64, u64)) -> Self {
+        self.tiles = Some(size);
+        self
+    }
+
+    /// With bands of a multiple of so many rows.
+    #[must_use]
+    pub const fn rows(mut self, rows: u64) -> Self {
+        self.rows = Some(rows);
+        self
+    }
+
+    /// With a sink that holds so many bytes.
+    #[must_use]
+    pub const fn sink(mut self, bytes: u64) -> Self {
+        self.sink = bytes;
+        self
+    }
+
+    /// With so many jobs at the same time.
+    #[must_use]
+    pub const fn readers(mut self, jobs: usize) -> Self {
+        self.readers = Some(jobs);
+        self
+    }
+
+    /// Computed by these devices.
+    #[must_use]
+    pub fn devices(mut self, devices: Vec<DeviceId>) -> Self {
+        self.devices = devices;
+        self
+    }
+
+    /// Changed in place.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
 /// The parts of the peak, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Peak {
     /// Bands, or tiles, that are computed or written at the same time.
     pub bands: u64,
@@ -101,6 +207,7 @@ impl Peak {
 
 /// How the raster is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Shape {
     /// Columns of a tile.
     pub tile_width: u64,
@@ -116,13 +223,39 @@ pub struct Shape {
     pub alone: bool,
 }
 
+impl Shape {
+    /// The same way to cut a part of the raster: bands have as many samples at most, and where `higher` are a multiple of
+    /// those of the whole as high, if there are still some for every worker.
+    fn part(self, rect: Rect, higher: bool) -> Self {
+        let (width, height) = (rect.width(), rect.height());
+        let band_width = self.band_width.min(width);
+        let rows = self.band_height.min(height);
+        let fitting = self.band_width.saturating_mul(self.band_height) / band_width;
+        let rows = if higher {
+            let several = fitting.min(height / (2 * self.bands as u64).max(1)) / rows * rows;
+            several.max(rows)
+        } else {
+            rows
+        };
+        Self {
+            tile_width: self.tile_width.min(band_width),
+            tile_height: self.tile_height.min(rows),
+            band_width,
+            band_height: rows,
+            ..self
+        }
+    }
+}
+
 /// A design made ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    pub(crate) program: Program,
+    pub(crate) program: Arc<Program>,
     pub(crate) region: Rect,
     pub(crate) shape: Shape,
     pub(crate) threads: usize,
+    /// Jobs that stream at the same time.
+    pub(crate) readers: usize,
     pub(crate) peak: Peak,
     /// Words of scratch of one thread.
     pub(crate) words: u64,
@@ -131,6 +264,7 @@ pub struct Plan {
 
 /// What a job takes of its GPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DevicePlan {
     /// The GPUs; bands are dealt to them in turn.
     pub ids: Vec<DeviceId>,
@@ -165,7 +299,7 @@ impl Plan {
 
     /// The depth of the samples.
     #[must_use]
-    pub const fn depth(&self) -> Depth {
+    pub fn depth(&self) -> Depth {
         self.program.canvas.depth
     }
 
@@ -198,6 +332,27 @@ impl Plan {
         self.program.nesting
     }
 
+    /// The same job for a part of its raster, `rect` in coordinates of the canvas: it reads what this one keeps, and holds no
+    /// more. Takes no time to speak of, however large the design is.
+    ///
+    /// # Errors
+    /// Where `rect` is empty or leaves the [region](Plan::region).
+    pub fn part(&self, rect: Rect) -> Result<Self, Error> {
+        if rect.is_empty() || !self.region.contains(&rect) {
+            return Err(Error::Part {
+                part: describe_rect(rect),
+                region: describe_rect(self.region),
+            });
+        }
+        Ok(Self {
+            program: Arc::clone(&self.program),
+            region: rect,
+            shape: self.shape.part(rect, self.device.is_none()),
+            device: self.device.clone(),
+            ..*self
+        })
+    }
+
     /// The samples that are looked at before the first band, because nodes need to know the whole of their source.
     #[must_use]
     pub fn preparation(&self) -> u128 {
@@ -214,8 +369,12 @@ impl Plan {
         across * self.region.height().div_ceil(self.shape.band_height) as u128
     }
 
-    /// The pixels of band `index`, in coordinates of the streamed raster.
-    pub(crate) fn band(&self, index: u128) -> Rect {
+    /// The pixels of band `index`, counted from 0, in coordinates of the streamed raster; empty beyond the last.
+    #[must_use]
+    pub fn band(&self, index: u128) -> Rect {
+        if index >= self.bands() {
+            return Rect::EMPTY;
+        }
         let across = u128::from(self.region.width().div_ceil(self.shape.band_width));
         // Both are numbers of bands along a side of at most 2^40 pixels.
         let (row, column) = ((index / across) as i64, (index % across) as i64);

@@ -1,5 +1,7 @@
 //! The search for a plan that fits the memory allowed, and what would do where none does.
 
+use std::sync::Arc;
+
 use relief_design::tree::Design;
 use relief_kernels::device::DeviceId;
 use relief_raster::Rect;
@@ -27,6 +29,7 @@ impl Plan {
         let canvas = design.canvas;
         let region = region(canvas.width, canvas.height, options.region)?;
         let threads = threads(options.threads)?;
+        let readers = readers(options.readers)?;
         let limit = options.memory.unwrap_or(DEFAULT_MEMORY);
         check_tile(options.tile, region)?;
         let gpus: Vec<DeviceId> = options
@@ -64,6 +67,7 @@ impl Plan {
             program,
             region,
             threads,
+            readers,
             limit,
             options,
             decoding,
@@ -85,6 +89,8 @@ pub(super) struct Draft<'a> {
     pub(super) program: Program,
     pub(super) region: Rect,
     pub(super) threads: usize,
+    /// Jobs that stream at the same time.
+    pub(super) readers: u64,
     pub(super) limit: u64,
     pub(super) options: &'a Options,
     pub(super) decoding: u64,
@@ -152,6 +158,7 @@ impl Draft<'_> {
             program: self.program.clone(),
             limit,
             threads,
+            readers: self.readers,
             region: self.region,
             options: self.options,
             decoding: self.decoding,
@@ -242,7 +249,8 @@ impl Draft<'_> {
             let samples = u128::from(shape.band_width) * u128::from(shape.band_height) * shape.bands as u128;
             let bands = self
                 .handed_on(bytes)
-                .unwrap_or(saturate(samples).saturating_mul(bytes));
+                .unwrap_or(saturate(samples).saturating_mul(bytes))
+                .saturating_mul(self.readers);
             let mut least = None;
             for cached in self.cached_tiles(shape) {
                 program.cached = cached;
@@ -286,10 +294,11 @@ impl Draft<'_> {
         device: Option<DevicePlan>,
     ) -> Plan {
         Plan {
-            program,
+            program: Arc::new(program),
             region: self.region,
             shape,
             threads: self.threads,
+            readers: self.readers as usize,
             peak,
             words,
             device,
@@ -328,6 +337,7 @@ impl Draft<'_> {
                 let copies = shape.bands as u64 + u64::from(row != columns * bytes);
                 let bands = row.saturating_mul(rows).saturating_mul(copies);
                 let bands = bands.saturating_add(self.handed_on(bytes).unwrap_or(0));
+                let bands = bands.saturating_mul(self.readers);
                 let peak = Peak {
                     bands,
                     preparing: prepare::memory(&program, tile, self.threads as u64),
@@ -336,10 +346,11 @@ impl Draft<'_> {
                     ..fixed
                 };
                 let memory = self.options.device_memory;
-                match gpus.fit(&program, shape, lanes, halo, memory) {
+                let driven = lanes.saturating_mul(self.readers as usize);
+                match gpus.fit(&program, shape, driven, halo, memory) {
                     Err(error) => shortage = Some(error),
                     Ok((strip, device_bytes)) => {
-                        let host = super::devices::host_bytes(&program, shape, strip, lanes, gpus.count());
+                        let host = super::devices::host_bytes(&program, shape, strip, driven, gpus.count());
                         let peak = Peak {
                             bands: peak.bands.saturating_add(host),
                             ..peak
@@ -406,6 +417,16 @@ fn threads(asked: Option<usize>) -> Result<usize, Error> {
         Some(count) => Err(Error::Option {
             option: "threads",
             problem: format!("{count} threads were asked for; 1 to {MAX_THREADS} are possible"),
+        }),
+    }
+}
+
+fn readers(asked: Option<usize>) -> Result<u64, Error> {
+    match asked.unwrap_or(1) {
+        count @ 1..=MAX_THREADS => Ok(count as u64),
+        count => Err(Error::Option {
+            option: "readers",
+            problem: format!("{count} jobs at the same time were asked for; 1 to {MAX_THREADS} are possible"),
         }),
     }
 }

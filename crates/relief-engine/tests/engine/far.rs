@@ -45,14 +45,7 @@ fn far(root: impl Into<Kind>) -> Model {
 fn check(model: &Model) {
     let (design, images) = (design(model), Pictures(model.pictures.clone()));
     let mut oracle = Oracle::new(model);
-    let whole = renderer(
-        &design,
-        &images,
-        &Options {
-            threads: Some(2),
-            ..Options::default()
-        },
-    );
+    let whole = renderer(&design, &images, &Options::default().threads(2));
     for (index, x) in PLACES.into_iter().enumerate() {
         let y = PLACES[(index * 3 + 1) % PLACES.len()];
         let expected = oracle.window(x, y, 19, 19);
@@ -62,12 +55,7 @@ fn check(model: &Model) {
             expected,
             "{place:?} read\n{model:?}"
         );
-        let options = Options {
-            region: Some(place),
-            threads: Some(2),
-            tile: Some((7, 5)),
-            ..Options::default()
-        };
+        let options = Options::default().region(place).threads(2).tile((7, 5));
         let part = renderer(&design, &images, &options);
         assert_eq!(
             rendered(&part).unwrap(),
@@ -238,11 +226,7 @@ fn rows_wider_than_the_memory_come_in_parts_in_order() {
         ]))
     };
     let (design, images) = (design(&model), Pictures::default());
-    let options = Options {
-        threads: Some(2),
-        memory: Some(200_000),
-        ..Options::default()
-    };
+    let options = Options::default().threads(2).memory(200_000);
     let renderer = renderer(&design, &images, &options);
     let shape = renderer.plan().shape();
     assert!(
@@ -257,11 +241,7 @@ fn rows_wider_than_the_memory_come_in_parts_in_order() {
 #[test]
 fn the_greatest_canvas_is_planned_and_begins() {
     let model = far(Noise { seed: 1 });
-    let options = Options {
-        threads: Some(1),
-        memory: Some(16 << 20),
-        ..Options::default()
-    };
+    let options = Options::default().threads(1).memory(16 << 20);
     let plan = Plan::new(&design(&model), &Pictures::default(), &options).unwrap();
     assert!(plan.peak().total() <= 16 << 20);
     assert!(plan.bands() > 1 << 40);

@@ -307,7 +307,7 @@ proptest! {
                 "relief version=1\ncanvas width={width} height={height} depth={bits}\ngauss sigma={} edge=\"{edge}\" {{\n{source}\n}}",
                 f64::from(sigma) / 100.0
             );
-            let options = Options { tile, threads: Some(2), ..Options::default() };
+            let options = Options::default().with(|with| with.tile = tile).threads(2);
             let found = rendered(&renderer(&parse(&text), &NoImages, &options)).unwrap();
             prop_assert!(found.iter().all(|sample| *sample == value), "{}", text);
         }

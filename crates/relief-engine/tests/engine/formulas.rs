@@ -133,11 +133,11 @@ fn samples(text: &str, pictures: &Pictures) -> Vec<u16> {
     let design = relief_design::parse("test.kdl", text, pictures)
         .unwrap_or_else(|report| panic!("{:#?}\n{text}", report.problems()));
     let (width, height) = (design.canvas.width, design.canvas.height);
-    let options = |threads, tile, kept| Options {
-        threads: Some(threads),
-        tile,
-        kept,
-        ..Options::default()
+    let options = |threads, tile, kept| {
+        Options::default()
+            .threads(threads)
+            .with(|with| with.tile = tile)
+            .with(|with| with.kept = kept)
     };
     let whole = rendered(&renderer(&design, pictures, &options(1, None, None))).unwrap();
     for other in [

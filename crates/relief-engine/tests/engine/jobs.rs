@@ -16,12 +16,7 @@ const NOISE: &str = "relief version=1\ncanvas width=64 height=640\nnoise seed=1"
 
 /// Many bands of few rows.
 fn noise() -> Renderer {
-    let options = Options {
-        threads: Some(2),
-        memory: Some(5_000),
-        tile: Some((64, 2)),
-        ..Options::default()
-    };
+    let options = Options::default().threads(2).memory(5_000).tile((64, 2));
     let renderer = renderer(&parse(NOISE), &NoImages, &options);
     assert!(renderer.plan().bands() >= 10, "{:?}", renderer.plan().shape());
     renderer
@@ -135,11 +130,7 @@ fn cancelling_in_the_last_band_leaves_the_sink_unfinished() {
 fn another_thread_stops_a_job_within_one_band() {
     // A job of 2^40 rows would never end: that this test does is what it tests.
     let endless = "relief version=1\ncanvas width=64 height=1099511627776\nnoise seed=1";
-    let options = Options {
-        threads: Some(2),
-        memory: Some(100_000),
-        ..Options::default()
-    };
+    let options = Options::default().threads(2).memory(100_000);
     let renderer = renderer(&parse(endless), &NoImages, &options);
     let cancel = Cancel::new();
     let mut sink = Watched::default();
@@ -251,10 +242,7 @@ fn every_node_that_computes_is_timed_and_no_other() {
     let design = parse(
         "relief version=1\ncanvas width=64 height=64\ncompose {\n(base)fill value=9\n(base)noise seed=1\n(max)noise seed=2 width=64\n}",
     );
-    let options = Options {
-        tile: Some((8, 8)),
-        ..Options::default()
-    };
+    let options = Options::default().tile((8, 8));
     let renderer = renderer(&design, &NoImages, &options);
     assert!(renderer.node_times().iter().all(|time| time.is_zero()));
     rendered(&renderer).unwrap();
@@ -308,10 +296,7 @@ fn chain(levels: usize) -> Design {
 
 #[test]
 fn nesting_is_computed_to_its_limit_and_refused_beyond() {
-    let options = Options {
-        threads: Some(1),
-        ..Options::default()
-    };
+    let options = Options::default().threads(1);
     let deepest = renderer(&chain(MAX_NESTING), &NoImages, &options);
     assert_eq!(rendered(&deepest).unwrap(), [7; 9]);
     let refused = Plan::new(&chain(MAX_NESTING + 1), &NoImages, &options);
@@ -323,10 +308,7 @@ fn options_out_of_range_are_refused() {
     let design = parse(NOISE);
     let plan = |options: Options| Plan::new(&design, &NoImages, &options);
     for threads in [0, 1_025, usize::MAX] {
-        let options = Options {
-            threads: Some(threads),
-            ..Options::default()
-        };
+        let options = Options::default().threads(threads);
         assert!(matches!(
             plan(options),
             Err(Error::Option {
@@ -336,18 +318,12 @@ fn options_out_of_range_are_refused() {
         ));
     }
     for tile in [(0, 1), (1, 0)] {
-        let options = Options {
-            tile: Some(tile),
-            ..Options::default()
-        };
+        let options = Options::default().tile(tile);
         assert!(matches!(plan(options), Err(Error::Option { option: "tile", .. })));
     }
     for region in [(60, 0, 5, 1), (-1, 0, 2, 2), (0, 640, 1, 1), (0, 0, 0, 5)] {
         let (x, y, width, height) = region;
-        let options = Options {
-            region: Rect::new(x, y, width, height),
-            ..Options::default()
-        };
+        let options = Options::default().with(|with| with.region = Rect::new(x, y, width, height));
         assert!(matches!(plan(options), Err(Error::Region { .. })), "{region:?}");
     }
 }

@@ -30,7 +30,7 @@ proptest! {
     ) {
         let (design, images) = (design(&model), Pictures(model.pictures.clone()));
         let plan = |memory| {
-            let options = Options { threads: Some(threads), memory: Some(memory), tile, kept, sink, ..Options::default() };
+            let options = Options::default().threads(threads).memory(memory).with(|with| with.tile = tile).with(|with| with.kept = kept).sink(sink);
             Plan::new(&design, &images, &options)
         };
         let Err(Error::Memory { needed, limit: 0, .. }) = plan(0) else {
@@ -232,12 +232,10 @@ compose {
 "#;
 
 fn nested(threads: usize, memory: u64, tile: Option<(u64, u64)>) -> Options {
-    Options {
-        threads: Some(threads),
-        memory: Some(memory),
-        tile,
-        ..Options::default()
-    }
+    Options::default()
+        .threads(threads)
+        .memory(memory)
+        .with(|with| with.tile = tile)
 }
 
 #[test]

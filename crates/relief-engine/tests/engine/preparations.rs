@@ -156,10 +156,7 @@ fn a_raster_of_2_to_the_80_samples_is_counted_exactly() {
         ..model(side, side, equalise(Item::new(copies)))
     };
     let far = Rect::new(side as i64 - 4, side as i64 - 1, 4, 1).unwrap();
-    let options = Options {
-        region: Some(far),
-        ..Options::default()
-    };
+    let options = Options::default().region(far);
     let (design, images) = (design(&model), Pictures(model.pictures.clone()));
     let work = Plan::new(&design, &images, &options).unwrap().preparation();
     assert!(work <= 4, "{work} samples are looked at");
@@ -179,10 +176,7 @@ fn a_source_of_one_sample_is_counted_at_once_however_large() {
             "relief version=1\ncanvas width={0} height={0}\nequalise {{\n(source){source}\n}}",
             1_u64 << 40
         );
-        let options = Options {
-            region: Rect::new(1 << 39, 1 << 38, 3, 2),
-            ..Options::default()
-        };
+        let options = Options::default().with(|with| with.region = Rect::new(1 << 39, 1 << 38, 3, 2));
         let work = Plan::new(&parse(&text), &NoImages, &options)
             .unwrap()
             .preparation();
@@ -246,12 +240,10 @@ fn what_an_earlier_renderer_found_out_is_not_computed_again() {
         (None, 3, Some((7, 5))),
         (Some(region), 2, Some((64, 1))),
     ] {
-        let options = Options {
-            region,
-            threads: Some(threads),
-            tile,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with(|with| with.region = region)
+            .threads(threads)
+            .with(|with| with.tile = tile);
         let (again, told) = prepared(&design, &options, Some(&known));
         let again = again.unwrap();
         assert_eq!(told, [], "it was computed again");
@@ -346,12 +338,10 @@ fn a_panic_of_the_progress_of_a_preparation_comes_back_to_the_caller() {
 fn the_memory_of_a_preparation_is_planned() {
     let deep = parse(&TWICE.replace("height=70", "height=70 depth=16"));
     let plan = |design: &Design, threads, memory| {
-        let options = Options {
-            threads: Some(threads),
-            memory,
-            tile: Some((50, 40)),
-            ..Options::default()
-        };
+        let options = Options::default()
+            .threads(threads)
+            .with(|with| with.memory = memory)
+            .tile((50, 40));
         Plan::new(design, &NoImages, &options)
     };
     for threads in [1, 3, 8] {

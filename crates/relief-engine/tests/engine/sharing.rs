@@ -135,10 +135,7 @@ fn a_picture_is_read_and_held_once_however_many_nodes_show_it() {
 
 #[test]
 fn only_the_part_of_a_picture_that_any_node_reads_is_held() {
-    let region = Options {
-        region: Rect::new(75, 0, 20, 20),
-        ..Options::default()
-    };
+    let region = Options::default().with(|with| with.region = Rect::new(75, 0, 20, 20));
     let (same, apart) = (
         showing(|_| "p".to_owned()),
         showing(|number| format!("p{number}")),
@@ -195,11 +192,11 @@ fn a_pattern_is_computed_only_as_far_as_a_window_reads_it() {
     let design = parse(LARGE_PATTERN);
     // Within a copy, and where four copies meet.
     for place in [(20_000, 20_000), (16_384 * 3 - 50, 16_384 * 5 - 60)] {
-        let region = |kept| Options {
-            region: Rect::new(place.0, place.1, 256, 256),
-            kept,
-            threads: Some(2),
-            ..Options::default()
+        let region = |kept| {
+            Options::default()
+                .with(|with| with.region = Rect::new(place.0, place.1, 256, 256))
+                .with(|with| with.kept = kept)
+                .threads(2)
         };
         let plan = Plan::new(&design, &NoImages, &region(None)).unwrap();
         assert!(plan.peak().kept <= 4 * 256 * 256, "{:?}", plan.peak());
@@ -222,24 +219,10 @@ fn a_pattern_that_many_copies_show_a_part_of_is_kept_as_far_as_they_show_it() {
                 (pattern)noise seed=5 width=100 height=9000
             }
         }"#;
-    let many = renderer(
-        &parse(text),
-        &NoImages,
-        &Options {
-            kept: Some(1 << 20),
-            ..Options::default()
-        },
-    );
+    let many = renderer(&parse(text), &NoImages, &Options::default().kept(1 << 20));
     let kept = many.plan().peak().kept;
     assert_eq!(kept, 100 * 20);
-    let none = renderer(
-        &parse(text),
-        &NoImages,
-        &Options {
-            kept: Some(0),
-            ..Options::default()
-        },
-    );
+    let none = renderer(&parse(text), &NoImages, &Options::default().kept(0));
     assert_eq!(rendered(&many).unwrap(), rendered(&none).unwrap());
     let corner = Rect::new(290, 10, 10, 10).unwrap();
     assert_eq!(window(&many, corner).unwrap(), window(&none, corner).unwrap());

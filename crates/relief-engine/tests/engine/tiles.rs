@@ -113,11 +113,7 @@ compose {
 }
 "#;
     let design = relief_design::parse("tiles.kdl", text, &relief_design::NoImages).unwrap();
-    let options = Options {
-        threads: Some(threads),
-        tiles: Some(tiles),
-        ..Options::default()
-    };
+    let options = Options::default().threads(threads).tiles(tiles);
     let plan = Plan::new(&design, &NoImages, &options).unwrap();
     Renderer::new(plan, &NoImages, &Cancel::new()).unwrap()
 }
@@ -251,12 +247,10 @@ fn bands_are_a_multiple_of_the_rows_that_are_wanted_where_memory_allows() {
         let text = format!("relief version=1\ncanvas width=3000 height=5000\n{inner}");
         let design = relief_design::parse("rows.kdl", &text, &relief_design::NoImages).unwrap();
         let plan = |rows, memory| {
-            let options = Options {
-                threads: Some(2),
-                rows,
-                memory,
-                ..Options::default()
-            };
+            let options = Options::default()
+                .threads(2)
+                .with(|with| with.rows = rows)
+                .with(|with| with.memory = memory);
             Plan::new(&design, &NoImages, &options).unwrap()
         };
         for rows in [1, 7, 256, 1_024] {

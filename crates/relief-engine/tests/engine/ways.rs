@@ -85,14 +85,11 @@ pub(crate) fn cut(width: u64, height: u64, [a, b, c, d]: [u64; 4]) -> Rect {
 pub(crate) fn check(model: &Model, expected: &[u16], way: &Way) -> Result<(), TestCaseError> {
     let (design, images) = (design(model), Pictures(model.pictures.clone()));
     let region = way.region.map(|part| cut(model.width, model.height, part));
-    let mut options = Options {
-        region,
-        threads: Some(way.threads),
-        memory: None,
-        tile: way.tile,
-        kept: way.kept,
-        ..Options::default()
-    };
+    let mut options = Options::default()
+        .with(|with| with.region = region)
+        .threads(way.threads)
+        .with(|with| with.tile = way.tile)
+        .with(|with| with.kept = way.kept);
     if let Some(more) = way.memory {
         options.memory = Some(0);
         let Err(Error::Memory { needed, .. }) = Plan::new(&design, &images, &options) else {

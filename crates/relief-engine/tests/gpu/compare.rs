@@ -57,11 +57,7 @@ pub(crate) fn with(width: u64, height: u64, root: &str, options: &Options) {
 
 /// The options for this device.
 pub(crate) fn on(device: DeviceId, options: &Options) -> Options {
-    Options {
-        devices: vec![device],
-        threads: Some(2),
-        ..options.clone()
-    }
+    options.clone().devices(vec![device]).threads(2)
 }
 
 /// Computes a design on the CPU and on the device: streamed, band by band and through windows. Says where samples
@@ -72,11 +68,9 @@ pub(crate) fn agree(
     images: &dyn ImageSource,
     options: &Options,
 ) -> Result<(), String> {
-    let here = Options {
-        region: options.region,
-        threads: Some(2),
-        ..Options::default()
-    };
+    let here = Options::default()
+        .with(|with| with.region = options.region)
+        .threads(2);
     let expected = rendered(&renderer(design, images, &here)).unwrap();
     let there = on_device(device, design, images, options).map_err(|error| format!("{error:?}"))?;
     let raster = there.plan().raster();

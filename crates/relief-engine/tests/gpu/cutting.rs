@@ -32,15 +32,7 @@ fn bands_of_any_height_and_widths_around_words_and_vectors() {
         (63, 3),
         (97, 10),
     ] {
-        with(
-            width,
-            41,
-            MIXED,
-            &Options {
-                tile: Some((64, rows)),
-                ..Options::default()
-            },
-        );
+        with(width, 41, MIXED, &Options::default().tile((64, rows)));
     }
 }
 
@@ -58,20 +50,13 @@ fn regions_with_odd_offsets() {
             97,
             41,
             MIXED,
-            &Options {
-                region,
-                ..Options::default()
-            },
+            &Options::default().with(|with| with.region = region),
         );
         with(
             97,
             41,
             MIXED,
-            &Options {
-                region,
-                tile: Some((64, 4)),
-                ..Options::default()
-            },
+            &Options::default().with(|with| with.region = region).tile((64, 4)),
         );
     }
 }
@@ -81,24 +66,11 @@ fn rows_wider_than_the_memory_come_in_parts_in_order() {
     let Some(device) = device() else { return };
     for depth in [8, 16] {
         let (design, images) = canvas(300_001, 3, depth, MIXED);
-        let needed = match on_device(
-            device,
-            &design,
-            &images,
-            &Options {
-                memory: Some(1),
-                ..Options::default()
-            },
-        ) {
+        let needed = match on_device(device, &design, &images, &Options::default().memory(1)) {
             Err(relief_engine::Error::Memory { needed, .. }) => needed,
             other => panic!("planned without memory: {other:?}"),
         };
-        let options = Options {
-            memory: Some(needed),
-            kept: None,
-            tiles: None,
-            ..Options::default()
-        };
+        let options = Options::default().memory(needed);
         let there = on_device(device, &design, &images, &options).unwrap();
         let shape = there.plan().shape();
         assert!(
@@ -123,26 +95,17 @@ fn bands_that_share_the_planes_of_a_strip_have_the_same_samples() {
     for depth in [8, 16] {
         for rows in [1, 2, 3, 7] {
             let (design, images) = canvas(61, 143, depth, nested);
-            let options = Options {
-                tile: Some((64, rows)),
-                ..Options::default()
-            };
+            let options = Options::default().tile((64, rows));
             let there = on_device(device, &design, &images, &options).unwrap();
             let plan = there.plan().device().unwrap().clone();
             assert!(plan.strip > 1, "{plan:?} with bands of {rows} rows");
             agree(device, &design, &images, &options).unwrap();
             // With less memory fewer bands share them; with less than one band needs the job is refused.
-            let less = Options {
-                device_memory: Some(plan.bytes - 1),
-                ..options.clone()
-            };
+            let less = options.clone().device_memory(plan.bytes - 1);
             let fewer = on_device(device, &design, &images, &less).unwrap();
             assert!(fewer.plan().device().unwrap().strip < plan.strip);
             agree(device, &design, &images, &less).unwrap();
-            let none = Options {
-                device_memory: Some(1_000),
-                ..options
-            };
+            let none = options.device_memory(1_000);
             let refused = on_device(device, &design, &images, &none).unwrap_err();
             assert!(
                 matches!(refused, Error::DeviceMemory { limit: 1_000, .. }),
@@ -182,10 +145,7 @@ fn bands_without_a_mark_are_what_lies_beyond() {
     ];
     for root in roots {
         for rows in [1, 8, 32] {
-            let options = Options {
-                tile: Some((64, rows)),
-                ..Options::default()
-            };
+            let options = Options::default().tile((64, rows));
             with(61, 500, &format!("{marks}\n{root}"), &options);
         }
     }
@@ -206,14 +166,7 @@ fn far(root: &str) {
     let Some(device) = device() else { return };
     for depth in [8, 16] {
         let (design, images) = canvas(FAR, FAR, depth, root);
-        let here = renderer(
-            &design,
-            &images,
-            &Options {
-                threads: Some(2),
-                ..Options::default()
-            },
-        );
+        let here = renderer(&design, &images, &Options::default().threads(2));
         let whole = on_device(device, &design, &images, &Options::default())
             .unwrap_or_else(|error| panic!("{root}: {error:?}"));
         for (index, x) in PLACES.into_iter().enumerate() {
@@ -222,11 +175,7 @@ fn far(root: &str) {
             let expected = window(&here, place).unwrap();
             let found = window(&whole, place).unwrap_or_else(|error| panic!("{root}: {error:?}"));
             same("read", &found, &expected, place).unwrap_or_else(|error| panic!("{root}: {error}"));
-            let options = Options {
-                region: Some(place),
-                tile: Some((19, 7)),
-                ..Options::default()
-            };
+            let options = Options::default().region(place).tile((19, 7));
             let part = on_device(device, &design, &images, &options)
                 .unwrap_or_else(|error| panic!("{root}: {error:?}"));
             same("render", &rendered(&part).unwrap(), &expected, place)
@@ -272,16 +221,7 @@ fn pictures_and_distances_far_out() {
 fn the_greatest_canvas_is_planned_and_begins() {
     let Some(device) = device() else { return };
     let (design, images) = canvas(FAR, FAR, 8, "noise seed=1");
-    let there = on_device(
-        device,
-        &design,
-        &images,
-        &Options {
-            memory: Some(16 << 20),
-            ..Options::default()
-        },
-    )
-    .unwrap();
+    let there = on_device(device, &design, &images, &Options::default().memory(16 << 20)).unwrap();
     assert!(there.plan().bands() > 1 << 40);
     let first = there
         .bands(&relief_engine::Cancel::new())

@@ -131,10 +131,7 @@ fn distances_inside_other_nodes() {
 #[test]
 fn bands_smaller_than_the_radius() {
     for rows in [1, 3, 16] {
-        let options = Options {
-            tile: Some((64, rows)),
-            ..Options::default()
-        };
+        let options = Options::default().tile((64, rows));
         with(71, 43, &distance(30, "image \"p3\" x=9 y=5"), &options);
         with(
             71,

@@ -14,10 +14,7 @@ use crate::run::rendered;
 /// Many bands of few rows.
 fn many_bands(device: DeviceId) -> Renderer {
     let (design, images) = canvas(64, 640, 8, "noise seed=1");
-    let options = Options {
-        tile: Some((64, 2)),
-        ..Options::default()
-    };
+    let options = Options::default().tile((64, 2));
     let renderer = on_device(device, &design, &images, &options).unwrap();
     assert_eq!(renderer.plan().bands(), 320);
     renderer
@@ -186,16 +183,10 @@ fn a_device_that_is_not_there_is_refused_by_name() {
 fn the_cpu_beside_a_device_is_left_to_make_what_is_kept() {
     let Some(device) = device() else { return };
     let (design, images) = canvas(8, 8, 8, "noise seed=1");
-    let options = Options {
-        devices: vec![DeviceId::Cpu, device],
-        ..Options::default()
-    };
+    let options = Options::default().devices(vec![DeviceId::Cpu, device]);
     let plan = Plan::new(&design, &images, &options).unwrap();
     assert_eq!(plan.device().unwrap().ids, [device]);
-    let alone = Options {
-        devices: vec![DeviceId::Cpu],
-        ..Options::default()
-    };
+    let alone = Options::default().devices(vec![DeviceId::Cpu]);
     assert!(Plan::new(&design, &NoImages, &alone).unwrap().device().is_none());
 }
 
@@ -208,14 +199,8 @@ fn one_device_named_twice_computes_every_other_band() {
         16,
         "compose { (base)noise seed=1; (mean)image \"p0\" x=3 y=20 }",
     );
-    let once = Options {
-        tile: Some((64, 4)),
-        ..Options::default()
-    };
-    let twice = Options {
-        devices: vec![device, device],
-        ..once.clone()
-    };
+    let once = Options::default().tile((64, 4));
+    let twice = once.clone().devices(vec![device, device]);
     let expected = rendered(&on_device(device, &design, &images, &once).unwrap()).unwrap();
     let plan = Plan::new(&design, &images, &twice).unwrap();
     let renderer = Renderer::new(plan, &images, &Cancel::new()).unwrap();

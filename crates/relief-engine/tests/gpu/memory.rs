@@ -75,13 +75,7 @@ fn what_no_device_holds_is_refused_with_figures() {
     let text = "relief version=1\ncanvas width=16777216 height=16777216\nimage \"vast\"";
     let design = relief_design::parse("test.kdl", text, &vast).unwrap();
     // The host is given enough, so that the device is what refuses.
-    let options = on(
-        device,
-        &Options {
-            memory: Some(1 << 50),
-            ..Options::default()
-        },
-    );
+    let options = on(device, &Options::default().memory(1 << 50));
     match Plan::new(&design, &vast, &options).unwrap_err() {
         Error::DeviceMemory {
             device: named,
@@ -129,11 +123,11 @@ fn the_memory_that_a_refusal_names_does() {
     ] {
         for tile in [None, Some((64, 3))] {
             let (design, images) = canvas(90, 70, 16, root);
-            let with = |memory| Options {
-                memory: Some(memory),
-                kept: Some(4_000),
-                tile,
-                ..Options::default()
+            let with = |memory| {
+                Options::default()
+                    .memory(memory)
+                    .kept(4_000)
+                    .with(|with| with.tile = tile)
             };
             let refused = on_device(device, &design, &images, &with(0)).unwrap_err();
             let Error::Memory { needed, limit: 0, .. } = refused else {

@@ -35,11 +35,9 @@ fn random_designs_have_the_samples_of_the_cpu() {
     let kept = prop_oneof![3 => Just(None), 1 => Just(Some(0)), 1 => Just(Some(200))];
     let outcome = runner(120).run(&(models(), rows, kept), |(model, rows, kept)| {
         let (design, images) = (design(&model), Pictures(model.pictures.clone()));
-        let options = Options {
-            tile: rows.map(|rows| (64, rows)),
-            kept,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with(|with| with.tile = rows.map(|rows| (64, rows)))
+            .with(|with| with.kept = kept);
         agree(device, &design, &images, &options).map_err(TestCaseError::fail)
     });
     if let Err(error) = outcome {

@@ -8,10 +8,7 @@ const BLENDS: [&str; 5] = ["mean", "max", "min", "sum", "last"];
 
 /// What may be kept: as much as wanted, a little, nothing.
 fn kept() -> [Options; 3] {
-    [None, Some(500), Some(0)].map(|kept| Options {
-        kept,
-        ..Options::default()
-    })
+    [None, Some(500), Some(0)].map(|kept| Options::default().with(|with| with.kept = kept))
 }
 
 #[test]
@@ -120,15 +117,7 @@ fn repetitions_of_repetitions() {
 fn a_cell_that_borders_on_what_does_not_repeat() {
     let root = "compose { (base)repeat { (pattern)image \"p0\" }; (max)repeat x=20 y=15 width=60 height=30 { (pattern)image \"p1\" } }";
     for rows in [None, Some((64, 1)), Some((64, 7))] {
-        with(
-            91,
-            57,
-            root,
-            &Options {
-                tile: rows,
-                ..Options::default()
-            },
-        );
+        with(91, 57, root, &Options::default().with(|with| with.tile = rows));
     }
     let distance = format!("distance radius=6 {{ (mask){root}; profile \"d * 9\" beyond=1 }}");
     both(91, 57, &distance);

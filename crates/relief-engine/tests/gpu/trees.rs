@@ -29,10 +29,7 @@ fn one_kernel_computes_a_tree_of_everything_pointwise() {
 fn a_node_that_is_used_twice_is_computed_once_for_a_band() {
     let root = |uses: &str| format!("{SHARED} compose {{ {uses} }}");
     for tile in [None, Some((64, 4)), Some((64, 1))] {
-        let options = Options {
-            tile,
-            ..Options::default()
-        };
+        let options = Options::default().with(|with| with.tile = tile);
         with(83, 61, &root("(base)use \"dots\"; (max)use \"dots\""), &options);
         with(
             83,
@@ -62,25 +59,15 @@ fn a_repeat_that_is_used_twice() {
     let text = "define \"r\" { repeat width=50 height=40 { (pattern)compose width=24 height=30 { (base)noise seed=1; (multiply)noise seed=2; (mean)noise seed=3 } } }
         compose { (base)use \"r\"; (max)use \"r\" x=7 y=11 }";
     for kept in [None, Some(0)] {
-        with(
-            60,
-            50,
-            text,
-            &Options {
-                kept,
-                ..Options::default()
-            },
-        );
+        with(60, 50, text, &Options::default().with(|with| with.kept = kept));
         let region = relief_engine::Rect::new(3, 5, 9, 9);
         with(
             60,
             50,
             text,
-            &Options {
-                kept,
-                region,
-                ..Options::default()
-            },
+            &Options::default()
+                .with(|with| with.kept = kept)
+                .with(|with| with.region = region),
         );
     }
 }
@@ -88,10 +75,7 @@ fn a_repeat_that_is_used_twice() {
 #[test]
 fn pictures_that_the_region_does_not_touch() {
     let region = relief_engine::Rect::new(31, 17, 21, 19);
-    let options = Options {
-        region,
-        ..Options::default()
-    };
+    let options = Options::default().with(|with| with.region = region);
     with(83, 61, "image \"p0\"", &options);
     with(
         83,
