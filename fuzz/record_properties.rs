@@ -21,12 +21,7 @@ struct Mixed;
 
 impl Windows for Mixed {
     fn raster(&self) -> Raster {
-        Raster {
-            width: WIDTH,
-            height: HEIGHT,
-            depth: Depth::Eight,
-            pixel: None,
-        }
+        Raster::new(WIDTH, HEIGHT, Depth::Eight)
     }
 
     fn read(&self, window: Rect, out: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {

@@ -22,12 +22,7 @@ fn main() -> io::Result<()> {
     let folder = PathBuf::from(std::env::args_os().nth(1).unwrap_or_else(|| ".".into()));
     let (path, pipe) = (folder.join("measured"), folder.join("measured.fifo"));
     for depth in [Depth::Eight, Depth::Sixteen] {
-        let raster = Raster {
-            width: SIDE,
-            height: SIDE,
-            depth,
-            pixel: None,
-        };
+        let raster = Raster::new(SIDE, SIDE, depth);
         report("null", &raster, || Ok(NullSink::new()))?;
         report("digest", &raster, || Ok(DigestSink::new()))?;
         for format in [Format::Raw, Format::Pgm, Format::Tiff, Format::Png] {

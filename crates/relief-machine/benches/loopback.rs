@@ -32,12 +32,7 @@ const LONG: Blank = Blank {
 
 impl Windows for Blank {
     fn raster(&self) -> Raster {
-        Raster {
-            width: self.width,
-            height: self.height,
-            depth: Depth::Eight,
-            pixel: None,
-        }
+        Raster::new(self.width, self.height, Depth::Eight)
     }
 
     fn read(&self, _: Rect, _: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {

@@ -24,12 +24,7 @@ struct Mixed;
 
 impl Windows for Mixed {
     fn raster(&self) -> Raster {
-        Raster {
-            width: LINE,
-            height: LINES,
-            depth: Depth::Eight,
-            pixel: None,
-        }
+        Raster::new(LINE, LINES, Depth::Eight)
     }
 
     fn read(&self, window: Rect, out: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {

@@ -133,12 +133,7 @@ impl Slow {
 
 impl Windows for Slow {
     fn raster(&self) -> Raster {
-        Raster {
-            width: LINE,
-            height: self.lines,
-            depth: Depth::Eight,
-            pixel: None,
-        }
+        Raster::new(LINE, self.lines, Depth::Eight)
     }
 
     fn read(&self, window: Rect, _: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {

@@ -8,12 +8,7 @@ use relief_raster::Depth;
 use relief_scan::{Direction, Program, Scan, Tables};
 
 fn program(width: u64, height: u64, scan: Scan) -> Program {
-    let raster = Raster {
-        width,
-        height,
-        depth: Depth::Eight,
-        pixel: None,
-    };
+    let raster = Raster::new(width, height, Depth::Eight);
     Program::new(&scan, &Tables::default(), &raster).unwrap()
 }
 

@@ -514,12 +514,7 @@ struct Flat {
 
 impl Windows for Flat {
     fn raster(&self) -> Raster {
-        Raster {
-            width: 10,
-            height: self.tall,
-            depth: Depth::Eight,
-            pixel: None,
-        }
+        Raster::new(10, self.tall, Depth::Eight)
     }
 
     fn read(&self, _: Rect, _: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {

@@ -25,12 +25,7 @@ struct Mixed {
 
 impl Windows for Mixed {
     fn raster(&self) -> Raster {
-        Raster {
-            width: self.width,
-            height: self.height,
-            depth: Depth::Eight,
-            pixel: Some(1_000_000),
-        }
+        Raster::new(self.width, self.height, Depth::Eight).with_pixel(Some(1_000_000))
     }
 
     fn read(&self, window: Rect, out: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {
@@ -519,12 +514,7 @@ fn a_job_of_many_terabytes_is_taken_up_where_it_stood_without_computing_what_cam
     struct Sheet(std::sync::atomic::AtomicU64);
     impl Windows for Sheet {
         fn raster(&self) -> Raster {
-            Raster {
-                width: 2_000_000,
-                height: 1_800_000,
-                depth: Depth::Eight,
-                pixel: Some(1_000_000),
-            }
+            Raster::new(2_000_000, 1_800_000, Depth::Eight).with_pixel(Some(1_000_000))
         }
         fn read(&self, window: Rect, _: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {
             self.0

@@ -21,12 +21,7 @@ struct Whole {
 
 impl Windows for Whole {
     fn raster(&self) -> Raster {
-        Raster {
-            width: self.width as u64,
-            height: self.height as u64,
-            depth: self.depth,
-            pixel: None,
-        }
+        Raster::new(self.width as u64, self.height as u64, self.depth)
     }
 
     fn read(&self, window: Rect, out: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {
@@ -523,12 +518,7 @@ fn even_slices_fire_once_for_each_step_of_height() {
 
 #[test]
 fn a_line_that_does_not_fit_is_refused_with_what_would_help() {
-    let raster = Raster {
-        width: 1 << 30,
-        height: 4,
-        depth: Depth::Eight,
-        pixel: None,
-    };
+    let raster = Raster::new(1 << 30, 4, Depth::Eight);
     struct Nothing(Raster);
     impl Windows for Nothing {
         fn raster(&self) -> Raster {
@@ -560,12 +550,7 @@ fn a_stored_state_of_error_diffusion_saves_the_lines_before() {
     struct Counted(std::sync::atomic::AtomicU64);
     impl Windows for Counted {
         fn raster(&self) -> Raster {
-            Raster {
-                width: 100,
-                height: 100_000,
-                depth: Depth::Eight,
-                pixel: None,
-            }
+            Raster::new(100, 100_000, Depth::Eight)
         }
         fn read(&self, window: Rect, out: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {
             self.0
@@ -596,12 +581,7 @@ fn a_stored_state_of_error_diffusion_saves_the_lines_before() {
 
 #[test]
 fn settings_that_make_no_sense_are_refused() {
-    let raster = Raster {
-        width: 100,
-        height: 100,
-        depth: Depth::Eight,
-        pixel: None,
-    };
+    let raster = Raster::new(100, 100, Depth::Eight);
     let refused = |scan: Scan| {
         Program::new(&scan, &Tables::default(), &raster)
             .unwrap_err()

@@ -11,12 +11,12 @@ use crate::show::Meter;
 /// The raster that a job will stream.
 pub(crate) fn raster(design: &Design, job: &Job) -> Raster {
     let canvas = design.canvas;
-    Raster {
-        width: job.region.map_or(canvas.width, |region| region.width()),
-        height: job.region.map_or(canvas.height, |region| region.height()),
-        depth: canvas.depth,
-        pixel: canvas.pixel,
-    }
+    Raster::new(
+        job.region.map_or(canvas.width, |region| region.width()),
+        job.region.map_or(canvas.height, |region| region.height()),
+        canvas.depth,
+    )
+    .with_pixel(canvas.pixel)
 }
 
 /// The plan of a job into a sink.

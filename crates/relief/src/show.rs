@@ -189,11 +189,7 @@ mod tests {
 
     #[test]
     fn counts_are_whole_numbers_however_large() {
-        let progress = Progress {
-            done: 1,
-            total: 1 << 80,
-            elapsed: Duration::from_secs(2),
-        };
+        let progress = Progress::new(1, 1 << 80, Duration::from_secs(2));
         let line = serde_json::to_string(&Line::from(&progress)).expect("a line");
         assert!(
             line.starts_with(r#"{"done":1,"total":1208925819614629174706176,"elapsed_seconds":2.0,"#),

@@ -203,12 +203,7 @@ fn a_sink_that_fails_or_a_switch_ends_the_run_unfinished() {
 
 #[test]
 fn a_grid_counts_and_places_its_tiles() {
-    let raster = Raster {
-        width: (1 << 40) - 3,
-        height: 1 << 40,
-        depth: relief_engine::Depth::Eight,
-        pixel: None,
-    };
+    let raster = Raster::new((1 << 40) - 3, 1 << 40, relief_engine::Depth::Eight);
     let grid = Grid::new(&raster, 1, 1).unwrap();
     assert_eq!(grid.count(), ((1 << 40) - 3) << 40);
     assert_eq!(grid.pixels(&(0..grid.count())), grid.count());
@@ -217,11 +212,7 @@ fn a_grid_counts_and_places_its_tiles() {
     assert!(grid.rect(grid.count()).is_empty());
     assert_eq!(Grid::new(&raster, 0, 8), None);
 
-    let raster = Raster {
-        width: 10,
-        height: 7,
-        ..raster
-    };
+    let raster = Raster::new(10, 7, relief_engine::Depth::Eight);
     let grid = Grid::new(&raster, 4, 3).unwrap();
     for first in 0..=9 {
         for last in first..=9 {

@@ -353,12 +353,7 @@ mod tests {
     }
 
     fn raster(width: u64, height: u64, depth: Depth) -> Raster {
-        Raster {
-            width,
-            height,
-            depth,
-            pixel: Some(1_000_000),
-        }
+        Raster::new(width, height, depth).with_pixel(Some(1_000_000))
     }
 
     fn number(file: &[u8], start: u64, bytes: u64) -> u64 {

@@ -41,11 +41,8 @@ fn bands_that_are_not_the_next_ones_are_refused_and_no_file_appears() {
     for (bands, what) in cases {
         let folder = TempDir::new().unwrap();
         let mut sink = sink(folder.path().join("raster"), Format::Raw);
-        sink.begin(&Raster {
-            height: 4,
-            ..whole.raster
-        })
-        .unwrap();
+        sink.begin(&Raster::new(whole.raster.width, 4, whole.raster.depth))
+            .unwrap();
         let (&last, before) = bands.split_last().unwrap();
         before
             .iter()
@@ -62,12 +59,7 @@ fn bands_that_are_not_the_next_ones_are_refused_and_no_file_appears() {
 
 #[test]
 fn samples_of_another_depth_or_number_are_refused() {
-    let raster = Raster {
-        width: 4,
-        height: 1,
-        depth: Depth::Sixteen,
-        pixel: None,
-    };
+    let raster = Raster::new(4, 1, Depth::Sixteen);
     let rect = rect(0, 0, 4, 1);
     for samples in [
         Samples::Eight(&[0; 4]),

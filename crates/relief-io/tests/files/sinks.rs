@@ -182,14 +182,7 @@ fn a_size_that_the_format_cannot_hold_is_refused_before_anything_is_opened() {
         (Format::Tiff, 1 << 32, 2),
     ] {
         let mut sink = FileSink::new(Target::Path(folder.path().join("raster")), format);
-        let error = sink
-            .begin(&Raster {
-                width,
-                height,
-                depth: Depth::Eight,
-                pixel: None,
-            })
-            .unwrap_err();
+        let error = sink.begin(&Raster::new(width, height, Depth::Eight)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         assert!(error.to_string().contains(&width.to_string()), "{error}");
         assert_eq!(names(folder.path()), [""; 0]);
@@ -198,12 +191,7 @@ fn a_size_that_the_format_cannot_hold_is_refused_before_anything_is_opened() {
 
 #[test]
 fn a_size_that_is_refused_is_told_with_the_formats_that_hold_it() {
-    let raster = |width, height| Raster {
-        width,
-        height,
-        depth: Depth::Sixteen,
-        pixel: None,
-    };
+    let raster = |width, height| Raster::new(width, height, Depth::Sixteen);
     for (format, width, height, advice) in [
         (Format::Png, 1 << 31, 1, Some("write tiff, pgm or raw")),
         (Format::Png, 1, (1 << 32) - 1, Some("write tiff, pgm or raw")),

@@ -53,12 +53,7 @@ fn prove(opened: &Opened, node: &ScanNode) -> Result<(), Failure> {
         material: table(node.material.as_deref())?,
         machine: table(node.machine.as_deref())?,
     };
-    let raster = Raster {
-        width: canvas.width,
-        height: canvas.height,
-        depth: canvas.depth,
-        pixel: canvas.pixel,
-    };
+    let raster = Raster::new(canvas.width, canvas.height, canvas.depth).with_pixel(canvas.pixel);
     Program::new(&node.scan, &tables, &raster).map_err(relief_machine::Error::from)?;
     Ok(())
 }

@@ -22,12 +22,7 @@ impl Whole {
         let scattered = |i: u64| ((i.wrapping_mul(0xD6E8_FEB8_6659_FD93) >> 40) % modulus) as u16;
         let samples = (0..width * height).map(scattered).collect();
         Self {
-            raster: Raster {
-                width,
-                height,
-                depth,
-                pixel: None,
-            },
+            raster: Raster::new(width, height, depth),
             samples,
         }
     }

@@ -129,12 +129,12 @@ impl Inputs {
     pub(super) fn program(&self) -> Result<Program, Error> {
         let canvas = self.opened.design.canvas;
         let region = self.parts.region;
-        let raster = relief_engine::Raster {
-            width: region.map_or(canvas.width, |region| region.width()),
-            height: region.map_or(canvas.height, |region| region.height()),
-            depth: canvas.depth,
-            pixel: canvas.pixel,
-        };
+        let raster = relief_engine::Raster::new(
+            region.map_or(canvas.width, |region| region.width()),
+            region.map_or(canvas.height, |region| region.height()),
+            canvas.depth,
+        )
+        .with_pixel(canvas.pixel);
         Ok(Program::new(&self.parts.scan, &self.tables, &raster)?)
     }
 
