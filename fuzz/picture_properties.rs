@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use relief_design::{Conversion, Gray};
 use relief_engine::source::ImageSource;
 use relief_io::{Files, Limits};
-use relief_raster::Depth;
+use relief_raster::{Depth, Rect};
 
 /// Any bytes are refused, or read as so many rows of so many samples as was said; in bounded memory, without a panic.
 pub(crate) fn picture(bytes: &[u8]) {
@@ -23,12 +23,13 @@ pub(crate) fn picture(bytes: &[u8]) {
         range: Some((200.0, -3.5)),
     };
     for (conversion, depth) in [(plain, Depth::Eight), (ranged, Depth::Sixteen)] {
-        let Ok(info) = files.info("picture", &conversion) else {
+        let Ok(picture) = files.open("picture", &conversion) else {
             continue;
         };
-        let mut seen = vec![false; info.height as usize];
-        let outcome = files.read("picture", &conversion, depth, &mut |number, row| {
-            assert_eq!(row.len() as u64, info.width, "row {number} has another width");
+        let (width, height) = picture.size();
+        let mut seen = vec![false; height as usize];
+        let outcome = picture.read(Rect::sized(width, height), depth, &mut |number, row| {
+            assert_eq!(row.len() as u64, width, "row {number} has another width");
             assert!(
                 row.iter().all(|&sample| sample <= depth.max()),
                 "a sample above the greatest"

@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use relief_design::kinds::{Distance, Repeat};
 use relief_design::{Conversion, Design, Kind};
 use relief_engine::{
-    Cancel, Depth, Error, ImageError, ImageInfo, ImageSource, Options, Plan, Rect, Renderer, SamplesMut,
+    Cancel, Depth, Error, ImageError, ImageSource, Options, Picture as Served, Plan, Rect, Renderer,
+    SamplesMut,
 };
 
 /// Reading and laying out a text does not panic; a layout is final and means what the text meant.
@@ -148,24 +149,29 @@ fn picture_size(_: &str) -> Result<(u64, u64), String> {
 }
 
 impl ImageSource for Picture {
-    fn info(&self, _: &str, _: &Conversion) -> Result<ImageInfo, ImageError> {
-        Ok(ImageInfo {
-            width: SIDES.0,
-            height: SIDES.1,
-            memory: 0,
-        })
+    fn open(&self, _: &str, _: &Conversion) -> Result<Box<dyn Served>, ImageError> {
+        Ok(Box::new(Self))
+    }
+}
+
+impl Served for Picture {
+    fn size(&self) -> (u64, u64) {
+        SIDES
+    }
+
+    fn windowed(&self) -> bool {
+        true
     }
 
     fn read(
         &self,
-        _: &str,
-        _: &Conversion,
+        window: Rect,
         depth: Depth,
         row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError> {
-        for y in 0..SIDES.1 {
+        for y in window.y() as u64..window.bottom() as u64 {
             let sample = |x: u64| ((x * 4_099 + y * 911) % (u64::from(depth.max()) + 1)) as u16;
-            let samples: Vec<u16> = (0..SIDES.0).map(sample).collect();
+            let samples: Vec<u16> = (window.x() as u64..window.right() as u64).map(sample).collect();
             if row(y, &samples).is_break() {
                 break;
             }

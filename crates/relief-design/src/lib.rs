@@ -46,6 +46,7 @@ mod expression;
 mod format;
 pub mod kinds;
 mod length;
+mod pictures;
 mod reference;
 mod report;
 mod resolve;
@@ -59,15 +60,13 @@ pub mod tree;
 mod validate;
 mod visible;
 
-use std::collections::HashMap;
 use std::collections::HashSet;
-
-use relief_raster::Depth;
 
 pub use codes::{codes, explain};
 pub use draft::{MAX_FILES, MAX_TABLE_WORK};
 pub use format::format;
 pub use kinds::{MAX_COPIES, MAX_RADIUS};
+pub use pictures::{ImageError, ImageSource, NoImages, Picture};
 pub use reference::reference;
 pub use report::{MAX_PROBLEMS, Pointer, Problem, Report};
 pub use resolve::MAX_NODES;
@@ -90,57 +89,11 @@ pub use visible::{visible, visible_lines};
 /// that would make other bytes of it.
 pub const MEANING: u32 = 1;
 
-/// Where the sizes of images come from, and what is known of the other files that a design names.
-///
-/// Any function `Fn(&str) -> Result<(u64, u64), String>` is one, and so is a map from paths to sizes; they take every
-/// table.
-pub trait ImageSizes {
-    /// The columns and rows of the image of this path, as the design writes it.
-    ///
-    /// # Errors
-    /// A sentence that says why the image cannot be used, or not with this conversion.
-    fn size(&self, path: &str, conversion: &Conversion) -> Result<(u64, u64), String>;
-
-    /// Whether the file of this path, as the design writes it, is a table for samples of this depth: the `material` or
-    /// the `machine` of a scan. Every one is, unless this says otherwise.
-    ///
-    /// # Errors
-    /// A sentence that says why the table cannot be used.
-    fn table(&self, path: &str, depth: Depth) -> Result<(), String> {
-        let _ = (path, depth);
-        Ok(())
-    }
-}
-
-impl<F: Fn(&str) -> Result<(u64, u64), String>> ImageSizes for F {
-    fn size(&self, path: &str, _: &Conversion) -> Result<(u64, u64), String> {
-        self(path)
-    }
-}
-
-impl ImageSizes for HashMap<String, (u64, u64)> {
-    fn size(&self, path: &str, _: &Conversion) -> Result<(u64, u64), String> {
-        self.get(path)
-            .copied()
-            .ok_or_else(|| format!("{path} is unknown"))
-    }
-}
-
-/// No image exists.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoImages;
-
-impl ImageSizes for NoImages {
-    fn size(&self, path: &str, _: &Conversion) -> Result<(u64, u64), String> {
-        Err(format!("{path} is unknown"))
-    }
-}
-
 /// Reads and checks a design. `name` is what problems call the text, most often the path of its file.
 ///
 /// # Errors
 /// A report of all independent problems, where there is any.
-pub fn parse(name: &str, text: &str, images: &dyn ImageSizes) -> Result<Design, Report> {
+pub fn parse(name: &str, text: &str, images: &dyn ImageSource) -> Result<Design, Report> {
     let elements = syntax::read(text).map_err(|problems| Report::new(name, text, problems))?;
     let mut checker = draft::Checker::new(images);
     let document = checker.document(&elements);

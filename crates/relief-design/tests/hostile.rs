@@ -8,8 +8,8 @@ mod texts;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
 use relief_design::{
-    Conversion, ImageSizes, MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_FILES, MAX_PROBLEMS, MAX_TABLE_WORK,
-    MAX_TEXT, NoImages, Report, format, parse,
+    Conversion, ImageError, ImageSource, MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_FILES, MAX_PROBLEMS,
+    MAX_TABLE_WORK, MAX_TEXT, NoImages, Picture, Report, format, parse,
 };
 use texts::HEAD;
 
@@ -184,9 +184,10 @@ fn the_images_of_a_design_are_counted_by_their_paths() {
 /// No file can be used, for a long reason with whatever the path holds.
 struct Nowhere;
 
-impl ImageSizes for Nowhere {
-    fn size(&self, path: &str, _: &Conversion) -> Result<(u64, u64), String> {
-        Err(format!("{path} is not there; {}", "\u{1b}[2J".repeat(1_000)))
+impl ImageSource for Nowhere {
+    fn open(&self, path: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+        let controls = "\u{1b}[2J".repeat(1_000);
+        Err(ImageError::new(format!("{path} is not there; {controls}")))
     }
 }
 

@@ -71,6 +71,6 @@ pub use relief_kernels::device::{
 pub use relief_raster::{Depth, Rect, Sample, ViewMut};
 pub use renderer::{Bands, OwnedBand, OwnedSamples, Renderer, SamplesMut};
 pub use sink::{Band, Raster, Samples, Sink};
-pub use source::{ImageError, ImageInfo, ImageSource, NoImages};
+pub use source::{ImageError, ImageSource, NoImages, Picture};
 pub use tiles::{Grid, Tile, TileSink};
 pub use workers::Workers;

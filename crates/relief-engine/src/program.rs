@@ -11,6 +11,8 @@ use relief_design::tree::{Canvas, Child, Conversion, Design, Node, Place, Role};
 use relief_raster::{Extent, Period, Rect};
 
 use crate::Error;
+#[cfg(feature = "gpu")]
+use crate::node::device::Lowering;
 use crate::node::{Link, Request, Resources};
 use crate::nodes::Kind;
 
@@ -24,12 +26,21 @@ pub(crate) enum Keep {
     No,
     /// The part of a picture that is read.
     Image,
+    /// Tiles of a picture that is read window by window, as long as the cache has room.
+    Windows,
     /// One cell of it, with its top-left at that of `valid`; outside `valid` it is computed.
     Cell { period: Period, valid: Rect },
     /// All of it that is read.
     Whole,
     /// Tiles of it, as long as the cache has room.
     Cached,
+}
+
+impl Keep {
+    /// Whether tiles of the node are in the cache.
+    pub(crate) const fn is_cached(self) -> bool {
+        matches!(self, Self::Cached | Self::Windows)
+    }
 }
 
 /// A picture that a design names, by one conversion.
@@ -39,8 +50,14 @@ pub(crate) struct Picture {
     pub(crate) conversion: Conversion,
     pub(crate) width: u64,
     pub(crate) height: u64,
-    /// The part that its nodes read, in its own coordinates; empty for a picture that none reads.
+    /// Whether it can be read window by window.
+    pub(crate) windowed: bool,
+    /// The most bytes that reading it holds.
+    pub(crate) memory: u64,
+    /// The part that its nodes read, in its own coordinates; empty for a picture that none reads, or that is read window by window.
     pub(crate) held: Rect,
+    /// Whether it stays open, to be read window by window.
+    pub(crate) open: bool,
 }
 
 /// The picture of an `image`.
@@ -99,7 +116,16 @@ impl Step {
                 let (width, height) = (period.a().cast_signed(), period.c().cast_signed());
                 Rect::between(valid.x(), valid.y(), valid.x() + width, valid.y() + height)
             }
-            Keep::No | Keep::Cached => Rect::EMPTY,
+            Keep::No | Keep::Cached | Keep::Windows => Rect::EMPTY,
+        }
+    }
+
+    /// How a device computes it.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn lowering(&self) -> Lowering {
+        match self.keep {
+            Keep::Windows => Lowering::Host,
+            _ => self.kind.lowering(),
         }
     }
 
@@ -263,7 +289,10 @@ impl Resources for Numbering {
                 conversion,
                 width,
                 height,
+                windowed: false,
+                memory: 0,
                 held: Rect::EMPTY,
+                open: false,
             });
             self.pictures.len() - 1
         })
@@ -324,10 +353,12 @@ impl Program {
         (self.steps.len() * size_of::<Step>() + links * size_of::<Link>()) as u64
     }
 
-    /// Tells every picture, and every node that shows it, what is read of it by all of them.
-    pub(crate) fn hold_pictures(&mut self) {
+    /// Tells every picture, and every node that shows it, what is read of it by all of them. Of those that can be read window
+    /// by window no more than `budget` bytes are held.
+    pub(crate) fn hold_pictures(&mut self, budget: u64) {
         for picture in &mut self.pictures {
             picture.held = Rect::EMPTY;
+            picture.open = false;
         }
         for step in &self.steps {
             if let Some(shown) = &step.image {
@@ -335,9 +366,24 @@ impl Program {
                 *held = held.union(&step.need.intersection(&step.stored()));
             }
         }
+        let mut left = u128::from(budget / self.canvas.depth.bytes());
+        for picture in &mut self.pictures {
+            let samples = picture.held.area();
+            if picture.windowed && samples > left {
+                picture.held = Rect::EMPTY;
+                picture.open = true;
+            } else if picture.windowed {
+                left -= samples;
+            }
+        }
         for step in &mut self.steps {
             if let Some(shown) = &mut step.image {
-                shown.held = self.pictures[shown.picture].held;
+                let picture = &self.pictures[shown.picture];
+                shown.held = picture.held;
+                if picture.open {
+                    step.keep = Keep::Windows;
+                    step.image = None;
+                }
             }
         }
     }

@@ -277,7 +277,7 @@ impl Renderer {
     ///
     /// ```
     /// # use relief_engine::{Cancel, NoImages, Options, Plan, Rect, Renderer, ViewMut};
-    /// # let text = "relief version=1\ncanvas width=40 height=40\nfill 7";
+    /// # let text = "relief version=1\ncanvas width=40 height=40\nfill value=7";
     /// # let design = relief_design::parse("n.kdl", text, &relief_design::NoImages)?;
     /// # let cancel = Cancel::new();
     /// # let renderer = Renderer::new(Plan::new(&design, &NoImages, &Options::default())?, &NoImages, &cancel)?;

@@ -81,7 +81,7 @@ fn pass(raster: &Raster, sink: &mut impl Sink) -> io::Result<Duration> {
             Depth::Sixteen => Samples::Sixteen(&sixteen),
         };
         let rect = Rect::new(0, y as i64, SIDE, ROWS).ok_or_else(|| io::Error::other("outside"))?;
-        sink.write(&Band { rect, samples })?;
+        sink.write(&Band::new(rect, samples))?;
     }
     sink.finish()?;
     Ok(start.elapsed())

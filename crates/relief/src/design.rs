@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use relief_atomic::Identity;
-use relief_design::{Conversion, Design, ImageSizes, visible};
+use relief_design::{Conversion, Design, ImageError, ImageSource, Picture, visible};
 use relief_io::Files;
 use relief_raster::Depth;
 use relief_scan::Table;
@@ -122,9 +122,9 @@ fn confining(root: &Path) -> Result<PathBuf, Failure> {
 /// The files that a design names, as it is checked.
 struct Named<'f>(&'f Files);
 
-impl ImageSizes for Named<'_> {
-    fn size(&self, path: &str, conversion: &Conversion) -> Result<(u64, u64), String> {
-        self.0.size(path, conversion)
+impl ImageSource for Named<'_> {
+    fn open(&self, path: &str, conversion: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+        self.0.open(path, conversion)
     }
 
     fn table(&self, path: &str, depth: Depth) -> Result<(), String> {

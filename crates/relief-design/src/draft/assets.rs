@@ -1,7 +1,7 @@
 //! The files that a design names, each asked for once.
 
 use super::Checker;
-use crate::ImageSizes;
+use crate::pictures::{ImageError, ImageSource, Picture};
 use crate::report::Problem;
 use crate::syntax::Span;
 
@@ -26,7 +26,7 @@ impl Checker<'_> {
         &mut self,
         asset: Asset,
         span: Span,
-        ask: impl FnOnce(&dyn ImageSizes) -> Result<(u64, u64), String>,
+        open: impl FnOnce(&dyn ImageSource) -> Result<Box<dyn Picture>, ImageError>,
     ) -> Option<Result<(u64, u64), String>> {
         if let Some(known) = self.assets.get(&asset) {
             return Some(known.clone());
@@ -40,7 +40,9 @@ impl Checker<'_> {
             );
             return None;
         }
-        let size = ask(self.images).and_then(|(width, height)| {
+        let opened = open(self.images).map_err(|error| error.to_string());
+        let size = opened.and_then(|picture| {
+            let (width, height) = picture.size();
             let sides = 1..=relief_raster::MAX_SIDE;
             if sides.contains(&width) && sides.contains(&height) {
                 Ok((width, height))

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use relief_raster::Depth;
 
-use crate::ImageSizes;
+use crate::ImageSource;
 use crate::expression::{BadExpression, Function};
 use crate::kinds::Draft;
 use crate::report::{MAX_COUNTED, Problem};
@@ -85,7 +85,7 @@ pub(crate) struct Definition {
 
 /// What all elements are checked against, and what was found.
 pub(crate) struct Checker<'c> {
-    images: &'c dyn ImageSizes,
+    images: &'c dyn ImageSource,
     /// The sizes of all files that were asked for, or why they cannot be used.
     assets: HashMap<Asset, Result<(u64, u64), String>>,
     /// Every expression that was read, by its variable and its text.
@@ -106,7 +106,7 @@ pub(crate) struct Checker<'c> {
 }
 
 impl<'c> Checker<'c> {
-    pub(crate) fn new(images: &'c dyn ImageSizes) -> Self {
+    pub(crate) fn new(images: &'c dyn ImageSource) -> Self {
         Self {
             images,
             assets: HashMap::new(),

@@ -126,7 +126,7 @@ impl NodeKind for Image {
             path: path.to_owned(),
             settings,
         };
-        let size = checker.asset_size(asset, span, |files| files.size(path, &conversion))?;
+        let size = checker.asset_size(asset, span, |files| files.open(path, &conversion))?;
         match size {
             Ok((width, height)) => Some(Self {
                 path: path.into(),

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use relief_design::Conversion;
 use relief_engine::{
-    Band, Cancel, ImageError, ImageInfo, ImageSource, Options, Plan, Raster, Renderer, Sink,
+    Band, Cancel, ImageError, ImageSource, Options, Picture as Served, Plan, Raster, Rect, Renderer, Sink,
 };
 use relief_raster::Depth;
 
@@ -72,6 +72,7 @@ pub(crate) fn all() -> Vec<Case> {
 }
 
 /// One picture in memory.
+#[derive(Clone)]
 pub(crate) struct Picture {
     name: String,
     pub(crate) width: usize,
@@ -120,29 +121,23 @@ const fn mix(at: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-impl ImageSource for Picture {
-    fn info(&self, path: &str, _: &Conversion) -> Result<ImageInfo, ImageError> {
-        if path != self.name {
-            return Err(ImageError::new(format!("there is no {path}")));
-        }
-        Ok(ImageInfo {
-            width: self.width as u64,
-            height: self.height as u64,
-            memory: 0,
-        })
+impl Served for Picture {
+    fn size(&self) -> (u64, u64) {
+        (self.width as u64, self.height as u64)
     }
 
     fn read(
         &self,
-        path: &str,
-        conversion: &Conversion,
+        window: Rect,
         _: Depth,
         row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError> {
-        self.info(path, conversion)?;
-        let mut wide = vec![0; self.width];
-        for (y, samples) in self.samples.chunks_exact(self.width).enumerate() {
-            for (to, from) in wide.iter_mut().zip(samples) {
+        let columns = window.x() as usize..window.right() as usize;
+        let mut wide = vec![0; columns.len()];
+        for y in window.y()..window.bottom() {
+            let start = y as usize * self.width;
+            let samples = &self.samples[start..start + self.width];
+            for (to, from) in wide.iter_mut().zip(&samples[columns.clone()]) {
                 *to = u16::from(*from);
             }
             if row(y as u64, &wide).is_break() {
@@ -169,18 +164,8 @@ impl Pictures {
 }
 
 impl ImageSource for Pictures {
-    fn info(&self, path: &str, conversion: &Conversion) -> Result<ImageInfo, ImageError> {
-        self.find(path)?.info(path, conversion)
-    }
-
-    fn read(
-        &self,
-        path: &str,
-        conversion: &Conversion,
-        depth: Depth,
-        row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
-    ) -> Result<(), ImageError> {
-        self.find(path)?.read(path, conversion, depth, row)
+    fn open(&self, path: &str, _: &Conversion) -> Result<Box<dyn Served>, ImageError> {
+        Ok(Box::new(self.find(path)?.clone()))
     }
 }
 

@@ -5,7 +5,6 @@ mod reader;
 mod stream;
 mod times;
 
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,7 @@ use relief_raster::{Rect, Sample, ViewMut};
 #[cfg(feature = "gpu")]
 pub(crate) use prepare::samples_of;
 pub(crate) use reader::Store;
-use reader::{Plane, Reader};
+use reader::{Plane, Reader, read_window};
 pub(crate) use stream::stream;
 use times::Times;
 
@@ -64,6 +63,7 @@ impl<S: Sample> Cpu<S> {
         let store = Store {
             planes: plan.program.steps.iter().map(|_| OnceLock::new()).collect(),
             pictures: plan.program.pictures.iter().map(|_| OnceLock::new()).collect(),
+            open: plan.program.pictures.iter().map(|_| OnceLock::new()).collect(),
             prepared: plan.program.steps.iter().map(|_| OnceLock::new()).collect(),
             tables: tables(&plan)?,
             cache: TileCache::new(plan.peak.cache, cached_samples(&plan.program) as usize),
@@ -199,57 +199,31 @@ impl<S: Sample> Cpu<S> {
 
     fn read_images(&self, images: &dyn ImageSource, cancel: &Cancel) -> Result<(), Error> {
         for (number, picture) in self.plan.program.pictures.iter().enumerate() {
-            let Picture {
-                path,
-                conversion,
-                held,
-                ..
-            } = picture;
-            let rect = *held;
-            if rect.is_empty() {
+            let Picture { path, held, .. } = picture;
+            if held.is_empty() && !picture.open {
                 continue;
             }
-            let fail = |source| Error::Image {
-                path: path.to_string(),
-                source,
-            };
-            let width = rect.width() as usize;
-            let mut samples: Vec<S> = zeroed_samples(rect.area(), "an image")?;
-            let (mut rows, mut damaged) = (0_u64, false);
-            let mut seen = vec![false; rect.height() as usize];
-            let outcome = guarded(|| {
-                images.read(path, conversion, S::DEPTH, &mut |y, row| {
-                    if cancel.is_cancelled() {
-                        return ControlFlow::Break(());
-                    }
-                    let columns = rect.x() as usize..rect.right() as usize;
-                    let Some(row) = row.get(columns) else {
-                        damaged = true;
-                        return ControlFlow::Break(());
-                    };
-                    if let Some(y) = y.checked_sub(rect.y() as u64).filter(|y| *y < rect.height()) {
-                        // A row that comes twice must not stand for one that never comes.
-                        rows += u64::from(!std::mem::replace(&mut seen[y as usize], true));
-                        let start = y as usize * width;
-                        for (to, from) in samples[start..start + width].iter_mut().zip(row) {
-                            *to = S::from_u16(*from);
-                        }
-                    }
-                    ControlFlow::Continue(())
-                })
-            });
-            cancel.check()?;
-            outcome.map_err(fail)?;
-            if damaged || rows != rect.height() {
-                let found = format!("{rows} whole rows among those that are read");
-                let expected = format!("{} rows of at least {} samples", rect.height(), rect.right());
+            let opened =
+                guarded(|| images.open(path, &picture.conversion)).map_err(|source| Error::Image {
+                    path: path.to_string(),
+                    source,
+                })?;
+            let size = guarded(|| Ok(opened.size())).unwrap_or_default();
+            if size != (picture.width, picture.height) {
                 return Err(Error::ImageChanged {
                     path: path.to_string(),
-                    found,
-                    expected,
+                    found: format!("{}×{} pixels", size.0, size.1),
+                    expected: format!("{}×{}", picture.width, picture.height),
                 });
             }
-            keep(&self.kept.store.pictures[number], plane(rect, samples))?;
+            if picture.open {
+                keep(&self.kept.store.open[number], opened)?;
+                continue;
+            }
+            let mut samples: Vec<S> = zeroed_samples(held.area(), "an image")?;
+            let mut view = ViewMut::packed(&mut samples, held.width() as usize, held.height() as usize);
+            read_window(&*opened, path, *held, &mut view, cancel)?;
+            keep(&self.kept.store.pictures[number], plane(*held, samples))?;
         }
         Ok(())
     }

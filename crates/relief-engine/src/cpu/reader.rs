@@ -1,5 +1,6 @@
 //! Computing samples on the CPU: what the plan keeps, and how a node reads its children.
 
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 use relief_kernels::repeat;
@@ -11,6 +12,7 @@ use crate::cache::{Key, Tile, TileCache};
 use crate::cancel::Cancel;
 use crate::node::{Filled, Inputs, Request, around, part};
 use crate::program::{Keep, Program};
+use crate::source::{Picture, guarded};
 
 /// Samples of one node that are kept for the whole job.
 #[derive(Debug)]
@@ -52,6 +54,8 @@ pub(crate) struct Store<S> {
     pub(crate) planes: Vec<OnceLock<Plane<S>>>,
     /// Pictures by their numbers.
     pub(crate) pictures: Vec<OnceLock<Plane<S>>>,
+    /// Pictures that are read window by window, by their numbers.
+    pub(crate) open: Vec<OnceLock<Box<dyn Picture>>>,
     /// What preparations gave, by the number of their node.
     pub(crate) prepared: Vec<OnceLock<Vec<S>>>,
     /// Tables by their numbers.
@@ -76,6 +80,52 @@ impl<S: Sample> Store<S> {
             None => self.planes[node].get().map(Plane::view),
         }
     }
+}
+
+/// Reads a window of a picture, which is not trusted: every row has to come once, whole.
+pub(super) fn read_window<S: Sample>(
+    picture: &dyn Picture,
+    path: &str,
+    window: Rect,
+    out: &mut ViewMut<'_, S>,
+    cancel: &Cancel,
+) -> Result<(), Error> {
+    let (mut rows, mut damaged) = (0_u64, false);
+    let mut seen = vec![false; window.height() as usize];
+    let outcome = guarded(|| {
+        picture.read(window, S::DEPTH, &mut |y, row| {
+            if cancel.is_cancelled() {
+                return ControlFlow::Break(());
+            }
+            let place = y.checked_sub(window.y().cast_unsigned());
+            let Some(place) = place.filter(|place| *place < window.height() && row.len() == out.width())
+            else {
+                damaged = true;
+                return ControlFlow::Break(());
+            };
+            // A row that comes twice must not stand for one that never comes.
+            rows += u64::from(!std::mem::replace(&mut seen[place as usize], true));
+            for (to, from) in out.row_mut(place as usize).iter_mut().zip(row) {
+                *to = S::from_u16((*from).min(S::MAX.to_u16()));
+            }
+            ControlFlow::Continue(())
+        })
+    });
+    cancel.check()?;
+    outcome.map_err(|source| Error::Image {
+        path: path.to_owned(),
+        source,
+    })?;
+    if damaged || rows != window.height() {
+        let found = format!("{rows} whole rows among those that are read");
+        let expected = format!("{} rows of {} samples", window.height(), window.width());
+        return Err(Error::ImageChanged {
+            path: path.to_owned(),
+            found,
+            expected,
+        });
+    }
+    Ok(())
 }
 
 /// Answers what nodes hold, from wherever the plan keeps it.
@@ -110,6 +160,17 @@ impl<S: Sample> Inputs<S> for Scope<'_, '_, S> {
 
     fn picture_part(&self, picture: usize, rect: Rect) -> Option<View<'_, S>> {
         self.reader.store.pictures[picture].get()?.part(rect)
+    }
+
+    fn picture_window(&self, picture: usize, rect: Rect, mut out: ViewMut<'_, S>) -> Result<(), Error> {
+        let Some(opened) = self.reader.store.open[picture].get() else {
+            return Err(Error::defect(
+                rect,
+                "a part of an image is read that the plan does not keep",
+            ));
+        };
+        let path = &self.reader.program.pictures[picture].path;
+        read_window(&**opened, path, rect, &mut out, self.reader.cancel)
     }
 
     fn table(&self, number: usize) -> &[S] {
@@ -155,7 +216,7 @@ impl<S: Sample> Reader<'_, S> {
         match self.program.steps[node].keep {
             Keep::Cell { .. } => self.read_cell(node, rect, out, scratch),
             Keep::Whole => self.read_plane(node, rect, out),
-            Keep::Cached => self.read_cached(node, rect, out, scratch),
+            Keep::Cached | Keep::Windows => self.read_cached(node, rect, out, scratch),
             Keep::No | Keep::Image => self.compute(node, rect, out, scratch),
         }
     }

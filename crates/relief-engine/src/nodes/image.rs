@@ -1,4 +1,5 @@
-//! `image`: a picture, held in memory as far as the design reads it, once for all its nodes; 0 beyond it.
+//! `image`: a picture, held in memory as far as the design reads it, once for all its nodes, or read window by window; 0
+//! beyond it.
 
 use relief_design::kinds;
 use relief_design::tree;
@@ -49,13 +50,10 @@ impl Tile for Image {
             return Ok(Filled::Uniform(S::ZERO));
         }
         let inner = covered.translated(-rect.x(), -rect.y());
-        let Some(view) = inputs.picture_part(self.picture, covered) else {
-            return Err(Error::defect(
-                rect,
-                "a part of an image is read that the plan does not keep",
-            ));
-        };
-        part(&mut out, inner).copy_from(view);
+        match inputs.picture_part(self.picture, covered) {
+            Some(view) => part(&mut out, inner).copy_from(view),
+            None => inputs.picture_window(self.picture, covered, part(&mut out, inner))?,
+        }
         if inner.area() < rect.area() {
             clear_around(&mut out, inner);
         }

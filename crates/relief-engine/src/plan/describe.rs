@@ -14,6 +14,13 @@ pub enum Kept {
     Nothing,
     /// The part of a picture that is read.
     Picture,
+    /// Tiles of a picture that is read window by window, in the cache.
+    Windows {
+        /// Columns of a cached tile.
+        columns: u64,
+        /// Rows of a cached tile.
+        rows: u64,
+    },
     /// One cell of `columns` × `rows` samples of a node that repeats.
     Cell {
         /// Columns of the cell.
@@ -101,6 +108,10 @@ impl Plan {
                     _ if step.need.is_empty() => Kept::Unused,
                     Keep::No => Kept::Nothing,
                     Keep::Image => Kept::Picture,
+                    Keep::Windows => Kept::Windows {
+                        columns: tile.width,
+                        rows: tile.height,
+                    },
                     Keep::Cell { period, .. } => Kept::Cell {
                         columns: period.a(),
                         rows: period.c(),

@@ -330,7 +330,7 @@ fn device_bytes<'a>(
         let step = &program.steps[index];
         let [table, kept] = residents(program, index);
         // What a kernel reads is each node's own; a table and a picture are there once.
-        let fused = step.kind.lowering() == Lowering::Fused;
+        let fused = step.lowering() == Lowering::Fused;
         let again = step.kind.table().is_some_and(|number| !tables.insert(number));
         let table = if again && fused { 0 } else { table };
         let shown = step.image.filter(|_| !step.plane().is_empty());
@@ -351,7 +351,7 @@ fn residents(program: &Program, index: usize) -> [u64; 2] {
     let step = &program.steps[index];
     let depth = program.canvas.depth;
     let bytes = depth.bytes();
-    let table = match (step.kind.lowering(), step.kind.table()) {
+    let table = match (step.lowering(), step.kind.table()) {
         (Lowering::Kernel, _) => step.kind.upload_words(depth),
         (Lowering::Host, _) => 0,
         (Lowering::Fused, _) if step.kind.preparation().is_some() => {
@@ -369,7 +369,7 @@ fn residents(program: &Program, index: usize) -> [u64; 2] {
         Keep::Image | Keep::Whole => {
             row_words(step.plane().width(), bytes).saturating_mul(step.plane().height())
         }
-        Keep::No | Keep::Cached => {
+        Keep::No | Keep::Cached | Keep::Windows => {
             planes::cell_of_child(program, index).map_or(0, |period| cell(period).map_or(u64::MAX, u64::from))
         }
     };

@@ -80,7 +80,7 @@ pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
             }
         }
     }
-    program.hold_pictures();
+    program.hold_pictures(budget);
 }
 
 /// The sum of the halos on the longest way below every node.

@@ -6,7 +6,7 @@ use super::search::Draft;
 use super::{Peak, Shape, prepare, saturate};
 use crate::cache::UNIFORM_BYTES;
 use crate::node::Request;
-use crate::program::{Keep, Program, Step};
+use crate::program::{Keep, Picture, Program, Step};
 
 impl Draft<'_> {
     /// What does not depend on how the raster is cut.
@@ -15,10 +15,16 @@ impl Draft<'_> {
         let size = |rect: Rect| saturate(rect.area()).saturating_mul(bytes);
         let kept = |step: &&Step| step.image.is_none();
         let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
+        // All threads may read windows of one that stays open at the same time.
+        let held = |picture: &Picture| {
+            let windows = if picture.open { picture.memory } else { 0 };
+            size(picture.held).saturating_add(windows.saturating_mul(self.threads as u64))
+        };
+        let read_once = program.pictures.iter().filter(|picture| !picture.open);
         Peak {
-            decoding: self.decoding,
+            decoding: read_once.map(|picture| picture.memory).max().unwrap_or(0),
             sink: self.options.sink,
-            images: sum(&mut program.pictures.iter().map(|picture| size(picture.held))),
+            images: sum(&mut program.pictures.iter().map(held)),
             kept: sum(&mut program.steps.iter().filter(kept).map(|step| size(step.plane()))),
             // Those of the samples' depth; the design's own are its own.
             tables: sum(&mut program.tables.iter().map(|table| table.len() as u64 * bytes))
@@ -54,7 +60,7 @@ impl Draft<'_> {
                     (widths[index].max(made.0), heights[index].max(made.1))
                 }
                 Keep::Cell { .. } | Keep::Whole => made,
-                Keep::Cached => (
+                Keep::Cached | Keep::Windows => (
                     program.cached_tile(index).width,
                     program.cached_tile(index).height,
                 ),
@@ -62,7 +68,7 @@ impl Draft<'_> {
             };
             let request = Request { width, height };
             #[cfg(feature = "gpu")]
-            let request = if step.kind.lowering() == crate::node::device::Lowering::Host {
+            let request = if step.lowering() == crate::node::device::Lowering::Host {
                 // The host computes it for a device as it does a raster.
                 Request {
                     width: request.width.max(shape.tile_width.min(step.width)),
@@ -111,7 +117,7 @@ impl Draft<'_> {
     pub(super) fn useful(&self, program: &Program, shape: Shape, halo: u64) -> u64 {
         let mut total = 0_u64;
         for (index, step) in program.steps.iter().enumerate() {
-            if step.keep != Keep::Cached || step.need.is_empty() {
+            if !step.keep.is_cached() || step.need.is_empty() {
                 continue;
             }
             let tile = program.cached_tile(index);
@@ -154,7 +160,7 @@ fn least_cache(program: &Program, shape: Shape) -> u64 {
         }
         let (columns, rows, below) = reads[index];
         let (columns, rows, below) = match step.keep {
-            Keep::Cached => {
+            Keep::Cached | Keep::Windows => {
                 let tile = program.cached_tile(index);
                 let all = |side: u64, tile: u64| side.div_ceil(tile) + 1;
                 let across = all(columns, tile.width).min(step.width.div_ceil(tile.width));

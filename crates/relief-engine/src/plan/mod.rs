@@ -255,6 +255,7 @@ pub struct Plan {
     pub(crate) shape: Shape,
     pub(crate) threads: usize,
     /// Jobs that stream at the same time.
+    #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
     pub(crate) readers: usize,
     pub(crate) peak: Peak,
     /// Words of scratch of one thread.

@@ -34,12 +34,12 @@ pub(crate) fn layout<S: Sample>(period: Period) -> CellLayout {
 
 /// Whether a kernel of the node's own computes it.
 fn has_kernel(step: &Step) -> bool {
-    step.kind.lowering() == Lowering::Kernel
+    step.lowering() == Lowering::Kernel
 }
 
 /// Whether the CPU computes it and all below it.
 fn is_host(step: &Step) -> bool {
-    step.kind.lowering() == Lowering::Host
+    step.lowering() == Lowering::Host
 }
 
 /// Which nodes are computed into planes for every band.
@@ -52,7 +52,7 @@ pub(crate) fn materialised(program: &Program) -> Vec<bool> {
         }
         let own_kernel = has_kernel(step);
         let kept = lies_there(program, index);
-        planes[index] |= !kept && (own_kernel || is_host(step) || step.keep == Keep::Cached);
+        planes[index] |= !kept && (own_kernel || is_host(step) || step.keep.is_cached());
         if own_kernel && !kept {
             for link in step.links.iter().filter(|link| reached[link.node]) {
                 // It lies in a plane, unless it is kept as one.
@@ -126,7 +126,7 @@ fn lies_there(program: &Program, index: usize) -> bool {
     match step.keep {
         Keep::Image | Keep::Whole => true,
         Keep::Cell { .. } => !step.has_border(),
-        Keep::No | Keep::Cached => cell_of_child(program, index).is_some(),
+        Keep::No | Keep::Cached | Keep::Windows => cell_of_child(program, index).is_some(),
     }
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn needs(program: &Program, band: Rect) -> Vec<Rect> {
         let kept = match step.keep {
             Keep::Cell { valid, .. } => valid.contains(&need),
             Keep::Image | Keep::Whole => true,
-            Keep::No | Keep::Cached => cell_of_child(program, index).is_some(),
+            Keep::No | Keep::Cached | Keep::Windows => cell_of_child(program, index).is_some(),
         };
         if need.is_empty() || kept || is_host(step) {
             continue;

@@ -12,7 +12,7 @@ use super::shape::tile;
 use super::{DEFAULT_MEMORY, DevicePlan, MAX_THREADS, Options, Peak, Plan, Shape, keep, prepare, saturate};
 use crate::Error;
 use crate::error::{describe, shown};
-use crate::program::{Merge, Picture, Program};
+use crate::program::{Merge, Program};
 use crate::source::{ImageSource, guarded};
 
 /// The most samples of a tile.
@@ -47,7 +47,7 @@ impl Plan {
             });
         }
         #[cfg(feature = "gpu")]
-        let (gpus, program, apart) = if gpus.is_empty() {
+        let (gpus, mut program, mut apart) = if gpus.is_empty() {
             (None, Program::new(design, usize::MAX, Merge::Equal)?, None)
         } else {
             let target = super::devices::Target::new(&gpus)?;
@@ -61,8 +61,13 @@ impl Plan {
             (Some(target), merged, apart)
         };
         #[cfg(not(feature = "gpu"))]
-        let program = Program::new(design, usize::MAX, Merge::Equal)?;
-        let decoding = decoding(&program, images)?;
+        let mut program = Program::new(design, usize::MAX, Merge::Equal)?;
+        look(&mut program, images)?;
+        #[cfg(feature = "gpu")]
+        if let Some(apart) = &mut apart {
+            // Both name the same pictures in the same order.
+            apart.pictures.clone_from(&program.pictures);
+        }
         let draft = Draft {
             program,
             region,
@@ -70,7 +75,6 @@ impl Plan {
             readers,
             limit,
             options,
-            decoding,
             #[cfg(feature = "gpu")]
             apart,
             #[cfg(feature = "gpu")]
@@ -93,7 +97,6 @@ pub(super) struct Draft<'a> {
     pub(super) readers: u64,
     pub(super) limit: u64,
     pub(super) options: &'a Options,
-    pub(super) decoding: u64,
     /// The program for devices with equal nodes apart, where there are any.
     #[cfg(feature = "gpu")]
     apart: Option<Program>,
@@ -161,7 +164,6 @@ impl Draft<'_> {
             readers: self.readers,
             region: self.region,
             options: self.options,
-            decoding: self.decoding,
             #[cfg(feature = "gpu")]
             apart: self.apart.clone(),
             #[cfg(feature = "gpu")]
@@ -431,31 +433,28 @@ fn readers(asked: Option<usize>) -> Result<u64, Error> {
     }
 }
 
-/// The most that reading one picture holds, and whether the pictures are those the design was checked with.
-fn decoding(program: &Program, images: &dyn ImageSource) -> Result<u64, Error> {
-    let mut most = 0;
-    for Picture {
-        path,
-        conversion,
-        width,
-        height,
-        ..
-    } in &program.pictures
-    {
-        let info = guarded(|| images.info(path, conversion)).map_err(|source| Error::Image {
+/// Looks at the pictures, which have to be those that the design was checked with.
+fn look(program: &mut Program, images: &dyn ImageSource) -> Result<(), Error> {
+    for picture in &mut program.pictures {
+        let path = &picture.path;
+        let look = || {
+            let opened = images.open(path, &picture.conversion)?;
+            Ok((opened.size(), opened.memory(), opened.windowed()))
+        };
+        let (size, memory, windowed) = guarded(look).map_err(|source| Error::Image {
             path: path.to_string(),
             source,
         })?;
-        if (info.width, info.height) != (*width, *height) {
+        if size != (picture.width, picture.height) {
             return Err(Error::ImageChanged {
                 path: path.to_string(),
-                found: format!("{}×{} pixels", info.width, info.height),
-                expected: format!("{width}×{height}"),
+                found: format!("{}×{} pixels", size.0, size.1),
+                expected: format!("{}×{}", picture.width, picture.height),
             });
         }
-        most = most.max(info.memory);
+        (picture.memory, picture.windowed) = (memory, windowed);
     }
-    Ok(most)
+    Ok(())
 }
 
 /// What would do: more memory, and, where that is so, fewer threads; `fewer` says how many, and the bytes that they need

@@ -12,6 +12,7 @@ mod formulas;
 mod jobs;
 mod memory;
 mod oracle;
+mod parts;
 mod pictures;
 mod preparations;
 mod run;

@@ -1,12 +1,11 @@
 //! The peak that a plan says: its figure, its parts, and that it is held under stress.
 
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use relief_design::{Conversion, Design};
 use relief_engine::{
-    Cancel, Depth, Error, ImageError, ImageInfo, ImageSource, NoImages, Options, Plan, Rect, Renderer,
+    Cancel, Error, ImageError, ImageSource, NoImages, Options, Picture, Plan, Rect, Renderer,
 };
 
 use crate::oracle::strategy::models;
@@ -56,22 +55,9 @@ proptest! {
 struct Vast;
 
 impl ImageSource for Vast {
-    fn info(&self, _: &str, _: &Conversion) -> Result<ImageInfo, ImageError> {
-        Ok(ImageInfo {
-            width: 20_000,
-            height: 20_000,
-            memory: 0,
-        })
-    }
-
-    fn read(
-        &self,
-        _: &str,
-        _: &Conversion,
-        _: Depth,
-        _: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
-    ) -> Result<(), ImageError> {
-        Err(ImageError::new("nobody may read it"))
+    fn open(&self, _: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+        let size = |_: &str| Ok((20_000, 20_000));
+        size.open("vast", &Conversion::default())
     }
 }
 

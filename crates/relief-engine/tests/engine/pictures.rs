@@ -1,13 +1,14 @@
 //! Pictures in memory, served to the engine.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use relief_design::{Conversion, ImageSizes};
-use relief_engine::{Depth, ImageError, ImageInfo, ImageSource};
+use relief_design::Conversion;
+use relief_engine::{Depth, ImageError, ImageSource, Picture as Served, Rect};
 
 use crate::oracle::model::Picture;
 
-/// Pictures named p0, p1, …; their rows come from the bottom up, as a source may.
+/// Pictures named p0, p1, …; their rows come from the bottom up, as a source may. Every other can be read window by window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pictures(pub(crate) Vec<Picture>);
 
@@ -17,44 +18,59 @@ impl std::fmt::Debug for Picture {
     }
 }
 
-impl Pictures {
-    fn find(&self, path: &str) -> Option<&Picture> {
-        self.0.get(path.strip_prefix('p')?.parse::<usize>().ok()?)
-    }
+/// A picture of so many columns and rows whose samples a function gives, as served to the engine.
+pub(crate) struct Computed<F> {
+    pub(crate) size: (u64, u64),
+    pub(crate) windowed: bool,
+    pub(crate) memory: u64,
+    pub(crate) sample: F,
 }
 
-impl ImageSizes for Pictures {
-    fn size(&self, path: &str, _: &Conversion) -> Result<(u64, u64), String> {
-        self.find(path)
-            .map(|picture| (picture.width, picture.height))
-            .ok_or_else(|| format!("there is no {path}"))
+impl<F: Fn(u64, u64) -> u16 + Send + Sync> Served for Computed<F> {
+    fn size(&self) -> (u64, u64) {
+        self.size
     }
-}
 
-impl ImageSource for Pictures {
-    fn info(&self, path: &str, conversion: &Conversion) -> Result<ImageInfo, ImageError> {
-        let (width, height) = self.size(path, conversion).map_err(ImageError::new)?;
-        Ok(ImageInfo {
-            width,
-            height,
-            memory: 0,
-        })
+    fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    fn windowed(&self) -> bool {
+        self.windowed
     }
 
     fn read(
         &self,
-        path: &str,
-        _: &Conversion,
+        window: Rect,
         _: Depth,
         row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError> {
-        let picture = self.find(path).ok_or_else(|| ImageError::new("no picture"))?;
-        let rows = picture.samples.chunks(picture.width as usize).enumerate();
-        for (y, samples) in rows.rev() {
-            if row(y as u64, samples).is_break() {
+        assert!(Rect::sized(self.size.0, self.size.1).contains(&window));
+        for y in (window.y() as u64..window.bottom() as u64).rev() {
+            let samples: Vec<u16> = (window.x() as u64..window.right() as u64)
+                .map(|x| (self.sample)(x, y))
+                .collect();
+            if row(y, &samples).is_break() {
                 break;
             }
         }
         Ok(())
+    }
+}
+
+impl ImageSource for Pictures {
+    fn open(&self, path: &str, _: &Conversion) -> Result<Box<dyn Served>, ImageError> {
+        let number = path
+            .strip_prefix('p')
+            .and_then(|number| number.parse::<usize>().ok());
+        let found = number.and_then(|number| Some((number, self.0.get(number)?)));
+        let (number, picture) = found.ok_or_else(|| ImageError::new(format!("there is no {path}")))?;
+        let (width, samples) = (picture.width, Arc::new(picture.samples.clone()));
+        Ok(Box::new(Computed {
+            size: (width, picture.height),
+            windowed: number % 2 == 1,
+            memory: 0,
+            sample: move |x, y| samples[(y * width + x) as usize],
+        }))
     }
 }

@@ -1,18 +1,18 @@
 //! What is the same is computed and held once: nodes, pictures, tables.
 
 use std::ops::ControlFlow;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use relief_design::kinds::Compose;
 use relief_design::tree::{Child, Conversion, Design, Kind, Node, NodeId, Role};
 use relief_engine::{
-    Cancel, Depth, ImageError, ImageInfo, ImageSource, Kept, NoImages, Options, Plan, Rect, Renderer,
+    Cancel, Depth, ImageError, ImageSource, Kept, NoImages, Options, Picture, Plan, Rect, Renderer,
 };
 use relief_raster::Extent;
 
 use crate::oracle::strategy::models;
-use crate::pictures::Pictures;
+use crate::pictures::{Computed, Pictures};
 use crate::run::{design, parse, rendered, renderer, window};
 
 /// The greater of a design and a copy of it, which is the design.
@@ -57,34 +57,43 @@ proptest! {
 
 /// A picture of 60 × 40 pixels, and how often it was read.
 #[derive(Default)]
-struct Counted(Mutex<Vec<String>>);
+struct Counted(Arc<Mutex<Vec<String>>>);
 
 const SIZE: (u64, u64) = (60, 40);
 
+struct Opened {
+    path: String,
+    reads: Arc<Mutex<Vec<String>>>,
+}
+
 impl ImageSource for Counted {
-    fn info(&self, _: &str, _: &Conversion) -> Result<ImageInfo, ImageError> {
-        Ok(ImageInfo {
-            width: SIZE.0,
-            height: SIZE.1,
-            memory: 0,
-        })
+    fn open(&self, path: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+        Ok(Box::new(Opened {
+            path: path.to_owned(),
+            reads: Arc::clone(&self.0),
+        }))
+    }
+}
+
+impl Picture for Opened {
+    fn size(&self) -> (u64, u64) {
+        SIZE
     }
 
     fn read(
         &self,
-        path: &str,
-        _: &Conversion,
-        _: Depth,
+        window: Rect,
+        depth: Depth,
         row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError> {
-        self.0.lock().unwrap().push(path.to_owned());
-        for y in 0..SIZE.1 {
-            let samples: Vec<u16> = (0..SIZE.0).map(|x| (1 + (7 * x + 13 * y) % 255) as u16).collect();
-            if row(y, &samples).is_break() {
-                break;
-            }
-        }
-        Ok(())
+        self.reads.lock().unwrap().push(self.path.clone());
+        let computed = Computed {
+            size: SIZE,
+            windowed: false,
+            memory: 0,
+            sample: |x, y| (1 + (7 * x + 13 * y) % 255) as u16,
+        };
+        computed.read(window, depth, row)
     }
 }
 

@@ -4,32 +4,54 @@ use std::error::Error as _;
 use std::ops::ControlFlow;
 
 use relief_design::{Conversion, Design};
-use relief_engine::{Cancel, Depth, Error, ImageError, ImageInfo, ImageSource, Options, Plan, Renderer};
+use relief_engine::{
+    Cancel, Depth, Error, ImageError, ImageSource, Options, Picture, Plan, Rect, Renderer, SamplesMut,
+};
+
+use crate::pictures::Computed;
 
 type Row<'a> = &'a mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>;
 
-/// A picture of 4 × 3 pixels as this function gives it.
+/// A picture as these functions give it.
+#[derive(Clone, Copy)]
 struct Odd {
-    info: fn() -> Result<ImageInfo, ImageError>,
+    info: fn() -> Result<Info, ImageError>,
     read: fn(Row<'_>) -> Result<(), ImageError>,
 }
 
-impl ImageSource for Odd {
-    fn info(&self, _: &str, _: &Conversion) -> Result<ImageInfo, ImageError> {
-        (self.info)()
-    }
+/// Columns, rows, and what reading holds.
+type Info = (u64, u64, u64);
 
-    fn read(&self, _: &str, _: &Conversion, _: Depth, row: Row<'_>) -> Result<(), ImageError> {
-        (self.read)(row)
+struct Opened {
+    info: Info,
+    odd: Odd,
+}
+
+impl ImageSource for Odd {
+    fn open(&self, _: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+        Ok(Box::new(Opened {
+            info: (self.info)()?,
+            odd: *self,
+        }))
     }
 }
 
-fn honest() -> Result<ImageInfo, ImageError> {
-    Ok(ImageInfo {
-        width: 4,
-        height: 3,
-        memory: 0,
-    })
+impl Picture for Opened {
+    fn size(&self) -> (u64, u64) {
+        (self.info.0, self.info.1)
+    }
+
+    fn memory(&self) -> u64 {
+        self.info.2
+    }
+
+    fn read(&self, _: Rect, _: Depth, row: Row<'_>) -> Result<(), ImageError> {
+        (self.odd.read)(row)
+    }
+}
+
+fn honest() -> Result<Info, ImageError> {
+    Ok((4, 3, 0))
 }
 
 fn rows(numbers: &[u64], samples: &[u16], row: Row<'_>) -> Result<(), ImageError> {
@@ -81,13 +103,7 @@ fn pictures_with_rows_missing_repeated_short_or_beyond_are_refused() {
 #[test]
 fn a_picture_of_another_size_than_the_design_was_checked_with_is_refused() {
     let odd = Odd {
-        info: || {
-            Ok(ImageInfo {
-                width: 5,
-                height: 3,
-                memory: 0,
-            })
-        },
+        info: || Ok((5, 3, 0)),
         read: |row| rows(&[0, 1, 2], &[1; 5], row),
     };
     assert!(matches!(outcome(&odd), Err(Error::ImageChanged { .. })));
@@ -144,17 +160,104 @@ fn samples_above_the_depth_become_the_greatest() {
 #[test]
 fn the_memory_that_decoding_takes_is_planned() {
     let odd = Odd {
-        info: || {
-            Ok(ImageInfo {
-                width: 4,
-                height: 3,
-                memory: 1 << 40,
-            })
-        },
+        info: || Ok((4, 3, 1 << 40)),
         read: |row| rows(&[0, 1, 2], &[1; 4], row),
     };
     let Err(Error::Memory { needed, .. }) = outcome(&odd) else {
         panic!("a picture of a terabyte fits")
     };
     assert!(needed >= 1 << 40);
+}
+
+/// A source of one picture, of which a function makes the samples.
+struct One(fn(u64, u64) -> u16, (u64, u64), u64);
+
+impl ImageSource for One {
+    fn open(&self, _: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+        Ok(Box::new(Computed {
+            size: self.1,
+            windowed: true,
+            memory: self.2,
+            sample: self.0,
+        }))
+    }
+}
+
+/// A sample that no neighbour has.
+fn mixed(x: u64, y: u64) -> u16 {
+    let mixed = (x ^ y.rotate_left(20)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    ((mixed >> 40) & 255) as u16
+}
+
+#[test]
+fn a_picture_larger_than_memory_is_read_by_windows() {
+    const SIDE: u64 = 1 << 40;
+    let text =
+        format!("relief version=1\ncanvas width={SIDE} height={SIDE}\nmap {{ (source)image \"p\"; invert }}");
+    let design = relief_design::parse("test.kdl", &text, &|_: &str| Ok((SIDE, SIDE))).unwrap();
+    let source = One(mixed, (SIDE, SIDE), 4096);
+    let options = Options::default().memory(8 << 20).threads(2);
+    let plan = Plan::new(&design, &source, &options).unwrap();
+    assert!(plan.peak().total() <= 8 << 20);
+    // What both threads hold while they read is counted.
+    assert_eq!(plan.peak().images, 2 * 4096);
+    let renderer = Renderer::new(plan, &source, &Cancel::new()).unwrap();
+    for (x, y) in [(0, 0), (SIDE - 300, SIDE - 200), (123_456_789_012, 987_654_321)] {
+        let window = Rect::new(x as i64, y as i64, 300, 200).unwrap();
+        let mut samples = vec![0; 300 * 200];
+        renderer
+            .read(window, SamplesMut::Eight(&mut samples), &Cancel::new())
+            .unwrap();
+        for (at, sample) in samples.iter().enumerate() {
+            let (dx, dy) = (at as u64 % 300, at as u64 / 300);
+            assert_eq!(
+                u16::from(*sample),
+                255 - mixed(x + dx, y + dy),
+                "{dx}, {dy} of {window:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn windows_that_are_missing_rows_or_panic_end_the_job() {
+    struct Torn(fn(Row<'_>) -> Result<(), ImageError>);
+    impl ImageSource for Torn {
+        fn open(&self, _: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+            Ok(Box::new(Self(self.0)))
+        }
+    }
+    impl Picture for Torn {
+        fn size(&self) -> (u64, u64) {
+            (1 << 30, 1 << 30)
+        }
+        fn windowed(&self) -> bool {
+            true
+        }
+        fn read(&self, _: Rect, _: Depth, row: Row<'_>) -> Result<(), ImageError> {
+            (self.0)(row)
+        }
+    }
+    let text = "relief version=1\ncanvas width=1073741824 height=1073741824\nimage \"p\"";
+    let design = relief_design::parse("test.kdl", text, &|_: &str| Ok((1 << 30, 1 << 30))).unwrap();
+    let lies: [fn(Row<'_>) -> Result<(), ImageError>; 4] = [
+        |_| Ok(()),
+        |row| rows(&[0, 0, 1], &[1; 4], row),
+        |_| Err(ImageError::new("the disk is gone")),
+        |_| panic!("on purpose"),
+    ];
+    for (index, lie) in lies.into_iter().enumerate() {
+        let source = Torn(lie);
+        let plan = Plan::new(&design, &source, &Options::default().memory(32 << 20)).unwrap();
+        let renderer = Renderer::new(plan, &source, &Cancel::new()).unwrap();
+        let mut samples = [7; 12];
+        let window = Rect::new(5, 5, 4, 3).unwrap();
+        let error = renderer
+            .read(window, SamplesMut::Eight(&mut samples), &Cancel::new())
+            .unwrap_err();
+        assert!(
+            matches!(error, Error::ImageChanged { .. } | Error::Image { .. }),
+            "{index}: {error:?}"
+        );
+    }
 }

@@ -9,33 +9,14 @@ use crate::run::{part, rendered, window};
 /// A picture of which the samples are never asked for.
 struct Vast(u64);
 
-impl relief_design::ImageSizes for Vast {
-    fn size(&self, _: &str, _: &relief_design::Conversion) -> Result<(u64, u64), String> {
-        Ok((self.0, self.0))
-    }
-}
-
 impl relief_engine::ImageSource for Vast {
-    fn info(
+    fn open(
         &self,
-        _: &str,
-        _: &relief_design::Conversion,
-    ) -> Result<relief_engine::ImageInfo, relief_engine::ImageError> {
-        Ok(relief_engine::ImageInfo {
-            width: self.0,
-            height: self.0,
-            memory: 0,
-        })
-    }
-
-    fn read(
-        &self,
-        _: &str,
-        _: &relief_design::Conversion,
-        _: relief_engine::Depth,
-        _: &mut dyn FnMut(u64, &[u16]) -> std::ops::ControlFlow<()>,
-    ) -> Result<(), relief_engine::ImageError> {
-        Err(relief_engine::ImageError::new("nobody may read it"))
+        path: &str,
+        conversion: &relief_design::Conversion,
+    ) -> Result<Box<dyn relief_engine::Picture>, relief_engine::ImageError> {
+        let side = self.0;
+        (move |_: &str| Ok((side, side))).open(path, conversion)
     }
 }
 

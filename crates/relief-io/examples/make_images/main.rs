@@ -137,9 +137,6 @@ fn save(path: PathBuf, width: i32, height: i32, samples: Samples<'_>, depth: Dep
     let (width, height) = (width.unsigned_abs().into(), height.unsigned_abs().into());
     let mut sink = FileSink::new(Target::Path(path), format);
     sink.begin(&Raster::new(width, height, depth))?;
-    sink.write(&Band {
-        rect: Rect::sized(width, height),
-        samples,
-    })?;
+    sink.write(&Band::new(Rect::sized(width, height), samples))?;
     sink.finish()
 }

@@ -454,11 +454,7 @@ mod tests {
             );
             sink.begin(&raster).unwrap();
             let rect = Rect::sized(width, height);
-            sink.write(&Band {
-                rect,
-                samples: Samples::Sixteen(&samples),
-            })
-            .unwrap();
+            sink.write(&Band::new(rect, Samples::Sixteen(&samples))).unwrap();
             sink.finish().unwrap();
             let file = bytes.0.lock().unwrap();
             assert_eq!(file[..16], *b"II\x2B\0\x08\0\0\0\x10\0\0\0\0\0\0\0");

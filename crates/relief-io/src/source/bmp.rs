@@ -7,11 +7,9 @@
 
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
-use relief_engine::source::ImageInfo;
-
 use super::bits::unpack;
 use super::failure::Failure;
-use super::files::{Input, Picture};
+use super::files::{Decoder, Info, Input};
 use super::gray::{Alpha, Colors, GrayRows, Pixels, Row, Scale};
 use super::limits::Limits;
 
@@ -27,7 +25,7 @@ pub(super) struct Bmp {
     top_down: bool,
     bits: u32,
     coding: Coding,
-    info: ImageInfo,
+    info: Info,
 }
 
 enum Coding {
@@ -88,12 +86,14 @@ impl Bmp {
             top_down: header.top_down,
             bits: header.bits,
             coding,
-            info: ImageInfo {
+            info: Info {
                 width,
                 height,
+                bits: 8,
                 memory: 0,
             },
         };
+        bmp.info.bits = 32 - bmp.max().leading_zeros();
         let runs = matches!(bmp.coding, Coding::Runs(_));
         // The padding of the last row may be missing.
         let needed = row_bytes
@@ -262,8 +262,8 @@ fn row_bytes(width: u64, bits: u32) -> u64 {
     width.saturating_mul(bits.into()).div_ceil(32).saturating_mul(4)
 }
 
-impl Picture for Bmp {
-    fn info(&self) -> ImageInfo {
+impl Decoder for Bmp {
+    fn info(&self) -> Info {
         self.info
     }
 

@@ -7,9 +7,8 @@ use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use relief_design::{Conversion, ImageSizes, visible};
-use relief_engine::source::{ImageError, ImageInfo, ImageSource};
-use relief_raster::Depth;
+use relief_design::{Conversion, ImageError, ImageSource, Picture, visible};
+use relief_raster::{Depth, Rect};
 
 use super::bmp::Bmp;
 use super::bounded::read_bounded;
@@ -29,8 +28,8 @@ use super::tiff::Tiff;
 /// file can hold, or of a range that the design gives; the gray of a pixel times its α times M is rounded once.
 ///
 /// Colour profiles, gamma and resolution are not applied: samples mean heights, not light. Of a file with several
-/// pictures the first is read. Rows are read one by one wherever the format allows; [`ImageInfo::memory`] says what
-/// is held. What [`info`](ImageSource::info) accepts is of a coding that is read, and complete as far as its header and
+/// pictures the first is read. Rows are read one by one wherever the format allows; [`Picture::memory`] says what
+/// is held. What [`open`](ImageSource::open) accepts is of a coding that is read, and complete as far as its header and
 /// its lists tell.
 #[derive(Clone, Debug)]
 pub struct Files {
@@ -106,7 +105,7 @@ impl Files {
     }
 
     /// Opens a picture for its header alone, or to be read.
-    fn open(&self, path: &str, conversion: &Conversion, purpose: Purpose) -> Result<Opened, Failure> {
+    fn opened(&self, path: &str, conversion: &Conversion, purpose: Purpose) -> Result<Opened, Failure> {
         let file = self.path(path).map_err(Failure::Read)?;
         // Looked at before it is opened: opening a FIFO would wait for a writer.
         let metadata = fs::metadata(&file).map_err(Failure::Read)?;
@@ -214,36 +213,76 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 impl ImageSource for Files {
-    fn info(&self, path: &str, conversion: &Conversion) -> Result<ImageInfo, ImageError> {
+    fn open(&self, path: &str, conversion: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
         let opened = self
-            .open(path, conversion, Purpose::Header)
+            .opened(path, conversion, Purpose::Header)
             .map_err(|failure| self.name(path, &failure))?;
         let info = opened.info;
-        Ok(ImageInfo {
-            memory: info.memory.saturating_add(self.noting(path)),
-            ..info
-        })
+        Ok(Box::new(Named {
+            files: self.clone(),
+            path: path.to_owned(),
+            conversion: *conversion,
+            info: Info {
+                memory: info.memory.saturating_add(self.noting(path)),
+                ..info
+            },
+        }))
+    }
+}
+
+/// A picture that is opened anew whenever it is read.
+struct Named {
+    files: Files,
+    path: String,
+    conversion: Conversion,
+    info: Info,
+}
+
+impl Picture for Named {
+    fn size(&self) -> (u64, u64) {
+        (self.info.width, self.info.height)
+    }
+
+    fn bits(&self) -> u32 {
+        self.info.bits
+    }
+
+    fn memory(&self) -> u64 {
+        self.info.memory
     }
 
     fn read(
         &self,
-        path: &str,
-        conversion: &Conversion,
+        window: Rect,
         depth: Depth,
         row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError> {
-        self.open(path, conversion, Purpose::Samples)
-            .and_then(|opened| opened.read(conversion, depth, row))
-            .map_err(|failure| self.name(path, &failure))
-    }
-}
-
-impl ImageSizes for Files {
-    fn size(&self, path: &str, conversion: &Conversion) -> Result<(u64, u64), String> {
-        let opened = self
-            .open(path, conversion, Purpose::Header)
-            .map_err(|failure| self.name(path, &failure).to_string())?;
-        Ok((opened.info.width, opened.info.height))
+        let columns = window.x() as usize..window.right() as usize;
+        let rows = window.y().cast_unsigned()..window.bottom().cast_unsigned();
+        let mut left = window.height();
+        let mut of_window = |y: u64, samples: &[u16]| {
+            if !rows.contains(&y) {
+                return ControlFlow::Continue(());
+            }
+            row(y, samples.get(columns.clone()).unwrap_or_default())?;
+            left -= 1;
+            // What comes after need not be decoded.
+            if left == 0 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let outcome = self
+            .files
+            .opened(&self.path, &self.conversion, Purpose::Samples)
+            .and_then(|opened| {
+                if (opened.info.width, opened.info.height) != self.size() {
+                    return Err(Failure::damaged("its size changed since its header was read"));
+                }
+                opened.read(&self.conversion, depth, &mut of_window)
+            });
+        outcome.map_err(|failure| self.files.name(&self.path, &failure))
     }
 }
 
@@ -254,23 +293,37 @@ enum Purpose {
     Samples,
 }
 
+/// What a picture is and what reading it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Info {
+    /// Columns.
+    pub(super) width: u64,
+    /// Rows.
+    pub(super) height: u64,
+    /// Bits of a sample as it is stored.
+    pub(super) bits: u32,
+    /// The most bytes that reading it holds.
+    pub(super) memory: u64,
+}
+
 /// A picture as it is to be seen.
 struct Opened {
-    picture: Box<dyn Picture>,
+    picture: Box<dyn Decoder>,
     orientation: Orientation,
-    info: ImageInfo,
+    info: Info,
 }
 
 impl Opened {
-    fn new(picture: Box<dyn Picture>, conversion: &Conversion, limits: &Limits) -> Result<Self, Failure> {
+    fn new(picture: Box<dyn Decoder>, conversion: &Conversion, limits: &Limits) -> Result<Self, Failure> {
         if let (Some(numbers), None) = (picture.numbers(), conversion.range) {
             return Err(Failure::unsupported(format!(
                 "its samples are {numbers}; `low` and `high` have to say which of them become 0 and M"
             )));
         }
-        let ImageInfo {
+        let Info {
             width,
             height,
+            bits,
             memory,
         } = picture.info();
         let orientation = Orientation::new(picture.orientation(), width, height);
@@ -280,9 +333,10 @@ impl Opened {
         Ok(Self {
             picture,
             orientation,
-            info: ImageInfo {
+            info: Info {
                 width,
                 height,
+                bits,
                 memory,
             },
         })
@@ -304,9 +358,9 @@ impl Opened {
 pub(super) type Input = BufReader<Reading>;
 
 /// A file whose header has been read, found within the limits and of a coding that is read.
-pub(super) trait Picture {
+pub(super) trait Decoder {
     /// Its size as stored, and what reading it holds.
-    fn info(&self) -> ImageInfo;
+    fn info(&self) -> Info;
 
     /// How its rows and columns are to be seen: 1 to 8, as TIFF and EXIF number it.
     fn orientation(&self) -> u16 {
@@ -323,7 +377,7 @@ pub(super) trait Picture {
 }
 
 /// Reads the header of a file of `bytes` bytes.
-fn picture(mut input: Input, bytes: u64, limits: &Limits) -> Result<Box<dyn Picture>, Failure> {
+fn picture(mut input: Input, bytes: u64, limits: &Limits) -> Result<Box<dyn Decoder>, Failure> {
     let mut start = Vec::with_capacity(12);
     input
         .by_ref()

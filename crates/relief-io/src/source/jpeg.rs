@@ -5,7 +5,6 @@
 
 use std::io::{Cursor, Read};
 
-use relief_engine::source::ImageInfo;
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
@@ -13,7 +12,7 @@ use zune_jpeg::errors::DecodeErrors;
 
 use super::bits::unpack;
 use super::failure::Failure;
-use super::files::{Input, Picture};
+use super::files::{Decoder, Info, Input};
 use super::gray::{Alpha, Colors, GrayRows, Pixels, Row, Scale};
 use super::limits::Limits;
 use super::tiff::exif_orientation;
@@ -95,11 +94,12 @@ fn pixels(header: Header) -> Pixels {
     }
 }
 
-impl Picture for Jpeg {
-    fn info(&self) -> ImageInfo {
-        ImageInfo {
+impl Decoder for Jpeg {
+    fn info(&self) -> Info {
+        Info {
             width: self.header.width,
             height: self.header.height,
+            bits: 8,
             memory: self.memory,
         }
     }

@@ -6,11 +6,9 @@
 
 use std::io::{BufRead, Read, Seek};
 
-use relief_engine::source::ImageInfo;
-
 use super::bits::unpack;
 use super::failure::Failure;
-use super::files::{Input, Picture};
+use super::files::{Decoder, Info, Input};
 use super::gray::{Alpha, Colors, GrayRows, Pixels, Row, Scale};
 use super::limits::Limits;
 
@@ -19,7 +17,7 @@ pub(super) struct Netpbm {
     plain: bool,
     pixels: Pixels,
     max: u32,
-    info: ImageInfo,
+    info: Info,
 }
 
 impl Netpbm {
@@ -84,9 +82,10 @@ impl Netpbm {
             plain,
             pixels,
             max,
-            info: ImageInfo {
+            info: Info {
                 width,
                 height,
+                bits: 32 - u32::from(max).leading_zeros(),
                 memory,
             },
         })
@@ -124,8 +123,8 @@ impl Netpbm {
     }
 }
 
-impl Picture for Netpbm {
-    fn info(&self) -> ImageInfo {
+impl Decoder for Netpbm {
+    fn info(&self) -> Info {
         self.info
     }
 

@@ -3,11 +3,10 @@
 use std::io::{ErrorKind, Read, Seek};
 
 use png::{BitDepth, ColorType, DecodingError, Reader, Transformations};
-use relief_engine::source::ImageInfo;
 
 use super::bits::{greatest, unpack};
 use super::failure::Failure;
-use super::files::{Input, Picture};
+use super::files::{Decoder, Info, Input};
 use super::gray::{Alpha, Colors, GrayRows, Pixels, Row, Scale};
 use super::limits::Limits;
 use super::tiff::exif_orientation;
@@ -21,7 +20,7 @@ const MAX_EXIF: u32 = 1 << 20;
 pub(super) struct Png {
     reader: Reader<Input>,
     meaning: Meaning,
-    info: ImageInfo,
+    info: Info,
     interlaced: bool,
     orientation: u16,
 }
@@ -72,12 +71,13 @@ impl Png {
         limits.check(width, height, memory)?;
         Ok(Self {
             reader,
-            meaning,
-            info: ImageInfo {
+            info: Info {
                 width,
                 height,
+                bits: meaning.bits,
                 memory,
             },
+            meaning,
             interlaced,
             orientation,
         })
@@ -121,8 +121,8 @@ impl Png {
     }
 }
 
-impl Picture for Png {
-    fn info(&self) -> ImageInfo {
+impl Decoder for Png {
+    fn info(&self) -> Info {
         self.info
     }
 

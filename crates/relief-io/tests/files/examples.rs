@@ -10,6 +10,7 @@ use relief_design::kinds::Image;
 use relief_design::tree::Kind;
 use relief_engine::source::ImageSource;
 use relief_io::{Files, Limits};
+use relief_raster::Rect;
 
 fn designs() -> Vec<PathBuf> {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
@@ -43,8 +44,10 @@ fn every_example_parses_and_its_pictures_read_without_leaving_its_folder() {
                 height,
             } = image;
             let mut samples = 0;
-            files
-                .read(path, conversion, design.canvas.depth, &mut |_, row| {
+            let picture = files.open(path, conversion).unwrap();
+            let whole = Rect::sized(*width, *height);
+            picture
+                .read(whole, design.canvas.depth, &mut |_, row| {
                     samples += row.len() as u64;
                     ControlFlow::Continue(())
                 })

@@ -69,7 +69,7 @@ fn samples_of_another_depth_or_number_are_refused() {
         let mut sink = FileSink::new(Target::Writer(Box::new(io::sink())), Format::Raw);
         sink.begin(&raster).unwrap();
         assert_eq!(
-            sink.write(&Band { rect, samples }).unwrap_err().kind(),
+            sink.write(&Band::new(rect, samples)).unwrap_err().kind(),
             io::ErrorKind::InvalidData
         );
     }

@@ -11,10 +11,10 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use relief_design::{Conversion, Gray, ImageSizes};
+use relief_design::{Conversion, Gray};
 use relief_engine::source::{ImageError, ImageSource};
 use relief_io::Files;
-use relief_raster::Depth;
+use relief_raster::{Depth, Rect};
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -45,10 +45,11 @@ fn conversion(case: &Value) -> Conversion {
 
 /// All samples, row by row, in the order of their numbers.
 fn samples(files: &Files, path: &str, conversion: &Conversion, depth: Depth) -> Result<Vec<u16>, ImageError> {
-    let info = files.info(path, conversion)?;
-    let mut rows: Vec<Option<Vec<u16>>> = vec![None; usize::try_from(info.height).unwrap()];
-    files.read(path, conversion, depth, &mut |number, row| {
-        assert_eq!(row.len() as u64, info.width, "{path}");
+    let picture = files.open(path, conversion)?;
+    let (width, height) = picture.size();
+    let mut rows: Vec<Option<Vec<u16>>> = vec![None; usize::try_from(height).unwrap()];
+    picture.read(Rect::sized(width, height), depth, &mut |number, row| {
+        assert_eq!(row.len() as u64, width, "{path}");
         let place = &mut rows[usize::try_from(number).unwrap()];
         assert!(
             place.replace(row.to_vec()).is_none(),
@@ -77,7 +78,8 @@ fn expected(case: &Value, depth: Depth) -> Vec<u16> {
 /// What is wrong with what a file that is to be read reads as.
 fn check_read(files: &Files, path: &str, case: &Value) -> Result<(), String> {
     let conversion = conversion(case);
-    let size = files.size(path, &conversion)?;
+    let opened = files.open(path, &conversion).map_err(|error| error.to_string())?;
+    let size = opened.size();
     let expected_size = (case["width"].as_u64().unwrap(), case["height"].as_u64().unwrap());
     if size != expected_size {
         return Err(format!("{path}: {size:?} pixels, not {expected_size:?}"));
@@ -109,7 +111,10 @@ fn check_read(files: &Files, path: &str, case: &Value) -> Result<(), String> {
 /// What is wrong with how a file that is to be refused is refused.
 fn check_refused(files: &Files, path: &str, case: &Value) -> Result<(), String> {
     let conversion = conversion(case);
-    let opened = files.size(path, &conversion);
+    let opened = files
+        .open(path, &conversion)
+        .map(drop)
+        .map_err(|error| error.to_string());
     let late = case["late"].as_bool().unwrap();
     let message = match (opened, late) {
         (Err(message), _) => message,

@@ -10,17 +10,18 @@ use proptest::prelude::*;
 use relief_design::Conversion;
 use relief_engine::source::{ImageError, ImageSource};
 use relief_io::{Files, Limits};
-use relief_raster::Depth;
+use relief_raster::{Depth, Rect};
 use tempfile::TempDir;
 
 /// Rows as they came, by number.
 type Rows = Vec<Vec<u16>>;
 
 fn read(files: &Files, path: &str, depth: Depth) -> Result<Rows, ImageError> {
-    let info = files.info(path, &Conversion::default())?;
-    let mut rows: Vec<Option<Vec<u16>>> = vec![None; info.height as usize];
-    files.read(path, &Conversion::default(), depth, &mut |number, row| {
-        assert_eq!(row.len() as u64, info.width);
+    let picture = files.open(path, &Conversion::default())?;
+    let (width, height) = picture.size();
+    let mut rows: Vec<Option<Vec<u16>>> = vec![None; height as usize];
+    picture.read(Rect::sized(width, height), depth, &mut |number, row| {
+        assert_eq!(row.len() as u64, width);
         assert!(
             rows[number as usize].replace(row.to_vec()).is_none(),
             "row {number} came twice"
@@ -291,7 +292,7 @@ fn limits_without_a_bound_overflow_nothing() {
     ];
     for claim in claims {
         std::fs::write(&path, claim).unwrap();
-        let refusal = files.info("picture", &Conversion::default()).unwrap_err();
+        let refusal = files.open("picture", &Conversion::default()).err().unwrap();
         assert!(refusal.to_string().contains("picture"), "{refusal}");
     }
     // A BigTIFF of sides that overflow their product.
@@ -305,8 +306,9 @@ fn limits_without_a_bound_overflow_nothing() {
     bytes.extend([0; 8]);
     std::fs::write(&path, bytes).unwrap();
     let refusal = files
-        .info("picture", &Conversion::default())
-        .unwrap_err()
+        .open("picture", &Conversion::default())
+        .err()
+        .unwrap()
         .to_string();
     assert!(refusal.contains("1099511627776 on a side"), "{refusal}");
 }
@@ -385,17 +387,12 @@ fn a_tiff_whose_numbers_overflow_its_decoder_is_refused() {
 
 #[test]
 fn a_design_learns_the_size_of_a_picture() {
-    use relief_design::ImageSizes;
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("a.png"), png_picture(2, 8, false).bytes()).unwrap();
     let files = Files::new(folder.path());
-    assert_eq!(files.size("a.png", &Conversion::default()), Ok((13, 11)));
-    assert!(
-        files
-            .size("b.png", &Conversion::default())
-            .unwrap_err()
-            .contains("b.png")
-    );
+    let open = |path| files.open(path, &Conversion::default());
+    assert_eq!(open("a.png").unwrap().size(), (13, 11));
+    assert!(open("b.png").err().unwrap().to_string().contains("b.png"));
 }
 
 fn netpbm(kind: u8, max: u16, width: usize, samples: &[u16]) -> Vec<u8> {
@@ -471,8 +468,12 @@ fn reading_stops_where_the_reader_breaks() {
                 ControlFlow::Continue(())
             }
         };
-        Files::new(folder.path())
-            .read(path, &Conversion::default(), Depth::Eight, stop)
+        let picture = Files::new(folder.path())
+            .open(path, &Conversion::default())
+            .unwrap();
+        let (width, height) = picture.size();
+        picture
+            .read(Rect::sized(width, height), Depth::Eight, stop)
             .unwrap();
         assert_eq!(rows, 3, "{path}");
     }
@@ -529,8 +530,9 @@ fn a_picture_that_must_be_held_whole_is_refused_where_it_exceeds_the_memory() {
         ..Limits::default()
     });
     let refusal = files
-        .info("interlaced.png", &Conversion::default())
-        .unwrap_err()
+        .open("interlaced.png", &Conversion::default())
+        .err()
+        .unwrap()
         .to_string();
     assert!(
         refusal.contains("2000000") && refusal.contains("without interlacing"),
@@ -545,15 +547,17 @@ fn folders_are_refused_and_so_are_fifos_without_waiting_for_a_writer() {
     let files = Files::new(folder.path());
     assert!(
         files
-            .info(".", &Conversion::default())
-            .unwrap_err()
+            .open(".", &Conversion::default())
+            .err()
+            .unwrap()
             .to_string()
             .contains("folder")
     );
     assert!(
         files
-            .info("", &Conversion::default())
-            .unwrap_err()
+            .open("", &Conversion::default())
+            .err()
+            .unwrap()
             .to_string()
             .contains("empty")
     );
@@ -565,8 +569,9 @@ fn folders_are_refused_and_so_are_fifos_without_waiting_for_a_writer() {
         assert!(made.success());
         assert!(
             files
-                .info("fifo", &Conversion::default())
-                .unwrap_err()
+                .open("fifo", &Conversion::default())
+                .err()
+                .unwrap()
                 .to_string()
                 .contains("not a regular file")
         );

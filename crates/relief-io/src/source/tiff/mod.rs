@@ -11,8 +11,6 @@ mod predictor;
 
 use std::io::{BufRead, Read, Seek, SeekFrom};
 
-use relief_engine::source::ImageInfo;
-
 use self::codec::{Codec, MAX_WINDOW, reversed};
 pub(super) use self::directory::exif_orientation;
 use self::directory::{Directory, tag};
@@ -20,7 +18,7 @@ use self::layout::{Layout, Number};
 use self::predictor::undo;
 use super::bits::{greatest, unpack};
 use super::failure::Failure;
-use super::files::{Input, Picture};
+use super::files::{Decoder, Info, Input};
 use super::gray::{GrayRows, Pixels, Row};
 use super::jpeg;
 use super::limits::Limits;
@@ -33,7 +31,7 @@ pub(super) struct Tiff {
     layout: Layout,
     pixels: Pixels,
     chunks: Chunks,
-    info: ImageInfo,
+    info: Info,
 }
 
 /// Where the chunks lie, and what decompressing them needs.
@@ -72,9 +70,10 @@ impl Tiff {
             },
             file,
             pixels,
-            info: ImageInfo {
+            info: Info {
                 width: layout.width,
                 height: layout.height,
+                bits: layout.bits,
                 memory: 0,
             },
             layout,
@@ -281,8 +280,8 @@ fn places(file: &mut Directory<Input>, layout: &Layout) -> Result<Vec<Place>, Fa
     Ok(places)
 }
 
-impl Picture for Tiff {
-    fn info(&self) -> ImageInfo {
+impl Decoder for Tiff {
+    fn info(&self) -> Info {
         self.info
     }
 

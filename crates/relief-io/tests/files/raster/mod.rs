@@ -33,16 +33,10 @@ impl Whole {
         let start = rect.y() as usize * width + rect.x() as usize;
         let samples = &self.samples[start..start + rect.area() as usize];
         match self.raster.depth {
-            Depth::Sixteen => sink.write(&Band {
-                rect,
-                samples: Samples::Sixteen(samples),
-            }),
+            Depth::Sixteen => sink.write(&Band::new(rect, Samples::Sixteen(samples))),
             Depth::Eight => {
                 let samples: Vec<u8> = samples.iter().map(|&v| v as u8).collect();
-                sink.write(&Band {
-                    rect,
-                    samples: Samples::Eight(&samples),
-                })
+                sink.write(&Band::new(rect, Samples::Eight(&samples)))
             }
         }
     }
