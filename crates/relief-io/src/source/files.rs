@@ -266,8 +266,8 @@ impl Picture for Named {
             }
             row(y, samples.get(columns.clone()).unwrap_or_default())?;
             left -= 1;
-            // What comes after need not be decoded.
-            if left == 0 {
+            // What comes after a part need not be decoded. After all rows a file may still tell that it is damaged.
+            if left == 0 && rows.end - rows.start < self.info.height {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
