@@ -21,6 +21,10 @@ lint:
 bless:
     RELIEF_BLESS=1 cargo test -p relief-design
 
+# Compare the public items of the libraries with the lists in docs/api; `just api --write` writes them.
+api *flags:
+    cargo run -p relief-api -- {{ flags }}
+
 # Draw the pictures of the examples anew.
 images:
     cargo run -p relief-io --example make_images

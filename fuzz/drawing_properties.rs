@@ -21,11 +21,7 @@ pub(crate) fn svg(bytes: &[u8]) {
     let Ok(document) = svg::Document::parse(text, &LIMITS) else {
         return;
     };
-    let options = svg::Options {
-        pixel: Pixel::dpi(96),
-        limits: LIMITS,
-        ..svg::Options::default()
-    };
+    let options = svg::Options::default().with(|with| { with.pixel = Pixel::dpi(96); with.limits = LIMITS; });
     if let Ok(picture) = document.draw(&options) {
         within(&picture.drawing);
     }

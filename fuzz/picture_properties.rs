@@ -12,11 +12,11 @@ use relief_raster::{Depth, Rect};
 pub(crate) fn picture(bytes: &[u8]) {
     let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}: a folder"));
     fs::write(folder.path().join("picture"), bytes).unwrap_or_else(|error| panic!("{error}: a file"));
-    let files = Files::confined(folder.path()).with_limits(Limits {
-        side: 1 << 12,
-        pixels: 1 << 16,
-        memory: 1 << 23,
-    });
+    let files = Files::confined(folder.path()).with_limits(Limits::default().with(|with| {
+        with.side = 1 << 12;
+        with.pixels = 1 << 16;
+        with.memory = 1 << 23;
+    }));
     let plain = Conversion::default();
     let ranged = Conversion {
         gray: Gray::Black,

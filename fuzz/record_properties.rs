@@ -112,10 +112,7 @@ static COMPLETE: LazyLock<Manifest> = LazyLock::new(|| {
     let (output, path) = (scratch("whole.raw"), scratch("whole.json"));
     let address: Address = format!("file:{}", output.display()).parse().expect("an address");
     let mut record = Record::begin(&path, manifest_of(&address)).expect("a manifest");
-    let options = SenderOptions {
-        raw: true,
-        ..SenderOptions::new(address)
-    };
+    let options = SenderOptions::new(address).with(|with| with.raw = true);
     send(
         &PROGRAM,
         &Mixed,
@@ -167,10 +164,7 @@ pub(crate) fn journal(bytes: &[u8]) {
     let (output, beside) = (scratch("out.raw"), scratch("out.raw.journal"));
     std::fs::write(&output, there).expect("a file for a test");
     std::fs::write(&beside, journal).expect("a file for a test");
-    let options = ReceiverOptions {
-        output: Some(output.clone()),
-        ..ReceiverOptions::default()
-    };
+    let options = ReceiverOptions::default().with(|with| with.output = Some(output.clone()));
     let listen = "tcp://127.0.0.1:0".parse().expect("an address");
     let unchanged = || {
         assert!(
@@ -184,11 +178,10 @@ pub(crate) fn journal(bytes: &[u8]) {
     let address = receiver.address().clone();
     let sent = std::thread::scope(|scope| {
         let machine = scope.spawn(|| receiver.run());
-        let options = SenderOptions {
-            patience: std::time::Duration::ZERO,
-            go_on: true,
-            ..SenderOptions::new(address)
-        };
+        let options = SenderOptions::new(address).with(|with| {
+            with.patience = std::time::Duration::ZERO;
+            with.go_on = true;
+        });
         let sent = send(
             &PROGRAM,
             &Mixed,

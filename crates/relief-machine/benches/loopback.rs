@@ -70,10 +70,7 @@ fn ceiling() -> f64 {
 fn sent(address: Address, raw: bool) -> f64 {
     let program = Program::new(&Scan::default(), &Tables::default(), &LONG.raster()).unwrap();
     let job = Job::new(&program, [0; 32], [0; 32], [0; 16]);
-    let options = SenderOptions {
-        raw,
-        ..SenderOptions::new(address)
-    };
+    let options = SenderOptions::new(address).with(|with| with.raw = raw);
     let start = Instant::now();
     let sent = send(
         &program,
@@ -99,13 +96,12 @@ fn raw() -> f64 {
 }
 
 fn acknowledged(address: &Address) -> f64 {
-    let options = ReceiverOptions {
-        machine: Machine {
+    let options = ReceiverOptions::default().with(|with| {
+        with.machine = Machine {
             buffer: 32 << 20,
             ..Machine::default()
-        },
-        ..ReceiverOptions::default()
-    };
+        }
+    });
     let receiver = Receiver::bind(address, options).unwrap();
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run().unwrap());
@@ -137,10 +133,7 @@ fn first_line() -> f64 {
         largest: 4 << 20,
         ..Machine::default()
     };
-    let options = ReceiverOptions {
-        machine,
-        ..ReceiverOptions::default()
-    };
+    let options = ReceiverOptions::default().with(|with| with.machine = machine);
     let receiver = Receiver::bind(&"tcp://127.0.0.1:0".parse().unwrap(), options).unwrap();
     let program = Program::new(&Scan::default(), &Tables::default(), &sheet.raster()).unwrap();
     let job = Job::new(&program, [0; 32], [0; 32], [0; 16]);

@@ -101,14 +101,13 @@ fn taken(program: &Program, address: &Address, executed: u64) -> Manifest {
 }
 
 fn options(address: &Address) -> SenderOptions {
-    SenderOptions {
-        look_ahead: 1 << 20,
-        high_water: 1,
-        silence: Duration::from_millis(800),
-        patience: Duration::ZERO,
-        record_every: Duration::from_millis(5),
-        ..SenderOptions::new(address.clone())
-    }
+    SenderOptions::new(address.clone()).with(|with| {
+        with.look_ahead = 1 << 20;
+        with.high_water = 1;
+        with.silence = Duration::from_millis(800);
+        with.patience = Duration::ZERO;
+        with.record_every = Duration::from_millis(5);
+    })
 }
 
 fn run(options: &SenderOptions, record: Option<&mut Record>, control: &Control) -> Result<Sent, Error> {
@@ -346,10 +345,7 @@ fn a_machine_that_has_begun_a_new_job_is_refused_unless_it_is_to_be_gone_on_with
             machine.gone();
         };
         let sent = with(1, accept, finish, |address| {
-            let options = SenderOptions {
-                go_on: true,
-                ..options(address)
-            };
+            let options = options(address).with(|with| with.go_on = true);
             run(&options, None, &Control::default())
         });
         let sent = sent.unwrap();
@@ -439,10 +435,7 @@ fn a_machine_that_lost_what_it_had_recorded_is_believed_when_it_is_said_to_be_ri
     let folder = tempfile::tempdir().unwrap();
     let (output, path) = (folder.path().join("executed"), folder.path().join("job.json"));
     let local = "tcp://127.0.0.1:0".parse().unwrap();
-    let with_output = ReceiverOptions {
-        output: Some(output.clone()),
-        ..ReceiverOptions::default()
-    };
+    let with_output = ReceiverOptions::default().with(|with| with.output = Some(output.clone()));
     let receiver = Receiver::bind(&local, with_output).unwrap();
     taken(&program(), receiver.address(), 40).write(&path).unwrap();
     std::thread::scope(|scope| {
@@ -520,10 +513,7 @@ fn a_machine_of_another_version_is_told_so_and_gets_no_job() {
 #[test]
 fn a_panic_of_whoever_watches_does_not_leave_the_others_waiting() {
     let nobody: Address = "tcp://127.0.0.1:1".parse().unwrap();
-    let options = SenderOptions {
-        patience: Duration::from_secs(3_600),
-        ..options(&nobody)
-    };
+    let options = options(&nobody).with(|with| with.patience = Duration::from_secs(3_600));
     let program = program();
     let watched = std::panic::catch_unwind(|| {
         send(
@@ -546,11 +536,10 @@ fn a_job_that_is_stopped_before_a_machine_has_it_ends_at_once() {
     let address: Address = format!("tcp://{}", listener.local_addr().unwrap())
         .parse()
         .unwrap();
-    let options = SenderOptions {
-        silence: Duration::from_secs(3_600),
-        patience: Duration::from_secs(3_600),
-        ..options(&address)
-    };
+    let options = options(&address).with(|with| {
+        with.silence = Duration::from_secs(3_600);
+        with.patience = Duration::from_secs(3_600);
+    });
     let control = Control::new(&Cancel::new());
     std::thread::scope(|scope| {
         let sender = scope.spawn(|| run(&options, None, &control));

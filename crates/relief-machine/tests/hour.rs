@@ -156,26 +156,24 @@ fn run(look_ahead: u64, stall: f64) -> (u64, f64, f64) {
     };
     let program = Program::new(&Scan::default(), &Tables::default(), &raster.raster()).unwrap();
     let inner = clock.clone();
-    let options = ReceiverOptions {
-        machine: Machine {
+    let options = ReceiverOptions::default().with(|with| {
+        with.machine = Machine {
             buffer: 3 * LINE,
             ..Machine::default()
-        },
-        on_line: Some(Arc::new(move |_, line| {
+        };
+        with.on_line = Some(Arc::new(move |_, line| {
             inner.line(line.len());
             Ok(())
-        })),
-        silence: Duration::from_secs(60),
-        ..ReceiverOptions::default()
-    };
+        }));
+        with.silence = Duration::from_secs(60);
+    });
     let address: Address = "tcp://127.0.0.1:0".parse().unwrap();
     let receiver = Receiver::bind(&address, options).unwrap();
-    let sender = SenderOptions {
-        look_ahead,
-        high_water: look_ahead / 4 * 3,
-        silence: Duration::from_secs(60),
-        ..SenderOptions::new(receiver.address().clone())
-    };
+    let sender = SenderOptions::new(receiver.address().clone()).with(|with| {
+        with.look_ahead = look_ahead;
+        with.high_water = look_ahead / 4 * 3;
+        with.silence = Duration::from_secs(60);
+    });
     let job = Job::new(&program, [1; 32], [2; 32], [3; 16]);
     let control = Control::default();
     std::thread::scope(|scope| {

@@ -184,11 +184,10 @@ fn a_line_under_way_at_an_abort_is_executed_before_the_sender_is_told_of_the_abo
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out");
     let (on_line, begun, go) = gated();
-    let receiver = bind(ReceiverOptions {
-        on_line: Some(on_line),
-        output: Some(output.clone()),
-        ..ReceiverOptions::default()
-    });
+    let receiver = bind(ReceiverOptions::default().with(|with| {
+        with.on_line = Some(on_line);
+        with.output = Some(output.clone());
+    }));
     let (_, received) = with(&receiver, || {
         let (mut wire, _) = Wire::begin(&receiver, &job(false));
         wire.lines(0, 10);
@@ -217,10 +216,7 @@ fn the_line_that_an_emulated_machine_takes_its_time_for_is_under_way() {
         pace: Pace::Lines(2.0),
         ..Machine::default()
     };
-    let receiver = bind(ReceiverOptions {
-        machine,
-        ..ReceiverOptions::default()
-    });
+    let receiver = bind(ReceiverOptions::default().with(|with| with.machine = machine));
     while_running(&receiver, || {
         let (mut wire, _) = Wire::begin(&receiver, &job(false));
         wire.lines(0, 10);
@@ -236,10 +232,7 @@ fn the_line_that_an_emulated_machine_takes_its_time_for_is_under_way() {
 #[test]
 fn a_pause_is_told_once_no_line_is_under_way() {
     let (on_line, begun, go) = gated();
-    let receiver = bind(ReceiverOptions {
-        on_line: Some(on_line),
-        ..ReceiverOptions::default()
-    });
+    let receiver = bind(ReceiverOptions::default().with(|with| with.on_line = Some(on_line)));
     let (_, received) = with(&receiver, || {
         let (mut wire, _) = Wire::begin(&receiver, &job(false));
         wire.lines(0, 10);
@@ -277,11 +270,10 @@ fn a_line_that_cannot_be_executed_ends_the_job_and_is_named_to_both_sides() {
     for on_line in fails {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("out");
-        let receiver = bind(ReceiverOptions {
-            on_line: Some(on_line),
-            output: Some(output.clone()),
-            ..ReceiverOptions::default()
-        });
+        let receiver = bind(ReceiverOptions::default().with(|with| {
+            with.on_line = Some(on_line);
+            with.output = Some(output.clone());
+        }));
         let (refusal, received) = with(&receiver, || {
             let (mut wire, _) = Wire::begin(&receiver, &job(false));
             wire.lines(0, 10);
@@ -301,10 +293,7 @@ fn a_line_that_cannot_be_executed_ends_the_job_and_is_named_to_both_sides() {
         drop(receiver);
         // It does not count as executed: the job goes on with it.
         assert_eq!(std::fs::read(&output).unwrap(), bytes(0, 3));
-        let receiver = bind(ReceiverOptions {
-            output: Some(output.clone()),
-            ..ReceiverOptions::default()
-        });
+        let receiver = bind(ReceiverOptions::default().with(|with| with.output = Some(output.clone())));
         let (_, received) = with(&receiver, || {
             let (mut wire, accept) = Wire::begin(&receiver, &job(false));
             assert_eq!(accept.next, 3);
@@ -324,10 +313,7 @@ fn a_machine_begins_when_no_further_line_fits_its_buffer() {
             prefill,
             ..Machine::default()
         };
-        let receiver = bind(ReceiverOptions {
-            machine,
-            ..ReceiverOptions::default()
-        });
+        let receiver = bind(ReceiverOptions::default().with(|with| with.machine = machine));
         while_running(&receiver, || {
             let (mut wire, accept) = Wire::begin(&receiver, &job(false));
             let fit = accept.credit / 10;
@@ -341,10 +327,7 @@ fn a_machine_begins_when_no_further_line_fits_its_buffer() {
         prefill: 40,
         ..Machine::default()
     };
-    let receiver = bind(ReceiverOptions {
-        machine,
-        ..ReceiverOptions::default()
-    });
+    let receiver = bind(ReceiverOptions::default().with(|with| with.machine = machine));
     while_running(&receiver, || {
         let (mut wire, _) = Wire::begin(&receiver, &job(true));
         wire.say(Kind::Lines, 0, 1, &[3, 0, 0, 0, 10, 0, 7]);
@@ -359,10 +342,7 @@ fn a_machine_waits_for_its_prefill_while_lines_fit() {
         prefill: 60,
         ..Machine::default()
     };
-    let receiver = bind(ReceiverOptions {
-        machine,
-        ..ReceiverOptions::default()
-    });
+    let receiver = bind(ReceiverOptions::default().with(|with| with.machine = machine));
     while_running(&receiver, || {
         let (mut wire, _) = Wire::begin(&receiver, &job(false));
         wire.lines(0, 5);
@@ -379,10 +359,7 @@ fn a_machine_waits_for_its_prefill_while_lines_fit() {
 #[test]
 fn machines_that_could_never_execute_are_refused() {
     let refused = |machine: Machine, option: &str| {
-        let options = ReceiverOptions {
-            machine,
-            ..ReceiverOptions::default()
-        };
+        let options = ReceiverOptions::default().with(|with| with.machine = machine);
         let bound = Receiver::bind(&"tcp://127.0.0.1:0".parse().unwrap(), options);
         let found = bound.unwrap_err();
         assert!(
@@ -435,10 +412,7 @@ fn credit_never_shrinks_however_large_the_buffer() {
         pace: Pace::Lines(1_000.0),
         ..Machine::default()
     };
-    let receiver = bind(ReceiverOptions {
-        machine,
-        ..ReceiverOptions::default()
-    });
+    let receiver = bind(ReceiverOptions::default().with(|with| with.machine = machine));
     let (_, received) = with(&receiver, || {
         let (mut wire, accept) = Wire::begin(&receiver, &job(false));
         let (mut credit, mut is_done) = (accept.credit, false);
@@ -616,10 +590,7 @@ fn a_sender_that_did_not_hear_the_end_may_come_back_for_it() {
 
 #[test]
 fn a_receiver_says_so_where_its_sender_may_not_know_the_end() {
-    let receiver = bind(ReceiverOptions {
-        silence: Duration::from_millis(300),
-        ..ReceiverOptions::default()
-    });
+    let receiver = bind(ReceiverOptions::default().with(|with| with.silence = Duration::from_millis(300)));
     let (_, received) = with(&receiver, || {
         let (mut wire, _) = Wire::begin(&receiver, &job(false));
         wire.lines(0, 50);
@@ -642,10 +613,7 @@ fn an_address_means_what_it_says_about_encryption() {
     let folder = tempfile::tempdir().unwrap();
     let tls = certificate(folder.path());
     let refused = |address: &str, tls: Option<Acceptor>| {
-        let options = ReceiverOptions {
-            tls,
-            ..ReceiverOptions::default()
-        };
+        let options = ReceiverOptions::default().with(|with| with.tls = tls);
         let bound = Receiver::bind(&address.parse().unwrap(), options);
         matches!(bound, Err(Error::Tls { .. }))
     };
@@ -658,10 +626,7 @@ fn an_address_means_what_it_says_about_encryption() {
     while_running(&receiver, || {
         let raster = Flat { tall: 50 };
         let program = Program::new(&Scan::default(), &Tables::default(), &raster.raster()).unwrap();
-        let sender = SenderOptions {
-            pin: Some(tls.pin()),
-            ..SenderOptions::new(receiver.address().clone())
-        };
+        let sender = SenderOptions::new(receiver.address().clone()).with(|with| with.pin = Some(tls.pin()));
         let sent = send_all(&program, &raster, &sender);
         assert!(matches!(sent, Err(Error::Tls { .. })), "{sent:?}");
     });
@@ -687,12 +652,11 @@ fn a_handshake_of_tls_that_never_ends_is_given_up() {
         });
         let raster = Flat { tall: 50 };
         let program = Program::new(&Scan::default(), &Tables::default(), &raster.raster()).unwrap();
-        let sender = SenderOptions {
-            pin: Some(pin),
-            silence: Duration::from_secs(1),
-            patience: Duration::ZERO,
-            ..SenderOptions::new(address)
-        };
+        let sender = SenderOptions::new(address).with(|with| {
+            with.pin = Some(pin);
+            with.silence = Duration::from_secs(1);
+            with.patience = Duration::ZERO;
+        });
         let sent = send_all(&program, &raster, &sender);
         assert!(matches!(sent, Err(Error::Connect { .. })), "{sent:?}");
         assert!(!dripping.join().unwrap(), "the whole record was waited for");

@@ -96,22 +96,20 @@ fn manifest(program: &Program, job: &Job, address: &Address) -> Manifest {
 }
 
 fn quick(address: &Address) -> SenderOptions {
-    SenderOptions {
-        look_ahead: 4 << 20,
-        high_water: 1 << 20,
-        silence: Duration::from_secs(2),
-        record_every: Duration::from_millis(20),
-        ..SenderOptions::new(address.clone())
-    }
+    SenderOptions::new(address.clone()).with(|with| {
+        with.look_ahead = 4 << 20;
+        with.high_water = 1 << 20;
+        with.silence = Duration::from_secs(2);
+        with.record_every = Duration::from_millis(20);
+    })
 }
 
 fn options(output: Option<std::path::PathBuf>, machine: Machine) -> ReceiverOptions {
-    ReceiverOptions {
-        output,
-        machine,
-        silence: Duration::from_secs(2),
-        ..ReceiverOptions::default()
-    }
+    ReceiverOptions::default().with(|with| {
+        with.output = output;
+        with.machine = machine;
+        with.silence = Duration::from_secs(2);
+    })
 }
 
 /// Sends a whole job that nobody watches, records or stops.
@@ -275,15 +273,14 @@ fn an_aborted_job_goes_on_from_the_first_line_not_executed() {
     };
     let gate = Arc::new(Gate::default());
     let inner = gate.clone();
-    let options = ReceiverOptions {
-        on_line: Some(Arc::new(move |line, _| {
+    let options = options(Some(output.clone()), machine).with(|with| {
+        with.on_line = Some(Arc::new(move |line, _| {
             if line >= 150 {
                 inner.pass();
             }
             Ok(())
-        })),
-        ..options(Some(output.clone()), machine)
-    };
+        }))
+    });
     let receiver = Receiver::bind(&local(), options).unwrap();
     let job = job(&program, 1);
     let sender = quick(receiver.address());
@@ -340,13 +337,12 @@ fn a_pause_holds_the_machine_until_it_is_lifted() {
     let given = std::sync::Mutex::new(given);
     let (holding, moved) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (is_holding, has_moved) = (holding.clone(), moved.clone());
-    let options = ReceiverOptions {
-        on_line: Some(Arc::new(move |_, _| {
+    let options = options(None, Machine::default()).with(|with| {
+        with.on_line = Some(Arc::new(move |_, _| {
             has_moved.fetch_or(is_holding.load(Ordering::SeqCst), Ordering::SeqCst);
             given.lock().unwrap().recv().map_err(Into::into)
-        })),
-        ..options(None, Machine::default())
-    };
+        }))
+    });
     let receiver = Receiver::bind(&local(), options).unwrap();
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run().unwrap());
@@ -438,20 +434,16 @@ fn only_a_sender_with_the_secret_is_taken_and_only_a_machine_with_it_is_trusted(
     };
     let program = program(&Scan::default(), &raster);
     let secret = |text: &str| Some(Secret::new(text.as_bytes()).unwrap());
-    let with = |secret| ReceiverOptions {
-        secret,
-        ..options(None, Machine::default())
-    };
+    let with = |secret| options(None, Machine::default()).with(|with| with.secret = secret);
     let receiver = Receiver::bind(&local(), with(secret("correct horse battery"))).unwrap();
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run().unwrap());
         let _stop = Stop(&receiver);
         let try_with = |secret| {
-            let options = SenderOptions {
-                secret,
-                patience: Duration::ZERO,
-                ..quick(receiver.address())
-            };
+            let options = quick(receiver.address()).with(|with| {
+                with.secret = secret;
+                with.patience = Duration::ZERO;
+            });
             send_all(&program, &raster, 1, &options)
         };
         for wrong in [None, secret("incorrect horse battery")] {
@@ -484,20 +476,16 @@ fn tls_is_taken_from_the_pinned_certificate_alone() {
     };
     let program = program(&Scan::default(), &raster);
     let output = folder.path().join("executed");
-    let with = ReceiverOptions {
-        tls: Some(own.clone()),
-        ..options(Some(output.clone()), Machine::default())
-    };
+    let with = options(Some(output.clone()), Machine::default()).with(|with| with.tls = Some(own.clone()));
     let receiver = Receiver::bind(&local(), with).unwrap();
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run().unwrap());
         let _stop = Stop(&receiver);
         let try_with = |pin| {
-            let options = SenderOptions {
-                pin,
-                patience: Duration::ZERO,
-                ..quick(receiver.address())
-            };
+            let options = quick(receiver.address()).with(|with| {
+                with.pin = pin;
+                with.patience = Duration::ZERO;
+            });
             send_all(&program, &raster, 1, &options)
         };
         assert!(matches!(try_with(None), Err(Error::Tls { .. })));
@@ -551,10 +539,7 @@ fn a_job_of_many_terabytes_is_taken_up_where_it_stood_without_computing_what_cam
         let mut record = Record::resume(&path).unwrap();
         let control = Control::default();
         let mut first = None;
-        let sender = SenderOptions {
-            look_ahead: 20 << 20,
-            ..quick(receiver.address())
-        };
+        let sender = quick(receiver.address()).with(|with| with.look_ahead = 20 << 20);
         let stopped = send(
             &program,
             &sheet,
@@ -643,11 +628,10 @@ fn error_diffusion_is_taken_up_without_the_lines_before() {
     };
     let receiver = Receiver::bind(&local(), options(Some(output.clone()), machine)).unwrap();
     let job = job(&program, 1);
-    let sender = SenderOptions {
-        look_ahead: 500_000,
-        high_water: 25_000,
-        ..quick(receiver.address())
-    };
+    let sender = quick(receiver.address()).with(|with| {
+        with.look_ahead = 500_000;
+        with.high_water = 25_000;
+    });
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run().unwrap());
         let _stop = Stop(&receiver);
@@ -726,10 +710,7 @@ fn with_strangers(machine: Machine, strangers: impl FnOnce(&Receiver, &Program))
         height: 50,
     };
     let program = program(&Scan::default(), &raster);
-    let with = ReceiverOptions {
-        silence: Duration::from_millis(300),
-        ..options(None, machine)
-    };
+    let with = options(None, machine).with(|with| with.silence = Duration::from_millis(300));
     let receiver = Receiver::bind(&local(), with).unwrap();
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run().unwrap());
@@ -968,10 +949,7 @@ fn a_connection_that_brings_nothing_is_not_tried_forever() {
     let receiver = Receiver::bind(&local(), options(None, machine)).unwrap();
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run());
-        let sender = SenderOptions {
-            patience: Duration::from_millis(300),
-            ..quick(receiver.address())
-        };
+        let sender = quick(receiver.address()).with(|with| with.patience = Duration::from_millis(300));
         let sent = send_all(&program, &raster, 9, &sender);
         receiver.stop();
         assert!(matches!(sent, Err(Error::Connect { .. })), "{sent:?}");

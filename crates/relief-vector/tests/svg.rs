@@ -110,10 +110,7 @@ fn circles_and_arcs_are_round_at_any_size() {
         "<circle cx='50' cy='50' r='40'/>",
         "<path d='M10 50a40 40 0 0 1 80 0a40 40 0 0 1 -80 0'/>",
     ] {
-        let options = Options {
-            transform: Affine::scale(scale),
-            ..Options::default()
-        };
+        let options = Options::default().with(|with| with.transform = Affine::scale(scale));
         let drawing = draw_with(&document(inside), &options).unwrap().drawing;
         let outline = drawing.outline(0);
         let mut worst = 0.0_f64;
@@ -181,14 +178,7 @@ fn colours_become_luma_ink_or_opacity() {
         "<rect width='1' height='1' fill='#0f0'/><rect x='1' width='1' height='1' fill='black' opacity='.5'/>",
     );
     let with = |gray| {
-        let picture = draw_with(
-            &text,
-            &Options {
-                gray,
-                ..Options::default()
-            },
-        )
-        .unwrap();
+        let picture = draw_with(&text, &Options::default().with(|with| with.gray = gray)).unwrap();
         support::render::<u8>(&picture.drawing, (2, 1))
     };
     assert_eq!(with(Gray::Luma), [182, 0], "0.7152 of 255");
@@ -219,10 +209,7 @@ fn absolute_units_are_measured_by_the_pixel() {
         error.to_string().starts_with("1:1: 2in has an absolute unit"),
         "{error}"
     );
-    let options = Options {
-        pixel: Pixel::dpi(1_200),
-        ..Options::default()
-    };
+    let options = Options::default().with(|with| with.pixel = Pixel::dpi(1_200));
     assert_eq!(
         document.draw(&options).unwrap().drawing.bounds(),
         Some((0, 0, 2_400 * 256, 1_200 * 256))
@@ -297,13 +284,12 @@ fn hostile_documents_are_refused() {
         let uses = format!("<use href='#u{}'/>", level - 1).repeat(10);
         bomb += &format!("<g id='u{level}'>{uses}</g>");
     }
-    let options = Options {
-        limits: Limits {
+    let options = Options::default().with(|with| {
+        with.limits = Limits {
             items: 20_000,
             ..Limits::default()
-        },
-        ..Options::default()
-    };
+        }
+    });
     let error = draw_with(&document(&bomb), &options).unwrap_err();
     assert!(
         matches!(
@@ -315,13 +301,12 @@ fn hostile_documents_are_refused() {
         ),
         "{error}"
     );
-    let options = Options {
-        limits: Limits {
+    let options = Options::default().with(|with| {
+        with.limits = Limits {
             points: 10,
             ..Limits::default()
-        },
-        ..Options::default()
-    };
+        }
+    });
     let error = draw_with(&document("<circle r='1000'/>"), &options).unwrap_err();
     assert!(
         matches!(
@@ -373,7 +358,7 @@ proptest! {
             "<path d='M1 1{data}' stroke='#fff' stroke-width='{width}' stroke-dasharray='{dashes}' stroke-linejoin='round' stroke-linecap='round' transform='{transform}'/>"
         ));
         let limits = Limits { points: 100_000, ..Limits::default() };
-        if let Ok(picture) = draw_with(&text, &Options { limits, ..Options::default() }) {
+        if let Ok(picture) = draw_with(&text, &Options::default().with(|with| with.limits = limits)) {
             prop_assert!(picture.drawing.points() <= 100_000);
             let _ = support::render::<u8>(&picture.drawing, (9, 9));
         }

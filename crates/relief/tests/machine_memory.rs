@@ -27,15 +27,14 @@ fn streamed_alone() {
         return;
     };
     let look_ahead = std::env::var("RELIEF_TEST_LOOK_AHEAD").unwrap();
-    let options = ReceiverOptions {
-        machine: Machine {
+    let options = ReceiverOptions::default().with(|with| {
+        with.machine = Machine {
             // Slower than lines are made, so that the look-ahead is full.
             pace: Pace::Bytes(60e6),
             buffer: 2 << 20,
             ..Machine::default()
-        },
-        ..ReceiverOptions::default()
-    };
+        }
+    });
     let receiver = Receiver::bind(&"tcp://127.0.0.1:0".parse().unwrap(), options).unwrap();
     let address = receiver.address().to_string();
     let machine = std::thread::spawn(move || receiver.run().unwrap());

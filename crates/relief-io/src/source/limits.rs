@@ -6,6 +6,7 @@ use super::failure::Failure;
 
 /// How large a picture may be. A file that claims more is refused before anything is allocated for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// The longest side, in pixels; never more than [`MAX_SIDE`].
     pub side: u64,
@@ -13,6 +14,15 @@ pub struct Limits {
     pub pixels: u64,
     /// The most bytes that reading may hold at once, beyond what its caller keeps.
     pub memory: u64,
+}
+
+impl Limits {
+    /// Changed in place.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
 }
 
 impl Default for Limits {

@@ -28,10 +28,8 @@ fn every_example_parses_and_its_pictures_read_without_leaving_its_folder() {
     let folders = designs();
     assert!(folders.len() >= 5);
     for folder in folders {
-        let files = Files::confined(&folder).with_limits(Limits {
-            pixels: 1 << 24,
-            ..Limits::default()
-        });
+        let files =
+            Files::confined(&folder).with_limits(Limits::default().with(|with| with.pixels = 1 << 24));
         let text = fs::read_to_string(folder.join("design.kdl")).unwrap();
         let design = relief_design::parse("design.kdl", &text, &files)
             .unwrap_or_else(|report| panic!("{}: {report:?}", folder.display()));

@@ -278,11 +278,11 @@ fn a_tiff_in_planes_reads_as_one_that_is_interleaved() {
 #[test]
 fn limits_without_a_bound_overflow_nothing() {
     let folder = TempDir::new().unwrap();
-    let limits = Limits {
-        side: u64::MAX,
-        pixels: u64::MAX,
-        memory: u64::MAX,
-    };
+    let limits = Limits::default().with(|with| {
+        with.side = u64::MAX;
+        with.pixels = u64::MAX;
+        with.memory = u64::MAX;
+    });
     let files = Files::new(folder.path()).with_limits(limits);
     let path = folder.path().join("picture");
     let claims = [
@@ -525,10 +525,7 @@ fn a_picture_that_must_be_held_whole_is_refused_where_it_exceeds_the_memory() {
     std::fs::write(folder.path().join("interlaced.png"), picture.bytes()).unwrap();
     picture.interlaced = false;
     std::fs::write(folder.path().join("rows.png"), picture.bytes()).unwrap();
-    let files = Files::new(folder.path()).with_limits(Limits {
-        memory: 2_000_000,
-        ..Limits::default()
-    });
+    let files = Files::new(folder.path()).with_limits(Limits::default().with(|with| with.memory = 2_000_000));
     let refusal = files
         .open("interlaced.png", &Conversion::default())
         .err()
@@ -692,7 +689,7 @@ proptest! {
         // A header may now claim a picture larger than a test should hold.
         let folder = TempDir::new().unwrap();
         std::fs::write(folder.path().join("picture"), &file).unwrap();
-        let limits = Limits { pixels: 1 << 20, memory: 1 << 26, ..Limits::default() };
+        let limits = Limits::default().with(|with| { with.pixels = 1 << 20; with.memory = 1 << 26; });
         let _ = read(&Files::new(folder.path()).with_limits(limits), "picture", Depth::Eight);
     }
 

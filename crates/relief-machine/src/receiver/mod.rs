@@ -114,6 +114,7 @@ pub type OnLine = Arc<dyn Fn(u64, &[u8]) -> Result<(), LineFault> + Send + Sync>
 
 /// How to receive.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ReceiverOptions {
     /// The machine.
     pub machine: Machine,
@@ -140,6 +141,15 @@ impl Default for ReceiverOptions {
             tls: None,
             silence: Duration::from_secs(10),
         }
+    }
+}
+
+impl ReceiverOptions {
+    /// Changed in place.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
     }
 }
 

@@ -42,6 +42,7 @@ const STATES: u64 = 4;
 
 /// How to send.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SenderOptions {
     /// The machine, or a file.
     pub address: Address,
@@ -84,6 +85,13 @@ impl SenderOptions {
             record_every: Duration::from_secs(1),
             go_on: false,
         }
+    }
+
+    /// Changed in place.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
     }
 
     /// The most bytes that sending holds, for the plan: the look-ahead, what makes lines, and the states of error

@@ -31,6 +31,7 @@ pub enum Gray {
 
 /// How a document is drawn.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// The side of a pixel, for absolute units.
     pub pixel: Option<Pixel>,
@@ -50,6 +51,15 @@ impl Default for Options {
             gray: Gray::Luma,
             limits: Limits::default(),
         }
+    }
+}
+
+impl Options {
+    /// Changed in place.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
     }
 }
 

@@ -119,7 +119,9 @@ fn tree(nodes: &[PlannedNode], index: usize, lead: &str, label: &str, shown: &mu
             show_bytes(u128::from(node.bytes))
         ),
         Kept::Tiles { columns, rows } => format!("cached in tiles of {columns} × {rows}"),
+        Kept::Windows { columns, rows } => format!("read by windows, cached in tiles of {columns} × {rows}"),
         Kept::Unused => "not read".to_owned(),
+        _ => "kept".to_owned(),
     };
     let separator = if kept.is_empty() { "" } else { "; " };
     let _ = writeln!(
@@ -285,7 +287,9 @@ fn node_as_json(node: &PlannedNode) -> NodeAsJson<'_> {
             Kept::Cell { columns, rows } => json!({ "as": "cell", "width": columns, "height": rows }),
             Kept::Whole => json!({ "as": "whole" }),
             Kept::Tiles { columns, rows } => json!({ "as": "tiles", "width": columns, "height": rows }),
+            Kept::Windows { columns, rows } => json!({ "as": "windows", "width": columns, "height": rows }),
             Kept::Unused => json!({ "as": "unused" }),
+            _ => json!({ "as": "other" }),
         },
         kind: node.kind,
         line: node.line,

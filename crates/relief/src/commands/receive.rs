@@ -89,14 +89,14 @@ pub(crate) fn run(receive: &Receive) -> Result<(), Failure> {
         refuse: receive.refuse,
     };
     let pin = tls.as_ref().map(Acceptor::pin);
-    let options = ReceiverOptions {
-        machine,
-        on_line: None,
-        output: receive.output.clone(),
-        secret: receive.secret.as_deref().map(Secret::open).transpose()?,
-        tls,
-        silence: Duration::from_secs_f64(receive.silence.max(0.05)),
-    };
+    let secret = receive.secret.as_deref().map(Secret::open).transpose()?;
+    let options = ReceiverOptions::default().with(|options| {
+        options.machine = machine;
+        options.output.clone_from(&receive.output);
+        options.secret = secret;
+        options.tls = tls;
+        options.silence = Duration::from_secs_f64(receive.silence.max(0.05));
+    });
     let receiver = Receiver::bind(&receive.listen, options)?;
     let mut out = io::stdout();
     writeln!(out, "listening on {}", receiver.address())?;
