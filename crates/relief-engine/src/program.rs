@@ -129,6 +129,15 @@ impl Step {
         }
     }
 
+    /// Whether all samples of `rect` are those of what is kept of the node.
+    pub(crate) fn holds(&self, rect: Rect) -> bool {
+        match self.keep {
+            Keep::Cell { valid, .. } => valid.contains(&rect),
+            Keep::Whole => self.need.contains(&rect),
+            Keep::No | Keep::Image | Keep::Windows | Keep::Cached => false,
+        }
+    }
+
     /// Whether samples outside the kept cell are read and so computed.
     pub(crate) fn has_border(&self) -> bool {
         match self.keep {

@@ -13,6 +13,7 @@ use crate::deal::deal;
 use crate::error::describe;
 #[cfg(feature = "gpu")]
 use crate::gpu::Gpus;
+use crate::node::Bounds;
 use crate::plan::Plan;
 use crate::prepared::{Prepared, Start};
 use crate::progress::Progress;
@@ -104,6 +105,14 @@ impl<S: Sample> Typed<S> {
             Self::Cpu(_) => Vec::new(),
             #[cfg(feature = "gpu")]
             Self::Gpus(gpus) => gpus.memory(),
+        }
+    }
+
+    fn bounds(&self, rect: Rect) -> Bounds {
+        match self {
+            Self::Cpu(cpu) => cpu.bounds(rect),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => gpus.bounds(rect),
         }
     }
 
@@ -316,6 +325,27 @@ impl Renderer {
             Device::Sixteen(device) => (device as &dyn Any).downcast_ref(),
         };
         device.map_or(Ok(()), |device| device.fill(window, out, cancel))
+    }
+
+    /// The least and the greatest that any sample of `window` can be, in coordinates of the streamed raster, without computing one:
+    /// every sample lies between them, and where both are the same, all samples are that one.
+    ///
+    /// # Errors
+    /// Where the window is empty or leaves the raster.
+    pub fn bounds(&self, window: Rect) -> Result<(u16, u16), Error> {
+        let raster = self.plan().raster();
+        if window.is_empty() || !Rect::sized(raster.width, raster.height).contains(&window) {
+            return Err(Error::Region {
+                region: describe(window),
+                width: raster.width,
+                height: raster.height,
+            });
+        }
+        let bounds = match &self.device {
+            Device::Eight(device) => device.bounds(window),
+            Device::Sixteen(device) => device.bounds(window),
+        };
+        Ok((bounds.least, bounds.greatest))
     }
 
     /// Whether a window of so many samples of this depth can be read.

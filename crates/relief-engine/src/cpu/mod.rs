@@ -1,5 +1,6 @@
 //! The CPU as a device: makes what the plan keeps, and fills bands with a pool of threads.
 
+mod bounds;
 mod prepare;
 mod reader;
 mod stream;
@@ -12,6 +13,7 @@ use rayon::iter::ParallelIterator;
 use relief_kernels::uniform;
 use relief_raster::{Rect, Sample, ViewMut};
 
+pub(crate) use bounds::bounds;
 #[cfg(feature = "gpu")]
 pub(crate) use prepare::samples_of;
 pub(crate) use reader::Store;
@@ -23,7 +25,7 @@ use crate::Error;
 use crate::cache::TileCache;
 use crate::cancel::Cancel;
 use crate::error::caught;
-use crate::node::Filled;
+use crate::node::{Bounds, Filled};
 use crate::plan::prepare::Work;
 use crate::plan::{Plan, cached_samples};
 use crate::prepared::{Prepared, Start};
@@ -93,6 +95,14 @@ impl<S: Sample> Cpu<S> {
 
     pub(crate) const fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Between which samples `rect` lies, in coordinates of the streamed raster.
+    pub(crate) fn bounds(&self, rect: Rect) -> Bounds {
+        let region = self.plan.region;
+        let rect = rect.translated(region.x(), region.y());
+        let (program, store) = (&self.plan.program, &self.kept.store);
+        bounds(program, Some(store), program.root(), rect)
     }
 
     /// How long each node has taken by itself, of the tiles that were timed.

@@ -26,10 +26,10 @@ use store::{Ahead, Residents};
 
 use crate::Error;
 use crate::cancel::Cancel;
-use crate::cpu::{Cpu, zeroed};
+use crate::cpu::{Cpu, bounds, zeroed};
 use crate::error::describe;
 use crate::node::device::{Failure, Launch, Lowering};
-use crate::node::part;
+use crate::node::{Bounds, part};
 use crate::panics::message;
 use crate::plan::planes::{Spared, materialised, needs, pitch, spared};
 use crate::plan::{Plan, devices};
@@ -183,6 +183,17 @@ impl<S: Sample> Gpus<S> {
 
     pub(crate) const fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Between which samples `rect` lies, in coordinates of the streamed raster.
+    pub(crate) fn bounds(&self, rect: Rect) -> Bounds {
+        let region = self.plan.region;
+        let rect = rect.translated(region.x(), region.y());
+        let (program, store) = (
+            &self.plan.program,
+            self.kept.host.as_ref().map(|host| host.store()),
+        );
+        bounds(program, store, program.root(), rect)
     }
 
     /// The devices, and the most bytes of buffers that each has held so far.

@@ -5,6 +5,7 @@
 //! the CPU and how a device does. It knows nothing of plans, tiles, threads, caches and devices: [`Inputs`] answers what
 //! its children hold, from wherever the plan keeps it, and [`device::Lower`] what of them lies on a device.
 
+mod bounds;
 #[cfg(feature = "gpu")]
 pub(crate) mod device;
 mod footprint;
@@ -24,6 +25,7 @@ use relief_raster::{Extent, Period, Rect, Sample, ViewMut};
 
 use relief_design::tree::{self, Role};
 
+pub(crate) use bounds::{Bounds, Known};
 pub(crate) use footprint::Footprint;
 pub(crate) use inputs::{Inputs, Resources, SamplesOf};
 pub(crate) use prepare::{Counters, Preparation};
@@ -99,6 +101,11 @@ pub(crate) trait Node {
             Footprint::Anywhere => link.extent.local(),
             footprint => link.local(rect.grown(footprint.halo())),
         }
+    }
+
+    /// Between which samples the node lies in `rect`, in its own coordinates and within it: sound, and the narrower the better.
+    fn bounds(&self, known: &dyn Known, _links: &[Link], _rect: Rect) -> Bounds {
+        known.anything()
     }
 
     /// How the node repeats within `own`, its rectangle in its own coordinates; `children` say how they do.

@@ -14,7 +14,8 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
 use crate::node::{
-    Filled, Inputs, Link, Node, Periodic, Request, Resources, Tile, around, clear_around, part, scratch,
+    Bounds, Filled, Inputs, Known, Link, Node, Periodic, Request, Resources, Tile, around, clear_around,
+    part, scratch,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +46,15 @@ impl Node for Compose {
             scratch::words(width.saturating_mul(height), bytes)
         };
         links.iter().map(largest).max().unwrap_or(0)
+    }
+
+    fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
+        let fold = |so_far: Bounds, link: &Link| {
+            so_far.fold(operation(link.role), known.child(link, rect), known.max())
+        };
+        links[first_that_counts(links, rect)..]
+            .iter()
+            .fold(Bounds::ZERO, fold)
     }
 
     fn cost(&self) -> u64 {

@@ -10,7 +10,7 @@ use relief_raster::{Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Filled, Inputs, Link, Node, Resources, Tile};
+use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Resources, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Disc {
@@ -19,6 +19,33 @@ pub(crate) struct Disc {
 }
 
 impl Node for Disc {
+    fn bounds(&self, _: &dyn Known, _: &[Link], rect: Rect) -> Bounds {
+        if rect
+            .intersection(&Rect::sized(self.diameter, self.diameter))
+            .is_empty()
+        {
+            return Bounds::ZERO;
+        }
+        let inside = |x: i64, y: i64| {
+            let mut sample = [0_u16];
+            generate::cpu::disc(self.diameter, 1, x, y, ViewMut::packed(&mut sample, 1, 1));
+            sample[0] > 0
+        };
+        let (right, bottom) = (rect.right() - 1, rect.bottom() - 1);
+        // Convex: it holds what its corners span.
+        let corners = [
+            (rect.x(), rect.y()),
+            (right, rect.y()),
+            (rect.x(), bottom),
+            (right, bottom),
+        ];
+        if corners.into_iter().all(|(x, y)| inside(x, y)) {
+            Bounds::one(self.value)
+        } else {
+            Bounds::between(0, self.value)
+        }
+    }
+
     fn cost(&self) -> u64 {
         1
     }

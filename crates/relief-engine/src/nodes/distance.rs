@@ -20,7 +20,9 @@ use crate::Error;
 use crate::node::SamplesOf;
 #[cfg(feature = "gpu")]
 use crate::node::device::{Failure, Launch, Lowering, Upload};
-use crate::node::{Filled, Footprint, Inputs, Link, Node, Periodic, Request, Resources, Tile, scratch};
+use crate::node::{
+    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Request, Resources, Tile, scratch,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Distance {
@@ -77,6 +79,19 @@ impl Node for Distance {
             .saturating_mul(request.width + radius);
         let transform = scratch_words(request.width as usize, request.height as usize, self.radius);
         (transform as u64).saturating_add(scratch::words(chunk, bytes))
+    }
+
+    fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
+        if known.child(&links[0], rect).least > 0 {
+            return Bounds::one(self.at_zero);
+        }
+        if known.child(&links[0], rect.grown(self.radius)) == Bounds::ZERO {
+            return Bounds::one(self.beyond);
+        }
+        let ends = Bounds::between(self.at_zero, self.beyond);
+        let profile = known.table(self.table);
+        let all = (profile.iter().copied().min()).zip(profile.iter().copied().max());
+        all.map_or(ends, |(least, greatest)| ends.or(Bounds { least, greatest }))
     }
 
     fn cost(&self) -> u64 {

@@ -9,7 +9,8 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
 use crate::node::{
-    Filled, Inputs, Link, Node, Periodic, Preparation, Resources, SamplesOf, Tile, read_padded, through,
+    Bounds, Filled, Inputs, Known, Link, Node, Periodic, Preparation, Resources, SamplesOf, Tile,
+    read_padded, through,
 };
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
@@ -20,6 +21,10 @@ pub(crate) struct Equalise;
 impl Node for Equalise {
     fn period(&self, own: Rect, links: &[Link], children: &[Option<Periodic>]) -> Option<Periodic> {
         through(own, links, children)
+    }
+
+    fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
+        known.prepared(known.child(&links[0], rect))
     }
 
     fn cost(&self) -> u64 {

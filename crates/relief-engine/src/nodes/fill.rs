@@ -9,7 +9,7 @@ use relief_raster::{Period, Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Filled, Inputs, Link, Node, Periodic, Resources, Tile};
+use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Periodic, Resources, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Fill {
@@ -22,6 +22,10 @@ impl Node for Fill {
             period: Period::ONE,
             valid: own,
         })
+    }
+
+    fn bounds(&self, _: &dyn Known, _: &[Link], _: Rect) -> Bounds {
+        Bounds::one(self.value)
     }
 
     fn cost(&self) -> u64 {

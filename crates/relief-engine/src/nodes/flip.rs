@@ -7,7 +7,9 @@ use relief_raster::{Period, Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lowering;
-use crate::node::{Filled, Footprint, Inputs, Link, Node, Periodic, Resources, Tile, read_padded};
+use crate::node::{
+    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Resources, Tile, read_padded,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Flip {
@@ -48,6 +50,10 @@ impl Node for Flip {
                 .mirrored(child.valid.translated(link.extent.x(), link.extent.y()))
                 .intersection(&own),
         })
+    }
+
+    fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
+        known.child(&links[0], self.mirrored(rect))
     }
 
     fn cost(&self) -> u64 {

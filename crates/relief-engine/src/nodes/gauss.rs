@@ -12,7 +12,7 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lowering;
 use crate::node::{
-    Filled, Footprint, Inputs, Link, Node, Periodic, Request, Resources, Tile, framed, scratch,
+    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Request, Resources, Tile, framed, scratch,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +65,17 @@ impl Node for Gauss {
             .saturating_add(around)
             .saturating_mul(request.height.saturating_add(around));
         scratch::words(block, bytes).saturating_add(cpu::scratch_words(&self.bell) as u64)
+    }
+
+    fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
+        let window = rect.grown(self.radius());
+        // Weights sum to one: a mean lies between its samples.
+        let inside = known.child(&links[0], framed::reads(self.own(), self.edge, window));
+        if self.edge == Edge::Zero && !self.own().contains(&window) {
+            inside.or(Bounds::ZERO)
+        } else {
+            inside
+        }
     }
 
     fn cost(&self) -> u64 {

@@ -6,7 +6,7 @@ use relief_design::tree;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use crate::Error;
-use crate::node::{Filled, Inputs, Link, Node, Resources, Tile, clear_around, part};
+use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Resources, Tile, clear_around, part};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Image {
@@ -17,6 +17,15 @@ pub(crate) struct Image {
 }
 
 impl Node for Image {
+    fn bounds(&self, known: &dyn Known, _: &[Link], rect: Rect) -> Bounds {
+        let covered = rect.intersection(&Rect::sized(self.width, self.height));
+        match covered.area() {
+            0 => Bounds::ZERO,
+            all if all == rect.area() => known.picture(self.picture, covered),
+            _ => known.picture(self.picture, covered).or(Bounds::ZERO),
+        }
+    }
+
     fn cost(&self) -> u64 {
         1
     }

@@ -11,7 +11,9 @@ use relief_raster::{Period, Rect, Sample, View, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::{Failure, Launch, Lowering};
-use crate::node::{Filled, Footprint, Inputs, Link, Node, Periodic, Request, Resources, Tile, scratch};
+use crate::node::{
+    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Request, Resources, Tile, scratch,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lattice {
@@ -104,6 +106,21 @@ impl Node for Lattice {
         let part = self.asks(&links[0], 0, request);
         self.accumulator_words(self.overlap(&links[0]), request.width, request.height, bytes)
             .saturating_add(scratch::words(part.width.saturating_mul(part.height), bytes))
+    }
+
+    fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
+        let reads = self.reads(&links[0], 0, rect);
+        if reads.is_empty() {
+            return Bounds::ZERO;
+        }
+        let pattern = known.within(links[0].node, reads);
+        let copies = match self.blend {
+            tree::Blend::Sum => self.overlap(&links[0]),
+            tree::Blend::Mean | tree::Blend::Max | tree::Blend::Min | tree::Blend::Last => 1,
+        };
+        // Sums stop at the greatest sample.
+        let greatest = copies.saturating_mul(u128::from(pattern.greatest));
+        Bounds::between(0, u16::try_from(greatest).unwrap_or(u16::MAX).min(known.max()))
     }
 
     fn cost(&self) -> u64 {

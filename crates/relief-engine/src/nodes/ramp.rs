@@ -10,7 +10,7 @@ use relief_raster::{Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Filled, Inputs, Link, Node, Resources, Tile};
+use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Resources, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Ramp {
@@ -22,6 +22,21 @@ pub(crate) struct Ramp {
 }
 
 impl Node for Ramp {
+    fn bounds(&self, _: &dyn Known, _: &[Link], rect: Rect) -> Bounds {
+        let (first, last) = match self.axis {
+            Axis::X => (rect.x(), rect.right() - 1),
+            Axis::Y => (rect.y(), rect.bottom() - 1),
+        };
+        let at = |place: i64| {
+            let mut sample = [0_u16];
+            let view = ViewMut::packed(&mut sample, 1, 1);
+            let axis = generate::cpu::Axis::X;
+            generate::cpu::ramp(axis, self.from, self.to, self.length, place.unsigned_abs(), view);
+            sample[0]
+        };
+        Bounds::between(at(first), at(last))
+    }
+
     fn cost(&self) -> u64 {
         2
     }

@@ -13,7 +13,9 @@ use relief_raster::{Period, Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::{Failure, Launch, Lowering};
-use crate::node::{Filled, Footprint, Inputs, Link, Node, Periodic, Resources, Tile, clear_around, part};
+use crate::node::{
+    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Resources, Tile, clear_around, part,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Repeat {
@@ -74,6 +76,21 @@ impl Node for Repeat {
 
     fn footprint(&self, _: &Link, _: usize) -> Footprint {
         Footprint::Anywhere
+    }
+
+    fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
+        let reads = self.reads(&links[0], 0, rect);
+        if reads.is_empty() {
+            return Bounds::ZERO;
+        }
+        let pattern = known.within(links[0].node, reads);
+        let extent = links[0].extent;
+        let gapless = extent.width() >= self.step_x && extent.height() >= self.step_y;
+        if gapless || reads.area() == rect.area() {
+            pattern
+        } else {
+            pattern.or(Bounds::ZERO)
+        }
     }
 
     fn cost(&self) -> u64 {

@@ -10,7 +10,9 @@ use relief_raster::{Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Filled, Inputs, Link, Node, Periodic, Resources, Tile, read_padded, through};
+use crate::node::{
+    Bounds, Filled, Inputs, Known, Link, Node, Periodic, Resources, Tile, read_padded, through,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Threshold {
@@ -20,6 +22,12 @@ pub(crate) struct Threshold {
 impl Node for Threshold {
     fn period(&self, own: Rect, links: &[Link], children: &[Option<Periodic>]) -> Option<Periodic> {
         through(own, links, children)
+    }
+
+    fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
+        let source = known.child(&links[0], rect);
+        let sample = |value: u16| if value >= self.level { known.max() } else { 0 };
+        Bounds::between(sample(source.least), sample(source.greatest))
     }
 
     fn cost(&self) -> u64 {

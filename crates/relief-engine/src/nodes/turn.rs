@@ -8,7 +8,8 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lowering;
 use crate::node::{
-    Filled, Footprint, Inputs, Link, Node, Periodic, Request, Resources, Tile, read_padded, scratch,
+    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Request, Resources, Tile, read_padded,
+    scratch,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -98,6 +99,10 @@ impl Node for Turn {
         } else {
             0
         }
+    }
+
+    fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
+        known.child(&links[0], self.before(rect))
     }
 
     fn cost(&self) -> u64 {

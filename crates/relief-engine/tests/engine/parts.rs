@@ -22,7 +22,7 @@ fn cut(samples: &[u16], width: u64, part: Rect) -> Vec<u16> {
 }
 
 /// A rectangle within one of so many columns and rows, of four fractions.
-fn within(region: Rect, at: [f64; 4]) -> Rect {
+pub(crate) fn within(region: Rect, at: [f64; 4]) -> Rect {
     let pick = |from: i64, length: u64, start: f64, share: f64| {
         let begin = ((length - 1) as f64 * start) as i64;
         let rest = length as i64 - begin;
@@ -34,7 +34,7 @@ fn within(region: Rect, at: [f64; 4]) -> Rect {
     Rect::between(left, top, right, bottom)
 }
 
-fn fraction() -> impl Strategy<Value = [f64; 4]> {
+pub(crate) fn fraction() -> impl Strategy<Value = [f64; 4]> {
     [0.0..1.0, 0.0..1.0, 0.0..1.0, 0.0..1.0]
 }
 

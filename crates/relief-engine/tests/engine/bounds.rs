@@ -1,0 +1,88 @@
+//! Between which samples a window lies, without computing it: always sound, and narrow where that matters.
+
+use proptest::prelude::*;
+use relief_engine::{Error, NoImages, Options, Rect};
+
+use crate::oracle::strategy::models;
+use crate::parts::{fraction, within};
+use crate::pictures::Pictures;
+use crate::run::{design, parse, renderer, window};
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 600,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn no_sample_lies_outside_its_bounds(
+        model in models(),
+        places in prop::collection::vec(fraction(), 1..8),
+        kept in proptest::option::of(0_u64..3_000),
+    ) {
+        let (design, images) = (design(&model), Pictures(model.pictures.clone()));
+        let renderer = renderer(&design, &images, &Options::default().with(|with| with.kept = kept));
+        let raster = renderer.plan().raster();
+        for place in places {
+            let place = within(Rect::sized(raster.width, raster.height), place);
+            let (least, greatest) = renderer.bounds(place).unwrap();
+            for sample in window(&renderer, place).unwrap() {
+                prop_assert!((least..=greatest).contains(&sample), "{sample} in {place:?}, not {least} to {greatest}");
+            }
+        }
+    }
+}
+
+fn of(text: &str, place: (i64, i64, u64, u64)) -> (u16, u16) {
+    let design = parse(&format!("relief version=1\ncanvas width=1000000 height=1000000\n{text}"));
+    let renderer = renderer(&design, &NoImages, &Options::default());
+    renderer
+        .bounds(Rect::new(place.0, place.1, place.2, place.3).unwrap())
+        .unwrap()
+}
+
+#[test]
+fn bounds_are_narrow_where_little_is_there() {
+    let marks = "compose { (base)fill value=9; (over)disc diameter=1000 value=200 x=500000 y=500000 }";
+    assert_eq!(of(marks, (0, 0, 400_000, 1_000_000)), (9, 9));
+    assert_eq!(of(marks, (500_400, 500_400, 200, 200)), (200, 200));
+    assert_eq!(of(marks, (499_000, 499_000, 5_000, 5_000)), (1, 200));
+    let ramp = "ramp axis=\"y\" from=200 to=100";
+    assert_eq!(of(ramp, (0, 0, 1, 1_000_000)), (100, 200));
+    assert_eq!(of(ramp, (7, 500_000, 1_000, 2)), (150, 150));
+    let noise = "compose { (base)noise seed=1; (min)fill value=40; (add)fill value=3 }";
+    assert_eq!(of(noise, (0, 0, 1_000_000, 1_000_000)), (3, 43));
+    let repeat = "repeat step-x=10 step-y=10 { (pattern)fill value=7 width=6 height=10 }";
+    assert_eq!(of(repeat, (0, 0, 100, 100)), (0, 7));
+    assert_eq!(of(repeat, (1_000, 0, 6, 5)), (7, 7));
+    assert_eq!(of(repeat, (1_006, 0, 4, 5)), (0, 0));
+    let inverted = format!("map {{ (source){marks}; invert }}");
+    assert_eq!(of(&inverted, (0, 0, 100, 100)), (246, 246));
+    let far = "distance radius=50 { (mask)disc diameter=10 value=255; profile \"d\" beyond=60 }";
+    assert_eq!(of(far, (61, 0, 100_000, 100_000)), (60, 60));
+    let gauss = format!("gauss sigma=20 {{ (source){marks} }}");
+    assert_eq!(of(&gauss, (0, 0, 400_000, 400_000)), (9, 9));
+}
+
+#[test]
+fn a_node_that_is_used_along_very_many_ways_is_asked_a_bounded_number_of_times() {
+    // 2^30 ways lead to the noise.
+    let mut text = String::from("define \"a0\" { noise seed=1 }\n");
+    for level in 1..=30 {
+        let below = level - 1;
+        text += &format!("define \"a{level}\" {{ compose {{ (base)use \"a{below}\"; (max)use \"a{below}\" x=1 }} }}\n");
+    }
+    text += "use \"a30\"";
+    assert_eq!(of(&text, (0, 0, 1_000, 1_000)), (0, 255));
+}
+
+#[test]
+fn bounds_of_nothing_and_of_what_is_not_there_are_refused() {
+    let design = parse("relief version=1\ncanvas width=10 height=10\nnoise seed=1");
+    let renderer = renderer(&design, &NoImages, &Options::default());
+    for place in [(0, 0, 0, 5), (0, 0, 11, 5), (-1, 0, 3, 3)] {
+        let place = Rect::new(place.0, place.1, place.2, place.3).unwrap();
+        assert!(matches!(renderer.bounds(place), Err(Error::Region { .. })));
+    }
+}
