@@ -85,8 +85,14 @@ impl Node for Repeat {
         }
         let pattern = known.within(links[0].node, reads);
         let extent = links[0].extent;
-        let gapless = extent.width() >= self.step_x && extent.height() >= self.step_y;
-        if gapless || reads.area() == rect.area() {
+        // Whether `length` pixels from `start` on lie within one copy, or copies leave no gap.
+        let full = |start: i64, length: u64, offset: i64, step: u64, side: u64| {
+            let first = (start - offset).rem_euclid(step.cast_signed());
+            side >= step || first.unsigned_abs() + length <= side
+        };
+        if full(rect.x(), rect.width(), extent.x(), self.step_x, extent.width())
+            && full(rect.y(), rect.height(), extent.y(), self.step_y, extent.height())
+        {
             pattern
         } else {
             pattern.or(Bounds::ZERO)
