@@ -74,3 +74,8 @@ pub use sink::{Band, Raster, Samples, Sink};
 pub use source::{ImageError, ImageSource, NoImages, Picture};
 pub use tiles::{Grid, Tile, TileSink};
 pub use workers::Workers;
+
+/// The page for those who embed the engine, of which all code is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+struct Embedding;
