@@ -11,6 +11,8 @@ use relief_design::tree::{Canvas, Child, Conversion, Design, Node, Place, Role};
 use relief_raster::{Extent, Period, Rect};
 
 use crate::Error;
+#[cfg(feature = "gpu")]
+use crate::node::device::Lowering;
 use crate::node::{Link, Request, Resources};
 use crate::nodes::Kind;
 
@@ -70,9 +72,22 @@ pub(crate) struct Step {
     pub(crate) keep: Keep,
     /// The samples that are ever read, in the node's own coordinates; empty for a node that is not read.
     pub(crate) need: Rect,
+    /// Whether the host computes it for devices, whatever its kind can do.
+    #[cfg(feature = "gpu")]
+    pub(crate) on_host: bool,
 }
 
 impl Step {
+    /// How devices compute it.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn lowering(&self) -> Lowering {
+        if self.on_host {
+            Lowering::Host
+        } else {
+            self.kind.lowering()
+        }
+    }
+
     /// The node in its own coordinates.
     pub(crate) fn own(&self) -> Rect {
         Rect::sized(self.width, self.height)
@@ -229,6 +244,8 @@ impl Numbering {
             image,
             keep: Keep::No,
             need: Rect::EMPTY,
+            #[cfg(feature = "gpu")]
+            on_host: false,
         });
         self.values.insert(value, index);
         Ok(index)

@@ -114,7 +114,7 @@ impl Builder<'_> {
     /// each other leave most of a sheet so.
     pub(super) fn constant<S: Sample>(&self, index: usize) -> Result<Option<u16>, Error> {
         let (need, step) = (self.needs[index], &self.program.steps[index]);
-        match step.kind.lowering() {
+        match step.lowering() {
             Lowering::Kernel if !self.is_kept(index) => {}
             Lowering::Host if !self.is_kept(index) => return Ok(None),
             _ => return Ok(self.node(index)?.constant::<S>(need).map(Sample::to_u16)),

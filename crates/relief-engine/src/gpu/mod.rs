@@ -146,7 +146,7 @@ impl<S: Sample> Gpus<S> {
         let steps = plan.program.steps.iter().zip(&materialised);
         let mut lowered = steps
             .filter(|(_, plane)| **plane)
-            .map(|(step, _)| step.kind.lowering());
+            .map(|(step, _)| step.lowering());
         let host_works = lowered.any(|lowering| lowering == Lowering::Host);
         tracing::debug!("what is kept is on the devices");
         Ok(Self {
@@ -388,7 +388,7 @@ impl<S: Sample> Gpus<S> {
         // What the host computes comes with buffers of its own.
         let steps = sizes.planes.iter().zip(&self.plan.program.steps);
         let planes = steps.map(|(words, step)| {
-            let allocated = *words > 0 && step.kind.lowering() != Lowering::Host;
+            let allocated = *words > 0 && step.lowering() != Lowering::Host;
             allocated.then(|| allocate(*words)).transpose()
         });
         Ok(Slot {
@@ -526,7 +526,7 @@ impl<S: Sample> Gpus<S> {
     ) -> Result<Plane, Failure> {
         let step = &self.plan.program.steps[index];
         let need = builder.needs[index];
-        if step.kind.lowering() == Lowering::Host && !builder.is_kept(index) {
+        if step.lowering() == Lowering::Host && !builder.is_kept(index) {
             return self.host_plane(device, index, need, cancel);
         }
         let Some(buffer) = slot.planes[index].clone() else {
@@ -544,7 +544,7 @@ impl<S: Sample> Gpus<S> {
             out: &buffer,
             pitch,
         };
-        if step.kind.lowering() == Lowering::Kernel && !builder.is_kept(index) {
+        if step.lowering() == Lowering::Kernel && !builder.is_kept(index) {
             let children = step.links.iter().map(|link| builder.plane(link.node));
             let launch = Launch {
                 children: children.collect::<Result<_, Error>>()?,

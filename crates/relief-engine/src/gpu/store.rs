@@ -129,7 +129,7 @@ impl Residents {
         let (reached, sources) = (reached(program), sources(program, store));
         for (index, step) in program.steps.iter().enumerate() {
             let table = step.kind.table();
-            let upload = match step.kind.lowering() {
+            let upload = match step.lowering() {
                 Lowering::Kernel if reached[index] => {
                     let table = table.map_or(&[][..], |number| &store.tables[number]);
                     step.kind.upload(gpu, samples_of(table)).transpose()?

@@ -179,6 +179,7 @@ impl Target {
         memory: Option<u64>,
     ) -> Result<u64, Error> {
         let rows = strip_rows(shape, strip, self.count() as u64);
+        planes::check_sides(program, shape.band_width, rows)?;
         let (bytes, largest) = device_bytes(program, shape, rows, lanes, self.reports.iter());
         for report in &self.reports {
             // A driver and its runtime keep a part for themselves.
@@ -330,7 +331,7 @@ fn device_bytes<'a>(
         let step = &program.steps[index];
         let [table, kept] = residents(program, index);
         // What a kernel reads is each node's own; a table and a picture are there once.
-        let fused = step.kind.lowering() == Lowering::Fused;
+        let fused = step.lowering() == Lowering::Fused;
         let again = step.kind.table().is_some_and(|number| !tables.insert(number));
         let table = if again && fused { 0 } else { table };
         let shown = step.image.filter(|_| !step.plane().is_empty());
@@ -351,7 +352,7 @@ fn residents(program: &Program, index: usize) -> [u64; 2] {
     let step = &program.steps[index];
     let depth = program.canvas.depth;
     let bytes = depth.bytes();
-    let table = match (step.kind.lowering(), step.kind.table()) {
+    let table = match (step.lowering(), step.kind.table()) {
         (Lowering::Kernel, _) => step.kind.upload_words(depth),
         (Lowering::Host, _) => 0,
         (Lowering::Fused, _) if step.kind.preparation().is_some() => {

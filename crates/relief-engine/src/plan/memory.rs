@@ -62,7 +62,7 @@ impl Draft<'_> {
             };
             let request = Request { width, height };
             #[cfg(feature = "gpu")]
-            let request = if step.kind.lowering() == crate::node::device::Lowering::Host {
+            let request = if step.lowering() == crate::node::device::Lowering::Host {
                 // The host computes it for a device as it does a raster.
                 Request {
                     width: request.width.max(shape.tile_width.min(step.width)),

@@ -173,7 +173,9 @@ impl<'a> Lowering<'a> {
             Axis::X => {
                 let right = band.x().saturating_add(self.launched.cast_signed());
                 let launched = Rect::between(band.x(), band.y(), right, band.bottom());
-                let first = self.launched.saturating_sub(u64::from(per_word(self.bits) + 3 * self.step));
+                let first = self
+                    .launched
+                    .saturating_sub(u64::from(per_word(self.bits) + 3 * self.step));
                 (first, mirrored(launched, axis, 0), (-self.sum(x, side)?, y))
             }
             Axis::Y => {

@@ -152,7 +152,12 @@ pub fn render(
             size.1
         )));
     }
-    let sides = [u64::from(source.width()), source.height().into(), band.width(), band.height()];
+    let sides = [
+        u64::from(source.width()),
+        source.height().into(),
+        band.width(),
+        band.height(),
+    ];
     let radius = weights.radius;
     let row = vectors(band.width(), radius);
     if sides.iter().any(|side| *side >= MOST_SIDE) || row.div_ceil(CUBE.0.into()) > 65_535 {
@@ -426,8 +431,8 @@ fn down<N: Size>(
     if column < vectors && top < rows {
         let at = column * 4u32;
         // Four neighbours within the filter are neighbours in the plane.
-        let together =
-            at >= *numbers.index(comptime!(COLUMNS + 3)) && at + 4u32 <= *numbers.index(comptime!(COLUMNS + 4));
+        let together = at >= *numbers.index(comptime!(COLUMNS + 3))
+            && at + 4u32 <= *numbers.index(comptime!(COLUMNS + 4));
         let mut columns = Array::<u32>::new(4usize);
         #[unroll]
         for k in 0..4usize {

@@ -204,7 +204,11 @@ fn rows_of_words(
             row += x + i;
         }
         let start = *numbers.index(2usize) + min(row, height - 1u32) * pitch;
-        let both = funnel(source[(start + low) as usize], source[(start + high) as usize], shift);
+        let both = funnel(
+            source[(start + low) as usize],
+            source[(start + high) as usize],
+            shift,
+        );
         words[i as usize] = select(row < height, both & inside, 0u32);
     }
     words

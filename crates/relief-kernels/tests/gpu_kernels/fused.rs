@@ -788,11 +788,18 @@ fn mirrored_sheared_cells_of_many_rows_are_launched_in_parts() {
     let Some(gpu) = device() else { return };
     let rows = 50_000_u64;
     let mut random = Random::new(14);
-    let naive = flipped(&[false], (8, rows as i64), cell(&mut random, 100_003, 99_991, 1, 0, 0));
+    let naive = flipped(
+        &[false],
+        (8, rows as i64),
+        cell(&mut random, 100_003, 99_991, 1, 0, 0),
+    );
     let expression = naive.on::<u8>(&gpu, CellLayout::Single);
     let band = rect(0, 0, 8, rows);
     let got: Vec<u8> = rendered(&gpu, &expression, band);
-    for y in (0..rows as i64).step_by(997).chain([42_949, 42_950, 42_951, 7_048, 7_049, 7_050]) {
+    for y in (0..rows as i64)
+        .step_by(997)
+        .chain([42_949, 42_950, 42_951, 7_048, 7_049, 7_050])
+    {
         for x in 0..8 {
             assert_eq!(
                 i128::from(got[y as usize * 8 + x as usize]),

@@ -203,7 +203,10 @@ impl Case {
             };
             assert_eq!(got, cpu, "{}", what());
             if i % every == 0 {
-                let (x, y) = (self.band.x() + (i % width) as i64, self.band.y() + (i / width) as i64);
+                let (x, y) = (
+                    self.band.x() + (i % width) as i64,
+                    self.band.y() + (i / width) as i64,
+                );
                 assert_eq!(*got, self.by_definition(bell, x, y), "{}", what());
             }
         }
@@ -277,7 +280,11 @@ fn bands_in_the_middle_and_at_borders_are_those_of_the_whole() {
 fn bells_wider_than_the_filter_count_its_samples_again_and_again() {
     for (size, sigma) in [((1, 1), 3.0), ((2, 1), 5.0), ((3, 2), 6.1), ((5, 9), 9.0)] {
         let band = rect(0, 0, size.0, size.1);
-        everywhere(&case(10, (size.0 as i64, size.1 as i64), (0, 0), size, band), &bell(sigma), 1);
+        everywhere(
+            &case(10, (size.0 as i64, size.1 as i64), (0, 0), size, band),
+            &bell(sigma),
+            1,
+        );
     }
 }
 
@@ -285,7 +292,11 @@ fn bells_wider_than_the_filter_count_its_samples_again_and_again() {
 fn the_widest_bell_is_exact() {
     let bell = bell(64.0);
     assert_eq!(bell.radius(), MAX_RADIUS);
-    everywhere(&case(11, (70, 21), (2, 1), (75, 23), rect(3, 1, 70, 22)), &bell, 397);
+    everywhere(
+        &case(11, (70, 21), (2, 1), (75, 23), rect(3, 1, 70, 22)),
+        &bell,
+        397,
+    );
 }
 
 #[test]
@@ -331,7 +342,13 @@ fn bands_are_computed_in_parts() {
     let bell = bell(1.0);
     let whole = Case {
         edge: Edge::Mirror,
-        ..case(15, (width as i64, height as i64), (0, 0), (width, height), rect(0, 0, width, height))
+        ..case(
+            15,
+            (width as i64, height as i64),
+            (0, 0),
+            (width, height),
+            rect(0, 0, width, height),
+        )
     };
     let got = whole.rendered::<u16>(&gpu, &bell).unwrap();
     assert!(got == whole.by_the_cpu::<u16>(&bell));
@@ -342,7 +359,11 @@ fn memory_that_is_said_to_be_enough_is() {
     for radius in [0, 1, 9, 256] {
         for (width, height) in [(1, 1), (1, 1 << 20), (1 << 23, 3), (4_000, 4_000), (33, 17)] {
             let said = scratch_words(width, height, radius).unwrap();
-            for (less, lower) in [(width, height / 2), (width / 2, height), (width.div_ceil(3), height)] {
+            for (less, lower) in [
+                (width, height / 2),
+                (width / 2, height),
+                (width.div_ceil(3), height),
+            ] {
                 assert!(scratch_words(less, lower, radius).unwrap() <= said);
             }
             // 32 MiB, or four rows.
@@ -366,7 +387,18 @@ fn no_memory_but_what_is_said_is_taken() {
     let (used, budget) = (gpu.used(), gpu.budget());
     let render = |scratch| {
         let band = rect(0, 0, 64, 64);
-        render(&gpu, scratch, &plane, (0, 0), (64, 64), Edge::Clamp, &weights, band, &output, 16)
+        render(
+            &gpu,
+            scratch,
+            &plane,
+            (0, 0),
+            (64, 64),
+            Edge::Clamp,
+            &weights,
+            band,
+            &output,
+            16,
+        )
     };
     gpu.set_budget(used + 4 * said - 1);
     assert!(matches!(render(None), Err(DeviceError::OutOfMemory { .. })));
@@ -404,7 +436,10 @@ fn bands_beyond_the_filter_or_the_output_are_refused() {
             &output,
             pitch,
         );
-        assert!(matches!(refused, Err(DeviceError::Unsupported { .. })), "{band:?}: {refused:?}");
+        assert!(
+            matches!(refused, Err(DeviceError::Unsupported { .. })),
+            "{band:?}: {refused:?}"
+        );
     }
     let untouched = gpu.read(&output, 64).wait().unwrap();
     assert!(untouched.chunks(4).all(|word| word == [9, 0, 0, 0]));

@@ -82,7 +82,13 @@ fn what_lies_far_from_the_source_is_0() {
     let Some(gpu) = device() else { return };
     let far = 1_i64 << 31;
     // 2^32 pixels on numbers of 32 bits are the same.
-    for first in [(1 << 40, 0), (0, -(1 << 40)), (-far * far, far * far), (1 << 32, 1 << 32), (-(1 << 32), 3)] {
+    for first in [
+        (1 << 40, 0),
+        (0, -(1 << 40)),
+        (-far * far, far * far),
+        (1 << 32, 1 << 32),
+        (-(1 << 32), 3),
+    ] {
         turned::<u8>(&gpu, (20, 20), first, (20, 20));
     }
 }
@@ -92,11 +98,21 @@ fn samples_that_do_not_fit_are_refused() {
     let Some(gpu) = device() else { return };
     let plane = Plane::new(gpu.upload(&[7; 64]).unwrap(), 0, 4, 16, 16, Depth::Eight).unwrap();
     let output = gpu.buffer(64).unwrap();
-    for (size, pitch) in [((17, 4), 4), ((16, 17), 4), ((16, 4), 6), ((1 << 40, 1), 4), ((0, 1), 0), ((4, 0), 4)] {
+    for (size, pitch) in [
+        ((17, 4), 4),
+        ((16, 17), 4),
+        ((16, 4), 6),
+        ((1 << 40, 1), 4),
+        ((0, 1), 0),
+        ((4, 0), 4),
+    ] {
         let result = quarter(&gpu, &plane, (0, 0), true, size, &output, pitch);
         match size {
             (0, _) | (_, 0) => assert!(result.is_ok(), "nothing to compute: {result:?}"),
-            _ => assert!(matches!(result, Err(DeviceError::Unsupported { .. })), "{size:?}: {result:?}"),
+            _ => assert!(
+                matches!(result, Err(DeviceError::Unsupported { .. })),
+                "{size:?}: {result:?}"
+            ),
         }
     }
 }
