@@ -139,41 +139,56 @@ fn devices_compute_means_mirrors_and_turns_themselves() {
     }
 }
 
+/// Plans a design for a device as it is and with `part` of the bytes that takes: then the host computes a part of it, and the samples are the
+/// same.
+fn left_to_the_host(root: &str, part: impl Fn(u64) -> u64) {
+    let Some(device) = device() else { return };
+    for depth in [8, 16] {
+        let (design, images) = canvas(131, 997, depth, root);
+        let options = |device_memory| Options {
+            tile: Some((64, 4)),
+            device_memory,
+            ..Options::default()
+        };
+        let plan = |device_memory| {
+            let there = on_device(device, &design, &images, &options(device_memory)).unwrap();
+            let bytes = there.plan().device().unwrap().bytes;
+            (bytes, there.plan().peak().bands)
+        };
+        let (whole, bands) = plan(None);
+        let less = part(whole);
+        let (bytes, more) = plan(Some(less));
+        assert!(bytes <= less, "{root}: {bytes} of {less}");
+        assert!(more > bands, "{root}: the host computes nothing");
+        for memory in [Some(less), None] {
+            agree(device, &design, &images, &options(memory))
+                .unwrap_or_else(|error| panic!("{root}: {error}"));
+        }
+    }
+}
+
 /// The other border is read near one of them, so that a device would have to hold the whole source; where it does not, the host computes
 /// the mean.
 #[test]
-fn what_a_device_does_not_hold_is_left_to_the_host() {
-    let Some(device) = device() else { return };
+fn a_mean_that_wraps_is_left_to_the_host_where_a_device_does_not_hold_its_source() {
     let roots = [
         "gauss sigma=1 edge=\"wrap\" { (source)noise seed=4 }",
         "compose { (base)noise seed=1; (mean)gauss sigma=1 edge=\"wrap\" { (source)turn quarters=1 { (source)noise seed=3 } } }",
-        "define \"spots\" { gauss sigma=2 { (source)image \"p3\" x=4 y=9 } }
-         compose { (base)use \"spots\"; (max)flip axis=\"y\" { (source)use \"spots\" } }",
     ];
     for root in roots {
-        for depth in [8, 16] {
-            let (design, images) = canvas(131, 997, depth, root);
-            let tile = Some((64, 4));
-            let options = |device_memory| Options {
-                tile,
-                device_memory,
-                ..Options::default()
-            };
-            let plan = |device_memory| {
-                let there = on_device(device, &design, &images, &options(device_memory)).unwrap();
-                let bytes = there.plan().device().unwrap().bytes;
-                (bytes, there.plan().peak().bands)
-            };
-            let (whole, bands) = plan(None);
-            // Its planes hold all rows, each at least 132 bytes.
+        // All rows of the source, each at least 132 bytes.
+        left_to_the_host(root, |whole| {
             assert!(whole > 997 * 132, "{root}: {whole}");
-            let less = whole / 4;
-            let (bytes, more) = plan(Some(less));
-            assert!(bytes <= less, "{root}: {bytes} of {less}");
-            assert!(more > bands, "{root}: the host computes nothing");
-            agree(device, &design, &images, &options(Some(less)))
-                .unwrap_or_else(|error| panic!("{root}: {error}"));
-            agree(device, &design, &images, &options(None)).unwrap_or_else(|error| panic!("{root}: {error}"));
-        }
+            whole / 4
+        });
     }
+}
+
+#[test]
+fn turns_are_left_to_the_host_where_a_device_has_no_room_for_their_source() {
+    left_to_the_host("turn quarters=1 { (source)noise seed=3 }", |whole| whole - 1);
+    left_to_the_host(
+        "turn quarters=3 { (source)flip axis=\"x\" { (source)noise seed=3 } }",
+        |whole| whole - 1,
+    );
 }
