@@ -87,9 +87,22 @@ pub(crate) struct Step {
     pub(crate) keep: Keep,
     /// The samples that are ever read, in the node's own coordinates; empty for a node that is not read.
     pub(crate) need: Rect,
+    /// Whether the host computes it for devices, whatever its kind can do.
+    #[cfg(feature = "gpu")]
+    pub(crate) on_host: bool,
 }
 
 impl Step {
+    /// How devices compute it.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn lowering(&self) -> Lowering {
+        if self.on_host || self.keep == Keep::Windows {
+            Lowering::Host
+        } else {
+            self.kind.lowering()
+        }
+    }
+
     /// The node in its own coordinates.
     pub(crate) fn own(&self) -> Rect {
         Rect::sized(self.width, self.height)
@@ -117,15 +130,6 @@ impl Step {
                 Rect::between(valid.x(), valid.y(), valid.x() + width, valid.y() + height)
             }
             Keep::No | Keep::Cached | Keep::Windows => Rect::EMPTY,
-        }
-    }
-
-    /// How a device computes it.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn lowering(&self) -> Lowering {
-        match self.keep {
-            Keep::Windows => Lowering::Host,
-            _ => self.kind.lowering(),
         }
     }
 
@@ -264,6 +268,8 @@ impl Numbering {
             image,
             keep: Keep::No,
             need: Rect::EMPTY,
+            #[cfg(feature = "gpu")]
+            on_host: false,
         });
         self.values.insert(value, index);
         Ok(index)

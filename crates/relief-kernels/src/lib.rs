@@ -25,4 +25,5 @@ pub mod lattice;
 pub mod policy;
 pub mod repeat;
 pub mod table;
+pub mod turn;
 pub mod uniform;

@@ -9,10 +9,13 @@ mod support;
 
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
 use relief_kernels::distance::gpu::Profile;
+use relief_kernels::edge::Edge;
 use relief_kernels::fold::Fold;
 use relief_kernels::fused::{Expression, Plane};
+use relief_kernels::gauss::Bell;
+use relief_kernels::gauss::gpu::Weights;
 use relief_kernels::lattice::Blend;
-use relief_kernels::{copy, distance, fused, lattice, repeat, table};
+use relief_kernels::{copy, distance, fused, gauss, lattice, repeat, table, turn};
 use relief_numeric::bilateral::Bilateral;
 use relief_numeric::element::Element;
 use relief_numeric::histogram::even::Bins;
@@ -328,6 +331,17 @@ fn moving() -> Vec<Row> {
             },
         ),
         row(
+            "turn",
+            vec![words(24, 64 * 32 / 4)],
+            &[32 * 64 / 4],
+            &[],
+            |gpu, m| {
+                let source = plane(&m.inputs[0], (64, 32));
+                let size = (32, m.size(64).into());
+                turn::gpu::quarter(gpu, &source, (0, 31), true, size, &m.outputs[0], 8)
+            },
+        ),
+        row(
             "fused",
             vec![words(22, 64 * 32 / 4), words(23, 64 * 32 / 4)],
             &[64 * 32 / 4],
@@ -577,6 +591,33 @@ fn pictures() -> Vec<Row> {
             morphology.apply(gpu, size, &m.inputs[0], &m.outputs[0])
         })
     };
+    let bell = Bell::new(&[28_672, 16_384, 2_048]).unwrap();
+    let needed = gauss::gpu::scratch_words(SIDE.into(), SIDE.into(), 2).unwrap();
+    let mean = row(
+        "exact mean by a bell",
+        vec![words(52, BYTES)],
+        &[BYTES],
+        &[needed],
+        move |gpu, m| {
+            let weights = Weights::upload(gpu, &bell)?;
+            let source = plane(&m.inputs[0], (SIDE, SIDE));
+            let size = (SIDE.into(), SIDE.into());
+            let band = band(m, SIDE.into(), SIDE.into());
+            let (scratch, to) = (Some(&m.scratch[0]), &m.outputs[0]);
+            gauss::gpu::render(
+                gpu,
+                scratch,
+                &source,
+                (0, 0),
+                size,
+                Edge::Mirror,
+                &weights,
+                band,
+                to,
+                SIDE / 4,
+            )
+        },
+    );
     let far = |name, radius: u32| {
         row(
             name,
@@ -614,6 +655,7 @@ fn pictures() -> Vec<Row> {
         filtered("Sobel", Filter::Sobel, Bytes, words(58, BYTES)),
         dilated("dilation by a square", false),
         dilated("dilation by a paraboloid", true),
+        mean,
         far("distance", 5),
         far("far distance", 40),
         row(

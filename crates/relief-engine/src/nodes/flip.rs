@@ -2,11 +2,13 @@
 
 use relief_design::kinds;
 use relief_design::tree::{self, Axis};
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::{self, Expression};
 use relief_raster::{Period, Rect, Sample, ViewMut};
 
 use crate::Error;
 #[cfg(feature = "gpu")]
-use crate::node::device::Lowering;
+use crate::node::device::Lower;
 use crate::node::{
     Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Resources, Tile, read_padded,
 };
@@ -66,8 +68,15 @@ impl Node for Flip {
     }
 
     #[cfg(feature = "gpu")]
-    fn lowering(&self) -> Lowering {
-        Lowering::Host
+    fn expression(&self, lower: &dyn Lower, links: &[Link]) -> Result<Expression, Error> {
+        Ok(Expression::Mirrored {
+            axis: match self.axis {
+                Axis::X => fused::Axis::X,
+                Axis::Y => fused::Axis::Y,
+            },
+            side: self.side,
+            source: Box::new(lower.read(&links[0])?),
+        })
     }
 }
 

@@ -4,13 +4,21 @@
 
 use relief_design::kinds;
 use relief_design::tree;
+#[cfg(feature = "gpu")]
+use relief_kernels::device::{DeviceError, DeviceReport, Gpu};
 use relief_kernels::edge::Edge;
+#[cfg(feature = "gpu")]
+use relief_kernels::gauss::gpu::{self, Weights};
 use relief_kernels::gauss::{Bell, cpu};
+#[cfg(feature = "gpu")]
+use relief_raster::Depth;
 use relief_raster::{Rect, Sample, View, ViewMut};
 
 use crate::Error;
 #[cfg(feature = "gpu")]
-use crate::node::device::Lowering;
+use crate::node::SamplesOf;
+#[cfg(feature = "gpu")]
+use crate::node::device::{Failure, Launch, Lowering, Upload};
 use crate::node::{
     Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Request, Resources, Tile, framed, scratch,
 };
@@ -89,7 +97,43 @@ impl Node for Gauss {
 
     #[cfg(feature = "gpu")]
     fn lowering(&self) -> Lowering {
-        Lowering::Host
+        Lowering::Kernel
+    }
+
+    #[cfg(feature = "gpu")]
+    fn launch(&self, launch: &Launch<'_>, links: &[Link]) -> Result<(), Failure> {
+        let [Some((source, rect))] = &launch.children[..] else {
+            return launch.fill(0);
+        };
+        let extent = links[0].extent;
+        Ok(gpu::render(
+            launch.gpu,
+            launch.scratch,
+            source,
+            (extent.x() + rect.x(), extent.y() + rect.y()),
+            (self.width, self.height),
+            self.edge,
+            launch.upload::<Weights>()?,
+            launch.need,
+            launch.out,
+            launch.pitch,
+        )?)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn device_scratch(&self, _: &DeviceReport, width: u64, height: u64) -> u64 {
+        gpu::scratch_words(width, height, self.radius()).unwrap_or(u64::MAX)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn upload(&self, gpu: &Gpu, _: SamplesOf<'_>) -> Option<Result<Upload, DeviceError>> {
+        let weights = Weights::upload(gpu, &self.bell);
+        Some(weights.map(|weights| Box::new(weights) as Upload))
+    }
+
+    #[cfg(feature = "gpu")]
+    fn upload_words(&self, _: Depth) -> u64 {
+        Weights::words(self.radius())
     }
 }
 

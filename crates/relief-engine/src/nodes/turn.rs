@@ -2,11 +2,14 @@
 
 use relief_design::kinds;
 use relief_design::tree;
+#[cfg(feature = "gpu")]
+use relief_kernels::fused::{self, Expression};
+use relief_kernels::turn;
 use relief_raster::{Period, Rect, Sample, View, ViewMut};
 
 use crate::Error;
 #[cfg(feature = "gpu")]
-use crate::node::device::Lowering;
+use crate::node::device::{Failure, Launch, Lower, Lowering};
 use crate::node::{
     Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Request, Resources, Tile, read_padded,
     scratch,
@@ -116,12 +119,50 @@ impl Node for Turn {
 
     #[cfg(feature = "gpu")]
     fn lowering(&self) -> Lowering {
-        Lowering::Host
+        if self.swaps() {
+            Lowering::Kernel
+        } else {
+            Lowering::Fused
+        }
+    }
+
+    #[cfg(feature = "gpu")]
+    fn expression(&self, lower: &dyn Lower, links: &[Link]) -> Result<Expression, Error> {
+        // Half a turn: mirrored along both axes.
+        let mirrored = |axis, side, source| Expression::Mirrored {
+            axis,
+            side,
+            source: Box::new(source),
+        };
+        let rows = mirrored(fused::Axis::Y, self.height, lower.read(&links[0])?);
+        Ok(mirrored(fused::Axis::X, self.width, rows))
+    }
+
+    #[cfg(feature = "gpu")]
+    fn launch(&self, launch: &Launch<'_>, links: &[Link]) -> Result<(), Failure> {
+        let [Some((source, rect))] = &launch.children[..] else {
+            return launch.fill(0);
+        };
+        let (extent, need) = (links[0].extent, launch.need);
+        let clockwise = self.quarters == 1;
+        // The pixel of the source that the first one of `need` shows.
+        let before = self.before(need);
+        let first = if clockwise {
+            (before.x(), before.bottom() - 1)
+        } else {
+            (before.right() - 1, before.y())
+        };
+        Ok(turn::gpu::quarter(
+            launch.gpu,
+            source,
+            (first.0 - extent.x() - rect.x(), first.1 - extent.y() - rect.y()),
+            clockwise,
+            (need.width(), need.height()),
+            launch.out,
+            launch.pitch,
+        )?)
     }
 }
-
-/// Rows and columns that are turned together: those of a block stay in the nearest cache.
-const BLOCK: usize = 32;
 
 impl Tile for Turn {
     type Design = kinds::Turn;
@@ -167,21 +208,7 @@ impl Tile for Turn {
             Filled::Uniform(value) => return Ok(Filled::Uniform(value)),
             Filled::Written => {}
         }
-        let source = View::packed(samples, width, height);
-        for top in (0..height).step_by(BLOCK) {
-            for left in (0..width).step_by(BLOCK) {
-                for y in top..(top + BLOCK).min(height) {
-                    let row = &source.row(y)[left..(left + BLOCK).min(width)];
-                    for (x, sample) in (left..).zip(row) {
-                        if self.quarters == 1 {
-                            out.row_mut(x)[height - 1 - y] = *sample;
-                        } else {
-                            out.row_mut(width - 1 - x)[y] = *sample;
-                        }
-                    }
-                }
-            }
-        }
+        turn::cpu::quarter(View::packed(samples, width, height), self.quarters == 1, out);
         Ok(Filled::Written)
     }
 }

@@ -179,6 +179,7 @@ impl Target {
         memory: Option<u64>,
     ) -> Result<u64, Error> {
         let rows = strip_rows(shape, strip, self.count() as u64);
+        planes::check_sides(program, shape.band_width, rows)?;
         let (bytes, largest) = device_bytes(program, shape, rows, lanes, self.reports.iter());
         for report in &self.reports {
             // A driver and its runtime keep a part for themselves.

@@ -42,6 +42,30 @@ fn is_host(step: &Step) -> bool {
     step.lowering() == Lowering::Host
 }
 
+/// Leaves nodes to the host that read elsewhere than where they lie: first those that read near opposite borders at the same time, then those
+/// that read another place. Whether there were any.
+pub(super) fn leave_to_host(program: &mut Program) -> bool {
+    let around = |footprint| matches!(footprint, Footprint::Around(_));
+    let elsewhere = |footprint| matches!(footprint, Footprint::Map { .. });
+    let reached = reached(program);
+    for reads in [&around as &dyn Fn(Footprint) -> bool, &elsewhere] {
+        let mut left = false;
+        for index in 0..program.steps.len() {
+            let step = &program.steps[index];
+            let mut links = step.links.iter().enumerate();
+            let so = links.any(|(number, link)| reads(step.kind.footprint(link, number)));
+            if so && reached[index] && !is_host(step) && !lies_there(program, index) {
+                program.steps[index].on_host = true;
+                left = true;
+            }
+        }
+        if left {
+            return true;
+        }
+    }
+    false
+}
+
 /// Which nodes are computed into planes for every band.
 pub(crate) fn materialised(program: &Program) -> Vec<bool> {
     let mut planes = vec![false; program.steps.len()];
@@ -170,6 +194,34 @@ pub(super) fn check(program: &Program) -> Result<(), Error> {
             return Err(Error::Unsupported {
                 what: format!("the {} of line {}: {reason}", step.name, step.place.line),
                 advice: "give the job more to keep, if its cell fits, or compute on the cpu".to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The most columns of a plane: kernels of all kinds launch so many at once.
+const WIDEST: u64 = 1 << 26;
+
+/// The most rows of a plane: kernels tell places of both signs apart in 32 bits.
+const HIGHEST: u64 = (1 << 29) - 1;
+
+/// The most words of a plane that a kernel writes.
+const MOST_WORDS: u64 = 1 << 31;
+
+/// Refuses planes that no kernel writes at once, for bands of so many columns and strips of so many rows.
+pub(super) fn check_sides(program: &Program, width: u64, rows: u64) -> Result<(), Error> {
+    let bytes = program.canvas.depth.bytes();
+    let materialised = materialised(program);
+    for ((index, step), (width, height)) in program.steps.iter().enumerate().zip(most(program, width, rows)) {
+        let words = u64::from(pitch(width, bytes)).saturating_mul(height);
+        if materialised[index] && (width > WIDEST || height > HIGHEST || words > MOST_WORDS) {
+            return Err(Error::Unsupported {
+                what: format!(
+                    "the {} of line {}: {width} × {height} of its samples at once on a device",
+                    step.name, step.place.line
+                ),
+                advice: "compute on the cpu".to_owned(),
             });
         }
     }

@@ -307,9 +307,36 @@ impl Draft<'_> {
         }
     }
 
-    /// The plan for devices: the host only makes what is kept, and holds bands on their way to the sink.
+    /// The plan for devices. Nodes of which devices would have to hold too much, because they read elsewhere than where they lie, are left to
+    /// the host.
     #[cfg(feature = "gpu")]
     fn fit_devices(
+        &self,
+        gpus: &super::devices::Target,
+        mut program: Program,
+        halo: u64,
+        fixed: Peak,
+    ) -> Result<Plan, Shortage> {
+        let mut first = None;
+        loop {
+            match self.fit_as_lowered(gpus, program.clone(), halo, fixed) {
+                Err(Shortage::Device(error)) => {
+                    // What is said, if nothing helps, is what the device lacks without help.
+                    let said = first.unwrap_or(error);
+                    if !super::planes::leave_to_host(&mut program) {
+                        return Err(Shortage::Device(said));
+                    }
+                    first = Some(said);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// The plan for devices with the nodes computed where the program says: the host only makes what is kept and what is left to it, and
+    /// holds bands on their way to the sink.
+    #[cfg(feature = "gpu")]
+    fn fit_as_lowered(
         &self,
         gpus: &super::devices::Target,
         mut program: Program,

@@ -205,6 +205,25 @@ fn repetitions_stay_in_step_far_out() {
 }
 
 #[test]
+fn mirrors_turns_and_means_far_out() {
+    let middle = "compose { (base)noise seed=9; (max)image \"p0\" x=549755813880 y=1099511627760; (add)ramp axis=\"x\" from=0 to=$Q }";
+    for step in [
+        "flip axis=\"x\"",
+        "flip axis=\"y\"",
+        "turn quarters=1",
+        "turn quarters=2",
+        "turn quarters=3",
+        "gauss sigma=1.3",
+        "gauss sigma=1.3 edge=\"mirror\"",
+        "gauss sigma=1.3 edge=\"zero\"",
+        "gauss sigma=1.3 edge=\"wrap\"",
+    ] {
+        far(&format!("{step} {{ (source){middle} }}"));
+    }
+    far("flip axis=\"x\" { (source)lattice { u 7 2; v -3 5; (pattern)image \"p0\" x=-5 y=3 } }");
+}
+
+#[test]
 fn pictures_and_distances_far_out() {
     far(
         "compose { (base)image \"p0\" x=2147483640 y=1099511627760; (max)image \"p0\" x=1099511627770 y=549755813880; (add)image \"p1\" }",

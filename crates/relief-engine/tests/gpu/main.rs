@@ -22,6 +22,7 @@ mod compare;
 mod cutting;
 mod device;
 mod distances;
+mod elsewhere;
 mod jobs;
 mod memory;
 mod nodes;

@@ -101,6 +101,7 @@ fn the_memory_that_a_refusal_names_does() {
         "noise seed=1",
         "distance radius=20 { (mask)image \"p3\"; profile \"d\" beyond=1 }",
         "compose { (base)repeat { (pattern)image \"p0\" }; (add)disc diameter=30 value=9 }",
+        "gauss sigma=3 { (source)turn quarters=1 { (source)image \"p3\" } }",
     ] {
         for tile in [None, Some((64, 3))] {
             let (design, images) = canvas(90, 70, 16, root);
@@ -133,6 +134,10 @@ fn a_plan_counts_what_a_device_takes_and_little_more() {
         "distance radius=20 { (mask)image \"p3\"; profile \"d\" beyond=1 }",
         "compose { (base)repeat { (pattern)noise seed=1 width=9 height=7 }; (add)disc diameter=90 value=9 }",
         "lattice { u 300 1; v -7 201; (pattern)noise seed=1 width=90 height=90 }",
+        "gauss sigma=3 { (source)image \"p3\" }",
+        "gauss sigma=3 edge=\"wrap\" { (source)noise seed=1 }",
+        "flip axis=\"x\" { (source)noise seed=1 }",
+        "turn quarters=3 { (source)noise seed=1 }",
     ] {
         let (design, images) = canvas(1_000, 300, 8, root);
         let renderer = on_device(device, &design, &images, &Options::default()).unwrap();

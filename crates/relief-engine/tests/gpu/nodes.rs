@@ -34,6 +34,15 @@ fn a_ramp_rises_and_falls_along_either_axis() {
         both(5, width, "ramp axis=\"y\" from=$M to=7");
     }
     both(1_037, 2, "ramp axis=\"x\" from=$Q to=$H");
+    for start in 1..5 {
+        both(
+            37,
+            5,
+            &format!(
+                "compose {{ (base)noise seed=1; (max)ramp axis=\"x\" from=0 to=$M x={start} width=20 }}"
+            ),
+        );
+    }
 }
 
 #[test]

@@ -213,6 +213,24 @@ pub enum Expression {
         /// What is moved.
         source: Box<Self>,
     },
+    /// A raster mirrored along an axis: the pixel i along it is that of `side` − 1 − i.
+    Mirrored {
+        /// The axis along which pixels change places.
+        axis: Axis,
+        /// The side along the axis, at most 2^40: what lies in 0…`side` − 1 stays there.
+        side: u64,
+        /// What is mirrored.
+        source: Box<Self>,
+    },
+}
+
+/// The pixels that show those of `rect` where i along the axis shows `side` − 1 − i.
+pub(super) fn mirrored(rect: Rect, axis: Axis, side: i64) -> Rect {
+    let (x, y, right, bottom) = (rect.x(), rect.y(), rect.right(), rect.bottom());
+    match axis {
+        Axis::X => Rect::between(side.saturating_sub(right), y, side.saturating_sub(x), bottom),
+        Axis::Y => Rect::between(x, side.saturating_sub(bottom), right, side.saturating_sub(y)),
+    }
 }
 
 impl Expression {
@@ -252,6 +270,9 @@ impl Expression {
                 let value = source.constant::<S>(inner.translated(x.saturating_neg(), y.saturating_neg()))?;
                 // Beyond what is kept it is 0.
                 (inner == rect || value == S::ZERO).then_some(value)
+            }
+            Self::Mirrored { axis, side, source } => {
+                source.constant(mirrored(rect, *axis, i64::try_from(*side).unwrap_or(i64::MAX)))
             }
             Self::Cell { .. }
             | Self::Ramp { .. }

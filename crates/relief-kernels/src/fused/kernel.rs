@@ -6,7 +6,7 @@
 use cubecl::prelude::*;
 
 use super::expression::Axis;
-use super::packed::{at_least, coverage, fold, funnel, ones, quotient, remainder};
+use super::packed::{at_least, coverage, fold, funnel, ones, quotient, remainder, reversed};
 use super::shape::{Loads, Plan, Shape, per_word};
 use crate::repeat::gpu::held;
 
@@ -298,6 +298,41 @@ fn evaluate<N: Size>(
             );
             clip::<N>(numbers, source, x, y, at, plan)
         }
+        Shape::Mirror { at, axis, source } => {
+            // The number is the greatest place along the axis at which a unit begins, so that no difference is below 0.
+            let last = *numbers.index(at);
+            if comptime!(axis == Axis::X) {
+                let source = evaluate::<N>(
+                    words,
+                    vectors,
+                    spans,
+                    numbers,
+                    tables,
+                    last - x,
+                    y,
+                    comptime!(plan.clone()),
+                    comptime!(*source),
+                );
+                let mut result = Vector::<u32, N>::empty();
+                #[unroll]
+                for k in 0..4usize {
+                    result[k] = reversed(source[comptime!(3 - k)], comptime!(plan.bits));
+                }
+                result
+            } else {
+                evaluate::<N>(
+                    words,
+                    vectors,
+                    spans,
+                    numbers,
+                    tables,
+                    x,
+                    last - y,
+                    comptime!(plan.clone()),
+                    comptime!(*source),
+                )
+            }
+        }
     }
 }
 
@@ -426,7 +461,7 @@ fn ramp<N: Size>(
 ) -> Vector<u32, N> {
     let mut result = Vector::<u32, N>::empty();
     if comptime!(axis == Axis::Y) {
-        let value = ramp_at(numbers, y, at);
+        let value = ramp_at(numbers, y, at, comptime!(plan.bits));
         let word = value * comptime!(u32::MAX / ones(plan.bits));
         #[unroll]
         for k in 0..4usize {
@@ -438,7 +473,8 @@ fn ramp<N: Size>(
             let mut word = u32::new(0);
             #[unroll]
             for b in 0..comptime!(per_word(plan.bits)) {
-                let value = ramp_at(numbers, x + comptime!(k as u32 * plan.step + b), at);
+                let place = x + comptime!(k as u32 * plan.step + b);
+                let value = ramp_at(numbers, place, at, comptime!(plan.bits));
                 word |= value << comptime!(b * plan.bits);
             }
             result[k] = word;
@@ -448,7 +484,7 @@ fn ramp<N: Size>(
 }
 
 #[cube]
-fn ramp_at(numbers: &Sequence<u32>, i: u32, #[comptime] at: usize) -> u32 {
+fn ramp_at(numbers: &Sequence<u32>, i: u32, #[comptime] at: usize, #[comptime] bits: u32) -> u32 {
     let slope = *numbers.index(comptime!(at + 1));
     let base = *numbers.index(comptime!(at + 3));
     let divisor = *numbers.index(comptime!(at + 5));
@@ -469,7 +505,8 @@ fn ramp_at(numbers: &Sequence<u32>, i: u32, #[comptime] at: usize) -> u32 {
         q += 1u32;
     }
     let from = *numbers.index(at);
-    select(*numbers.index(comptime!(at + 2)) == 0u32, from + q, from - q) & 0xffffu32
+    // Nor may they reach into the sample after them, which may be the ramp's first.
+    select(*numbers.index(comptime!(at + 2)) == 0u32, from + q, from - q) & comptime!(ones(bits))
 }
 
 #[cube]

@@ -6,7 +6,7 @@ use crate::device::{Buffer, DeviceError, Gpu};
 use crate::fold::Fold;
 
 use super::cell::{Cell, CellLayout};
-use super::expression::{Axis, Expression, Plane, Table};
+use super::expression::{Axis, Expression, Plane, Table, mirrored};
 use super::packed::{ones, reciprocal};
 use super::shape::{Loads, Shape, per_word};
 
@@ -20,7 +20,12 @@ pub(super) struct Lowering<'a> {
     step: u32,
     vectors_allowed: bool,
     tables_shared: usize,
+    /// What is rendered, in coordinates of the raster that is being lowered: those of a mirrored one run the other way.
     band: Rect,
+    /// Samples of a row as they are launched, which is at least the band's.
+    launched: u64,
+    /// Whether some of it is mirrored along the columns: then all rows that are counted are those of the whole band.
+    pub(super) upside_down: bool,
     pub(super) words: Vec<Buffer>,
     pub(super) vectors: Vec<Buffer>,
     pub(super) numbers: Vec<u32>,
@@ -39,6 +44,7 @@ impl<'a> Lowering<'a> {
         vectors_allowed: bool,
         tables_shared: usize,
         band: Rect,
+        launched: u64,
     ) -> Self {
         Self {
             gpu,
@@ -47,6 +53,8 @@ impl<'a> Lowering<'a> {
             vectors_allowed,
             tables_shared,
             band,
+            launched,
+            upside_down: false,
             words: Vec::new(),
             vectors: Vec::new(),
             numbers: Vec::new(),
@@ -141,6 +149,64 @@ impl<'a> Lowering<'a> {
                     }
                 }
             }
+            Expression::Mirrored { axis, side, source } => {
+                self.check_length("a mirrored raster", *side)?;
+                self.mirrored(*axis, side.cast_signed(), source, x, y, seen)?
+            }
+        })
+    }
+
+    /// A mirrored raster whose origin lies at (x, y). In the raster whose pixel −1 − i is pixel i of this one, the source lies as it is; the
+    /// band lies at its opposite there, and as many samples wide as are launched, so that what the last unit computes becomes the first.
+    fn mirrored(
+        &mut self,
+        axis: Axis,
+        side: i64,
+        source: &Expression,
+        x: i64,
+        y: i64,
+        seen: Rect,
+    ) -> Result<Shape, DeviceError> {
+        let band = self.band;
+        let seen = mirrored(seen, axis, 0);
+        let (number, there, (x, y)) = match axis {
+            Axis::X => {
+                let right = band.x().saturating_add(self.launched.cast_signed());
+                let launched = Rect::between(band.x(), band.y(), right, band.bottom());
+                let first = self
+                    .launched
+                    .saturating_sub(u64::from(per_word(self.bits) + 3 * self.step));
+                (first, mirrored(launched, axis, 0), (-self.sum(x, side)?, y))
+            }
+            Axis::Y => {
+                self.upside_down = true;
+                let last = band.height().saturating_sub(1);
+                (last, mirrored(band, axis, 0), (x, -self.sum(y, side)?))
+            }
+        };
+        let right_size = match axis {
+            Axis::X => there.width() == self.launched && there.height() == band.height(),
+            Axis::Y => (there.width(), there.height()) == (band.width(), band.height()),
+        };
+        let (Ok(number), true) = (u32::try_from(number), right_size) else {
+            return Err(self.gpu.unsupported(format!(
+                "a mirrored band of {} × {} samples at {}, {}",
+                band.width(),
+                band.height(),
+                band.x(),
+                band.y()
+            )));
+        };
+        self.band = there;
+        let source = self.lower(source, x, y, seen);
+        self.band = band;
+        Ok(match source? {
+            Shape::Zero => Shape::Zero,
+            source => Shape::Mirror {
+                at: self.number(&[number]),
+                axis,
+                source: Box::new(source),
+            },
         })
     }
 

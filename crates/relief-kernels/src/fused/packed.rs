@@ -108,6 +108,17 @@ pub(crate) fn coverage(x: u32, left: u32, right: u32, #[comptime] bits: u32) -> 
     first(max(right, x) - x, bits) & !first(max(left, x) - x, bits)
 }
 
+/// The samples of a word in the opposite order.
+#[cube]
+pub(crate) fn reversed(word: u32, #[comptime] bits: u32) -> u32 {
+    let halves = (word << 16u32) | (word >> 16u32);
+    if comptime!(bits == 8) {
+        ((halves & 0x00ff_00ffu32) << 8u32) | ((halves >> 8u32) & 0x00ff_00ffu32)
+    } else {
+        halves
+    }
+}
+
 /// The 32 bits that begin at bit `shift` < 32 of `low`, followed by `high`.
 #[cube]
 pub(crate) fn funnel(low: u32, high: u32, shift: u32) -> u32 {

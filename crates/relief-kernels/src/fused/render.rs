@@ -204,8 +204,24 @@ fn render_rows(
         per_word(bits)
     };
     let shared = (policy.shared / 1_024) as usize;
-    let mut lowering = Lowering::new(gpu, bits, step, !policy.interleaved, shared, band);
-    let shape = lowering.lower(expression, 0, 0, raster)?;
+    let vectors = pitch / 4;
+    let across = if policy.interleaved {
+        vectors.div_ceil(policy.units).saturating_mul(policy.units)
+    } else {
+        vectors
+    };
+    let launched = u64::from(across) * u64::from(4 * per_word(bits));
+    let lower = |band: Rect| {
+        let mut lowering = Lowering::new(gpu, bits, step, !policy.interleaved, shared, band, launched);
+        let shape = lowering.lower(expression, 0, 0, raster)?;
+        Ok::<_, DeviceError>((lowering, shape))
+    };
+    let (mut lowering, mut shape) = lower(band)?;
+    if lowering.upside_down && lowering.rows < band.height() {
+        // From the last of its rows on there have to be as few as from the first.
+        let bottom = band.y() + lowering.rows as i64;
+        (lowering, shape) = lower(Rect::between(band.x(), band.y(), band.right(), bottom))?;
+    }
     let buffers = lowering.words.len() + lowering.vectors.len() + OWN_BUFFERS;
     let most = gpu.report().bindings;
     if buffers > most as usize {
@@ -223,7 +239,6 @@ fn render_rows(
         } if gpu.report().software => Some((at, slot)),
         _ => None,
     };
-    let vectors = pitch / 4;
     // Units past the end of a row have nothing to do, and on software take as long as others.
     let units = match stepped {
         Some(_) => policy

@@ -50,6 +50,11 @@ pub(crate) enum Shape {
         at: usize,
         source: Box<Self>,
     },
+    Mirror {
+        at: usize,
+        axis: Axis,
+        source: Box<Self>,
+    },
 }
 
 /// How the words of a periodic row are read.

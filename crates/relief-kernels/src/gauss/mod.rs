@@ -2,12 +2,14 @@
 //!
 //! With weights w(k) of a [`Bell`], whole numbers that sum to 2^16, the sample at (x, y) becomes
 //! ⌊(Σ w(i) · w(j) · v(x + i, y + j) + 2^31) / 2^32⌋ over −R ≤ i, j ≤ R: both sums are exact, and one rounding follows.
-//! What counts beyond the border is the caller's choice ([`crate::edge`]): the kernels read a block of samples that has
-//! R more columns and rows on every side than the result.
+//! What counts beyond the border is the caller's choice ([`crate::edge`]): on the CPU the kernels read a block of samples that has
+//! R more columns and rows on every side than the result, on a device they look up what counts.
 //!
 //! OpenCV's mean has weights of 8 bits and clamped borders; this one has weights of 16, so that 65 536 levels are told apart.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 #[cfg(test)]
 mod tests;

@@ -54,6 +54,11 @@ enum Naive {
         height: i64,
         source: Box<Naive>,
     },
+    Mirrored {
+        horizontal: bool,
+        side: i64,
+        source: Box<Naive>,
+    },
 }
 
 impl Naive {
@@ -156,6 +161,18 @@ impl Naive {
                     }
                 }
             }),
+            Self::Mirrored {
+                horizontal,
+                side,
+                source,
+            } => {
+                let (x, y) = if *horizontal {
+                    (side - 1 - x, y)
+                } else {
+                    (x, side - 1 - y)
+                };
+                source.at(x, y, bits)
+            }
             Self::Placed {
                 x: l,
                 y: t,
@@ -252,6 +269,15 @@ impl Naive {
                 y: *y,
                 width: *width as u64,
                 height: *height as u64,
+                source: Box::new(source.on::<S>(gpu, layout)),
+            },
+            Self::Mirrored {
+                horizontal,
+                side,
+                source,
+            } => Expression::Mirrored {
+                axis: if *horizontal { Axis::X } else { Axis::Y },
+                side: *side as u64,
                 source: Box::new(source.on::<S>(gpu, layout)),
             },
         }
@@ -635,6 +661,172 @@ fn placed_rasters_are_moved_and_cut() {
     }
 }
 
+fn placed(x: i64, y: i64, width: i64, height: i64, source: Naive) -> Naive {
+    let source = Box::new(source);
+    Naive::Placed {
+        x,
+        y,
+        width,
+        height,
+        source,
+    }
+}
+
+/// Mirrored along the rows, along the columns, or both.
+fn flipped(axes: &[bool], (width, height): (i64, i64), source: Naive) -> Naive {
+    axes.iter().fold(source, |source, horizontal| Naive::Mirrored {
+        horizontal: *horizontal,
+        side: if *horizontal { width } else { height },
+        source: Box::new(source),
+    })
+}
+
+#[test]
+fn mirrored_rasters_of_every_kind_are_read_from_the_other_end() {
+    let mut random = Random::new(12);
+    let (width, height) = (45_i64, 21_i64);
+    let sources: [&dyn Fn(&mut Random) -> Naive; 9] = [
+        &|_| Naive::Constant(77),
+        &|random| Naive::Plane {
+            samples: samples(random, 13 * 9),
+            width: 13,
+            height: 9,
+            x: 5,
+            y: 3,
+        },
+        &|random| cell(random, 17, 5, 3, 2, -4),
+        &|random| cell(random, 64, 0, 16, -3, 1),
+        &|_| Naive::Ramp {
+            horizontal: true,
+            from: 3,
+            to: 250,
+            length: 45,
+        },
+        &|_| Naive::Ramp {
+            horizontal: false,
+            from: 200,
+            to: 9,
+            length: 21,
+        },
+        &|_| Naive::Disc {
+            diameter: 19,
+            value: 99,
+        },
+        &|_| Naive::Noise { seed: 31 },
+        &|_| Naive::Threshold {
+            level: 100,
+            source: Box::new(Naive::Noise { seed: 4 }),
+        },
+    ];
+    let raster = rect(0, 0, width as u64, height as u64);
+    for source in sources {
+        for axes in [&[true][..], &[false], &[true, false]] {
+            let tree = flipped(axes, (width, height), source(&mut random));
+            both(&tree, raster, raster);
+            // A part of it, as a band of the raster.
+            both(&tree, raster, rect(7, 5, 30, 9));
+        }
+    }
+}
+
+#[test]
+fn mirrored_parts_of_trees_stand_where_they_are_placed() {
+    let band = rect(0, 0, 71, 19);
+    for (x, y) in [(0, 0), (3, 2), (-5, -6), (50, 11)] {
+        let inner = || {
+            let parts = vec![
+                (Fold::Base, placed(2, 1, 20, 9, Naive::Noise { seed: 8 })),
+                (
+                    Fold::Max,
+                    placed(
+                        5,
+                        2,
+                        9,
+                        7,
+                        Naive::Ramp {
+                            horizontal: true,
+                            from: 9,
+                            to: 255,
+                            length: 9,
+                        },
+                    ),
+                ),
+            ];
+            Naive::Fold(parts)
+        };
+        for axes in [&[true][..], &[false], &[true, false], &[true, true]] {
+            let once = placed(x, y, 30, 13, flipped(axes, (30, 13), inner()));
+            // What is mirrored lies in what is mirrored again, about another middle.
+            let twice = flipped(&[true, false], (67, 17), once);
+            let tree = Naive::Fold(vec![
+                (Fold::Base, twice),
+                (Fold::Add, flipped(axes, (71, 19), placed(x, y, 30, 13, inner()))),
+            ]);
+            both(&tree, band, band);
+        }
+    }
+}
+
+#[test]
+fn mirrored_rasters_far_out_keep_their_phase() {
+    let mut random = Random::new(13);
+    let side = 1_i64 << 40;
+    let far = side - 12_345;
+    let band = rect(far, far - 77, 65, 9);
+    for axes in [&[true][..], &[false], &[true, false]] {
+        let tree = flipped(axes, (side, side), cell(&mut random, 97, 31, 11, -5, 1 << 33));
+        both(&tree, band, band);
+        // So few rows of a sheared cell are possible at once that the band takes several launches.
+        let sheared = cell(&mut random, 200_000, 199_999, 1, 5, 3);
+        both(&flipped(axes, (side, side), sheared), band, band);
+    }
+}
+
+/// More rows than one launch of a sheared cell may have: each launch begins where the one before it ended.
+#[test]
+fn mirrored_sheared_cells_of_many_rows_are_launched_in_parts() {
+    let Some(gpu) = device() else { return };
+    let rows = 50_000_u64;
+    let mut random = Random::new(14);
+    let naive = flipped(
+        &[false],
+        (8, rows as i64),
+        cell(&mut random, 100_003, 99_991, 1, 0, 0),
+    );
+    let expression = naive.on::<u8>(&gpu, CellLayout::Single);
+    let band = rect(0, 0, 8, rows);
+    let got: Vec<u8> = rendered(&gpu, &expression, band);
+    for y in (0..rows as i64)
+        .step_by(997)
+        .chain([42_949, 42_950, 42_951, 7_048, 7_049, 7_050])
+    {
+        for x in 0..8 {
+            assert_eq!(
+                i128::from(got[y as usize * 8 + x as usize]),
+                naive.at(x, y, 8),
+                "at {x},{y}"
+            );
+        }
+    }
+}
+
+#[test]
+fn ramps_that_begin_within_a_word_do_not_touch_what_lies_before() {
+    let ramp = |horizontal, from, to| Naive::Ramp {
+        horizontal,
+        from,
+        to,
+        length: 20,
+    };
+    let band = rect(0, 0, 45, 21);
+    for start in 0..6 {
+        for (from, to) in [(0, 255), (255, 0), (3, 9)] {
+            both(&placed(start, 0, 20, 20, ramp(true, from, to)), band, band);
+            both(&placed(0, start, 20, 20, ramp(false, from, to)), band, band);
+        }
+    }
+}
+
 #[test]
 fn bands_of_a_raster_join_without_a_seam() {
     let mut random = Random::new(7);
@@ -848,7 +1040,13 @@ fn coordinates_and_sides_beyond_all_rasters_are_refused() {
     };
     // What lies where nothing is seen is not looked at: it is 0, however far out its own parts are.
     assert_eq!(rendered::<u8>(&gpu, &nested, rect(0, 0, 8, 8)), [0; 64]);
-    for expression in [far(i64::MAX, 0), far(0, i64::MIN), ramp, disc] {
+    let mirror = |axis, side| Expression::Mirrored {
+        axis,
+        side,
+        source: Box::new(Expression::Constant(1)),
+    };
+    let (wide, high) = (mirror(Axis::X, u64::MAX), mirror(Axis::Y, (1 << 40) + 1));
+    for expression in [far(i64::MAX, 0), far(0, i64::MIN), ramp, disc, wide, high] {
         let reason = refusal(&gpu, &expression, Depth::Eight);
         assert!(reason.contains("2^"), "{expression:?}: {reason}");
     }

@@ -12,6 +12,8 @@ mod distance;
 mod distance_bits;
 mod distance_tiles;
 mod fused;
+mod gauss;
 mod lattice;
 mod pointwise;
 mod repeat;
+mod turn;

@@ -1,0 +1,607 @@
+//! The weighted mean on a device: along the columns into sums of 32 bits, then along the rows.
+//!
+//! Both steps take four results along their axis at once, so that every sample is loaded once for four of them, and a weight once for four
+//! samples; the weights are padded with zeros, so that the first and the last samples of the four need no case of their own.
+//!
+//! 1. *Down*: Σ w(j) · v over the 2R + 1 rows around each row, at most 65 535 · 2^16, which 32 bits hold. A sum has a place for each column
+//!    that the rows read, those beyond the border included: what counts there is looked up here, once for a column and once for a row.
+//! 2. *Across*: the upper and the lower 16 bits of these sums are weighted apart, as on the CPU, so that integers of 64 bits, which not every
+//!    device has, are not needed. What they make together is at most 2^32 − 2^16 in units of 2^-16; with the half it still fits.
+//!
+//! A band is computed in parts of so many rows that their sums take 32 MiB, however high it is.
+
+use cubecl::prelude::*;
+use relief_raster::Rect;
+
+use super::{Bell, MAX_RADIUS};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::edge::Edge;
+use crate::fused::Plane;
+use crate::fused::packed::{coverage, funnel, ones};
+use crate::fused::shape::per_word;
+
+/// The weights of a [`Bell`] on a device.
+#[derive(Clone, Debug)]
+pub struct Weights {
+    buffer: Buffer,
+    radius: u32,
+}
+
+impl Weights {
+    /// Uploads the weights.
+    ///
+    /// # Errors
+    /// Where they do not fit the device.
+    pub fn upload(gpu: &Gpu, bell: &Bell) -> Result<Self, DeviceError> {
+        // At most MAX_RADIUS, as every bell.
+        let radius = bell.radius() as u32;
+        let mut words = vec![0; Self::words(radius) as usize];
+        let sides = bell.half().iter().skip(1);
+        let all = sides.clone().rev().chain(bell.half()).copied();
+        for (word, weight) in words.iter_mut().skip(PADDING as usize).zip(all) {
+            *word = weight;
+        }
+        Ok(Self {
+            buffer: gpu.upload(&words)?,
+            radius,
+        })
+    }
+
+    /// The words of device memory that [`upload`](Self::upload) takes.
+    #[must_use]
+    pub fn words(radius: u32) -> u64 {
+        4 * u64::from(steps(radius)) + 4
+    }
+
+    /// How far it looks, in pixels.
+    #[must_use]
+    pub const fn radius(&self) -> u32 {
+        self.radius
+    }
+}
+
+/// Results along an axis that a unit computes at once.
+const RUN: u32 = 4;
+
+/// Zeros before the first weight.
+const PADDING: u32 = RUN - 1;
+
+/// Vectors of four sums that four results read.
+const fn steps(radius: u32) -> u32 {
+    (2 * radius + PADDING) / 4 + 1
+}
+
+/// Words of sums for which a part of a band is cut.
+const SUMS: u64 = 1 << 23;
+
+/// The most rows of a part: as many cubes as every device takes.
+const MOST_ROWS: u64 = 1 << 16;
+
+/// Units of a cube, along rows and along columns.
+const CUBE: (u32, u32) = (64, 4);
+
+/// Sides of planes and bands are less: places of both, with a margin, are told apart in 32 bits.
+const MOST_SIDE: u64 = 1 << 29;
+
+/// How far from a plane a place is at most said to lie.
+const FAR: i128 = 1 << 30;
+
+/// Vectors of sums of a row of this width.
+fn vectors(width: u64, radius: u32) -> u64 {
+    width.div_ceil(4) + u64::from(steps(radius)) - 1
+}
+
+/// The most words of its memory that [`render`] takes of a device besides source, weights and output; no more where both sides are no
+/// longer. `None` where the sizes exceed 32 bits.
+#[must_use]
+pub fn scratch_words(width: u64, height: u64, radius: u32) -> Option<u64> {
+    if width >= MOST_SIDE || height >= MOST_SIDE || radius as usize > MAX_RADIUS {
+        return None;
+    }
+    let row = 4 * vectors(width, radius);
+    let most = SUMS.max(row * u64::from(RUN));
+    Some(row.checked_mul(height)?.min(most))
+}
+
+/// Rows of a part of a band whose rows of sums have so many vectors.
+fn rows_of_part(vectors: u64, height: u64) -> u64 {
+    (SUMS / (4 * vectors))
+        .clamp(u64::from(RUN), MOST_ROWS)
+        .min(height)
+}
+
+/// Renders the pixels of `band` into the rows of `output`, `pitch` words apart; `pitch` is a multiple of 4. The filter has `size` columns
+/// and rows from (0, 0) on, and the band lies in them. The source's top-left lies at `place` in the same coordinates: within the filter it is 0
+/// where it is not, and beyond the filter `edge` says what counts. `scratch` is memory for what lies between the steps, [`scratch_words`]
+/// of it; without it, and where it is too short, memory is taken for this call.
+///
+/// # Errors
+/// Where the device fails, where the band does not fit `output` or lies beyond the filter, and where a side of it or of the source has
+/// 2^29 pixels or more.
+#[allow(clippy::too_many_arguments)]
+pub fn render(
+    gpu: &Gpu,
+    scratch: Option<&Buffer>,
+    source: &Plane,
+    place: (i64, i64),
+    size: (u64, u64),
+    edge: Edge,
+    weights: &Weights,
+    band: Rect,
+    output: &Buffer,
+    pitch: u32,
+) -> Result<(), DeviceError> {
+    if band.is_empty() {
+        return Ok(());
+    }
+    crate::fused::check_output(gpu, source.depth(), band, output, pitch)?;
+    let inside = |from: i64, count: u64, all: u64| {
+        u64::try_from(from)
+            .ok()
+            .and_then(|from| from.checked_add(count))
+            .is_some_and(|end| end <= all)
+    };
+    if !inside(band.x(), band.width(), size.0) || !inside(band.y(), band.height(), size.1) {
+        return Err(gpu.unsupported(format!(
+            "a band of {} × {} samples at {}, {} of a mean of {} × {}",
+            band.width(),
+            band.height(),
+            band.x(),
+            band.y(),
+            size.0,
+            size.1
+        )));
+    }
+    let sides = [
+        u64::from(source.width()),
+        source.height().into(),
+        band.width(),
+        band.height(),
+    ];
+    let radius = weights.radius;
+    let row = vectors(band.width(), radius);
+    if sides.iter().any(|side| *side >= MOST_SIDE) || row.div_ceil(CUBE.0.into()) > 65_535 {
+        return Err(gpu.unsupported(format!(
+            "a mean of {} × {} samples at once, of a source of {} × {}",
+            band.width(),
+            band.height(),
+            source.width(),
+            source.height()
+        )));
+    }
+    let rows = rows_of_part(row, band.height());
+    // Both are below 2^31, see `scratch_words`.
+    let words = (4 * row * rows) as usize;
+    let given = scratch.and_then(|scratch| scratch.part(0, words.max(4)));
+    let sums = given.map_or_else(|| gpu.buffer(words), Ok)?;
+    let source_operand = Operand::read("the source", source.buffer());
+    let weights_operand = Operand::read("the weights", &weights.buffer);
+    let sums_operand = Operand::write("sums of columns", &sums);
+    // The source is read again after the first rows are written.
+    gpu.check_memory(&[
+        source_operand,
+        weights_operand,
+        sums_operand,
+        Operand::write("the output", output),
+    ])?;
+    let columns = Places::new(place.0, source.width(), size.0, band.x(), band.width(), radius);
+    let lines = Places::new(place.1, source.height(), size.1, band.y(), band.height(), radius);
+    let bits = source.depth().bits();
+    let mut done = 0;
+    while done < band.height() {
+        let part = Part {
+            source,
+            weights,
+            sums: &sums,
+            output,
+            columns,
+            lines,
+            vectors: row as u32,
+            quads: band.width().div_ceil(4) as u32,
+            rows: (band.height() - done).min(rows) as u32,
+            done: done as u32,
+            pitch,
+            bits,
+            edge,
+        };
+        gpu.launch(
+            "gauss: down",
+            &(bits, edge),
+            &[source_operand, weights_operand, sums_operand],
+            || on_client!(gpu, client => part.down_on(client)),
+        )?;
+        let output_of = match done {
+            0 => Operand::write,
+            // The first rows were written before.
+            _ => Operand::update,
+        };
+        gpu.launch(
+            "gauss: across",
+            &bits,
+            &[
+                Operand::read("sums of columns", &sums),
+                weights_operand,
+                output_of("the output", output),
+            ],
+            || on_client!(gpu, client => part.across_on(client)),
+        )?;
+        done += u64::from(part.rows);
+    }
+    Ok(())
+}
+
+/// Along one axis: which places of the source's plane count for those that are read. Places are counted modulo 2^32, and one that is not
+/// in the plane is none of its numbers.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    /// That of the first place which is read, if it lies within the filter.
+    from: u32,
+    /// Those of the filter's first and last place.
+    first: u32,
+    last: u32,
+    /// The places that lie within the filter, of those that are read.
+    begin: u32,
+    end: u32,
+    /// Places of the filter, or 2^30 where they are more: no farther than R beyond it is read.
+    len: u32,
+}
+
+impl Places {
+    fn new(place: i64, side: u32, len: u64, from: i64, count: u64, radius: u32) -> Self {
+        debug_assert!(u64::from(side) < MOST_SIDE);
+        let (place, len) = (i128::from(place), i128::from(len));
+        let from = i128::from(from) - i128::from(radius);
+        let reads = i128::from(count) + 2 * i128::from(radius);
+        // Negative places are huge ones.
+        let in_plane = |at: i128| (at - place).clamp(-FAR, FAR) as i32 as u32;
+        Self {
+            from: in_plane(from),
+            first: in_plane(0),
+            last: in_plane(len - 1),
+            // Both lie between 0 and `reads`, which is less than 2^30, for the band lies within the filter.
+            begin: (-from).clamp(0, reads) as u32,
+            end: (len - from).clamp(0, reads) as u32,
+            len: len.min(FAR) as u32,
+        }
+    }
+
+    const fn numbers(self) -> [u32; 6] {
+        [self.from, self.first, self.last, self.begin, self.end, self.len]
+    }
+}
+
+/// Some rows of a band.
+struct Part<'a> {
+    source: &'a Plane,
+    weights: &'a Weights,
+    sums: &'a Buffer,
+    output: &'a Buffer,
+    columns: Places,
+    lines: Places,
+    /// Vectors of a row of sums.
+    vectors: u32,
+    /// Runs of four results in a row.
+    quads: u32,
+    rows: u32,
+    /// Rows of the band before these.
+    done: u32,
+    pitch: u32,
+    bits: u32,
+    edge: Edge,
+}
+
+impl Part<'_> {
+    #[allow(unsafe_code)]
+    fn down_on<R: Runtime>(&self, client: &ComputeClient<R>) {
+        let source = self.source;
+        let plane = [
+            source.offset(),
+            source.pitch(),
+            source.width(),
+            source.height(),
+            source.row_words() - 1,
+        ];
+        let numbers = [&self.columns.numbers()[..], &self.lines.numbers(), &plane].concat();
+        let blocks = self.rows.div_ceil(RUN);
+        // SAFETY: rows and words of the source are clamped to those of its plane, which `Plane` has checked to lie in its buffer; the weights
+        // have as many words as are read for 2R + 4 rows; rows of sums are compared with those that there is memory for.
+        unsafe {
+            down::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(self.vectors.div_ceil(CUBE.0), blocks.div_ceil(CUBE.1), 1),
+                CubeDim::new_2d(CUBE.0, CUBE.1),
+                4,
+                ArrayArg::from_raw_parts(source.buffer().handle(), source.buffer().words()),
+                ArrayArg::from_raw_parts(self.weights.buffer.handle(), self.weights.buffer.words()),
+                numbers.into_iter().collect(),
+                ArrayArg::from_raw_parts(self.sums.handle(), self.sums.words() / 4),
+                self.vectors,
+                self.rows,
+                self.done,
+                2 * self.weights.radius + RUN,
+                self.bits,
+                self.edge,
+            );
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn across_on<R: Runtime>(&self, client: &ComputeClient<R>) {
+        // SAFETY: a row of sums has as many vectors as its last run of results reads, and the weights one more; runs of results lie in rows of
+        // the output, which was checked to hold them.
+        unsafe {
+            across::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(self.quads.div_ceil(CUBE.0), self.rows.div_ceil(CUBE.1), 1),
+                CubeDim::new_2d(CUBE.0, CUBE.1),
+                4,
+                ArrayArg::from_raw_parts(self.sums.handle(), self.sums.words() / 4),
+                ArrayArg::from_raw_parts(self.weights.buffer.handle(), self.weights.buffer.words() / 4),
+                ArrayArg::from_raw_parts(self.output.handle(), self.output.words()),
+                self.vectors,
+                self.quads,
+                self.rows,
+                self.done * self.pitch,
+                self.pitch,
+                steps(self.weights.radius),
+                self.bits,
+            );
+        }
+    }
+}
+
+/// Numbers of a [`Places`], and where they begin among those of a launch.
+const COLUMNS: usize = 0;
+const LINES: usize = 6;
+const PLANE: usize = 12;
+
+/// The place in the plane that counts for place `at` of those that are read.
+#[cube]
+fn place(numbers: &Sequence<u32>, at: u32, #[comptime] axis: usize, #[comptime] edge: Edge) -> u32 {
+    let begin = *numbers.index(comptime!(axis + 3));
+    let end = *numbers.index(comptime!(axis + 4));
+    let mut found = *numbers.index(axis) + at;
+    if at < begin {
+        found = beyond(numbers, begin - at, true, axis, edge);
+    } else if at >= end {
+        found = beyond(numbers, at - end + 1u32, false, axis, edge);
+    }
+    found
+}
+
+/// The place in the plane that counts for the one `distance` ≥ 1 before the filter's first place, or after its last.
+#[cube]
+fn beyond(
+    numbers: &Sequence<u32>,
+    distance: u32,
+    #[comptime] before: bool,
+    #[comptime] axis: usize,
+    #[comptime] edge: Edge,
+) -> u32 {
+    let first = *numbers.index(comptime!(axis + 1));
+    let last = *numbers.index(comptime!(axis + 2));
+    let len = *numbers.index(comptime!(axis + 5));
+    match edge {
+        Edge::Clamp => {
+            if comptime!(before) {
+                first
+            } else {
+                last
+            }
+        }
+        Edge::Mirror => {
+            let steps = len - 1u32;
+            let turned = distance % max(2u32 * steps, 1u32);
+            let steps_in = min(turned, 2u32 * steps - turned);
+            if comptime!(before) {
+                first + steps_in
+            } else {
+                last - steps_in
+            }
+        }
+        Edge::Wrap => {
+            let steps_in = (distance - 1u32) % len;
+            if comptime!(before) {
+                last - steps_in
+            } else {
+                first + steps_in
+            }
+        }
+        Edge::Zero => u32::new(0xffff_ffffi64),
+    }
+}
+
+/// The weighted sums of four columns of four rows.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+fn down<N: Size>(
+    source: &Array<u32>,
+    weights: &Array<u32>,
+    numbers: &Sequence<u32>,
+    sums: &mut Array<Vector<u32, N>>,
+    vectors: u32,
+    rows: u32,
+    done: u32,
+    taps: u32,
+    #[comptime] bits: u32,
+    #[comptime] edge: Edge,
+) {
+    let column = ABSOLUTE_POS_X;
+    let top = ABSOLUTE_POS_Y * RUN;
+    if column < vectors && top < rows {
+        let at = column * 4u32;
+        // Four neighbours within the filter are neighbours in the plane.
+        let together = at >= *numbers.index(comptime!(COLUMNS + 3))
+            && at + 4u32 <= *numbers.index(comptime!(COLUMNS + 4));
+        let mut columns = Array::<u32>::new(4usize);
+        #[unroll]
+        for k in 0..4usize {
+            columns[k] = place(numbers, at + k as u32, COLUMNS, edge);
+        }
+        let mut totals = Array::<u32>::new(16usize);
+        #[unroll]
+        for k in 0..16usize {
+            totals[k] = 0u32;
+        }
+        let mut recent = Array::<u32>::new(4usize);
+        #[unroll]
+        for k in 0..4usize {
+            recent[k] = 0u32;
+        }
+        let height = *numbers.index(comptime!(PLANE + 3));
+        let mut tap = u32::new(0);
+        while tap < taps {
+            #[unroll]
+            for k in 0..3usize {
+                recent[comptime!(3 - k)] = recent[comptime!(2 - k)];
+            }
+            recent[0] = weights[(tap + PADDING) as usize];
+            let row = place(numbers, done + top + tap, LINES, edge);
+            if row < height {
+                let start = *numbers.index(PLANE) + row * *numbers.index(comptime!(PLANE + 1));
+                let mut samples = Array::<u32>::new(4usize);
+                if together {
+                    four(source, numbers, start, columns[0], &mut samples, bits);
+                } else {
+                    one_by_one(source, numbers, start, &columns, &mut samples, bits);
+                }
+                #[unroll]
+                for r in 0..4usize {
+                    #[unroll]
+                    for k in 0..4usize {
+                        totals[comptime!(4 * r + k)] += recent[r] * samples[k];
+                    }
+                }
+            }
+            tap += 1u32;
+        }
+        #[unroll]
+        for r in 0..4usize {
+            let row = top + r as u32;
+            if row < rows {
+                let mut result = Vector::<u32, N>::empty();
+                #[unroll]
+                for k in 0..4usize {
+                    result[k] = totals[comptime!(4 * r + k)];
+                }
+                sums[(row * vectors + column) as usize] = result;
+            }
+        }
+    }
+}
+
+/// Four neighbours of the row that begins at word `start`, 0 outside of the plane.
+#[cube]
+fn four(
+    source: &Array<u32>,
+    numbers: &Sequence<u32>,
+    start: u32,
+    column: u32,
+    samples: &mut Array<u32>,
+    #[comptime] bits: u32,
+) {
+    let lanes = comptime!(per_word(bits));
+    let right = *numbers.index(comptime!(PLANE + 2)) + lanes;
+    let last = *numbers.index(comptime!(PLANE + 4));
+    #[unroll]
+    for j in 0..comptime!(4 / lanes) {
+        // A word's samples farther, so that one which the plane's edge cuts is not left of the row's start.
+        let ahead = column + comptime!((j + 1) * lanes);
+        let word = ahead / lanes;
+        let low = source[(start + min(max(word, 1u32) - 1u32, last)) as usize];
+        let high = source[(start + min(word, last)) as usize];
+        let both = funnel(low, high, (ahead % lanes) * bits) & coverage(ahead, lanes, right, bits);
+        #[unroll]
+        for l in 0..lanes {
+            samples[comptime!((j * lanes + l) as usize)] =
+                (both >> comptime!(l * bits)) & comptime!(ones(bits));
+        }
+    }
+}
+
+/// Four samples of the row that begins at word `start`, 0 outside of the plane.
+#[cube]
+fn one_by_one(
+    source: &Array<u32>,
+    numbers: &Sequence<u32>,
+    start: u32,
+    columns: &Array<u32>,
+    samples: &mut Array<u32>,
+    #[comptime] bits: u32,
+) {
+    let lanes = comptime!(per_word(bits));
+    let width = *numbers.index(comptime!(PLANE + 2));
+    #[unroll]
+    for k in 0..4usize {
+        let column = min(columns[k], width - 1u32);
+        let word = source[(start + column / lanes) as usize];
+        let sample = (word >> ((column % lanes) * bits)) & comptime!(ones(bits));
+        samples[k] = select(columns[k] < width, sample, 0u32);
+    }
+}
+
+/// The weighted sums of four neighbours across, rounded: ⌊(S + 2^31) / 2^32⌋ with S = `above` · 2^16 + `below`.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+fn across<N: Size>(
+    sums: &Array<Vector<u32, N>>,
+    weights: &Array<Vector<u32, N>>,
+    output: &mut Array<u32>,
+    vectors: u32,
+    quads: u32,
+    rows: u32,
+    offset: u32,
+    pitch: u32,
+    steps: u32,
+    #[comptime] bits: u32,
+) {
+    let quad = ABSOLUTE_POS_X;
+    let y = ABSOLUTE_POS_Y;
+    if quad < quads && y < rows {
+        let mut above = Array::<u32>::new(4usize);
+        let mut below = Array::<u32>::new(4usize);
+        #[unroll]
+        for k in 0..4usize {
+            above[k] = 0u32;
+            below[k] = 0u32;
+        }
+        let from = y * vectors + quad;
+        let mut before = weights[0];
+        let mut step = u32::new(0);
+        while step < steps {
+            let after = weights[(step + 1u32) as usize];
+            let four = sums[(from + step) as usize];
+            #[unroll]
+            for i in 0..4usize {
+                let sum = four[i];
+                let (high, low) = (sum >> 16u32, sum & 0xffffu32);
+                #[unroll]
+                for k in 0..4usize {
+                    // The weight of result k for sum 4 · step + i.
+                    let weight = if comptime!(i < k + 1) {
+                        before[comptime!(i + 3 - k)]
+                    } else {
+                        after[comptime!((i + 3 - k) % 4)]
+                    };
+                    above[k] += weight * high;
+                    below[k] += weight * low;
+                }
+            }
+            before = after;
+            step += 1u32;
+        }
+        let lanes = comptime!(per_word(bits));
+        let place = offset + y * pitch + quad * comptime!(4 / lanes);
+        #[unroll]
+        for j in 0..comptime!(4 / lanes) {
+            let mut word = u32::new(0);
+            #[unroll]
+            for l in 0..lanes {
+                let k = comptime!((j * lanes + l) as usize);
+                let rounded = (above[k] + (below[k] >> 16u32) + 0x8000u32) >> 16u32;
+                word |= rounded << comptime!(l * bits);
+            }
+            output[(place + j) as usize] = word;
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Turn: a raster turned clockwise by one or three quarters, so that its columns become rows.
+//!
+//! Every sample is read once and written once, but neighbours of one side lie a row apart on the other: what limits it is how much of each
+//! line of memory that is fetched is used before it is gone. So blocks are turned whose samples fill whole words or lines on both sides.
+//! (Half a turn keeps rows and needs no kernel: [`crate::fused`] reads mirrored rasters where they lie.)
+
+pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
+
+#[cfg(test)]
+mod tests;
