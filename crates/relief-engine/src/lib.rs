@@ -42,6 +42,7 @@ mod deal;
 mod error;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod levels;
 mod node;
 mod nodes;
 mod panics;
@@ -57,6 +58,8 @@ mod workers;
 
 pub use cancel::Cancel;
 pub use error::Error;
+pub use levels::{Exactness, MAX_LEVEL, Statistic};
+pub use node::Summary;
 pub use plan::{
     DEFAULT_MEMORY, DevicePlan, Kept, MAX_THREADS, Options, Peak, Plan, PlannedChild, PlannedNode, Shape,
 };

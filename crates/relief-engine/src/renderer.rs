@@ -13,7 +13,8 @@ use crate::deal::deal;
 use crate::error::describe;
 #[cfg(feature = "gpu")]
 use crate::gpu::Gpus;
-use crate::node::Bounds;
+use crate::levels::{Exactness, MAX_LEVEL, Statistic};
+use crate::node::{Bounds, Summary};
 use crate::plan::Plan;
 use crate::prepared::{Prepared, Start};
 use crate::progress::Progress;
@@ -105,6 +106,18 @@ impl<S: Sample> Typed<S> {
             Self::Cpu(_) => Vec::new(),
             #[cfg(feature = "gpu")]
             Self::Gpus(gpus) => gpus.memory(),
+        }
+    }
+
+    /// Asks the host, whatever computes bands.
+    fn with_host<T>(&self, ask: impl FnOnce(&Cpu<S>) -> Result<T, Error>) -> Result<T, Error> {
+        match self {
+            Self::Cpu(cpu) => ask(cpu),
+            #[cfg(feature = "gpu")]
+            Self::Gpus(gpus) => match gpus.host() {
+                Some(host) => ask(&host),
+                None => Err(Error::defect(Rect::EMPTY, "the host keeps nothing")),
+            },
         }
     }
 
@@ -346,6 +359,115 @@ impl Renderer {
             Device::Sixteen(device) => device.bounds(window),
         };
         Ok((bounds.least, bounds.greatest))
+    }
+
+    /// What is known of the samples of `window` together, in coordinates of the streamed raster: from closed forms and from what the plan
+    /// keeps, and after computing at most `effort` samples until `statistic` is settled. The plan must have been made with
+    /// [`Options::levels`](crate::Options::levels).
+    ///
+    /// ```
+    /// # use relief_engine::{Cancel, NoImages, Options, Plan, Rect, Renderer, Statistic};
+    /// let text = "relief version=1\ncanvas width=1000000000 height=1000000000\n\
+    ///     repeat step-x=100 step-y=100 { (pattern)fill value=200 width=10 height=50 }";
+    /// let design = relief_design::parse("a.kdl", text, &NoImages)?;
+    /// let cancel = Cancel::new();
+    /// let plan = Plan::new(&design, &NoImages, &Options::default().levels())?;
+    /// let renderer = Renderer::new(plan, &NoImages, &cancel)?;
+    /// let all = renderer.summary(Rect::sized(1_000_000_000, 1_000_000_000), Statistic::Mean, 0, &cancel)?;
+    /// // 10^18 samples, of which every twentieth is 200.
+    /// assert_eq!((all.mean(), all.least, all.greatest), ((10, 10), (0, 0), (200, 200)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the window is empty or leaves the raster, the plan has no levels, or the job is cancelled.
+    pub fn summary(
+        &self,
+        window: Rect,
+        statistic: Statistic,
+        effort: u64,
+        cancel: &Cancel,
+    ) -> Result<Summary, Error> {
+        let raster = self.plan().raster();
+        self.check_levels(window, (raster.width, raster.height))?;
+        match &self.device {
+            Device::Eight(device) => device.with_host(|cpu| cpu.summary(window, statistic, effort, cancel)),
+            Device::Sixteen(device) => device.with_host(|cpu| cpu.summary(window, statistic, effort, cancel)),
+        }
+    }
+
+    /// The columns and rows of a level: sample (X, Y) of level L stands for the pixels X·2^L ≤ x < (X + 1)·2^L,
+    /// Y·2^L ≤ y < (Y + 1)·2^L that the raster has. Level 0 is the raster.
+    #[must_use]
+    pub fn level_size(&self, level: u32) -> (u64, u64) {
+        let raster = self.plan().raster();
+        let side = 1_u64 << level.min(MAX_LEVEL);
+        (raster.width.div_ceil(side), raster.height.div_ceil(side))
+    }
+
+    /// Reads a window of a level, in coordinates of the level, into `out`, packed. At most `effort` samples of the raster are computed for
+    /// all of it: with `u64::MAX` the result is exact, however long that takes; with less it may not be, and says how far it may be off.
+    /// The plan must have been made with [`Options::levels`](crate::Options::levels).
+    ///
+    /// # Errors
+    /// Where the level is above [`MAX_LEVEL`], the window is empty or leaves it, `out` has not its size or depth, the plan has no levels, or
+    /// the job is cancelled.
+    #[allow(clippy::too_many_arguments)]
+    pub fn read_level(
+        &self,
+        level: u32,
+        window: Rect,
+        statistic: Statistic,
+        effort: u64,
+        out: SamplesMut<'_>,
+        cancel: &Cancel,
+    ) -> Result<Exactness, Error> {
+        if level > MAX_LEVEL {
+            return Err(Error::Option {
+                option: "level",
+                problem: format!("there is no level {level}; the coarsest is {MAX_LEVEL}"),
+            });
+        }
+        self.check_levels(window, self.level_size(level))?;
+        let (samples, depth) = (out.len() as u128, out.depth());
+        if samples != window.area() || depth != self.plan().depth() {
+            let problem = format!(
+                "{samples} samples of {depth} were given for {} of {}",
+                describe(window),
+                self.plan().depth()
+            );
+            return Err(Error::Option {
+                option: "out",
+                problem,
+            });
+        }
+        match (&self.device, out) {
+            (Device::Eight(device), SamplesMut::Eight(out)) => {
+                device.with_host(|cpu| cpu.read_level(level, window, statistic, effort, out, cancel))
+            }
+            (Device::Sixteen(device), SamplesMut::Sixteen(out)) => {
+                device.with_host(|cpu| cpu.read_level(level, window, statistic, effort, out, cancel))
+            }
+            _ => Ok(Exactness::Exact),
+        }
+    }
+
+    /// Whether figures of a window of a level with so many columns and rows can be told.
+    fn check_levels(&self, window: Rect, (width, height): (u64, u64)) -> Result<(), Error> {
+        if !self.plan().levels {
+            return Err(Error::Option {
+                option: "levels",
+                problem: "the plan was made without them".to_owned(),
+            });
+        }
+        if window.is_empty() || !Rect::sized(width, height).contains(&window) {
+            return Err(Error::Region {
+                region: describe(window),
+                width,
+                height,
+            });
+        }
+        Ok(())
     }
 
     /// Whether a window of so many samples of this depth can be read.

@@ -11,6 +11,6 @@ mod sample;
 mod view;
 
 pub use extent::{Extent, MAX_COORDINATE, MAX_SIDE, Rect};
-pub use period::Period;
+pub use period::{Period, floor_sum};
 pub use sample::{Depth, Sample};
 pub use view::{View, ViewMut};

@@ -160,8 +160,9 @@ impl Period {
     }
 }
 
-/// Σ ⌊(a·k + b) / m⌋ over 0 ≤ k < n, for n ≥ 0 and 0 ≤ a ≤ m; in as many steps as Euclid's algorithm takes for a and m.
-fn floor_sum(mut n: i128, mut m: i128, mut a: i128, b: i128) -> i128 {
+/// Σ ⌊(a·k + b) / m⌋ over 0 ≤ k < n, for n, a ≥ 0 and m > 0 of which no product exceeds 126 bits; in as many steps as Euclid's algorithm takes for a and m.
+#[must_use]
+pub fn floor_sum(mut n: i128, mut m: i128, mut a: i128, b: i128) -> i128 {
     let mut sum = n * b.div_euclid(m);
     let mut b = b.rem_euclid(m);
     loop {

@@ -1,6 +1,7 @@
 //! The CPU as a device: makes what the plan keeps, and fills bands with a pool of threads.
 
-mod bounds;
+mod known;
+mod levels;
 mod prepare;
 mod reader;
 mod stream;
@@ -13,7 +14,7 @@ use rayon::iter::ParallelIterator;
 use relief_kernels::uniform;
 use relief_raster::{Rect, Sample, ViewMut};
 
-pub(crate) use bounds::bounds;
+pub(crate) use known::Asked;
 #[cfg(feature = "gpu")]
 pub(crate) use prepare::samples_of;
 pub(crate) use reader::Store;
@@ -25,6 +26,7 @@ use crate::Error;
 use crate::cache::TileCache;
 use crate::cancel::Cancel;
 use crate::error::caught;
+use crate::levels::Levels;
 use crate::node::{Bounds, Filled};
 use crate::plan::prepare::Work;
 use crate::plan::{Plan, cached_samples};
@@ -43,6 +45,8 @@ pub(crate) struct Cpu<S> {
 /// What the jobs of parts of a raster share.
 struct Kept<S> {
     store: Store<S>,
+    /// Sums of what is kept, where the plan has them.
+    levels: Option<Levels>,
     workers: Workers,
     /// Scratch of every worker; a worker only ever takes its own.
     scratch: Vec<Mutex<Vec<u64>>>,
@@ -72,6 +76,7 @@ impl<S: Sample> Cpu<S> {
         };
         let kept = Kept {
             times: Times::new(plan.program.steps.len()),
+            levels: plan.levels.then(|| Levels::new(&plan.program)),
             store,
             workers,
             scratch,
@@ -102,7 +107,7 @@ impl<S: Sample> Cpu<S> {
         let region = self.plan.region;
         let rect = rect.translated(region.x(), region.y());
         let (program, store) = (&self.plan.program, &self.kept.store);
-        bounds(program, Some(store), program.root(), rect)
+        Asked::root(program, Some(store), None, |root| root.bounds(rect))
     }
 
     /// How long each node has taken by itself, of the tiles that were timed.

@@ -26,7 +26,7 @@ use store::{Ahead, Residents};
 
 use crate::Error;
 use crate::cancel::Cancel;
-use crate::cpu::{Cpu, bounds, zeroed};
+use crate::cpu::{Asked, Cpu, zeroed};
 use crate::error::describe;
 use crate::node::device::{Failure, Launch, Lowering};
 use crate::node::{Bounds, part};
@@ -163,7 +163,7 @@ impl<S: Sample> Gpus<S> {
             next: AtomicUsize::new(0),
             workers: host.workers().clone(),
             prepared: host.prepared(),
-            host: host_works.then(|| Box::new(host)),
+            host: (host_works || plan.levels).then(|| Box::new(host)),
             materialised,
             spared,
         };
@@ -193,7 +193,13 @@ impl<S: Sample> Gpus<S> {
             &self.plan.program,
             self.kept.host.as_ref().map(|host| host.store()),
         );
-        bounds(program, store, program.root(), rect)
+        Asked::root(program, store, None, |root| root.bounds(rect))
+    }
+
+    /// The host, where it keeps what the plan does: it tells figures of blocks.
+    pub(crate) fn host(&self) -> Option<Cpu<S>> {
+        let host = self.kept.host.as_ref()?;
+        Some(host.part(self.plan.clone()))
     }
 
     /// The devices, and the most bytes of buffers that each has held so far.

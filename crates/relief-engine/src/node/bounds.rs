@@ -3,7 +3,7 @@
 use relief_kernels::fold::Fold;
 use relief_raster::Rect;
 
-use super::Link;
+use super::{Link, Summary};
 
 /// The least and the greatest that a sample may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +85,12 @@ pub(crate) trait Known {
     /// The samples of a child in `rect`, in its own coordinates and within it.
     fn within(&self, child: usize, rect: Rect) -> Bounds;
 
+    /// All that is known of the samples of a child in `rect`, in its own coordinates and within it.
+    fn summary_within(&self, child: usize, rect: Rect) -> Summary;
+
+    /// All that is known of the samples of `rect` of a picture, which lies in it; `None` where that is not more than its bounds.
+    fn picture_summary(&self, picture: usize, rect: Rect) -> Option<Summary>;
+
     /// A table of the design.
     fn table(&self, number: usize) -> &[u16];
 
@@ -97,6 +103,16 @@ pub(crate) trait Known {
     /// Any sample.
     fn anything(&self) -> Bounds {
         Bounds::between(0, self.max())
+    }
+
+    /// All that is known of the samples of a child in `rect` of its parent's coordinates: 0 beyond its extent.
+    fn child_summary(&self, link: &Link, rect: Rect) -> Summary {
+        let local = link.local(rect);
+        let beyond = Summary::constant(0, rect.area() - local.area());
+        if local.is_empty() {
+            return beyond;
+        }
+        self.summary_within(link.node, local).and(beyond)
     }
 
     /// The samples of a child in `rect` of its parent's coordinates: 0 beyond its extent.

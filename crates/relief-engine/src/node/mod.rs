@@ -13,6 +13,7 @@ pub(crate) mod framed;
 mod inputs;
 mod prepare;
 pub(crate) mod scratch;
+mod summary;
 mod windows;
 
 #[cfg(feature = "gpu")]
@@ -29,6 +30,7 @@ pub(crate) use bounds::{Bounds, Known};
 pub(crate) use footprint::Footprint;
 pub(crate) use inputs::{Inputs, Resources, SamplesOf};
 pub(crate) use prepare::{Counters, Preparation};
+pub use summary::Summary;
 pub(crate) use windows::{around, clear_around, part, read_padded, through};
 
 use crate::Error;
@@ -106,6 +108,11 @@ pub(crate) trait Node {
     /// Between which samples the node lies in `rect`, in its own coordinates and within it: sound, and the narrower the better.
     fn bounds(&self, known: &dyn Known, _links: &[Link], _rect: Rect) -> Bounds {
         known.anything()
+    }
+
+    /// What is known of the samples of `rect` together, in the node's own coordinates and within it, beyond their bounds.
+    fn summary(&self, _known: &dyn Known, _links: &[Link], _rect: Rect) -> Option<Summary> {
+        None
     }
 
     /// How the node repeats within `own`, its rectangle in its own coordinates; `children` say how they do.

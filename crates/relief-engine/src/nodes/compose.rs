@@ -14,8 +14,8 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
 use crate::node::{
-    Bounds, Filled, Inputs, Known, Link, Node, Periodic, Request, Resources, Tile, around, clear_around,
-    part, scratch,
+    Bounds, Filled, Inputs, Known, Link, Node, Periodic, Request, Resources, Summary, Tile, around,
+    clear_around, part, scratch,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +55,14 @@ impl Node for Compose {
         links[first_that_counts(links, rect)..]
             .iter()
             .fold(Bounds::ZERO, fold)
+    }
+
+    fn summary(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Option<Summary> {
+        let fold = |so_far: Summary, link: &Link| {
+            so_far.fold(operation(link.role), known.child_summary(link, rect), known.max())
+        };
+        let nothing = Summary::constant(0, rect.area());
+        Some(links[first_that_counts(links, rect)..].iter().fold(nothing, fold))
     }
 
     fn cost(&self) -> u64 {

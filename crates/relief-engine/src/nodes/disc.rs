@@ -10,13 +10,16 @@ use relief_raster::{Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Resources, Tile};
+use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Resources, Summary, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Disc {
     pub(crate) diameter: u64,
     pub(crate) value: u16,
 }
+
+/// The most rows of which the runs are summed for one answer.
+const MOST_ROWS: u64 = 1 << 12;
 
 impl Node for Disc {
     fn bounds(&self, _: &dyn Known, _: &[Link], rect: Rect) -> Bounds {
@@ -44,6 +47,27 @@ impl Node for Disc {
         } else {
             Bounds::between(0, self.value)
         }
+    }
+
+    fn summary(&self, _: &dyn Known, _: &[Link], rect: Rect) -> Option<Summary> {
+        // What lies above and below is 0.
+        let rows = rect.intersection(&Rect::between(
+            rect.x(),
+            0,
+            rect.right(),
+            self.diameter.cast_signed(),
+        ));
+        if rows.height() > MOST_ROWS {
+            return None;
+        }
+        let inside = (rows.y()..rows.bottom()).map(|y| {
+            let (first, end) = generate::cpu::disc_run(self.diameter, y.into());
+            let (left, right) = (i128::from(rect.x()), i128::from(rect.right()));
+            (end.min(right) - first.max(left)).max(0).unsigned_abs()
+        });
+        let inside: u128 = inside.sum();
+        let outside = rect.area() - inside;
+        Some(Summary::constant(self.value, inside).and(Summary::constant(0, outside)))
     }
 
     fn cost(&self) -> u64 {

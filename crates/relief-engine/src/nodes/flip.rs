@@ -10,7 +10,7 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
 use crate::node::{
-    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Resources, Tile, read_padded,
+    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Resources, Summary, Tile, read_padded,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -56,6 +56,10 @@ impl Node for Flip {
 
     fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
         known.child(&links[0], self.mirrored(rect))
+    }
+
+    fn summary(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Option<Summary> {
+        Some(known.child_summary(&links[0], self.mirrored(rect)))
     }
 
     fn cost(&self) -> u64 {

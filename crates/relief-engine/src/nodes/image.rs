@@ -6,7 +6,7 @@ use relief_design::tree;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use crate::Error;
-use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Resources, Tile, clear_around, part};
+use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Resources, Summary, Tile, clear_around, part};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Image {
@@ -24,6 +24,15 @@ impl Node for Image {
             all if all == rect.area() => known.picture(self.picture, covered),
             _ => known.picture(self.picture, covered).or(Bounds::ZERO),
         }
+    }
+
+    fn summary(&self, known: &dyn Known, _: &[Link], rect: Rect) -> Option<Summary> {
+        let covered = rect.intersection(&Rect::sized(self.width, self.height));
+        let beyond = Summary::constant(0, rect.area() - covered.area());
+        if covered.is_empty() {
+            return Some(beyond);
+        }
+        Some(known.picture_summary(self.picture, covered)?.and(beyond))
     }
 
     fn cost(&self) -> u64 {

@@ -11,7 +11,7 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
 use crate::node::{
-    Bounds, Filled, Inputs, Known, Link, Node, Periodic, Resources, Tile, read_padded, through,
+    Bounds, Filled, Inputs, Known, Link, Node, Periodic, Resources, Summary, Tile, read_padded, through,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +29,12 @@ impl Node for Map {
         let source = known.child(&links[0], rect);
         let through = source.through(known.table(self.table));
         through.unwrap_or_else(|| known.anything())
+    }
+
+    fn summary(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Option<Summary> {
+        known
+            .child_summary(&links[0], rect)
+            .through(known.table(self.table))
     }
 
     fn cost(&self) -> u64 {

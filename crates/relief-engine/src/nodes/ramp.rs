@@ -10,7 +10,7 @@ use relief_raster::{Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Resources, Tile};
+use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Resources, Summary, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Ramp {
@@ -35,6 +35,25 @@ impl Node for Ramp {
             sample[0]
         };
         Bounds::between(at(first), at(last))
+    }
+
+    fn summary(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Option<Summary> {
+        let (first, end, across) = match self.axis {
+            Axis::X => (rect.x(), rect.right(), rect.height()),
+            Axis::Y => (rect.y(), rect.bottom(), rect.width()),
+        };
+        let bounds = self.bounds(known, links, rect);
+        let sum = generate::ramp_sum(
+            self.from,
+            self.to,
+            self.length,
+            first.unsigned_abs(),
+            end.unsigned_abs(),
+        ) * u128::from(across);
+        // How many are 0 is not asked for.
+        let zeros = Summary::within(bounds, rect.area()).zeros;
+        let exact = Summary::exact(rect.area(), sum, 0, bounds.least, bounds.greatest);
+        Some(Summary { zeros, ..exact })
     }
 
     fn cost(&self) -> u64 {

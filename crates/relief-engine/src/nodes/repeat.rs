@@ -14,7 +14,8 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::{Failure, Launch, Lowering};
 use crate::node::{
-    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Resources, Tile, clear_around, part,
+    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Resources, Summary, Tile, clear_around,
+    part,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +37,18 @@ fn read_of_side((start, length): (i64, u64), offset: i64, step: u64, side: u64) 
         () if first >= side => (0, (last - step).min(side)),
         () => (0, side),
     }
+}
+
+/// The places of a step that `length` pixels from `start` on show: where they begin, how many there are, and how often. Up to
+/// three runs: the rest of a step, whole steps, the beginning of one.
+fn runs((start, length): (i64, u64), offset: i64, step: u64) -> impl Iterator<Item = (i64, u64, u64)> {
+    let first = (start - offset).rem_euclid(step.cast_signed());
+    let rest = step - first.unsigned_abs();
+    let begin = if rest == step { 0 } else { rest.min(length) };
+    let (whole, end) = ((length - begin) / step, (length - begin) % step);
+    [(first, begin, 1), (0, step, whole), (0, end, 1)]
+        .into_iter()
+        .filter(|(_, length, count)| *length > 0 && *count > 0)
 }
 
 /// A step and an offset with the same copies of `length` pixels between `from` and `to` along one axis. Where at most
@@ -97,6 +110,25 @@ impl Node for Repeat {
         } else {
             pattern.or(Bounds::ZERO)
         }
+    }
+
+    fn summary(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Option<Summary> {
+        let (link, extent) = (&links[0], links[0].extent);
+        let mut all = Summary::EMPTY;
+        for (y, rows, down) in runs((rect.y(), rect.height()), extent.y(), self.step_y) {
+            for (x, columns, across) in runs((rect.x(), rect.width()), extent.x(), self.step_x) {
+                let part = Rect::sized(columns, rows).translated(x, y);
+                let shown = part.intersection(&extent.local());
+                let gap = Summary::constant(0, part.area() - shown.area());
+                let one = if shown.is_empty() {
+                    gap
+                } else {
+                    known.summary_within(link.node, shown).and(gap)
+                };
+                all = all.and(one.times(u128::from(across) * u128::from(down)));
+            }
+        }
+        Some(all)
     }
 
     fn cost(&self) -> u64 {

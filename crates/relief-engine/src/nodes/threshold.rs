@@ -11,7 +11,7 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
 use crate::node::{
-    Bounds, Filled, Inputs, Known, Link, Node, Periodic, Resources, Tile, read_padded, through,
+    Bounds, Filled, Inputs, Known, Link, Node, Periodic, Resources, Summary, Tile, read_padded, through,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,6 +28,14 @@ impl Node for Threshold {
         let source = known.child(&links[0], rect);
         let sample = |value: u16| if value >= self.level { known.max() } else { 0 };
         Bounds::between(sample(source.least), sample(source.greatest))
+    }
+
+    fn summary(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Option<Summary> {
+        Some(
+            known
+                .child_summary(&links[0], rect)
+                .reaching(self.level, known.max()),
+        )
     }
 
     fn cost(&self) -> u64 {

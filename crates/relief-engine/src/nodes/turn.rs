@@ -11,8 +11,8 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::{Failure, Launch, Lower, Lowering};
 use crate::node::{
-    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Request, Resources, Tile, read_padded,
-    scratch,
+    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Request, Resources, Summary, Tile,
+    read_padded, scratch,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -106,6 +106,10 @@ impl Node for Turn {
 
     fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
         known.child(&links[0], self.before(rect))
+    }
+
+    fn summary(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Option<Summary> {
+        Some(known.child_summary(&links[0], self.before(rect)))
     }
 
     fn cost(&self) -> u64 {

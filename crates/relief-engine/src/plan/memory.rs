@@ -5,6 +5,7 @@ use relief_raster::Rect;
 use super::search::Draft;
 use super::{Peak, Shape, prepare, saturate};
 use crate::cache::UNIFORM_BYTES;
+use crate::levels::Levels;
 use crate::node::Request;
 use crate::program::{Keep, Picture, Program, Step};
 
@@ -24,6 +25,11 @@ impl Draft<'_> {
         Peak {
             decoding: read_once.map(|picture| picture.memory).max().unwrap_or(0),
             sink: self.options.sink,
+            levels: if self.options.levels {
+                Levels::bytes(program, self.threads as u64)
+            } else {
+                0
+            },
             images: sum(&mut program.pictures.iter().map(held)),
             kept: sum(&mut program.steps.iter().filter(kept).map(|step| size(step.plane()))),
             // Those of the samples' depth; the design's own are its own.

@@ -68,6 +68,9 @@ pub struct Options {
     /// ([`Renderer::part`](crate::Renderer::part)); 1 where `None`. Each holds bands of its own. Windows that are read share what
     /// the plan counts however many there are.
     pub readers: Option<usize>,
+    /// Whether figures of blocks are asked for ([`Renderer::read_level`](crate::Renderer::read_level),
+    /// [`Renderer::summary`](crate::Renderer::summary)): sums of what is kept are then part of the plan.
+    pub levels: bool,
     /// What computes: GPUs, among which bands are dealt, or the CPU where there is none.
     pub devices: Vec<DeviceId>,
 }
@@ -143,6 +146,13 @@ impl Options {
         self
     }
 
+    /// With figures of blocks.
+    #[must_use]
+    pub const fn levels(mut self) -> Self {
+        self.levels = true;
+        self
+    }
+
     /// Computed by these devices.
     #[must_use]
     pub fn devices(mut self, devices: Vec<DeviceId>) -> Self {
@@ -176,6 +186,8 @@ pub struct Peak {
     pub preparing: u64,
     /// The design, its tables included, and what the plan knows of its nodes.
     pub design: u64,
+    /// Sums of what is kept, where figures of blocks are asked for.
+    pub levels: u64,
     /// Profiles and tone curves as they are looked up.
     pub tables: u64,
     /// Cells of repeating nodes and patterns kept whole.
@@ -200,6 +212,7 @@ impl Peak {
             .saturating_add(self.scratch)
             .saturating_add(self.images)
             .saturating_add(self.design)
+            .saturating_add(self.levels)
             .saturating_add(self.tables)
             .saturating_add(self.kept)
     }
@@ -254,6 +267,8 @@ pub struct Plan {
     pub(crate) region: Rect,
     pub(crate) shape: Shape,
     pub(crate) threads: usize,
+    /// Whether figures of blocks are asked for.
+    pub(crate) levels: bool,
     /// Jobs that stream at the same time.
     #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
     pub(crate) readers: usize,

@@ -301,6 +301,7 @@ impl Draft<'_> {
             shape,
             threads: self.threads,
             readers: self.readers as usize,
+            levels: self.options.levels,
             peak,
             words,
             device,

@@ -11,6 +11,7 @@ mod far;
 mod filters;
 mod formulas;
 mod jobs;
+mod levels;
 mod memory;
 mod oracle;
 mod parts;

@@ -155,8 +155,9 @@ pub fn disc<S: Sample>(diameter: u64, value: S, x: i64, y: i64, mut out: ViewMut
     }
 }
 
-/// The columns first..end of row `y` of a disc.
-fn disc_run(diameter: u64, y: i128) -> (i128, i128) {
+/// The columns first..end of row `y` of a disc of this diameter; none where both are equal.
+#[must_use]
+pub fn disc_run(diameter: u64, y: i128) -> (i128, i128) {
     let d = i128::from(diameter);
     let across = 2 * y - d + 1;
     if across.abs() > d {

@@ -45,6 +45,20 @@ fn mixed(seed: u64, x: i64, y: i64) -> u64 {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn the_sum_of_a_ramp_is_that_of_its_samples(
+        from: u16, to: u16, n in prop_oneof![0_u64..40, 500_u64..20_000, Just(1 << 40), 1_u64..1 << 40],
+        at in 0.0..1.2_f64, count in 0..300_u64,
+    ) {
+        let start = (n as f64 * at) as u64;
+        let samples = (start..start + count).map(|i| u128::from(ramp_sample(from, to, n, i)));
+        prop_assert_eq!(super::ramp_sum(from, to, n, start, start + count), samples.sum::<u128>());
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]

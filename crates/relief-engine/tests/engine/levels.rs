@@ -1,0 +1,178 @@
+//! Levels: figures of blocks, which are what every pixel of a block says, or within what is said of them.
+
+use proptest::prelude::*;
+use relief_engine::{
+    Cancel, Error, Exactness, NoImages, Options, Rect, Renderer, SamplesMut, Statistic, Summary,
+};
+
+use crate::oracle::strategy::models;
+use crate::parts::{fraction, within};
+use crate::pictures::Pictures;
+use crate::run::{design, parse, rendered, renderer};
+
+const STATISTICS: [Statistic; 3] = [Statistic::Mean, Statistic::Least, Statistic::Greatest];
+
+/// A window of a level.
+fn level(
+    renderer: &Renderer,
+    level: u32,
+    window: Rect,
+    statistic: Statistic,
+    effort: u64,
+) -> Result<(Vec<u16>, Exactness), Error> {
+    let count = window.area() as usize;
+    let (mut eight, mut sixteen) = (vec![0; count], vec![0; count]);
+    let deep = renderer.plan().raster().depth.bytes() == 2;
+    let out = if deep {
+        SamplesMut::Sixteen(&mut sixteen)
+    } else {
+        SamplesMut::Eight(&mut eight)
+    };
+    let exactness = renderer.read_level(level, window, statistic, effort, out, &Cancel::new())?;
+    let samples = if deep {
+        sixteen
+    } else {
+        eight.into_iter().map(u16::from).collect()
+    };
+    Ok((samples, exactness))
+}
+
+/// The pixels of a rectangle, one by one.
+fn pixels(samples: &[u16], width: u64, rect: Rect) -> impl Iterator<Item = u16> + Clone {
+    (rect.y()..rect.bottom()).flat_map(move |y| {
+        (rect.x()..rect.right()).map(move |x| samples[y as usize * width as usize + x as usize])
+    })
+}
+
+fn figure(pixels: impl Iterator<Item = u16> + Clone, statistic: Statistic) -> u16 {
+    match statistic {
+        Statistic::Mean => {
+            let (n, sum) = pixels.fold((0_u128, 0_u128), |(n, sum), v| (n + 1, sum + u128::from(v)));
+            ((2 * sum + n) / (2 * n)) as u16
+        }
+        Statistic::Least => pixels.min().unwrap(),
+        Statistic::Greatest => pixels.max().unwrap(),
+    }
+}
+
+fn holds(summary: &Summary, pixels: impl Iterator<Item = u16> + Clone) -> bool {
+    let sum: u128 = pixels.clone().map(u128::from).sum();
+    let (least, greatest) = (pixels.clone().min().unwrap(), pixels.clone().max().unwrap());
+    let zeros = pixels.clone().filter(|v| *v == 0).count() as u128;
+    summary.pixels == pixels.count() as u128
+        && (summary.zeros.0..=summary.zeros.1).contains(&zeros)
+        && (summary.sum.0..=summary.sum.1).contains(&sum)
+        && (summary.least.0..=summary.least.1).contains(&least)
+        && (summary.greatest.0..=summary.greatest.1).contains(&greatest)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn samples_of_levels_are_what_the_pixels_say_or_as_near_as_is_said(
+        model in models(),
+        place in fraction(),
+        level_of in 0..9_u32,
+        effort in prop_oneof![Just(0_u64), 1..3_000_u64, Just(u64::MAX)],
+        kept in proptest::option::of(0_u64..3_000),
+        threads in 1..3_usize,
+    ) {
+        let (design, images) = (design(&model), Pictures(model.pictures.clone()));
+        let options = Options::default().threads(threads).levels().with(|with| with.kept = kept);
+        let renderer = renderer(&design, &images, &options);
+        let raster = renderer.plan().raster();
+        let samples = rendered(&renderer).unwrap();
+        let (columns, rows) = renderer.level_size(level_of);
+        let window = within(Rect::sized(columns, rows), place);
+        for statistic in STATISTICS {
+            let (found, exactness) = level(&renderer, level_of, window, statistic, effort).unwrap();
+            let off = match exactness {
+                Exactness::Exact => 0,
+                Exactness::Within(off) => off,
+            };
+            prop_assert!(effort < u64::MAX || off == 0, "everything was computed, and it is within {off}");
+            for (at, found) in found.into_iter().enumerate() {
+                let (x, y) = (window.x() + at as i64 % window.width() as i64, window.y() + at as i64 / window.width() as i64);
+                let block = Rect::between(x << level_of, y << level_of, (x + 1) << level_of, (y + 1) << level_of)
+                    .intersection(&Rect::sized(raster.width, raster.height));
+                let right = figure(pixels(&samples, raster.width, block), statistic);
+                prop_assert!(found.abs_diff(right) <= off, "{found} for {right} at {x}, {y}, said to be within {off}");
+            }
+            let place = within(Rect::sized(raster.width, raster.height), place);
+            let summary = renderer.summary(place, statistic, effort, &Cancel::new()).unwrap();
+            prop_assert!(holds(&summary, pixels(&samples, raster.width, place)), "{summary:?} of {place:?}");
+        }
+    }
+}
+
+#[test]
+fn periodic_rasters_ramps_and_discs_are_known_exactly_at_any_level_without_computing() {
+    let side = 1_u64 << 40;
+    let texts = [
+        "lattice blend=\"mean\" { u 90 20; v -15 85; (pattern)disc diameter=60 value=200 }",
+        "repeat step-x=7 step-y=11 { (pattern)ramp axis=\"x\" from=3 to=250 width=6 height=9 }",
+        "ramp axis=\"x\" from=0 to=255",
+        "map { (source)repeat step-x=70 step-y=11 { (pattern)disc diameter=11 value=77 }; invert }",
+        "compose { (base)fill value=20; (over)disc diameter=1000 value=200 x=500000 y=500000 }",
+    ];
+    for text in texts {
+        let text = format!("relief version=1\ncanvas width={side} height={side}\n{text}");
+        let renderer = renderer(&parse(&text), &NoImages, &Options::default().levels());
+        for of in [12, 20, 32, 40] {
+            let (columns, rows) = renderer.level_size(of);
+            let window = Rect::sized(columns.min(64), rows.min(64));
+            let (_, exactness) = level(&renderer, of, window, Statistic::Mean, 0).unwrap();
+            assert_eq!(exactness, Exactness::Exact, "level {of} of {text}");
+        }
+    }
+}
+
+#[test]
+fn what_is_out_of_range_is_refused() {
+    let design = parse("relief version=1\ncanvas width=100 height=60\nnoise seed=1");
+    let plain = renderer(&design, &NoImages, &Options::default());
+    let refused = level(&plain, 1, Rect::sized(5, 5), Statistic::Mean, 0).unwrap_err();
+    assert!(
+        matches!(refused, Error::Option { option: "levels", .. }),
+        "{refused}"
+    );
+    let renderer = renderer(&design, &NoImages, &Options::default().levels());
+    assert_eq!(renderer.level_size(3), (13, 8));
+    let ask = |of, window| level(&renderer, of, window, Statistic::Mean, 0);
+    assert!(matches!(
+        ask(41, Rect::sized(1, 1)),
+        Err(Error::Option { option: "level", .. })
+    ));
+    assert!(matches!(ask(3, Rect::sized(14, 8)), Err(Error::Region { .. })));
+    assert!(matches!(ask(3, Rect::sized(0, 8)), Err(Error::Region { .. })));
+    let mut few = [0; 3];
+    let refused = renderer.read_level(
+        3,
+        Rect::sized(2, 2),
+        Statistic::Mean,
+        0,
+        SamplesMut::Eight(&mut few),
+        &Cancel::new(),
+    );
+    assert!(matches!(refused, Err(Error::Option { option: "out", .. })));
+    let cancelled = Cancel::new();
+    cancelled.cancel();
+    let refused = renderer.summary(Rect::sized(9, 9), Statistic::Mean, 0, &cancelled);
+    assert!(matches!(refused, Err(Error::Cancelled)));
+}
+
+#[test]
+fn the_memory_that_levels_take_is_planned() {
+    let text = "relief version=1\ncanvas width=100000 height=100000\n\
+        repeat step-x=3000 step-y=3000 { (pattern)noise seed=1 width=2999 height=2999 }";
+    let design = parse(text);
+    let peak = |options: Options| renderer(&design, &NoImages, &options).plan().peak();
+    let (with, without) = (peak(Options::default().levels()), peak(Options::default()));
+    assert_eq!(without.levels, 0);
+    assert!(with.levels > 0 && with.total() >= without.total() + with.levels / 2);
+}
