@@ -49,22 +49,24 @@ pub(super) fn leave_to_host(program: &mut Program) -> bool {
     let elsewhere = |footprint| matches!(footprint, Footprint::Map { .. });
     let reached = reached(program);
     for reads in [&around as &dyn Fn(Footprint) -> bool, &elsewhere] {
-        let mut left = false;
-        for index in 0..program.steps.len() {
-            let step = &program.steps[index];
-            let mut links = step.links.iter().enumerate();
-            let so = links.any(|(number, link)| reads(step.kind.footprint(link, number)));
-            if so && reached[index] && !is_host(step) && !lies_there(program, index) {
-                tracing::debug!(
-                    "the {} of line {} is left to the host",
-                    step.name,
-                    step.place.line
-                );
-                program.steps[index].on_host = true;
-                left = true;
-            }
+        let left: Vec<usize> = (0..program.steps.len())
+            .filter(|index| {
+                let step = &program.steps[*index];
+                let mut links = step.links.iter().enumerate();
+                let computed = reached[*index] && !is_host(step) && !lies_there(program, *index);
+                computed && links.any(|(number, link)| reads(step.kind.footprint(link, number)))
+            })
+            .collect();
+        for index in &left {
+            let step = &mut program.steps[*index];
+            tracing::debug!(
+                "the {} of line {} is left to the host",
+                step.name,
+                step.place.line
+            );
+            step.on_host = true;
         }
-        if left {
+        if !left.is_empty() {
             return true;
         }
     }
