@@ -49,17 +49,24 @@ pub(super) fn leave_to_host(program: &mut Program) -> bool {
     let elsewhere = |footprint| matches!(footprint, Footprint::Map { .. });
     let reached = reached(program);
     for reads in [&around as &dyn Fn(Footprint) -> bool, &elsewhere] {
-        let mut left = false;
-        for index in 0..program.steps.len() {
-            let step = &program.steps[index];
-            let mut links = step.links.iter().enumerate();
-            let so = links.any(|(number, link)| reads(step.kind.footprint(link, number)));
-            if so && reached[index] && !is_host(step) && !lies_there(program, index) {
-                program.steps[index].on_host = true;
-                left = true;
-            }
+        let left: Vec<usize> = (0..program.steps.len())
+            .filter(|index| {
+                let step = &program.steps[*index];
+                let mut links = step.links.iter().enumerate();
+                let computed = reached[*index] && !is_host(step) && !lies_there(program, *index);
+                computed && links.any(|(number, link)| reads(step.kind.footprint(link, number)))
+            })
+            .collect();
+        for index in &left {
+            let step = &mut program.steps[*index];
+            tracing::debug!(
+                "the {} of line {} is left to the host",
+                step.name,
+                step.place.line
+            );
+            step.on_host = true;
         }
-        if left {
+        if !left.is_empty() {
             return true;
         }
     }
@@ -200,8 +207,9 @@ pub(super) fn check(program: &Program) -> Result<(), Error> {
     Ok(())
 }
 
-/// The most columns of a plane: kernels of all kinds launch so many at once.
-const WIDEST: u64 = 1 << 26;
+/// The most columns of a plane that a fused kernel writes, and of one that a kernel of a node's own does: so many are launched at once.
+const WIDEST: u64 = (1 << 27) - (1 << 13);
+const WIDEST_OF_OWN: u64 = (1 << 24) - (1 << 13);
 
 /// The most rows of a plane: kernels tell places of both signs apart in 32 bits.
 const HIGHEST: u64 = (1 << 29) - 1;
@@ -215,7 +223,8 @@ pub(super) fn check_sides(program: &Program, width: u64, rows: u64) -> Result<()
     let materialised = materialised(program);
     for ((index, step), (width, height)) in program.steps.iter().enumerate().zip(most(program, width, rows)) {
         let words = u64::from(pitch(width, bytes)).saturating_mul(height);
-        if materialised[index] && (width > WIDEST || height > HIGHEST || words > MOST_WORDS) {
+        let widest = if has_kernel(step) { WIDEST_OF_OWN } else { WIDEST };
+        if materialised[index] && (width > widest || height > HIGHEST || words > MOST_WORDS) {
             return Err(Error::Unsupported {
                 what: format!(
                     "the {} of line {}: {width} × {height} of its samples at once on a device",

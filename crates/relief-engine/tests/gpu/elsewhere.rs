@@ -1,6 +1,6 @@
 //! Nodes that read beyond or elsewhere than where they lie: means over all edges, mirrored and turned sources, on strips and far out.
 
-use relief_engine::{Options, Plan};
+use relief_engine::{Options, Plan, Rect};
 
 use crate::compare::{agree, both, canvas, on, on_device, with};
 use crate::device::device;
@@ -182,4 +182,19 @@ fn turns_are_left_to_the_host_where_a_device_has_no_room_for_their_source() {
         "turn quarters=3 { (source)flip axis=\"x\" { (source)noise seed=3 } }",
         |whole| whole - 1,
     );
+}
+
+/// The first columns read the last ones, and no kernel writes all between them at once, though a device may hold them.
+#[test]
+fn sources_wider_than_a_kernel_writes_are_left_to_the_host() {
+    let Some(device) = device() else { return };
+    for depth in [8, 16] {
+        let root = "gauss sigma=1 edge=\"wrap\" { (source)noise seed=4 }";
+        let (design, images) = canvas(1 << 28, 3, depth, root);
+        let options = Options {
+            region: Rect::new(0, 0, 19, 3),
+            ..Options::default()
+        };
+        agree(device, &design, &images, &options).unwrap_or_else(|error| panic!("{error}"));
+    }
 }

@@ -111,7 +111,7 @@ pub(crate) fn coverage(x: u32, left: u32, right: u32, #[comptime] bits: u32) -> 
 /// The samples of a word in the opposite order.
 #[cube]
 pub(crate) fn reversed(word: u32, #[comptime] bits: u32) -> u32 {
-    let halves = (word << 16u32) | (word >> 16u32);
+    let halves = funnel(word, word, 16u32);
     if comptime!(bits == 8) {
         ((halves & 0x00ff_00ffu32) << 8u32) | ((halves >> 8u32) & 0x00ff_00ffu32)
     } else {

@@ -2,7 +2,7 @@
 //!
 //! Every sample is read once and written once, but neighbours of one side lie a row apart on the other: what limits it is how much of each
 //! line of memory that is fetched is used before it is gone. So blocks are turned whose samples fill whole words or lines on both sides.
-//! (Half a turn keeps rows and needs no kernel: [`crate::fused`] reads mirrored rasters where they lie.)
+//! (Half a turn keeps rows and needs no kernel: on devices `fused` reads mirrored rasters where they lie.)
 
 pub mod cpu;
 #[cfg(feature = "gpu")]
