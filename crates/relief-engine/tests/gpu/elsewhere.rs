@@ -191,10 +191,7 @@ fn sources_wider_than_a_kernel_writes_are_left_to_the_host() {
     for depth in [8, 16] {
         let root = "gauss sigma=1 edge=\"wrap\" { (source)noise seed=4 }";
         let (design, images) = canvas(1 << 28, 3, depth, root);
-        let options = Options {
-            region: Rect::new(0, 0, 19, 3),
-            ..Options::default()
-        };
+        let options = Options::default().with(|with| with.region = Rect::new(0, 0, 19, 3));
         agree(device, &design, &images, &options).unwrap_or_else(|error| panic!("{error}"));
     }
 }
