@@ -206,7 +206,7 @@ impl<'b> Writer<'b> {
         let scale = [0, 0, 0, 7, 21, 34][self.below(6) as usize];
         let (width, height) = ((1 + self.below(40)) << scale, (1 + self.below(40)) << scale);
         let depth = if self.below(2) == 0 { 8 } else { 16 };
-        self.text = format!("relief version=1\ncanvas width={width} height={height} depth={depth}\n");
+        self.text = format!("relief version=1\ncanvas width={width} height={height} bits={depth}\n");
         self.text.push_str("define \"a\" {\n");
         self.node("", 3, true, false);
         self.text.push_str("}\n");

@@ -33,6 +33,9 @@ const CODES: &[(&str, &str)] = &[
     ("E405", include_str!("codes/E405.md")),
     ("E406", include_str!("codes/E406.md")),
     ("E407", include_str!("codes/E407.md")),
+    ("E408", include_str!("codes/E408.md")),
+    ("E409", include_str!("codes/E409.md")),
+    ("E410", include_str!("codes/E410.md")),
     ("E501", include_str!("codes/E501.md")),
     ("E502", include_str!("codes/E502.md")),
     ("E503", include_str!("codes/E503.md")),
@@ -54,6 +57,7 @@ const CODES: &[(&str, &str)] = &[
     ("E803", include_str!("codes/E803.md")),
     ("E804", include_str!("codes/E804.md")),
     ("E805", include_str!("codes/E805.md")),
+    ("W101", include_str!("codes/W101.md")),
 ];
 
 /// All codes that a [`Problem`](crate::Problem) may have, ascending.

@@ -1,7 +1,8 @@
 //! From KDL text to a checked, typed tree of nodes.
 //!
 //! [`parse`] reads a design and returns a [`Design`], or a [`Report`] of all that is wrong with it: each
-//! [`Problem`] has a code, which [`explain`] tells more about, the places concerned, and what would work.
+//! [`Problem`] has a code, which [`explain`] tells more about, the places concerned, and what would work. [`read`] tells
+//! what is right and most likely not meant as well.
 //!
 //! ```
 //! use relief_design::kinds::Repeat;
@@ -68,6 +69,7 @@ pub use codes::{codes, explain};
 pub use draft::{MAX_FILES, MAX_TABLE_WORK};
 pub use format::format;
 pub use kinds::{MAX_COPIES, MAX_RADIUS};
+pub use length::rectangle;
 pub use reference::reference;
 pub use report::{MAX_PROBLEMS, Pointer, Problem, Report};
 pub use resolve::MAX_NODES;
@@ -77,7 +79,7 @@ pub use signature::{
     Parameter, Presence, SIGNATURES, Signature, ValueType,
 };
 pub use syntax::{MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_SLASHDASH_DEPTH, MAX_TEXT};
-pub use tree::{Axis, Blend, Canvas, Child, Conversion, Design, Gray, Kind, Node, NodeId, Place, Role};
+pub use tree::{Axis, Blend, Canvas, Child, Conversion, Design, Gray, Kind, Node, NodeId, Place, Role, Rounding};
 pub use validate::InvalidDesign;
 pub use visible::{visible, visible_lines};
 
@@ -136,11 +138,36 @@ impl ImageSizes for NoImages {
     }
 }
 
+/// A design with what is right in its text and most likely not meant.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// What the text means.
+    pub design: Design,
+    /// At least one warning, where there is any.
+    pub warnings: Option<Report>,
+}
+
 /// Reads and checks a design. `name` is what problems call the text, most often the path of its file.
 ///
 /// # Errors
 /// A report of all independent problems, where there is any.
 pub fn parse(name: &str, text: &str, images: &dyn ImageSizes) -> Result<Design, Report> {
+    read(name, text, images).map(|reading| reading.design)
+}
+
+/// As [`parse`], with the warnings.
+///
+/// ```
+/// let text = "relief version=1\ncanvas width=4 height=3 depth=16\nfill value=7";
+/// let reading = relief_design::read("a.kdl", text, &relief_design::NoImages)?;
+/// let warnings = reading.warnings.unwrap();
+/// assert_eq!(warnings.problems()[0].code(), "W101");
+/// # Ok::<(), relief_design::Report>(())
+/// ```
+///
+/// # Errors
+/// A report of all independent problems, where there is any.
+pub fn read(name: &str, text: &str, images: &dyn ImageSizes) -> Result<Reading, Report> {
     let elements = syntax::read(text).map_err(|problems| Report::new(name, text, problems))?;
     let mut checker = draft::Checker::new(images);
     let document = checker.document(&elements);
@@ -152,18 +179,21 @@ pub fn parse(name: &str, text: &str, images: &dyn ImageSizes) -> Result<Design, 
     } else {
         resolve::resolve(&document, text, &mut problems)
     };
+    let design = design.filter(|_| problems.is_empty());
+    let Some(design) = design else {
+        return Err(Report::new(name, text, distinct(problems)));
+    };
+    let warnings = distinct(checker.warnings);
+    let warnings = (!warnings.is_empty()).then(|| Report::new(name, text, warnings));
+    Ok(Reading { design, warnings })
+}
+
+/// Each problem once.
+fn distinct(mut problems: Vec<Problem>) -> Vec<Problem> {
     let mut seen = HashSet::new();
-    let distinct: Vec<bool> = problems
-        .iter()
-        .map(|problem| {
-            let (code, span, message) = problem.key();
-            seen.insert((code, span, message.to_owned()))
-        })
-        .collect();
-    let mut keep = distinct.into_iter();
-    problems.retain(|_| keep.next().unwrap_or(true));
-    match design {
-        Some(design) if problems.is_empty() => Ok(design),
-        _ => Err(Report::new(name, text, problems)),
-    }
+    problems.retain(|problem| {
+        let (code, span, message) = problem.key();
+        seen.insert((code, span, message.to_owned()))
+    });
+    problems
 }

@@ -4,16 +4,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use relief_raster::{Extent, MAX_COORDINATE};
+use relief_raster::{Extent, MAX_COORDINATE, MAX_SIDE};
 
 use crate::draft::hints::{FEWER_LEVELS, FEWER_NODES, MOVED_ROOT};
-use crate::draft::{Document, DraftNode, Given, What};
+use crate::draft::{Document, DraftNode, GivenSide, Measure, What, vanishing};
 use crate::excerpt::Lines;
 use crate::kinds::{NaturalChild, NaturalSize, Sizing};
+use crate::length::Ratio;
 use crate::report::{MAX_COUNTED, Problem};
 use crate::signature::DefaultExtent;
 use crate::syntax::{MAX_DEPTH, Span};
-use crate::tree::{Canvas, Child, Design, Kind, Node, NodeId};
+use crate::tree::{Canvas, Child, Design, Kind, Node, NodeId, Rounding};
 
 /// The most nodes of a design, counting those of a definition for each of its uses.
 pub const MAX_NODES: u64 = 65_536;
@@ -35,9 +36,27 @@ struct Resolved {
     size: Size,
 }
 
+/// A node in a parent before anything is rounded.
+#[derive(Clone, Copy, Debug)]
+struct Exact {
+    /// Where it begins.
+    begin: [Ratio; 2],
+    /// Its sides.
+    sides: [Ratio; 2],
+    /// Whether they are what the design means.
+    sure: bool,
+}
+
+/// A node in a parent, in whole pixels.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    begin: [i64; 2],
+    size: Size,
+}
+
 /// What a node brings with it: how far its nodes lie from its own origin, and how many they are.
 #[derive(Clone, Copy, Debug)]
-struct Measure {
+struct Reach {
     reach: i64,
     nodes: u64,
 }
@@ -54,6 +73,8 @@ pub(crate) fn resolve(document: &Document, text: &str, problems: &mut Vec<Proble
         nodes: Vec::new(),
         measures: Vec::new(),
         used: HashMap::new(),
+        exact: HashMap::new(),
+        rounding: document.rounding,
         natural_sizes: HashMap::new(),
         seen: HashSet::new(),
         depth: 0,
@@ -62,6 +83,10 @@ pub(crate) fn resolve(document: &Document, text: &str, problems: &mut Vec<Proble
     resolver.root(canvas, root).ok()?;
     Some(Design {
         canvas,
+        rounding: resolver.rounding.map(|(pixels, span)| Rounding {
+            pixels,
+            place: resolver.lines.place(span.start),
+        }),
         nodes: resolver.nodes,
         scan: document.scan.clone(),
     })
@@ -71,9 +96,13 @@ struct Resolver<'d, 'p> {
     document: &'d Document,
     lines: Lines<'d>,
     nodes: Vec<Node>,
-    measures: Vec<Measure>,
-    /// Definitions by their number and the size that they were given.
-    used: HashMap<(usize, u64, u64), Resolved>,
+    measures: Vec<Reach>,
+    /// The nodes of definitions, by their numbers and the sizes that they have, and whether those are sure.
+    used: HashMap<(usize, u64, u64), (NodeId, bool)>,
+    /// Where the nodes of definitions lie, by their numbers and the sizes of the parents in which they are used.
+    exact: HashMap<(usize, u64, u64), Exact>,
+    /// The largest rounding of a place, in pixels, and where that is written.
+    rounding: Option<(f64, Span)>,
     /// The offsets and natural sizes of the nodes of definitions, by their numbers.
     natural_sizes: HashMap<usize, NaturalChild>,
     /// Problems that were noted: a definition used twice is wrong once.
@@ -96,7 +125,7 @@ impl Resolver<'_, '_> {
             height: canvas.height,
             sure: true,
         };
-        self.check_root(canvas, root, root.span);
+        self.check_root(size, root, root.span);
         let resolved = self.node(root, size, Some(size))?;
         if (resolved.x, resolved.y) != (0, 0) {
             let problem = Problem::new("E207", "the root fills the canvas and has no offset");
@@ -107,18 +136,18 @@ impl Resolver<'_, '_> {
     }
 
     /// The root has the size of the canvas, by itself or through the definition that it uses.
-    fn check_root(&mut self, canvas: Canvas, root: &DraftNode, at: Span) {
+    fn check_root(&mut self, canvas: Size, root: &DraftNode, at: Span) {
         for (name, given, side) in [
             ("width", root.width, canvas.width),
             ("height", root.height, canvas.height),
         ] {
-            let Some(given) = given.filter(|given| given.pixels.unsigned_abs() != side) else {
+            let Some(given) = given else { continue };
+            let pixels = given.measure.of(side).map(Ratio::rounded);
+            if pixels == Some(side.into()) {
                 continue;
-            };
-            let message = format!(
-                "the {name} of the root is {} pixels, that of the canvas {side}",
-                given.pixels
-            );
+            }
+            let pixels = pixels.map_or("other".to_owned(), |pixels| pixels.to_string());
+            let message = format!("the {name} of the root is {pixels} pixels, that of the canvas {side}");
             let mut problem = Problem::new("E207", message).label(given.span, "not that of the canvas");
             if let Some(span) = self.document.canvas_span {
                 problem = problem.label(span, "the canvas");
@@ -133,30 +162,52 @@ impl Resolver<'_, '_> {
 
     /// The node in a parent of this size. `forced` is its size where it is the root.
     fn node(&mut self, draft: &DraftNode, parent: Size, forced: Option<Size>) -> Result<Resolved, Stop> {
+        let Some(exact) = self.exact(draft, parent, self.depth)? else {
+            return self.placeholder(draft, parent);
+        };
+        let mut placed = self.placed(draft, exact);
+        if let Some(size) = forced {
+            placed.size = size;
+        }
+        self.placed_node(draft, parent, placed, forced.is_some())
+    }
+
+    /// The node at its place, which a `use` has given it.
+    fn placed_node(
+        &mut self,
+        draft: &DraftNode,
+        parent: Size,
+        placed: Placed,
+        root: bool,
+    ) -> Result<Resolved, Stop> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            let problem = Problem::new(
-                "E103",
-                format!("nodes are nested more than {MAX_DEPTH} deep once every `use` is followed"),
-            );
-            self.note(problem.label(draft.span, "too deep").help(FEWER_LEVELS));
-            return Err(Stop);
+            return Err(self.too_deep(draft.span));
         }
         let resolved = match &draft.what {
-            What::Use { name, span } => self.used(draft, name, *span, parent, forced),
-            _ => self.computed(draft, parent, forced),
+            What::Use { name, .. } => self.used(draft, name, parent, placed, root),
+            _ => self.computed(draft, placed),
         };
         self.depth -= 1;
         resolved
+    }
+
+    fn too_deep(&mut self, span: Span) -> Stop {
+        let problem = Problem::new(
+            "E103",
+            format!("nodes are nested more than {MAX_DEPTH} deep once every `use` is followed"),
+        );
+        self.note(problem.label(span, "too deep").help(FEWER_LEVELS));
+        Stop
     }
 
     fn used(
         &mut self,
         draft: &DraftNode,
         name: &str,
-        span: Span,
         parent: Size,
-        forced: Option<Size>,
+        placed: Placed,
+        root: bool,
     ) -> Result<Resolved, Stop> {
         let document = self.document;
         let index = document.by_name.get(name).copied();
@@ -166,41 +217,25 @@ impl Resolver<'_, '_> {
         let (Some(index), Some(node)) = (index, node) else {
             return self.placeholder(draft, parent);
         };
-        if let Some(size) = forced {
-            let canvas = Canvas {
-                width: size.width,
-                height: size.height,
-                pixel: None,
-                depth: relief_raster::Depth::Eight,
-            };
-            self.check_root(canvas, node, draft.span);
+        let size = placed.size;
+        if root {
+            self.check_root(size, node, draft.span);
         }
-        // The root is resolved once, so its size need not be part of the key.
-        let key = (index, parent.width, parent.height);
-        let known = self.used.get(&key).copied().filter(|_| forced.is_none());
-        let mut resolved = match known {
-            Some(known) => known,
-            None => self.node(node, parent, forced)?,
-        };
-        if forced.is_none() {
-            self.used.insert(key, resolved);
+        // What is in the node depends on its size alone. The root is resolved once, so that need not be part of the key.
+        let key = (index, size.width, size.height);
+        if let Some(&(id, sure)) = self.used.get(&key).filter(|_| !root) {
+            let size = Size { sure, ..size };
+            return Ok(placed.with(id, size));
         }
-        for (own, moved) in [(&mut resolved.x, draft.x), (&mut resolved.y, draft.y)] {
-            *own += moved;
-        }
-        if resolved.x.abs() > MAX_COORDINATE || resolved.y.abs() > MAX_COORDINATE {
-            self.note(too_far(span));
-            (resolved.x, resolved.y) = (0, 0);
+        let resolved = self.placed_node(node, parent, placed, root)?;
+        if !root {
+            self.used.insert(key, (resolved.id, resolved.size.sure));
         }
         Ok(resolved)
     }
 
-    fn computed(&mut self, draft: &DraftNode, parent: Size, forced: Option<Size>) -> Result<Resolved, Stop> {
-        let size = match forced {
-            Some(size) => size,
-            None => self.size(draft, parent),
-        };
-        let (x, y) = (draft.x, draft.y);
+    fn computed(&mut self, draft: &DraftNode, placed: Placed) -> Result<Resolved, Stop> {
+        let size = placed.size;
         let frame = match &draft.what {
             What::Kind(kind) => kind.frame((size.width, size.height)),
             _ => (size.width, size.height),
@@ -246,7 +281,7 @@ impl Resolver<'_, '_> {
             },
             draft.span,
         )?;
-        Ok(Resolved { id, x, y, size })
+        Ok(placed.with(id, size))
     }
 
     /// A node in place of one that cannot be told.
@@ -260,19 +295,15 @@ impl Resolver<'_, '_> {
             place,
         };
         let id = self.push(node, draft.span)?;
-        Ok(Resolved {
-            id,
-            x: draft.x,
-            y: draft.y,
-            size: Size {
-                sure: false,
-                ..parent
-            },
-        })
+        let size = Size {
+            sure: false,
+            ..parent
+        };
+        Ok(Resolved { id, x: 0, y: 0, size })
     }
 
     fn push(&mut self, node: Node, span: Span) -> Result<NodeId, Stop> {
-        let mut measure = Measure {
+        let mut measure = Reach {
             reach: node.width.max(node.height).cast_signed(),
             nodes: 1,
         };
@@ -313,8 +344,57 @@ impl Resolver<'_, '_> {
         sized.unwrap_or_else(Kind::placeholder)
     }
 
-    /// The size of a node: what is given, else its natural size where its kind takes that, else its parent's.
-    fn size(&mut self, draft: &DraftNode, parent: Size) -> Size {
+    /// Where a node lies in its parent, and its sides, before they are rounded: those that are given, else its natural
+    /// ones where its kind takes those, else its parent's.
+    ///
+    /// Nothing where it cannot be told; that has been noted, or will be.
+    fn exact(&mut self, draft: &DraftNode, parent: Size, depth: usize) -> Result<Option<Exact>, Stop> {
+        if depth > MAX_DEPTH {
+            return Err(self.too_deep(draft.span));
+        }
+        let mut exact = match &draft.what {
+            What::Use { name, .. } => match self.exact_definition(name, parent, depth)? {
+                Some(exact) => exact,
+                None => return Ok(None),
+            },
+            _ => self.exact_sides(draft, parent),
+        };
+        let sides = [parent.width, parent.height];
+        let (given, halves) = ([draft.x, draft.y], [draft.anchor.x, draft.anchor.y]);
+        for axis in 0..2 {
+            let moved = moved(exact.begin[axis], given[axis], halves[axis], exact.sides[axis], sides[axis]);
+            if let Some(begin) = moved {
+                exact.begin[axis] = begin;
+            } else {
+                self.note(too_many_digits(draft.offset_span));
+                exact.sure = false;
+            }
+        }
+        Ok(Some(exact))
+    }
+
+    /// The node of a definition in a parent of this size.
+    fn exact_definition(&mut self, name: &str, parent: Size, depth: usize) -> Result<Option<Exact>, Stop> {
+        let document = self.document;
+        let Some(&index) = document.by_name.get(name) else {
+            return Ok(None);
+        };
+        let key = (index, parent.width, parent.height);
+        if let Some(&known) = self.exact.get(&key) {
+            return Ok(Some(known));
+        }
+        let Some(node) = document.definitions.get(index).and_then(|d| d.node.as_ref()) else {
+            return Ok(None);
+        };
+        let exact = self.exact(node, parent, depth + 1)?;
+        if let Some(exact) = exact {
+            self.exact.insert(key, exact);
+        }
+        Ok(exact)
+    }
+
+    /// The sides of a node that is no `use`, which begins where its parent does.
+    fn exact_sides(&mut self, draft: &DraftNode, parent: Size) -> Exact {
         let natural = match &draft.what {
             What::Kind(kind) => match kind.signature().extent {
                 DefaultExtent::Natural | DefaultExtent::Source => self.natural_size(draft, self.depth),
@@ -325,15 +405,70 @@ impl Resolver<'_, '_> {
                 ..NaturalSize::NONE
             },
         };
-        let side = |given: Option<Given>, natural: Option<u64>, parent| {
-            given.map_or(natural.unwrap_or(parent), |given| given.pixels.unsigned_abs())
+        let mut readable = true;
+        let mut side = |given: Option<GivenSide>, natural: Option<u64>, parent: u64| match given {
+            None => Ratio::integer(natural.unwrap_or(parent).into()),
+            Some(given) => given.measure.of(parent).unwrap_or_else(|| {
+                self.note(too_many_digits(given.span));
+                readable = false;
+                Ratio::integer(parent.into())
+            }),
         };
+        let sides = [
+            side(draft.width, natural.width, parent.width),
+            side(draft.height, natural.height, parent.height),
+        ];
         let sure = (natural.width.is_some() && natural.height.is_some()) || parent.sure;
         let given = draft.width.is_some() && draft.height.is_some();
-        Size {
-            width: side(draft.width, natural.width, parent.width),
-            height: side(draft.height, natural.height, parent.height),
-            sure: ((sure && natural.sure) || given) && !draft.broken,
+        Exact {
+            begin: [Ratio::ZERO; 2],
+            sides,
+            sure: ((sure && natural.sure) || given) && !draft.broken && readable,
+        }
+    }
+
+    /// The edges of a node, each rounded to the nearest pixel, halves up.
+    fn placed(&mut self, draft: &DraftNode, exact: Exact) -> Placed {
+        let (mut begin, mut sides) = ([0; 2], [1; 2]);
+        for (axis, given) in [draft.width, draft.height].into_iter().enumerate() {
+            let (from, side) = (exact.begin[axis], exact.sides[axis]);
+            let span = given.map_or(draft.offset_span, |given| given.span);
+            let Some(to) = from.plus(side) else {
+                self.note(too_many_digits(span));
+                continue;
+            };
+            for edge in [from, to] {
+                self.rounds(edge, span);
+            }
+            let (first, end) = (from.rounded(), to.rounded());
+            if let Ok(first) = i64::try_from(first)
+                && first.abs() <= MAX_COORDINATE
+            {
+                begin[axis] = first;
+            } else {
+                self.note(too_far(draft.offset_span));
+            }
+            match u64::try_from(end - first) {
+                Ok(whole) if (1..=MAX_SIDE).contains(&whole) => sides[axis] = whole,
+                Ok(0) => self.note(vanishing(span, side)),
+                _ => self.note(too_wide(span, end - first)),
+            }
+        }
+        Placed {
+            begin,
+            size: Size {
+                width: sides[0],
+                height: sides[1],
+                sure: exact.sure,
+            },
+        }
+    }
+
+    /// Notes that a place becomes the nearest pixel.
+    fn rounds(&mut self, edge: Ratio, span: Span) {
+        let distance = edge.distance_to_whole();
+        if distance > 0.0 && self.rounding.is_none_or(|(most, _)| distance > most) {
+            self.rounding = Some((distance, span));
         }
     }
 
@@ -341,45 +476,65 @@ impl Resolver<'_, '_> {
     ///
     /// Nodes nested more than [`MAX_DEPTH`] deep have none; their design is refused.
     fn natural_size(&mut self, draft: &DraftNode, depth: usize) -> NaturalSize {
-        let unknown = NaturalSize {
-            sure: false,
-            ..NaturalSize::NONE
+        let child = self.natural_child(draft, depth);
+        child.size
+    }
+
+    /// A node where it begins in its parent, with its natural size: no size along an axis where it depends on its
+    /// parent's.
+    fn natural_child(&mut self, draft: &DraftNode, depth: usize) -> NaturalChild {
+        let unknown = NaturalChild {
+            x: 0,
+            y: 0,
+            size: NaturalSize {
+                sure: false,
+                ..NaturalSize::NONE
+            },
         };
         if depth > MAX_DEPTH {
             return unknown;
         }
-        let natural = match &draft.what {
+        let inner = match &draft.what {
             What::Broken => unknown,
-            What::Use { name, .. } => self
-                .defined(name, depth)
-                .map_or(unknown, |definition| definition.size),
+            What::Use { name, .. } => self.defined(name, depth).unwrap_or(unknown),
             What::Kind(kind) => {
                 let children: Vec<NaturalChild> = draft
                     .children
                     .iter()
                     .map(|child| self.natural_child(&child.node, depth + 1))
                     .collect();
-                kind.natural_size(&children)
+                NaturalChild {
+                    x: 0,
+                    y: 0,
+                    size: kind.natural_size(&children),
+                }
             }
         };
-        let side = |given: Option<Given>, natural| given.map(|g| g.pixels.unsigned_abs()).or(natural);
-        NaturalSize {
-            width: side(draft.width, natural.width),
-            height: side(draft.height, natural.height),
-            sure: natural.sure && !draft.broken,
-        }
-    }
-
-    /// A node where it begins in its parent, with its natural size.
-    fn natural_child(&mut self, draft: &DraftNode, depth: usize) -> NaturalChild {
-        let (x, y) = match &draft.what {
-            What::Use { name, .. } => self.defined(name, depth).map_or((0, 0), |node| (node.x, node.y)),
-            _ => (0, 0),
+        let axis = |begin: i64, natural: Option<u64>, given: Option<GivenSide>, at: Measure, halves: u8| {
+            let side = match given {
+                Some(given) => given.measure.absolute(),
+                None => natural.map(|side| Ratio::integer(side.into())),
+            };
+            let placed = side.and_then(|side| {
+                let at = Measure::pixels(at.absolute()?);
+                let from = moved(Ratio::integer(begin.into()), at, halves, side, 0)?;
+                let end = from.plus(side)?.rounded();
+                let from = from.rounded();
+                Some((i64::try_from(from).ok()?, u64::try_from(end - from).ok()?))
+            });
+            placed.map_or((0, None), |(from, side)| (from, Some(side)))
         };
+        let NaturalSize { width, height, sure } = inner.size;
+        let (x, width) = axis(inner.x, width, draft.width, draft.x, draft.anchor.x);
+        let (y, height) = axis(inner.y, height, draft.height, draft.y, draft.anchor.y);
         NaturalChild {
-            x: x.saturating_add(draft.x),
-            y: y.saturating_add(draft.y),
-            size: self.natural_size(draft, depth),
+            x,
+            y,
+            size: NaturalSize {
+                width,
+                height,
+                sure: sure && !draft.broken,
+            },
         }
     }
 
@@ -395,6 +550,37 @@ impl Resolver<'_, '_> {
         self.natural_sizes.insert(index, natural);
         Some(natural)
     }
+}
+
+impl Placed {
+    fn with(self, id: NodeId, size: Size) -> Resolved {
+        let [x, y] = self.begin;
+        Resolved { id, x, y, size }
+    }
+}
+
+/// Where a node of this side begins that began at `begin`, once the point of it that `halves` of the side say lies at `at`.
+fn moved(begin: Ratio, at: Measure, halves: u8, side: Ratio, parent: u64) -> Option<Ratio> {
+    let begin = begin.plus(at.of(parent)?)?;
+    match halves {
+        0 => Some(begin),
+        halves => begin.minus(side.times(Ratio::fraction(halves.into(), 2))?),
+    }
+}
+
+fn too_many_digits(span: Span) -> Problem {
+    Problem::new("E407", "this place has more digits than can be kept exactly")
+        .label(span, "too many digits")
+        .help("write lengths and percentages with fewer digits")
+}
+
+fn too_wide(span: Span, pixels: i128) -> Problem {
+    Problem::new(
+        "E402",
+        format!("a side of {pixels} pixels; the sides of nodes are 1 to 2^40 pixels"),
+    )
+    .label(span, "out of range")
+    .help("write a smaller length or percentage")
 }
 
 fn too_far(span: Span) -> Problem {

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::signature::{
-    ChildName, Count, Group, MAX_POINTS, MAX_STRING, NAME, Parameter, Presence, SIGNATURES, Signature,
+    ChildName, Count, Group, MAX_OFFSET, MAX_POINTS, MAX_STRING, NAME, Parameter, Presence, SIGNATURES, Signature,
     ValueType,
 };
 
@@ -177,21 +177,33 @@ fn value(parameter: &Parameter) -> Value {
 }
 
 fn value_type(value: ValueType) -> Value {
-    let number = r"[+-]?(_*[0-9][0-9_]*(\._*[0-9][0-9_]*)?|_*\._*[0-9][0-9_]*)([eE][+-]?[0-9]+)?";
-    let metric = format!(r"^\s*{number}\s*(nm|um|µm|μm|mm|cm|m|in)\s*$");
-    let unit = format!(r"^\s*{number}\s*(nm|um|µm|μm|mm|cm|m|in|px)?\s*$");
+    let decimal = r"[+-]?(_*[0-9][0-9_]*(\._*[0-9][0-9_]*)?|_*\._*[0-9][0-9_]*)([eE][+-]?[0-9]+)?";
+    let number = format!(r"{decimal}(\s*/\s*{decimal})?");
+    let units = "pm|nm|um|µm|μm|mm|cm|m|in|mil|pt";
+    let metric = format!(r"^\s*{number}\s*({units})\s*$");
+    let unit = format!(r"^\s*{number}\s*({units}|px)?\s*$");
+    let part = format!(r"^\s*{number}\s*({units}|px|%)?\s*$");
+    let number_or = |number: Value, pattern: &str| json!({ "oneOf": [number, { "type": "string", "pattern": pattern }] });
     match value {
-        ValueType::Length { least, greatest } => json!({
-            "oneOf": [{ "type": "integer", "minimum": least, "maximum": greatest }, { "type": "string", "pattern": unit }]
-        }),
-        ValueType::Distance => {
-            json!({ "oneOf": [{ "type": "number" }, { "type": "string", "pattern": unit }] })
-        }
-        ValueType::PixelSize => json!({ "type": "string", "pattern": metric }),
-        ValueType::Sample => json!({ "type": "integer", "minimum": 0, "maximum": 65_535 }),
+        ValueType::Length { least, greatest } | ValueType::Step { least, greatest } => number_or(
+            json!({ "type": "number", "minimum": least, "maximum": greatest }),
+            &unit,
+        ),
+        ValueType::Offset => number_or(
+            json!({ "type": "number", "minimum": -MAX_OFFSET, "maximum": MAX_OFFSET }),
+            &part,
+        ),
+        ValueType::Side => number_or(
+            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": relief_raster::MAX_SIDE }),
+            &part,
+        ),
+        ValueType::Distance => number_or(json!({ "type": "number" }), &unit),
+        ValueType::PixelSize | ValueType::Amplitude => json!({ "type": "string", "pattern": metric }),
+        ValueType::Dpi | ValueType::PositiveReal => json!({ "type": "number", "exclusiveMinimum": 0 }),
+        ValueType::Sample => number_or(json!({ "type": "integer", "minimum": 0, "maximum": 65_535 }), &metric),
+        ValueType::Level | ValueType::Height => number_or(json!({ "type": "number" }), &metric),
         ValueType::Seed => json!({ "type": "integer", "minimum": i64::MIN, "maximum": u64::MAX }),
         ValueType::Real => json!({ "type": "number" }),
-        ValueType::PositiveReal => json!({ "type": "number", "exclusiveMinimum": 0 }),
         ValueType::Choice(numbers) => json!({ "enum": numbers }),
         ValueType::Count { least, greatest } => {
             json!({ "type": "integer", "minimum": least, "maximum": greatest })

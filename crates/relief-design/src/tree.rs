@@ -4,7 +4,7 @@
 //! once (`define`, `use`) stands once. Everything in it has been checked: sizes and offsets are in range, units are
 //! gone, real functions are tables of samples. What builds one by hand has it checked by [`Design::validate`].
 
-use relief_raster::{Depth, Extent};
+use relief_raster::{Depth, Extent, Length};
 
 use crate::kinds::words;
 pub use crate::kinds::{Blend, Conversion, Gray, Kind};
@@ -19,6 +19,17 @@ pub struct Design {
     pub nodes: Vec<Node>,
     /// How a machine wants the raster, where the design says it.
     pub scan: Option<ScanNode>,
+    /// The largest rounding of a length or a place to whole pixels; nothing where all are exact.
+    pub rounding: Option<Rounding>,
+}
+
+/// How far a length or a place of a design lies from the whole pixels that it became.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rounding {
+    /// Pixels, at most one half.
+    pub pixels: f64,
+    /// Where it is written.
+    pub place: Place,
 }
 
 impl Design {
@@ -50,8 +61,10 @@ pub struct Canvas {
     pub width: u64,
     /// Rows, at least 1.
     pub height: u64,
-    /// The side of a pixel in picometres, where the design says it.
-    pub pixel: Option<u64>,
+    /// The side of a pixel, where the design says it.
+    pub pixel: Option<Length>,
+    /// The height that M stands for, where the design says it.
+    pub amplitude: Option<Length>,
     /// The depth of every sample of the design.
     pub depth: Depth,
 }

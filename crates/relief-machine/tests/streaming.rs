@@ -29,7 +29,7 @@ impl Windows for Mixed {
             width: self.width,
             height: self.height,
             depth: Depth::Eight,
-            pixel: Some(1_000_000),
+            pixel: relief_raster::Length::picometres(1_000_000),
         }
     }
 
@@ -523,7 +523,7 @@ fn a_job_of_many_terabytes_is_taken_up_where_it_stood_without_computing_what_cam
                 width: 2_000_000,
                 height: 1_800_000,
                 depth: Depth::Eight,
-                pixel: Some(1_000_000),
+                pixel: relief_raster::Length::picometres(1_000_000),
             }
         }
         fn read(&self, window: Rect, _: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {

@@ -6,16 +6,15 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use relief_engine::DeviceChoice;
 use relief_io::Format;
-use relief_raster::Rect;
 
-use crate::quantity::{bytes, region, tile};
+use crate::quantity::{Region, bytes, region, tile};
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done; also where the reader of a pipe closed it early
   1    the job failed: an image, the output, a device, or a defect of Relief
   2    the arguments are wrong
-  3    the design is wrong
+  3    the design is wrong, or doubtful with --deny warnings
   4    the job does not fit in the memory allowed
   5    'relief lab' found something wrong, slower or broken
   130  interrupted
@@ -58,7 +57,7 @@ pub(crate) enum Command {
     Schema,
     /// Print the reference of all nodes
     Nodes,
-    /// Explain an error code
+    /// Explain the code of an error or a warning
     Explain(Explain),
     /// Lay out a design file anew; comments stay
     Fmt(Fmt),
@@ -73,16 +72,26 @@ pub(crate) struct Check {
     /// The design file; '-' for the standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) confined: Confined,
+    pub(crate) reading: Reading,
 }
 
-/// Which files a design may name.
+/// How a design is read.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Confined {
+pub(crate) struct Reading {
+    /// Fail where there are warnings, with exit code 3
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) deny: Option<Deny>,
     /// For a design of others: refuse pictures and tables that lie outside this folder, also by a link [default: the
     /// design may name any file]
     #[arg(long = "confined", value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
+}
+
+/// What makes a job fail that would else only be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Deny {
+    /// All warnings
+    Warnings,
 }
 
 /// What is computed and with which means; none of it but the region changes a byte of the result.
@@ -91,10 +100,10 @@ pub(crate) struct Job {
     /// The design file; '-' for the standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) confined: Confined,
-    /// Compute this part of the canvas only, in pixels
+    pub(crate) reading: Reading,
+    /// Compute this part of the canvas only: in pixels, or in lengths such as 5mm,5mm,20mmx10mm
     #[arg(long, value_name = "X,Y,WxH", value_parser = region, allow_hyphen_values = true)]
-    pub(crate) region: Option<Rect>,
+    pub(crate) region: Option<Region>,
     /// Worker threads [default: one for each processor]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
@@ -132,6 +141,13 @@ pub(crate) struct Watch {
     /// Write progress to the standard error as lines of JSON
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) json_progress: bool,
+}
+
+impl Watch {
+    /// Whether nothing is to be written to the standard error but what failed, and lines of JSON.
+    pub(crate) const fn is_silent(&self) -> bool {
+        self.quiet || self.json_progress
+    }
 }
 
 #[derive(Debug, Args)]

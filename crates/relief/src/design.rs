@@ -10,7 +10,8 @@ use relief_io::Files;
 use relief_raster::Depth;
 use relief_scan::Table;
 
-use crate::failure::Failure;
+use crate::arguments::{Deny, Reading};
+use crate::failure::{self, Failure};
 
 /// The longest file of a table, in bytes: 4 MiB.
 pub(crate) const MAX_TABLE: u64 = 4 << 20;
@@ -83,14 +84,23 @@ fn folder(design: &Path) -> &Path {
 }
 
 /// Reads and checks a design; '-' is the standard input, whose pictures lie in the working folder. The files that it names
-/// lie in the folder `confined`, where one is given.
-pub(crate) fn open(path: &Path, confined: Option<&Path>) -> Result<Opened, Failure> {
+/// lie in the folder that confines it, where one is given. Warnings are told unless they are to be `silent`.
+pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opened, Failure> {
     let (name, text) = read(path)?;
-    let files = match confined {
+    let files = match reading.folder.as_deref() {
         None => Files::new(folder(path)),
         Some(root) => Files::within(folder(path).to_owned(), confining(root)?),
     };
-    let design = relief_design::parse(&name, &text, &Named(&files)).map_err(Box::new)?;
+    let relief_design::Reading { design, warnings } =
+        relief_design::read(&name, &text, &Named(&files)).map_err(Box::new)?;
+    if let Some(warnings) = warnings {
+        if reading.deny == Some(Deny::Warnings) {
+            return Err(Box::new(warnings).into());
+        }
+        if !silent {
+            failure::tell(&warnings);
+        }
+    }
     let digest = blake3::hash(text.as_bytes());
     Ok(Opened {
         name,

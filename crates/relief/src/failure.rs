@@ -117,6 +117,16 @@ impl Failure {
     }
 }
 
+/// Says what is doubtful in a design on the standard error.
+pub(crate) fn tell(warnings: &relief_design::Report) {
+    let mut text = String::new();
+    if handler().render_report(&mut text, warnings).is_err() {
+        text = warnings.to_string();
+    }
+    // A job goes on when nobody listens any more.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
 /// An error with its causes, each told once: many say their cause themselves.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();

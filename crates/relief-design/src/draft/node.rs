@@ -2,7 +2,7 @@
 
 use super::hints::{EXAMPLE_NODE, MANY_NODES, ONE_NODE, foreign};
 use super::values::{Values, listed};
-use super::{Checker, DraftChild, DraftNode, What};
+use super::{Anchor, Checker, DraftChild, DraftNode, Measure, What};
 use crate::kinds::{Draft, NodeSource};
 use crate::report::Problem;
 use crate::signature::{ChildName, Count, Group, SIGNATURES, Signature};
@@ -29,8 +29,9 @@ impl Checker<'_> {
         let span = element.name.span;
         let mut node = DraftNode {
             what: What::Broken,
-            x: 0,
-            y: 0,
+            x: Measure::ZERO,
+            y: Measure::ZERO,
+            anchor: Anchor::default(),
             offset_span: span,
             width: None,
             height: None,
@@ -49,11 +50,12 @@ impl Checker<'_> {
         let mut values = self.values_and_name(element, signature, named);
         let inner = self.inner(element, signature);
         // An offset that is wrong has been noted.
-        node.x = values.pixels("x").unwrap_or(0);
-        node.y = values.pixels("y").unwrap_or(0);
+        node.x = values.measure("x").unwrap_or(Measure::ZERO);
+        node.y = values.measure("y").unwrap_or(Measure::ZERO);
+        node.anchor = values.word("anchor").and_then(Anchor::of_word).unwrap_or_default();
         node.offset_span = values.span("x").or(values.span("y")).unwrap_or(span);
-        node.width = values.given_length("width");
-        node.height = values.given_length("height");
+        node.width = values.given_side("width");
+        node.height = values.given_side("height");
         let name = values.name.take();
         if let Some(what) = self.what(signature, &values, &inner) {
             node.what = what;

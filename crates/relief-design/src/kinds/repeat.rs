@@ -3,7 +3,7 @@
 use super::{IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Sizing};
 use crate::draft::{Checker, Given};
 use crate::report::Problem;
-use crate::signature::{Count, DefaultValue, SIZE, Signature, optional, role};
+use crate::signature::{Count, DefaultValue, STEP, Signature, optional, role};
 use crate::tree::Role;
 use crate::validate::Rules;
 
@@ -35,13 +35,13 @@ impl NodeKind for Repeat {
         properties: &[
             optional(
                 "step-x",
-                SIZE,
+                STEP,
                 DefaultValue::Absent("the pattern's width"),
                 "the columns from one copy to the next",
             ),
             optional(
                 "step-y",
-                SIZE,
+                STEP,
                 DefaultValue::Absent("the pattern's height"),
                 "the rows from one copy to the next",
             ),

@@ -1,7 +1,7 @@
 //! The words at the top of a design, and `use`, which stands for a node and computes nothing.
 
 use super::{
-    ChildName, ChildRule, Count, DefaultExtent, DefaultValue, OFFSET, SIZE, Signature, ValueType, optional,
+    ANCHOR, ChildName, ChildRule, Count, DefaultExtent, DefaultValue, SIZE, Signature, ValueType, optional,
     parameter, required,
 };
 
@@ -31,13 +31,38 @@ pub(super) static DOCUMENT: [Signature; 4] = [
                 "the side of a pixel",
             ),
             optional(
-                "depth",
+                "dpi",
+                ValueType::Dpi,
+                DefaultValue::Absent("none: `pixel` says it"),
+                "pixels an inch, in place of `pixel`: the side of a pixel is exactly 25.4 mm / dpi",
+            ),
+            optional(
+                "rounding",
+                ValueType::Word(&["exact", "nearest"]),
+                DefaultValue::Absent("\"exact\"; with `dpi` \"nearest\""),
+                "what becomes of lengths that are no whole number of pixels: an error, or the nearest pixels",
+            ),
+            optional(
+                "bits",
                 ValueType::Choice(&[8, 16]),
                 DefaultValue::Number(8),
                 "the bits of a sample: M is 255 or 65 535",
             ),
+            optional(
+                "amplitude",
+                ValueType::Amplitude,
+                DefaultValue::Absent("none: samples are numbers"),
+                "the height that M stands for: samples may then be written as heights",
+            ),
+            optional(
+                "depth",
+                ValueType::Choice(&[8, 16]),
+                DefaultValue::Absent("as `bits`"),
+                "the former word for `bits`",
+            ),
         ],
-        example: "canvas width=\"20mm\" height=\"12mm\" pixel=\"10um\" depth=8",
+        details: include_str!("canvas.md"),
+        example: "canvas width=\"20mm\" height=\"12mm\" pixel=\"10um\" bits=8",
         ..Signature::DOCUMENT
     },
     Signature {
@@ -150,16 +175,17 @@ pub(super) static USE: Signature = Signature {
     properties: &[
         optional(
             "x",
-            OFFSET,
+            ValueType::Offset,
             DefaultValue::Number(0),
             "moves the defined node to the right",
         ),
         optional(
             "y",
-            OFFSET,
+            ValueType::Offset,
             DefaultValue::Number(0),
             "moves the defined node down",
         ),
+        ANCHOR,
     ],
     placed: false,
     extent: DefaultExtent::Definition,

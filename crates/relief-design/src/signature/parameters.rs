@@ -6,7 +6,7 @@ use crate::kinds;
 
 use super::{Count, DefaultValue, SIZE, Signature, ValueType, optional, parameter, required};
 
-const COMPONENT: ValueType = ValueType::Length {
+const COMPONENT: ValueType = ValueType::Step {
     least: -SIDE,
     greatest: SIDE,
 };
@@ -26,6 +26,18 @@ const CHANNELS: ValueType = ValueType::Count {
 const BLANKS: ValueType = ValueType::Length {
     least: 0,
     greatest: 1 << 31,
+};
+
+/// A point of a curve: its place is a sample. The reference shows it with that of a profile.
+pub(crate) static CURVE_POINT: Signature = Signature {
+    name: "point",
+    meaning: "A point of a curve (v, z).",
+    arguments: &[
+        required("at", ValueType::Level, "v"),
+        required("z", ValueType::Height, "the value there"),
+    ],
+    example: "point 128 200",
+    ..Signature::PARAMETER
 };
 
 /// Parameters, in the order in which the reference lists them.
@@ -82,8 +94,12 @@ pub(super) static PARAMETERS: [Signature; 18] = [
         name: "point",
         meaning: "A point of a profile (d, z) or of a curve (v, z). Points stand in ascending order.",
         arguments: &[
-            required("at", ValueType::Distance, "d in pixels or with a unit, or v"),
-            required("z", ValueType::Real, "the value there"),
+            required(
+                "at",
+                ValueType::Distance,
+                "d in pixels or with a unit; in a curve v, a number or a height",
+            ),
+            required("z", ValueType::Height, "the value there"),
         ],
         example: "point 12.5 100",
         ..Signature::PARAMETER

@@ -14,7 +14,7 @@ fn filled(head: &str, piece: &str, tail: &str) -> String {
 
 /// A fold of `count` elements, or of as many as fit the largest text.
 pub(crate) fn folded(depth: u32, count: usize, element: impl Fn(usize) -> String) -> String {
-    let mut text = format!("relief version=1\ncanvas width=400 height=300 depth={depth}\ncompose {{\n");
+    let mut text = format!("relief version=1\ncanvas width=400 height=300 bits={depth}\ncompose {{\n");
     for i in 0..count {
         let element = element(i);
         if text.len() + element.len() + 2 > MAX_TEXT {

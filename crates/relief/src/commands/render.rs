@@ -13,11 +13,11 @@ use crate::{design, interrupt, job};
 
 pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     let output = Output::of(render)?;
-    let opened = design::open(&render.job.file, render.job.confined.folder.as_deref())?;
+    let opened = design::open(&render.job.file, &render.job.reading, render.watch.is_silent())?;
     if let Some(path) = output.path() {
         opened.spare_inputs("--output", path)?;
     }
-    let raster = job::raster(&opened.design, &render.job);
+    let raster = job::raster(&opened.design, &render.job)?;
     output.format().check(&raster)?;
     let (sink, cleanup) = output.open();
     if opened.design.scan.is_some() && !render.watch.quiet && !render.watch.json_progress {

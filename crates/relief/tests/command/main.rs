@@ -10,6 +10,7 @@ mod foreign;
 mod format;
 #[cfg(unix)]
 mod lab;
+mod lengths;
 mod outputs;
 mod process;
 mod progress;

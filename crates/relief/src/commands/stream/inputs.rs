@@ -11,7 +11,7 @@ use relief_raster::{Depth, Rect};
 use relief_scan::{Program, Scan, Table, Tables};
 
 use super::scan::{OrNone, ScanArguments};
-use crate::arguments::Confined;
+use crate::arguments::Reading;
 use crate::design::{self, Opened};
 use crate::failure::Failure;
 
@@ -83,11 +83,15 @@ impl Inputs {
     /// Those of a new job: what the design says, with the options in its place.
     pub(super) fn begin(
         file: PathBuf,
-        confined: &Confined,
-        region: Option<Rect>,
+        reading: &Reading,
+        silent: bool,
+        region: Option<&crate::quantity::Region>,
         lines: &ScanArguments,
     ) -> Result<Self, Failure> {
-        let opened = design::open(&file, confined.folder.as_deref())?;
+        let opened = design::open(&file, reading, silent)?;
+        let region = region
+            .map(|region| region.of(&opened.design.canvas))
+            .transpose()?;
         let node = opened.design.scan.clone().unwrap_or_default();
         let named = |path: Option<Arc<str>>| path.map(|path| file_of(&opened, &path)).transpose();
         let (material, machine) = (named(node.material)?, named(node.machine)?);
@@ -102,8 +106,9 @@ impl Inputs {
     }
 
     /// Those of a job that was begun.
-    pub(super) fn take_up(parts: Parts, confined: &Confined) -> Result<Self, Failure> {
-        Self::new(design::open(&parts.file, confined.folder.as_deref())?, parts)
+    pub(super) fn take_up(parts: Parts, reading: &Reading) -> Result<Self, Failure> {
+        // What is to be said of the design was said when the job began.
+        Self::new(design::open(&parts.file, reading, true)?, parts)
     }
 
     fn new(opened: Opened, parts: Parts) -> Result<Self, Failure> {
@@ -340,8 +345,8 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// The program of a manifest, to read what was executed.
-pub(crate) fn program_of(manifest: &Manifest, path: &Path, confined: &Confined) -> Result<Program, Failure> {
-    let inputs = Inputs::take_up(Parts::of(manifest, path)?, confined)?;
+pub(crate) fn program_of(manifest: &Manifest, path: &Path, reading: &Reading) -> Result<Program, Failure> {
+    let inputs = Inputs::take_up(Parts::of(manifest, path)?, reading)?;
     let program = inputs.program()?;
     inputs.check(manifest, &program)?;
     Ok(program)

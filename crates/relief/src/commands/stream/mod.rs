@@ -14,14 +14,13 @@ use std::time::Duration;
 use clap::Args;
 use relief_engine::{Cancel, DeviceChoice, Prepared};
 use relief_machine::{Address, Control, Error, Pin, Record, Secret, SenderOptions, Sent, send};
-use relief_raster::Rect;
 use relief_scan::{Program, Tables};
 
-use crate::arguments::{Confined, Job, Watch};
+use crate::arguments::{Job, Reading, Watch};
 use crate::design::Opened;
 use crate::failure::Failure;
 use crate::job;
-use crate::quantity::{bytes, counted, region, tile};
+use crate::quantity::{Region, bytes, counted, region, tile};
 use estimate::MotionArguments;
 pub(crate) use inputs::program_of;
 use inputs::{Inputs, Parts};
@@ -37,7 +36,7 @@ pub(crate) struct Stream {
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     file: Option<PathBuf>,
     #[command(flatten)]
-    confined: Confined,
+    reading: Reading,
     /// The machine: tcp://HOST:PORT, tls://HOST:PORT, unix:PATH, or file:PATH for a file of frames
     #[arg(required_unless_present = "resume")]
     address: Option<String>,
@@ -56,9 +55,9 @@ pub(crate) struct Stream {
     /// Go on where the machine has begun this job, on the workpiece that is in it
     #[arg(long = "continue")]
     go_on: bool,
-    /// Compute this part of the canvas only, in pixels
+    /// Compute this part of the canvas only: in pixels, or in lengths such as 5mm,5mm,20mmx10mm
     #[arg(long, value_name = "X,Y,WxH", value_parser = region, allow_hyphen_values = true)]
-    region: Option<Rect>,
+    region: Option<Region>,
     /// Worker threads [default: one for each processor]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -135,7 +134,7 @@ pub(crate) fn secret(path: Option<&std::path::Path>) -> Result<Option<Secret>, F
 pub(crate) fn memory(opened: &Opened, job: &Job, look_ahead: u64) -> Result<u64, Failure> {
     let scan = opened.design.scan.clone().unwrap_or_default().scan;
     let program =
-        Program::new(&scan, &Tables::default(), &job::raster(&opened.design, job)).map_err(Error::from)?;
+        Program::new(&scan, &Tables::default(), &job::raster(&opened.design, job)?).map_err(Error::from)?;
     let mut options = SenderOptions::new(Address::File(PathBuf::new()));
     options.look_ahead = look_ahead;
     Ok(options.memory(&program))
@@ -155,7 +154,13 @@ fn begin(stream: &Stream) -> Result<(), Failure> {
     if stream.manifest.is_some() && file.as_os_str() == "-" {
         return Err(Failure::Usage(NO_MANIFEST_OF_STDIN.to_owned()));
     }
-    let inputs = Inputs::begin(file, &stream.confined, stream.region, &stream.lines)?;
+    let inputs = Inputs::begin(
+        file,
+        &stream.reading,
+        stream.watch.is_silent(),
+        stream.region.as_ref(),
+        &stream.lines,
+    )?;
     let program = inputs.program()?;
     let options = options(stream, address, stream.link.pin, stream.link.raw)?;
     let job = inputs.wire(&program, relief_machine::token()?);
@@ -172,7 +177,7 @@ fn begin(stream: &Stream) -> Result<(), Failure> {
 fn resume(stream: &Stream, path: &std::path::Path) -> Result<(), Failure> {
     let mut record = Record::resume(path)?;
     let manifest = record.manifest();
-    let inputs = Inputs::take_up(Parts::of(manifest, path)?, &stream.confined)?;
+    let inputs = Inputs::take_up(Parts::of(manifest, path)?, &stream.reading)?;
     let program = inputs.program()?;
     inputs.check(manifest, &program)?;
     if manifest.complete {
@@ -219,8 +224,8 @@ fn drive(
     listen(stream, &control);
     let arguments = Job {
         file: inputs.parts.file.clone(),
-        confined: stream.confined.clone(),
-        region: inputs.parts.region,
+        reading: stream.reading.clone(),
+        region: inputs.parts.region.map(Region::Pixels),
         threads: stream.threads,
         memory: stream.memory,
         device_memory: stream.device_memory,
