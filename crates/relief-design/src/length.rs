@@ -502,7 +502,10 @@ mod tests {
         }
         // 5 mm are 60 000 / 254 pixels.
         let five = exact("5mm", pixel).unwrap();
-        assert_eq!((five.whole(), five.reduced()), (None, Ratio::fraction(30_000, 127)));
+        assert_eq!(
+            (five.whole(), five.reduced()),
+            (None, Ratio::fraction(30_000, 127))
+        );
         assert_eq!(written("1/0mm"), Written::ByZero);
         for text in ["1/", "/2", "1/2/3", "1//2", "1/-"] {
             assert!(!matches!(written(text), Written::Pixels(_)), "{text}");
@@ -530,7 +533,14 @@ mod tests {
     /// Sums and products against fractions that are not reduced.
     #[test]
     fn ratios_are_a_field() {
-        let numbers = [(0, 1), (1, 1), (-3, 4), (22, 6), (-127, 6_000), (10_i128.pow(18), 7)];
+        let numbers = [
+            (0, 1),
+            (1, 1),
+            (-3, 4),
+            (22, 6),
+            (-127, 6_000),
+            (10_i128.pow(18), 7),
+        ];
         for (a, b) in numbers {
             for (c, d) in numbers {
                 let (first, second) = (Ratio::fraction(a, b), Ratio::fraction(c, d));

@@ -79,7 +79,9 @@ pub use signature::{
     Parameter, Presence, SIGNATURES, Signature, ValueType,
 };
 pub use syntax::{MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_SLASHDASH_DEPTH, MAX_TEXT};
-pub use tree::{Axis, Blend, Canvas, Child, Conversion, Design, Gray, Kind, Node, NodeId, Place, Role, Rounding};
+pub use tree::{
+    Axis, Blend, Canvas, Child, Conversion, Design, Gray, Kind, Node, NodeId, Place, Role, Rounding,
+};
 pub use validate::InvalidDesign;
 pub use visible::{visible, visible_lines};
 

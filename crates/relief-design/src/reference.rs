@@ -14,8 +14,8 @@ This page is generated from the signatures in `crates/relief-design/src/`, those
 
 A design is a KDL file: `relief version=1`, a `canvas`, any number of `define`, and one node, the root, which fills the
 canvas. M is the greatest sample: 255 with 8 bits, 65 535 with 16. Outside its extent a node is 0. A length is a number of
-pixels or a text with a unit, `pm nm um mm cm m in mil pt px`: `37`, `"20mm"`, `"-1.5um"`, `"1/3in"`. It is a whole number
-of pixels unless the canvas says `rounding="nearest"`. A node within another says its role between parentheses before its name. The offsets of nested nodes and the greater side of the innermost add up to
+pixels or a text with a unit, `pm nm um mm cm m in mil pt px`: `37`, `\"20mm\"`, `\"-1.5um\"`, `\"1/3in\"`. It is a whole number
+of pixels unless the canvas says `rounding=\"nearest\"`. A node within another says its role between parentheses before its name. The offsets of nested nodes and the greater side of the innermost add up to
 at most 2^44 pixels.
 
 Samples of 16 bits are written little-endian to raw files.

@@ -362,7 +362,13 @@ impl Resolver<'_, '_> {
         let sides = [parent.width, parent.height];
         let (given, halves) = ([draft.x, draft.y], [draft.anchor.x, draft.anchor.y]);
         for axis in 0..2 {
-            let moved = moved(exact.begin[axis], given[axis], halves[axis], exact.sides[axis], sides[axis]);
+            let moved = moved(
+                exact.begin[axis],
+                given[axis],
+                halves[axis],
+                exact.sides[axis],
+                sides[axis],
+            );
             if let Some(begin) = moved {
                 exact.begin[axis] = begin;
             } else {

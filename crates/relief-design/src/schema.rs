@@ -6,8 +6,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::signature::{
-    ChildName, Count, Group, MAX_OFFSET, MAX_POINTS, MAX_STRING, NAME, Parameter, Presence, SIGNATURES, Signature,
-    ValueType,
+    ChildName, Count, Group, MAX_OFFSET, MAX_POINTS, MAX_STRING, NAME, Parameter, Presence, SIGNATURES,
+    Signature, ValueType,
 };
 
 /// The JSON Schema (2020-12) of a design, for editors and generators.
@@ -183,7 +183,8 @@ fn value_type(value: ValueType) -> Value {
     let metric = format!(r"^\s*{number}\s*({units})\s*$");
     let unit = format!(r"^\s*{number}\s*({units}|px)?\s*$");
     let part = format!(r"^\s*{number}\s*({units}|px|%)?\s*$");
-    let number_or = |number: Value, pattern: &str| json!({ "oneOf": [number, { "type": "string", "pattern": pattern }] });
+    let number_or =
+        |number: Value, pattern: &str| json!({ "oneOf": [number, { "type": "string", "pattern": pattern }] });
     match value {
         ValueType::Length { least, greatest } | ValueType::Step { least, greatest } => number_or(
             json!({ "type": "number", "minimum": least, "maximum": greatest }),
@@ -200,7 +201,10 @@ fn value_type(value: ValueType) -> Value {
         ValueType::Distance => number_or(json!({ "type": "number" }), &unit),
         ValueType::PixelSize | ValueType::Amplitude => json!({ "type": "string", "pattern": metric }),
         ValueType::Dpi | ValueType::PositiveReal => json!({ "type": "number", "exclusiveMinimum": 0 }),
-        ValueType::Sample => number_or(json!({ "type": "integer", "minimum": 0, "maximum": 65_535 }), &metric),
+        ValueType::Sample => number_or(
+            json!({ "type": "integer", "minimum": 0, "maximum": 65_535 }),
+            &metric,
+        ),
         ValueType::Level | ValueType::Height => number_or(json!({ "type": "number" }), &metric),
         ValueType::Seed => json!({ "type": "integer", "minimum": i64::MIN, "maximum": u64::MAX }),
         ValueType::Real => json!({ "type": "number" }),

@@ -156,7 +156,9 @@ impl Checker<'_> {
         let values = self.values(element, signature);
         self.nothing_inside(element, signature);
         for (one, other) in [("dpi", "pixel"), ("depth", "bits")] {
-            if let (Some(again), Some(first)) = (values.span(one), values.span(other).filter(|_| given(other))) {
+            if let (Some(again), Some(first)) =
+                (values.span(one), values.span(other).filter(|_| given(other)))
+            {
                 let problem = Problem::new("E410", format!("`{one}` and `{other}` say the same"));
                 let problem = problem.label(again, "said again").label(first, "said first");
                 self.note(problem.help(format!("remove `{one}`")));
@@ -164,9 +166,12 @@ impl Checker<'_> {
         }
         if let Some(span) = values.span("depth").filter(|_| former) {
             self.warn(
-                Problem::new("W101", "`depth` is called `bits` now, since depth also means a height")
-                    .label(span, "the former word")
-                    .help(format!("write bits={}", self.depth.bits())),
+                Problem::new(
+                    "W101",
+                    "`depth` is called `bits` now, since depth also means a height",
+                )
+                .label(span, "the former word")
+                .help(format!("write bits={}", self.depth.bits())),
             );
         }
         if let (Some(width), Some(height)) = (values.pixels("width"), values.pixels("height")) {

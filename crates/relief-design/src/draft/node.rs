@@ -52,7 +52,10 @@ impl Checker<'_> {
         // An offset that is wrong has been noted.
         node.x = values.measure("x").unwrap_or(Measure::ZERO);
         node.y = values.measure("y").unwrap_or(Measure::ZERO);
-        node.anchor = values.word("anchor").and_then(Anchor::of_word).unwrap_or_default();
+        node.anchor = values
+            .word("anchor")
+            .and_then(Anchor::of_word)
+            .unwrap_or_default();
         node.offset_span = values.span("x").or(values.span("y")).unwrap_or(span);
         node.width = values.given_side("width");
         node.height = values.given_side("height");

@@ -5,7 +5,9 @@ use relief_raster::{Depth, Length, MAX_SIDE};
 use super::{Checker, Given, GivenSide, Measure};
 use crate::length::{Decimal, Ratio, UNITS, Written, in_unit, written};
 use crate::report::Problem;
-use crate::signature::{DefaultValue, MAX_OFFSET, MAX_STRING, NAME, Parameter, Presence, Signature, ValueType};
+use crate::signature::{
+    DefaultValue, MAX_OFFSET, MAX_STRING, NAME, Parameter, Presence, Signature, ValueType,
+};
 use crate::syntax::{Element, Literal, Span, Value, shortened};
 
 /// A value that is what its signature says.
@@ -619,7 +621,10 @@ impl Checker<'_> {
                 "a fraction is written like \"1/1200in\"",
             ),
             Written::Percent(_) => (
-                format!("{} is a part of a side, which this is not", value.literal.describe()),
+                format!(
+                    "{} is a part of a side, which this is not",
+                    value.literal.describe()
+                ),
                 "x, y, width and height of nodes take parts of the parent's; write a length here, like \"20mm\"",
             ),
             _ => (
@@ -638,12 +643,16 @@ impl Checker<'_> {
             other => return Err(self.no_length(value, other)),
         };
         let Some(amplitude) = self.amplitude else {
-            let message = format!("a height in {unit} needs the height that M stands for, which the canvas does not say");
+            let message = format!(
+                "a height in {unit} needs the height that M stands for, which the canvas does not say"
+            );
             let mut problem = Problem::new("E408", message).label(value.span, format!("in {unit}"));
             if let Some(span) = self.canvas_span {
                 problem = problem.label(span, "`amplitude` is missing here");
             }
-            return Err(problem.help("add amplitude=\"80um\" (or what it is) to the canvas, or write the sample as a number"));
+            return Err(problem.help(
+                "add amplitude=\"80um\" (or what it is) to the canvas, or write the sample as a number",
+            ));
         };
         let part = Ratio::scaled(number, factor, amplitude).ok_or_else(|| too_long(value))?;
         let max = i128::from(self.depth.max());
@@ -711,7 +720,10 @@ impl Checker<'_> {
         let (what, example) = if expected == ValueType::Amplitude {
             ("the amplitude", "for instance \"80um\"")
         } else {
-            ("the side of a pixel", "for instance \"10um\", \"0.5nm\" or \"1/1200in\"")
+            (
+                "the side of a pixel",
+                "for instance \"10um\", \"0.5nm\" or \"1/1200in\"",
+            )
         };
         let Literal::Text(text) = &value.literal else {
             return Err(self.wrong_type(expected, value));

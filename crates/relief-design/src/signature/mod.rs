@@ -203,7 +203,9 @@ impl ValueType {
             Self::Length { least, greatest } => {
                 format!("a length of {} to {} pixels", power(least), power(greatest))
             }
-            Self::Offset => "a length of −2^44 to 2^44 pixels, or a part of the parent's side, as \"50%\"".into(),
+            Self::Offset => {
+                "a length of −2^44 to 2^44 pixels, or a part of the parent's side, as \"50%\"".into()
+            }
             Self::Side => "a length of 1 to 2^40 pixels, or a part of the parent's side, as \"50%\"".into(),
             Self::Step { least, greatest } => format!(
                 "a length of {} to {} pixels, a whole number of them whatever the rounding",
@@ -211,7 +213,9 @@ impl ValueType {
                 power(greatest)
             ),
             Self::Distance => "a distance in pixels, or a text with a unit".into(),
-            Self::PixelSize | Self::Amplitude => "a length with a unit, between quotes, of 1 pm to 1 m".into(),
+            Self::PixelSize | Self::Amplitude => {
+                "a length with a unit, between quotes, of 1 pm to 1 m".into()
+            }
             Self::Dpi => "a number above 0: pixels an inch".into(),
             Self::Sample => "a sample, 0 to M, or a height, as \"20um\"".into(),
             Self::Level | Self::Height => "a number, or a height, as \"20um\"".into(),
