@@ -420,7 +420,7 @@ fn exponent(text: &str) -> usize {
 }
 
 /// Whether the text is a sign, digits, a fraction and an exponent; `.5` is allowed.
-fn is_decimal(text: &str) -> bool {
+pub(crate) fn is_decimal(text: &str) -> bool {
     let text = text.find(['e', 'E']).map_or(text, |end| &text[..end]);
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));
@@ -443,7 +443,7 @@ pub(crate) fn in_unit(pixels: i128, pixel: Length, unit: &str) -> Option<String>
 }
 
 /// The number in decimal, where that ends within 15 digits after the point.
-fn decimal(number: Ratio) -> Option<String> {
+pub(crate) fn decimal(number: Ratio) -> Option<String> {
     let Ratio {
         numerator,
         denominator,

@@ -47,6 +47,7 @@ mod expression;
 mod format;
 pub mod kinds;
 mod length;
+mod parameters;
 mod reference;
 mod report;
 mod resolve;
@@ -70,6 +71,7 @@ pub use draft::{MAX_FILES, MAX_TABLE_WORK};
 pub use format::format;
 pub use kinds::{MAX_COPIES, MAX_RADIUS};
 pub use length::rectangle;
+pub use parameters::{MAX_DATA, Rows, Setting};
 pub use reference::reference;
 pub use report::{MAX_PROBLEMS, Pointer, Problem, Report};
 pub use resolve::MAX_NODES;
@@ -114,6 +116,16 @@ pub trait ImageSizes {
         let _ = (path, depth);
         Ok(())
     }
+
+    /// The bytes of the file of rows of this path, as the design writes it, of at most `limit` bytes. There is none, unless
+    /// this says otherwise.
+    ///
+    /// # Errors
+    /// A sentence that says why the file cannot be used.
+    fn data(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+        let _ = limit;
+        Err(format!("{path} cannot be read here"))
+    }
 }
 
 impl<F: Fn(&str) -> Result<(u64, u64), String>> ImageSizes for F {
@@ -154,24 +166,34 @@ pub struct Reading {
 /// # Errors
 /// A report of all independent problems, where there is any.
 pub fn parse(name: &str, text: &str, images: &dyn ImageSizes) -> Result<Design, Report> {
-    read(name, text, images).map(|reading| reading.design)
+    read(name, text, images, &[]).map(|reading| reading.design)
 }
 
-/// As [`parse`], with the warnings.
+/// As [`parse`], with the warnings, and with values for parameters in place of their defaults. Of several values for one
+/// parameter the last counts.
 ///
 /// ```
-/// let text = "relief version=1\ncanvas width=4 height=3 depth=16\nfill value=7";
-/// let reading = relief_design::read("a.kdl", text, &relief_design::NoImages)?;
-/// let warnings = reading.warnings.unwrap();
-/// assert_eq!(warnings.problems()[0].code(), "W101");
+/// use relief_design::{Kind, NoImages, Setting, kinds};
+///
+/// let text = "relief version=1\nparameter \"gray\" 7\ncanvas width=4 height=3 depth=16\nfill value=$gray";
+/// let setting = Setting { name: "gray".into(), value: "9".into(), origin: "--set".into() };
+/// let reading = relief_design::read("a.kdl", text, &NoImages, &[setting])?;
+/// assert_eq!(reading.design.nodes[0].kind, Kind::Fill(kinds::Fill { value: 9 }));
+/// assert_eq!(reading.warnings.unwrap().problems()[0].code(), "W101");
 /// # Ok::<(), relief_design::Report>(())
 /// ```
 ///
 /// # Errors
 /// A report of all independent problems, where there is any.
-pub fn read(name: &str, text: &str, images: &dyn ImageSizes) -> Result<Reading, Report> {
-    let elements = syntax::read(text).map_err(|problems| Report::new(name, text, problems))?;
+pub fn read(
+    name: &str,
+    text: &str,
+    images: &dyn ImageSizes,
+    settings: &[Setting],
+) -> Result<Reading, Report> {
+    let mut elements = syntax::read(text).map_err(|problems| Report::new(name, text, problems))?;
     let mut checker = draft::Checker::new(images);
+    parameters::apply(&mut elements, settings, images, &mut checker.problems);
     let document = checker.document(&elements);
     let mut problems = std::mem::take(&mut checker.problems);
     // Where definitions use themselves there is nothing to resolve.

@@ -206,6 +206,7 @@ fn value_type(value: ValueType) -> Value {
             &metric,
         ),
         ValueType::Level | ValueType::Height => number_or(json!({ "type": "number" }), &metric),
+        ValueType::Any => json!({ "type": ["number", "string"] }),
         ValueType::Seed => json!({ "type": "integer", "minimum": i64::MIN, "maximum": u64::MAX }),
         ValueType::Real => json!({ "type": "number" }),
         ValueType::Choice(numbers) => json!({ "enum": numbers }),

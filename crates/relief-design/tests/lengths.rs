@@ -341,10 +341,10 @@ fn heights_need_an_amplitude_and_lie_within_it() {
 #[test]
 fn the_former_word_for_bits_is_read_with_a_warning() {
     let text = "relief version=1\ncanvas width=9 height=9 depth=16\nfill value=60000";
-    let reading = read("a.kdl", text, &NoImages).unwrap();
+    let reading = read("a.kdl", text, &NoImages, &[]).unwrap();
     assert_eq!(reading.design.canvas.depth, Depth::Sixteen);
     assert_eq!(reading.warnings.unwrap().to_string(), "a.kdl: 1 warning");
-    let now = read("a.kdl", &text.replace("depth", "bits"), &NoImages).unwrap();
+    let now = read("a.kdl", &text.replace("depth", "bits"), &NoImages, &[]).unwrap();
     assert!(now.warnings.is_none());
     assert_eq!(now.design.nodes[0].kind, reading.design.nodes[0].kind);
 }

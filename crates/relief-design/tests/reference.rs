@@ -27,6 +27,7 @@ fn every_example_of_the_reference_is_a_right_design() {
     for signature in &SIGNATURES {
         let node = match (signature.group, signature.name) {
             (Group::Document, "define") => format!("{}\nuse \"dot\"", signature.example),
+            (Group::Document, "parameter") => "fill value=1".to_owned(),
             (Group::Document, "scan") => format!("{}\nfill value=1", signature.example),
             (Group::Document, _) => continue,
             (Group::Node, "use") => format!(
@@ -68,7 +69,13 @@ fn every_example_of_the_reference_is_a_right_design() {
             (Group::Parameter, "let") => format!("formula \"u\" {{\n{}\n}}", signature.example),
             (Group::Parameter, _) => format!("map {{\n(source)image \"a\"\n{}\n}}", signature.example),
         };
-        let text = format!("relief version=1\ncanvas width=400 height=300 pixel=\"10um\"\n{node}\n");
+        let before = if signature.name == "parameter" {
+            signature.example
+        } else {
+            ""
+        };
+        let text =
+            format!("relief version=1\n{before}\ncanvas width=400 height=300 pixel=\"10um\"\n{node}\n");
         if let Err(report) = parse(signature.name, &text, &images) {
             panic!("{}: {:?}", signature.name, report.problems());
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
-use relief_design::{Conversion, ImageSizes, Reading, Report, codes, explain, parse, read};
+use relief_design::{Conversion, ImageSizes, Reading, Report, Setting, codes, explain, parse, read};
 use relief_raster::Depth;
 
 /// The files that designs may name.
@@ -18,6 +18,14 @@ impl ImageSizes for Folder {
     fn size(&self, path: &str, _: &Conversion) -> Result<(u64, u64), String> {
         match path {
             "logo.png" | "cell.png" => Ok((100, 100)),
+            _ => Err(format!("{path} does not exist")),
+        }
+    }
+
+    fn data(&self, path: &str, _: u64) -> Result<Vec<u8>, String> {
+        match path {
+            "sizes.csv" => Ok(b"size\n30\n40\n".to_vec()),
+            "labels.csv" => Ok(b"picture\nlogo.png\n".to_vec()),
             _ => Err(format!("{path} does not exist")),
         }
     }
@@ -64,8 +72,8 @@ fn example(code: &str, kind: &str) -> Option<String> {
     Some(text.split_once("```")?.0.to_owned())
 }
 
-/// Codes whose wrong designs are too large to be written down.
-const GENERATED: [&str; 2] = ["E102", "E103"];
+/// Codes whose wrong designs are too large to be written down, or wrong by what is given from outside.
+const GENERATED: [&str; 3] = ["E102", "E103", "E607"];
 
 #[test]
 fn every_code_has_a_text_with_a_wrong_design_that_gives_it_and_a_right_one() {
@@ -89,7 +97,7 @@ fn every_warning_has_a_text_with_a_design_that_gives_it_and_one_that_does_not() 
         let doubtful = example(code, "wrong").unwrap_or_else(|| panic!("{code} has no wrong design"));
         let name = format!("{code}.kdl");
         let reading =
-            read(&name, &doubtful, &Folder).unwrap_or_else(|report| panic!("{}", rendered(&report)));
+            read(&name, &doubtful, &Folder, &[]).unwrap_or_else(|report| panic!("{}", rendered(&report)));
         let report = reading.warnings.expect(code);
         let found: BTreeSet<&str> = report.problems().iter().map(|p| p.code()).collect();
         assert_eq!(found, BTreeSet::from([code]), "{}", rendered(&report));
@@ -102,7 +110,7 @@ fn every_warning_has_a_text_with_a_design_that_gives_it_and_one_that_does_not() 
         }
         compare(&folder().join(format!("{code}.txt")), &rendered(&report));
         let right = example(code, "right").unwrap_or_else(|| panic!("{code} has no right design"));
-        match read(&name, &right, &Folder) {
+        match read(&name, &right, &Folder, &[]) {
             Ok(Reading { warnings: None, .. }) => {}
             Ok(Reading {
                 warnings: Some(report),
@@ -145,6 +153,22 @@ fn every_problem_says_where_it_is_and_what_would_work() {
             assert!(problem.pointers().next().is_some(), "{code}: {problem}");
         }
     }
+}
+
+#[test]
+fn values_from_outside_that_fit_no_parameter_get_their_message() {
+    let text = example("E607", "right").unwrap();
+    assert!(read("E607.kdl", &text, &Folder, &[]).is_ok());
+    let setting = |name: &str, value: &str| Setting {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        origin: "--set".to_owned(),
+    };
+    let wrong = [setting("serial", "A7"), setting("seriel", "7")];
+    let report = read("E607.kdl", &text, &Folder, &wrong).expect_err("E607");
+    assert!(report.problems().iter().all(|problem| problem.code() == "E607"));
+    assert_eq!(report.problems().len(), 2);
+    compare(&folder().join("E607.txt"), &rendered(&report));
 }
 
 #[test]

@@ -78,6 +78,7 @@ fn manifest(program: &Program, job: &Job, address: &Address) -> Manifest {
             path: "design.kdl".to_owned(),
             digest: hex(&[1; 32]),
         },
+        parameters: Vec::new(),
         images: vec![Input {
             path: "cell.png".to_owned(),
             digest: hex(&[3; 32]),

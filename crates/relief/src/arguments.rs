@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use relief_design::Setting;
 use relief_engine::DeviceChoice;
 use relief_io::Format;
 
@@ -73,11 +74,16 @@ pub(crate) struct Check {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) each: Each,
 }
 
 /// How a design is read.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Reading {
+    /// Give a parameter of the design a value in place of its default; of several values the last counts
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) settings: Vec<Setting>,
     /// Fail where there are warnings, with exit code 3
     #[arg(long, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
@@ -85,6 +91,27 @@ pub(crate) struct Reading {
     /// design may name any file]
     #[arg(long = "confined", value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
+}
+
+/// Many jobs of one design.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Each {
+    /// A job for each row of a CSV file below its header, which names parameters of the design. All rows are checked
+    /// before the first job. In the names of outputs {serial} is the cell in the column serial
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) each: Option<PathBuf>,
+}
+
+/// NAME=VALUE.
+fn setting(text: &str) -> Result<Setting, String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| {
+        format!("'{text}' is no value for a parameter; NAME=VALUE is expected, such as serial=7")
+    })?;
+    Ok(Setting {
+        name: name.trim().to_owned(),
+        value: value.to_owned(),
+        origin: "--set".to_owned(),
+    })
 }
 
 /// What makes a job fail that would else only be told.
@@ -95,7 +122,7 @@ pub(crate) enum Deny {
 }
 
 /// What is computed and with which means; none of it but the region changes a byte of the result.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Job {
     /// The design file; '-' for the standard input
     pub(crate) file: PathBuf,
@@ -121,10 +148,12 @@ pub(crate) struct Job {
     pub(crate) device: DeviceChoice,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) job: Job,
+    #[command(flatten)]
+    pub(crate) each: Each,
     /// Count what 'relief stream' holds with so much look-ahead, by the scan of the design
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) look_ahead: Option<u64>,
@@ -133,7 +162,7 @@ pub(crate) struct PlanArguments {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Watch {
     /// Show no progress
     #[arg(long, short)]
@@ -150,10 +179,12 @@ impl Watch {
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Render {
     #[command(flatten)]
     pub(crate) job: Job,
+    #[command(flatten)]
+    pub(crate) each: Each,
     /// Where to write; '-' for the standard output. Not for --format null, which prints how fast it was
     #[arg(long, short, value_name = "PATH", required_unless_present = "format")]
     pub(crate) output: Option<PathBuf>,

@@ -1,11 +1,13 @@
 //! Reading a design file.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use relief_atomic::Identity;
-use relief_design::{Conversion, Design, ImageSizes, visible};
+use relief_design::{Conversion, Design, ImageSizes, Setting, visible};
 use relief_io::Files;
 use relief_raster::Depth;
 use relief_scan::Table;
@@ -22,8 +24,12 @@ pub(crate) struct Opened {
     pub(crate) name: String,
     pub(crate) design: Design,
     pub(crate) files: Files,
-    /// The BLAKE3 of its text.
+    /// The BLAKE3 of its text; with the values that its parameters were given and the rows of its arrays, where it has any.
     pub(crate) digest: blake3::Hash,
+    /// The values that its parameters were given.
+    pub(crate) settings: Vec<Setting>,
+    /// The files of rows that it names, as it says them.
+    pub(crate) data: Vec<String>,
     /// Where the file is.
     pub(crate) path: PathBuf,
 }
@@ -71,6 +77,10 @@ impl Opened {
                 folder.join(&**table),
             ));
         }
+        inputs.extend(self.data.iter().map(|path| {
+            let what = format!("the file of rows \"{path}\" of the design");
+            (what, folder.join(path))
+        }));
         inputs
     }
 }
@@ -91,8 +101,18 @@ pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opene
         None => Files::new(folder(path)),
         Some(root) => Files::within(folder(path).to_owned(), confining(root)?),
     };
+    let named = Named {
+        files: &files,
+        data: RefCell::default(),
+    };
+    // What a row gives is told with the row.
+    let last = reading.settings.last().map(|setting| setting.origin.as_str());
+    let name = match last.filter(|origin| *origin != "--set") {
+        Some(row) => format!("{name}, {row}"),
+        None => name,
+    };
     let relief_design::Reading { design, warnings } =
-        relief_design::read(&name, &text, &Named(&files)).map_err(Box::new)?;
+        relief_design::read(&name, &text, &named, &reading.settings).map_err(Box::new)?;
     if let Some(warnings) = warnings {
         if reading.deny == Some(Deny::Warnings) {
             return Err(Box::new(warnings).into());
@@ -101,14 +121,46 @@ pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opene
             failure::tell(&warnings);
         }
     }
-    let digest = blake3::hash(text.as_bytes());
+    let data = named.data.into_inner();
+    let digest = digest(&text, &reading.settings, data.values());
     Ok(Opened {
         name,
         design,
         files,
         digest,
+        settings: reading.settings.clone(),
+        data: data.into_keys().collect(),
         path: path.to_owned(),
     })
+}
+
+/// The name of a design: the digest of its text, and of all else that decides what it means.
+fn digest<'d>(
+    text: &str,
+    settings: &[Setting],
+    data: impl ExactSizeIterator<Item = &'d blake3::Hash>,
+) -> blake3::Hash {
+    let of_text = blake3::hash(text.as_bytes());
+    if settings.is_empty() && data.len() == 0 {
+        return of_text;
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(of_text.as_bytes());
+    // The last value of a parameter counts, whatever came before it.
+    let last: BTreeMap<&str, &str> = settings
+        .iter()
+        .map(|setting| (setting.name.as_str(), setting.value.as_str()))
+        .collect();
+    for (name, value) in last {
+        for part in [name, value] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+    }
+    for rows in data {
+        hasher.update(rows.as_bytes());
+    }
+    hasher.finalize()
 }
 
 /// The folder that a design may not leave.
@@ -130,15 +182,26 @@ fn confining(root: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// The files that a design names, as it is checked.
-struct Named<'f>(&'f Files);
+struct Named<'f> {
+    files: &'f Files,
+    /// The digests of the files of rows that were read.
+    data: RefCell<BTreeMap<String, blake3::Hash>>,
+}
 
 impl ImageSizes for Named<'_> {
+    fn data(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+        let bytes = self.files.bytes(path, limit)?;
+        let digest = blake3::hash(&bytes);
+        self.data.borrow_mut().insert(path.to_owned(), digest);
+        Ok(bytes)
+    }
+
     fn size(&self, path: &str, conversion: &Conversion) -> Result<(u64, u64), String> {
-        self.0.size(path, conversion)
+        self.files.size(path, conversion)
     }
 
     fn table(&self, path: &str, depth: Depth) -> Result<(), String> {
-        let bytes = self.0.bytes(path, MAX_TABLE)?;
+        let bytes = self.files.bytes(path, MAX_TABLE)?;
         table(&bytes, path, depth)
             .map(|_| ())
             .map_err(|error| error.to_string())

@@ -51,12 +51,33 @@ pub(crate) enum Failure {
          install it from a clone of Relief by `cargo install --path crates/relief-lab`"
     )]
     NoLab,
+    /// One of many jobs failed.
+    #[error("{place}")]
+    Job {
+        /// Which one.
+        place: String,
+        /// Why.
+        #[source]
+        failure: Box<Failure>,
+    },
     /// The standard output failed.
     #[error("cannot write to the standard output")]
     Output(#[from] io::Error),
 }
 
 impl Failure {
+    /// The failure of one of many jobs. A report names the job itself.
+    pub(crate) fn of(self, place: String) -> Self {
+        match self {
+            Self::Design(_) | Self::Job { .. } => self,
+            failure if failure.is_quiet() => failure,
+            failure => Self::Job {
+                place,
+                failure: Box::new(failure),
+            },
+        }
+    }
+
     /// Says what went wrong on the standard error, and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         let code = self.code();
@@ -99,6 +120,7 @@ impl Failure {
     fn code(&self) -> u8 {
         match self {
             _ if self.closed_pipe() => 0,
+            Self::Job { failure, .. } => failure.code(),
             Self::Usage(_)
             | Self::Engine(relief_engine::Error::Option { .. } | relief_engine::Error::Region { .. }) => 2,
             Self::Design(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,

@@ -4,6 +4,7 @@
 //! the libraries.
 
 mod arguments;
+mod batch;
 mod commands;
 mod design;
 mod failure;

@@ -49,6 +49,7 @@ impl Checker<'_> {
             }
             match &*element.name.text {
                 "relief" | "canvas" | "scan" => self.no_role(element),
+                "parameter" => self.parameter(element),
                 "define" => self.define(element, &mut document),
                 _ if !self.may_be_root(element) => {}
                 _ => {
@@ -255,6 +256,15 @@ impl Checker<'_> {
             self.note(problem.help(format!("{near}words here are {}", listed(words()))));
         }
         false
+    }
+
+    /// A parameter, whose value has been put into its places already.
+    fn parameter(&mut self, element: &Element<'_>) {
+        self.no_role(element);
+        if let Some(signature) = Signature::of("parameter") {
+            self.values(element, signature);
+            self.nothing_inside(element, signature);
+        }
     }
 
     fn define(&mut self, element: &Element<'_>, document: &mut Document) {

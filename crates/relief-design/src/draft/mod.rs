@@ -64,6 +64,23 @@ impl Measure {
         part.plus(self.pixels)
     }
 
+    /// The sum of both.
+    pub(crate) fn plus(self, other: Self) -> Option<Self> {
+        Some(Self {
+            of_parent: self.of_parent.plus(other.of_parent)?,
+            pixels: self.pixels.plus(other.pixels)?,
+        })
+    }
+
+    /// So many times this.
+    pub(crate) fn times(self, times: usize) -> Option<Self> {
+        let times = Ratio::integer(i128::try_from(times).ok()?);
+        Some(Self {
+            of_parent: self.of_parent.times(times)?,
+            pixels: self.pixels.times(times)?,
+        })
+    }
+
     /// Pixels, where the parent's side does not matter.
     pub(crate) fn absolute(self) -> Option<Ratio> {
         self.is_absolute().then_some(self.pixels)

@@ -65,6 +65,9 @@ impl Checker<'_> {
             node.broken = values.broken || inner.broken;
         }
         node.children = inner.nodes;
+        if std::ptr::eq(signature, Signature::of_array()) {
+            spread(&mut node.children, &values);
+        }
         (node, name)
     }
 
@@ -381,6 +384,9 @@ impl Checker<'_> {
                 span,
             });
         }
+        if std::ptr::eq(signature, Signature::of_array()) {
+            return Some(What::Kind(Draft::fold()));
+        }
         let source = NodeSource {
             values,
             parameters: &inner.parameters,
@@ -395,6 +401,29 @@ impl Checker<'_> {
         let values = self.values(element, signature);
         let inner = self.inner(element, signature);
         (!values.broken && !inner.broken).then_some(values)
+    }
+}
+
+/// Moves the copies of an array, of which there is one in the place of each number.
+fn spread(copies: &mut [DraftChild], values: &Values) {
+    let columns = values
+        .choice("columns")
+        .and_then(|columns| usize::try_from(columns).ok());
+    let columns = columns.unwrap_or(1).max(1);
+    for (name, is_x) in [("step-x", true), ("step-y", false)] {
+        let Some(step) = values.measure(name) else {
+            continue;
+        };
+        for (n, copy) in copies.iter_mut().enumerate() {
+            let times = if is_x { n % columns } else { n / columns };
+            let offset = if is_x { &mut copy.node.x } else { &mut copy.node.y };
+            // What has too many digits is told where it is added up.
+            if let Some(moved) = step.times(times).and_then(|by| offset.plus(by)) {
+                *offset = moved;
+            } else {
+                copy.node.broken = true;
+            }
+        }
     }
 }
 

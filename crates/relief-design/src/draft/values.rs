@@ -3,7 +3,7 @@
 use relief_raster::{Depth, Length, MAX_SIDE};
 
 use super::{Checker, Given, GivenSide, Measure};
-use crate::length::{Decimal, Ratio, UNITS, Written, in_unit, written};
+use crate::length::{Decimal, Ratio, UNITS, Written, in_unit, is_decimal, written};
 use crate::report::Problem;
 use crate::signature::{
     DefaultValue, MAX_OFFSET, MAX_STRING, NAME, Parameter, Presence, Signature, ValueType,
@@ -326,6 +326,10 @@ impl Checker<'_> {
         value: &Value<'_>,
         values: &mut Values,
     ) {
+        if value.literal == Literal::Broken {
+            values.broken = true;
+            return;
+        }
         if let Some(annotation) = &value.annotation {
             let message = format!("the value of `{}` takes no type annotation", parameter.name);
             self.note(
@@ -354,13 +358,43 @@ impl Checker<'_> {
                 } else {
                     format!("{} {}", signature.name, parameter.name)
                 };
-                self.note(problem.about(&name));
+                let problem = problem.about(&name);
+                self.note(match &value.origin {
+                    Some(origin) => problem.label(origin.span, origin.note.clone()),
+                    None => problem,
+                });
             }
         }
     }
 
     fn checked(&self, expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
+        if let Literal::Cell(text) = &value.literal {
+            let is_text = matches!(
+                expected,
+                ValueType::Any
+                    | ValueType::Text
+                    | ValueType::Path
+                    | ValueType::Expression(_)
+                    | ValueType::Word(_)
+            );
+            let cell = Value {
+                literal: if !is_text && is_decimal(text) {
+                    Literal::Number(text.into())
+                } else {
+                    Literal::Text(text.into())
+                },
+                ..value.clone()
+            };
+            return self.checked(expected, &cell);
+        }
         match expected {
+            ValueType::Any => match &value.literal {
+                Literal::Number(text) if Decimal::parse(text).is_none() => Err(too_long(value)),
+                Literal::Number(text) => Ok(Checked::Text(text.to_string())),
+                Literal::Text(text) if text.is_empty() => Ok(Checked::Text(String::new())),
+                Literal::Text(_) => self.text(expected, value),
+                _ => Err(self.wrong_type(expected, value)),
+            },
             ValueType::Length { least, greatest } => {
                 self.whole_length(expected, value, (least, greatest), false)
             }
@@ -597,7 +631,7 @@ impl Checker<'_> {
                     .ok_or_else(|| too_long(value));
             }
             Literal::Text(text) => text,
-            Literal::Keyword(_) => return Err(self.wrong_type(expected, value)),
+            _ => return Err(self.wrong_type(expected, value)),
         };
         match written(text) {
             Written::Pixels(number) => Ok((number, None)),
@@ -639,7 +673,7 @@ impl Checker<'_> {
     fn height(&self, expected: ValueType, value: &Value<'_>, text: &str) -> Result<u16, Problem> {
         let (number, unit, factor) = match written(text) {
             Written::Metric(number, unit, factor) => (number, unit, factor),
-            Written::Pixels(_) => return Err(self.wrong_type(expected, value)),
+            Written::Pixels(_) | Written::Nonsense => return Err(self.wrong_type(expected, value)),
             other => return Err(self.no_length(value, other)),
         };
         let Some(amplitude) = self.amplitude else {
@@ -738,7 +772,7 @@ impl Checker<'_> {
 
     /// The side of a pixel of so many an inch.
     fn dpi(&self, expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
-        let Literal::Number(number) = value.literal else {
+        let Literal::Number(number) = &value.literal else {
             return Err(self.wrong_type(expected, value));
         };
         let number = Ratio::of(Decimal::parse(number).ok_or_else(|| too_long(value))?);
@@ -782,7 +816,7 @@ impl Checker<'_> {
     }
 
     fn integer(&self, expected: ValueType, value: &Value<'_>) -> Result<i128, Problem> {
-        let Literal::Number(number) = value.literal else {
+        let Literal::Number(number) = &value.literal else {
             return Err(self.wrong_type(expected, value));
         };
         let number = Decimal::parse(number).ok_or_else(|| too_long(value))?;
@@ -790,7 +824,7 @@ impl Checker<'_> {
     }
 
     fn real(&self, expected: ValueType, value: &Value<'_>) -> Result<f64, Problem> {
-        let Literal::Number(number) = value.literal else {
+        let Literal::Number(number) = &value.literal else {
             return Err(self.wrong_type(expected, value));
         };
         if let Some(whole) = Decimal::parse(number).and_then(Decimal::integer) {

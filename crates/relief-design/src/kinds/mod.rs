@@ -289,6 +289,13 @@ kinds! {
     compose::Compose,
 }
 
+impl Draft {
+    /// What folds its children in the order written.
+    pub(crate) const fn fold() -> Self {
+        Self::Compose(Compose)
+    }
+}
+
 impl Kind {
     /// The name of the node kind in a design file.
     #[must_use]

@@ -187,6 +187,8 @@ pub enum ValueType {
     },
     /// One of these words.
     Word(&'static [&'static str]),
+    /// A number or a text.
+    Any,
     /// A text that is not empty.
     Text,
     /// The path of a file.
@@ -235,6 +237,7 @@ impl ValueType {
                 .map(|word| format!("\"{word}\""))
                 .collect::<Vec<_>>()
                 .join(" or "),
+            Self::Any => "a number or a text".into(),
             Self::Text => "a text".into(),
             Self::Path => "the path of a file".into(),
             Self::Expression(variable) => format!("an expression in {variable}"),
@@ -373,7 +376,7 @@ pub static PLACEMENT: [Parameter; 5] = [
 pub static NAME: Parameter = required("name", ValueType::Text, "the name by which its parent knows it");
 
 /// The words of the language.
-const WORDS: usize = document::DOCUMENT.len() + 1 + kinds::SIGNATURES.len() + parameters::PARAMETERS.len();
+const WORDS: usize = document::DOCUMENT.len() + 2 + kinds::SIGNATURES.len() + parameters::PARAMETERS.len();
 
 /// All words, in the order in which the reference lists them: the document, nodes, parameters.
 pub static SIGNATURES: [&Signature; WORDS] = {
@@ -384,8 +387,9 @@ pub static SIGNATURES: [&Signature; WORDS] = {
         words[next] = &document::DOCUMENT[i];
         (next, i) = (next + 1, i + 1);
     }
-    // `use` stands first among the nodes.
-    next += 1;
+    // `use` and `array` stand first among the nodes.
+    words[next + 1] = &document::ARRAY;
+    next += 2;
     i = 0;
     while i < kinds::SIGNATURES.len() {
         words[next] = kinds::SIGNATURES[i];
@@ -441,6 +445,11 @@ impl Signature {
     /// The signature of the word that stands for the node of a definition.
     pub(crate) fn of_use() -> &'static Self {
         &document::USE
+    }
+
+    /// The signature of the word that copies a node, each time with other values.
+    pub(crate) fn of_array() -> &'static Self {
+        &document::ARRAY
     }
 
     /// All its properties, with those of [`PLACEMENT`].

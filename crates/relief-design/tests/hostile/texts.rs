@@ -40,6 +40,40 @@ pub(crate) fn long() -> Vec<(&'static str, String)> {
     vec![
         ("nodes", filled(&inside, "(add)fill value=1 x=1 y=1\n", "}")),
         ("uses of nothing", filled(&inside, "(add)use \"x\"\n", "}")),
+        ("parameters in texts", {
+            let long = "y".repeat(4_000);
+            let head = HEAD.replace("\ncanvas", &format!("\nparameter \"p\" \"{long}\"\ncanvas"));
+            filled(&format!("{head}compose {{\n"), "(add)image \"${p}$$\"\n", "}")
+        }),
+        (
+            "dollar signs",
+            filled(&inside, &format!("(add)image \"{}\"\n", "$$".repeat(2_000)), "}"),
+        ),
+        ("lone dollar signs", filled(&inside, "(add)use \"$\" x=$p\n", "}")),
+        (
+            "expressions in texts",
+            filled(
+                &inside,
+                &format!("(add)fill value=\"${{{}1}}\"\n", "1+".repeat(1_000)),
+                "}",
+            ),
+        ),
+        (
+            "arrays",
+            filled(
+                &inside,
+                "(add)array columns=100 rows=100 step-x=1 step-y=1 { (add)fill value=\"${i}\" }\n",
+                "}",
+            ),
+        ),
+        (
+            "percentages",
+            filled(
+                &inside,
+                "(add)fill value=1 x=\"1/7%\" width=\"13/11%\" anchor=centre\n",
+                "}",
+            ),
+        ),
         ("unknown roles", filled(&inside, "(x)y z=1; ", "}")),
         ("unknown words", filled(HEAD, "bogus\t;", "")),
         (

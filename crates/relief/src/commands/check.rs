@@ -7,14 +7,25 @@ use relief_engine::Raster;
 use relief_scan::{Program, Tables};
 
 use crate::arguments::Check;
+use crate::batch::Batch;
 use crate::design::{self, Opened};
 use crate::failure::Failure;
 use crate::quantity::counted;
 
 pub(crate) fn run(check: &Check) -> Result<(), Failure> {
-    let opened = design::open(&check.file, &check.reading, false)?;
+    let Some(batch) = Batch::of(&check.each, &check.file)? else {
+        return one(&design::open(&check.file, &check.reading, false)?);
+    };
+    for row in batch.jobs() {
+        let opened = batch.open(row, &check.file, &check.reading, false)?;
+        one(&opened).map_err(|failure| failure.of(batch.place(row)))?;
+    }
+    Ok(())
+}
+
+fn one(opened: &Opened) -> Result<(), Failure> {
     if let Some(node) = &opened.design.scan {
-        prove(&opened, node)?;
+        prove(opened, node)?;
     }
     let canvas = opened.design.canvas;
     let pixel = canvas.pixel.map_or(String::new(), |pixel| format!(" of {pixel}"));

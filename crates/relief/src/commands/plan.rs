@@ -11,6 +11,8 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use crate::arguments::PlanArguments;
+use crate::batch::Batch;
+use crate::design::Opened;
 use crate::failure::Failure;
 use crate::quantity::{counted, show_bytes};
 use crate::{design, job};
@@ -18,12 +20,30 @@ use crate::{design, job};
 use super::stream;
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
-    let opened = design::open(&arguments.job.file, &arguments.job.reading, false)?;
+    let job = &arguments.job;
+    let Some(batch) = Batch::of(&arguments.each, &job.file)? else {
+        return one(arguments, &design::open(&job.file, &job.reading, false)?);
+    };
+    for row in batch.jobs() {
+        batch.open(row, &job.file, &job.reading, true)?;
+    }
+    for row in batch.jobs() {
+        let opened = batch.open(row, &job.file, &job.reading, false)?;
+        if !arguments.json {
+            let values = format!("{}: {}", batch.place(row), batch.values(row));
+            writeln!(io::stdout(), "{}", relief_design::visible(&values))?;
+        }
+        one(arguments, &opened).map_err(|failure| failure.of(batch.place(row)))?;
+    }
+    Ok(())
+}
+
+fn one(arguments: &PlanArguments, opened: &Opened) -> Result<(), Failure> {
     let sink = match arguments.look_ahead {
-        Some(look_ahead) => stream::memory(&opened, &arguments.job, look_ahead)?,
+        Some(look_ahead) => stream::memory(opened, &arguments.job, look_ahead)?,
         None => 0,
     };
-    let plan = job::plan(&opened, &arguments.job, sink)?;
+    let plan = job::plan(opened, &arguments.job, sink)?;
     let rounding = opened.design.rounding;
     if arguments.json {
         let mut out = BufWriter::new(io::stdout().lock());

@@ -8,7 +8,7 @@ use super::seconds;
 use crate::failure::Failure;
 
 /// How the machine moves.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Motion, for the estimate of time")]
 pub(crate) struct MotionArguments {
     /// The speed along a line: pixels a second, or such as 500mm for 500 mm a second

@@ -4,9 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use relief_design::Setting;
 use relief_io::read_bounded;
 use relief_machine::message::Job;
-use relief_machine::{Cut, Error, Input, Manifest, NamedInput, Region, SenderOptions, digest_file};
+use relief_machine::{
+    Cut, Error, Input, Manifest, NamedInput, Parameter, Region, SenderOptions, digest_file,
+};
 use relief_raster::{Depth, Rect};
 use relief_scan::{Program, Scan, Table, Tables};
 
@@ -43,6 +46,8 @@ fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
 pub(super) struct Parts {
     pub(super) file: PathBuf,
     pub(super) region: Option<Rect>,
+    /// The values of parameters that a job was begun with.
+    settings: Vec<Setting>,
     scan: Scan,
     material: Option<PathBuf>,
     machine: Option<PathBuf>,
@@ -59,6 +64,15 @@ impl Parts {
         Ok(Self {
             file: beside(&manifest.design.path),
             region: manifest.region.map(rect).transpose()?,
+            settings: manifest
+                .parameters
+                .iter()
+                .map(|parameter| Setting {
+                    name: parameter.name.clone(),
+                    value: parameter.value.clone(),
+                    origin: "the manifest".to_owned(),
+                })
+                .collect(),
             scan: manifest.scan.clone(),
             material: manifest.material.as_ref().map(|input| beside(&input.path)),
             machine: manifest.machine.as_ref().map(|input| beside(&input.path)),
@@ -97,6 +111,7 @@ impl Inputs {
         let (material, machine) = (named(node.material)?, named(node.machine)?);
         let parts = Parts {
             region,
+            settings: opened.settings.clone(),
             scan: lines.over(&node.scan)?,
             material: OrNone::over(lines.material.as_ref(), material),
             machine: OrNone::over(lines.machine.as_ref(), machine),
@@ -108,7 +123,11 @@ impl Inputs {
     /// Those of a job that was begun.
     pub(super) fn take_up(parts: Parts, reading: &Reading) -> Result<Self, Failure> {
         // What is to be said of the design was said when the job began.
-        Self::new(design::open(&parts.file, reading, true)?, parts)
+        let reading = Reading {
+            settings: parts.settings.clone(),
+            ..reading.clone()
+        };
+        Self::new(design::open(&parts.file, &reading, true)?, parts)
     }
 
     fn new(opened: Opened, parts: Parts) -> Result<Self, Failure> {
@@ -194,6 +213,15 @@ impl Inputs {
                 path: shown(&self.parts.file, path)?,
                 digest: self.opened.digest.to_string(),
             },
+            parameters: self
+                .parts
+                .settings
+                .iter()
+                .map(|setting| Parameter {
+                    name: setting.name.clone(),
+                    value: setting.value.clone(),
+                })
+                .collect(),
             images: self.images.clone(),
             material: named(&self.tables.material, &self.parts.material)?,
             machine: named(&self.tables.machine, &self.parts.machine)?,

@@ -16,7 +16,8 @@ use relief_engine::{Cancel, DeviceChoice, Prepared};
 use relief_machine::{Address, Control, Error, Pin, Record, Secret, SenderOptions, Sent, send};
 use relief_scan::{Program, Tables};
 
-use crate::arguments::{Job, Reading, Watch};
+use crate::arguments::{Each, Job, Reading, Watch};
+use crate::batch::Batch;
 use crate::design::Opened;
 use crate::failure::Failure;
 use crate::job;
@@ -30,13 +31,15 @@ use scan::ScanArguments;
 const NO_MANIFEST_OF_STDIN: &str =
     "a design from the standard input cannot be read again, so its job has no manifest";
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Stream {
     /// The design file; '-' for the standard input
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     file: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    each: Each,
     /// The machine: tcp://HOST:PORT, tls://HOST:PORT, unix:PATH, or file:PATH for a file of frames
     #[arg(required_unless_present = "resume")]
     address: Option<String>,
@@ -44,7 +47,7 @@ pub(crate) struct Stream {
     #[arg(long, value_name = "JOB.json", conflicts_with = "resume")]
     manifest: Option<PathBuf>,
     /// Take up the job of a manifest from the first line that was not executed
-    #[arg(long, value_name = "JOB.json", conflicts_with_all = ["region", "raw", "ScanArguments"])]
+    #[arg(long, value_name = "JOB.json", conflicts_with_all = ["region", "raw", "each", "settings", "ScanArguments"])]
     resume: Option<PathBuf>,
     /// Another machine than the manifest's, for --resume
     #[arg(long, value_name = "ADDRESS", requires = "resume")]
@@ -81,10 +84,13 @@ pub(crate) struct Stream {
     motion: MotionArguments,
     #[command(flatten)]
     watch: Watch,
+    /// Whether what is doubtful in the design has been told.
+    #[arg(skip)]
+    told: bool,
 }
 
 /// How the machine is reached and fed.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Machine")]
 struct Link {
     /// Write lines as they are, without frames: nothing is acknowledged
@@ -141,10 +147,66 @@ pub(crate) fn memory(opened: &Opened, job: &Job, look_ahead: u64) -> Result<u64,
 }
 
 pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
-    match &stream.resume {
-        None => begin(stream),
-        Some(path) => resume(stream, path),
+    if let Some(path) = &stream.resume {
+        return resume(stream, path);
     }
+    let file = stream.file.clone().unwrap_or_default();
+    let Some(batch) = Batch::of(&stream.each, &file)? else {
+        return begin(stream);
+    };
+    if stream.link.control {
+        return Err(Failure::Usage(
+            "--control takes its words from the standard input for one job; it does not go with --each"
+                .to_owned(),
+        ));
+    }
+    let address = stream.address.as_deref().unwrap_or_default();
+    // One machine may take all jobs, one after the other; a file takes one.
+    let addresses = if address.starts_with("file:") {
+        batch.names("the output", address)?
+    } else {
+        let named = batch.jobs().map(|row| batch.name("the machine", address, row));
+        named.collect::<Result<_, _>>()?
+    };
+    let manifests = stream.manifest.as_deref().map(|path| match path.to_str() {
+        Some(template) => batch.names("--manifest", template),
+        None => Err(Failure::Usage(format!(
+            "--manifest {}: a name for each row is UTF-8",
+            path.display()
+        ))),
+    });
+    let manifests = manifests.transpose()?;
+    let job = |row: usize| {
+        let mut stream = stream.clone();
+        stream.address = Some(addresses[row].clone());
+        stream.manifest = manifests.as_ref().map(|manifests| manifests[row].clone().into());
+        stream.reading = batch.reading(row, &stream.reading);
+        stream
+    };
+    for row in batch.jobs() {
+        check(&job(row), row > 0).map_err(|failure| failure.of(batch.place(row)))?;
+    }
+    for row in batch.jobs() {
+        let mut job = job(row);
+        job.told = true;
+        begin(&job).map_err(|failure| failure.of(batch.place(row)))?;
+    }
+    Ok(())
+}
+
+/// Whether a job can be made of its design, its scan and its tables.
+fn check(stream: &Stream, silent: bool) -> Result<(), Failure> {
+    let file = stream.file.clone().unwrap_or_default();
+    let _: Address = stream.address.as_deref().unwrap_or_default().parse()?;
+    let inputs = Inputs::begin(
+        file,
+        &stream.reading,
+        silent || stream.watch.is_silent(),
+        stream.region.as_ref(),
+        &stream.lines,
+    )?;
+    inputs.program()?;
+    Ok(())
 }
 
 /// A new job.
@@ -157,7 +219,7 @@ fn begin(stream: &Stream) -> Result<(), Failure> {
     let inputs = Inputs::begin(
         file,
         &stream.reading,
-        stream.watch.is_silent(),
+        stream.told || stream.watch.is_silent(),
         stream.region.as_ref(),
         &stream.lines,
     )?;
