@@ -130,6 +130,12 @@ impl Ratio {
         number.ratio()
     }
 
+    /// Numerator and denominator in lowest terms.
+    pub(crate) fn terms(self) -> (i128, i128) {
+        let reduced = self.reduced();
+        (reduced.numerator, reduced.denominator)
+    }
+
     /// In lowest terms.
     fn reduced(self) -> Self {
         let common = common(self.numerator, self.denominator);

@@ -40,6 +40,7 @@
 //! A design comes from outside: its size, its depth, the number of its nodes, values and files, the work of its tables and
 //! what is said of it are bounded, and no text makes this crate panic, overflow or run long.
 
+mod chain;
 mod codes;
 mod draft;
 mod excerpt;
@@ -94,7 +95,7 @@ pub use visible::{visible, visible_lines};
 /// where designs that were refused are accepted, where only speed or messages change, and where a new node or parameter
 /// leaves all others as they were. A job's name on the wire holds it, so that a job is never gone on with by a version
 /// that would make other bytes of it.
-pub const MEANING: u32 = 1;
+pub const MEANING: u32 = 2;
 
 /// Where the sizes of images come from, and what is known of the other files that a design names.
 ///
@@ -194,6 +195,7 @@ pub fn read(
     let mut elements = syntax::read(text).map_err(|problems| Report::new(name, text, problems))?;
     let mut checker = draft::Checker::new(images);
     parameters::apply(&mut elements, settings, images, &mut checker.problems);
+    chain::apply(&mut elements, &mut checker.problems);
     let document = checker.document(&elements);
     let mut problems = std::mem::take(&mut checker.problems);
     // Where definitions use themselves there is nothing to resolve.

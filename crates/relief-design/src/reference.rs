@@ -129,7 +129,7 @@ fn children(signature: &Signature) -> String {
             Count::AtMostOne => "at most once",
             Count::Any => "any number of times",
             Count::Some => "once or more",
-            Count::OneOf => "or one of the others so marked",
+            Count::SomeOf => "any number of times; at least one of those so marked",
         };
         format!("{child} ({count})")
     });

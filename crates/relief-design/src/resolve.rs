@@ -9,12 +9,12 @@ use relief_raster::{Extent, MAX_COORDINATE, MAX_SIDE};
 use crate::draft::hints::{FEWER_LEVELS, FEWER_NODES, MOVED_ROOT};
 use crate::draft::{Document, DraftNode, GivenSide, Measure, What, vanishing};
 use crate::excerpt::Lines;
-use crate::kinds::{NaturalChild, NaturalSize, Sizing};
+use crate::kinds::{Lowering, NaturalChild, NaturalSize, Sizing};
 use crate::length::Ratio;
 use crate::report::{MAX_COUNTED, Problem};
 use crate::signature::DefaultExtent;
 use crate::syntax::{MAX_DEPTH, Span};
-use crate::tree::{Canvas, Child, Design, Kind, Node, NodeId, Rounding};
+use crate::tree::{Canvas, Child, Design, Kind, Node, NodeId, Role, Rounding, nodes_within};
 
 /// The most nodes of a design, counting those of a definition for each of its uses.
 pub const MAX_NODES: u64 = 65_536;
@@ -99,8 +99,9 @@ struct Resolver<'d, 'p> {
     measures: Vec<Reach>,
     /// The nodes of definitions, by their numbers and the sizes that they have, and whether those are sure.
     used: HashMap<(usize, u64, u64), (NodeId, bool)>,
-    /// Where the nodes of definitions lie, by their numbers and the sizes of the parents in which they are used.
-    exact: HashMap<(usize, u64, u64), Exact>,
+    /// Where the nodes of definitions lie, by their numbers, whether they are patterns, and the sizes of the parents in
+    /// which they are used.
+    exact: HashMap<(usize, bool, u64, u64), Exact>,
     /// The largest rounding of a place, in pixels, and where that is written.
     rounding: Option<(f64, Span)>,
     /// The offsets and natural sizes of the nodes of definitions, by their numbers.
@@ -126,7 +127,7 @@ impl Resolver<'_, '_> {
             sure: true,
         };
         self.check_root(size, root, root.span);
-        let resolved = self.node(root, size, Some(size))?;
+        let resolved = self.node(root, Role::Base, size, Some(size))?;
         if (resolved.x, resolved.y) != (0, 0) {
             let problem = Problem::new("E207", "the root fills the canvas and has no offset");
             let offset = format!("an offset of ({}, {})", resolved.x, resolved.y);
@@ -161,8 +162,14 @@ impl Resolver<'_, '_> {
     }
 
     /// The node in a parent of this size. `forced` is its size where it is the root.
-    fn node(&mut self, draft: &DraftNode, parent: Size, forced: Option<Size>) -> Result<Resolved, Stop> {
-        let Some(exact) = self.exact(draft, parent, self.depth)? else {
+    fn node(
+        &mut self,
+        draft: &DraftNode,
+        role: Role,
+        parent: Size,
+        forced: Option<Size>,
+    ) -> Result<Resolved, Stop> {
+        let Some(exact) = self.exact(draft, role, parent, self.depth)? else {
             return self.placeholder(draft, parent);
         };
         let mut placed = self.placed(draft, exact);
@@ -248,7 +255,7 @@ impl Resolver<'_, '_> {
         let mut children = Vec::with_capacity(draft.children.len());
         let mut sizes = Vec::new();
         for child in &draft.children {
-            let resolved = self.node(&child.node, frame, None)?;
+            let resolved = self.node(&child.node, child.role, frame, None)?;
             sizes.push(resolved.size);
             let offset = resolved.x.abs().max(resolved.y.abs());
             let reach = self
@@ -270,18 +277,38 @@ impl Resolver<'_, '_> {
                 self.note(too_far(child.node.span));
             }
         }
-        let kind = self.kind(draft, &sizes);
-        let id = self.push(
-            Node {
+        let kind = self.kind(draft, size, &sizes);
+        let place = self.lines.place(draft.span.start);
+        let (mut stopped, sound) = (None, self.problems.is_empty());
+        let mut push = |kind: Kind, (width, height): (u64, u64), children: Vec<Child>| {
+            let node = Node {
                 kind,
-                width: size.width,
-                height: size.height,
+                width,
+                height,
                 children,
-                place: self.lines.place(draft.span.start),
-            },
-            draft.span,
-        )?;
-        Ok(placed.with(id, size))
+                place,
+            };
+            let pushed = self.push(node, draft.span);
+            pushed.map_err(|stop| stopped = Some(stop)).ok()
+        };
+        let mut lowering = Lowering {
+            kind,
+            size: (size.width, size.height),
+            children,
+            push: &mut push,
+        };
+        // Of a design that is refused nothing need be said in other words.
+        if let What::Kind(draft) = &draft.what
+            && sound
+        {
+            draft.lower(&mut lowering);
+        }
+        let Lowering { kind, children, .. } = lowering;
+        let id = push(kind, (size.width, size.height), children);
+        match (id, stopped) {
+            (Some(id), None) => Ok(placed.with(id, size)),
+            (_, stopped) => Err(stopped.unwrap_or(Stop)),
+        }
     }
 
     /// A node in place of one that cannot be told.
@@ -313,8 +340,10 @@ impl Resolver<'_, '_> {
             };
             let offset = child.extent.x().abs().max(child.extent.y().abs());
             measure.reach = measure.reach.max(offset.saturating_add(inner.reach));
-            measure.nodes = measure.nodes.saturating_add(inner.nodes);
         }
+        measure.nodes = nodes_within(&node.children, |id| {
+            self.measures.get(id.0).map_or(0, |inner| inner.nodes)
+        });
         if measure.reach > MAX_COORDINATE {
             // This has been noted with the child; what holds this node is not wrong as well.
             measure.reach = 0;
@@ -332,11 +361,11 @@ impl Resolver<'_, '_> {
         Ok(NodeId(self.nodes.len() - 1))
     }
 
-    fn kind(&mut self, draft: &DraftNode, children: &[Size]) -> Kind {
+    fn kind(&mut self, draft: &DraftNode, size: Size, children: &[Size]) -> Kind {
         let What::Kind(kind) = &draft.what else {
             return Kind::placeholder();
         };
-        let mut sizing = Sizing::new(draft, children);
+        let mut sizing = Sizing::new(draft, size, children);
         let sized = kind.sized(&mut sizing);
         for problem in sizing.problems {
             self.note(problem);
@@ -348,16 +377,22 @@ impl Resolver<'_, '_> {
     /// ones where its kind takes those, else its parent's.
     ///
     /// Nothing where it cannot be told; that has been noted, or will be.
-    fn exact(&mut self, draft: &DraftNode, parent: Size, depth: usize) -> Result<Option<Exact>, Stop> {
+    fn exact(
+        &mut self,
+        draft: &DraftNode,
+        role: Role,
+        parent: Size,
+        depth: usize,
+    ) -> Result<Option<Exact>, Stop> {
         if depth > MAX_DEPTH {
             return Err(self.too_deep(draft.span));
         }
         let mut exact = match &draft.what {
-            What::Use { name, .. } => match self.exact_definition(name, parent, depth)? {
+            What::Use { name, .. } => match self.exact_definition(name, role, parent, depth)? {
                 Some(exact) => exact,
                 None => return Ok(None),
             },
-            _ => self.exact_sides(draft, parent),
+            _ => self.exact_sides(draft, role, parent),
         };
         let sides = [parent.width, parent.height];
         let (given, halves) = ([draft.x, draft.y], [draft.anchor.x, draft.anchor.y]);
@@ -380,19 +415,25 @@ impl Resolver<'_, '_> {
     }
 
     /// The node of a definition in a parent of this size.
-    fn exact_definition(&mut self, name: &str, parent: Size, depth: usize) -> Result<Option<Exact>, Stop> {
+    fn exact_definition(
+        &mut self,
+        name: &str,
+        role: Role,
+        parent: Size,
+        depth: usize,
+    ) -> Result<Option<Exact>, Stop> {
         let document = self.document;
         let Some(&index) = document.by_name.get(name) else {
             return Ok(None);
         };
-        let key = (index, parent.width, parent.height);
+        let key = (index, role == Role::Pattern, parent.width, parent.height);
         if let Some(&known) = self.exact.get(&key) {
             return Ok(Some(known));
         }
         let Some(node) = document.definitions.get(index).and_then(|d| d.node.as_ref()) else {
             return Ok(None);
         };
-        let exact = self.exact(node, parent, depth + 1)?;
+        let exact = self.exact(node, role, parent, depth + 1)?;
         if let Some(exact) = exact {
             self.exact.insert(key, exact);
         }
@@ -400,10 +441,12 @@ impl Resolver<'_, '_> {
     }
 
     /// The sides of a node that is no `use`, which begins where its parent does.
-    fn exact_sides(&mut self, draft: &DraftNode, parent: Size) -> Exact {
+    fn exact_sides(&mut self, draft: &DraftNode, role: Role, parent: Size) -> Exact {
         let natural = match &draft.what {
             What::Kind(kind) => match kind.signature().extent {
                 DefaultExtent::Natural | DefaultExtent::Source => self.natural_size(draft, self.depth),
+                // What is copied ends where there is nothing more of it.
+                _ if role == Role::Pattern => self.natural_size(draft, self.depth),
                 _ => NaturalSize::NONE,
             },
             _ => NaturalSize {

@@ -114,7 +114,7 @@ fn node(signature: &Signature, all: &[&Signature]) -> Value {
 fn children(signature: &Signature, all: &[&Signature]) -> (Value, bool) {
     let mut items = Vec::new();
     let mut counts = Vec::new();
-    let mut one_of = Vec::new();
+    let mut some_of = Vec::new();
     for rule in signature.children {
         let item = match rule.child {
             ChildName::Node => json!({ "allOf": [{ "$ref": "#/$defs/node" }, nameless()] }),
@@ -135,13 +135,13 @@ fn children(signature: &Signature, all: &[&Signature]) -> (Value, bool) {
             Count::Some => {
                 counts.push(json!({ "contains": item, "minContains": 1, "maxContains": MAX_POINTS }))
             }
-            Count::OneOf => one_of.push(item.clone()),
+            Count::SomeOf => some_of.push(item.clone()),
             Count::Any => {}
         }
         items.push(item);
     }
-    if !one_of.is_empty() {
-        counts.push(json!({ "contains": { "oneOf": one_of }, "minContains": 1, "maxContains": 1 }));
+    if !some_of.is_empty() {
+        counts.push(json!({ "contains": { "oneOf": some_of }, "minContains": 1 }));
     }
     let required = signature
         .children
@@ -188,6 +188,10 @@ fn value_type(value: ValueType) -> Value {
     match value {
         ValueType::Length { least, greatest } | ValueType::Step { least, greatest } => number_or(
             json!({ "type": "number", "minimum": least, "maximum": greatest }),
+            &unit,
+        ),
+        ValueType::Pitch => number_or(
+            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": relief_raster::MAX_SIDE }),
             &unit,
         ),
         ValueType::Offset => number_or(

@@ -99,6 +99,30 @@ pub struct Child {
     pub extent: Extent,
 }
 
+/// The nodes that a node stands for with all in it, where `of` tells that of its children: each use of a node counts, but
+/// copies of one node side by side count once, since no pixel is of two of them.
+pub(crate) fn nodes_within(children: &[Child], of: impl Fn(NodeId) -> u64) -> u64 {
+    let (mut nodes, mut along_x) = (1_u64, None);
+    for (i, child) in children.iter().enumerate() {
+        let before = i.checked_sub(1).and_then(|i| children.get(i));
+        let beside = before.filter(|before| before.node == child.node).map(|before| {
+            (
+                child.extent.x() >= before.extent.x() + before.extent.width().cast_signed(),
+                child.extent.y() >= before.extent.y() + before.extent.height().cast_signed(),
+            )
+        });
+        // A row of copies goes on in the direction in which it began.
+        let (beside, direction) = match (beside, along_x) {
+            (Some((true, _)), None | Some(true)) => (true, Some(true)),
+            (Some((_, true)), None | Some(false)) => (true, Some(false)),
+            _ => (false, None),
+        };
+        along_x = direction;
+        nodes = nodes.saturating_add(if beside { 1 } else { of(child.node) });
+    }
+    nodes
+}
+
 /// A place in the design file, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {

@@ -113,10 +113,10 @@ fn without_rounding_a_length_is_whole_or_refused() {
 }
 
 #[test]
-fn steps_and_vectors_are_never_rounded() {
+fn vectors_are_never_rounded() {
     let head = "relief version=1\ncanvas width=400 height=300 dpi=1200";
     for node in [
-        "repeat step-x=\"5mm\" { (pattern)fill value=1 width=4 height=4 }",
+        "lattice { u \"5mm\" 0; v 0 \"1/3in\"; (pattern)fill value=1 width=4 height=4 }",
         "lattice { u \"5mm\" 0; v 0 9; (pattern)fill value=1 width=4 height=4 }",
     ] {
         let report = refused(&format!("{head}\n{node}"));

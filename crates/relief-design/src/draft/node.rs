@@ -172,9 +172,7 @@ impl Checker<'_> {
         }
         let name = Signature::of(&child.name.text).map_or("", |s| s.name);
         let earlier = if is_once(signature, ChildName::Parameter(name)) {
-            parameters
-                .iter()
-                .find(|p| p.name.text == child.name.text || both_one_of(signature, &p.name.text, name))
+            parameters.iter().find(|p| p.name.text == child.name.text)
         } else {
             None
         };
@@ -192,20 +190,10 @@ impl Checker<'_> {
     }
 
     fn child_twice(&mut self, what: &str, signature: &Signature, again: Span, first: Span) {
-        let one_of: Vec<&str> = signature.one_of().collect();
-        let (message, help) = if one_of.is_empty() || what.starts_with("a child") {
-            (
-                format!("`{}` takes {what} once", signature.name),
-                match signature.group {
-                    Group::Node => format!("remove one of them; {MANY_NODES}"),
-                    _ => "remove one of them".to_owned(),
-                },
-            )
-        } else {
-            (
-                format!("`{}` takes one of {}", signature.name, listed(one_of)),
-                format!("put one `{}` into another to apply both", signature.name),
-            )
+        let message = format!("`{}` takes {what} once", signature.name);
+        let help = match signature.group {
+            Group::Node => format!("remove one of them; {MANY_NODES}"),
+            _ => "remove one of them".to_owned(),
         };
         self.note(
             Problem::new("E311", message)
@@ -358,10 +346,10 @@ impl Checker<'_> {
         }
         // A word in doubt may be the one that is missing.
         if !inner.broken
-            && signature.one_of().next().is_some()
-            && !signature.one_of().any(|name| inner.parameter(name).is_some())
+            && signature.some_of().next().is_some()
+            && !signature.some_of().any(|name| inner.parameter(name).is_some())
         {
-            missing.push(format!("one of {}", listed(signature.one_of())));
+            missing.push(format!("at least one of {}", listed(signature.some_of())));
         }
         for what in &missing {
             let message = format!("`{}` needs {what}", signature.name);
@@ -436,11 +424,7 @@ fn roles_here(accepted: &[&str]) -> String {
     format!("{subject} {}", listed(accepted.iter().copied()))
 }
 
-fn both_one_of(signature: &Signature, first: &str, second: &str) -> bool {
-    signature.one_of().any(|name| name == first) && signature.one_of().any(|name| name == second)
-}
-
 fn is_once(signature: &Signature, child: ChildName) -> bool {
     let rule = signature.children.iter().find(|rule| rule.child == child);
-    rule.is_some_and(|rule| matches!(rule.count, Count::One | Count::AtMostOne | Count::OneOf))
+    rule.is_some_and(|rule| matches!(rule.count, Count::One | Count::AtMostOne))
 }

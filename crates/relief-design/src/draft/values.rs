@@ -15,6 +15,7 @@ use crate::syntax::{Element, Literal, Span, Value, shortened};
 pub(crate) enum Checked {
     Length(i64),
     Measure(Measure),
+    Fraction(Ratio),
     Real(f64),
     Sample(u16),
     Seed(u64),
@@ -113,6 +114,14 @@ impl Values {
         }
     }
 
+    /// A step that need not be whole, where it is given.
+    pub(crate) fn fraction(&self, name: &str) -> Option<(Ratio, Span)> {
+        match self.get(name)?.value {
+            Checked::Fraction(ratio) => Some((ratio, self.span(name)?)),
+            _ => None,
+        }
+    }
+
     /// A side of a node where it is given.
     pub(crate) fn given_side(&self, name: &str) -> Option<GivenSide> {
         Some(GivenSide {
@@ -148,6 +157,7 @@ impl Checked {
             (ValueType::Choice(_) | ValueType::Count { .. }, DefaultValue::Number(number)) => {
                 Some(Self::Choice(number))
             }
+            (ValueType::Sample, DefaultValue::Number(sample)) => u16::try_from(sample).ok().map(Self::Sample),
             (ValueType::Word(_), DefaultValue::Word(word)) => Some(Self::Word(word)),
             _ => None,
         }
@@ -401,6 +411,7 @@ impl Checker<'_> {
             ValueType::Step { least, greatest } => {
                 self.whole_length(expected, value, (least, greatest), true)
             }
+            ValueType::Pitch => self.pitch(expected, value),
             ValueType::Offset => self.measure(expected, value, (-MAX_OFFSET, MAX_OFFSET)),
             ValueType::Side => self.measure(expected, value, (1, MAX_SIDE as i64)),
             ValueType::Distance => self
@@ -567,6 +578,19 @@ impl Checker<'_> {
             return Err(self.beyond(expected, value, whole));
         }
         Ok(Checked::Measure(Measure::pixels(length)))
+    }
+
+    /// A step that is not rounded.
+    fn pitch(&self, expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
+        let limits = (1, MAX_SIDE as i64);
+        let (length, unit) = self.length(expected, value)?;
+        if length.whole().is_none() && !self.nearest {
+            return Err(self.not_whole(value, length, unit, limits, false));
+        }
+        if !length.is_positive() || length.nearest().0 < 1 || length.nearest().0 > limits.1.into() {
+            return Err(self.beyond(expected, value, length.rounded()));
+        }
+        Ok(Checked::Fraction(length))
     }
 
     /// Notes that a length becomes the nearest whole number of pixels.

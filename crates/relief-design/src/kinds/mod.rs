@@ -24,6 +24,8 @@ mod turn;
 
 use std::fmt;
 
+use relief_raster::Extent;
+
 pub use distance::MAX_RADIUS;
 pub(crate) use formula::NAMES;
 pub use formula::{Input, LANES, MAX_STEPS, Program, rounded};
@@ -37,6 +39,7 @@ use crate::report::Problem;
 use crate::resolve::Size;
 use crate::signature::Signature;
 use crate::syntax::{Element, Span};
+use crate::tree::{Child, NodeId, Role};
 use crate::validate::Rules;
 
 /// Gives an enumeration the words of its variants: the list for a signature, the word of a variant, the variant of a word.
@@ -108,6 +111,11 @@ pub(crate) trait NodeKind: Sized {
 pub(crate) trait IntoKind<K> {
     /// The kind. Nothing where there is none; why has been noted.
     fn sized(&self, sizing: &mut Sizing<'_>) -> Option<K>;
+
+    /// Says it in other kinds, where it is one that those can say.
+    fn lower(&self, node: &mut Lowering<'_>) {
+        let _ = node;
+    }
 }
 
 impl<K: NodeKind + Clone> IntoKind<K> for K {
@@ -136,18 +144,62 @@ impl<'s, 'a> NodeSource<'s, 'a> {
     }
 }
 
+/// A node before it stands in the design: nodes may be put between it and its children, and it may become another one.
+pub(crate) struct Lowering<'l> {
+    /// What it computes.
+    pub(crate) kind: Kind,
+    /// Columns and rows.
+    pub(crate) size: (u64, u64),
+    /// What it reads.
+    pub(crate) children: Vec<Child>,
+    /// Puts a node into the design.
+    pub(crate) push: &'l mut dyn FnMut(Kind, (u64, u64), Vec<Child>) -> Option<NodeId>,
+}
+
+impl Lowering<'_> {
+    /// A new node as a child at this place, unless the design has too many.
+    pub(crate) fn child(
+        &mut self,
+        role: Role,
+        kind: impl Into<Kind>,
+        (x, y): (i64, i64),
+        size: (u64, u64),
+        children: Vec<Child>,
+    ) -> Option<Child> {
+        let node = (self.push)(kind.into(), size, children)?;
+        Some(Child {
+            role,
+            node,
+            extent: Extent::new(x, y, size.0, size.1)?,
+        })
+    }
+}
+
+/// The child in another role and at another place.
+pub(crate) fn moved(child: Child, role: Role, (x, y): (i64, i64)) -> Option<Child> {
+    let extent = Extent::new(x, y, child.extent.width(), child.extent.height())?;
+    Some(Child {
+        role,
+        extent,
+        ..child
+    })
+}
+
 /// What a node learns once its children have sizes.
 pub(crate) struct Sizing<'s> {
     node: &'s DraftNode,
+    /// Its own size.
+    pub(crate) size: Size,
     /// The sizes of its children, in the order written.
     pub(crate) children: &'s [Size],
     pub(crate) problems: Vec<Problem>,
 }
 
 impl<'s> Sizing<'s> {
-    pub(crate) fn new(node: &'s DraftNode, children: &'s [Size]) -> Self {
+    pub(crate) fn new(node: &'s DraftNode, size: Size, children: &'s [Size]) -> Self {
         Self {
             node,
+            size,
             children,
             problems: Vec::new(),
         }
@@ -260,6 +312,15 @@ macro_rules! kinds {
             pub(crate) fn sized(&self, sizing: &mut Sizing<'_>) -> Option<Kind> {
                 match self {
                     $(Self::$name(draft) => IntoKind::<$name>::sized(draft, sizing).map(Kind::$name),)*
+                }
+            }
+        }
+
+        impl Draft {
+            /// Says the node in other kinds, where it is one that those can say.
+            pub(crate) fn lower(&self, node: &mut Lowering<'_>) {
+                match self {
+                    $(Self::$name(draft) => IntoKind::<$name>::lower(draft, node),)*
                 }
             }
         }

@@ -254,3 +254,19 @@ const COPIES: ValueType = ValueType::Count {
     least: 1,
     greatest: crate::resolve::MAX_NODES as i64,
 };
+
+/// Nodes that each read the one before.
+pub(super) static CHAIN: Signature = Signature {
+    name: "chain",
+    meaning: "Nesting written from the inside out: each node reads the one before it, as its source, its mask or its \
+              pattern. `chain { a; b; c }` is c of b of a, the same tree. Its role is that of the last node; nodes in it \
+              have none.",
+    children: &[ChildRule {
+        child: ChildName::Node,
+        count: Count::Some,
+    }],
+    placed: false,
+    extent: DefaultExtent::None,
+    example: "chain {\n    image \"photo.png\"\n    gauss sigma=2\n    map { invert }\n}",
+    ..Signature::NODE
+};

@@ -156,6 +156,8 @@ pub enum ValueType {
         /// The greatest, in pixels.
         greatest: i64,
     },
+    /// A step above 0 and up to 2^40 pixels, which is not rounded and need not be whole where lengths are.
+    Pitch,
     /// A distance in pixels that need not be whole: a number, or a text with a unit.
     Distance,
     /// The side of a pixel: a text with a metric unit.
@@ -214,6 +216,7 @@ impl ValueType {
                 power(least),
                 power(greatest)
             ),
+            Self::Pitch => "a length above 0 and up to 2^40 pixels".into(),
             Self::Distance => "a distance in pixels, or a text with a unit".into(),
             Self::PixelSize | Self::Amplitude => {
                 "a length with a unit, between quotes, of 1 pm to 1 m".into()
@@ -287,8 +290,8 @@ pub enum Count {
     Any,
     /// Once or more.
     Some,
-    /// Once, or another child with this count in its place.
-    OneOf,
+    /// Once or more, or another child with this count in its place.
+    SomeOf,
 }
 
 pub(crate) const fn required(name: &'static str, value: ValueType, meaning: &'static str) -> Parameter {
@@ -337,12 +340,6 @@ pub(crate) const SIZE: ValueType = ValueType::Length {
     greatest: MAX_SIDE as i64,
 };
 
-/// A step from one copy to the next.
-pub(crate) const STEP: ValueType = ValueType::Step {
-    least: 1,
-    greatest: MAX_SIDE as i64,
-};
-
 const DEFAULT_EXTENT: DefaultValue = DefaultValue::Absent("its default extent");
 
 /// The point of a node that its offset places.
@@ -376,7 +373,7 @@ pub static PLACEMENT: [Parameter; 5] = [
 pub static NAME: Parameter = required("name", ValueType::Text, "the name by which its parent knows it");
 
 /// The words of the language.
-const WORDS: usize = document::DOCUMENT.len() + 2 + kinds::SIGNATURES.len() + parameters::PARAMETERS.len();
+const WORDS: usize = document::DOCUMENT.len() + 3 + kinds::SIGNATURES.len() + parameters::PARAMETERS.len();
 
 /// All words, in the order in which the reference lists them: the document, nodes, parameters.
 pub static SIGNATURES: [&Signature; WORDS] = {
@@ -387,9 +384,10 @@ pub static SIGNATURES: [&Signature; WORDS] = {
         words[next] = &document::DOCUMENT[i];
         (next, i) = (next + 1, i + 1);
     }
-    // `use` and `array` stand first among the nodes.
+    // `use`, `array` and `chain` stand first among the nodes.
     words[next + 1] = &document::ARRAY;
-    next += 2;
+    words[next + 2] = &document::CHAIN;
+    next += 3;
     i = 0;
     while i < kinds::SIGNATURES.len() {
         words[next] = kinds::SIGNATURES[i];
@@ -475,12 +473,12 @@ impl Signature {
         })
     }
 
-    /// The parameters of which one must stand between its braces.
-    pub(crate) fn one_of(&self) -> impl Iterator<Item = &'static str> {
+    /// The parameters of which at least one must stand between its braces.
+    pub(crate) fn some_of(&self) -> impl Iterator<Item = &'static str> {
         self.children
             .iter()
             .filter_map(|rule| match (rule.child, rule.count) {
-                (ChildName::Parameter(name), Count::OneOf) => Some(name),
+                (ChildName::Parameter(name), Count::SomeOf) => Some(name),
                 _ => None,
             })
     }

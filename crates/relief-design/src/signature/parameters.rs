@@ -41,7 +41,7 @@ pub(crate) static CURVE_POINT: Signature = Signature {
 };
 
 /// Parameters, in the order in which the reference lists them.
-pub(super) static PARAMETERS: [Signature; 18] = [
+pub(super) static PARAMETERS: [Signature; 20] = [
     Signature {
         name: "u",
         meaning: "The first vector of a lattice.",
@@ -115,6 +115,28 @@ pub(super) static PARAMETERS: [Signature; 18] = [
         name: "invert",
         meaning: "z = M − v.",
         example: "invert",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "brightness",
+        meaning: "z = v + M·B / 100.",
+        arguments: &[required(
+            "B",
+            ValueType::Real,
+            "hundredths of M; below 0 it darkens",
+        )],
+        example: "brightness 10",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "contrast",
+        meaning: "z = M / 2 + (v − M / 2)·(1 + C / 100).",
+        arguments: &[required(
+            "C",
+            ValueType::Real,
+            "hundredths; −100 leaves gray alone",
+        )],
+        example: "contrast 25",
         ..Signature::PARAMETER
     },
     Signature {

@@ -10,6 +10,7 @@ mod far;
 mod filters;
 mod formulas;
 mod jobs;
+mod language;
 mod memory;
 mod oracle;
 mod pictures;
