@@ -63,6 +63,14 @@ const CODES: &[(&str, &str)] = &[
     ("E804", include_str!("codes/E804.md")),
     ("E805", include_str!("codes/E805.md")),
     ("W101", include_str!("codes/W101.md")),
+    ("W201", include_str!("codes/W201.md")),
+    ("W202", include_str!("codes/W202.md")),
+    ("W203", include_str!("codes/W203.md")),
+    ("W204", include_str!("codes/W204.md")),
+    ("W205", include_str!("codes/W205.md")),
+    ("W206", include_str!("codes/W206.md")),
+    ("W207", include_str!("codes/W207.md")),
+    ("W208", include_str!("codes/W208.md")),
 ];
 
 /// All codes that a [`Problem`](crate::Problem) may have, ascending.

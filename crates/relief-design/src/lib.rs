@@ -46,6 +46,7 @@ mod draft;
 mod excerpt;
 mod expression;
 mod format;
+mod json;
 pub mod kinds;
 mod length;
 mod parameters;
@@ -70,10 +71,11 @@ use relief_raster::Depth;
 pub use codes::{codes, explain};
 pub use draft::{MAX_FILES, MAX_TABLE_WORK};
 pub use format::format;
+pub use json::{from_json, to_json};
 pub use kinds::{MAX_COPIES, MAX_RADIUS};
 pub use length::rectangle;
 pub use parameters::{MAX_DATA, Rows, Setting};
-pub use reference::reference;
+pub use reference::{reference, reference_of};
 pub use report::{MAX_PROBLEMS, Pointer, Problem, Report};
 pub use resolve::MAX_NODES;
 pub use schema::schema;
@@ -203,7 +205,7 @@ pub fn read(
     let design = if cyclic {
         None
     } else {
-        resolve::resolve(&document, text, &mut problems)
+        resolve::resolve(&document, text, &mut problems, &mut checker.warnings)
     };
     let design = design.filter(|_| problems.is_empty());
     let Some(design) = design else {

@@ -6,6 +6,7 @@ use crate::expression::{Binary, Unary};
 use crate::signature::{
     ChildName, Count, Group, NAME, PLACEMENT, Parameter, Presence, SIGNATURES, Signature,
 };
+use crate::suggestion::Suggestions;
 
 const HEAD: &str = "# Reference of nodes
 
@@ -43,7 +44,7 @@ pub fn reference() -> String {
         if group == Group::Node {
             line(
                 &mut page,
-                "\nEvery node but `use`, which takes x and y only, takes these properties as well:\n",
+                "\nEvery node but `use`, which takes x, y and anchor only, and `chain`, which takes none, takes these properties as\nwell:\n",
             );
             table(&mut page, "property", PLACEMENT.iter());
         }
@@ -53,6 +54,29 @@ pub fn reference() -> String {
     }
     expressions(&mut page);
     page
+}
+
+/// The reference of one word.
+///
+/// ```
+/// assert!(relief_design::reference_of("repeat").unwrap().contains("`count-x`"));
+/// assert_eq!(relief_design::reference_of("repaet"), Err(Some("repeat")));
+/// ```
+///
+/// # Errors
+/// A word that is near, if there is one.
+pub fn reference_of(name: &str) -> Result<String, Option<&'static str>> {
+    let Some(signature) = Signature::of(name) else {
+        let words = SIGNATURES.iter().map(|signature| signature.name);
+        return Err(Suggestions::default().near(name, words));
+    };
+    let mut page = String::new();
+    section(&mut page, signature);
+    if signature.placed {
+        line(&mut page, "\nIt takes these properties as well:\n");
+        table(&mut page, "property", PLACEMENT.iter());
+    }
+    Ok(page.trim_start().to_owned())
 }
 
 fn expressions(page: &mut String) {

@@ -2,6 +2,7 @@
 //!
 //! A definition used several times at one size becomes one node.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use relief_raster::{Extent, MAX_COORDINATE, MAX_SIDE};
@@ -9,9 +10,10 @@ use relief_raster::{Extent, MAX_COORDINATE, MAX_SIDE};
 use crate::draft::hints::{FEWER_LEVELS, FEWER_NODES, MOVED_ROOT};
 use crate::draft::{Document, DraftNode, GivenSide, Measure, What, vanishing};
 use crate::excerpt::Lines;
-use crate::kinds::{Lowering, NaturalChild, NaturalSize, Sizing};
+use crate::kinds::{Bounds, Doubts, Lowering, NaturalChild, NaturalSize, Seen, Sizing, covers, misses};
 use crate::length::Ratio;
 use crate::report::{MAX_COUNTED, Problem};
+use crate::scan::Passes;
 use crate::signature::DefaultExtent;
 use crate::syntax::{MAX_DEPTH, Span};
 use crate::tree::{Canvas, Child, Design, Kind, Node, NodeId, Role, Rounding, nodes_within};
@@ -64,8 +66,14 @@ struct Reach {
 /// Nothing more can be resolved.
 struct Stop;
 
-/// Turns a checked document into a design. What is wrong with its sizes is added to `problems`.
-pub(crate) fn resolve(document: &Document, text: &str, problems: &mut Vec<Problem>) -> Option<Design> {
+/// Turns a checked document into a design. What is wrong with its sizes is added to `problems`, what is most likely not meant
+/// to `warnings`.
+pub(crate) fn resolve(
+    document: &Document,
+    text: &str,
+    problems: &mut Vec<Problem>,
+    warnings: &mut Vec<Problem>,
+) -> Option<Design> {
     let (canvas, root) = (document.canvas?, document.root.as_ref()?);
     let mut resolver = Resolver {
         document,
@@ -78,9 +86,14 @@ pub(crate) fn resolve(document: &Document, text: &str, problems: &mut Vec<Proble
         natural_sizes: HashMap::new(),
         seen: HashSet::new(),
         depth: 0,
+        looks: Vec::new(),
+        budget: Cell::new(MAX_LOOKS),
+        max: canvas.depth.max(),
+        warnings,
         problems,
     };
     resolver.root(canvas, root).ok()?;
+    resolver.doubt_whole(canvas, root);
     Some(Design {
         canvas,
         rounding: resolver.rounding.map(|(pixels, span)| Rounding {
@@ -109,8 +122,17 @@ struct Resolver<'d, 'p> {
     /// Problems that were noted: a definition used twice is wrong once.
     seen: HashSet<(&'static str, Option<Span>)>,
     depth: usize,
+    /// What samples the nodes can have, and whether they are smooth.
+    looks: Vec<(Bounds, bool)>,
+    /// Entries of tables that may yet be looked at for that.
+    budget: Cell<usize>,
+    max: u16,
+    warnings: &'p mut Vec<Problem>,
     problems: &'p mut Vec<Problem>,
 }
+
+/// The most entries of tables that are looked at to tell what samples nodes can have.
+const MAX_LOOKS: usize = 1 << 25;
 
 impl Resolver<'_, '_> {
     fn note(&mut self, problem: Problem) {
@@ -278,6 +300,12 @@ impl Resolver<'_, '_> {
             }
         }
         let kind = self.kind(draft, size, &sizes);
+        self.doubt(
+            draft,
+            (size.width, size.height),
+            (frame.width, frame.height),
+            &children,
+        );
         let place = self.lines.place(draft.span.start);
         let (mut stopped, sound) = (None, self.problems.is_empty());
         let mut push = |kind: Kind, (width, height): (u64, u64), children: Vec<Child>| {
@@ -308,6 +336,103 @@ impl Resolver<'_, '_> {
         match (id, stopped) {
             (Some(id), None) => Ok(placed.with(id, size)),
             (_, stopped) => Err(stopped.unwrap_or(Stop)),
+        }
+    }
+
+    /// What a node of this frame sees of its children, and which of them are smooth.
+    fn looks(&self, children: &[Child], frame: (u64, u64)) -> (Vec<Bounds>, Vec<bool>) {
+        let look = |child: &Child| {
+            let any = (Bounds::new(0, self.max), false);
+            let (bounds, smooth) = self.looks.get(child.node.0).copied().unwrap_or(any);
+            let seen = match child {
+                child if covers(child, frame) => bounds,
+                child if misses(child, frame) => Bounds::ZERO,
+                _ => bounds.or(Bounds::ZERO),
+            };
+            (seen, smooth)
+        };
+        children.iter().map(look).unzip()
+    }
+
+    /// Notes what is most likely not meant of a node.
+    fn doubt(&mut self, draft: &DraftNode, size: (u64, u64), frame: (u64, u64), children: &[Child]) {
+        let What::Kind(kind) = &draft.what else { return };
+        if !self.problems.is_empty() || self.warnings.len() >= MAX_COUNTED {
+            return;
+        }
+        let (mut bounds, smooth) = self.looks(children, frame);
+        // A mask counts also outside of the node that reads it.
+        let is_mask = matches!(children, [child] if child.role == Role::Mask);
+        if is_mask
+            && let (Some(seen), Some((all, _))) = (bounds.first_mut(), self.looks.get(children[0].node.0))
+        {
+            *seen = seen.or(*all);
+        }
+        let mut doubts = Doubts {
+            node: draft,
+            size,
+            seen: Seen {
+                max: self.max,
+                bounds: &bounds,
+                children,
+                budget: &self.budget,
+            },
+            smooth: &smooth,
+            is_root: self.depth == 1,
+            warnings: Vec::new(),
+        };
+        kind.doubt(&mut doubts);
+        let warnings = doubts.warnings;
+        self.warnings.extend(warnings);
+    }
+
+    /// Notes what is most likely not meant of the whole design.
+    fn doubt_whole(&mut self, canvas: Canvas, root: &DraftNode) {
+        let Some(&(bounds, _)) = self.looks.last() else {
+            return;
+        };
+        if !self.problems.is_empty() {
+            return;
+        }
+        if bounds.least == bounds.greatest && self.nodes.len() > 1 {
+            let message = format!("every sample of this design is {}", bounds.least);
+            let warning = Problem::new("W204", message).label(root.span, "the same everywhere");
+            self.warnings.push(
+                warning.help(
+                    "look at the sizes and places in `relief plan`; if this is meant, one `fill` says it",
+                ),
+            );
+        }
+        let (Some(scan), Some(span)) = (&self.document.scan, self.document.passes_span) else {
+            return;
+        };
+        // A table of the material makes other samples of those of the design.
+        if scan.material.is_some() {
+            return;
+        }
+        let (max, greatest) = (u64::from(canvas.depth.max()), u64::from(bounds.greatest));
+        let (idle, all) = match &scan.scan.passes {
+            Passes::Even { count } => {
+                let fires = |pass: u64| greatest * u64::from(*count) > pass * max;
+                let all = u64::from(*count);
+                ((0..all).filter(|&pass| !fires(pass)).count() as u64, all)
+            }
+            Passes::Listed { thresholds } => {
+                let idle = thresholds
+                    .iter()
+                    .filter(|&&level| u64::from(level) > greatest)
+                    .count();
+                (idle as u64, thresholds.len() as u64)
+            }
+            _ => return,
+        };
+        if idle > 0 {
+            let message =
+                format!("{idle} of {all} passes never fire: no sample of the design is above {greatest}");
+            let warning = Problem::new("W207", message).label(span, "these passes");
+            self.warnings.push(
+                warning.help("leave passes out, or use the whole range of samples, 0 to M, in the design"),
+            );
         }
     }
 
@@ -356,6 +481,15 @@ impl Resolver<'_, '_> {
             self.note(problem.label(span, "with those in here").help(FEWER_NODES));
             return Err(Stop);
         }
+        let (bounds, smooth) = self.looks(&node.children, (node.width, node.height));
+        let bounds = node.kind.bounds(&Seen {
+            max: self.max,
+            bounds: &bounds,
+            children: &node.children,
+            budget: &self.budget,
+        });
+        self.looks
+            .push((bounds, node.kind.is_smooth(smooth.contains(&true))));
         self.nodes.push(node);
         self.measures.push(measure);
         Ok(NodeId(self.nodes.len() - 1))

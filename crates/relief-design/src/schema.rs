@@ -28,10 +28,19 @@ pub fn schema() -> Value {
             .map(|signature| reference(signature))
             .collect::<Vec<_>>()
     };
-    definitions.insert("node".to_owned(), json!({ "oneOf": of_group(Group::Node) }));
+    // By its name, so that what is in a node is looked at once, however deep nodes are nested.
+    let nodes = || SIGNATURES.iter().filter(|s| s.group == Group::Node);
+    let by_name: Vec<Value> = nodes()
+        .map(|signature| json!({ "if": named_so(signature.name), "then": reference(signature) }))
+        .collect();
+    let names: Vec<&str> = nodes().map(|signature| signature.name).collect();
+    definitions.insert(
+        "node".to_owned(),
+        json!({ "type": "object", "required": ["name"], "properties": { "name": { "enum": names } }, "allOf": by_name }),
+    );
     let top: Vec<Value> = of_group(Group::Document)
         .into_iter()
-        .chain([json!({ "allOf": [{ "$ref": "#/$defs/node" }, nameless()] })])
+        .chain([json!({ "allOf": [nameless(), { "$ref": "#/$defs/node" }] })])
         .collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -41,12 +50,17 @@ pub fn schema() -> Value {
         "prefixItems": [{ "$ref": "#/$defs/relief" }],
         "items": { "oneOf": top },
         "allOf": [
-            { "contains": { "$ref": "#/$defs/canvas" }, "minContains": 1, "maxContains": 1 },
-            { "contains": { "$ref": "#/$defs/node" }, "minContains": 1, "maxContains": 1 },
-            { "contains": { "$ref": "#/$defs/scan" }, "minContains": 0, "maxContains": 1 },
+            { "contains": named_so("canvas"), "minContains": 1, "maxContains": 1 },
+            { "contains": { "properties": { "name": { "enum": names } } }, "minContains": 1, "maxContains": 1 },
+            { "contains": named_so("scan"), "minContains": 0, "maxContains": 1 },
         ],
         "$defs": definitions,
     })
+}
+
+/// What holds of the nodes with this name.
+fn named_so(name: &str) -> Value {
+    json!({ "properties": { "name": { "const": name } }, "required": ["name"] })
 }
 
 fn reference(signature: &Signature) -> Value {
@@ -116,26 +130,43 @@ fn children(signature: &Signature, all: &[&Signature]) -> (Value, bool) {
     let mut counts = Vec::new();
     let mut some_of = Vec::new();
     for rule in signature.children {
-        let item = match rule.child {
-            ChildName::Node => json!({ "allOf": [{ "$ref": "#/$defs/node" }, nameless()] }),
+        // What stands first is told apart in a moment, and counted by.
+        let (known_by, item) = match rule.child {
+            // A node in a chain reads the one before it, and lacks what it would read else.
+            ChildName::Node if signature.group == Group::Node => {
+                let node = json!({ "type": "object", "required": ["name"], "properties": { "role": false } });
+                (json!({ "required": ["name"] }), node)
+            }
+            ChildName::Node => {
+                let node = json!({ "allOf": [nameless(), { "$ref": "#/$defs/node" }] });
+                (json!({ "required": ["name"] }), node)
+            }
             ChildName::Role(role) => {
                 let role =
                     json!({ "properties": { "role": { "const": role.name() } }, "required": ["role"] });
                 let name = if signature.named { named() } else { nameless() };
-                json!({ "allOf": [{ "$ref": "#/$defs/node" }, role, name] })
+                (
+                    role.clone(),
+                    json!({ "allOf": [role, name, { "$ref": "#/$defs/node" }] }),
+                )
             }
-            ChildName::Parameter(name) => all
-                .iter()
-                .find(|s| s.name == name)
-                .map_or(json!(false), |signature| reference(signature)),
+            ChildName::Parameter(name) => {
+                let parameter = all
+                    .iter()
+                    .find(|s| s.name == name)
+                    .map_or(json!(false), |signature| reference(signature));
+                (named_so(name), parameter)
+            }
         };
         match rule.count {
-            Count::One => counts.push(json!({ "contains": item, "minContains": 1, "maxContains": 1 })),
-            Count::AtMostOne => counts.push(json!({ "contains": item, "minContains": 0, "maxContains": 1 })),
-            Count::Some => {
-                counts.push(json!({ "contains": item, "minContains": 1, "maxContains": MAX_POINTS }))
+            Count::One => counts.push(json!({ "contains": known_by, "minContains": 1, "maxContains": 1 })),
+            Count::AtMostOne => {
+                counts.push(json!({ "contains": known_by, "minContains": 0, "maxContains": 1 }))
             }
-            Count::SomeOf => some_of.push(item.clone()),
+            Count::Some => {
+                counts.push(json!({ "contains": known_by, "minContains": 1, "maxContains": MAX_POINTS }))
+            }
+            Count::SomeOf => some_of.push(known_by),
             Count::Any => {}
         }
         items.push(item);
@@ -166,7 +197,13 @@ fn nameless() -> Value {
 }
 
 fn value(parameter: &Parameter) -> Value {
-    let mut schema = value_type(parameter.value);
+    let mut schema = match parameter.value {
+        ValueType::Any | ValueType::Text | ValueType::Path | ValueType::Expression(_) => {
+            value_type(parameter.value)
+        }
+        // A parameter may stand in place of it.
+        value => json!({ "anyOf": [value_type(value), { "type": "string", "pattern": r"\$" }] }),
+    };
     if let Some(fields) = schema.as_object_mut() {
         fields.insert("description".into(), json!(parameter.meaning));
         if let Presence::Optional(default) = parameter.presence {

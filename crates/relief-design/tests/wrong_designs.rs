@@ -93,7 +93,8 @@ fn every_code_has_a_text_with_a_wrong_design_that_gives_it_and_a_right_one() {
 
 #[test]
 fn every_warning_has_a_text_with_a_design_that_gives_it_and_one_that_does_not() {
-    for code in codes().filter(|code| code.starts_with('W')) {
+    // W208 is of a command.
+    for code in codes().filter(|code| code.starts_with('W') && *code != "W208") {
         let doubtful = example(code, "wrong").unwrap_or_else(|| panic!("{code} has no wrong design"));
         let name = format!("{code}.kdl");
         let reading =

@@ -56,11 +56,11 @@ pub(crate) enum Command {
     Lab(crate::commands::lab::Lab),
     /// Print the JSON Schema of designs
     Schema,
-    /// Print the reference of all nodes
-    Nodes,
+    /// Print the reference of all words of the language, or of one
+    Nodes(Nodes),
     /// Explain the code of an error or a warning
     Explain(Explain),
-    /// Lay out a design file anew; comments stay
+    /// Lay out a design file anew, comments stay; or print it as JSON
     Fmt(Fmt),
     /// Print completions for a shell
     Completions(Completions),
@@ -217,6 +217,12 @@ pub(crate) struct Devices {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Nodes {
+    /// The word, such as repeat
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Explain {
     /// The code, such as E101; without one, all codes are listed
     pub(crate) code: Option<String>,
@@ -230,6 +236,10 @@ pub(crate) struct Fmt {
     /// Write nothing; exit with 1 where a file would change
     #[arg(long)]
     pub(crate) check: bool,
+    /// Print the JSON form of one design, which 'relief schema' describes; every command reads it back from a file whose
+    /// name ends in .json
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -226,7 +226,7 @@ pub(crate) fn table(bytes: &[u8], file: &str, depth: Depth) -> Result<Table, rel
     })
 }
 
-/// The name and the text of a design file. No more is read than a design may have.
+/// The name and the text of a design file, as KDL also where the file holds JSON. No more is read than a design may have.
 pub(crate) fn read(path: &Path) -> Result<(String, String), Failure> {
     let name = if path == Path::new("-") {
         "<stdin>".to_owned()
@@ -254,5 +254,11 @@ pub(crate) fn read(path: &Path) -> Result<(String, String), Failure> {
             format!("byte {at} is not UTF-8; a design is UTF-8 text"),
         ))
     })?;
+    if path.extension().is_some_and(|extension| extension == "json") {
+        let text = relief_design::from_json(&text)
+            .map_err(|why| failed(io::Error::new(io::ErrorKind::InvalidData, why)))?;
+        // Messages show the design as it is laid out.
+        return Ok((format!("{name} as KDL"), text));
+    }
     Ok((name, text))
 }

@@ -42,6 +42,9 @@ pub(crate) enum Failure {
     /// What was executed could not all be compared.
     #[error("{0}")]
     Unverified(String),
+    /// What is doubtful, where that was to fail.
+    #[error("{0}")]
+    Doubtful(&'static str),
     /// A file is not laid out as `fmt` would.
     #[error("{0} would change")]
     Unformatted(String),
@@ -123,7 +126,7 @@ impl Failure {
             Self::Job { failure, .. } => failure.code(),
             Self::Usage(_)
             | Self::Engine(relief_engine::Error::Option { .. } | relief_engine::Error::Region { .. }) => 2,
-            Self::Design(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
+            Self::Design(_) | Self::Doubtful(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
             Self::Engine(relief_engine::Error::Memory { .. }) => 4,
             Self::Engine(relief_engine::Error::Cancelled)
             | Self::Machine(relief_machine::Error::Stopped { .. } | relief_machine::Error::Unheard { .. }) => {

@@ -23,6 +23,8 @@ pub(crate) struct Document {
     pub(crate) by_name: HashMap<String, usize>,
     pub(crate) root: Option<DraftNode>,
     pub(crate) scan: Option<ScanNode>,
+    /// Where the passes of the scan stand.
+    pub(crate) passes_span: Option<Span>,
     /// The largest rounding of a length, in pixels, and where that is written.
     pub(crate) rounding: Option<(f64, Span)>,
 }
@@ -39,6 +41,11 @@ impl Checker<'_> {
             by_name: HashMap::new(),
             root: None,
             scan: None,
+            passes_span: elements
+                .iter()
+                .find(|element| element.name.text == "scan")
+                .and_then(|scan| scan.children.iter().find(|child| child.name.text == "passes"))
+                .map(|passes| passes.name.span),
             rounding: None,
         };
         document.scan = self.only_scan(elements);

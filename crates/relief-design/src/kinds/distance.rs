@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Compose, IntoKind, Kind, Lowering, Map, NodeKind, NodeSource, Sizing, Threshold, moved};
+use super::{
+    Bounds, Compose, Doubts, IntoKind, Kind, Lowering, Map, NodeKind, NodeSource, Seen, Sizing, Threshold,
+    moved,
+};
 use crate::draft::{Checker, TableKey, not_a_number};
 use crate::report::Problem;
 use crate::signature::{Count, DefaultValue, Signature, ValueType, optional, parameter, required, role};
@@ -45,6 +48,7 @@ pub(crate) struct Sided {
     side: Side,
     /// Samples of at least this are set.
     level: u16,
+    level_is_given: bool,
     /// The greatest sample.
     max: u16,
 }
@@ -170,8 +174,40 @@ impl NodeKind for Distance {
             },
             side: side?,
             level: level?,
+            level_is_given: source.values.span("level").is_some(),
             max: checker.depth().max(),
         })
+    }
+
+    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+        seen.table(Some(&self.profile)).or(Bounds::only(self.beyond))
+    }
+
+    fn doubt(draft: &Sided, doubts: &mut Doubts<'_>) {
+        let at = doubts.child(0);
+        // What is set around this node counts as well; what is never set anywhere is not.
+        let Some(mask) = doubts.seen.bounds.first() else {
+            return;
+        };
+        if mask.greatest < draft.level {
+            let message = match draft.level {
+                1 => "no pixel of this mask is set".to_owned(),
+                level => format!("no pixel of this mask reaches the level of {level}"),
+            };
+            let warning = Problem::new("W203", message).label(at, "nothing is set");
+            doubts
+                .warn(warning.help("the distance to it is the same everywhere; show something in the mask"));
+        } else if doubts.smooth.first() == Some(&true) && draft.level == 1 && !draft.level_is_given {
+            let warning = Problem::new(
+                "W205",
+                "this mask has grays at its edges, all of which count as set where no `level` is given",
+            );
+            doubts.warn(
+                warning
+                    .label(at, "gray at its edges")
+                    .help("add level=\"…\" to the `distance`: half of M takes edges where they are"),
+            );
+        }
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{NodeKind, NodeSource};
+use super::{Bounds, NodeKind, NodeSource, Seen};
 use crate::draft::{Checker, TableKey, Values, not_a_number};
 use crate::report::Problem;
 use crate::signature::{Count, Signature, parameter, role};
@@ -81,6 +81,15 @@ impl NodeKind for Map {
             words => several(words, element.name.span, checker),
         };
         Some(Self { table: table? })
+    }
+
+    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+        let Bounds { least, greatest } = seen.first();
+        seen.table(self.table.get(usize::from(least)..=usize::from(greatest)))
+    }
+
+    fn is_smooth(&self, children: bool) -> bool {
+        children
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

@@ -7,6 +7,7 @@
 mod compose;
 mod disc;
 mod distance;
+mod doubts;
 mod equalise;
 mod fill;
 mod flip;
@@ -27,6 +28,7 @@ use std::fmt;
 use relief_raster::Extent;
 
 pub use distance::MAX_RADIUS;
+pub(crate) use doubts::{Bounds, Doubts, Seen, covers, misses};
 pub(crate) use formula::NAMES;
 pub use formula::{Input, LANES, MAX_STEPS, Program, rounded};
 pub use gauss::{Edge, MAX_SIGMA};
@@ -97,6 +99,22 @@ pub(crate) trait NodeKind: Sized {
     /// The path of the file that it shows, as the design says it.
     fn file(&self) -> Option<&str> {
         None
+    }
+
+    /// What samples it can have within its extent: as near as is told in a moment, and never too few.
+    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+        seen.any()
+    }
+
+    /// Whether it has samples between those of both sides of an edge; `children` says it of its children.
+    fn is_smooth(&self, children: bool) -> bool {
+        let _ = children;
+        false
+    }
+
+    /// Notes what is right and most likely not meant.
+    fn doubt(draft: &Self::Draft, doubts: &mut Doubts<'_>) {
+        let _ = (draft, doubts);
     }
 
     /// Whether a node that was built by hand is one that [`Self::read`] could give. That it has the children of its
@@ -260,6 +278,20 @@ macro_rules! kinds {
                     $(Self::$name(kind) => kind.validate(rules),)*
                 }
             }
+
+            /// What samples it can have.
+            pub(crate) fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+                match self {
+                    $(Self::$name(kind) => kind.bounds(seen),)*
+                }
+            }
+
+            /// Whether it has samples between those of both sides of an edge.
+            pub(crate) fn is_smooth(&self, children: bool) -> bool {
+                match self {
+                    $(Self::$name(kind) => kind.is_smooth(children),)*
+                }
+            }
         }
 
         /// What a node computes, as far as it is known without the sizes of its children.
@@ -317,6 +349,13 @@ macro_rules! kinds {
         }
 
         impl Draft {
+            /// Notes what is right and most likely not meant.
+            pub(crate) fn doubt(&self, doubts: &mut Doubts<'_>) {
+                match self {
+                    $(Self::$name(draft) => <$name as NodeKind>::doubt(draft, doubts),)*
+                }
+            }
+
             /// Says the node in other kinds, where it is one that those can say.
             pub(crate) fn lower(&self, node: &mut Lowering<'_>) {
                 match self {

@@ -1,7 +1,8 @@
 //! `repeat`: copies along the axes that do not overlap.
 
 use super::{
-    Compose, IntoKind, Lowering, MAX_COPIES, NaturalChild, NaturalSize, NodeKind, NodeSource, Sizing, moved,
+    Bounds, Compose, Doubts, IntoKind, Lowering, MAX_COPIES, NaturalChild, NaturalSize, NodeKind, NodeSource,
+    Seen, Sizing, moved,
 };
 use crate::draft::{Checker, Values};
 use crate::length::Ratio;
@@ -93,6 +94,33 @@ impl NodeKind for Repeat {
     /// Copies go on to any size.
     fn natural_size(_: &Steps, _: &[NaturalChild]) -> NaturalSize {
         NaturalSize::NONE
+    }
+
+    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+        // What a child is outside of this node shows in its copies.
+        seen.any()
+    }
+
+    fn is_smooth(&self, children: bool) -> bool {
+        children
+    }
+
+    fn doubt(_: &Steps, doubts: &mut Doubts<'_>) {
+        let Some(pattern) = doubts.seen.children.first() else {
+            return;
+        };
+        let (extent, (width, height)) = (pattern.extent, doubts.size);
+        if extent.width() >= width && extent.height() >= height {
+            let message = format!(
+                "the pattern of {} × {} pixels is as large as what it repeats over: it shows once",
+                extent.width(),
+                extent.height()
+            );
+            let warning = Problem::new("W201", message)
+                .label(doubts.child(0), "this pattern")
+                .label(doubts.node.span, format!("{width} × {height} pixels"));
+            doubts.warn(warning.help("give the pattern the width and height of one copy"));
+        }
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

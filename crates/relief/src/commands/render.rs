@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use relief_engine::{Cancel, Progress, Raster, Sink, Workers};
 use relief_io::{Cleanup, DigestSink, FileSink, Format, NullSink, Target, Tee};
 
-use crate::arguments::{Job, Render};
+use crate::arguments::{Deny, Job, Render};
 use crate::batch::Batch;
 use crate::design::Opened;
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     let Some(batch) = Batch::of(&render.each, file)? else {
         let output = Output::of(render)?;
         let opened = design::open(file, reading, silent)?;
-        refuse(render, &output, &opened)?;
+        refuse(render, &output, &opened, true)?;
         return one(render, &output, &opened);
     };
     let template = render.output.as_deref().map(|path| {
@@ -43,7 +43,7 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     for row in batch.jobs() {
         let (render, output) = job(row)?;
         let opened = batch.open(row, file, reading, silent)?;
-        refuse(&render, &output, &opened).map_err(|failure| failure.of(batch.place(row)))?;
+        refuse(&render, &output, &opened, row == 0).map_err(|failure| failure.of(batch.place(row)))?;
     }
     for row in batch.jobs() {
         let (render, output) = job(row)?;
@@ -53,27 +53,32 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses what can be seen not to go before anything is computed.
-fn refuse(render: &Render, output: &Output, opened: &Opened) -> Result<(), Failure> {
+/// Refuses what can be seen not to go before anything is computed, and tells what is doubtful where that is `told`.
+fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Result<(), Failure> {
     if let Some(path) = output.path() {
         opened.spare_inputs("--output", path)?;
     }
     output
         .format()
         .check(&job::raster(&opened.design, &render.job)?)?;
+    if opened.design.scan.is_none() {
+        return Ok(());
+    }
+    const IGNORED: &str =
+        "W208: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is";
+    if render.job.reading.deny == Some(Deny::Warnings) {
+        return Err(Failure::Doubtful(IGNORED));
+    }
+    if told && !render.watch.is_silent() {
+        // A job goes on when nobody listens any more.
+        let _ = writeln!(io::stderr(), "relief: {IGNORED}");
+    }
     Ok(())
 }
 
 fn one(render: &Render, output: &Output, opened: &Opened) -> Result<(), Failure> {
     let raster = job::raster(&opened.design, &render.job)?;
     let (sink, cleanup) = output.open();
-    if opened.design.scan.is_some() && !render.watch.quiet && !render.watch.json_progress {
-        // A job goes on when nobody listens any more.
-        let _ = writeln!(
-            io::stderr(),
-            "relief: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is"
-        );
-    }
     let cancel = Cancel::new();
     if !render.digest {
         let mut sink = sink;
