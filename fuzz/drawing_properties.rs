@@ -57,6 +57,9 @@ fn within(drawing: &Drawing) {
     let right = support::samples::<u8>(&index, (14, -2), (23, 24));
     for y in 0..24 {
         let row = &whole[40 * y..40 * (y + 1)];
-        assert_eq!((&row[..17], &row[17..]), (&left[17 * y..][..17], &right[23 * y..][..23]));
+        assert_eq!(
+            (&row[..17], &row[17..]),
+            (&left[17 * y..][..17], &right[23 * y..][..23])
+        );
     }
 }

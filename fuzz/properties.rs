@@ -180,6 +180,9 @@ impl Served for Picture {
     }
 }
 
+/// The number of a node that copies one child.
+const ARRAY: i64 = 100;
+
 /// Makes a design of bytes: each decides one thing; where they end, everything is 0.
 struct Writer<'b> {
     bytes: std::slice::Iter<'b, u8>,
@@ -206,7 +209,11 @@ impl<'b> Writer<'b> {
         let scale = [0, 0, 0, 7, 21, 34][self.below(6) as usize];
         let (width, height) = ((1 + self.below(40)) << scale, (1 + self.below(40)) << scale);
         let depth = if self.below(2) == 0 { 8 } else { 16 };
-        self.text = format!("relief version=1\ncanvas width={width} height={height} depth={depth}\n");
+        let rounding = ["exact", "nearest"][self.below(2) as usize];
+        self.text = format!(
+            "relief version=1\nparameter \"p\" {}\ncanvas width={width} height={height} bits={depth} rounding=\"{rounding}\"\n",
+            1 + self.below(9)
+        );
         self.text.push_str("define \"a\" {\n");
         self.node("", 3, true, false);
         self.text.push_str("}\n");
@@ -234,14 +241,33 @@ impl<'b> Writer<'b> {
             4 => format!("noise seed={}", self.below(256)),
             5 if used && !role.is_empty() => "use \"a\"".to_owned(),
             5 => format!("ramp axis=\"x\" from={} to={}", self.below(256), self.below(256)),
+            6 if self.below(4) == 0 => format!(
+                "repeat count-x={} step-y={}",
+                1 + self.below(9),
+                9 + self.below(9)
+            ),
             6 => format!("repeat step-x={} step-y={}", 9 + self.below(9), 9 + self.below(9)),
             7 | 8 => {
                 let blend = ["mean", "max", "min", "sum", "last"][self.below(5) as usize];
                 format!("lattice blend=\"{blend}\"")
             }
-            9 => format!("distance radius={}", self.below(25)),
+            9 => {
+                let side = ["outside", "inside", "both"][self.below(3) as usize];
+                format!(
+                    "distance radius={} side=\"{side}\" level={}",
+                    self.below(25),
+                    1 + self.below(255)
+                )
+            }
             10 => "map".to_owned(),
             11 => format!("threshold level={}", self.below(256)),
+            12 if self.below(4) == 0 => {
+                format!(
+                    "array columns={} rows=$p step-x={} step-y=\"1/3%\"",
+                    1 + self.below(3),
+                    self.below(9)
+                )
+            }
             12 => "compose".to_owned(),
             _ => {
                 let results = [
@@ -264,13 +290,17 @@ impl<'b> Writer<'b> {
         let _ = write!(self.text, "{role}{head}{name}");
         if !role.is_empty() {
             let (x, y) = (self.below(40) - 20, self.below(40) - 20);
-            let _ = write!(self.text, " x={x} y={y}");
+            let _ = match self.below(5) {
+                0 => write!(self.text, " x=\"{x}%\" y=\"${{{y} + p}}\" anchor=\"centre\""),
+                _ => write!(self.text, " x={x} y={y}"),
+            };
             if small && !is_use {
                 let (width, height) = (1 + self.below(9), 1 + self.below(9));
                 let _ = write!(self.text, " width={width} height={height}");
             }
         }
-        self.children(kind, depth, used);
+        let is_array = head.starts_with("array");
+        self.children(if is_array { ARRAY } else { kind }, depth, used);
         self.text.push('\n');
     }
 
@@ -295,7 +325,17 @@ impl<'b> Writer<'b> {
                 self.node("mask", depth + 1, false, used);
             }
             10 => {
-                self.text.push_str("invert\n");
+                for _ in 0..=self.below(3) {
+                    let (number, word) = (self.below(200) - 100, self.below(5));
+                    let word = match word {
+                        0 => "invert".to_owned(),
+                        1 => format!("brightness {number}"),
+                        2 => format!("contrast {number}"),
+                        3 => "gamma 1.5".to_owned(),
+                        _ => format!("expression \"v + {number}\""),
+                    };
+                    let _ = writeln!(self.text, "{word}");
+                }
                 self.node("source", depth + 1, false, used);
             }
             11 => self.node("source", depth + 1, false, used),
@@ -306,6 +346,7 @@ impl<'b> Writer<'b> {
                     self.named_node("source", name, depth + 1, false, used);
                 }
             }
+            ARRAY => self.node("max", depth + 1, false, used),
             _ => {
                 for _ in 0..=self.below(4) {
                     let roles = [

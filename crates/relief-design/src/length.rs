@@ -1,17 +1,25 @@
-//! Lengths: exact decimal numbers with a unit, in pixels.
+//! Lengths: exact decimal numbers and fractions with a unit, in pixels.
 //!
-//! All arithmetic is on integers of picometres, so that `"0.1mm"` at 10 µm per pixel is 10 pixels and not
-//! 10.000000000000002. One inch is 25.4 mm.
+//! All arithmetic is on fractions of integers, so that `"0.1mm"` at 10 µm per pixel is 10 pixels and not
+//! 10.000000000000002, and `"1in"` at 1 200 pixels an inch is 1 200. One inch is 25.4 mm, one point a 72nd of it.
 
-/// The units and their length in picometres.
-pub(crate) const UNITS: [(&str, i128); 6] = [
-    ("nm", 1_000),
-    ("um", 1_000_000),
-    ("mm", 1_000_000_000),
-    ("cm", 10_000_000_000),
-    ("m", 1_000_000_000_000),
-    ("in", 25_400_000_000),
+use relief_raster::{Length, Rect};
+
+/// The units and their length in picometres, a fraction.
+pub(crate) const UNITS: [(&str, (i128, i128)); 9] = [
+    ("pm", (1, 1)),
+    ("nm", (1_000, 1)),
+    ("um", (1_000_000, 1)),
+    ("mm", (1_000_000_000, 1)),
+    ("cm", (10_000_000_000, 1)),
+    ("m", (1_000_000_000_000, 1)),
+    ("in", (25_400_000_000, 1)),
+    ("mil", (25_400_000, 1)),
+    ("pt", (25_400_000_000, 72)),
 ];
+
+/// The picometres in a metre.
+const PICOMETRES: i128 = 1_000_000_000_000;
 
 /// The most digits before and after the decimal point of a number that must be exact.
 pub(crate) const MAX_DIGITS: usize = 18;
@@ -24,6 +32,15 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
+    const ZERO: Self = Self {
+        digits: 0,
+        fraction: 0,
+    };
+    const ONE: Self = Self {
+        digits: 1,
+        fraction: 0,
+    };
+
     /// The number as KDL writes it, or `None` where it has too many digits.
     ///
     /// The text has been checked to be a number.
@@ -76,43 +93,174 @@ impl Decimal {
         (self.fraction == 0).then_some(self.digits)
     }
 
-    fn denominator(self) -> i128 {
-        10_i128.pow(self.fraction)
+    fn ratio(self) -> Ratio {
+        Ratio {
+            numerator: self.digits,
+            denominator: 10_i128.pow(self.fraction),
+        }
     }
 }
 
-/// A length in pixels that need not be whole: `numerator` / `denominator`, the latter positive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pixels {
+/// An exact number, which need not be whole: `numerator` / `denominator`, the latter positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Ratio {
     numerator: i128,
     denominator: i128,
 }
 
-impl Pixels {
-    pub(crate) fn of(number: Decimal) -> Self {
+impl Ratio {
+    pub(crate) const ZERO: Self = Self::integer(0);
+
+    pub(crate) const fn integer(number: i128) -> Self {
         Self {
-            numerator: number.digits,
-            denominator: number.denominator(),
+            numerator: number,
+            denominator: 1,
         }
     }
 
-    /// The pixels of `number` units of `unit` picometres where a pixel has `pixel` picometres. `None` on overflow.
-    pub(crate) fn scaled(number: Decimal, unit: i128, pixel: u64) -> Option<Self> {
+    /// `numerator` / `denominator`, the latter above 0.
+    pub(crate) const fn fraction(numerator: i128, denominator: i128) -> Self {
+        Self {
+            numerator,
+            denominator,
+        }
+    }
+
+    pub(crate) fn of(number: Decimal) -> Self {
+        number.ratio()
+    }
+
+    /// Numerator and denominator in lowest terms.
+    pub(crate) fn terms(self) -> (i128, i128) {
+        let reduced = self.reduced();
+        (reduced.numerator, reduced.denominator)
+    }
+
+    /// In lowest terms.
+    fn reduced(self) -> Self {
+        let common = common(self.numerator, self.denominator);
+        Self {
+            numerator: self.numerator / common,
+            denominator: self.denominator / common,
+        }
+    }
+
+    /// The product, in lowest terms. `None` where a term of it does not fit.
+    pub(crate) fn times(self, other: Self) -> Option<Self> {
+        let (a, b) = (self.reduced(), other.reduced());
+        let (first, second) = (
+            common(a.numerator, b.denominator),
+            common(b.numerator, a.denominator),
+        );
         Some(Self {
-            numerator: number.digits.checked_mul(unit)?,
-            denominator: number.denominator().checked_mul(i128::from(pixel))?,
+            numerator: (a.numerator / first).checked_mul(b.numerator / second)?,
+            denominator: (a.denominator / second).checked_mul(b.denominator / first)?,
         })
     }
 
-    /// The number of pixels, where it is whole.
+    /// The quotient, in lowest terms. `None` where a term of it does not fit, and for a divisor of 0.
+    pub(crate) fn over(self, other: Self) -> Option<Self> {
+        if other.numerator == 0 {
+            return None;
+        }
+        let sign = other.numerator.signum();
+        self.times(Self {
+            numerator: other.denominator.checked_mul(sign)?,
+            denominator: other.numerator.checked_mul(sign)?,
+        })
+    }
+
+    /// The sum, in lowest terms. `None` where a term of it does not fit.
+    pub(crate) fn plus(self, other: Self) -> Option<Self> {
+        if self.denominator == 1 && other.denominator == 1 {
+            return Some(Self::integer(self.numerator.checked_add(other.numerator)?));
+        }
+        let (a, b) = (self.reduced(), other.reduced());
+        let common = common(a.denominator, b.denominator);
+        let (left, right) = (b.denominator / common, a.denominator / common);
+        let numerator = a
+            .numerator
+            .checked_mul(left)?
+            .checked_add(b.numerator.checked_mul(right)?)?;
+        let denominator = a.denominator.checked_mul(left)?;
+        Some(
+            Self {
+                numerator,
+                denominator,
+            }
+            .reduced(),
+        )
+    }
+
+    /// The difference, as [`plus`](Self::plus).
+    pub(crate) fn minus(self, other: Self) -> Option<Self> {
+        self.plus(Self {
+            numerator: other.numerator.checked_neg()?,
+            ..other
+        })
+    }
+
+    /// The pixels of `number` units of `unit` picometres where a pixel has this side. `None` on overflow.
+    pub(crate) fn scaled(number: Self, unit: (i128, i128), pixel: Length) -> Option<Self> {
+        // In these terms, which are not the lowest, where they fit: `real` rounds the same as it ever did.
+        if let (Some(pixel), 1) = (pixel.whole_picometres(), unit.1)
+            && let (Some(numerator), Some(denominator)) = (
+                number.numerator.checked_mul(unit.0),
+                number.denominator.checked_mul(i128::from(pixel)),
+            )
+        {
+            return Some(Self {
+                numerator,
+                denominator,
+            });
+        }
+        let (above, below) = pixel.terms();
+        number
+            .times(Self::fraction(unit.0, unit.1 * PICOMETRES))?
+            .times(Self::fraction(i128::from(below), i128::from(above)))
+    }
+
+    /// The metres of this number of units. `None` where they are not above 0 or a term of theirs has more than 64 bits.
+    pub(crate) fn metres(self, unit: (i128, i128)) -> Option<Length> {
+        let metres = self.times(Self::fraction(unit.0, unit.1 * PICOMETRES))?;
+        Length::metres(
+            u64::try_from(metres.numerator).ok()?,
+            u64::try_from(metres.denominator).ok()?,
+        )
+    }
+
+    /// The number, where it is whole.
     pub(crate) fn whole(self) -> Option<i128> {
         (self.numerator % self.denominator == 0).then(|| self.numerator / self.denominator)
     }
 
-    /// The two nearest whole numbers of pixels: the one below and the one above.
+    /// The two nearest whole numbers: the one below and the one above.
     pub(crate) fn nearest(self) -> (i128, i128) {
         let below = self.numerator.div_euclid(self.denominator);
         (below, below + 1)
+    }
+
+    /// The nearest whole number, halves up.
+    pub(crate) fn rounded(self) -> i128 {
+        let below = self.numerator.div_euclid(self.denominator);
+        let rest = self.numerator.rem_euclid(self.denominator);
+        // Twice the rest may not fit.
+        if rest >= self.denominator - rest {
+            below + 1
+        } else {
+            below
+        }
+    }
+
+    /// How far the nearest whole number lies from it.
+    pub(crate) fn distance_to_whole(self) -> f64 {
+        let rest = self.numerator.rem_euclid(self.denominator);
+        rest.min(self.denominator - rest) as f64 / self.denominator as f64
+    }
+
+    /// Whether it is above 0.
+    pub(crate) fn is_positive(self) -> bool {
+        self.numerator > 0
     }
 
     /// The nearest `f64` but for two roundings.
@@ -121,43 +269,148 @@ impl Pixels {
     }
 }
 
+/// The greatest common divisor, at least 1; the second number is positive.
+fn common(a: i128, b: i128) -> i128 {
+    if a == 0 || a == i128::MIN || b == 1 {
+        return if a == 0 { b } else { 1 };
+    }
+    let (mut a, mut b) = (a.abs(), b);
+    // Most are small, and division of 64 bits is several times quicker.
+    while b != 0 {
+        if let (Ok(small), Ok(other)) = (u64::try_from(a), u64::try_from(b)) {
+            return i128::from(common_of_words(small, other));
+        }
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+fn common_of_words(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 /// What a text means as a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written<'t> {
     /// A number of pixels.
-    Pixels(Decimal),
+    Pixels(Ratio),
     /// A number of units of so many picometres.
-    Metric(Decimal, &'static str, i128),
+    Metric(Ratio, &'static str, (i128, i128)),
+    /// A number of hundredths of something else.
+    Percent(Ratio),
     /// A number with something that is no unit.
     UnknownUnit(&'t str),
     /// A number with too many digits.
     TooLong,
+    /// A fraction that divides by 0.
+    ByZero,
     /// No number.
     Nonsense,
 }
 
-/// Reads `20mm`, `-1.5 um`, `37px` or `12`.
+/// Reads `20mm`, `-1.5 um`, `1/1200in`, `37px`, `50%` or `12`.
 pub(crate) fn written(text: &str) -> Written<'_> {
     let text = text.trim();
-    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-');
-    let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
-    let end = end + exponent(&text[end..]);
-    let (number, unit) = (&text[..end], text[end..].trim_start());
-    if !is_decimal(number) {
+    let (above, rest) = number_at_start(text);
+    if !is_decimal(above) {
         return Written::Nonsense;
     }
-    let Some(number) = Decimal::parse(number) else {
+    let (below, unit) = match rest.trim_start().strip_prefix('/') {
+        None => ("1", rest),
+        Some(rest) => number_at_start(rest.trim_start()),
+    };
+    if !is_decimal(below) {
+        return Written::Nonsense;
+    }
+    let (Some(above), Some(below)) = (Decimal::parse(above), Decimal::parse(below)) else {
         return Written::TooLong;
     };
-    match unit {
+    let number = if below == Decimal::ONE {
+        above.ratio()
+    } else if below == Decimal::ZERO {
+        return Written::ByZero;
+    } else {
+        let Some(number) = above.ratio().over(below.ratio()) else {
+            return Written::TooLong;
+        };
+        number
+    };
+    match unit.trim_start() {
         "" | "px" => Written::Pixels(number),
+        "%" => match number.times(Ratio::fraction(1, 100)) {
+            Some(number) => Written::Percent(number),
+            None => Written::TooLong,
+        },
         // The micro sign and the Greek letter look the same.
-        "µm" | "μm" => Written::Metric(number, "um", 1_000_000),
-        _ => match UNITS.iter().find(|(name, _)| *name == unit) {
+        "µm" | "μm" => Written::Metric(number, "um", (1_000_000, 1)),
+        unit => match UNITS.iter().find(|(name, _)| *name == unit) {
             Some(&(name, factor)) => Written::Metric(number, name, factor),
             None => Written::UnknownUnit(unit),
         },
     }
+}
+
+/// The rectangle of these lengths, each as a design writes it: a number of pixels, or one with a unit where the side of a
+/// pixel is known. Its edges are rounded to the nearest pixel, halves up.
+///
+/// ```
+/// use relief_raster::{Length, Rect};
+///
+/// let found = relief_design::rectangle(["1in", "-5", "10mm", "0.5in"], Length::dpi(1_200));
+/// assert_eq!(found, Ok(Rect::new(1_200, -5, 472, 600).unwrap()));
+/// assert!(relief_design::rectangle(["1in", "0", "1", "1"], None).is_err());
+/// ```
+///
+/// # Errors
+/// A sentence that says which length is wrong and why.
+pub fn rectangle(lengths: [&str; 4], pixel: Option<Length>) -> Result<Rect, String> {
+    let exact = |text: &str| match written(text) {
+        Written::Pixels(number) => Ok(number),
+        Written::Metric(number, unit, factor) => {
+            let pixel = pixel.ok_or_else(|| {
+                format!(
+                    "'{text}' is in {unit}, and the canvas does not say how large a pixel is; write it in pixels"
+                )
+            })?;
+            Ratio::scaled(number, factor, pixel).ok_or_else(|| format!("'{text}' has too many digits"))
+        }
+        Written::UnknownUnit(unit) => {
+            let units: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
+            Err(format!(
+                "'{unit}' in '{text}' is no unit; units are {} px",
+                units.join(" ")
+            ))
+        }
+        Written::TooLong => Err(format!("'{text}' has too many digits")),
+        Written::Percent(_) | Written::ByZero | Written::Nonsense => Err(format!(
+            "'{text}' is no length; a number of pixels or a length such as 20mm is expected"
+        )),
+    };
+    let beyond = || "it leaves the coordinates that a canvas can have".to_owned();
+    let edges = |from: &str, side: &str| {
+        let from = exact(from)?;
+        let end = from.plus(exact(side)?).ok_or_else(beyond)?;
+        let (first, end) = (from.rounded(), end.rounded());
+        if end <= first {
+            return Err(format!("'{side}' leaves no pixel; both sides must be at least 1"));
+        }
+        let first = i64::try_from(first).map_err(|_| beyond())?;
+        let count = u64::try_from(end - i128::from(first)).map_err(|_| beyond())?;
+        Ok((first, count))
+    };
+    let [x, y, width, height] = lengths;
+    let ((x, width), (y, height)) = (edges(x, width)?, edges(y, height)?);
+    Rect::new(x, y, width, height).ok_or_else(beyond)
+}
+
+/// What may be a number, and what follows it.
+fn number_at_start(text: &str) -> (&str, &str) {
+    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-');
+    let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
+    text.split_at(end + exponent(&text[end..]))
 }
 
 /// The bytes of the exponent at the start of the text: `e3`, `E-6`. No unit begins with this letter.
@@ -173,7 +426,7 @@ fn exponent(text: &str) -> usize {
 }
 
 /// Whether the text is a sign, digits, a fraction and an exponent; `.5` is allowed.
-fn is_decimal(text: &str) -> bool {
+pub(crate) fn is_decimal(text: &str) -> bool {
     let text = text.find(['e', 'E']).map_or(text, |end| &text[..end]);
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));
@@ -182,18 +435,25 @@ fn is_decimal(text: &str) -> bool {
     are_digits(whole) && are_digits(fraction) && has_digit(unsigned) && has_digit(fraction)
 }
 
-/// So many pixels in a unit, written out; in millimetres where the unit would need endless digits.
-pub(crate) fn in_unit(pixels: i128, pixel: u64, unit: &str) -> Option<String> {
+/// So many pixels in a unit, written out; in millimetres where the unit would need endless digits. Nothing where both do.
+pub(crate) fn in_unit(pixels: i128, pixel: Length, unit: &str) -> Option<String> {
     let factor = UNITS.iter().find(|(name, _)| *name == unit)?.1;
-    let length = pixels.checked_mul(i128::from(pixel))?;
-    match decimal_quotient(length, factor) {
+    let (above, below) = pixel.terms();
+    let metres = Ratio::integer(pixels).times(Ratio::fraction(i128::from(above), i128::from(below)))?;
+    let picometres = metres.times(Ratio::integer(PICOMETRES))?;
+    let of_unit = |(above, below)| decimal(picometres.times(Ratio::fraction(below, above))?);
+    match of_unit(factor) {
         Some(number) => Some(format!("{number}{unit}")),
-        None => decimal_quotient(length, 1_000_000_000).map(|number| format!("{number}mm")),
+        None => of_unit((1_000_000_000, 1)).map(|number| format!("{number}mm")),
     }
 }
 
-/// numerator / denominator in decimal, where that ends within 15 digits after the point.
-fn decimal_quotient(numerator: i128, denominator: i128) -> Option<String> {
+/// The number in decimal, where that ends within 15 digits after the point.
+pub(crate) fn decimal(number: Ratio) -> Option<String> {
+    let Ratio {
+        numerator,
+        denominator,
+    } = number;
     let (whole, mut rest) = ((numerator / denominator).abs(), (numerator % denominator).abs());
     let sign = if numerator < 0 { "-" } else { "" };
     let mut fraction = String::new();
@@ -201,7 +461,7 @@ fn decimal_quotient(numerator: i128, denominator: i128) -> Option<String> {
         if fraction.len() == 15 {
             return None;
         }
-        rest *= 10;
+        rest = rest.checked_mul(10)?;
         fraction.push_str(&(rest / denominator).to_string());
         rest %= denominator;
     }
@@ -213,12 +473,97 @@ fn decimal_quotient(numerator: i128, denominator: i128) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn pixels(text: &str, pixel: u64) -> Option<i128> {
+    fn side(picometres: u64) -> Length {
+        Length::picometres(picometres).unwrap()
+    }
+
+    fn exact(text: &str, pixel: Length) -> Option<Ratio> {
         match written(text) {
-            Written::Pixels(number) => Pixels::of(number).whole(),
-            Written::Metric(number, _, unit) => Pixels::scaled(number, unit, pixel)?.whole(),
+            Written::Pixels(number) => Some(number),
+            Written::Metric(number, _, unit) => Ratio::scaled(number, unit, pixel),
             _ => None,
         }
+    }
+
+    fn pixels(text: &str, pixel: u64) -> Option<i128> {
+        exact(text, side(pixel))?.whole()
+    }
+
+    #[test]
+    fn fractions_and_fine_units_are_exact_at_any_resolution() {
+        let pixel = Length::dpi(1_200).unwrap();
+        for (text, expected) in [
+            ("1in", 1_200),
+            ("5mm", 236),
+            ("1/1200in", 1),
+            ("7 / 600 in", 14),
+            ("72pt", 1_200),
+            ("6pt", 100),
+            ("1000mil", 1_200),
+            ("-25400000000pm", -1_200),
+            ("1.5/0.5", 3),
+            ("0.5/1e-2in", 60_000),
+        ] {
+            assert_eq!(exact(text, pixel).unwrap().rounded(), expected, "{text}");
+        }
+        // 5 mm are 60 000 / 254 pixels.
+        let five = exact("5mm", pixel).unwrap();
+        assert_eq!(
+            (five.whole(), five.reduced()),
+            (None, Ratio::fraction(30_000, 127))
+        );
+        assert_eq!(written("1/0mm"), Written::ByZero);
+        for text in ["1/", "/2", "1/2/3", "1//2", "1/-"] {
+            assert!(!matches!(written(text), Written::Pixels(_)), "{text}");
+        }
+        assert_eq!(written("12.5%"), Written::Percent(Ratio::fraction(1, 8)));
+    }
+
+    #[test]
+    fn halves_are_rounded_up() {
+        for (n, d, rounded) in [
+            (5, 2, 3),
+            (-5, 2, -2),
+            (7, 3, 2),
+            (8, 3, 3),
+            (-7, 3, -2),
+            (-8, 3, -3),
+            (6, 3, 2),
+        ] {
+            assert_eq!(Ratio::fraction(n, d).rounded(), rounded, "{n}/{d}");
+        }
+        let large = Ratio::fraction(i128::MAX - 1, i128::MAX);
+        assert_eq!((large.rounded(), large.nearest()), (1, (0, 1)));
+    }
+
+    /// Sums and products against fractions that are not reduced.
+    #[test]
+    fn ratios_are_a_field() {
+        let numbers = [
+            (0, 1),
+            (1, 1),
+            (-3, 4),
+            (22, 6),
+            (-127, 6_000),
+            (10_i128.pow(18), 7),
+        ];
+        for (a, b) in numbers {
+            for (c, d) in numbers {
+                let (first, second) = (Ratio::fraction(a, b), Ratio::fraction(c, d));
+                let same = |found: Ratio, n: i128, d: i128| {
+                    assert_eq!(found.numerator * d, n * found.denominator, "{a}/{b} {c}/{d}");
+                };
+                same(first.plus(second).unwrap(), a * d + c * b, b * d);
+                same(first.minus(second).unwrap(), a * d - c * b, b * d);
+                same(first.times(second).unwrap(), a * c, b * d);
+                match first.over(second) {
+                    None => assert_eq!(c, 0),
+                    Some(quotient) => same(quotient.times(second).unwrap(), a, b),
+                }
+            }
+        }
+        assert_eq!(Ratio::integer(i128::MAX).plus(Ratio::integer(1)), None);
+        assert_eq!(Ratio::integer(i128::MAX).times(Ratio::integer(2)), None);
     }
 
     #[test]
@@ -263,11 +608,11 @@ mod tests {
         let Written::Metric(number, unit, factor) = written("-2.5um") else {
             unreachable!("a metric length")
         };
-        let length = Pixels::scaled(number, factor, 1_000_000).unwrap();
+        let length = Ratio::scaled(number, factor, side(1_000_000)).unwrap();
         assert_eq!((length.whole(), length.nearest()), (None, (-3, -2)));
-        assert_eq!(in_unit(-3, 1_000_000, unit).as_deref(), Some("-3um"));
-        assert_eq!(in_unit(1_001, 10_000_000, "mm").as_deref(), Some("10.01mm"));
-        assert_eq!(in_unit(1, 10_000_000, "in").as_deref(), Some("0.01mm"));
+        assert_eq!(in_unit(-3, side(1_000_000), unit).as_deref(), Some("-3um"));
+        assert_eq!(in_unit(1_001, side(10_000_000), "mm").as_deref(), Some("10.01mm"));
+        assert_eq!(in_unit(1, side(10_000_000), "in").as_deref(), Some("0.01mm"));
     }
 
     #[test]

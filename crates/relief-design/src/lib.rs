@@ -1,7 +1,8 @@
 //! From KDL text to a checked, typed tree of nodes.
 //!
 //! [`parse`] reads a design and returns a [`Design`], or a [`Report`] of all that is wrong with it: each
-//! [`Problem`] has a code, which [`explain`] tells more about, the places concerned, and what would work.
+//! [`Problem`] has a code, which [`explain`] tells more about, the places concerned, and what would work. [`read`] tells
+//! what is right and most likely not meant as well.
 //!
 //! ```
 //! use relief_design::kinds::Repeat;
@@ -39,13 +40,16 @@
 //! A design comes from outside: its size, its depth, the number of its nodes, values and files, the work of its tables and
 //! what is said of it are bounded, and no text makes this crate panic, overflow or run long.
 
+mod chain;
 mod codes;
 mod draft;
 mod excerpt;
 mod expression;
 mod format;
+mod json;
 pub mod kinds;
 mod length;
+mod parameters;
 mod pictures;
 mod reference;
 mod report;
@@ -65,9 +69,12 @@ use std::collections::HashSet;
 pub use codes::{codes, explain};
 pub use draft::{MAX_FILES, MAX_TABLE_WORK};
 pub use format::format;
+pub use json::{from_json, to_json};
 pub use kinds::{MAX_COPIES, MAX_RADIUS};
+pub use length::rectangle;
+pub use parameters::{MAX_DATA, Rows, Setting};
 pub use pictures::{ImageError, ImageSource, NoImages, Picture};
-pub use reference::reference;
+pub use reference::{reference, reference_of};
 pub use report::{MAX_PROBLEMS, Pointer, Problem, Report};
 pub use resolve::MAX_NODES;
 pub use schema::schema;
@@ -76,7 +83,9 @@ pub use signature::{
     Parameter, Presence, SIGNATURES, Signature, ValueType,
 };
 pub use syntax::{MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_SLASHDASH_DEPTH, MAX_TEXT};
-pub use tree::{Axis, Blend, Canvas, Child, Conversion, Design, Gray, Kind, Node, NodeId, Place, Role};
+pub use tree::{
+    Axis, Blend, Canvas, Child, Conversion, Design, Gray, Kind, Node, NodeId, Place, Role, Rounding,
+};
 pub use validate::InvalidDesign;
 pub use visible::{visible, visible_lines};
 
@@ -87,15 +96,51 @@ pub use visible::{visible, visible_lines};
 /// where designs that were refused are accepted, where only speed or messages change, and where a new node or parameter
 /// leaves all others as they were. A job's name on the wire holds it, so that a job is never gone on with by a version
 /// that would make other bytes of it.
-pub const MEANING: u32 = 1;
+pub const MEANING: u32 = 2;
+
+/// A design with what is right in its text and most likely not meant.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// What the text means.
+    pub design: Design,
+    /// At least one warning, where there is any.
+    pub warnings: Option<Report>,
+}
 
 /// Reads and checks a design. `name` is what problems call the text, most often the path of its file.
 ///
 /// # Errors
 /// A report of all independent problems, where there is any.
 pub fn parse(name: &str, text: &str, images: &dyn ImageSource) -> Result<Design, Report> {
-    let elements = syntax::read(text).map_err(|problems| Report::new(name, text, problems))?;
+    read(name, text, images, &[]).map(|reading| reading.design)
+}
+
+/// As [`parse`], with the warnings, and with values for parameters in place of their defaults. Of several values for one
+/// parameter the last counts.
+///
+/// ```
+/// use relief_design::{Kind, NoImages, Setting, kinds};
+///
+/// let text = "relief version=1\nparameter \"gray\" 7\ncanvas width=4 height=3 depth=16\nfill value=$gray";
+/// let setting = Setting { name: "gray".into(), value: "9".into(), origin: "--set".into() };
+/// let reading = relief_design::read("a.kdl", text, &NoImages, &[setting])?;
+/// assert_eq!(reading.design.nodes[0].kind, Kind::Fill(kinds::Fill { value: 9 }));
+/// assert_eq!(reading.warnings.unwrap().problems()[0].code(), "W101");
+/// # Ok::<(), relief_design::Report>(())
+/// ```
+///
+/// # Errors
+/// A report of all independent problems, where there is any.
+pub fn read(
+    name: &str,
+    text: &str,
+    images: &dyn ImageSource,
+    settings: &[Setting],
+) -> Result<Reading, Report> {
+    let mut elements = syntax::read(text).map_err(|problems| Report::new(name, text, problems))?;
     let mut checker = draft::Checker::new(images);
+    parameters::apply(&mut elements, settings, images, &mut checker.problems);
+    chain::apply(&mut elements, &mut checker.problems);
     let document = checker.document(&elements);
     let mut problems = std::mem::take(&mut checker.problems);
     // Where definitions use themselves there is nothing to resolve.
@@ -103,20 +148,23 @@ pub fn parse(name: &str, text: &str, images: &dyn ImageSource) -> Result<Design,
     let design = if cyclic {
         None
     } else {
-        resolve::resolve(&document, text, &mut problems)
+        resolve::resolve(&document, text, &mut problems, &mut checker.warnings)
     };
+    let design = design.filter(|_| problems.is_empty());
+    let Some(design) = design else {
+        return Err(Report::new(name, text, distinct(problems)));
+    };
+    let warnings = distinct(checker.warnings);
+    let warnings = (!warnings.is_empty()).then(|| Report::new(name, text, warnings));
+    Ok(Reading { design, warnings })
+}
+
+/// Each problem once.
+fn distinct(mut problems: Vec<Problem>) -> Vec<Problem> {
     let mut seen = HashSet::new();
-    let distinct: Vec<bool> = problems
-        .iter()
-        .map(|problem| {
-            let (code, span, message) = problem.key();
-            seen.insert((code, span, message.to_owned()))
-        })
-        .collect();
-    let mut keep = distinct.into_iter();
-    problems.retain(|_| keep.next().unwrap_or(true));
-    match design {
-        Some(design) if problems.is_empty() => Ok(design),
-        _ => Err(Report::new(name, text, problems)),
-    }
+    problems.retain(|problem| {
+        let (code, span, message) = problem.key();
+        seen.insert((code, span, message.to_owned()))
+    });
+    problems
 }

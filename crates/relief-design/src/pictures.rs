@@ -109,6 +109,16 @@ pub trait ImageSource: Send + Sync {
         let _ = (path, depth);
         Ok(())
     }
+
+    /// The bytes of the file of rows of this path, as the design writes it, of at most `limit` bytes. There is none, unless
+    /// this says otherwise.
+    ///
+    /// # Errors
+    /// A sentence that says why the file cannot be used.
+    fn data(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+        let _ = limit;
+        Err(format!("{path} cannot be read here"))
+    }
 }
 
 /// A picture of which only the size is known.

@@ -6,6 +6,7 @@ use crate::expression::{Binary, Unary};
 use crate::signature::{
     ChildName, Count, Group, NAME, PLACEMENT, Parameter, Presence, SIGNATURES, Signature,
 };
+use crate::suggestion::Suggestions;
 
 const HEAD: &str = "# Reference of nodes
 
@@ -13,9 +14,9 @@ This page is generated from the signatures in `crates/relief-design/src/`, those
 `signature/`: change them there, then run `RELIEF_BLESS=1 cargo test -p relief-design`.
 
 A design is a KDL file: `relief version=1`, a `canvas`, any number of `define`, and one node, the root, which fills the
-canvas. M is the greatest sample: 255 at depth 8, 65 535 at depth 16. Outside its extent a node is 0. A length is a number
-of pixels or a text with a unit, `nm um mm cm m in px`; it must be a whole number of pixels. A node within another says
-its role between parentheses before its name. The offsets of nested nodes and the greater side of the innermost add up to
+canvas. M is the greatest sample: 255 with 8 bits, 65 535 with 16. Outside its extent a node is 0. A length is a number of
+pixels or a text with a unit, `pm nm um mm cm m in mil pt px`: `37`, `\"20mm\"`, `\"-1.5um\"`, `\"1/3in\"`. It is a whole number
+of pixels unless the canvas says `rounding=\"nearest\"`. A node within another says its role between parentheses before its name. The offsets of nested nodes and the greater side of the innermost add up to
 at most 2^44 pixels.
 
 Samples of 16 bits are written little-endian to raw files.
@@ -43,7 +44,7 @@ pub fn reference() -> String {
         if group == Group::Node {
             line(
                 &mut page,
-                "\nEvery node but `use`, which takes x and y only, takes these properties as well:\n",
+                "\nEvery node but `use`, which takes x, y and anchor only, and `chain`, which takes none, takes these properties as\nwell:\n",
             );
             table(&mut page, "property", PLACEMENT.iter());
         }
@@ -53,6 +54,29 @@ pub fn reference() -> String {
     }
     expressions(&mut page);
     page
+}
+
+/// The reference of one word.
+///
+/// ```
+/// assert!(relief_design::reference_of("repeat").unwrap().contains("`count-x`"));
+/// assert_eq!(relief_design::reference_of("repaet"), Err(Some("repeat")));
+/// ```
+///
+/// # Errors
+/// A word that is near, if there is one.
+pub fn reference_of(name: &str) -> Result<String, Option<&'static str>> {
+    let Some(signature) = Signature::of(name) else {
+        let words = SIGNATURES.iter().map(|signature| signature.name);
+        return Err(Suggestions::default().near(name, words));
+    };
+    let mut page = String::new();
+    section(&mut page, signature);
+    if signature.placed {
+        line(&mut page, "\nIt takes these properties as well:\n");
+        table(&mut page, "property", PLACEMENT.iter());
+    }
+    Ok(page.trim_start().to_owned())
 }
 
 fn expressions(page: &mut String) {
@@ -129,7 +153,7 @@ fn children(signature: &Signature) -> String {
             Count::AtMostOne => "at most once",
             Count::Any => "any number of times",
             Count::Some => "once or more",
-            Count::OneOf => "or one of the others so marked",
+            Count::SomeOf => "any number of times; at least one of those so marked",
         };
         format!("{child} ({count})")
     });

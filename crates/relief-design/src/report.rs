@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, SourceCode};
+use miette::{Diagnostic, LabeledSpan, Severity, SourceCode};
 
 use crate::excerpt::{Excerpt, Excerpts};
 use crate::syntax::Span;
@@ -96,6 +96,12 @@ impl Problem {
         self.code
     }
 
+    /// Whether the design is right, though most likely not what is meant.
+    #[must_use]
+    pub fn is_warning(&self) -> bool {
+        self.code.starts_with('W')
+    }
+
     /// What is wrong: what was expected and what was found.
     #[must_use]
     pub fn message(&self) -> &str {
@@ -142,6 +148,14 @@ impl std::error::Error for Problem {}
 impl Diagnostic for Problem {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new(self.code))
+    }
+
+    fn severity(&self) -> Option<Severity> {
+        Some(if self.is_warning() {
+            Severity::Warning
+        } else {
+            Severity::Error
+        })
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
@@ -242,9 +256,11 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.total == 1 { "problem" } else { "problems" };
+        let warnings = self.problems.iter().all(Problem::is_warning);
+        let noun = if warnings { "warning" } else { "problem" };
+        let plural = if self.total == 1 { "" } else { "s" };
         let more = if self.total >= MAX_COUNTED { " or more" } else { "" };
-        write!(f, "{}: {}{more} {plural}", self.shown, self.total)?;
+        write!(f, "{}: {}{more} {noun}{plural}", self.shown, self.total)?;
         if self.total > self.problems.len() {
             write!(f, ", of which the first {} are shown", self.problems.len())?;
         }
@@ -265,6 +281,10 @@ impl fmt::Display for Report {
 impl std::error::Error for Report {}
 
 impl Diagnostic for Report {
+    fn severity(&self) -> Option<Severity> {
+        self.problems.first().and_then(Diagnostic::severity)
+    }
+
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
         Some(Box::new(
             self.problems.iter().map(|problem| problem as &dyn Diagnostic),

@@ -6,8 +6,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::signature::{
-    ChildName, Count, Group, MAX_POINTS, MAX_STRING, NAME, Parameter, Presence, SIGNATURES, Signature,
-    ValueType,
+    ChildName, Count, Group, MAX_OFFSET, MAX_POINTS, MAX_STRING, NAME, Parameter, Presence, SIGNATURES,
+    Signature, ValueType,
 };
 
 /// The JSON Schema (2020-12) of a design, for editors and generators.
@@ -28,10 +28,19 @@ pub fn schema() -> Value {
             .map(|signature| reference(signature))
             .collect::<Vec<_>>()
     };
-    definitions.insert("node".to_owned(), json!({ "oneOf": of_group(Group::Node) }));
+    // By its name, so that what is in a node is looked at once, however deep nodes are nested.
+    let nodes = || SIGNATURES.iter().filter(|s| s.group == Group::Node);
+    let by_name: Vec<Value> = nodes()
+        .map(|signature| json!({ "if": named_so(signature.name), "then": reference(signature) }))
+        .collect();
+    let names: Vec<&str> = nodes().map(|signature| signature.name).collect();
+    definitions.insert(
+        "node".to_owned(),
+        json!({ "type": "object", "required": ["name"], "properties": { "name": { "enum": names } }, "allOf": by_name }),
+    );
     let top: Vec<Value> = of_group(Group::Document)
         .into_iter()
-        .chain([json!({ "allOf": [{ "$ref": "#/$defs/node" }, nameless()] })])
+        .chain([json!({ "allOf": [nameless(), { "$ref": "#/$defs/node" }] })])
         .collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -41,12 +50,17 @@ pub fn schema() -> Value {
         "prefixItems": [{ "$ref": "#/$defs/relief" }],
         "items": { "oneOf": top },
         "allOf": [
-            { "contains": { "$ref": "#/$defs/canvas" }, "minContains": 1, "maxContains": 1 },
-            { "contains": { "$ref": "#/$defs/node" }, "minContains": 1, "maxContains": 1 },
-            { "contains": { "$ref": "#/$defs/scan" }, "minContains": 0, "maxContains": 1 },
+            { "contains": named_so("canvas"), "minContains": 1, "maxContains": 1 },
+            { "contains": { "properties": { "name": { "enum": names } } }, "minContains": 1, "maxContains": 1 },
+            { "contains": named_so("scan"), "minContains": 0, "maxContains": 1 },
         ],
         "$defs": definitions,
     })
+}
+
+/// What holds of the nodes with this name.
+fn named_so(name: &str) -> Value {
+    json!({ "properties": { "name": { "const": name } }, "required": ["name"] })
 }
 
 fn reference(signature: &Signature) -> Value {
@@ -114,34 +128,51 @@ fn node(signature: &Signature, all: &[&Signature]) -> Value {
 fn children(signature: &Signature, all: &[&Signature]) -> (Value, bool) {
     let mut items = Vec::new();
     let mut counts = Vec::new();
-    let mut one_of = Vec::new();
+    let mut some_of = Vec::new();
     for rule in signature.children {
-        let item = match rule.child {
-            ChildName::Node => json!({ "allOf": [{ "$ref": "#/$defs/node" }, nameless()] }),
+        // What stands first is told apart in a moment, and counted by.
+        let (known_by, item) = match rule.child {
+            // A node in a chain reads the one before it, and lacks what it would read else.
+            ChildName::Node if signature.group == Group::Node => {
+                let node = json!({ "type": "object", "required": ["name"], "properties": { "role": false } });
+                (json!({ "required": ["name"] }), node)
+            }
+            ChildName::Node => {
+                let node = json!({ "allOf": [nameless(), { "$ref": "#/$defs/node" }] });
+                (json!({ "required": ["name"] }), node)
+            }
             ChildName::Role(role) => {
                 let role =
                     json!({ "properties": { "role": { "const": role.name() } }, "required": ["role"] });
                 let name = if signature.named { named() } else { nameless() };
-                json!({ "allOf": [{ "$ref": "#/$defs/node" }, role, name] })
+                (
+                    role.clone(),
+                    json!({ "allOf": [role, name, { "$ref": "#/$defs/node" }] }),
+                )
             }
-            ChildName::Parameter(name) => all
-                .iter()
-                .find(|s| s.name == name)
-                .map_or(json!(false), |signature| reference(signature)),
+            ChildName::Parameter(name) => {
+                let parameter = all
+                    .iter()
+                    .find(|s| s.name == name)
+                    .map_or(json!(false), |signature| reference(signature));
+                (named_so(name), parameter)
+            }
         };
         match rule.count {
-            Count::One => counts.push(json!({ "contains": item, "minContains": 1, "maxContains": 1 })),
-            Count::AtMostOne => counts.push(json!({ "contains": item, "minContains": 0, "maxContains": 1 })),
-            Count::Some => {
-                counts.push(json!({ "contains": item, "minContains": 1, "maxContains": MAX_POINTS }))
+            Count::One => counts.push(json!({ "contains": known_by, "minContains": 1, "maxContains": 1 })),
+            Count::AtMostOne => {
+                counts.push(json!({ "contains": known_by, "minContains": 0, "maxContains": 1 }))
             }
-            Count::OneOf => one_of.push(item.clone()),
+            Count::Some => {
+                counts.push(json!({ "contains": known_by, "minContains": 1, "maxContains": MAX_POINTS }))
+            }
+            Count::SomeOf => some_of.push(known_by),
             Count::Any => {}
         }
         items.push(item);
     }
-    if !one_of.is_empty() {
-        counts.push(json!({ "contains": { "oneOf": one_of }, "minContains": 1, "maxContains": 1 }));
+    if !some_of.is_empty() {
+        counts.push(json!({ "contains": { "oneOf": some_of }, "minContains": 1 }));
     }
     let required = signature
         .children
@@ -166,7 +197,13 @@ fn nameless() -> Value {
 }
 
 fn value(parameter: &Parameter) -> Value {
-    let mut schema = value_type(parameter.value);
+    let mut schema = match parameter.value {
+        ValueType::Any | ValueType::Text | ValueType::Path | ValueType::Expression(_) => {
+            value_type(parameter.value)
+        }
+        // A parameter may stand in place of it.
+        value => json!({ "anyOf": [value_type(value), { "type": "string", "pattern": r"\$" }] }),
+    };
     if let Some(fields) = schema.as_object_mut() {
         fields.insert("description".into(), json!(parameter.meaning));
         if let Presence::Optional(default) = parameter.presence {
@@ -177,21 +214,42 @@ fn value(parameter: &Parameter) -> Value {
 }
 
 fn value_type(value: ValueType) -> Value {
-    let number = r"[+-]?(_*[0-9][0-9_]*(\._*[0-9][0-9_]*)?|_*\._*[0-9][0-9_]*)([eE][+-]?[0-9]+)?";
-    let metric = format!(r"^\s*{number}\s*(nm|um|µm|μm|mm|cm|m|in)\s*$");
-    let unit = format!(r"^\s*{number}\s*(nm|um|µm|μm|mm|cm|m|in|px)?\s*$");
+    let decimal = r"[+-]?(_*[0-9][0-9_]*(\._*[0-9][0-9_]*)?|_*\._*[0-9][0-9_]*)([eE][+-]?[0-9]+)?";
+    let number = format!(r"{decimal}(\s*/\s*{decimal})?");
+    let units = "pm|nm|um|µm|μm|mm|cm|m|in|mil|pt";
+    let metric = format!(r"^\s*{number}\s*({units})\s*$");
+    let unit = format!(r"^\s*{number}\s*({units}|px)?\s*$");
+    let part = format!(r"^\s*{number}\s*({units}|px|%)?\s*$");
+    let number_or =
+        |number: Value, pattern: &str| json!({ "oneOf": [number, { "type": "string", "pattern": pattern }] });
     match value {
-        ValueType::Length { least, greatest } => json!({
-            "oneOf": [{ "type": "integer", "minimum": least, "maximum": greatest }, { "type": "string", "pattern": unit }]
-        }),
-        ValueType::Distance => {
-            json!({ "oneOf": [{ "type": "number" }, { "type": "string", "pattern": unit }] })
-        }
-        ValueType::PixelSize => json!({ "type": "string", "pattern": metric }),
-        ValueType::Sample => json!({ "type": "integer", "minimum": 0, "maximum": 65_535 }),
+        ValueType::Length { least, greatest } | ValueType::Step { least, greatest } => number_or(
+            json!({ "type": "number", "minimum": least, "maximum": greatest }),
+            &unit,
+        ),
+        ValueType::Pitch => number_or(
+            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": relief_raster::MAX_SIDE }),
+            &unit,
+        ),
+        ValueType::Offset => number_or(
+            json!({ "type": "number", "minimum": -MAX_OFFSET, "maximum": MAX_OFFSET }),
+            &part,
+        ),
+        ValueType::Side => number_or(
+            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": relief_raster::MAX_SIDE }),
+            &part,
+        ),
+        ValueType::Distance => number_or(json!({ "type": "number" }), &unit),
+        ValueType::PixelSize | ValueType::Amplitude => json!({ "type": "string", "pattern": metric }),
+        ValueType::Dpi | ValueType::PositiveReal => json!({ "type": "number", "exclusiveMinimum": 0 }),
+        ValueType::Sample => number_or(
+            json!({ "type": "integer", "minimum": 0, "maximum": 65_535 }),
+            &metric,
+        ),
+        ValueType::Level | ValueType::Height => number_or(json!({ "type": "number" }), &metric),
+        ValueType::Any => json!({ "type": ["number", "string"] }),
         ValueType::Seed => json!({ "type": "integer", "minimum": i64::MIN, "maximum": u64::MAX }),
         ValueType::Real => json!({ "type": "number" }),
-        ValueType::PositiveReal => json!({ "type": "number", "exclusiveMinimum": 0 }),
         ValueType::Choice(numbers) => json!({ "enum": numbers }),
         ValueType::Count { least, greatest } => {
             json!({ "type": "integer", "minimum": least, "maximum": greatest })

@@ -234,6 +234,95 @@ pub(crate) fn levels(
     })
 }
 
+/// A step of a tone curve: what one word of a `map` makes of a sample.
+#[derive(Clone, Debug)]
+pub(crate) enum Tone {
+    /// Linear between points.
+    Curve(Points),
+    /// M·(v / M)^G.
+    Gamma(f64),
+    /// M − v.
+    Invert,
+    /// Linear from (in low, out low) to (in high, out high), constant outside.
+    Levels([u16; 4]),
+    /// v + M·B / 100.
+    Brightness(f64),
+    /// M / 2 + (v − M / 2)·(1 + C / 100).
+    Contrast(f64),
+    /// A function of v.
+    Expression(Arc<Function>),
+}
+
+/// A step with the stack of its expression.
+enum Stage<'t> {
+    Expression(Evaluator<'t>),
+    Other(&'t Tone),
+}
+
+impl Tone {
+    /// What it makes of values that may lie between samples, but for expressions, which take many at once.
+    fn value(&self, v: f64, max: f64) -> f64 {
+        match self {
+            Self::Curve(points) => points.between(points.0.partition_point(|&(at, _)| at <= v), v),
+            Self::Gamma(exponent) => max * libm::pow(v / max, *exponent),
+            Self::Invert => max - v,
+            Self::Levels(levels) => {
+                let [a, b, low, high] = levels.map(f64::from);
+                low + (high - low) * (v.clamp(a, b) - a) / (b - a)
+            }
+            Self::Brightness(brightness) => v + max * brightness / 100.0,
+            Self::Contrast(contrast) => max / 2.0 + (v - max / 2.0) * (1.0 + contrast / 100.0),
+            Self::Expression(_) => v,
+        }
+    }
+}
+
+/// The steps one after the other, each clamped to 0…M and the last rounded half away from zero, for every v in 0…M; and
+/// the operations that slow arguments took, at most `allowed`.
+pub(crate) fn tones_of(tones: &[Tone], depth: Depth, allowed: u64) -> Result<(Arc<[u16]>, u64), Fault> {
+    let max = f64::from(depth.max());
+    let slow = AtomicU64::new(0);
+    let (table, fault) = filled(entries(depth), |start, part| {
+        let mut stages: Vec<Stage<'_>> = tones
+            .iter()
+            .map(|tone| match tone {
+                Tone::Expression(function) => Stage::Expression(Evaluator::new(function)),
+                other => Stage::Other(other),
+            })
+            .collect();
+        for (block, entries) in part.chunks_mut(LANES).enumerate() {
+            let first = start + block * LANES;
+            let mut values: [f64; LANES] = std::array::from_fn(|i| ((first + i) as f64).min(max));
+            for stage in &mut stages {
+                match stage {
+                    Stage::Expression(evaluator) => {
+                        values = evaluator.values(&values);
+                        let more = evaluator.take_slow();
+                        if more > 0 && slow.fetch_add(more, Ordering::Relaxed) + more > allowed {
+                            return None;
+                        }
+                    }
+                    Stage::Other(tone) => values = values.map(|v| tone.value(v, max)),
+                }
+                if let Some(at) = values.iter().take(entries.len()).position(|value| value.is_nan()) {
+                    return Some(first + at);
+                }
+                values = values.map(|value| value.clamp(0.0, max));
+            }
+            for (entry, value) in entries.iter_mut().zip(values) {
+                *entry = sample(value, depth);
+            }
+        }
+        None
+    })?;
+    let slow = slow.into_inner();
+    match fault {
+        _ if slow > allowed => Err(Fault::Work),
+        Some(at) => Err(Fault::NotANumber(at as u64)),
+        None => Ok((table, slow)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,6 +398,64 @@ mod tests {
         );
         assert_eq!(points.profile(5, Depth::Eight).unwrap()[16], 20);
         assert_eq!(points.profile(0, Depth::Eight).unwrap()[..], [10]);
+    }
+
+    #[test]
+    fn one_tone_is_the_table_of_its_word() {
+        for depth in [Depth::Eight, Depth::Sixteen] {
+            let one = |tone: Tone| tones_of(&[tone], depth, 0).unwrap().0;
+            let points = Points(vec![(2.0, 10.0), (40.5, 20.0), (99.0, 0.0)]);
+            assert_eq!(one(Tone::Curve(points.clone())), points.map(depth).unwrap());
+            assert_eq!(one(Tone::Gamma(2.2)), gamma(2.2, depth).unwrap());
+            assert_eq!(one(Tone::Invert), invert(depth).unwrap());
+            // A power of two between the levels leaves no rounding in the quotient.
+            let numbers = [20, 148, 200, 10];
+            assert_eq!(one(Tone::Levels(numbers)), levels(numbers, depth).unwrap());
+            let function = Arc::new(Function::parse("255 * sin(v / 99)", "v").unwrap());
+            let table = map_of(&function, depth, 0).unwrap().0;
+            assert_eq!(one(Tone::Expression(function)), table);
+        }
+    }
+
+    #[test]
+    fn tones_follow_each_other_without_rounding_between() {
+        let of = |tones: &[Tone]| tones_of(tones, Depth::Eight, 0).unwrap().0;
+        // A quarter and back loses nothing; each step is clamped.
+        let quarter = Tone::Levels([0, 255, 0, 1]);
+        let back = Tone::Levels([0, 1, 0, 255]);
+        let identity: Vec<u16> = (0..=255).collect();
+        assert_eq!(of(&[quarter, back]).to_vec(), identity);
+        let up_and_down = of(&[Tone::Brightness(50.0), Tone::Brightness(-50.0)]);
+        assert_eq!(
+            (
+                up_and_down[100],
+                up_and_down[127],
+                up_and_down[128],
+                up_and_down[255]
+            ),
+            (100, 127, 128, 128)
+        );
+        let down_and_up = of(&[Tone::Brightness(-50.0), Tone::Brightness(50.0)]);
+        assert_eq!(
+            (down_and_up[0], down_and_up[127], down_and_up[200]),
+            (128, 128, 200)
+        );
+        let contrast = of(&[Tone::Contrast(100.0)]);
+        // 127.5 + 2·(v − 127.5).
+        assert_eq!(
+            (
+                contrast[63],
+                contrast[64],
+                contrast[127],
+                contrast[128],
+                contrast[192]
+            ),
+            (0, 1, 127, 129, 255)
+        );
+        assert_eq!(of(&[Tone::Contrast(-100.0)])[..], [128; 256]);
+        let root = Arc::new(Function::parse("sqrt(v - 100)", "v").unwrap());
+        let tones = [Tone::Brightness(20.0), Tone::Expression(root)];
+        assert_eq!(tones_of(&tones, Depth::Eight, 0), Err(Fault::NotANumber(0)));
     }
 
     #[test]

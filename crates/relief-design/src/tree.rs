@@ -4,7 +4,7 @@
 //! once (`define`, `use`) stands once. Everything in it has been checked: sizes and offsets are in range, units are
 //! gone, real functions are tables of samples. What builds one by hand has it checked by [`Design::validate`].
 
-use relief_raster::{Depth, Extent};
+use relief_raster::{Depth, Extent, Length};
 
 use crate::kinds::words;
 pub use crate::kinds::{Blend, Conversion, Gray, Kind};
@@ -19,6 +19,17 @@ pub struct Design {
     pub nodes: Vec<Node>,
     /// How a machine wants the raster, where the design says it.
     pub scan: Option<ScanNode>,
+    /// The largest rounding of a length or a place to whole pixels; nothing where all are exact.
+    pub rounding: Option<Rounding>,
+}
+
+/// How far a length or a place of a design lies from the whole pixels that it became.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rounding {
+    /// Pixels, at most one half.
+    pub pixels: f64,
+    /// Where it is written.
+    pub place: Place,
 }
 
 impl Design {
@@ -50,8 +61,10 @@ pub struct Canvas {
     pub width: u64,
     /// Rows, at least 1.
     pub height: u64,
-    /// The side of a pixel in picometres, where the design says it.
-    pub pixel: Option<u64>,
+    /// The side of a pixel, where the design says it.
+    pub pixel: Option<Length>,
+    /// The height that M stands for, where the design says it.
+    pub amplitude: Option<Length>,
     /// The depth of every sample of the design.
     pub depth: Depth,
 }
@@ -84,6 +97,30 @@ pub struct Child {
     pub node: NodeId,
     /// Where the child lies in its parent's coordinates, and its size, which is that of the node.
     pub extent: Extent,
+}
+
+/// The nodes that a node stands for with all in it, where `of` tells that of its children: each use of a node counts, but
+/// copies of one node side by side count once, since no pixel is of two of them.
+pub(crate) fn nodes_within(children: &[Child], of: impl Fn(NodeId) -> u64) -> u64 {
+    let (mut nodes, mut along_x) = (1_u64, None);
+    for (i, child) in children.iter().enumerate() {
+        let before = i.checked_sub(1).and_then(|i| children.get(i));
+        let beside = before.filter(|before| before.node == child.node).map(|before| {
+            (
+                child.extent.x() >= before.extent.x() + before.extent.width().cast_signed(),
+                child.extent.y() >= before.extent.y() + before.extent.height().cast_signed(),
+            )
+        });
+        // A row of copies goes on in the direction in which it began.
+        let (beside, direction) = match (beside, along_x) {
+            (Some((true, _)), None | Some(true)) => (true, Some(true)),
+            (Some((_, true)), None | Some(false)) => (true, Some(false)),
+            _ => (false, None),
+        };
+        along_x = direction;
+        nodes = nodes.saturating_add(if beside { 1 } else { of(child.node) });
+    }
+    nodes
 }
 
 /// A place in the design file, counted from 1.

@@ -6,7 +6,7 @@ use relief_raster::{MAX_COORDINATE, MAX_SIDE};
 
 use crate::resolve::MAX_NODES;
 use crate::signature::{ChildName, Count, Signature};
-use crate::tree::{Child, Design, Node, NodeId, Role};
+use crate::tree::{Child, Design, Node, NodeId, Role, nodes_within};
 
 /// Why a design is none: a rule that [`parse`](crate::parse) keeps and a design that was built by hand does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,8 +102,10 @@ impl Design {
             }
             let offset = extent.x().abs().max(extent.y().abs());
             measure.reach = measure.reach.max(offset.saturating_add(inner.reach));
-            measure.nodes = measure.nodes.saturating_add(inner.nodes);
         }
+        measure.nodes = nodes_within(&node.children, |id| {
+            before.get(id.0).map_or(0, |inner| inner.nodes)
+        });
         if measure.reach > MAX_COORDINATE {
             return Err("it reaches further than 2^44 pixels".to_owned());
         }

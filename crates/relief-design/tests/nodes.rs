@@ -11,7 +11,7 @@ use relief_design::scan::{
 use relief_design::{
     Axis, Blend, Conversion, Design, Gray, Kind, Node, Role, SIGNATURES, ValueType, kinds, parse,
 };
-use relief_raster::{Depth, Period};
+use relief_raster::{Depth, Length, Period};
 
 fn design_of(text: &str) -> Design {
     let images: HashMap<String, (u64, u64)> = [
@@ -67,7 +67,7 @@ compose {
     );
     assert_eq!(
         (design.canvas.width, design.canvas.height, design.canvas.pixel),
-        (2_000, 1_200, Some(10_000_000))
+        (2_000, 1_200, Length::picometres(10_000_000))
     );
     let root = design.node(design.root());
     let roles: Vec<Role> = root.children.iter().map(|child| child.role).collect();
@@ -109,7 +109,7 @@ fn the_canvas_has_a_depth_of_8_and_no_pixel_by_default() {
         design_of("relief version=1\ncanvas depth=16 pixel=\"0.5nm\" width=7 height=5\nfill value=65535");
     assert_eq!(
         (design.canvas.depth, design.canvas.pixel),
-        (Depth::Sixteen, Some(500))
+        (Depth::Sixteen, Length::picometres(500))
     );
     assert_eq!(
         design.node(design.root()).kind,

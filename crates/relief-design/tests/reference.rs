@@ -27,6 +27,7 @@ fn every_example_of_the_reference_is_a_right_design() {
     for signature in &SIGNATURES {
         let node = match (signature.group, signature.name) {
             (Group::Document, "define") => format!("{}\nuse \"dot\"", signature.example),
+            (Group::Document, "parameter") => "fill value=1".to_owned(),
             (Group::Document, "scan") => format!("{}\nfill value=1", signature.example),
             (Group::Document, _) => continue,
             (Group::Node, "use") => format!(
@@ -68,7 +69,13 @@ fn every_example_of_the_reference_is_a_right_design() {
             (Group::Parameter, "let") => format!("formula \"u\" {{\n{}\n}}", signature.example),
             (Group::Parameter, _) => format!("map {{\n(source)image \"a\"\n{}\n}}", signature.example),
         };
-        let text = format!("relief version=1\ncanvas width=400 height=300 pixel=\"10um\"\n{node}\n");
+        let before = if signature.name == "parameter" {
+            signature.example
+        } else {
+            ""
+        };
+        let text =
+            format!("relief version=1\n{before}\ncanvas width=400 height=300 pixel=\"10um\"\n{node}\n");
         if let Err(report) = parse(signature.name, &text, &images) {
             panic!("{}: {:?}", signature.name, report.problems());
         }
@@ -160,9 +167,9 @@ fn the_schema_takes_the_names_that_the_reader_takes() {
     let validator = |value: &serde_json::Value| jsonschema::validator_for(value).unwrap();
     let node = validator(&schema["$defs"]["fill"]);
     for (parent, argument, role) in [("formula", "\"1\"", "source"), ("compose", "", "base")] {
-        // The first rule of a child is that it is a node.
+        // The last rule of a child is that it is a node.
         let rules = &schema["$defs"][parent]["properties"]["children"]["items"]["oneOf"][0]["allOf"];
-        let rules = validator(&serde_json::json!({ "allOf": rules.as_array().unwrap()[1..] }));
+        let rules = validator(&serde_json::json!({ "allOf": rules.as_array().unwrap()[..2] }));
         for name in [None, Some("a")] {
             let written = name.map_or(String::new(), |name| format!("name=\"{name}\""));
             let text = format!(

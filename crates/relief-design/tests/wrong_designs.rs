@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
-use relief_design::{Conversion, ImageError, ImageSource, Picture, Report, codes, explain, parse};
+use relief_design::{
+    Conversion, ImageError, ImageSource, Picture, Reading, Report, Setting, codes, explain, parse, read,
+};
 use relief_raster::Depth;
 
 /// The files that designs may name.
@@ -21,6 +23,14 @@ impl ImageSource for Folder {
             _ => Err(format!("{path} does not exist")),
         };
         size.open(path, conversion)
+    }
+
+    fn data(&self, path: &str, _: u64) -> Result<Vec<u8>, String> {
+        match path {
+            "sizes.csv" => Ok(b"size\n30\n40\n".to_vec()),
+            "labels.csv" => Ok(b"picture\nlogo.png\n".to_vec()),
+            _ => Err(format!("{path} does not exist")),
+        }
     }
 
     fn table(&self, path: &str, _: Depth) -> Result<(), String> {
@@ -65,12 +75,12 @@ fn example(code: &str, kind: &str) -> Option<String> {
     Some(text.split_once("```")?.0.to_owned())
 }
 
-/// Codes whose wrong designs are too large to be written down.
-const GENERATED: [&str; 2] = ["E102", "E103"];
+/// Codes whose wrong designs are too large to be written down, or wrong by what is given from outside.
+const GENERATED: [&str; 3] = ["E102", "E103", "E607"];
 
 #[test]
 fn every_code_has_a_text_with_a_wrong_design_that_gives_it_and_a_right_one() {
-    for code in codes().filter(|code| !GENERATED.contains(code)) {
+    for code in codes().filter(|code| code.starts_with('E') && !GENERATED.contains(code)) {
         let wrong = example(code, "wrong").unwrap_or_else(|| panic!("{code} has no wrong design"));
         let name = format!("{code}.kdl");
         let report = parse(&name, &wrong, &Folder).expect_err(code);
@@ -80,6 +90,37 @@ fn every_code_has_a_text_with_a_wrong_design_that_gives_it_and_a_right_one() {
         let right = example(code, "right").unwrap_or_else(|| panic!("{code} has no right design"));
         if let Err(report) = parse(&name, &right, &Folder) {
             panic!("{code}: {}", rendered(&report));
+        }
+    }
+}
+
+#[test]
+fn every_warning_has_a_text_with_a_design_that_gives_it_and_one_that_does_not() {
+    // W208 is of a command.
+    for code in codes().filter(|code| code.starts_with('W') && *code != "W208") {
+        let doubtful = example(code, "wrong").unwrap_or_else(|| panic!("{code} has no wrong design"));
+        let name = format!("{code}.kdl");
+        let reading =
+            read(&name, &doubtful, &Folder, &[]).unwrap_or_else(|report| panic!("{}", rendered(&report)));
+        let report = reading.warnings.expect(code);
+        let found: BTreeSet<&str> = report.problems().iter().map(|p| p.code()).collect();
+        assert_eq!(found, BTreeSet::from([code]), "{}", rendered(&report));
+        for problem in report.problems() {
+            assert!(
+                problem.is_warning() && problem.help_text().is_some(),
+                "{code}: {problem}"
+            );
+            assert!(problem.pointers().next().is_some(), "{code}: {problem}");
+        }
+        compare(&folder().join(format!("{code}.txt")), &rendered(&report));
+        let right = example(code, "right").unwrap_or_else(|| panic!("{code} has no right design"));
+        match read(&name, &right, &Folder, &[]) {
+            Ok(Reading { warnings: None, .. }) => {}
+            Ok(Reading {
+                warnings: Some(report),
+                ..
+            })
+            | Err(report) => panic!("{code}: {}", rendered(&report)),
         }
     }
 }
@@ -105,6 +146,9 @@ fn every_wrong_design_gets_its_message() {
 fn every_problem_says_where_it_is_and_what_would_work() {
     for code in codes() {
         assert!(explain(code).unwrap().starts_with(&format!("# {code}: ")));
+        if code.starts_with('W') {
+            continue;
+        }
         let Some(wrong) = example(code, "wrong") else {
             continue;
         };
@@ -113,6 +157,22 @@ fn every_problem_says_where_it_is_and_what_would_work() {
             assert!(problem.pointers().next().is_some(), "{code}: {problem}");
         }
     }
+}
+
+#[test]
+fn values_from_outside_that_fit_no_parameter_get_their_message() {
+    let text = example("E607", "right").unwrap();
+    assert!(read("E607.kdl", &text, &Folder, &[]).is_ok());
+    let setting = |name: &str, value: &str| Setting {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        origin: "--set".to_owned(),
+    };
+    let wrong = [setting("serial", "A7"), setting("seriel", "7")];
+    let report = read("E607.kdl", &text, &Folder, &wrong).expect_err("E607");
+    assert!(report.problems().iter().all(|problem| problem.code() == "E607"));
+    assert_eq!(report.problems().len(), 2);
+    compare(&folder().join("E607.txt"), &rendered(&report));
 }
 
 #[test]

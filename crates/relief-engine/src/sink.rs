@@ -2,7 +2,7 @@
 
 use std::io;
 
-use relief_raster::{Depth, Rect};
+use relief_raster::{Depth, Length, Rect};
 
 use crate::Error;
 use crate::workers::Workers;
@@ -20,8 +20,8 @@ pub struct Raster {
     pub height: u64,
     /// The depth of the samples.
     pub depth: Depth,
-    /// The side of a pixel in picometres, where the design says it.
-    pub pixel: Option<u64>,
+    /// The side of a pixel, where the design says it.
+    pub pixel: Option<Length>,
 }
 
 impl Raster {
@@ -36,9 +36,9 @@ impl Raster {
         }
     }
 
-    /// With pixels of this side in picometres.
+    /// With pixels of this side.
     #[must_use]
-    pub const fn with_pixel(self, pixel: Option<u64>) -> Self {
+    pub const fn with_pixel(self, pixel: Option<Length>) -> Self {
         Self { pixel, ..self }
     }
 

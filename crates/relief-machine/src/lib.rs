@@ -27,7 +27,9 @@ pub use address::Address;
 pub use bands::{Band, Cut};
 pub use error::Error;
 pub use job_state::JobState;
-pub use manifest::{Input, Manifest, ManifestLock, NamedInput, PreparedTable, Region, SCHEMA, digest_file};
+pub use manifest::{
+    Input, Manifest, ManifestLock, NamedInput, Parameter, PreparedTable, Region, SCHEMA, digest_file,
+};
 pub use motion::{Binding, Estimate, Motion};
 pub use receiver::{LineFault, Machine, OnLine, Pace, Received, Receiver, ReceiverOptions};
 pub use record::Record;

@@ -30,6 +30,16 @@ pub struct Input {
     pub digest: String,
 }
 
+/// A value that a parameter of the design was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// The parameter.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
 /// A table that follows from the whole of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,6 +96,9 @@ pub struct Manifest {
     pub token: String,
     /// The design file.
     pub design: Input,
+    /// The values that its parameters were given, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<Parameter>,
     /// The pictures that the design reads, with their paths as it says them.
     pub images: Vec<Input>,
     /// The material table.

@@ -1,6 +1,7 @@
 //! What the payloads of control frames hold. All numbers are little-endian; a payload may be longer than described,
 //! which leaves room for later versions.
 
+use relief_engine::Length;
 use relief_scan::runs::{LONGEST, run_bytes};
 use relief_scan::{BitOrder, Bits, ByteOrder, Encoding, Packing, Polarity, Program};
 
@@ -164,7 +165,7 @@ pub struct Job {
     pub passes: u32,
     /// Bytes of a line, or the most of one where lines are runs.
     pub line_bytes: u32,
-    /// The side of a pixel in picometres; 0 where unknown.
+    /// The side of a pixel, the nearest number of picometres; 0 where unknown.
     pub pixel: u64,
     /// Columns of the raster.
     pub width: u64,
@@ -208,7 +209,7 @@ impl Job {
             passes: program.passes(),
             // A line that is longer than a frame is refused before the start.
             line_bytes: u32::try_from(program.encoding().most()).unwrap_or(u32::MAX),
-            pixel: raster.pixel.unwrap_or(0),
+            pixel: raster.pixel.map_or(0, Length::nearest_picometres),
             width: raster.width,
             height: raster.height,
             packing: program.scan().packing,

@@ -72,6 +72,7 @@ fn manifest(program: &Program, address: &Address) -> Manifest {
             path: "design.kdl".to_owned(),
             digest: hex(&[1; 32]),
         },
+        parameters: Vec::new(),
         images: Vec::new(),
         material: None,
         machine: None,

@@ -25,7 +25,8 @@ struct Mixed {
 
 impl Windows for Mixed {
     fn raster(&self) -> Raster {
-        Raster::new(self.width, self.height, Depth::Eight).with_pixel(Some(1_000_000))
+        Raster::new(self.width, self.height, Depth::Eight)
+            .with_pixel(relief_raster::Length::picometres(1_000_000))
     }
 
     fn read(&self, window: Rect, out: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {
@@ -73,6 +74,7 @@ fn manifest(program: &Program, job: &Job, address: &Address) -> Manifest {
             path: "design.kdl".to_owned(),
             digest: hex(&[1; 32]),
         },
+        parameters: Vec::new(),
         images: vec![Input {
             path: "cell.png".to_owned(),
             digest: hex(&[3; 32]),
@@ -502,7 +504,8 @@ fn a_job_of_many_terabytes_is_taken_up_where_it_stood_without_computing_what_cam
     struct Sheet(std::sync::atomic::AtomicU64);
     impl Windows for Sheet {
         fn raster(&self) -> Raster {
-            Raster::new(2_000_000, 1_800_000, Depth::Eight).with_pixel(Some(1_000_000))
+            Raster::new(2_000_000, 1_800_000, Depth::Eight)
+                .with_pixel(relief_raster::Length::picometres(1_000_000))
         }
         fn read(&self, window: Rect, _: SamplesMut<'_>, _: &Cancel) -> Result<(), relief_engine::Error> {
             self.0

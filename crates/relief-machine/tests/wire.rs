@@ -117,7 +117,7 @@ fn the_schema_describes_the_manifests_that_are_written() {
     let validator = jsonschema::validator_for(&schema).unwrap();
     let text = format!(
         r#"{{"version": 1, "address": "tcp://127.0.0.1:1", "job": "{0}", "token": "{1}",
-        "design": {{"path": "a", "digest": "{0}"}}, "images": [], "scan": {{}}, "program": "{0}", "lines": 100,
+        "design": {{"path": "a", "digest": "{0}"}}, "images": [], "parameters": [{{"name": "serial", "value": "7"}}], "scan": {{}}, "program": "{0}", "lines": 100,
         "line_bytes": 2000000, "executed": 20, "complete": false, "cut": {{"group": 1, "band": 16}},
         "bands": [{{"first": 0, "lines": 16, "digest": "{0}"}}], "open": ["{0}"]}}"#,
         "0a".repeat(32),

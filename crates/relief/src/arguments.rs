@@ -4,18 +4,18 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use relief_design::Setting;
 use relief_engine::DeviceChoice;
 use relief_io::Format;
-use relief_raster::Rect;
 
-use crate::quantity::{bytes, region, tile};
+use crate::quantity::{Region, bytes, region, tile};
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done; also where the reader of a pipe closed it early
   1    the job failed: an image, the output, a device, or a defect of Relief
   2    the arguments are wrong
-  3    the design is wrong
+  3    the design is wrong, or doubtful with --deny warnings
   4    the job does not fit in the memory allowed
   5    'relief lab' found something wrong, slower or broken
   130  interrupted
@@ -56,11 +56,11 @@ pub(crate) enum Command {
     Lab(crate::commands::lab::Lab),
     /// Print the JSON Schema of designs
     Schema,
-    /// Print the reference of all nodes
-    Nodes,
-    /// Explain an error code
+    /// Print the reference of all words of the language, or of one
+    Nodes(Nodes),
+    /// Explain the code of an error or a warning
     Explain(Explain),
-    /// Lay out a design file anew; comments stay
+    /// Lay out a design file anew, comments stay; or print it as JSON
     Fmt(Fmt),
     /// Print completions for a shell
     Completions(Completions),
@@ -73,28 +73,64 @@ pub(crate) struct Check {
     /// The design file; '-' for the standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) confined: Confined,
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) each: Each,
 }
 
-/// Which files a design may name.
+/// How a design is read.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Confined {
+pub(crate) struct Reading {
+    /// Give a parameter of the design a value in place of its default; of several values the last counts
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) settings: Vec<Setting>,
+    /// Fail where there are warnings, with exit code 3
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) deny: Option<Deny>,
     /// For a design of others: refuse pictures and tables that lie outside this folder, also by a link [default: the
     /// design may name any file]
     #[arg(long = "confined", value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
 }
 
+/// Many jobs of one design.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Each {
+    /// A job for each row of a CSV file below its header, which names parameters of the design. All rows are checked
+    /// before the first job. In the names of outputs {serial} is the cell in the column serial
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) each: Option<PathBuf>,
+}
+
+/// NAME=VALUE.
+fn setting(text: &str) -> Result<Setting, String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| {
+        format!("'{text}' is no value for a parameter; NAME=VALUE is expected, such as serial=7")
+    })?;
+    Ok(Setting {
+        name: name.trim().to_owned(),
+        value: value.to_owned(),
+        origin: "--set".to_owned(),
+    })
+}
+
+/// What makes a job fail that would else only be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Deny {
+    /// All warnings
+    Warnings,
+}
+
 /// What is computed and with which means; none of it but the region changes a byte of the result.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Job {
     /// The design file; '-' for the standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) confined: Confined,
-    /// Compute this part of the canvas only, in pixels
+    pub(crate) reading: Reading,
+    /// Compute this part of the canvas only: in pixels, or in lengths such as 5mm,5mm,20mmx10mm
     #[arg(long, value_name = "X,Y,WxH", value_parser = region, allow_hyphen_values = true)]
-    pub(crate) region: Option<Rect>,
+    pub(crate) region: Option<Region>,
     /// Worker threads [default: one for each processor]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
@@ -112,10 +148,12 @@ pub(crate) struct Job {
     pub(crate) device: DeviceChoice,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) job: Job,
+    #[command(flatten)]
+    pub(crate) each: Each,
     /// Count what 'relief stream' holds with so much look-ahead, by the scan of the design
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) look_ahead: Option<u64>,
@@ -124,7 +162,7 @@ pub(crate) struct PlanArguments {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Watch {
     /// Show no progress
     #[arg(long, short)]
@@ -134,10 +172,19 @@ pub(crate) struct Watch {
     pub(crate) json_progress: bool,
 }
 
-#[derive(Debug, Args)]
+impl Watch {
+    /// Whether nothing is to be written to the standard error but what failed, and lines of JSON.
+    pub(crate) const fn is_silent(&self) -> bool {
+        self.quiet || self.json_progress
+    }
+}
+
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Render {
     #[command(flatten)]
     pub(crate) job: Job,
+    #[command(flatten)]
+    pub(crate) each: Each,
     /// Where to write; '-' for the standard output. Not for --format null, which prints how fast it was
     #[arg(long, short, value_name = "PATH", required_unless_present = "format")]
     pub(crate) output: Option<PathBuf>,
@@ -170,6 +217,12 @@ pub(crate) struct Devices {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Nodes {
+    /// The word, such as repeat
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Explain {
     /// The code, such as E101; without one, all codes are listed
     pub(crate) code: Option<String>,
@@ -183,6 +236,10 @@ pub(crate) struct Fmt {
     /// Write nothing; exit with 1 where a file would change
     #[arg(long)]
     pub(crate) check: bool,
+    /// Print the JSON form of one design, which 'relief schema' describes; every command reads it back from a file whose
+    /// name ends in .json
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

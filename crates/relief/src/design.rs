@@ -1,16 +1,19 @@
 //! Reading a design file.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use relief_atomic::Identity;
-use relief_design::{Conversion, Design, ImageError, ImageSource, Picture, visible};
+use relief_design::{Conversion, Design, ImageError, ImageSource, Picture, Setting, visible};
 use relief_io::Files;
 use relief_raster::Depth;
 use relief_scan::Table;
 
-use crate::failure::Failure;
+use crate::arguments::{Deny, Reading};
+use crate::failure::{self, Failure};
 
 /// The longest file of a table, in bytes: 4 MiB.
 pub(crate) const MAX_TABLE: u64 = 4 << 20;
@@ -21,8 +24,12 @@ pub(crate) struct Opened {
     pub(crate) name: String,
     pub(crate) design: Design,
     pub(crate) files: Files,
-    /// The BLAKE3 of its text.
+    /// The BLAKE3 of its text; with the values that its parameters were given and the rows of its arrays, where it has any.
     pub(crate) digest: blake3::Hash,
+    /// The values that its parameters were given.
+    pub(crate) settings: Vec<Setting>,
+    /// The files of rows that it names, as it says them.
+    pub(crate) data: Vec<String>,
     /// Where the file is.
     pub(crate) path: PathBuf,
 }
@@ -70,6 +77,10 @@ impl Opened {
                 folder.join(&**table),
             ));
         }
+        inputs.extend(self.data.iter().map(|path| {
+            let what = format!("the file of rows \"{path}\" of the design");
+            (what, folder.join(path))
+        }));
         inputs
     }
 }
@@ -83,22 +94,73 @@ fn folder(design: &Path) -> &Path {
 }
 
 /// Reads and checks a design; '-' is the standard input, whose pictures lie in the working folder. The files that it names
-/// lie in the folder `confined`, where one is given.
-pub(crate) fn open(path: &Path, confined: Option<&Path>) -> Result<Opened, Failure> {
+/// lie in the folder that confines it, where one is given. Warnings are told unless they are to be `silent`.
+pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opened, Failure> {
     let (name, text) = read(path)?;
-    let files = match confined {
+    let files = match reading.folder.as_deref() {
         None => Files::new(folder(path)),
         Some(root) => Files::within(folder(path).to_owned(), confining(root)?),
     };
-    let design = relief_design::parse(&name, &text, &Named(&files)).map_err(Box::new)?;
-    let digest = blake3::hash(text.as_bytes());
+    let named = Named {
+        files: &files,
+        data: Mutex::default(),
+    };
+    // What a row gives is told with the row.
+    let last = reading.settings.last().map(|setting| setting.origin.as_str());
+    let name = match last.filter(|origin| *origin != "--set") {
+        Some(row) => format!("{name}, {row}"),
+        None => name,
+    };
+    let relief_design::Reading { design, warnings } =
+        relief_design::read(&name, &text, &named, &reading.settings).map_err(Box::new)?;
+    if let Some(warnings) = warnings {
+        if reading.deny == Some(Deny::Warnings) {
+            return Err(Box::new(warnings).into());
+        }
+        if !silent {
+            failure::tell(&warnings);
+        }
+    }
+    let data = named.data.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let digest = digest(&text, &reading.settings, data.values());
     Ok(Opened {
         name,
         design,
         files,
         digest,
+        settings: reading.settings.clone(),
+        data: data.into_keys().collect(),
         path: path.to_owned(),
     })
+}
+
+/// The name of a design: the digest of its text, and of all else that decides what it means.
+fn digest<'d>(
+    text: &str,
+    settings: &[Setting],
+    data: impl ExactSizeIterator<Item = &'d blake3::Hash>,
+) -> blake3::Hash {
+    let of_text = blake3::hash(text.as_bytes());
+    if settings.is_empty() && data.len() == 0 {
+        return of_text;
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(of_text.as_bytes());
+    // The last value of a parameter counts, whatever came before it.
+    let last: BTreeMap<&str, &str> = settings
+        .iter()
+        .map(|setting| (setting.name.as_str(), setting.value.as_str()))
+        .collect();
+    for (name, value) in last {
+        for part in [name, value] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+    }
+    for rows in data {
+        hasher.update(rows.as_bytes());
+    }
+    hasher.finalize()
 }
 
 /// The folder that a design may not leave.
@@ -120,15 +182,27 @@ fn confining(root: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// The files that a design names, as it is checked.
-struct Named<'f>(&'f Files);
+struct Named<'f> {
+    files: &'f Files,
+    /// The digests of the files of rows that were read.
+    data: Mutex<BTreeMap<String, blake3::Hash>>,
+}
 
 impl ImageSource for Named<'_> {
+    fn data(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+        let bytes = self.files.bytes(path, limit)?;
+        let digest = blake3::hash(&bytes);
+        let mut data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
+        data.insert(path.to_owned(), digest);
+        Ok(bytes)
+    }
+
     fn open(&self, path: &str, conversion: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
-        self.0.open(path, conversion)
+        self.files.open(path, conversion)
     }
 
     fn table(&self, path: &str, depth: Depth) -> Result<(), String> {
-        let bytes = self.0.bytes(path, MAX_TABLE)?;
+        let bytes = self.files.bytes(path, MAX_TABLE)?;
         table(&bytes, path, depth)
             .map(|_| ())
             .map_err(|error| error.to_string())
@@ -153,7 +227,7 @@ pub(crate) fn table(bytes: &[u8], file: &str, depth: Depth) -> Result<Table, rel
     })
 }
 
-/// The name and the text of a design file. No more is read than a design may have.
+/// The name and the text of a design file, as KDL also where the file holds JSON. No more is read than a design may have.
 pub(crate) fn read(path: &Path) -> Result<(String, String), Failure> {
     let name = if path == Path::new("-") {
         "<stdin>".to_owned()
@@ -181,5 +255,11 @@ pub(crate) fn read(path: &Path) -> Result<(String, String), Failure> {
             format!("byte {at} is not UTF-8; a design is UTF-8 text"),
         ))
     })?;
+    if path.extension().is_some_and(|extension| extension == "json") {
+        let text = relief_design::from_json(&text)
+            .map_err(|why| failed(io::Error::new(io::ErrorKind::InvalidData, why)))?;
+        // Messages show the design as it is laid out.
+        return Ok((format!("{name} as KDL"), text));
+    }
     Ok((name, text))
 }

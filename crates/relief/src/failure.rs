@@ -42,6 +42,9 @@ pub(crate) enum Failure {
     /// What was executed could not all be compared.
     #[error("{0}")]
     Unverified(String),
+    /// What is doubtful, where that was to fail.
+    #[error("{0}")]
+    Doubtful(&'static str),
     /// A file is not laid out as `fmt` would.
     #[error("{0} would change")]
     Unformatted(String),
@@ -51,12 +54,33 @@ pub(crate) enum Failure {
          install it from a clone of Relief by `cargo install --path crates/relief-lab`"
     )]
     NoLab,
+    /// One of many jobs failed.
+    #[error("{place}")]
+    Job {
+        /// Which one.
+        place: String,
+        /// Why.
+        #[source]
+        failure: Box<Failure>,
+    },
     /// The standard output failed.
     #[error("cannot write to the standard output")]
     Output(#[from] io::Error),
 }
 
 impl Failure {
+    /// The failure of one of many jobs. A report names the job itself.
+    pub(crate) fn of(self, place: String) -> Self {
+        match self {
+            Self::Design(_) | Self::Job { .. } => self,
+            failure if failure.is_quiet() => failure,
+            failure => Self::Job {
+                place,
+                failure: Box::new(failure),
+            },
+        }
+    }
+
     /// Says what went wrong on the standard error, and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         let code = self.code();
@@ -99,13 +123,14 @@ impl Failure {
     fn code(&self) -> u8 {
         match self {
             _ if self.closed_pipe() => 0,
+            Self::Job { failure, .. } => failure.code(),
             Self::Usage(_)
             | Self::Engine(
                 relief_engine::Error::Option { .. }
                 | relief_engine::Error::Region { .. }
                 | relief_engine::Error::Part { .. },
             ) => 2,
-            Self::Design(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
+            Self::Design(_) | Self::Doubtful(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
             Self::Engine(relief_engine::Error::Memory { .. }) => 4,
             Self::Engine(relief_engine::Error::Cancelled)
             | Self::Machine(relief_machine::Error::Stopped { .. } | relief_machine::Error::Unheard { .. }) => {
@@ -119,6 +144,16 @@ impl Failure {
             _ => 1,
         }
     }
+}
+
+/// Says what is doubtful in a design on the standard error.
+pub(crate) fn tell(warnings: &relief_design::Report) {
+    let mut text = String::new();
+    if handler().render_report(&mut text, warnings).is_err() {
+        text = warnings.to_string();
+    }
+    // A job goes on when nobody listens any more.
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// An error with its causes, each told once: many say their cause themselves.

@@ -2,26 +2,30 @@
 
 use relief_design::Design;
 use relief_engine::{Cancel, Options, Plan, Prepared, Progress, Raster, Renderer, Sink, select_prepared};
+use relief_raster::Rect;
 
 use crate::arguments::{Job, Watch};
 use crate::design::Opened;
 use crate::failure::Failure;
 use crate::show::Meter;
 
+/// The part of the canvas that a job asks for, in pixels.
+pub(crate) fn region(design: &Design, job: &Job) -> Result<Option<Rect>, Failure> {
+    let region = job.region.as_ref().map(|region| region.of(&design.canvas));
+    region.transpose()
+}
+
 /// The raster that a job will stream.
-pub(crate) fn raster(design: &Design, job: &Job) -> Raster {
-    let canvas = design.canvas;
-    Raster::new(
-        job.region.map_or(canvas.width, |region| region.width()),
-        job.region.map_or(canvas.height, |region| region.height()),
-        canvas.depth,
-    )
-    .with_pixel(canvas.pixel)
+pub(crate) fn raster(design: &Design, job: &Job) -> Result<Raster, Failure> {
+    let (canvas, region) = (design.canvas, region(design, job)?);
+    let width = region.map_or(canvas.width, |region| region.width());
+    let height = region.map_or(canvas.height, |region| region.height());
+    Ok(Raster::new(width, height, canvas.depth).with_pixel(canvas.pixel))
 }
 
 /// The plan of a job into a sink.
 pub(crate) fn plan_for(opened: &Opened, job: &Job, sink: &dyn Sink) -> Result<Plan, Failure> {
-    let raster = raster(&opened.design, job);
+    let raster = raster(&opened.design, job)?;
     planned(opened, job, sink.memory(&raster), Some(sink.wants(&raster)))
 }
 
@@ -31,8 +35,9 @@ pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failur
 }
 
 fn planned(opened: &Opened, job: &Job, sink: u64, rows: Option<u64>) -> Result<Plan, Failure> {
+    let region = region(&opened.design, job)?;
     let options = Options::default()
-        .with(|with| with.region = job.region)
+        .with(|with| with.region = region)
         .with(|with| with.threads = job.threads)
         .with(|with| with.memory = job.memory)
         .with(|with| with.device_memory = job.device_memory)

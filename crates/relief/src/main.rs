@@ -4,6 +4,7 @@
 //! the libraries.
 
 mod arguments;
+mod batch;
 mod commands;
 mod design;
 mod failure;
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
             return commands::lab::run(&lab).unwrap_or_else(|failure| failure.report());
         }
         Command::Schema => commands::reference::schema(),
-        Command::Nodes => commands::reference::nodes(),
+        Command::Nodes(nodes) => commands::reference::nodes(&nodes),
         Command::Explain(explain) => commands::reference::explain(&explain),
         Command::Fmt(fmt) => commands::fmt::run(&fmt),
         Command::Completions(completions) => commands::reference::completions(&completions),

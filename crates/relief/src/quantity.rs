@@ -1,6 +1,32 @@
 //! Sizes, tiles and regions as arguments, and sizes as people read them.
 
+use relief_design::Canvas;
 use relief_raster::Rect;
+
+use crate::failure::Failure;
+
+/// A part of a canvas.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Region {
+    /// In pixels.
+    Pixels(Rect),
+    /// X, Y, width and height, of which some have a unit.
+    Lengths([String; 4]),
+}
+
+impl Region {
+    /// The pixels of a canvas that it covers.
+    pub(crate) fn of(&self, canvas: &Canvas) -> Result<Rect, Failure> {
+        match self {
+            Self::Pixels(rect) => Ok(*rect),
+            Self::Lengths(lengths) => {
+                let lengths = lengths.each_ref().map(String::as_str);
+                relief_design::rectangle(lengths, canvas.pixel)
+                    .map_err(|why| Failure::Usage(format!("--region {}: {why}", lengths.join(","))))
+            }
+        }
+    }
+}
 
 /// Bytes with a unit: B, kB, MB, GB, TB or KiB, MiB, GiB, TiB; none means bytes.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
@@ -41,15 +67,33 @@ pub(crate) fn tile(text: &str) -> Result<(u64, u64), String> {
     }
 }
 
-/// X,Y,W×H in pixels.
-pub(crate) fn region(text: &str) -> Result<Rect, String> {
-    let expected = || format!("'{text}' is no region; X,Y,WxH is expected, such as 0,0,640x480");
-    let mut parts = text.splitn(3, ',');
+/// X,Y,W×H in pixels or in lengths with a unit.
+pub(crate) fn region(text: &str) -> Result<Region, String> {
+    let expected =
+        || format!("'{text}' is no region; X,Y,WxH is expected, such as 0,0,640x480 or 5mm,5mm,20mmx10mm");
+    // The unit of pixels holds an x itself.
+    let pixels = text.replace("px", "");
+    let mut parts = pixels.splitn(3, ',');
     let mut next = || parts.next().ok_or_else(expected);
     let (x, y, size) = (next()?, next()?, next()?);
+    let has_unit = |text: &str| text.contains(|c: char| c.is_alphabetic() && !matches!(c, 'x' | 'X'));
+    if [x, y, size].into_iter().any(has_unit) {
+        let (width, height) = size.split_once(['x', 'X', '×']).ok_or_else(expected)?;
+        let lengths = [x, y, width, height].map(|length| length.trim().to_owned());
+        // What is wrong whatever a pixel is, is told at once.
+        let any = relief_raster::Length::picometres(1_000_000);
+        let probe = relief_design::rectangle(lengths.each_ref().map(String::as_str), any);
+        if let Err(why) = probe
+            && (why.contains("is no") || why.contains("digits"))
+        {
+            return Err(why);
+        }
+        return Ok(Region::Lengths(lengths));
+    }
     let coordinate = |text: &str| text.trim().parse::<i64>().map_err(|_| expected());
     let (width, height) = tile(size)?;
     Rect::new(coordinate(x)?, coordinate(y)?, width, height)
+        .map(Region::Pixels)
         .ok_or_else(|| format!("{text} leaves the coordinates that a canvas can have"))
 }
 
@@ -96,7 +140,14 @@ mod tests {
 
     #[test]
     fn regions_are_a_place_and_a_size() {
-        assert_eq!(region("10,-20,30x40"), Ok(Rect::new(10, -20, 30, 40).unwrap()));
+        let pixels = Region::Pixels(Rect::new(10, -20, 30, 40).unwrap());
+        assert_eq!(region("10,-20,30x40"), Ok(pixels.clone()));
+        assert_eq!(region("10px,-20px,30pxx40px"), Ok(pixels));
+        let lengths = ["1mm", "-2", "1.5in", "3"].map(str::to_owned);
+        assert_eq!(region("1mm,-2,1.5inx3"), Ok(Region::Lengths(lengths)));
+        for wrong in ["1mm,2", "1mm,2,3", "1miles,2,3x4", "1mm,2,3xq", "1mm,%,3x4"] {
+            assert!(region(wrong).is_err(), "{wrong}");
+        }
         for wrong in [
             "",
             "1,2",

@@ -23,6 +23,10 @@ pub(crate) struct Document {
     pub(crate) by_name: HashMap<String, usize>,
     pub(crate) root: Option<DraftNode>,
     pub(crate) scan: Option<ScanNode>,
+    /// Where the passes of the scan stand.
+    pub(crate) passes_span: Option<Span>,
+    /// The largest rounding of a length, in pixels, and where that is written.
+    pub(crate) rounding: Option<(f64, Span)>,
 }
 
 impl Checker<'_> {
@@ -37,6 +41,12 @@ impl Checker<'_> {
             by_name: HashMap::new(),
             root: None,
             scan: None,
+            passes_span: elements
+                .iter()
+                .find(|element| element.name.text == "scan")
+                .and_then(|scan| scan.children.iter().find(|child| child.name.text == "passes"))
+                .map(|passes| passes.name.span),
+            rounding: None,
         };
         document.scan = self.only_scan(elements);
         let mut root_span: Option<Span> = None;
@@ -46,6 +56,7 @@ impl Checker<'_> {
             }
             match &*element.name.text {
                 "relief" | "canvas" | "scan" => self.no_role(element),
+                "parameter" => self.parameter(element),
                 "define" => self.define(element, &mut document),
                 _ if !self.may_be_root(element) => {}
                 _ => {
@@ -73,6 +84,7 @@ impl Checker<'_> {
             self.note(problem.help(format!("add one, for instance: {EXAMPLE_ROOT}")));
         }
         self.check_uses(&document);
+        document.rounding = self.rounding();
         document
     }
 
@@ -133,22 +145,49 @@ impl Checker<'_> {
         let known = self.problems.len();
         let values = self.values(element, signature);
         self.problems.truncate(known);
-        self.pixel = values.pixel_size("pixel");
-        self.pixel_is_wrong =
-            self.pixel.is_none() && element.properties.iter().any(|(name, _)| name.text == "pixel");
-        self.depth_span = values.span("depth");
-        self.depth = match values.choice("depth") {
+        let given = |name: &str| element.properties.iter().any(|(given, _)| given.text == name);
+        self.pixel = values.physical("pixel").or_else(|| values.physical("dpi"));
+        self.pixel_is_wrong = self.pixel.is_none() && (given("pixel") || given("dpi"));
+        self.amplitude = values.physical("amplitude");
+        self.amplitude_is_wrong = self.amplitude.is_none() && given("amplitude");
+        self.nearest = values
+            .word("rounding")
+            .map_or(given("dpi"), |rounding| rounding == "nearest");
+        let former = given("depth") && !given("bits");
+        let bits = if former { "depth" } else { "bits" };
+        self.depth_span = values.span(bits);
+        self.depth = match values.choice(bits) {
             Some(8) => Depth::Eight,
             // A depth that is wrong makes no sample wrong.
             _ => Depth::Sixteen,
         };
         let values = self.values(element, signature);
         self.nothing_inside(element, signature);
+        for (one, other) in [("dpi", "pixel"), ("depth", "bits")] {
+            if let (Some(again), Some(first)) =
+                (values.span(one), values.span(other).filter(|_| given(other)))
+            {
+                let problem = Problem::new("E410", format!("`{one}` and `{other}` say the same"));
+                let problem = problem.label(again, "said again").label(first, "said first");
+                self.note(problem.help(format!("remove `{one}`")));
+            }
+        }
+        if let Some(span) = values.span("depth").filter(|_| former) {
+            self.warn(
+                Problem::new(
+                    "W101",
+                    "`depth` is called `bits` now, since depth also means a height",
+                )
+                .label(span, "the former word")
+                .help(format!("write bits={}", self.depth.bits())),
+            );
+        }
         if let (Some(width), Some(height)) = (values.pixels("width"), values.pixels("height")) {
             self.canvas = Some(Canvas {
                 width: width.unsigned_abs(),
                 height: height.unsigned_abs(),
                 pixel: self.pixel,
+                amplitude: self.amplitude,
                 depth: self.depth,
             });
         }
@@ -224,6 +263,15 @@ impl Checker<'_> {
             self.note(problem.help(format!("{near}words here are {}", listed(words()))));
         }
         false
+    }
+
+    /// A parameter, whose value has been put into its places already.
+    fn parameter(&mut self, element: &Element<'_>) {
+        self.no_role(element);
+        if let Some(signature) = Signature::of("parameter") {
+            self.values(element, signature);
+            self.nothing_inside(element, signature);
+        }
     }
 
     fn define(&mut self, element: &Element<'_>, document: &mut Document) {

@@ -54,12 +54,12 @@ const HINTS: [(&[&str], &str); 10] = [
         "a picture is `image`",
     ),
     (
-        &["tile", "tiles", "grid", "array", "step"],
+        &["tile", "tiles", "grid", "step"],
         "`repeat` copies a node along the axes, `lattice` along any two vectors",
     ),
     (
-        &["brightness", "contrast"],
-        "brightness and contrast are changed by `levels` within a `map`",
+        &["lighten", "darken", "exposure"],
+        "a `map` changes samples by `brightness`, `contrast`, `levels` and others",
     ),
     (
         &["gaussian", "blur", "smooth", "filter"],

@@ -9,14 +9,16 @@ mod scan;
 mod tables;
 mod values;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use relief_raster::Depth;
+use relief_raster::{Depth, Length};
 
 use crate::ImageSource;
 use crate::expression::{BadExpression, Function};
 use crate::kinds::Draft;
+use crate::length::Ratio;
 use crate::report::{MAX_COUNTED, Problem};
 use crate::suggestion::Suggestions;
 use crate::syntax::Span;
@@ -27,7 +29,7 @@ pub use assets::MAX_FILES;
 pub(crate) use document::Document;
 pub use tables::MAX_TABLE_WORK;
 pub(crate) use tables::{TableKey, not_a_number};
-pub(crate) use values::Values;
+pub(crate) use values::{Values, vanishing};
 
 /// A number of pixels and where it is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,16 +38,107 @@ pub(crate) struct Given {
     pub(crate) span: Span,
 }
 
+/// A length along an axis of a parent, or a place on it: a part of the parent's side, and so many pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Measure {
+    pub(crate) of_parent: Ratio,
+    pub(crate) pixels: Ratio,
+}
+
+impl Measure {
+    pub(crate) const ZERO: Self = Self::pixels(Ratio::ZERO);
+
+    pub(crate) const fn pixels(pixels: Ratio) -> Self {
+        Self {
+            of_parent: Ratio::ZERO,
+            pixels,
+        }
+    }
+
+    /// Pixels in a parent with this side. `None` where they cannot be kept exactly.
+    pub(crate) fn of(self, parent: u64) -> Option<Ratio> {
+        if self.is_absolute() {
+            return Some(self.pixels);
+        }
+        let part = self.of_parent.times(Ratio::integer(parent.into()))?;
+        part.plus(self.pixels)
+    }
+
+    /// The sum of both.
+    pub(crate) fn plus(self, other: Self) -> Option<Self> {
+        Some(Self {
+            of_parent: self.of_parent.plus(other.of_parent)?,
+            pixels: self.pixels.plus(other.pixels)?,
+        })
+    }
+
+    /// So many times this.
+    pub(crate) fn times(self, times: usize) -> Option<Self> {
+        let times = Ratio::integer(i128::try_from(times).ok()?);
+        Some(Self {
+            of_parent: self.of_parent.times(times)?,
+            pixels: self.pixels.times(times)?,
+        })
+    }
+
+    /// Pixels, where the parent's side does not matter.
+    pub(crate) fn absolute(self) -> Option<Ratio> {
+        self.is_absolute().then_some(self.pixels)
+    }
+
+    fn is_absolute(self) -> bool {
+        self.of_parent == Ratio::ZERO
+    }
+}
+
+/// A side of a node and where it is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct GivenSide {
+    pub(crate) measure: Measure,
+    pub(crate) span: Span,
+}
+
+/// Which point of a node its x and y place, in halves of its sides: 0, 1 or 2 of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Anchor {
+    pub(crate) x: u8,
+    pub(crate) y: u8,
+}
+
+impl Anchor {
+    /// The words for the points, row by row.
+    pub(crate) const WORDS: &'static [&'static str] = &[
+        "top-left",
+        "top",
+        "top-right",
+        "left",
+        "centre",
+        "right",
+        "bottom-left",
+        "bottom",
+        "bottom-right",
+    ];
+
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        let index = Self::WORDS.iter().position(|known| *known == word)?;
+        Some(Self {
+            x: (index % 3) as u8,
+            y: (index / 3) as u8,
+        })
+    }
+}
+
 /// A node that may be put anywhere.
 #[derive(Debug)]
 pub(crate) struct DraftNode {
     pub(crate) what: What,
-    pub(crate) x: i64,
-    pub(crate) y: i64,
+    pub(crate) x: Measure,
+    pub(crate) y: Measure,
+    pub(crate) anchor: Anchor,
     /// Where the offset is written, or its name where it is not.
     pub(crate) offset_span: Span,
-    pub(crate) width: Option<Given>,
-    pub(crate) height: Option<Given>,
+    pub(crate) width: Option<GivenSide>,
+    pub(crate) height: Option<GivenSide>,
     pub(crate) children: Vec<DraftChild>,
     /// Its name in the text.
     pub(crate) span: Span,
@@ -61,6 +154,9 @@ pub(crate) struct DraftChild {
     pub(crate) name: Option<(String, Span)>,
     pub(crate) node: DraftNode,
 }
+
+/// The words for the points of a node that its offset may place.
+pub(crate) const ANCHORS: &[&str] = Anchor::WORDS;
 
 /// What a node computes, as far as it is known without its size.
 #[derive(Debug)]
@@ -95,14 +191,23 @@ pub(crate) struct Checker<'c> {
     canvas_span: Option<Span>,
     depth: Depth,
     depth_span: Option<Span>,
-    pixel: Option<u64>,
+    pixel: Option<Length>,
     /// Whether the side of a pixel is given, but wrong: what needs it is then no further problem.
     pixel_is_wrong: bool,
+    amplitude: Option<Length>,
+    /// As `pixel_is_wrong`.
+    amplitude_is_wrong: bool,
+    /// Whether lengths become the nearest whole pixels.
+    nearest: bool,
+    /// The largest rounding of a length, in pixels, and where that is written.
+    rounding: Cell<Option<(f64, Span)>>,
     /// Tables that were computed, by all that they depend on.
     tables: HashMap<TableKey, Result<Arc<[u16]>, u64>>,
     /// Operations that tables have taken.
     work: u64,
     pub(crate) problems: Vec<Problem>,
+    /// What is right and most likely not meant.
+    pub(crate) warnings: Vec<Problem>,
 }
 
 impl<'c> Checker<'c> {
@@ -118,9 +223,14 @@ impl<'c> Checker<'c> {
             depth_span: None,
             pixel: None,
             pixel_is_wrong: false,
+            amplitude: None,
+            amplitude_is_wrong: false,
+            nearest: false,
+            rounding: Cell::new(None),
             tables: HashMap::new(),
             work: 0,
             problems: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
@@ -129,16 +239,29 @@ impl<'c> Checker<'c> {
         self.depth
     }
 
-    /// The side of a pixel in picometres, where the canvas says it; some side where what it says is wrong, so that what
-    /// needs one is no further problem.
-    pub(crate) fn pixel(&self) -> Option<u64> {
-        self.pixel.or(self.pixel_is_wrong.then_some(1))
+    /// The side of a pixel, where the canvas says it; some side where what it says is wrong, so that what needs one is
+    /// no further problem.
+    pub(crate) fn pixel(&self) -> Option<Length> {
+        let some = || self.pixel_is_wrong.then(|| Length::picometres(1)).flatten();
+        self.pixel.or_else(some)
+    }
+
+    /// The largest rounding of a length that was read.
+    pub(crate) fn rounding(&self) -> Option<(f64, Span)> {
+        self.rounding.get()
     }
 
     /// Notes a problem. A report holds far fewer than a hostile design may have.
     pub(crate) fn note(&mut self, problem: Problem) {
         if self.wants_more() {
             self.problems.push(problem);
+        }
+    }
+
+    /// Notes what is right and most likely not meant.
+    pub(crate) fn warn(&mut self, warning: Problem) {
+        if self.warnings.len() < MAX_COUNTED {
+            self.warnings.push(warning);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::hints::{EXAMPLE_NODE, MANY_NODES, ONE_NODE, foreign};
 use super::values::{Values, listed};
-use super::{Checker, DraftChild, DraftNode, What};
+use super::{Anchor, Checker, DraftChild, DraftNode, Measure, What};
 use crate::kinds::{Draft, NodeSource};
 use crate::report::Problem;
 use crate::signature::{ChildName, Count, Group, SIGNATURES, Signature};
@@ -29,8 +29,9 @@ impl Checker<'_> {
         let span = element.name.span;
         let mut node = DraftNode {
             what: What::Broken,
-            x: 0,
-            y: 0,
+            x: Measure::ZERO,
+            y: Measure::ZERO,
+            anchor: Anchor::default(),
             offset_span: span,
             width: None,
             height: None,
@@ -49,17 +50,24 @@ impl Checker<'_> {
         let mut values = self.values_and_name(element, signature, named);
         let inner = self.inner(element, signature);
         // An offset that is wrong has been noted.
-        node.x = values.pixels("x").unwrap_or(0);
-        node.y = values.pixels("y").unwrap_or(0);
+        node.x = values.measure("x").unwrap_or(Measure::ZERO);
+        node.y = values.measure("y").unwrap_or(Measure::ZERO);
+        node.anchor = values
+            .word("anchor")
+            .and_then(Anchor::of_word)
+            .unwrap_or_default();
         node.offset_span = values.span("x").or(values.span("y")).unwrap_or(span);
-        node.width = values.given_length("width");
-        node.height = values.given_length("height");
+        node.width = values.given_side("width");
+        node.height = values.given_side("height");
         let name = values.name.take();
         if let Some(what) = self.what(signature, &values, &inner) {
             node.what = what;
             node.broken = values.broken || inner.broken;
         }
         node.children = inner.nodes;
+        if std::ptr::eq(signature, Signature::of_array()) {
+            spread(&mut node.children, &values);
+        }
         (node, name)
     }
 
@@ -164,9 +172,7 @@ impl Checker<'_> {
         }
         let name = Signature::of(&child.name.text).map_or("", |s| s.name);
         let earlier = if is_once(signature, ChildName::Parameter(name)) {
-            parameters
-                .iter()
-                .find(|p| p.name.text == child.name.text || both_one_of(signature, &p.name.text, name))
+            parameters.iter().find(|p| p.name.text == child.name.text)
         } else {
             None
         };
@@ -184,20 +190,10 @@ impl Checker<'_> {
     }
 
     fn child_twice(&mut self, what: &str, signature: &Signature, again: Span, first: Span) {
-        let one_of: Vec<&str> = signature.one_of().collect();
-        let (message, help) = if one_of.is_empty() || what.starts_with("a child") {
-            (
-                format!("`{}` takes {what} once", signature.name),
-                match signature.group {
-                    Group::Node => format!("remove one of them; {MANY_NODES}"),
-                    _ => "remove one of them".to_owned(),
-                },
-            )
-        } else {
-            (
-                format!("`{}` takes one of {}", signature.name, listed(one_of)),
-                format!("put one `{}` into another to apply both", signature.name),
-            )
+        let message = format!("`{}` takes {what} once", signature.name);
+        let help = match signature.group {
+            Group::Node => format!("remove one of them; {MANY_NODES}"),
+            _ => "remove one of them".to_owned(),
         };
         self.note(
             Problem::new("E311", message)
@@ -350,10 +346,10 @@ impl Checker<'_> {
         }
         // A word in doubt may be the one that is missing.
         if !inner.broken
-            && signature.one_of().next().is_some()
-            && !signature.one_of().any(|name| inner.parameter(name).is_some())
+            && signature.some_of().next().is_some()
+            && !signature.some_of().any(|name| inner.parameter(name).is_some())
         {
-            missing.push(format!("one of {}", listed(signature.one_of())));
+            missing.push(format!("at least one of {}", listed(signature.some_of())));
         }
         for what in &missing {
             let message = format!("`{}` needs {what}", signature.name);
@@ -376,6 +372,9 @@ impl Checker<'_> {
                 span,
             });
         }
+        if std::ptr::eq(signature, Signature::of_array()) {
+            return Some(What::Kind(Draft::fold()));
+        }
         let source = NodeSource {
             values,
             parameters: &inner.parameters,
@@ -393,6 +392,29 @@ impl Checker<'_> {
     }
 }
 
+/// Moves the copies of an array, of which there is one in the place of each number.
+fn spread(copies: &mut [DraftChild], values: &Values) {
+    let columns = values
+        .choice("columns")
+        .and_then(|columns| usize::try_from(columns).ok());
+    let columns = columns.unwrap_or(1).max(1);
+    for (name, is_x) in [("step-x", true), ("step-y", false)] {
+        let Some(step) = values.measure(name) else {
+            continue;
+        };
+        for (n, copy) in copies.iter_mut().enumerate() {
+            let times = if is_x { n % columns } else { n / columns };
+            let offset = if is_x { &mut copy.node.x } else { &mut copy.node.y };
+            // What has too many digits is told where it is added up.
+            if let Some(moved) = step.times(times).and_then(|by| offset.plus(by)) {
+                *offset = moved;
+            } else {
+                copy.node.broken = true;
+            }
+        }
+    }
+}
+
 fn roles_here(accepted: &[&str]) -> String {
     let subject = if accepted.len() == 1 {
         "the role here is"
@@ -402,11 +424,7 @@ fn roles_here(accepted: &[&str]) -> String {
     format!("{subject} {}", listed(accepted.iter().copied()))
 }
 
-fn both_one_of(signature: &Signature, first: &str, second: &str) -> bool {
-    signature.one_of().any(|name| name == first) && signature.one_of().any(|name| name == second)
-}
-
 fn is_once(signature: &Signature, child: ChildName) -> bool {
     let rule = signature.children.iter().find(|rule| rule.child == child);
-    rule.is_some_and(|rule| matches!(rule.count, Count::One | Count::AtMostOne | Count::OneOf))
+    rule.is_some_and(|rule| matches!(rule.count, Count::One | Count::AtMostOne))
 }

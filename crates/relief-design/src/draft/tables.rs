@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Checker;
 use crate::expression::{BadExpression, Function};
 use crate::report::Problem;
-use crate::signature::{MAX_POINTS, Signature};
+use crate::signature::{CURVE_POINT, MAX_POINTS, Signature};
 use crate::syntax::{Element, Span};
 use crate::table::{self, Fault, Points};
 
@@ -148,7 +148,11 @@ impl Checker<'_> {
 
     /// The points between the braces of a profile or a curve.
     pub(crate) fn points(&mut self, element: &Element<'_>) -> Option<Points> {
-        let signature = Signature::of("point")?;
+        let signature = if element.name.text == "curve" {
+            &CURVE_POINT
+        } else {
+            Signature::of("point")?
+        };
         let points: Vec<&Element<'_>> = element
             .children
             .iter()

@@ -1,22 +1,26 @@
 //! Values of words against their signatures.
 
-use relief_raster::Depth;
+use relief_raster::{Depth, Length, MAX_SIDE};
 
-use super::{Checker, Given};
-use crate::length::{Decimal, Pixels, UNITS, Written, in_unit, written};
+use super::{Checker, Given, GivenSide, Measure};
+use crate::length::{Decimal, Ratio, UNITS, Written, in_unit, is_decimal, written};
 use crate::report::Problem;
-use crate::signature::{DefaultValue, MAX_STRING, NAME, Parameter, Presence, Signature, ValueType};
+use crate::signature::{
+    DefaultValue, MAX_OFFSET, MAX_STRING, NAME, Parameter, Presence, Signature, ValueType,
+};
 use crate::syntax::{Element, Literal, Span, Value, shortened};
 
 /// A value that is what its signature says.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Checked {
     Length(i64),
+    Measure(Measure),
+    Fraction(Ratio),
     Real(f64),
     Sample(u16),
     Seed(u64),
     Choice(i64),
-    PixelSize(u64),
+    Physical(Length),
     Word(&'static str),
     Text(String),
 }
@@ -94,11 +98,36 @@ impl Values {
         }
     }
 
-    pub(crate) fn pixel_size(&self, name: &str) -> Option<u64> {
+    /// The side of a pixel, or the height that M stands for.
+    pub(crate) fn physical(&self, name: &str) -> Option<Length> {
         match self.get(name)?.value {
-            Checked::PixelSize(value) => Some(value),
+            Checked::Physical(value) => Some(value),
             _ => None,
         }
+    }
+
+    /// A place along a side of a parent, or a side of a node.
+    pub(crate) fn measure(&self, name: &str) -> Option<Measure> {
+        match self.get(name)?.value {
+            Checked::Measure(measure) => Some(measure),
+            _ => None,
+        }
+    }
+
+    /// A step that need not be whole, where it is given.
+    pub(crate) fn fraction(&self, name: &str) -> Option<(Ratio, Span)> {
+        match self.get(name)?.value {
+            Checked::Fraction(ratio) => Some((ratio, self.span(name)?)),
+            _ => None,
+        }
+    }
+
+    /// A side of a node where it is given.
+    pub(crate) fn given_side(&self, name: &str) -> Option<GivenSide> {
+        Some(GivenSide {
+            measure: self.measure(name)?,
+            span: self.span(name)?,
+        })
     }
 
     pub(crate) fn word(&self, name: &str) -> Option<&'static str> {
@@ -122,9 +151,13 @@ impl Checked {
     fn of_default(value: ValueType, default: DefaultValue) -> Option<Self> {
         match (value, default) {
             (ValueType::Length { .. }, DefaultValue::Number(pixels)) => Some(Self::Length(pixels)),
+            (ValueType::Offset, DefaultValue::Number(pixels)) => {
+                Some(Self::Measure(Measure::pixels(Ratio::integer(pixels.into()))))
+            }
             (ValueType::Choice(_) | ValueType::Count { .. }, DefaultValue::Number(number)) => {
                 Some(Self::Choice(number))
             }
+            (ValueType::Sample, DefaultValue::Number(sample)) => u16::try_from(sample).ok().map(Self::Sample),
             (ValueType::Word(_), DefaultValue::Word(word)) => Some(Self::Word(word)),
             _ => None,
         }
@@ -303,6 +336,10 @@ impl Checker<'_> {
         value: &Value<'_>,
         values: &mut Values,
     ) {
+        if value.literal == Literal::Broken {
+            values.broken = true;
+            return;
+        }
         if let Some(annotation) = &value.annotation {
             let message = format!("the value of `{}` takes no type annotation", parameter.name);
             self.note(
@@ -320,8 +357,10 @@ impl Checker<'_> {
             }),
             Err(problem) => {
                 values.broken = true;
-                // It would be right if the side of a pixel were.
-                if problem.code() == "E406" && self.pixel_is_wrong {
+                // It would be right if the side of a pixel, or the amplitude, were.
+                if (problem.code() == "E406" && self.pixel_is_wrong)
+                    || (problem.code() == "E408" && self.amplitude_is_wrong)
+                {
                     return;
                 }
                 let name = if signature.arguments.iter().any(|p| std::ptr::eq(p, parameter)) {
@@ -329,18 +368,67 @@ impl Checker<'_> {
                 } else {
                     format!("{} {}", signature.name, parameter.name)
                 };
-                self.note(problem.about(&name));
+                let problem = problem.about(&name);
+                self.note(match &value.origin {
+                    Some(origin) => problem.label(origin.span, origin.note.clone()),
+                    None => problem,
+                });
             }
         }
     }
 
     fn checked(&self, expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
+        if let Literal::Cell(text) = &value.literal {
+            let is_text = matches!(
+                expected,
+                ValueType::Any
+                    | ValueType::Text
+                    | ValueType::Path
+                    | ValueType::Expression(_)
+                    | ValueType::Word(_)
+            );
+            let cell = Value {
+                literal: if !is_text && is_decimal(text) {
+                    Literal::Number(text.into())
+                } else {
+                    Literal::Text(text.into())
+                },
+                ..value.clone()
+            };
+            return self.checked(expected, &cell);
+        }
         match expected {
-            ValueType::Length { least, greatest } => self.whole_length(expected, value, least, greatest),
+            ValueType::Any => match &value.literal {
+                Literal::Number(text) if Decimal::parse(text).is_none() => Err(too_long(value)),
+                Literal::Number(text) => Ok(Checked::Text(text.to_string())),
+                Literal::Text(text) if text.is_empty() => Ok(Checked::Text(String::new())),
+                Literal::Text(_) => self.text(expected, value),
+                _ => Err(self.wrong_type(expected, value)),
+            },
+            ValueType::Length { least, greatest } => {
+                self.whole_length(expected, value, (least, greatest), false)
+            }
+            ValueType::Step { least, greatest } => {
+                self.whole_length(expected, value, (least, greatest), true)
+            }
+            ValueType::Pitch => self.pitch(expected, value),
+            ValueType::Offset => self.measure(expected, value, (-MAX_OFFSET, MAX_OFFSET)),
+            ValueType::Side => self.measure(expected, value, (1, MAX_SIDE as i64)),
             ValueType::Distance => self
                 .length(expected, value)
                 .map(|(pixels, _)| Checked::Real(pixels.real())),
-            ValueType::PixelSize => self.pixel_size(value),
+            ValueType::Level => match &value.literal {
+                Literal::Text(text) => Ok(Checked::Real(self.height(expected, value, text)?.into())),
+                _ => self
+                    .length(expected, value)
+                    .map(|(number, _)| Checked::Real(number.real())),
+            },
+            ValueType::Height => match &value.literal {
+                Literal::Text(text) => Ok(Checked::Real(self.height(expected, value, text)?.into())),
+                _ => self.real(expected, value).map(Checked::Real),
+            },
+            ValueType::PixelSize | ValueType::Amplitude => self.physical(expected, value),
+            ValueType::Dpi => self.dpi(expected, value),
             ValueType::Sample => self.sample(value),
             ValueType::Seed => {
                 let number = self.integer(expected, value)?;
@@ -382,6 +470,9 @@ impl Checker<'_> {
     }
 
     fn sample(&self, value: &Value<'_>) -> Result<Checked, Problem> {
+        if let Literal::Text(text) = &value.literal {
+            return self.height(ValueType::Sample, value, text).map(Checked::Sample);
+        }
         let number = self.integer(ValueType::Sample, value)?;
         if let Some(sample) = u16::try_from(number).ok().filter(|&n| n <= self.depth.max()) {
             return Ok(Checked::Sample(sample));
@@ -400,41 +491,123 @@ impl Checker<'_> {
         let fits = self.depth == Depth::Eight && (0..=65_535).contains(&number);
         let range = format!("write a sample of 0 to {}", self.depth.max());
         Err(problem.help(if fits {
-            format!("{range}, or depth=16 at the canvas")
+            format!("{range}, or bits=16 at the canvas")
         } else {
             range
         }))
     }
 
+    /// A whole number of pixels; where lengths become the nearest ones and this is no `step`, the nearest.
     fn whole_length(
         &self,
         expected: ValueType,
         value: &Value<'_>,
-        least: i64,
-        greatest: i64,
+        (least, greatest): (i64, i64),
+        step: bool,
     ) -> Result<Checked, Problem> {
         let (length, unit) = self.length(expected, value)?;
-        let Some(pixels) = length.whole() else {
-            return Err(self.not_whole(value, length, unit, least, greatest));
+        let pixels = match length.whole() {
+            Some(pixels) => pixels,
+            None if self.nearest && !step => {
+                let pixels = length.rounded();
+                if pixels == 0 {
+                    return Err(vanishing(value.span, length));
+                }
+                self.rounds(length, value.span);
+                pixels
+            }
+            None => return Err(self.not_whole(value, length, unit, (least, greatest), step)),
         };
         match i64::try_from(pixels) {
             Ok(pixels) if (least..=greatest).contains(&pixels) => Ok(Checked::Length(pixels)),
-            _ => Err(Problem::new(
-                "E402",
-                format!("expected {}, found {pixels} pixels", expected.describe()),
-            )
+            _ => Err(self.beyond(expected, value, pixels)),
+        }
+    }
+
+    fn beyond(&self, expected: ValueType, value: &Value<'_>, pixels: i128) -> Problem {
+        let message = format!("expected {}, found {pixels} pixels", expected.describe());
+        Problem::new("E402", message)
             .label(value.span, "out of range")
-            .help(format!("write {}", expected.describe()))),
+            .help(format!("write {}", expected.describe()))
+    }
+
+    /// A place along a side of a parent, or a side of a node.
+    fn measure(
+        &self,
+        expected: ValueType,
+        value: &Value<'_>,
+        (least, greatest): (i64, i64),
+    ) -> Result<Checked, Problem> {
+        let side = least > 0;
+        if let Literal::Text(text) = &value.literal
+            && let Written::Percent(part) = written(text)
+        {
+            let greatest = Ratio::integer(MAX_PARTS.into());
+            let over = |part: Option<Ratio>| part.is_none_or(Ratio::is_positive);
+            let under = match side {
+                true => !part.is_positive(),
+                false => over(Ratio::ZERO.minus(part).and_then(|part| part.minus(greatest))),
+            };
+            if under || over(part.minus(greatest)) {
+                let message = format!(
+                    "a part of the parent is {} to {}, found {}",
+                    if side { "above 0 %" } else { "−100 000 %" },
+                    "100 000 %",
+                    value.literal.describe()
+                );
+                return Err(Problem::new("E402", message)
+                    .label(value.span, "out of range")
+                    .help("\"50%\" is half of the parent's side"));
+            }
+            return Ok(Checked::Measure(Measure {
+                of_parent: part,
+                pixels: Ratio::ZERO,
+            }));
+        }
+        let (length, unit) = self.length(expected, value)?;
+        if length.whole().is_none() && !self.nearest {
+            return Err(self.not_whole(value, length, unit, (least, greatest), false));
+        }
+        // A side of a third of a pixel may yet reach over a boundary.
+        let whole = if side && length.is_positive() && length.whole().is_none() {
+            length.nearest().1
+        } else {
+            length.rounded()
+        };
+        if !(i128::from(least)..=i128::from(greatest)).contains(&whole) {
+            return Err(self.beyond(expected, value, whole));
+        }
+        Ok(Checked::Measure(Measure::pixels(length)))
+    }
+
+    /// A step that is not rounded.
+    fn pitch(&self, expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
+        let limits = (1, MAX_SIDE as i64);
+        let (length, unit) = self.length(expected, value)?;
+        if length.whole().is_none() && !self.nearest {
+            return Err(self.not_whole(value, length, unit, limits, false));
+        }
+        if !length.is_positive() || length.nearest().0 < 1 || length.nearest().0 > limits.1.into() {
+            return Err(self.beyond(expected, value, length.rounded()));
+        }
+        Ok(Checked::Fraction(length))
+    }
+
+    /// Notes that a length becomes the nearest whole number of pixels.
+    fn rounds(&self, length: Ratio, span: Span) {
+        let distance = length.distance_to_whole();
+        if self.rounding.get().is_none_or(|(most, _)| distance > most) {
+            self.rounding.set(Some((distance, span)));
         }
     }
 
     fn not_whole(
         &self,
         value: &Value<'_>,
-        length: Pixels,
+        length: Ratio,
         unit: Option<&'static str>,
-        least: i64,
-        greatest: i64,
+        (least, greatest): (i64, i64),
+        step: bool,
     ) -> Problem {
         let describe = |pixels: i128| {
             let metric = unit
@@ -452,7 +625,7 @@ impl Checker<'_> {
         }
         let (below, above) = length.nearest();
         let allowed = i128::from(least)..=i128::from(greatest);
-        problem.help(match (allowed.contains(&below), allowed.contains(&above)) {
+        let nearest = match (allowed.contains(&below), allowed.contains(&above)) {
             (true, true) => format!(
                 "the nearest lengths are {} and {}",
                 describe(below),
@@ -461,6 +634,11 @@ impl Checker<'_> {
             (true, false) => format!("the nearest length allowed is {}", describe(below)),
             (false, true) => format!("the nearest length allowed is {}", describe(above)),
             (false, false) => format!("write a length of {least} to {greatest} pixels"),
+        };
+        problem.help(if step {
+            format!("{nearest}; steps are never rounded, since the rounding would add up from copy to copy")
+        } else {
+            format!("{nearest}; rounding=\"nearest\" at the canvas takes the nearest pixels")
         })
     }
 
@@ -469,33 +647,87 @@ impl Checker<'_> {
         &self,
         expected: ValueType,
         value: &Value<'_>,
-    ) -> Result<(Pixels, Option<&'static str>), Problem> {
+    ) -> Result<(Ratio, Option<&'static str>), Problem> {
         let text = match &value.literal {
             Literal::Number(number) => {
                 return Decimal::parse(number)
-                    .map(|n| (Pixels::of(n), None))
+                    .map(|n| (Ratio::of(n), None))
                     .ok_or_else(|| too_long(value));
             }
             Literal::Text(text) => text,
-            Literal::Keyword(_) => return Err(self.wrong_type(expected, value)),
+            _ => return Err(self.wrong_type(expected, value)),
         };
         match written(text) {
-            Written::Pixels(number) => Ok((Pixels::of(number), None)),
+            Written::Pixels(number) => Ok((number, None)),
             Written::Metric(number, unit, factor) => {
                 let pixel = self.pixel.ok_or_else(|| self.no_pixel(value, unit))?;
-                Pixels::scaled(number, factor, pixel)
+                Ratio::scaled(number, factor, pixel)
                     .map(|pixels| (pixels, Some(unit)))
                     .ok_or_else(|| too_long(value))
             }
-            Written::TooLong => Err(too_long(value)),
-            Written::UnknownUnit(unit) => Err(self.unknown_unit(value, unit)),
-            Written::Nonsense => Err(Problem::new(
-                "E404",
-                format!("{} is no length", value.literal.describe()),
-            )
-            .label(value.span, "here")
-            .help("a length is a number of pixels, or a text like \"20mm\" or \"-1.5um\"")),
+            other => Err(self.no_length(value, other)),
         }
+    }
+
+    /// Why a text is neither a number of pixels nor one with a metric unit.
+    fn no_length(&self, value: &Value<'_>, written: Written<'_>) -> Problem {
+        let (message, help) = match written {
+            Written::TooLong => return too_long(value),
+            Written::UnknownUnit(unit) => return self.unknown_unit(value, unit),
+            Written::ByZero => (
+                format!("{} divides by 0", value.literal.describe()),
+                "a fraction is written like \"1/1200in\"",
+            ),
+            Written::Percent(_) => (
+                format!(
+                    "{} is a part of a side, which this is not",
+                    value.literal.describe()
+                ),
+                "x, y, width and height of nodes take parts of the parent's; write a length here, like \"20mm\"",
+            ),
+            _ => (
+                format!("{} is no length", value.literal.describe()),
+                "a length is a number of pixels, or a text like \"20mm\" or \"-1.5um\"",
+            ),
+        };
+        Problem::new("E404", message).label(value.span, "here").help(help)
+    }
+
+    /// A sample of a height: M·height / amplitude, rounded, halves up.
+    fn height(&self, expected: ValueType, value: &Value<'_>, text: &str) -> Result<u16, Problem> {
+        let (number, unit, factor) = match written(text) {
+            Written::Metric(number, unit, factor) => (number, unit, factor),
+            Written::Pixels(_) | Written::Nonsense => return Err(self.wrong_type(expected, value)),
+            other => return Err(self.no_length(value, other)),
+        };
+        let Some(amplitude) = self.amplitude else {
+            let message = format!(
+                "a height in {unit} needs the height that M stands for, which the canvas does not say"
+            );
+            let mut problem = Problem::new("E408", message).label(value.span, format!("in {unit}"));
+            if let Some(span) = self.canvas_span {
+                problem = problem.label(span, "`amplitude` is missing here");
+            }
+            return Err(problem.help(
+                "add amplitude=\"80um\" (or what it is) to the canvas, or write the sample as a number",
+            ));
+        };
+        let part = Ratio::scaled(number, factor, amplitude).ok_or_else(|| too_long(value))?;
+        let max = i128::from(self.depth.max());
+        if part.nearest().0 < 0 || part.minus(Ratio::integer(1)).is_none_or(Ratio::is_positive) {
+            let message = format!(
+                "{} is no height within the amplitude, 0 to {amplitude}",
+                value.literal.describe()
+            );
+            let mut problem = Problem::new("E402", message).label(value.span, "out of range");
+            if let Some(span) = self.canvas_span {
+                problem = problem.label(span, "the amplitude is given here");
+            }
+            return Err(problem.help("write a height within it, or give the canvas a greater amplitude"));
+        }
+        let sample = part.times(Ratio::integer(max)).ok_or_else(|| too_long(value))?;
+        // At most M.
+        Ok(u16::try_from(sample.rounded()).unwrap_or(self.depth.max()))
     }
 
     fn no_pixel(&self, value: &Value<'_>, unit: &str) -> Problem {
@@ -507,13 +739,19 @@ impl Checker<'_> {
         if let Some(span) = self.canvas_span {
             problem = problem.label(span, "`pixel` is missing here");
         }
-        problem.help("add pixel=\"10um\" (or what it is) to the canvas, or write the length in pixels")
+        problem.help(
+            "add pixel=\"10um\" or dpi=1200 (or what it is) to the canvas, or write the length in pixels",
+        )
     }
 
     /// What a value may be, for a sentence about this design.
     fn describe(&self, expected: ValueType) -> String {
         match expected {
+            ValueType::Sample if self.amplitude.is_some() => {
+                format!("a sample, 0 to {}, or a height", self.depth.max())
+            }
             ValueType::Sample => format!("a sample, 0 to {}", self.depth.max()),
+            ValueType::Level | ValueType::Height if self.amplitude.is_none() => "a number".to_owned(),
             _ => expected.describe(),
         }
     }
@@ -535,44 +773,74 @@ impl Checker<'_> {
         problem.label(value.span, "here")
     }
 
-    fn pixel_size(&self, value: &Value<'_>) -> Result<Checked, Problem> {
-        let expected = ValueType::PixelSize;
+    /// The side of a pixel, or the height that M stands for.
+    fn physical(&self, expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
+        let (what, example) = if expected == ValueType::Amplitude {
+            ("the amplitude", "for instance \"80um\"")
+        } else {
+            (
+                "the side of a pixel",
+                "for instance \"10um\", \"0.5nm\" or \"1/1200in\"",
+            )
+        };
         let Literal::Text(text) = &value.literal else {
             return Err(self.wrong_type(expected, value));
         };
-        let (number, factor, unit) = match written(text) {
-            Written::Metric(number, unit, factor) => (number, factor, unit),
-            Written::TooLong => return Err(too_long(value)),
-            Written::UnknownUnit(unit) => return Err(self.unknown_unit(value, unit)),
+        let (number, factor) = match written(text) {
+            Written::Metric(number, _, factor) => (number, factor),
             Written::Pixels(_) | Written::Nonsense => return Err(self.wrong_type(expected, value)),
+            other => return Err(self.no_length(value, other)),
         };
-        let side = Pixels::scaled(number, factor, 1).ok_or_else(|| too_long(value))?;
-        let sides = 1..=1_000_000_000_000_i128;
-        if let Some(side) = side.whole().filter(|side| sides.contains(side)) {
-            return Ok(Checked::PixelSize(side.unsigned_abs() as u64));
+        self.allowed(number.metres(factor), number, factor, value, what, example)
+    }
+
+    /// The side of a pixel of so many an inch.
+    fn dpi(&self, expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
+        let Literal::Number(number) = &value.literal else {
+            return Err(self.wrong_type(expected, value));
+        };
+        let number = Ratio::of(Decimal::parse(number).ok_or_else(|| too_long(value))?);
+        if !number.is_positive() {
+            return Err(self.out_of_range(expected, value));
         }
-        let (below, above) = side.nearest();
-        if side.whole().is_none() && sides.contains(&below) && sides.contains(&above) {
-            let near = |side| in_unit(side, 1, unit).unwrap_or_default();
-            let message = format!(
-                "the side of a pixel is a whole number of picometres; this is {} pm",
-                side.real()
-            );
-            return Err(Problem::new("E405", message)
-                .label(value.span, "not whole")
-                .help(format!(
-                    "the nearest are \"{}\" and \"{}\"",
-                    near(below),
-                    near(above)
-                )));
+        let inch = (25_400_000_000, 1);
+        let side = Ratio::integer(1).over(number).ok_or_else(|| too_long(value))?;
+        self.allowed(
+            side.metres(inch),
+            side,
+            inch,
+            value,
+            "the side of a pixel",
+            "dpi=1200, for instance, is a pixel of 1/1200 in",
+        )
+    }
+
+    /// A length from 1 pm to 1 m that a fraction of 64 bits says.
+    fn allowed(
+        &self,
+        length: Option<Length>,
+        number: Ratio,
+        factor: (i128, i128),
+        value: &Value<'_>,
+        what: &str,
+        example: &str,
+    ) -> Result<Checked, Problem> {
+        let picometres = number.times(Ratio::fraction(factor.0, factor.1));
+        let picometres = picometres.ok_or_else(|| too_long(value))?;
+        let inside = picometres.nearest().0 >= 1
+            && picometres
+                .minus(Ratio::integer(1_000_000_000_000))
+                .is_some_and(|beyond| !beyond.is_positive());
+        if !inside {
+            return Err(Problem::new("E402", format!("{what} is 1 pm to 1 m"))
+                .label(value.span, "out of range")
+                .help(example));
         }
-        Err(Problem::new("E402", "the side of a pixel is 1 pm to 1 m")
-            .label(value.span, "out of range")
-            .help("for instance \"10um\" or \"0.5nm\""))
+        length.map(Checked::Physical).ok_or_else(|| too_long(value))
     }
 
     fn integer(&self, expected: ValueType, value: &Value<'_>) -> Result<i128, Problem> {
-        let Literal::Number(number) = value.literal else {
+        let Literal::Number(number) = &value.literal else {
             return Err(self.wrong_type(expected, value));
         };
         let number = Decimal::parse(number).ok_or_else(|| too_long(value))?;
@@ -580,7 +848,7 @@ impl Checker<'_> {
     }
 
     fn real(&self, expected: ValueType, value: &Value<'_>) -> Result<f64, Problem> {
-        let Literal::Number(number) = value.literal else {
+        let Literal::Number(number) = &value.literal else {
             return Err(self.wrong_type(expected, value));
         };
         if let Some(whole) = Decimal::parse(number).and_then(Decimal::integer) {
@@ -647,6 +915,10 @@ impl Checker<'_> {
         );
         let help = match (expected, &value.literal) {
             (ValueType::PixelSize, _) => "for instance \"10um\"".to_owned(),
+            (ValueType::Amplitude, _) => "for instance \"80um\"".to_owned(),
+            (ValueType::Sample | ValueType::Level | ValueType::Height, Literal::Text(_)) => {
+                "write a number without quotes, or a height with a unit: \"20um\"".to_owned()
+            }
             (_, Literal::Text(_)) => "write a number without quotes".to_owned(),
             _ if takes_text => "write a text between quotes".to_owned(),
             _ => format!("write {described}"),
@@ -700,6 +972,19 @@ impl Problem {
         let message = format!("`{name}`: {}", self.message());
         self.with_message(message)
     }
+}
+
+/// The greatest part of a parent's side, in times of it.
+const MAX_PARTS: i64 = 1_000;
+
+/// The problem of a length of which no pixel is left.
+pub(crate) fn vanishing(span: Span, length: Ratio) -> Problem {
+    Problem::new(
+        "E409",
+        format!("this length is {} pixels, and becomes 0 pixels", length.real()),
+    )
+    .label(span, "nothing is left of it")
+    .help("write a longer one, or compute with smaller pixels")
 }
 
 fn too_long(value: &Value<'_>) -> Problem {

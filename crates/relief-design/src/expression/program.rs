@@ -4,6 +4,8 @@
 //! its number, where later sections copy it from; the block of the last one is the result. `r` and `theta` are
 //! sections that stand before those of the formula, so that what they mean is said once, in the language itself.
 
+use relief_raster::Length;
+
 use super::{BadExpression, Binary, Block, CONSTANTS, LANES, Name, Reader, Step, Unary};
 
 /// The most numbers, variables and operations of a formula, with all its `let`.
@@ -260,9 +262,6 @@ const IN_METRES: [(&str, &str); 2] = [("X", "x * px"), ("Y", "y * px")];
 /// Names that stand for what the node gives.
 const GIVEN: [&str; 6] = ["x", "y", "w", "h", "M", "px"];
 
-/// Picometres in a metre.
-const PICOMETRES: f64 = 1e12;
-
 /// Whether a text may stand in an expression as a name.
 pub(crate) fn is_name(text: &str) -> bool {
     text.starts_with(|first: char| first.is_alphabetic() || first == '_')
@@ -292,17 +291,16 @@ pub(crate) struct Builder<'n> {
 }
 
 impl<'n> Builder<'n> {
-    /// The formulas of a design with this greatest sample and this side of a pixel in picometres; the names of children
-    /// by their numbers.
+    /// The formulas of a design with this greatest sample and this side of a pixel; the names of children by their
+    /// numbers.
     pub(crate) fn new(
         max: u16,
-        pixel: Option<u64>,
+        pixel: Option<Length>,
         children: impl Iterator<Item = (usize, &'n str)>,
     ) -> Result<Self, BadExpression> {
         let mut inputs = vec![Input::X, Input::Y, Input::Width, Input::Height];
         let number = |number: f64| Some(Step::Number(number.to_bits()));
-        // At most 10^12, so that both are exact and the quotient is rounded once.
-        let side = pixel.and_then(|pixel| number(pixel as f64 / PICOMETRES));
+        let side = pixel.and_then(|pixel| number(pixel.to_metres()));
         let mut names: Vec<Name<'n, Variable>> = ["x", "y", "w", "h"]
             .into_iter()
             .enumerate()
@@ -480,7 +478,7 @@ mod tests {
             let builder = Builder::new(255, None, std::iter::empty()).unwrap();
             assert_eq!(builder.finish(&format!("1 + {name}")).unwrap_err().code, "E406");
         }
-        let builder = Builder::new(255, Some(25_400_000), std::iter::empty()).unwrap();
+        let builder = Builder::new(255, Length::picometres(25_400_000), std::iter::empty()).unwrap();
         assert_eq!(builder.finish("px").unwrap().constant(), Some(25.4e-6));
     }
 }

@@ -1,7 +1,8 @@
 //! `compose`: nodes folded into one.
 
-use super::{NodeKind, NodeSource};
+use super::{Bounds, Doubts, NodeKind, NodeSource, Seen, covers};
 use crate::draft::Checker;
+use crate::report::Problem;
 use crate::signature::{Count, Signature, role};
 use crate::tree::Role;
 use crate::validate::Rules;
@@ -37,6 +38,66 @@ impl NodeKind for Compose {
 
     fn read(_: &NodeSource<'_, '_>, _: &mut Checker<'_>) -> Option<Self> {
         Some(Self)
+    }
+
+    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+        let max = u32::from(seen.max);
+        seen.children
+            .iter()
+            .zip(seen.bounds)
+            .fold(Bounds::ZERO, |acc, (child, &v)| match child.role {
+                Role::Add => acc.with(v, |acc, v| (acc + v).min(max)),
+                Role::Subtract => acc.with(v, u32::saturating_sub),
+                Role::Multiply => acc.with(v, |acc, v| (acc * v + max / 2) / max),
+                Role::Mean => acc.with(v, |acc, v| (acc + v).div_ceil(2)),
+                Role::Max => acc.with(v, u32::max),
+                Role::Min => acc.with(v, u32::min),
+                Role::Over if v.least > 0 => v,
+                Role::Over if v.greatest == 0 => acc,
+                Role::Over => acc.or(v),
+                Role::Mask if v.least > 0 => acc,
+                Role::Mask if v.greatest == 0 => Bounds::ZERO,
+                Role::Mask => acc.or(Bounds::ZERO),
+                _ => v,
+            })
+    }
+
+    fn is_smooth(&self, children: bool) -> bool {
+        children
+    }
+
+    fn doubt(_: &Self, doubts: &mut Doubts<'_>) {
+        for (i, child) in doubts.seen.children.iter().enumerate() {
+            let (name, at) = (child.role.name(), doubts.child(i));
+            if child.role == Role::Mask && doubts.seen.bounds[i].greatest == 0 {
+                let warning = Problem::new(
+                    "W203",
+                    "no pixel of this mask is set, so that nothing is left under it",
+                );
+                doubts.warnings.push(
+                    warning
+                        .label(at, "0 everywhere")
+                        .help("give it samples other than 0 where something is to be kept, or leave it out"),
+                );
+            } else if i > 0
+                && matches!(child.role, Role::Multiply | Role::Mask)
+                && !covers(child, doubts.size)
+            {
+                let extent = child.extent;
+                let message = format!(
+                    "this `{name}` of {} × {} pixels clears all that lies outside of it in the {} × {} of its `compose`",
+                    extent.width(),
+                    extent.height(),
+                    doubts.size.0,
+                    doubts.size.1
+                );
+                let warning = Problem::new("W206", message).label(at, "outside of it all becomes 0");
+                doubts.warnings.push(warning.help(format!(
+                    "give it the size of its `compose`, or where this is meant put it into a `compose` of that size: \
+                     ({name})compose {{ (base)… }}"
+                )));
+            }
+        }
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! `disc`: a filled circle.
 
-use super::{NaturalChild, NaturalSize, NodeKind, NodeSource};
+use super::{Bounds, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
 use crate::signature::{DefaultExtent, SIZE, Signature, ValueType, required};
 use crate::validate::Rules;
@@ -39,6 +39,10 @@ impl NodeKind for Disc {
 
     fn natural_size(draft: &Self, _: &[NaturalChild]) -> NaturalSize {
         NaturalSize::of(draft.diameter, draft.diameter)
+    }
+
+    fn bounds(&self, _: &Seen<'_>) -> Bounds {
+        Bounds::new(0, self.value)
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! `fill`: one sample.
 
-use super::{NodeKind, NodeSource};
+use super::{Bounds, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
 use crate::signature::{Signature, ValueType, required};
 use crate::validate::Rules;
@@ -27,6 +27,10 @@ impl NodeKind for Fill {
         Some(Self {
             value: source.values.sample("value")?,
         })
+    }
+
+    fn bounds(&self, _: &Seen<'_>) -> Bounds {
+        Bounds::only(self.value)
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

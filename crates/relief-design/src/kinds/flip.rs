@@ -1,6 +1,6 @@
 //! `flip`: a source mirrored along an axis.
 
-use super::{NodeKind, NodeSource};
+use super::{Bounds, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
 use crate::signature::{Count, DefaultExtent, Signature, ValueType, required, role};
 use crate::tree::{Axis, Role};
@@ -36,6 +36,14 @@ impl NodeKind for Flip {
         Some(Self {
             axis: Axis::of_word(source.values.word("axis")?)?,
         })
+    }
+
+    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+        seen.first()
+    }
+
+    fn is_smooth(&self, children: bool) -> bool {
+        children
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

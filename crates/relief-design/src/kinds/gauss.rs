@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{NodeKind, NodeSource, words};
+use super::{Bounds, NodeKind, NodeSource, Seen, words};
 use crate::draft::Checker;
 use crate::report::Problem;
 use crate::signature::{Count, DefaultValue, Signature, ValueType, optional, required, role};
@@ -94,6 +94,18 @@ impl NodeKind for Gauss {
             weights: weights(sigma).into(),
             edge,
         })
+    }
+
+    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+        match self.edge {
+            // Means of samples lie between them.
+            Edge::Clamp | Edge::Mirror | Edge::Wrap => seen.first(),
+            Edge::Zero => seen.first().or(Bounds::ZERO),
+        }
+    }
+
+    fn is_smooth(&self, _: bool) -> bool {
+        true
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

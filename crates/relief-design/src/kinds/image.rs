@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{NaturalChild, NaturalSize, NodeKind, NodeSource, words};
+use super::{Doubts, NaturalChild, NaturalSize, NodeKind, NodeSource, words};
 use crate::draft::{Asset, Checker, Values};
 use crate::report::Problem;
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
@@ -151,6 +151,24 @@ impl NodeKind for Image {
 
     fn file(&self) -> Option<&str> {
         Some(&self.path)
+    }
+
+    fn doubt(draft: &Self, doubts: &mut Doubts<'_>) {
+        let ((width, height), node) = (doubts.size, doubts.node);
+        let cut = |given: bool, side: u64, own: u64| given && side < own;
+        if cut(node.width.is_some() || doubts.is_root, width, draft.width)
+            || cut(node.height.is_some() || doubts.is_root, height, draft.height)
+        {
+            let message = format!(
+                "{width} × {height} pixels of the {} × {} of the picture show: a width or height crops it",
+                draft.width, draft.height
+            );
+            let given = node.width.or(node.height).map_or(node.span, |given| given.span);
+            let warning = Problem::new("W202", message).label(given, "the picture is cropped");
+            doubts.warn(warning.help(
+                "leave width and height out to show all of it; where it is to be cropped, put it into a `compose` of that size",
+            ));
+        }
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

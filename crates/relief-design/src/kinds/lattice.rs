@@ -2,7 +2,7 @@
 
 use relief_raster::{MAX_SIDE, Period};
 
-use super::{IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Sizing, words};
+use super::{Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Sizing, words};
 use crate::draft::Checker;
 use crate::report::Problem;
 use crate::signature::{Count, DefaultValue, Signature, ValueType, optional, parameter, role};
@@ -104,6 +104,31 @@ impl NodeKind for Lattice {
     /// Copies go on to any size.
     fn natural_size(_: &Vectors, _: &[NaturalChild]) -> NaturalSize {
         NaturalSize::NONE
+    }
+
+    fn is_smooth(&self, children: bool) -> bool {
+        children
+    }
+
+    fn doubt(draft: &Vectors, doubts: &mut Doubts<'_>) {
+        let Some(pattern) = doubts.seen.children.first() else {
+            return;
+        };
+        let (extent, (width, height)) = (pattern.extent, doubts.size);
+        let leaves = |v: Vector| v.x.unsigned_abs() >= width || v.y.unsigned_abs() >= height;
+        if extent.width() >= width && extent.height() >= height && leaves(draft.u) && leaves(draft.v) {
+            let message = format!(
+                "the pattern of {} × {} pixels is as large as what it repeats over, and so are the vectors",
+                extent.width(),
+                extent.height()
+            );
+            let warning = Problem::new("W201", message)
+                .label(doubts.child(0), "this pattern")
+                .label(doubts.node.span, format!("{width} × {height} pixels"));
+            doubts.warn(
+                warning.help("give the pattern the width and height of one copy, and write shorter vectors"),
+            );
+        }
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

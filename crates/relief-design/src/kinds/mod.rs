@@ -7,6 +7,7 @@
 mod compose;
 mod disc;
 mod distance;
+mod doubts;
 mod equalise;
 mod fill;
 mod flip;
@@ -24,7 +25,10 @@ mod turn;
 
 use std::fmt;
 
+use relief_raster::Extent;
+
 pub use distance::MAX_RADIUS;
+pub(crate) use doubts::{Bounds, Doubts, Seen, covers, misses};
 pub(crate) use formula::NAMES;
 pub use formula::{Input, LANES, MAX_STEPS, Program, rounded};
 pub use gauss::{Edge, MAX_SIGMA};
@@ -37,6 +41,7 @@ use crate::report::Problem;
 use crate::resolve::Size;
 use crate::signature::Signature;
 use crate::syntax::{Element, Span};
+use crate::tree::{Child, NodeId, Role};
 use crate::validate::Rules;
 
 /// Gives an enumeration the words of its variants: the list for a signature, the word of a variant, the variant of a word.
@@ -96,6 +101,22 @@ pub(crate) trait NodeKind: Sized {
         None
     }
 
+    /// What samples it can have within its extent: as near as is told in a moment, and never too few.
+    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+        seen.any()
+    }
+
+    /// Whether it has samples between those of both sides of an edge; `children` says it of its children.
+    fn is_smooth(&self, children: bool) -> bool {
+        let _ = children;
+        false
+    }
+
+    /// Notes what is right and most likely not meant.
+    fn doubt(draft: &Self::Draft, doubts: &mut Doubts<'_>) {
+        let _ = (draft, doubts);
+    }
+
     /// Whether a node that was built by hand is one that [`Self::read`] could give. That it has the children of its
     /// signature has been checked.
     ///
@@ -108,6 +129,11 @@ pub(crate) trait NodeKind: Sized {
 pub(crate) trait IntoKind<K> {
     /// The kind. Nothing where there is none; why has been noted.
     fn sized(&self, sizing: &mut Sizing<'_>) -> Option<K>;
+
+    /// Says it in other kinds, where it is one that those can say.
+    fn lower(&self, node: &mut Lowering<'_>) {
+        let _ = node;
+    }
 }
 
 impl<K: NodeKind + Clone> IntoKind<K> for K {
@@ -136,18 +162,62 @@ impl<'s, 'a> NodeSource<'s, 'a> {
     }
 }
 
+/// A node before it stands in the design: nodes may be put between it and its children, and it may become another one.
+pub(crate) struct Lowering<'l> {
+    /// What it computes.
+    pub(crate) kind: Kind,
+    /// Columns and rows.
+    pub(crate) size: (u64, u64),
+    /// What it reads.
+    pub(crate) children: Vec<Child>,
+    /// Puts a node into the design.
+    pub(crate) push: &'l mut dyn FnMut(Kind, (u64, u64), Vec<Child>) -> Option<NodeId>,
+}
+
+impl Lowering<'_> {
+    /// A new node as a child at this place, unless the design has too many.
+    pub(crate) fn child(
+        &mut self,
+        role: Role,
+        kind: impl Into<Kind>,
+        (x, y): (i64, i64),
+        size: (u64, u64),
+        children: Vec<Child>,
+    ) -> Option<Child> {
+        let node = (self.push)(kind.into(), size, children)?;
+        Some(Child {
+            role,
+            node,
+            extent: Extent::new(x, y, size.0, size.1)?,
+        })
+    }
+}
+
+/// The child in another role and at another place.
+pub(crate) fn moved(child: Child, role: Role, (x, y): (i64, i64)) -> Option<Child> {
+    let extent = Extent::new(x, y, child.extent.width(), child.extent.height())?;
+    Some(Child {
+        role,
+        extent,
+        ..child
+    })
+}
+
 /// What a node learns once its children have sizes.
 pub(crate) struct Sizing<'s> {
     node: &'s DraftNode,
+    /// Its own size.
+    pub(crate) size: Size,
     /// The sizes of its children, in the order written.
     pub(crate) children: &'s [Size],
     pub(crate) problems: Vec<Problem>,
 }
 
 impl<'s> Sizing<'s> {
-    pub(crate) fn new(node: &'s DraftNode, children: &'s [Size]) -> Self {
+    pub(crate) fn new(node: &'s DraftNode, size: Size, children: &'s [Size]) -> Self {
         Self {
             node,
+            size,
             children,
             problems: Vec::new(),
         }
@@ -208,6 +278,20 @@ macro_rules! kinds {
                     $(Self::$name(kind) => kind.validate(rules),)*
                 }
             }
+
+            /// What samples it can have.
+            pub(crate) fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+                match self {
+                    $(Self::$name(kind) => kind.bounds(seen),)*
+                }
+            }
+
+            /// Whether it has samples between those of both sides of an edge.
+            pub(crate) fn is_smooth(&self, children: bool) -> bool {
+                match self {
+                    $(Self::$name(kind) => kind.is_smooth(children),)*
+                }
+            }
         }
 
         /// What a node computes, as far as it is known without the sizes of its children.
@@ -264,6 +348,22 @@ macro_rules! kinds {
             }
         }
 
+        impl Draft {
+            /// Notes what is right and most likely not meant.
+            pub(crate) fn doubt(&self, doubts: &mut Doubts<'_>) {
+                match self {
+                    $(Self::$name(draft) => <$name as NodeKind>::doubt(draft, doubts),)*
+                }
+            }
+
+            /// Says the node in other kinds, where it is one that those can say.
+            pub(crate) fn lower(&self, node: &mut Lowering<'_>) {
+                match self {
+                    $(Self::$name(draft) => IntoKind::<$name>::lower(draft, node),)*
+                }
+            }
+        }
+
         /// The signatures of all kinds, in the order in which the reference lists them.
         pub(crate) static SIGNATURES: [&Signature; [$(stringify!($name)),*].len()] =
             [$(&<$name as NodeKind>::SIGNATURE),*];
@@ -287,6 +387,13 @@ kinds! {
     flip::Flip,
     turn::Turn,
     compose::Compose,
+}
+
+impl Draft {
+    /// What folds its children in the order written.
+    pub(crate) const fn fold() -> Self {
+        Self::Compose(Compose)
+    }
 }
 
 impl Kind {

@@ -1,6 +1,6 @@
 //! `ramp`: a linear change along an axis.
 
-use super::{NodeKind, NodeSource};
+use super::{Bounds, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
 use crate::signature::{Signature, ValueType, required};
 use crate::tree::Axis;
@@ -44,6 +44,10 @@ impl NodeKind for Ramp {
             from: source.values.sample("from")?,
             to: source.values.sample("to")?,
         })
+    }
+
+    fn bounds(&self, _: &Seen<'_>) -> Bounds {
+        Bounds::new(self.from, self.to)
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

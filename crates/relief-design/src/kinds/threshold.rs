@@ -1,6 +1,6 @@
 //! `threshold`: two samples.
 
-use super::{NodeKind, NodeSource};
+use super::{Bounds, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
 use crate::signature::{Count, Signature, ValueType, required, role};
 use crate::tree::Role;
@@ -29,6 +29,11 @@ impl NodeKind for Threshold {
         Some(Self {
             level: source.values.sample("level")?,
         })
+    }
+
+    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+        let of = |v: u16| if v >= self.level { seen.max } else { 0 };
+        Bounds::new(of(seen.first().least), of(seen.first().greatest))
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! `turn`: a source turned by quarters.
 
-use super::{NaturalChild, NaturalSize, NodeKind, NodeSource};
+use super::{Bounds, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
 use crate::signature::{Count, DefaultExtent, DefaultValue, Signature, ValueType, optional, role};
 use crate::tree::Role;
@@ -68,6 +68,19 @@ impl NodeKind for Turn {
         } else {
             (width, height)
         }
+    }
+
+    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+        if self.swaps() {
+            // Its source lies in another frame.
+            seen.any()
+        } else {
+            seen.first()
+        }
+    }
+
+    fn is_smooth(&self, children: bool) -> bool {
+        children
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

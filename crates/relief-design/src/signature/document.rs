@@ -1,12 +1,13 @@
 //! The words at the top of a design, and `use`, which stands for a node and computes nothing.
 
 use super::{
-    ChildName, ChildRule, Count, DefaultExtent, DefaultValue, OFFSET, SIZE, Signature, ValueType, optional,
-    parameter, required,
+    ANCHOR, ChildName, ChildRule, Count, DefaultExtent, DefaultValue, SIZE, Signature, ValueType, optional,
+    parameter, required, role,
 };
+use crate::tree::Role;
 
 /// Words of the document, in the order in which the reference lists them.
-pub(super) static DOCUMENT: [Signature; 4] = [
+pub(super) static DOCUMENT: [Signature; 5] = [
     Signature {
         name: "relief",
         meaning: "Says that the file is a design, and of which version of the language. It stands first.",
@@ -16,6 +17,26 @@ pub(super) static DOCUMENT: [Signature; 4] = [
             "the version of the language",
         )],
         example: "relief version=1",
+        ..Signature::DOCUMENT
+    },
+    Signature {
+        name: "parameter",
+        meaning: "A value that has a name, given from outside by `--set` or by the rows of a file (`--each`). Parameters \
+                  stand before the canvas.",
+        details: include_str!("parameter.md"),
+        arguments: &[
+            required(
+                "name",
+                ValueType::Text,
+                "letters, digits and _, not beginning with a digit",
+            ),
+            required(
+                "default",
+                ValueType::Any,
+                "what it is where no other value is given; any other is a number where this is one",
+            ),
+        ],
+        example: "parameter \"serial\" 1",
         ..Signature::DOCUMENT
     },
     Signature {
@@ -31,13 +52,38 @@ pub(super) static DOCUMENT: [Signature; 4] = [
                 "the side of a pixel",
             ),
             optional(
-                "depth",
+                "dpi",
+                ValueType::Dpi,
+                DefaultValue::Absent("none: `pixel` says it"),
+                "pixels an inch, in place of `pixel`: the side of a pixel is exactly 25.4 mm / dpi",
+            ),
+            optional(
+                "rounding",
+                ValueType::Word(&["exact", "nearest"]),
+                DefaultValue::Absent("\"exact\"; with `dpi` \"nearest\""),
+                "what becomes of lengths that are no whole number of pixels: an error, or the nearest pixels",
+            ),
+            optional(
+                "bits",
                 ValueType::Choice(&[8, 16]),
                 DefaultValue::Number(8),
                 "the bits of a sample: M is 255 or 65 535",
             ),
+            optional(
+                "amplitude",
+                ValueType::Amplitude,
+                DefaultValue::Absent("none: samples are numbers"),
+                "the height that M stands for: samples may then be written as heights",
+            ),
+            optional(
+                "depth",
+                ValueType::Choice(&[8, 16]),
+                DefaultValue::Absent("as `bits`"),
+                "the former word for `bits`",
+            ),
         ],
-        example: "canvas width=\"20mm\" height=\"12mm\" pixel=\"10um\" depth=8",
+        details: include_str!("canvas.md"),
+        example: "canvas width=\"20mm\" height=\"12mm\" pixel=\"10um\" bits=8",
         ..Signature::DOCUMENT
     },
     Signature {
@@ -150,19 +196,77 @@ pub(super) static USE: Signature = Signature {
     properties: &[
         optional(
             "x",
-            OFFSET,
+            ValueType::Offset,
             DefaultValue::Number(0),
             "moves the defined node to the right",
         ),
         optional(
             "y",
-            OFFSET,
+            ValueType::Offset,
             DefaultValue::Number(0),
             "moves the defined node down",
         ),
+        ANCHOR,
     ],
     placed: false,
     extent: DefaultExtent::Definition,
     example: "(add)use \"dot\" x=10 y=20",
+    ..Signature::NODE
+};
+
+const ROLE: Count = Count::Any;
+
+/// Copies of a node, each with its own values.
+pub(super) static ARRAY: Signature = Signature {
+    name: "array",
+    meaning: "Copies of one node, folded as `compose` folds its children, row by row. In each $i is its column, $j its \
+              row and $n = j·columns + i its number, all from 0. Copy (i, j) is moved by i·step-x and j·step-y, which \
+              are exact: only the edges of the copy are rounded.",
+    details: include_str!("array.md"),
+    properties: &[
+        required("columns", COPIES, "the copies side by side"),
+        required("rows", COPIES, "the copies one below the other"),
+        required("step-x", ValueType::Offset, "from one column to the next"),
+        required("step-y", ValueType::Offset, "from one row to the next"),
+        optional(
+            "data",
+            ValueType::Path,
+            DefaultValue::Absent("none"),
+            "a CSV file with a row for each copy: $name is the cell in the column of this name",
+        ),
+    ],
+    children: &[
+        role(Role::Base, ROLE),
+        role(Role::Add, ROLE),
+        role(Role::Subtract, ROLE),
+        role(Role::Multiply, ROLE),
+        role(Role::Mean, ROLE),
+        role(Role::Max, ROLE),
+        role(Role::Min, ROLE),
+        role(Role::Over, ROLE),
+        role(Role::Mask, ROLE),
+    ],
+    example: "array columns=5 rows=2 step-x=60 step-y=50 {\n    (add)disc diameter=\"${20 + 4 * i}\" value=\"${255 - 20 * n}\"\n}",
+    ..Signature::NODE
+};
+
+const COPIES: ValueType = ValueType::Count {
+    least: 1,
+    greatest: crate::resolve::MAX_NODES as i64,
+};
+
+/// Nodes that each read the one before.
+pub(super) static CHAIN: Signature = Signature {
+    name: "chain",
+    meaning: "Nesting written from the inside out: each node reads the one before it, as its source, its mask or its \
+              pattern. `chain { a; b; c }` is c of b of a, the same tree. Its role is that of the last node; nodes in it \
+              have none.",
+    children: &[ChildRule {
+        child: ChildName::Node,
+        count: Count::Some,
+    }],
+    placed: false,
+    extent: DefaultExtent::None,
+    example: "chain {\n    image \"photo.png\"\n    gauss sigma=2\n    map { invert }\n}",
     ..Signature::NODE
 };

@@ -9,6 +9,7 @@ mod parameters;
 
 use std::fmt;
 
+pub(crate) use parameters::CURVE_POINT;
 use relief_raster::MAX_SIDE;
 
 use crate::kinds;
@@ -144,12 +145,33 @@ pub enum ValueType {
         /// The greatest, in pixels.
         greatest: i64,
     },
+    /// A place along a side of the parent: a length of −2^44 to 2^44 pixels, or a percentage of that side.
+    Offset,
+    /// A side of a node: a length of 1 to 2^40 pixels, or a percentage of the parent's.
+    Side,
+    /// A whole number of pixels, which is not rounded: a number, or a text with a unit.
+    Step {
+        /// The least, in pixels.
+        least: i64,
+        /// The greatest, in pixels.
+        greatest: i64,
+    },
+    /// A step above 0 and up to 2^40 pixels, which is not rounded and need not be whole where lengths are.
+    Pitch,
     /// A distance in pixels that need not be whole: a number, or a text with a unit.
     Distance,
     /// The side of a pixel: a text with a metric unit.
     PixelSize,
-    /// A sample, 0…M.
+    /// Pixels in an inch.
+    Dpi,
+    /// The height that M stands for: a text with a metric unit.
+    Amplitude,
+    /// A sample, 0…M, or the height that it stands for.
     Sample,
+    /// The place of a curve: a sample or a number between, or a height.
+    Level,
+    /// A number, or the height that it stands for.
+    Height,
     /// A whole number of 64 bits.
     Seed,
     /// Any finite number.
@@ -167,6 +189,8 @@ pub enum ValueType {
     },
     /// One of these words.
     Word(&'static [&'static str]),
+    /// A number or a text.
+    Any,
     /// A text that is not empty.
     Text,
     /// The path of a file.
@@ -183,9 +207,23 @@ impl ValueType {
             Self::Length { least, greatest } => {
                 format!("a length of {} to {} pixels", power(least), power(greatest))
             }
+            Self::Offset => {
+                "a length of −2^44 to 2^44 pixels, or a part of the parent's side, as \"50%\"".into()
+            }
+            Self::Side => "a length of 1 to 2^40 pixels, or a part of the parent's side, as \"50%\"".into(),
+            Self::Step { least, greatest } => format!(
+                "a length of {} to {} pixels, a whole number of them whatever the rounding",
+                power(least),
+                power(greatest)
+            ),
+            Self::Pitch => "a length above 0 and up to 2^40 pixels".into(),
             Self::Distance => "a distance in pixels, or a text with a unit".into(),
-            Self::PixelSize => "a length with a unit, between quotes, of 1 pm to 1 m".into(),
-            Self::Sample => "a sample, 0 to M".into(),
+            Self::PixelSize | Self::Amplitude => {
+                "a length with a unit, between quotes, of 1 pm to 1 m".into()
+            }
+            Self::Dpi => "a number above 0: pixels an inch".into(),
+            Self::Sample => "a sample, 0 to M, or a height, as \"20um\"".into(),
+            Self::Level | Self::Height => "a number, or a height, as \"20um\"".into(),
             Self::Seed => "a whole number, −2^63 to 2^64 − 1".into(),
             Self::Real => "a number".into(),
             Self::PositiveReal => "a number above 0".into(),
@@ -202,6 +240,7 @@ impl ValueType {
                 .map(|word| format!("\"{word}\""))
                 .collect::<Vec<_>>()
                 .join(" or "),
+            Self::Any => "a number or a text".into(),
             Self::Text => "a text".into(),
             Self::Path => "the path of a file".into(),
             Self::Expression(variable) => format!("an expression in {variable}"),
@@ -251,8 +290,8 @@ pub enum Count {
     Any,
     /// Once or more.
     Some,
-    /// Once, or another child with this count in its place.
-    OneOf,
+    /// Once or more, or another child with this count in its place.
+    SomeOf,
 }
 
 pub(crate) const fn required(name: &'static str, value: ValueType, meaning: &'static str) -> Parameter {
@@ -292,11 +331,8 @@ pub(crate) const fn parameter(name: &'static str, count: Count) -> ChildRule {
     }
 }
 
-/// An offset of a node.
-pub(crate) const OFFSET: ValueType = ValueType::Length {
-    least: -(1 << 44),
-    greatest: 1 << 44,
-};
+/// The greatest distance of a node from where its parent begins, in pixels.
+pub(crate) const MAX_OFFSET: i64 = 1 << 44;
 
 /// A side of a raster.
 pub(crate) const SIZE: ValueType = ValueType::Length {
@@ -306,29 +342,38 @@ pub(crate) const SIZE: ValueType = ValueType::Length {
 
 const DEFAULT_EXTENT: DefaultValue = DefaultValue::Absent("its default extent");
 
+/// The point of a node that its offset places.
+pub(crate) const ANCHOR: Parameter = optional(
+    "anchor",
+    ValueType::Word(crate::draft::ANCHORS),
+    DefaultValue::Word("top-left"),
+    "the point of it that x and y place",
+);
+
 /// Where a node lies in its parent's coordinates, and its size: every node takes these.
-pub static PLACEMENT: [Parameter; 4] = [
+pub static PLACEMENT: [Parameter; 5] = [
     optional(
         "x",
-        OFFSET,
+        ValueType::Offset,
         DefaultValue::Number(0),
-        "the column of the parent at which it begins",
+        "the column of the parent at which it begins, or at which its anchor lies",
     ),
     optional(
         "y",
-        OFFSET,
+        ValueType::Offset,
         DefaultValue::Number(0),
-        "the row of the parent at which it begins",
+        "the row of the parent at which it begins, or at which its anchor lies",
     ),
-    optional("width", SIZE, DEFAULT_EXTENT, "its columns"),
-    optional("height", SIZE, DEFAULT_EXTENT, "its rows"),
+    optional("width", ValueType::Side, DEFAULT_EXTENT, "its columns"),
+    optional("height", ValueType::Side, DEFAULT_EXTENT, "its rows"),
+    ANCHOR,
 ];
 
 /// The name of a node, which nodes take whose parent knows its children by names.
 pub static NAME: Parameter = required("name", ValueType::Text, "the name by which its parent knows it");
 
 /// The words of the language.
-const WORDS: usize = document::DOCUMENT.len() + 1 + kinds::SIGNATURES.len() + parameters::PARAMETERS.len();
+const WORDS: usize = document::DOCUMENT.len() + 3 + kinds::SIGNATURES.len() + parameters::PARAMETERS.len();
 
 /// All words, in the order in which the reference lists them: the document, nodes, parameters.
 pub static SIGNATURES: [&Signature; WORDS] = {
@@ -339,8 +384,10 @@ pub static SIGNATURES: [&Signature; WORDS] = {
         words[next] = &document::DOCUMENT[i];
         (next, i) = (next + 1, i + 1);
     }
-    // `use` stands first among the nodes.
-    next += 1;
+    // `use`, `array` and `chain` stand first among the nodes.
+    words[next + 1] = &document::ARRAY;
+    words[next + 2] = &document::CHAIN;
+    next += 3;
     i = 0;
     while i < kinds::SIGNATURES.len() {
         words[next] = kinds::SIGNATURES[i];
@@ -398,6 +445,11 @@ impl Signature {
         &document::USE
     }
 
+    /// The signature of the word that copies a node, each time with other values.
+    pub(crate) fn of_array() -> &'static Self {
+        &document::ARRAY
+    }
+
     /// All its properties, with those of [`PLACEMENT`].
     pub fn all_properties(&self) -> impl Iterator<Item = &'static Parameter> {
         self.properties
@@ -421,12 +473,12 @@ impl Signature {
         })
     }
 
-    /// The parameters of which one must stand between its braces.
-    pub(crate) fn one_of(&self) -> impl Iterator<Item = &'static str> {
+    /// The parameters of which at least one must stand between its braces.
+    pub(crate) fn some_of(&self) -> impl Iterator<Item = &'static str> {
         self.children
             .iter()
             .filter_map(|rule| match (rule.child, rule.count) {
-                (ChildName::Parameter(name), Count::OneOf) => Some(name),
+                (ChildName::Parameter(name), Count::SomeOf) => Some(name),
                 _ => None,
             })
     }

@@ -6,7 +6,7 @@ use crate::kinds;
 
 use super::{Count, DefaultValue, SIZE, Signature, ValueType, optional, parameter, required};
 
-const COMPONENT: ValueType = ValueType::Length {
+const COMPONENT: ValueType = ValueType::Step {
     least: -SIDE,
     greatest: SIDE,
 };
@@ -28,8 +28,20 @@ const BLANKS: ValueType = ValueType::Length {
     greatest: 1 << 31,
 };
 
+/// A point of a curve: its place is a sample. The reference shows it with that of a profile.
+pub(crate) static CURVE_POINT: Signature = Signature {
+    name: "point",
+    meaning: "A point of a curve (v, z).",
+    arguments: &[
+        required("at", ValueType::Level, "v"),
+        required("z", ValueType::Height, "the value there"),
+    ],
+    example: "point 128 200",
+    ..Signature::PARAMETER
+};
+
 /// Parameters, in the order in which the reference lists them.
-pub(super) static PARAMETERS: [Signature; 18] = [
+pub(super) static PARAMETERS: [Signature; 20] = [
     Signature {
         name: "u",
         meaning: "The first vector of a lattice.",
@@ -82,8 +94,12 @@ pub(super) static PARAMETERS: [Signature; 18] = [
         name: "point",
         meaning: "A point of a profile (d, z) or of a curve (v, z). Points stand in ascending order.",
         arguments: &[
-            required("at", ValueType::Distance, "d in pixels or with a unit, or v"),
-            required("z", ValueType::Real, "the value there"),
+            required(
+                "at",
+                ValueType::Distance,
+                "d in pixels or with a unit; in a curve v, a number or a height",
+            ),
+            required("z", ValueType::Height, "the value there"),
         ],
         example: "point 12.5 100",
         ..Signature::PARAMETER
@@ -99,6 +115,28 @@ pub(super) static PARAMETERS: [Signature; 18] = [
         name: "invert",
         meaning: "z = M − v.",
         example: "invert",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "brightness",
+        meaning: "z = v + M·B / 100.",
+        arguments: &[required(
+            "B",
+            ValueType::Real,
+            "hundredths of M; below 0 it darkens",
+        )],
+        example: "brightness 10",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "contrast",
+        meaning: "z = M / 2 + (v − M / 2)·(1 + C / 100).",
+        arguments: &[required(
+            "C",
+            ValueType::Real,
+            "hundredths; −100 leaves gray alone",
+        )],
+        example: "contrast 25",
         ..Signature::PARAMETER
     },
     Signature {

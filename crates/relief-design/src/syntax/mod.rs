@@ -11,6 +11,7 @@ mod strings;
 mod tokens;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 pub(crate) use reader::read;
 pub(crate) use tokens::{Token, tokens};
@@ -58,9 +59,13 @@ pub(crate) enum Literal<'a> {
     /// A string, unquoted, with its escapes resolved.
     Text(Cow<'a, str>),
     /// A number as written, for instance `-1_000.5e3` or `0x1F`.
-    Number(&'a str),
+    Number(Cow<'a, str>),
     /// `#true`, `#false`, `#null`, `#inf`, `#-inf` or `#nan`.
     Keyword(&'a str),
+    /// What parameters make in a text, or a file of rows holds: a number where one is asked for and it is one, else a text.
+    Cell(String),
+    /// A value that cannot be told; why has been noted.
+    Broken,
 }
 
 impl Literal<'_> {
@@ -70,6 +75,8 @@ impl Literal<'_> {
             Self::Text(text) => format!("the text {}", quoted(text)),
             Self::Number(text) => format!("the number {}", shortened(text)),
             Self::Keyword(text) => format!("the keyword {text}"),
+            Self::Cell(text) => format!("the text {}", quoted(text)),
+            Self::Broken => "nothing".to_owned(),
         }
     }
 }
@@ -80,6 +87,17 @@ pub(crate) struct Value<'a> {
     pub(crate) literal: Literal<'a>,
     pub(crate) annotation: Option<Name<'a>>,
     pub(crate) span: Span,
+    /// The parameter that it is the value of.
+    pub(crate) origin: Option<Arc<Origin>>,
+}
+
+/// Where the value of a parameter comes from.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// Where it is written.
+    pub(crate) span: Span,
+    /// What is there, for a label.
+    pub(crate) note: String,
 }
 
 /// A KDL node as written.

@@ -401,6 +401,7 @@ impl<'a> Reader<'a> {
                     literal: Literal::Text(name.text),
                     annotation: None,
                     span: name.span,
+                    origin: None,
                 };
                 push(&mut element.arguments, value);
             }
@@ -441,6 +442,7 @@ impl<'a> Reader<'a> {
             literal,
             annotation,
             span: Span::new(start, self.at),
+            origin: None,
         })
     }
 
@@ -459,7 +461,7 @@ impl<'a> Reader<'a> {
             return Ok(Literal::Keyword(text));
         }
         if !keyword && is_number(text) {
-            return Ok(Literal::Number(text));
+            return Ok(Literal::Number(text.into()));
         }
         let span = Span::new(start, self.at);
         let (message, help) = if keyword {

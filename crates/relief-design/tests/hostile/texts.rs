@@ -14,7 +14,7 @@ fn filled(head: &str, piece: &str, tail: &str) -> String {
 
 /// A fold of `count` elements, or of as many as fit the largest text.
 pub(crate) fn folded(depth: u32, count: usize, element: impl Fn(usize) -> String) -> String {
-    let mut text = format!("relief version=1\ncanvas width=400 height=300 depth={depth}\ncompose {{\n");
+    let mut text = format!("relief version=1\ncanvas width=400 height=300 bits={depth}\ncompose {{\n");
     for i in 0..count {
         let element = element(i);
         if text.len() + element.len() + 2 > MAX_TEXT {
@@ -40,6 +40,40 @@ pub(crate) fn long() -> Vec<(&'static str, String)> {
     vec![
         ("nodes", filled(&inside, "(add)fill value=1 x=1 y=1\n", "}")),
         ("uses of nothing", filled(&inside, "(add)use \"x\"\n", "}")),
+        ("parameters in texts", {
+            let long = "y".repeat(4_000);
+            let head = HEAD.replace("\ncanvas", &format!("\nparameter \"p\" \"{long}\"\ncanvas"));
+            filled(&format!("{head}compose {{\n"), "(add)image \"${p}$$\"\n", "}")
+        }),
+        (
+            "dollar signs",
+            filled(&inside, &format!("(add)image \"{}\"\n", "$$".repeat(2_000)), "}"),
+        ),
+        ("lone dollar signs", filled(&inside, "(add)use \"$\" x=$p\n", "}")),
+        (
+            "expressions in texts",
+            filled(
+                &inside,
+                &format!("(add)fill value=\"${{{}1}}\"\n", "1+".repeat(1_000)),
+                "}",
+            ),
+        ),
+        (
+            "arrays",
+            filled(
+                &inside,
+                "(add)array columns=100 rows=100 step-x=1 step-y=1 { (add)fill value=\"${i}\" }\n",
+                "}",
+            ),
+        ),
+        (
+            "percentages",
+            filled(
+                &inside,
+                "(add)fill value=1 x=\"1/7%\" width=\"13/11%\" anchor=centre\n",
+                "}",
+            ),
+        ),
         ("unknown roles", filled(&inside, "(x)y z=1; ", "}")),
         ("unknown words", filled(HEAD, "bogus\t;", "")),
         (

@@ -11,6 +11,7 @@ mod far;
 mod filters;
 mod formulas;
 mod jobs;
+mod language;
 mod levels;
 mod memory;
 mod oracle;

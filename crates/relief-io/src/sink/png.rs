@@ -10,7 +10,7 @@ use png::{
     BitDepth, ColorType, Compression, DeflateCompression, EncodingError, PixelDimensions, StreamWriter, Unit,
 };
 use relief_engine::sink::{Raster, Samples};
-use relief_raster::Depth;
+use relief_raster::{Depth, Length};
 
 use super::byte_order::{ByteOrder, SampleWriter};
 use super::file::Encoding;
@@ -82,9 +82,10 @@ fn unwrapped(error: EncodingError) -> io::Error {
 }
 
 /// Pixels per metre, which PNG keeps as whole numbers; nothing for pixels too small or too large to say.
-fn pixel_dimensions(picometres: u64) -> Option<PixelDimensions> {
-    const METRE: u64 = 1_000_000_000_000;
-    let per_metre = METRE.checked_add(picometres / 2)?.checked_div(picometres)?;
+fn pixel_dimensions(pixel: Length) -> Option<PixelDimensions> {
+    let (above, below) = pixel.terms();
+    let (above, below) = (u128::from(above), u128::from(below));
+    let per_metre = (2 * below + above) / (2 * above);
     let per_metre = u32::try_from(per_metre).ok().filter(|&n| n > 0)?;
     Some(PixelDimensions {
         xppu: per_metre,

@@ -10,6 +10,7 @@
 use std::io::{self, Write};
 
 use relief_engine::sink::{Raster, Samples};
+use relief_raster::Length;
 
 use super::byte_order::{ByteOrder, SampleWriter};
 use super::file::Encoding;
@@ -265,15 +266,22 @@ impl<W: Write> Fields<'_, W> {
     }
 }
 
-/// Pixels per centimetre as a fraction, and the unit: 3 for centimetres, 1 for no unit.
+/// Pixels per centimetre or per inch as a fraction, and the unit: 3 for centimetres, 2 for inches, 1 for no unit.
 ///
-/// Where the exact fraction has a term of more than 32 bits, it is the nearest one that has not, of no pixel that is
+/// The unit is the inch where that holds a whole number of pixels and the centimetre does not. Where the exact fraction has a term of more than 32 bits, it is the nearest one that has not, of no pixel that is
 /// smaller or larger than 32 bits can say.
-fn resolution(pixel: Option<u64>) -> ((u32, u32), u64) {
-    const CENTIMETRE: u64 = 10_000_000_000;
-    match pixel {
-        Some(pixel) if pixel > 0 => (nearest_fraction(CENTIMETRE, pixel), 3),
-        _ => ((1, 1), 1),
+fn resolution(pixel: Option<Length>) -> ((u32, u32), u64) {
+    let Some(pixel) = pixel else {
+        return ((1, 1), 1);
+    };
+    let (above, below) = pixel.terms();
+    let (above, below) = (u128::from(above), u128::from(below));
+    // A centimetre is 1/100 m, an inch 254/10000 m.
+    let (centimetre, inch) = ((below, 100 * above), (254 * below, 10_000 * above));
+    if !centimetre.0.is_multiple_of(centimetre.1) && inch.0.is_multiple_of(inch.1) {
+        (nearest_fraction(inch.0, inch.1), 2)
+    } else {
+        (nearest_fraction(centimetre.0, centimetre.1), 3)
     }
 }
 
@@ -282,16 +290,16 @@ fn resolution(pixel: Option<u64>) -> ((u32, u32), u64) {
 /// The convergents of the continued fraction come ever nearer. The best fraction within the bound is the last
 /// convergent that fits, or the semiconvergent after it with the largest multiple that fits: A. Ya. Khinchin,
 /// *Continued Fractions*, §6.
-fn nearest_fraction(n: u64, d: u64) -> (u32, u32) {
+fn nearest_fraction(n: u128, d: u128) -> (u32, u32) {
     const MAX: u128 = u32::MAX as u128;
     // Outside of what the terms can say, the end of their range is nearest.
-    if u128::from(n) > MAX * u128::from(d) {
+    if n > MAX * d {
         return (u32::MAX, 1);
     }
-    if u128::from(d) > MAX * u128::from(n) {
+    if d > MAX * n {
         return (1, u32::MAX);
     }
-    let (mut rest, mut divisor) = (u128::from(n), u128::from(d));
+    let (mut rest, mut divisor) = (n, d);
     // Numerator and denominator of the convergent before the last one, and of the last.
     let (mut before, mut last) = ((0_u128, 1_u128), (1_u128, 0_u128));
     while divisor > 0 {
@@ -314,15 +322,15 @@ fn nearest_fraction(n: u64, d: u64) -> (u32, u32) {
 }
 
 /// Which of two fractions, of terms of 32 bits, is nearer to n / d. One without a denominator or numerator is none.
-fn nearer((n, d): (u64, u64), a: (u128, u128), b: (u128, u128)) -> (u128, u128) {
-    // |x / y − n / d| · d, as a fraction: the same order, and products of at most 96 bits.
-    let error = |(x, y): (u128, u128)| ((x * u128::from(d)).abs_diff(u128::from(n) * y), y);
+fn nearer((n, d): (u128, u128), a: (u128, u128), b: (u128, u128)) -> (u128, u128) {
+    // |x / y − n / d| · d, as a fraction: the same order, and products of at most 104 bits, as n and d have at most 72.
+    let error = |(x, y): (u128, u128)| ((x * d).abs_diff(n * y), y);
     let is_fraction = |(x, y): (u128, u128)| x > 0 && y > 0;
     if !is_fraction(a) || !is_fraction(b) {
         return if is_fraction(a) { a } else { b };
     }
     let ((first, y), (second, z)) = (error(a), error(b));
-    // first / y ≤ second / z, whose products have at most 128 bits.
+    // first / y ≤ second / z. A convergent is off by at most d / y, so that the products have at most 104 bits.
     if first * z <= second * y { a } else { b }
 }
 
@@ -353,7 +361,7 @@ mod tests {
     }
 
     fn raster(width: u64, height: u64, depth: Depth) -> Raster {
-        Raster::new(width, height, depth).with_pixel(Some(1_000_000))
+        Raster::new(width, height, depth).with_pixel(Length::picometres(1_000_000))
     }
 
     fn number(file: &[u8], start: u64, bytes: u64) -> u64 {
@@ -469,10 +477,14 @@ mod tests {
 
     #[test]
     fn the_resolution_is_exact_where_its_fraction_fits() {
-        assert_eq!(resolution(Some(10_000_000)), ((1_000, 1), 3)); // 10 µm
-        assert_eq!(resolution(Some(1_000_000)), ((10_000, 1), 3)); // 1 µm
-        assert_eq!(resolution(Some(1_000_000_000_000)), ((1, 100), 3)); // 1 m
+        assert_eq!(resolution(Length::picometres(10_000_000)), ((1_000, 1), 3)); // 10 µm
+        assert_eq!(resolution(Length::picometres(1_000_000)), ((10_000, 1), 3)); // 1 µm
+        assert_eq!(resolution(Length::picometres(1_000_000_000_000)), ((1, 100), 3)); // 1 m
         assert_eq!(resolution(None), ((1, 1), 1));
+        // Whole numbers of pixels an inch, which a centimetre has no whole number of.
+        assert_eq!(resolution(Length::dpi(1_200)), ((1_200, 1), 2));
+        assert_eq!(resolution(Length::dpi(300)), ((300, 1), 2));
+        assert_eq!(resolution(Length::metres(1, 3)), ((3, 100), 3));
     }
 
     /// How far a fraction is from a centimetre over a pixel, relative to it, in units of 10⁻¹²: exact but for the last.
@@ -495,7 +507,14 @@ mod tests {
             .map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (20 + i % 40))
             .filter(|&pixel| pixel > 2);
         for pixel in small.chain(near_powers).chain(inches).chain(scattered) {
-            let (fraction, unit) = resolution(Some(pixel));
+            let (fraction, unit) = resolution(Length::picometres(pixel));
+            if unit == 2 {
+                assert_eq!(
+                    u64::from(fraction.0) * pixel,
+                    25_400_000_000 * u64::from(fraction.1)
+                );
+                continue;
+            }
             assert_eq!(unit, 3);
             let error = relative_error(fraction, pixel);
             assert!(error <= 1_000, "{pixel} pm: {fraction:?} is off by {error}e-12");
@@ -519,7 +538,7 @@ mod tests {
             )
         });
         for (n, d) in small.chain(large) {
-            let found = nearest_fraction(n as u64, d as u64);
+            let found = nearest_fraction(n, d);
             let found = (u128::from(found.0), u128::from(found.1));
             let (far, near) = distance(found, (n, d));
             let most = MAX * n.min(d) / n.max(d);
@@ -545,12 +564,12 @@ mod tests {
 
     #[test]
     fn pixels_beyond_what_the_fraction_can_say_are_at_its_ends() {
-        assert_eq!(resolution(Some(1)), ((u32::MAX, 1), 3));
-        assert_eq!(resolution(Some(2)), ((u32::MAX, 1), 3));
+        assert_eq!(resolution(Length::picometres(1)), ((u32::MAX, 1), 3));
+        assert_eq!(resolution(Length::picometres(2)), ((u32::MAX, 1), 3));
         assert_eq!(
-            resolution(Some(u64::MAX)).0,
-            nearest_fraction(10_000_000_000, u64::MAX)
+            resolution(Length::picometres(u64::MAX)).0,
+            nearest_fraction(10_000_000_000, u64::MAX.into())
         );
-        assert_eq!(nearest_fraction(1, u64::MAX), (1, u32::MAX));
+        assert_eq!(nearest_fraction(1, u64::MAX.into()), (1, u32::MAX));
     }
 }

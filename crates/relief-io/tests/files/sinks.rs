@@ -156,7 +156,7 @@ fn a_large_raster_survives_every_format() {
 #[test]
 fn png_and_tiff_say_how_large_a_pixel_is() {
     let mut whole = Whole::new(5, 5, Depth::Eight);
-    whole.raster.pixel = Some(10_000_000); // 10 µm
+    whole.raster.pixel = relief_raster::Length::picometres(10_000_000); // 10 µm
     let png = file(&whole, Format::Png, Cut::Rows(1));
     let reader = png::Decoder::new(Cursor::new(&png)).read_info().unwrap();
     let dimensions = reader.info().pixel_dims.unwrap();
@@ -171,6 +171,22 @@ fn png_and_tiff_say_how_large_a_pixel_is() {
     assert_eq!(tag(tiff::tags::Tag::XResolution), Value::Rational(1_000, 1));
     assert_eq!(tag(tiff::tags::Tag::YResolution), Value::Rational(1_000, 1));
     assert_eq!(tag(tiff::tags::Tag::ResolutionUnit), Value::Short(3));
+}
+
+#[test]
+fn a_tiff_of_1200_dpi_says_1200_and_a_png_the_nearest_number_in_a_metre() {
+    let mut whole = Whole::new(5, 5, Depth::Eight);
+    whole.raster.pixel = relief_raster::Length::dpi(1_200);
+    let tiff = file(&whole, Format::Tiff, Cut::Rows(1));
+    let mut decoder = tiff::decoder::Decoder::new(Cursor::new(&tiff)).unwrap();
+    let mut tag = |tag| decoder.get_tag(tag).unwrap();
+    use tiff::decoder::ifd::Value;
+    assert_eq!(tag(tiff::tags::Tag::XResolution), Value::Rational(1_200, 1));
+    assert_eq!(tag(tiff::tags::Tag::ResolutionUnit), Value::Short(2));
+    let png = file(&whole, Format::Png, Cut::Rows(1));
+    let reader = png::Decoder::new(Cursor::new(&png)).read_info().unwrap();
+    // 6 000 000 / 127 = 47 244.09.
+    assert_eq!(reader.info().pixel_dims.unwrap().xppu, 47_244);
 }
 
 #[test]

@@ -7,21 +7,30 @@ use relief_engine::Raster;
 use relief_scan::{Program, Tables};
 
 use crate::arguments::Check;
+use crate::batch::Batch;
 use crate::design::{self, Opened};
 use crate::failure::Failure;
 use crate::quantity::counted;
 
 pub(crate) fn run(check: &Check) -> Result<(), Failure> {
-    let opened = design::open(&check.file, check.confined.folder.as_deref())?;
+    let Some(batch) = Batch::of(&check.each, &check.file)? else {
+        return one(&design::open(&check.file, &check.reading, false)?);
+    };
+    for row in batch.jobs() {
+        let opened = batch.open(row, &check.file, &check.reading, false)?;
+        one(&opened).map_err(|failure| failure.of(batch.place(row)))?;
+    }
+    Ok(())
+}
+
+fn one(opened: &Opened) -> Result<(), Failure> {
     if let Some(node) = &opened.design.scan {
-        prove(&opened, node)?;
+        prove(opened, node)?;
     }
     let canvas = opened.design.canvas;
-    let pixel = canvas.pixel.map_or(String::new(), |pixel| {
-        format!(" of {}", length(u128::from(pixel)))
-    });
+    let pixel = canvas.pixel.map_or(String::new(), |pixel| format!(" of {pixel}"));
     let size = canvas.pixel.map_or(String::new(), |pixel| {
-        let side = |count: u64| length(u128::from(count) * u128::from(pixel));
+        let side = |count: u64| length(count as f64 * pixel.to_metres());
         format!(", {} × {}", side(canvas.width), side(canvas.height))
     });
     writeln!(
@@ -58,14 +67,14 @@ fn prove(opened: &Opened, node: &ScanNode) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Picometres as people read them.
-fn length(picometres: u128) -> String {
-    let (factor, unit) = match picometres {
-        0..1_000_000 => (1e3, "nm"),
-        1_000_000..1_000_000_000 => (1e6, "µm"),
-        1_000_000_000..1_000_000_000_000 => (1e9, "mm"),
-        _ => (1e12, "m"),
+/// Metres as people read them.
+fn length(metres: f64) -> String {
+    let (factor, unit) = match metres {
+        metres if metres < 1e-6 => (1e9, "nm"),
+        metres if metres < 1e-3 => (1e6, "µm"),
+        metres if metres < 1.0 => (1e3, "mm"),
+        _ => (1.0, "m"),
     };
-    let value = format!("{:.3}", picometres as f64 / factor);
+    let value = format!("{:.3}", metres * factor);
     format!("{} {unit}", value.trim_end_matches('0').trim_end_matches('.'))
 }

@@ -9,8 +9,25 @@ use crate::failure::Failure;
 use crate::replace::replace;
 
 pub(crate) fn run(fmt: &Fmt) -> Result<(), Failure> {
+    if fmt.json {
+        let [path] = fmt.files.as_slice() else {
+            return Err(Failure::Usage(
+                "--json prints one design; name one file".to_owned(),
+            ));
+        };
+        let (name, text) = design::read(path)?;
+        let json = relief_design::to_json(&name, &text).map_err(Box::new)?;
+        writeln!(io::stdout(), "{json:#}")?;
+        return Ok(());
+    }
     let mut changed = None;
     for path in &fmt.files {
+        if path.extension().is_some_and(|extension| extension == "json") {
+            return Err(Failure::Usage(format!(
+                "{} is a design in JSON, which has no layout of its own",
+                path.display()
+            )));
+        }
         let (name, text) = design::read(path)?;
         let formatted = relief_design::format(&name, &text).map_err(Box::new)?;
         if path == Path::new("-") && !fmt.check {

@@ -3,12 +3,16 @@
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 
+use relief_design::Rounding;
 use relief_engine::{Kept, Plan, PlannedChild, PlannedNode};
+use relief_raster::Length;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use crate::arguments::PlanArguments;
+use crate::batch::Batch;
+use crate::design::Opened;
 use crate::failure::Failure;
 use crate::quantity::{counted, show_bytes};
 use crate::{design, job};
@@ -16,24 +20,43 @@ use crate::{design, job};
 use super::stream;
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
-    let opened = design::open(&arguments.job.file, arguments.job.confined.folder.as_deref())?;
-    let sink = match arguments.look_ahead {
-        Some(look_ahead) => stream::memory(&opened, &arguments.job, look_ahead)?,
-        None => 0,
+    let job = &arguments.job;
+    let Some(batch) = Batch::of(&arguments.each, &job.file)? else {
+        return one(arguments, &design::open(&job.file, &job.reading, false)?);
     };
-    let plan = job::plan(&opened, &arguments.job, sink)?;
-    if arguments.json {
-        let mut out = BufWriter::new(io::stdout().lock());
-        serde_json::to_writer_pretty(&mut out, &AsJson(&plan)).map_err(io::Error::from)?;
-        writeln!(out)?;
-        out.flush()?;
-    } else {
-        io::stdout().write_all(as_text(&plan).as_bytes())?;
+    for row in batch.jobs() {
+        batch.open(row, &job.file, &job.reading, true)?;
+    }
+    for row in batch.jobs() {
+        let opened = batch.open(row, &job.file, &job.reading, false)?;
+        if !arguments.json {
+            let values = format!("{}: {}", batch.place(row), batch.values(row));
+            writeln!(io::stdout(), "{}", relief_design::visible(&values))?;
+        }
+        one(arguments, &opened).map_err(|failure| failure.of(batch.place(row)))?;
     }
     Ok(())
 }
 
-fn as_text(plan: &Plan) -> String {
+fn one(arguments: &PlanArguments, opened: &Opened) -> Result<(), Failure> {
+    let sink = match arguments.look_ahead {
+        Some(look_ahead) => stream::memory(opened, &arguments.job, look_ahead)?,
+        None => 0,
+    };
+    let plan = job::plan(opened, &arguments.job, sink)?;
+    let rounding = opened.design.rounding;
+    if arguments.json {
+        let mut out = BufWriter::new(io::stdout().lock());
+        serde_json::to_writer_pretty(&mut out, &AsJson(&plan, rounding)).map_err(io::Error::from)?;
+        writeln!(out)?;
+        out.flush()?;
+    } else {
+        io::stdout().write_all(as_text(&plan, rounding).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn as_text(plan: &Plan, rounding: Option<Rounding>) -> String {
     let (raster, shape, peak) = (plan.raster(), plan.shape(), plan.peak());
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -85,6 +108,14 @@ fn as_text(plan: &Plan) -> String {
             );
         }
     }
+    if let Some(Rounding { pixels, place }) = rounding {
+        let _ = writeln!(
+            text,
+            "rounding {} px at most, at line {}",
+            short(pixels),
+            place.line
+        );
+    }
     let _ = writeln!(text, "memory   {} at most", show_bytes(u128::from(peak.total())));
     for (name, bytes) in parts(plan) {
         if bytes > 0 {
@@ -98,6 +129,12 @@ fn as_text(plan: &Plan) -> String {
         tree(&nodes, root, "", "", &mut shown, &mut text);
     }
     text
+}
+
+/// At most three digits after the point.
+fn short(number: f64) -> String {
+    let text = format!("{number:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// One line a node; a node used again is named, not shown again.
@@ -170,7 +207,7 @@ fn parts(plan: &Plan) -> [(&'static str, u64); 10] {
 }
 
 /// A plan as JSON. Its nodes, of which there may be many, are made one by one as they are written.
-struct AsJson<'a>(&'a Plan);
+struct AsJson<'a>(&'a Plan, Option<Rounding>);
 
 impl Serialize for AsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -186,6 +223,14 @@ impl Serialize for AsJson<'_> {
         for (key, value) in summary(self.0) {
             map.serialize_entry(&key, &value)?;
         }
+        let rounding = self.1.map(|rounding| {
+            json!({
+                "pixels": rounding.pixels,
+                "line": rounding.place.line,
+                "column": rounding.place.column,
+            })
+        });
+        map.serialize_entry("rounding", &rounding)?;
         let shape = self.0.shape();
         let bands = Bands {
             count: self.0.bands(),
@@ -220,7 +265,8 @@ fn summary(plan: &Plan) -> serde_json::Map<String, Value> {
             "width": raster.width,
             "height": raster.height,
             "depth": raster.depth.bits(),
-            "pixel_picometres": raster.pixel,
+            "pixel_picometres": raster.pixel.map(Length::nearest_picometres),
+            "pixel_metres": raster.pixel.map(Length::terms),
             "x": region.x(),
             "y": region.y(),
         },

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::CommandFactory;
 
-use crate::arguments::{Arguments, Completions, Explain, Man};
+use crate::arguments::{Arguments, Completions, Explain, Man, Nodes};
 use crate::failure::Failure;
 
 pub(crate) fn schema() -> Result<(), Failure> {
@@ -12,8 +12,17 @@ pub(crate) fn schema() -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) fn nodes() -> Result<(), Failure> {
-    io::stdout().write_all(relief_design::reference().as_bytes())?;
+pub(crate) fn nodes(nodes: &Nodes) -> Result<(), Failure> {
+    let page = match &nodes.name {
+        None => relief_design::reference(),
+        Some(name) => relief_design::reference_of(name).map_err(|near| {
+            let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+            Failure::Usage(format!(
+                "there is no word '{name}' in the language{near} 'relief nodes' shows all"
+            ))
+        })?,
+    };
+    io::stdout().write_all(page.as_bytes())?;
     Ok(())
 }
 
@@ -30,7 +39,7 @@ pub(crate) fn explain(explain: &Explain) -> Result<(), Failure> {
     let upper = code.to_ascii_uppercase();
     let text = relief_design::explain(&upper).ok_or_else(|| {
         Failure::Usage(format!(
-            "there is no error code '{code}'; 'relief explain' lists all"
+            "there is no code '{code}' of an error or a warning; 'relief explain' lists all"
         ))
     })?;
     io::stdout().write_all(text.as_bytes())?;

@@ -6,41 +6,93 @@ use std::path::{Path, PathBuf};
 use relief_engine::{Cancel, Progress, Raster, Sink, Workers};
 use relief_io::{Cleanup, DigestSink, FileSink, Format, NullSink, Target, Tee};
 
-use crate::arguments::Render;
+use crate::arguments::{Deny, Job, Render};
+use crate::batch::Batch;
+use crate::design::Opened;
 use crate::failure::Failure;
 use crate::show::pace;
 use crate::{design, interrupt, job};
 
 pub(crate) fn run(render: &Render) -> Result<(), Failure> {
-    let output = Output::of(render)?;
-    let opened = design::open(&render.job.file, render.job.confined.folder.as_deref())?;
+    let Job { file, reading, .. } = &render.job;
+    let silent = render.watch.is_silent();
+    let Some(batch) = Batch::of(&render.each, file)? else {
+        let output = Output::of(render)?;
+        let opened = design::open(file, reading, silent)?;
+        refuse(render, &output, &opened, true)?;
+        return one(render, &output, &opened);
+    };
+    let template = render.output.as_deref().map(|path| {
+        path.to_str().ok_or_else(|| {
+            Failure::Usage(format!(
+                "--output {}: a name for each row is UTF-8",
+                path.display()
+            ))
+        })
+    });
+    let names = template
+        .transpose()?
+        .map(|template| batch.names("--output", template));
+    let names = names.transpose()?;
+    let job = |row: usize| {
+        let mut render = render.clone();
+        render.output = names.as_ref().map(|names| names[row].clone().into());
+        let output = Output::of(&render)?;
+        Ok::<_, Failure>((render, output))
+    };
+    for row in batch.jobs() {
+        let (render, output) = job(row)?;
+        let opened = batch.open(row, file, reading, silent)?;
+        refuse(&render, &output, &opened, row == 0).map_err(|failure| failure.of(batch.place(row)))?;
+    }
+    for row in batch.jobs() {
+        let (render, output) = job(row)?;
+        let opened = batch.open(row, file, reading, true)?;
+        one(&render, &output, &opened).map_err(|failure| failure.of(batch.place(row)))?;
+    }
+    Ok(())
+}
+
+/// Refuses what can be seen not to go before anything is computed, and tells what is doubtful where that is `told`.
+fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Result<(), Failure> {
     if let Some(path) = output.path() {
         opened.spare_inputs("--output", path)?;
     }
-    let raster = job::raster(&opened.design, &render.job);
-    output.format().check(&raster)?;
-    let (sink, cleanup) = output.open();
-    if opened.design.scan.is_some() && !render.watch.quiet && !render.watch.json_progress {
-        // A job goes on when nobody listens any more.
-        let _ = writeln!(
-            io::stderr(),
-            "relief: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is"
-        );
+    output
+        .format()
+        .check(&job::raster(&opened.design, &render.job)?)?;
+    if opened.design.scan.is_none() {
+        return Ok(());
     }
+    const IGNORED: &str =
+        "W208: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is";
+    if render.job.reading.deny == Some(Deny::Warnings) {
+        return Err(Failure::Doubtful(IGNORED));
+    }
+    if told && !render.watch.is_silent() {
+        // A job goes on when nobody listens any more.
+        let _ = writeln!(io::stderr(), "relief: {IGNORED}");
+    }
+    Ok(())
+}
+
+fn one(render: &Render, output: &Output, opened: &Opened) -> Result<(), Failure> {
+    let raster = job::raster(&opened.design, &render.job)?;
+    let (sink, cleanup) = output.open();
     let cancel = Cancel::new();
     if !render.digest {
         let mut sink = sink;
-        let plan = job::plan_for(&opened, &render.job, sink.as_ref())?;
+        let plan = job::plan_for(opened, &render.job, sink.as_ref())?;
         let guard = interrupt::watch(&cancel, cleanup);
-        let progress = job::run(&opened, plan, sink.as_mut(), &render.watch, &cancel)?;
+        let progress = job::run(opened, plan, sink.as_mut(), &render.watch, &cancel)?;
         drop(guard);
-        return announce(render, &output, &opened.name, &raster, progress);
+        return announce(render, output, &opened.name, &raster, progress);
     }
     // The file last: it appears only when the digest is complete.
     let mut both = Tee::new(DigestSink::new(), Boxed(sink));
-    let plan = job::plan_for(&opened, &render.job, &both)?;
+    let plan = job::plan_for(opened, &render.job, &both)?;
     let guard = interrupt::watch(&cancel, cleanup);
-    job::run(&opened, plan, &mut both, &render.watch, &cancel)?;
+    job::run(opened, plan, &mut both, &render.watch, &cancel)?;
     drop(guard);
     if let Some(hash) = both.first().digest() {
         writeln!(io::stdout(), "{hash}")?;

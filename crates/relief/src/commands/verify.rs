@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use relief_machine::{Manifest, verify};
 
-use crate::arguments::Confined;
+use crate::arguments::Reading;
 use crate::failure::Failure;
 use crate::quantity::counted;
 
@@ -21,12 +21,12 @@ pub(crate) struct Verify {
     #[arg(long)]
     incomplete: bool,
     #[command(flatten)]
-    confined: Confined,
+    reading: Reading,
 }
 
 pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     let manifest = Manifest::read(&arguments.manifest)?;
-    let program = super::stream::program_of(&manifest, &arguments.manifest, &arguments.confined)?;
+    let program = super::stream::program_of(&manifest, &arguments.manifest, &arguments.reading)?;
     let verified = verify(&manifest, &program, &arguments.files)?;
     let state = if manifest.complete {
         "complete"

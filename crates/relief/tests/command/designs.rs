@@ -24,7 +24,7 @@ fn check_says_what_a_design_makes() {
     }
     let said = run_with(
         &["check", "-"],
-        "relief version=1\ncanvas width=3 height=2 depth=16\nfill value=1",
+        "relief version=1\ncanvas width=3 height=2 bits=16\nfill value=1",
     );
     assert_eq!(said.text(), "<stdin>: 3 × 2 pixels, 16 bits, 1 node\n");
 }

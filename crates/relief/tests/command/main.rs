@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
 
+mod batches;
 mod designs;
 mod failures;
 #[cfg(unix)]
@@ -10,6 +11,7 @@ mod foreign;
 mod format;
 #[cfg(unix)]
 mod lab;
+mod lengths;
 mod outputs;
 mod process;
 mod progress;

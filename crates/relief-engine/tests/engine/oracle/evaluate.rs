@@ -15,8 +15,8 @@ pub(super) const DENSE: u64 = 1 << 16;
 pub(crate) struct Oracle<'m> {
     model: &'m Model,
     nodes: Vec<Node<'m>>,
-    /// Definitions that were used, by number and size of the parent's frame.
-    used: HashMap<(usize, u64, u64), usize>,
+    /// Definitions that were used, by number, whether as a pattern, and size of the parent's frame.
+    used: HashMap<(usize, bool, u64, u64), usize>,
     root: usize,
 }
 
@@ -83,7 +83,7 @@ impl<'m> Oracle<'m> {
         let children = kind
             .children()
             .into_iter()
-            .map(|(_, item)| self.place(item, frame))
+            .map(|(role, item)| self.place(role, item, frame))
             .collect();
         self.nodes.push(Node {
             width: size.0,
@@ -97,23 +97,25 @@ impl<'m> Oracle<'m> {
     }
 
     /// A child of a parent whose frame has this size.
-    fn place(&mut self, item: &'m Item, frame: (u64, u64)) -> Placed {
+    fn place(&mut self, role: &str, item: &'m Item, frame: (u64, u64)) -> Placed {
         let model = self.model;
         let (x, y) = model.offset(item);
         let node = match item.kind {
             Kind::Use(Use(number)) => {
-                let key = (number, frame.0, frame.1);
+                let key = (number, role == "pattern", frame.0, frame.1);
                 match self.used.get(&key) {
                     Some(node) => *node,
                     None => {
-                        let node = self.place(&model.definitions[number], frame).node;
+                        let node = self.place(role, &model.definitions[number], frame).node;
                         self.used.insert(key, node);
                         node
                     }
                 }
             }
             _ => {
-                let size = model.size(item, Some(frame)).expect("the parent has a size");
+                let size = model
+                    .size(role, item, Some(frame))
+                    .expect("the parent has a size");
                 self.add(&item.kind, size)
             }
         };

@@ -60,12 +60,13 @@ impl Item {
 pub(crate) type NaturalSize = (Option<u64>, Option<u64>);
 
 impl Model {
-    /// The size of a node whose parent's frame has this one, where it can be told.
-    pub(crate) fn size(&self, item: &Item, frame: Option<(u64, u64)>) -> Option<(u64, u64)> {
+    /// The size of a node in this role whose parent's frame has this size, where it can be told.
+    pub(crate) fn size(&self, role: &str, item: &Item, frame: Option<(u64, u64)>) -> Option<(u64, u64)> {
         if let Kind::Use(Use(number)) = item.kind {
-            return self.size(&self.definitions[number], frame);
+            return self.size(role, &self.definitions[number], frame);
         }
-        let natural = if item.kind.has_own_size() {
+        // A pattern ends where there is nothing more of it, whatever its kind.
+        let natural = if item.kind.has_own_size() || role == "pattern" {
             item.kind.natural_size(self)
         } else {
             (None, None)

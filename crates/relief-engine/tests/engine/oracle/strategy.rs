@@ -30,7 +30,7 @@ impl Inner {
                 .prop_map(|(kind, (x, y), width, height, own)| {
                     let item = composed(Item::new(kind).at(x, y));
                     if own {
-                        of_own_size(item, width, height)
+                        of_natural_size(item, width, height)
                     } else {
                         item.sized(width, height)
                     }
@@ -135,15 +135,22 @@ fn composed(item: Item) -> Item {
     }
 }
 
-/// The item without a size where its kind has one of its own, which that of its children then is; else of this size.
-fn of_own_size(mut item: Item, width: u64, height: u64) -> Item {
-    if !item.kind.has_own_size() {
+/// A pattern without a size where it has a natural one, which that of its children then is; else of this size.
+fn of_natural_size(mut item: Item, width: u64, height: u64) -> Item {
+    let endless = matches!(item.kind, Kind::Repeat(_) | Kind::Lattice(_));
+    let made_of_nothing = item.kind.children().is_empty() && !item.kind.has_own_size();
+    if endless || made_of_nothing {
         return item.sized(width, height);
     }
     (item.width, item.height) = (None, None);
     for child in item.kind.children_mut() {
-        let placed = composed(child.clone()).at(child.x.abs() % 6, child.y.abs() % 6);
-        *child = of_own_size(placed, width, height);
+        let at = (child.x.abs() % 6, child.y.abs() % 6);
+        *child = if matches!(child.kind, Kind::Use(_)) {
+            composed(child.clone()).sized(width, height)
+        } else {
+            of_natural_size(child.clone(), width, height)
+        }
+        .at(at.0, at.1);
     }
     item
 }

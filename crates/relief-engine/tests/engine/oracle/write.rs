@@ -43,7 +43,14 @@ impl Model {
                 let _ = write!(place, " {name}={value}");
             }
         }
-        self.kind(text, depth, role, &item.kind, &place, self.size(item, frame));
+        self.kind(
+            text,
+            depth,
+            role,
+            &item.kind,
+            &place,
+            self.size(role, item, frame),
+        );
     }
 
     fn kind(

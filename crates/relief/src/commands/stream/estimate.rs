@@ -8,7 +8,7 @@ use super::seconds;
 use crate::failure::Failure;
 
 /// How the machine moves.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Motion, for the estimate of time")]
 pub(crate) struct MotionArguments {
     /// The speed along a line: pixels a second, or such as 500mm for 500 mm a second
@@ -58,7 +58,7 @@ impl MotionArguments {
         let pixels = |length: Length| {
             match (length, program.raster().pixel) {
             (Length::Pixels(pixels), _) => Ok(pixels),
-            (Length::Metres(metres), Some(pixel)) => Ok(metres * 1e12 / pixel as f64),
+            (Length::Metres(metres), Some(pixel)) => Ok(metres / pixel.to_metres()),
             (Length::Metres(_), None) => Err(Failure::Usage(
                 "a speed with a unit needs the side of a pixel, which the canvas does not say; give it in pixels"
                     .to_owned(),

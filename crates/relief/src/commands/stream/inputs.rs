@@ -4,14 +4,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use relief_design::Setting;
 use relief_io::read_bounded;
 use relief_machine::message::Job;
-use relief_machine::{Cut, Error, Input, Manifest, NamedInput, Region, SenderOptions, digest_file};
+use relief_machine::{
+    Cut, Error, Input, Manifest, NamedInput, Parameter, Region, SenderOptions, digest_file,
+};
 use relief_raster::{Depth, Rect};
 use relief_scan::{Program, Scan, Table, Tables};
 
 use super::scan::{OrNone, ScanArguments};
-use crate::arguments::Confined;
+use crate::arguments::Reading;
 use crate::design::{self, Opened};
 use crate::failure::Failure;
 
@@ -43,6 +46,8 @@ fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
 pub(super) struct Parts {
     pub(super) file: PathBuf,
     pub(super) region: Option<Rect>,
+    /// The values of parameters that a job was begun with.
+    settings: Vec<Setting>,
     scan: Scan,
     material: Option<PathBuf>,
     machine: Option<PathBuf>,
@@ -59,6 +64,15 @@ impl Parts {
         Ok(Self {
             file: beside(&manifest.design.path),
             region: manifest.region.map(rect).transpose()?,
+            settings: manifest
+                .parameters
+                .iter()
+                .map(|parameter| Setting {
+                    name: parameter.name.clone(),
+                    value: parameter.value.clone(),
+                    origin: "the manifest".to_owned(),
+                })
+                .collect(),
             scan: manifest.scan.clone(),
             material: manifest.material.as_ref().map(|input| beside(&input.path)),
             machine: manifest.machine.as_ref().map(|input| beside(&input.path)),
@@ -83,16 +97,21 @@ impl Inputs {
     /// Those of a new job: what the design says, with the options in its place.
     pub(super) fn begin(
         file: PathBuf,
-        confined: &Confined,
-        region: Option<Rect>,
+        reading: &Reading,
+        silent: bool,
+        region: Option<&crate::quantity::Region>,
         lines: &ScanArguments,
     ) -> Result<Self, Failure> {
-        let opened = design::open(&file, confined.folder.as_deref())?;
+        let opened = design::open(&file, reading, silent)?;
+        let region = region
+            .map(|region| region.of(&opened.design.canvas))
+            .transpose()?;
         let node = opened.design.scan.clone().unwrap_or_default();
         let named = |path: Option<Arc<str>>| path.map(|path| file_of(&opened, &path)).transpose();
         let (material, machine) = (named(node.material)?, named(node.machine)?);
         let parts = Parts {
             region,
+            settings: opened.settings.clone(),
             scan: lines.over(&node.scan)?,
             material: OrNone::over(lines.material.as_ref(), material),
             machine: OrNone::over(lines.machine.as_ref(), machine),
@@ -102,8 +121,13 @@ impl Inputs {
     }
 
     /// Those of a job that was begun.
-    pub(super) fn take_up(parts: Parts, confined: &Confined) -> Result<Self, Failure> {
-        Self::new(design::open(&parts.file, confined.folder.as_deref())?, parts)
+    pub(super) fn take_up(parts: Parts, reading: &Reading) -> Result<Self, Failure> {
+        // What is to be said of the design was said when the job began.
+        let reading = Reading {
+            settings: parts.settings.clone(),
+            ..reading.clone()
+        };
+        Self::new(design::open(&parts.file, &reading, true)?, parts)
     }
 
     fn new(opened: Opened, parts: Parts) -> Result<Self, Failure> {
@@ -189,6 +213,15 @@ impl Inputs {
                 path: shown(&self.parts.file, path)?,
                 digest: self.opened.digest.to_string(),
             },
+            parameters: self
+                .parts
+                .settings
+                .iter()
+                .map(|setting| Parameter {
+                    name: setting.name.clone(),
+                    value: setting.value.clone(),
+                })
+                .collect(),
             images: self.images.clone(),
             material: named(&self.tables.material, &self.parts.material)?,
             machine: named(&self.tables.machine, &self.parts.machine)?,
@@ -340,8 +373,8 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// The program of a manifest, to read what was executed.
-pub(crate) fn program_of(manifest: &Manifest, path: &Path, confined: &Confined) -> Result<Program, Failure> {
-    let inputs = Inputs::take_up(Parts::of(manifest, path)?, confined)?;
+pub(crate) fn program_of(manifest: &Manifest, path: &Path, reading: &Reading) -> Result<Program, Failure> {
+    let inputs = Inputs::take_up(Parts::of(manifest, path)?, reading)?;
     let program = inputs.program()?;
     inputs.check(manifest, &program)?;
     Ok(program)

@@ -14,14 +14,14 @@ use std::time::Duration;
 use clap::Args;
 use relief_engine::{Cancel, DeviceChoice, Prepared};
 use relief_machine::{Address, Control, Error, Pin, Record, Secret, SenderOptions, Sent, send};
-use relief_raster::Rect;
 use relief_scan::{Program, Tables};
 
-use crate::arguments::{Confined, Job, Watch};
+use crate::arguments::{Each, Job, Reading, Watch};
+use crate::batch::Batch;
 use crate::design::Opened;
 use crate::failure::Failure;
 use crate::job;
-use crate::quantity::{bytes, counted, region, tile};
+use crate::quantity::{Region, bytes, counted, region, tile};
 use estimate::MotionArguments;
 pub(crate) use inputs::program_of;
 use inputs::{Inputs, Parts};
@@ -31,13 +31,15 @@ use scan::ScanArguments;
 const NO_MANIFEST_OF_STDIN: &str =
     "a design from the standard input cannot be read again, so its job has no manifest";
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Stream {
     /// The design file; '-' for the standard input
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     file: Option<PathBuf>,
     #[command(flatten)]
-    confined: Confined,
+    reading: Reading,
+    #[command(flatten)]
+    each: Each,
     /// The machine: tcp://HOST:PORT, tls://HOST:PORT, unix:PATH, or file:PATH for a file of frames
     #[arg(required_unless_present = "resume")]
     address: Option<String>,
@@ -45,7 +47,7 @@ pub(crate) struct Stream {
     #[arg(long, value_name = "JOB.json", conflicts_with = "resume")]
     manifest: Option<PathBuf>,
     /// Take up the job of a manifest from the first line that was not executed
-    #[arg(long, value_name = "JOB.json", conflicts_with_all = ["region", "raw", "ScanArguments"])]
+    #[arg(long, value_name = "JOB.json", conflicts_with_all = ["region", "raw", "each", "settings", "ScanArguments"])]
     resume: Option<PathBuf>,
     /// Another machine than the manifest's, for --resume
     #[arg(long, value_name = "ADDRESS", requires = "resume")]
@@ -56,9 +58,9 @@ pub(crate) struct Stream {
     /// Go on where the machine has begun this job, on the workpiece that is in it
     #[arg(long = "continue")]
     go_on: bool,
-    /// Compute this part of the canvas only, in pixels
+    /// Compute this part of the canvas only: in pixels, or in lengths such as 5mm,5mm,20mmx10mm
     #[arg(long, value_name = "X,Y,WxH", value_parser = region, allow_hyphen_values = true)]
-    region: Option<Rect>,
+    region: Option<Region>,
     /// Worker threads [default: one for each processor]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -82,10 +84,13 @@ pub(crate) struct Stream {
     motion: MotionArguments,
     #[command(flatten)]
     watch: Watch,
+    /// Whether what is doubtful in the design has been told.
+    #[arg(skip)]
+    told: bool,
 }
 
 /// How the machine is reached and fed.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Machine")]
 struct Link {
     /// Write lines as they are, without frames: nothing is acknowledged
@@ -135,17 +140,73 @@ pub(crate) fn secret(path: Option<&std::path::Path>) -> Result<Option<Secret>, F
 pub(crate) fn memory(opened: &Opened, job: &Job, look_ahead: u64) -> Result<u64, Failure> {
     let scan = opened.design.scan.clone().unwrap_or_default().scan;
     let program =
-        Program::new(&scan, &Tables::default(), &job::raster(&opened.design, job)).map_err(Error::from)?;
+        Program::new(&scan, &Tables::default(), &job::raster(&opened.design, job)?).map_err(Error::from)?;
     let mut options = SenderOptions::new(Address::File(PathBuf::new()));
     options.look_ahead = look_ahead;
     Ok(options.memory(&program))
 }
 
 pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
-    match &stream.resume {
-        None => begin(stream),
-        Some(path) => resume(stream, path),
+    if let Some(path) = &stream.resume {
+        return resume(stream, path);
     }
+    let file = stream.file.clone().unwrap_or_default();
+    let Some(batch) = Batch::of(&stream.each, &file)? else {
+        return begin(stream);
+    };
+    if stream.link.control {
+        return Err(Failure::Usage(
+            "--control takes its words from the standard input for one job; it does not go with --each"
+                .to_owned(),
+        ));
+    }
+    let address = stream.address.as_deref().unwrap_or_default();
+    // One machine may take all jobs, one after the other; a file takes one.
+    let addresses = if address.starts_with("file:") {
+        batch.names("the output", address)?
+    } else {
+        let named = batch.jobs().map(|row| batch.name("the machine", address, row));
+        named.collect::<Result<_, _>>()?
+    };
+    let manifests = stream.manifest.as_deref().map(|path| match path.to_str() {
+        Some(template) => batch.names("--manifest", template),
+        None => Err(Failure::Usage(format!(
+            "--manifest {}: a name for each row is UTF-8",
+            path.display()
+        ))),
+    });
+    let manifests = manifests.transpose()?;
+    let job = |row: usize| {
+        let mut stream = stream.clone();
+        stream.address = Some(addresses[row].clone());
+        stream.manifest = manifests.as_ref().map(|manifests| manifests[row].clone().into());
+        stream.reading = batch.reading(row, &stream.reading);
+        stream
+    };
+    for row in batch.jobs() {
+        check(&job(row), row > 0).map_err(|failure| failure.of(batch.place(row)))?;
+    }
+    for row in batch.jobs() {
+        let mut job = job(row);
+        job.told = true;
+        begin(&job).map_err(|failure| failure.of(batch.place(row)))?;
+    }
+    Ok(())
+}
+
+/// Whether a job can be made of its design, its scan and its tables.
+fn check(stream: &Stream, silent: bool) -> Result<(), Failure> {
+    let file = stream.file.clone().unwrap_or_default();
+    let _: Address = stream.address.as_deref().unwrap_or_default().parse()?;
+    let inputs = Inputs::begin(
+        file,
+        &stream.reading,
+        silent || stream.watch.is_silent(),
+        stream.region.as_ref(),
+        &stream.lines,
+    )?;
+    inputs.program()?;
+    Ok(())
 }
 
 /// A new job.
@@ -155,7 +216,13 @@ fn begin(stream: &Stream) -> Result<(), Failure> {
     if stream.manifest.is_some() && file.as_os_str() == "-" {
         return Err(Failure::Usage(NO_MANIFEST_OF_STDIN.to_owned()));
     }
-    let inputs = Inputs::begin(file, &stream.confined, stream.region, &stream.lines)?;
+    let inputs = Inputs::begin(
+        file,
+        &stream.reading,
+        stream.told || stream.watch.is_silent(),
+        stream.region.as_ref(),
+        &stream.lines,
+    )?;
     let program = inputs.program()?;
     let options = options(stream, address, stream.link.pin, stream.link.raw)?;
     let job = inputs.wire(&program, relief_machine::token()?);
@@ -172,7 +239,7 @@ fn begin(stream: &Stream) -> Result<(), Failure> {
 fn resume(stream: &Stream, path: &std::path::Path) -> Result<(), Failure> {
     let mut record = Record::resume(path)?;
     let manifest = record.manifest();
-    let inputs = Inputs::take_up(Parts::of(manifest, path)?, &stream.confined)?;
+    let inputs = Inputs::take_up(Parts::of(manifest, path)?, &stream.reading)?;
     let program = inputs.program()?;
     inputs.check(manifest, &program)?;
     if manifest.complete {
@@ -219,8 +286,8 @@ fn drive(
     listen(stream, &control);
     let arguments = Job {
         file: inputs.parts.file.clone(),
-        confined: stream.confined.clone(),
-        region: inputs.parts.region,
+        reading: stream.reading.clone(),
+        region: inputs.parts.region.map(Region::Pixels),
         threads: stream.threads,
         memory: stream.memory,
         device_memory: stream.device_memory,

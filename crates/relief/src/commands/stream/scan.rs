@@ -18,7 +18,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 use crate::failure::Failure;
 
 /// How the machine wants the raster.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Scan program, over that of the design")]
 pub(crate) struct ScanArguments {
     /// All settings as JSON, in place of those of the design

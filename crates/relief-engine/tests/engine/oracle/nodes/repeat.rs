@@ -24,7 +24,7 @@ impl Node for Repeat {
 
     fn properties(&self, model: &Model, frame: Option<(u64, u64)>) -> String {
         let mut text = String::new();
-        let pattern = model.size(&self.pattern, frame);
+        let pattern = model.size("pattern", &self.pattern, frame);
         for (name, gap, side) in [
             ("step-x", self.gaps.0, pattern.map(|size| size.0)),
             ("step-y", self.gaps.1, pattern.map(|size| size.1)),

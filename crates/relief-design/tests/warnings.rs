@@ -1,0 +1,136 @@
+//! What is told of designs that are right and most likely not meant, and what is not.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
+
+use relief_design::{NoImages, read};
+
+/// The codes of all warnings of a design.
+fn codes(text: &str) -> Vec<&'static str> {
+    let images = |_: &str| Ok((60, 40));
+    let text = format!("relief version=1\ncanvas width=400 height=300\n{text}");
+    let reading = read("test.kdl", &text, &images, &[])
+        .unwrap_or_else(|report| panic!("{text}\n{:#?}", report.problems()));
+    let warnings = reading
+        .warnings
+        .map(|report| report.problems().iter().map(|problem| problem.code()).collect());
+    warnings.unwrap_or_default()
+}
+
+#[test]
+fn designs_that_are_meant_so_are_left_alone() {
+    for text in [
+        "fill value=0",
+        "noise seed=1",
+        "compose",
+        "image \"a\"",
+        "repeat { (pattern)image \"a\" }",
+        "repeat { (pattern)map { (source)image \"a\"; invert } }",
+        "lattice { u 9 2; v 1 9; (pattern)noise seed=1 width=30 height=30 }",
+        "lattice { u 390 2; v 1 290; (pattern)noise seed=1 }",
+        "compose { (base)noise seed=1; (multiply)ramp axis=\"x\" from=0 to=255 }",
+        "compose { (base)noise seed=1; (mask)noise seed=2 x=-5 width=405 }",
+        "compose { (mask)disc diameter=5 value=1; (add)noise seed=1 }",
+        "compose { (base)noise seed=1; (mask)compose { (base)image \"a\" } }",
+        "distance radius=5 { (mask)disc diameter=5 value=1; profile \"d\" }",
+        // What is set outside of a node counts.
+        "distance radius=50 { (mask)disc diameter=5 value=1 x=-20; profile \"9 * d\" }",
+        "distance radius=5 level=1 { (mask)gauss sigma=1 { (source)noise seed=1 }; profile \"d\" }",
+        "distance radius=5 { (mask)threshold level=9 { (source)gauss sigma=1 { (source)noise seed=1 } }; profile \"d\" }",
+        "scan { passes \"even\" count=8 }\nnoise seed=1",
+        "scan { passes \"listed\" { slice 255; slice 3 } }\nnoise seed=1",
+        "scan { passes \"even\" count=8; material \"m.json\" }\nfill value=9",
+        "compose { (base)image \"a\" width=60 height=40; (add)image \"a\" x=100 width=100 }",
+    ] {
+        let found: Vec<&str> = codes(text).into_iter().filter(|code| *code != "W204").collect();
+        assert!(
+            found.is_empty() && (text == "compose" || codes(text).is_empty()),
+            "{text}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_doubtful_is_told() {
+    for (text, expected) in [
+        ("repeat { (pattern)noise seed=1 }", vec!["W201"]),
+        (
+            "repeat step-x=500 step-y=300 { (pattern)fill value=3 width=400 height=300 }",
+            vec!["W201"],
+        ),
+        (
+            "lattice { u 400 0; v 0 300; (pattern)noise seed=1 }",
+            vec!["W201"],
+        ),
+        (
+            "define \"a\" { noise seed=1 }\nrepeat { (pattern)use \"a\" }",
+            vec!["W201"],
+        ),
+        ("compose { (base)image \"a\" height=39 }", vec!["W202"]),
+        ("compose { (base)image \"a\" width=\"1%\" }", vec!["W202"]),
+        (
+            "compose { (base)noise seed=1; (mask)fill value=0 }",
+            vec!["W204", "W203"],
+        ),
+        (
+            "compose { (base)noise seed=1; (mask)image \"a\" x=400 }",
+            vec!["W204", "W203"],
+        ),
+        (
+            "distance radius=5 { (mask)fill value=0; profile \"d\" }",
+            vec!["W203"],
+        ),
+        (
+            "distance radius=5 level=10 { (mask)map { (source)noise seed=1; levels 0 255 0 9 }; profile \"d\" }",
+            vec!["W203"],
+        ),
+        ("threshold level=9 { (source)fill value=8 }", vec!["W204"]),
+        (
+            "compose { (base)noise seed=1; (subtract)fill value=255 }",
+            vec!["W204"],
+        ),
+        ("compose { (base)noise seed=1; (min)fill value=0 }", vec!["W204"]),
+        ("map { (source)fill value=8; invert }", vec!["W204"]),
+        (
+            "distance radius=5 { (mask)gauss sigma=1 { (source)noise seed=1 }; profile \"d\" }",
+            vec!["W205"],
+        ),
+        (
+            "distance radius=5 { (mask)turn { (source)gauss sigma=1 { (source)image \"a\" } }; profile \"d\" }",
+            vec!["W205"],
+        ),
+        (
+            "compose { (base)noise seed=1; (mask)disc diameter=9 value=1 }",
+            vec!["W206"],
+        ),
+        (
+            "compose { (base)noise seed=1; (multiply)noise seed=1 x=1 }",
+            vec!["W206"],
+        ),
+        (
+            "scan { passes \"even\" count=10 }\nramp axis=\"x\" from=0 to=229",
+            vec!["W207"],
+        ),
+        (
+            "scan { passes \"listed\" { slice 9; slice 10 } }\nramp axis=\"x\" from=0 to=9",
+            vec!["W207"],
+        ),
+    ] {
+        assert_eq!(codes(text), expected, "{text}");
+    }
+    // The last of ten even passes fires above 229.5.
+    assert!(codes("scan { passes \"even\" count=10 }\nramp axis=\"x\" from=0 to=230").is_empty());
+}
+
+/// Nodes with many doubts are told within bounds, and each once.
+#[test]
+fn warnings_are_bounded_and_told_once() {
+    let many = format!(
+        "compose {{ (base)noise seed=1\n{} }}",
+        "(multiply)disc diameter=9 value=1\n".repeat(20_000)
+    );
+    let text = format!("relief version=1\ncanvas width=400 height=300\n{many}");
+    let warnings = read("many.kdl", &text, &NoImages, &[]).unwrap().warnings.unwrap();
+    assert!(warnings.problems().len() <= relief_design::MAX_PROBLEMS);
+    let twice = "define \"a\" { repeat { (pattern)noise seed=1 } }\ncompose { (add)use \"a\"; (add)compose { (add)use \"a\" } }";
+    assert_eq!(codes(twice), ["W201"]);
+}
