@@ -15,6 +15,7 @@ mod gauss;
 mod image;
 mod lattice;
 mod map;
+mod median;
 mod natural;
 mod noise;
 mod ramp;
@@ -282,6 +283,7 @@ kinds! {
     map::Map,
     threshold::Threshold,
     gauss::Gauss,
+    median::Median,
     equalise::Equalise,
     formula::Formula,
     flip::Flip,
