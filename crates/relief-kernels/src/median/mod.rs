@@ -4,11 +4,13 @@
 //! (an erosion), the middle k the median. What counts beyond the border is the caller's choice ([`crate::edge`]): the
 //! kernel reads a block of samples that has R more columns and rows on every side than the result.
 //!
-//! The k-th smallest is the greatest v below which there are fewer than k samples. Its bits are found from the highest
-//! down: one more bit is tried, and stays where fewer than k samples lie below. That compares each sample as often as it has
-//! bits, but with no branch, no table and no memory, so that as many pixels go together as a vector has lanes. A
-//! histogram that slides along the row (T. S. Huang, G. J. Yang, G. Y. Tang, *A fast two-dimensional median filtering
-//! algorithm*, 1979) changes 4R + 2 of its counts for a pixel, one after the other, and needs 65 536 of them for 16 bits.
+//! Small squares: the k-th smallest is the greatest v below which there are fewer than k samples. Its bits are found from
+//! the highest down: one more bit is tried, and stays where fewer than k samples lie below. That compares each sample as
+//! often as it has bits, but with no branch and no table, so that as many pixels go together as a vector has lanes.
+//!
+//! Great squares: a histogram of the square slides along the rows (T. S. Huang, G. J. Yang, G. Y. Tang, *A fast
+//! two-dimensional median filtering algorithm*, 1979), of two levels so that 65 536 values are searched in few steps. A
+//! pixel changes 4R + 2 counts, one after the other.
 
 pub mod cpu;
 
