@@ -278,8 +278,14 @@ fn a_median_takes_its_radius_in_pixels_or_with_a_unit_and_the_middle_by_default(
     let clamp = kinds::Edge::Clamp;
     for (node, kind) in [
         ("median radius=1 { (source)noise seed=1 }", median(1, 5, clamp)),
-        ("median radius=\"0.02mm\" { (source)noise seed=1 }", median(2, 13, clamp)),
-        ("median radius=16 { (source)noise seed=1 }", median(16, 545, clamp)),
+        (
+            "median radius=\"0.02mm\" { (source)noise seed=1 }",
+            median(2, 13, clamp),
+        ),
+        (
+            "median radius=16 { (source)noise seed=1 }",
+            median(16, 545, clamp),
+        ),
         (
             "median radius=16 rank=1089 edge=\"wrap\" { (source)noise seed=1 }",
             median(16, 1_089, kinds::Edge::Wrap),

@@ -6,7 +6,7 @@ use relief_design::kinds;
 use relief_design::tree;
 use relief_kernels::edge::Edge;
 use relief_kernels::median::{Rank, cpu};
-use relief_raster::{Depth, Rect, Sample, View, ViewMut};
+use relief_raster::{Rect, Sample, View, ViewMut};
 
 use crate::Error;
 #[cfg(feature = "gpu")]
@@ -50,13 +50,7 @@ impl Node for Median {
     }
 
     fn scratch(&self, _: &[Link], request: &Request, bytes: u64) -> u64 {
-        let depth = if bytes == Depth::Eight.bytes() {
-            Depth::Eight
-        } else {
-            Depth::Sixteen
-        };
         framed::block_words(self.radius(), request, bytes)
-            .saturating_add(cpu::scratch_words(depth, self.rank) as u64)
     }
 
     fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
@@ -109,7 +103,7 @@ impl Tile for Median {
             Filled::Uniform(value) => return Ok(Filled::Uniform(value)),
             Filled::Written => {}
         }
-        cpu::filter(View::packed(samples, width, height), self.rank, out, rest);
+        cpu::filter(View::packed(samples, width, height), self.rank, out);
         Ok(Filled::Written)
     }
 }

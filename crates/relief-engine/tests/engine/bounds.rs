@@ -35,7 +35,9 @@ proptest! {
 }
 
 fn of(text: &str, place: (i64, i64, u64, u64)) -> (u16, u16) {
-    let design = parse(&format!("relief version=1\ncanvas width=1000000 height=1000000\n{text}"));
+    let design = parse(&format!(
+        "relief version=1\ncanvas width=1000000 height=1000000\n{text}"
+    ));
     let renderer = renderer(&design, &NoImages, &Options::default());
     renderer
         .bounds(Rect::new(place.0, place.1, place.2, place.3).unwrap())
@@ -73,7 +75,9 @@ fn a_node_that_is_used_along_very_many_ways_is_asked_a_bounded_number_of_times()
     let mut text = String::from("define \"a0\" { noise seed=1 }\n");
     for level in 1..=30 {
         let below = level - 1;
-        text += &format!("define \"a{level}\" {{ compose {{ (base)use \"a{below}\"; (max)use \"a{below}\" x=1 }} }}\n");
+        text += &format!(
+            "define \"a{level}\" {{ compose {{ (base)use \"a{below}\"; (max)use \"a{below}\" x=1 }} }}\n"
+        );
     }
     text += "use \"a30\"";
     assert_eq!(of(&text, (0, 0, 1_000, 1_000)), (0, 255));
