@@ -273,6 +273,57 @@ fn a_gauss_takes_its_sigma_in_pixels_or_with_a_unit() {
 }
 
 #[test]
+fn a_median_takes_its_radius_in_pixels_or_with_a_unit_and_the_middle_by_default() {
+    let median = |radius, rank, edge| Kind::Median(kinds::Median { radius, rank, edge });
+    let clamp = kinds::Edge::Clamp;
+    for (node, kind) in [
+        ("median radius=1 { (source)noise seed=1 }", median(1, 5, clamp)),
+        (
+            "median radius=\"0.02mm\" { (source)noise seed=1 }",
+            median(2, 13, clamp),
+        ),
+        (
+            "median radius=16 { (source)noise seed=1 }",
+            median(16, 545, clamp),
+        ),
+        (
+            "median radius=16 rank=1089 edge=\"wrap\" { (source)noise seed=1 }",
+            median(16, 1_089, kinds::Edge::Wrap),
+        ),
+        (
+            "median radius=1 rank=1 edge=\"zero\" { (source)noise seed=1 }",
+            median(1, 1, kinds::Edge::Zero),
+        ),
+    ] {
+        assert_eq!(child(node).0.kind, kind, "{node}");
+    }
+}
+
+#[test]
+fn a_median_that_was_built_by_hand_keeps_the_rules_of_its_depth() {
+    for (depth, radius, rank, rule) in [
+        (8, 16, 1_089, None),
+        (16, 8, 289, None),
+        (8, 0, 1, Some("its radius, 0, is not 1 to 16")),
+        (8, 17, 1, Some("its radius, 17, is not 1 to 16")),
+        (16, 9, 1, Some("its radius, 9, is not 1 to 8")),
+        (8, u32::MAX, 1, Some("its radius, 4294967295, is not 1 to 16")),
+        (8, 2, 0, Some("its rank, 0, is not 1 to 25")),
+        (8, 2, 26, Some("its rank, 26, is not 1 to 25")),
+    ] {
+        let text = format!(
+            "relief version=1\ncanvas width=9 height=9 depth={depth}\nmedian radius=1 {{ (source)noise seed=1 }}"
+        );
+        let mut design = design_of(&text);
+        let edge = kinds::Edge::Clamp;
+        design.nodes[1].kind = kinds::Median { radius, rank, edge }.into();
+        let found = design.validate().err().map(|error| error.to_string());
+        let expected = rule.map(|rule| format!("node 1 of the design: {rule}"));
+        assert_eq!(found, expected, "{depth} bits, radius {radius}, rank {rank}");
+    }
+}
+
+#[test]
 fn the_root_has_the_size_of_the_canvas_whatever_it_is() {
     for node in [
         "image \"logo.png\"",

@@ -22,6 +22,7 @@ pub mod gauss;
 pub mod generate;
 pub mod isa;
 pub mod lattice;
+pub mod median;
 pub mod policy;
 pub mod repeat;
 pub mod table;

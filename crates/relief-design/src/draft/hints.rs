@@ -37,7 +37,7 @@ pub(super) fn foreign(word: &str) -> Option<&'static str> {
         .map(|(_, hint)| *hint)
 }
 
-const HINTS: [(&[&str], &str); 10] = [
+const HINTS: [(&[&str], &str); 11] = [
     (
         &["rect", "rectangle", "square", "box", "background"],
         "a rectangle is `fill` with x, y, width and height",
@@ -64,6 +64,10 @@ const HINTS: [(&[&str], &str); 10] = [
     (
         &["gaussian", "blur", "smooth", "filter"],
         "`gauss` blurs: gauss sigma=2 { (source)image \"photo.png\" }",
+    ),
+    (
+        &["denoise", "despeckle", "erode", "dilate", "rank"],
+        "`median` takes a sample by its rank: the middle, which removes specks, the least or the greatest",
     ),
     (
         &["text", "font", "svg", "polygon", "line", "path"],

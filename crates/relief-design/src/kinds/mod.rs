@@ -16,6 +16,7 @@ mod gauss;
 mod image;
 mod lattice;
 mod map;
+mod median;
 mod natural;
 mod noise;
 mod ramp;
@@ -382,6 +383,7 @@ kinds! {
     map::Map,
     threshold::Threshold,
     gauss::Gauss,
+    median::Median,
     equalise::Equalise,
     formula::Formula,
     flip::Flip,

@@ -1,10 +1,69 @@
 //! A source with what counts beyond a filter's extent.
 
+use relief_design::kinds;
 use relief_kernels::edge::{Edge, From};
 use relief_raster::{Rect, Sample, ViewMut};
 
-use super::{Filled, Inputs, Link, clear_around, part, read_padded};
+use super::{
+    Bounds, Filled, Footprint, Inputs, Known, Link, Periodic, Request, clear_around, part, read_padded,
+    scratch,
+};
 use crate::Error;
+
+/// The edge that a design says.
+pub(crate) const fn edge(edge: kinds::Edge) -> Edge {
+    match edge {
+        kinds::Edge::Clamp => Edge::Clamp,
+        kinds::Edge::Mirror => Edge::Mirror,
+        kinds::Edge::Wrap => Edge::Wrap,
+        kinds::Edge::Zero => Edge::Zero,
+    }
+}
+
+/// How a filter of this edge and radius reads its source.
+pub(crate) const fn footprint(edge: Edge, radius: u32) -> Footprint {
+    match edge {
+        // Near one border the other is read.
+        Edge::Wrap => Footprint::Around(radius),
+        _ => Footprint::Margins(radius),
+    }
+}
+
+/// How a filter of this radius repeats within `own`: as its source, but nearer than the radius to where that ends, to
+/// where it stops repeating and to the filter's own borders.
+pub(crate) fn period(
+    own: Rect,
+    radius: u32,
+    links: &[Link],
+    children: &[Option<Periodic>],
+) -> Option<Periodic> {
+    let (link, source) = (links.first()?, (*children.first()?)?);
+    let valid = source.valid.translated(link.extent.x(), link.extent.y());
+    Some(Periodic {
+        period: source.period,
+        valid: valid.intersection(&own).shrunk(radius),
+    })
+}
+
+/// The words of a block of samples of `bytes` bytes that reaches `radius` beyond `request` on every side.
+pub(crate) fn block_words(radius: u32, request: &Request, bytes: u64) -> u64 {
+    let around = 2 * u64::from(radius);
+    let block = request
+        .width
+        .saturating_add(around)
+        .saturating_mul(request.height.saturating_add(around));
+    scratch::words(block, bytes)
+}
+
+/// Between which samples those lie that count for `window`, and so does what lies between them.
+pub(crate) fn bounds(known: &dyn Known, link: &Link, own: Rect, edge: Edge, window: Rect) -> Bounds {
+    let inside = known.child(link, reads(own, edge, window));
+    if edge == Edge::Zero && !own.contains(&window) {
+        inside.or(Bounds::ZERO)
+    } else {
+        inside
+    }
+}
 
 /// The pixels within a filter's extent `own` that count for those of `window`.
 pub(crate) fn reads(own: Rect, edge: Edge, window: Rect) -> Rect {

@@ -46,11 +46,7 @@ impl Gauss {
 
 impl Node for Gauss {
     fn footprint(&self, _: &Link, _: usize) -> Footprint {
-        match self.edge {
-            // Near one border the other is read.
-            Edge::Wrap => Footprint::Around(self.radius()),
-            _ => Footprint::Margins(self.radius()),
-        }
+        framed::footprint(self.edge, self.radius())
     }
 
     fn reads(&self, link: &Link, _: usize, rect: Rect) -> Rect {
@@ -58,32 +54,17 @@ impl Node for Gauss {
     }
 
     fn period(&self, own: Rect, links: &[Link], children: &[Option<Periodic>]) -> Option<Periodic> {
-        let (link, source) = (links.first()?, (*children.first()?)?);
-        let valid = source.valid.translated(link.extent.x(), link.extent.y());
-        Some(Periodic {
-            period: source.period,
-            valid: valid.intersection(&own).shrunk(self.radius()),
-        })
+        framed::period(own, self.radius(), links, children)
     }
 
     fn scratch(&self, _: &[Link], request: &Request, bytes: u64) -> u64 {
-        let around = 2 * u64::from(self.radius());
-        let block = request
-            .width
-            .saturating_add(around)
-            .saturating_mul(request.height.saturating_add(around));
-        scratch::words(block, bytes).saturating_add(cpu::scratch_words(&self.bell) as u64)
+        framed::block_words(self.radius(), request, bytes)
+            .saturating_add(cpu::scratch_words(&self.bell) as u64)
     }
 
     fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
-        let window = rect.grown(self.radius());
         // Weights sum to one: a mean lies between its samples.
-        let inside = known.child(&links[0], framed::reads(self.own(), self.edge, window));
-        if self.edge == Edge::Zero && !self.own().contains(&window) {
-            inside.or(Bounds::ZERO)
-        } else {
-            inside
-        }
+        framed::bounds(known, &links[0], self.own(), self.edge, rect.grown(self.radius()))
     }
 
     fn cost(&self) -> u64 {
@@ -145,12 +126,7 @@ impl Tile for Gauss {
         Ok(Self {
             bell: bell
                 .ok_or_else(|| Error::defect(Rect::EMPTY, "the weights of a bell do not sum to one"))?,
-            edge: match kind.edge {
-                kinds::Edge::Clamp => Edge::Clamp,
-                kinds::Edge::Mirror => Edge::Mirror,
-                kinds::Edge::Wrap => Edge::Wrap,
-                kinds::Edge::Zero => Edge::Zero,
-            },
+            edge: framed::edge(kind.edge),
             width: node.width,
             height: node.height,
         })

@@ -11,6 +11,7 @@ mod gauss;
 mod image;
 mod lattice;
 mod map;
+mod median;
 mod noise;
 mod ramp;
 mod repeat;
@@ -75,6 +76,7 @@ kinds! {
     image::Image,
     lattice::Lattice,
     map::Map,
+    median::Median,
     noise::Noise,
     ramp::Ramp,
     repeat::Repeat,

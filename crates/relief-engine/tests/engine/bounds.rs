@@ -65,6 +65,8 @@ fn bounds_are_narrow_where_little_is_there() {
     assert_eq!(of(far, (61, 0, 100_000, 100_000)), (60, 60));
     let gauss = format!("gauss sigma=20 {{ (source){marks} }}");
     assert_eq!(of(&gauss, (0, 0, 400_000, 400_000)), (9, 9));
+    let median = format!("median radius=16 rank=1089 {{ (source){marks} }}");
+    assert_eq!(of(&median, (0, 0, 400_000, 400_000)), (9, 9));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::oracle::evaluate::Oracle;
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
     Blend, Compose, Disc, Distance, Edge, Equalise, Fill, Flip, Fold, Gauss, Image, Kind, Lattice, Map,
-    Noise, Profile, Ramp, Repeat, Tone, Turn, Use,
+    Median, Noise, Profile, Ramp, Repeat, Tone, Turn, Use,
 };
 use crate::oracle::strategy::models;
 use crate::ways::{PLAIN, TILES, Way, check, cross, every, model, plain, ways};
@@ -86,8 +86,14 @@ fn everything(max: u16) -> Model {
         horizontal: true,
         source: Box::new(blurred.at(-2, 1).sized(30, 26)),
     });
-    let equalised = Item::new(Equalise {
+    let smoothed = Item::new(Median {
+        radius: 2,
+        rank: None,
+        edge: Edge::Mirror,
         source: Box::new(flipped),
+    });
+    let equalised = Item::new(Equalise {
+        source: Box::new(smoothed),
     });
     Model {
         width: 31,

@@ -6,7 +6,8 @@ use relief_engine::{Kept, NoImages, Options};
 
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Blend, Compose, Disc, Edge, Fill, Flip, Fold, Gauss, Image, Kind, Lattice, Noise, Repeat, Turn, Use,
+    Blend, Compose, Disc, Edge, Fill, Flip, Fold, Gauss, Image, Kind, Lattice, Median, Noise, Repeat,
+    Threshold, Turn, Use,
 };
 use crate::oracle::strategy::models;
 use crate::pictures::Pictures;
@@ -27,6 +28,15 @@ fn tiles() -> Vec<Way> {
 fn gauss(sigma: f64, edge: Edge, source: Item) -> Gauss {
     Gauss {
         sigma,
+        edge,
+        source: Box::new(source),
+    }
+}
+
+fn median(radius: i64, rank: Option<usize>, edge: Edge, source: Item) -> Median {
+    Median {
+        radius,
+        rank,
         edge,
         source: Box::new(source),
     }
@@ -134,6 +144,65 @@ fn wrapped_parts_of_one_sample_stand_beside_others() {
             &model(29, 21, gauss(1.0, Edge::Wrap, Item::new(source))),
             &tiles(),
         );
+    }
+}
+
+#[test]
+fn a_square_wider_than_its_node_bounces_between_the_borders() {
+    for (width, height) in [(1, 1), (1, 7), (5, 1), (2, 3), (3, 2), (7, 4)] {
+        for edge in Edge::ALL {
+            for (radius, rank) in [(1, None), (2, Some(1)), (8, Some(289)), (8, None)] {
+                let filtered = model(width, height, median(radius, rank, edge, noise()));
+                every(&filtered, &tiles());
+                every(&deep(filtered), &[PLAIN]);
+            }
+            let widest = model(width, height, median(16, Some(700), edge, noise()));
+            every(&widest, &tiles());
+        }
+    }
+}
+
+#[test]
+fn a_square_wider_than_the_tile_reads_tiles_beyond_its_neighbours() {
+    for edge in Edge::ALL {
+        every(&model(41, 37, median(16, None, edge, noise())), &tiles());
+        every(&deep(model(41, 37, median(8, Some(70), edge, noise()))), &tiles());
+    }
+}
+
+#[test]
+fn a_source_that_is_not_the_node_counts_as_zeros_within_the_node_and_not_beyond_it() {
+    let sources = [
+        noise().at(3, 5).sized(9, 7),
+        noise().at(-4, -6).sized(60, 50),
+        noise().at(-5, 12).sized(12, 40),
+        noise().at(400, 0).sized(3, 3),
+        Item::new(Fill(200)).at(1, 1).sized(20, 15),
+    ];
+    for edge in Edge::ALL {
+        for source in &sources {
+            for rank in [None, Some(49)] {
+                let node = Item::new(median(3, rank, edge, source.clone()))
+                    .at(-2, 3)
+                    .sized(23, 17);
+                every(&model(30, 24, Compose(vec![(Fold::Max, node)])), &tiles());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_square_over_copies_is_computed_from_a_cell() {
+    let lattice = Item::new(Lattice {
+        blend: Blend::Max,
+        u: (9, 2),
+        v: (-3, 7),
+        pattern: Box::new(noise().sized(4, 5)),
+    });
+    for edge in Edge::ALL {
+        let filtered = model(160, 140, median(2, Some(20), edge, lattice.clone()));
+        assert!(keeps_a_cell(&filtered), "{filtered:?}");
+        every(&filtered, &tiles());
     }
 }
 
@@ -288,6 +357,27 @@ proptest! {
     ) {
         let root = through(model.root.clone(), steps, (model.width, model.height));
         prop_assert_eq!(samples(&Model { root, ..model.clone() }), samples(&model));
+    }
+
+    #[test]
+    fn a_median_comes_before_or_after_a_threshold(
+        model in models(),
+        radius in 1_i64..=8,
+        place in prop::option::of(any::<prop::sample::Index>()),
+        edge in prop::sample::select(&Edge::ALL[..]),
+        level in 1_u16..,
+    ) {
+        // k samples reach a level, or they do not: ranks do not ask by how much.
+        let rank = place.map(|place| 1 + place.index((2 * radius as usize + 1).pow(2)));
+        let level = 1 + (level - 1) % model.max;
+        let source = || Item::new(model.root.clone());
+        let threshold = |source: Item| Threshold { level, source: Box::new(source) };
+        let after = threshold(Item::new(median(radius, rank, edge, source())));
+        let before = median(radius, rank, edge, Item::new(threshold(source())));
+        prop_assert_eq!(
+            samples(&Model { root: after.into(), ..model.clone() }),
+            samples(&Model { root: before.into(), ..model.clone() })
+        );
     }
 
     #[test]

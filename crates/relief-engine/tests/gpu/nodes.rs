@@ -168,6 +168,32 @@ fn a_gauss_stands_among_nodes_of_the_device() {
 }
 
 #[test]
+fn a_median_stands_among_nodes_of_the_device() {
+    for edge in ["clamp", "mirror", "wrap", "zero"] {
+        for width in WIDTHS {
+            both(
+                width,
+                9,
+                &format!("median radius=2 rank=20 edge=\"{edge}\" {{ (source)noise seed=4 }}"),
+            );
+        }
+        both(
+            31,
+            17,
+            &format!(
+                "map {{ invert; (source)compose {{ (base)noise seed=1; (mean)median radius=8 edge=\"{edge}\" x=3 y=-2 width=21 height=9 {{ (source)distance radius=5 {{ (mask)image \"p3\"; profile \"$M - d * $Q\" }} }} }} }}"
+            ),
+        );
+    }
+    both(
+        131,
+        61,
+        "median radius=1 { (source)repeat { (pattern)noise seed=3 width=7 height=5 } }",
+    );
+    both(5, 5, "median radius=8 rank=289 { (source)fill value=$H }");
+}
+
+#[test]
 fn an_equalise_has_the_table_of_the_whole_source() {
     for width in WIDTHS {
         both(width, 9, "equalise { (source)image \"p0\" x=1 y=2 }");

@@ -27,7 +27,7 @@ pub(crate) enum Edge {
 impl Edge {
     pub(crate) const ALL: [Self; 4] = [Self::Clamp, Self::Mirror, Self::Wrap, Self::Zero];
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Clamp => "clamp",
             Self::Mirror => "mirror",
@@ -38,7 +38,7 @@ impl Edge {
 
     /// Which of the pixels 0…n − 1 counts for one; nothing where 0 does. Steps from pixel to pixel, as one who reads the
     /// rule aloud.
-    fn of(self, mut at: i64, n: i64) -> Option<i64> {
+    pub(super) fn of(self, mut at: i64, n: i64) -> Option<i64> {
         loop {
             if (0..n).contains(&at) {
                 return Some(at);
