@@ -68,7 +68,7 @@ pub use relief_kernels::device::persist_kernels;
 pub use relief_kernels::device::{
     DeviceChoice, DeviceId, Inventory, SelectionError, devices, devices_for, select, select_prepared,
 };
-pub use relief_raster::{Depth, Rect};
+pub use relief_raster::{Depth, Period, Rect};
 pub use renderer::{Bands, OwnedBand, OwnedSamples, Renderer, SamplesMut};
 pub use sink::{Band, Raster, Samples, Sink};
 pub use source::{ImageError, ImageInfo, ImageSource, NoImages};

@@ -12,5 +12,8 @@ mod sink;
 mod source;
 
 pub use relief_atomic::Cleanup;
-pub use sink::{DigestSink, FileSink, Format, NullSink, SinkError, Target, Tee, UnknownFormat};
+pub use sink::{
+    Completion, Compression, DigestSink, FileSink, Format, NullSink, SharedTiff, Sharing, SinkError, Target, Tee,
+    TileOptions, TiledTiff, UnknownCompression, UnknownFormat, partial_path,
+};
 pub use source::{Files, Limits, read_bounded};

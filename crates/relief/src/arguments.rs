@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use relief_engine::DeviceChoice;
-use relief_io::Format;
+use relief_io::{Compression, Format};
 use relief_raster::Rect;
 
-use crate::quantity::{bytes, region, tile};
+use crate::quantity::{bytes, part, region, tile};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -144,6 +144,8 @@ pub(crate) struct Render {
     /// raw, pgm, png, tiff or null [default: by the extension; raw on the standard output]
     #[arg(long, short)]
     pub(crate) format: Option<Format>,
+    #[command(flatten)]
+    pub(crate) export: Export,
     /// Print the digest of the raster to the standard output as well
     #[arg(long)]
     pub(crate) digest: bool,
@@ -152,6 +154,33 @@ pub(crate) struct Render {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) watch: Watch,
+}
+
+/// How a file is cut and stored. A TIFF in tiles is written by all threads and goes on where it was left.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Export {
+    /// TIFF in tiles of this size, multiples of 16 [default: strips; with the options below, tiles by the size of the raster]
+    #[arg(long, value_name = "WxH", value_parser = tile)]
+    pub(crate) file_tile: Option<(u64, u64)>,
+    /// TIFF in tiles that are compressed: none, deflate, packbits, lzw, or g4 for one bit
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) compress: Option<Compression>,
+    /// TIFF in tiles of which equal ones are stored once; says first how many are different
+    #[arg(long)]
+    pub(crate) share: bool,
+    /// Write part I of N, counted from 0, of a file that several processes write: an uncompressed TIFF in tiles
+    #[arg(long, value_name = "I/N", value_parser = part)]
+    pub(crate) part: Option<(u64, u64)>,
+    /// Write 1 bit a pixel: the raster may have no sample but 0 and the greatest [default: those of the design]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=1))]
+    pub(crate) bits: Option<u8>,
+}
+
+impl Export {
+    /// Whether a TIFF in tiles is asked for.
+    pub(crate) const fn is_tiled(&self) -> bool {
+        self.file_tile.is_some() || self.compress.is_some() || self.share || self.part.is_some()
+    }
 }
 
 #[derive(Debug, Args)]

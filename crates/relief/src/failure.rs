@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
+use relief_io::SinkError;
 
 use crate::show::can_draw;
 
@@ -102,6 +103,9 @@ impl Failure {
             Self::Usage(_)
             | Self::Engine(relief_engine::Error::Option { .. } | relief_engine::Error::Region { .. }) => 2,
             Self::Design(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
+            Self::Sink(
+                SinkError::TileShape { .. } | SinkError::OneBitOnly { .. } | SinkError::PartsInOrder { .. },
+            ) => 2,
             Self::Engine(relief_engine::Error::Memory { .. }) => 4,
             Self::Engine(relief_engine::Error::Cancelled)
             | Self::Machine(relief_machine::Error::Stopped { .. } | relief_machine::Error::Unheard { .. }) => {

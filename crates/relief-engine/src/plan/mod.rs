@@ -12,7 +12,7 @@ mod search;
 mod shape;
 
 use relief_kernels::device::DeviceId;
-use relief_raster::{Depth, Rect};
+use relief_raster::{Depth, Period, Rect};
 
 use crate::program::Program;
 use crate::sink::Raster;
@@ -155,6 +155,16 @@ impl Plan {
             depth: canvas.depth,
             pixel: canvas.pixel,
         }
+    }
+
+    /// How the streamed raster repeats, and where: two of its pixels that lie in the rectangle, in coordinates of the
+    /// streamed raster, and differ by a vector of the period have the same sample. `None` where no period is known.
+    #[must_use]
+    pub fn period(&self) -> Option<(Period, Rect)> {
+        let root = keep::periods(&self.program).pop()??;
+        let valid = root.valid.intersection(&self.region);
+        let valid = valid.translated(-self.region.x(), -self.region.y());
+        (!valid.is_empty()).then_some((root.period, valid))
     }
 
     /// The part of the canvas that is computed.

@@ -1,20 +1,26 @@
 //! Where bands go: one file per format, and what they share.
 
 mod byte_order;
+mod compression;
 mod digest;
 mod error;
 mod file;
 mod format;
+mod group4;
 mod null;
+mod one_bit;
 mod order;
 mod output;
 mod pgm;
 mod png;
+mod positioned;
 mod raw;
 mod target;
 mod tee;
 mod tiff;
+mod tiles;
 
+pub use compression::{Compression, UnknownCompression};
 pub use digest::DigestSink;
 pub use error::SinkError;
 pub use file::FileSink;
@@ -22,3 +28,4 @@ pub use format::{Format, UnknownFormat};
 pub use null::NullSink;
 pub use target::Target;
 pub use tee::Tee;
+pub use tiles::{Completion, SharedTiff, Sharing, TileOptions, TiledTiff, partial_path};

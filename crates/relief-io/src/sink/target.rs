@@ -117,7 +117,7 @@ fn open_path(path: PathBuf, cleanup: &Cleanup) -> Result<(Output, Ending), SinkE
     }
 }
 
-fn refused(path: PathBuf, error: relief_atomic::Error) -> SinkError {
+pub(super) fn refused(path: PathBuf, error: relief_atomic::Error) -> SinkError {
     if error.is_cancelled() {
         return SinkError::Cancelled { path };
     }

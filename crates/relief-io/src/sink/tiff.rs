@@ -269,7 +269,7 @@ impl<W: Write> Fields<'_, W> {
 ///
 /// Where the exact fraction has a term of more than 32 bits, it is the nearest one that has not, of no pixel that is
 /// smaller or larger than 32 bits can say.
-fn resolution(pixel: Option<u64>) -> ((u32, u32), u64) {
+pub(super) fn resolution(pixel: Option<u64>) -> ((u32, u32), u64) {
     const CENTIMETRE: u64 = 10_000_000_000;
     match pixel {
         Some(pixel) if pixel > 0 => (nearest_fraction(CENTIMETRE, pixel), 3),

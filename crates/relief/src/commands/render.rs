@@ -11,22 +11,29 @@ use crate::failure::Failure;
 use crate::show::pace;
 use crate::{design, interrupt, job};
 
+use super::export;
+
 pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     let output = Output::of(render)?;
+    export::check(render, output.format())?;
     let opened = design::open(&render.job.file, render.job.confined.folder.as_deref())?;
     if let Some(path) = output.path() {
         opened.spare_inputs("--output", path)?;
     }
     let raster = job::raster(&opened.design, &render.job);
+    if render.export.is_tiled() {
+        let Output::File(path, _) = &output else {
+            return Err(Failure::Usage(
+                "a TIFF in tiles is written at many places at once, and the standard output takes bytes in order; name a file"
+                    .to_owned(),
+            ));
+        };
+        ignored_scan(render, &opened);
+        return export::tiff(render, opened, path, &raster);
+    }
     output.format().check(&raster)?;
     let (sink, cleanup) = output.open();
-    if opened.design.scan.is_some() && !render.watch.quiet && !render.watch.json_progress {
-        // A job goes on when nobody listens any more.
-        let _ = writeln!(
-            io::stderr(),
-            "relief: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is"
-        );
-    }
+    ignored_scan(render, &opened);
     let cancel = Cancel::new();
     if !render.digest {
         let mut sink = sink;
@@ -46,6 +53,17 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
         writeln!(io::stdout(), "{hash}")?;
     }
     Ok(())
+}
+
+/// Says that the scan of a design does not count.
+fn ignored_scan(render: &Render, opened: &design::Opened) {
+    if opened.design.scan.is_some() && !render.watch.quiet && !render.watch.json_progress {
+        // A job goes on when nobody listens any more.
+        let _ = writeln!(
+            io::stderr(),
+            "relief: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is"
+        );
+    }
 }
 
 /// Says where the raster is, or how fast it was computed, unless the standard output is where.
