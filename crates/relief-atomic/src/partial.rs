@@ -130,7 +130,9 @@ pub(crate) fn open_own(path: &Path, destination: &Path, head: &[u8]) -> io::Resu
             Err(error) => return Err(error.error),
         }
     }
-    Err(io::Error::other("other processes begin and remove it all the time"))
+    Err(io::Error::other(
+        "other processes begin and remove it all the time",
+    ))
 }
 
 /// Removes what killed processes left of the file at `path`. Partials whose writer lives stay. What cannot be removed

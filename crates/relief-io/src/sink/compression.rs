@@ -26,13 +26,7 @@ pub enum Compression {
 
 impl Compression {
     /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::None,
-        Self::Deflate,
-        Self::PackBits,
-        Self::Lzw,
-        Self::Group4,
-    ];
+    pub const ALL: [Self; 5] = [Self::None, Self::Deflate, Self::PackBits, Self::Lzw, Self::Group4];
 
     /// The name: `none`, `deflate`, `packbits`, `lzw` or `g4`.
     #[must_use]
@@ -71,7 +65,10 @@ impl Compression {
             // A byte for every 128 of a row.
             Self::PackBits => bytes.saturating_add((row / 128 + 1).saturating_mul(bytes / row + 1)),
             // Codes of 12 bits for a byte each, and those that clear the table.
-            Self::Lzw => bytes.saturating_add(bytes / 2).saturating_add(bytes / 512).saturating_add(64),
+            Self::Lzw => bytes
+                .saturating_add(bytes / 2)
+                .saturating_add(bytes / 512)
+                .saturating_add(64),
             // Runs of one pixel: a code of 3 bits and two of 3 and 6 bits for two pixels.
             Self::Group4 => bytes.saturating_mul(6).saturating_add(64),
         }
@@ -88,7 +85,13 @@ impl Compression {
 
     /// Appends `bytes`, rows of `columns` samples of so many bits, to `out`; `bytes` are turned into differences in
     /// place where the compression takes those.
-    pub(super) fn encode(self, bytes: &mut [u8], columns: u64, bits: u64, out: &mut Vec<u8>) -> io::Result<()> {
+    pub(super) fn encode(
+        self,
+        bytes: &mut [u8],
+        columns: u64,
+        bits: u64,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
         let row = (columns * bits).div_ceil(8).max(1) as usize;
         if self.predicts(bits) {
             bytes
@@ -147,7 +150,10 @@ fn pack_bits(row: &[u8], out: &mut Vec<u8>) {
     const MOST: usize = 128;
     let run = |from: usize| {
         let end = row.len().min(from + MOST);
-        row[from..end].iter().take_while(|&&byte| byte == row[from]).count()
+        row[from..end]
+            .iter()
+            .take_while(|&&byte| byte == row[from])
+            .count()
     };
     let mut at = 0;
     while at < row.len() {

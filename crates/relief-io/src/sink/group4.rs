@@ -27,7 +27,11 @@ impl Codes<'_> {
 
     /// A run of pixels of one colour.
     fn run(&mut self, is_black: bool, mut length: u64) {
-        let entries = if is_black { &black::ENTRIES } else { &white::ENTRIES };
+        let entries = if is_black {
+            &black::ENTRIES
+        } else {
+            &white::ENTRIES
+        };
         let mut put = |index: u64| {
             let (_, code) = entries[index as usize];
             self.put(u64::from(code.data), u32::from(code.len));
@@ -134,6 +138,7 @@ pub(super) fn encode(bits: &[u8], width: u64, out: &mut Vec<u8>) {
     // The end of the block, and what fills its last byte.
     codes.put(1, 12);
     codes.put(1, 12);
-    let rest = (8 - codes.count % 8) % 8;
-    codes.put(0, rest);
+    if codes.count > 0 {
+        codes.put(0, 8 - codes.count);
+    }
 }

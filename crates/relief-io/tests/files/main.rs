@@ -10,3 +10,4 @@ mod pictures;
 mod raster;
 mod sinks;
 mod sources;
+mod tiles;

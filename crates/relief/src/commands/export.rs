@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use relief_engine::{Cancel, Raster, Renderer, TileSink};
-use relief_io::{Completion, Compression, Format, SharedTiff, Sharing, TileOptions, TiledTiff};
+use relief_io::{Completion, Compression, Format, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff};
 
 use crate::arguments::Render;
 use crate::design::Opened;
@@ -101,7 +101,8 @@ fn shared(
 ) -> Result<(), Failure> {
     if render.export.part.is_some() {
         return Err(Failure::Usage(
-            "--share cannot write parts: which tiles are equal is known to one process; leave --part out".to_owned(),
+            "--share cannot write parts: which tiles are equal is known to one process; leave --part out"
+                .to_owned(),
         ));
     }
     // The period is known to a plan; what the file takes of the memory, to its tiles.
@@ -109,7 +110,10 @@ fn shared(
     let raster = job::raster(&opened.design, &render.job);
     let sharing = Sharing::new(&raster, period, options.tile);
     let (tile, tiles, distinct) = (sharing.tile(), sharing.tiles(), sharing.distinct());
-    let reason = sharing.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let reason = sharing
+        .reason()
+        .map(|reason| format!(": {reason}"))
+        .unwrap_or_default();
     let bytes = show_bytes(sharing.bytes());
     let file = SharedTiff::new(path.to_owned(), sharing, options)?;
     if !render.watch.quiet && !render.watch.json_progress {
@@ -129,15 +133,27 @@ fn shared(
     let outcome = file.render(&renderer, &mut |progress| meter.tell(progress), cancel);
     meter.end(outcome.is_ok());
     outcome?;
-    announced(render, path, &renderer, &format!(", at most {distinct} of {tiles} tiles stored"))
+    announced(
+        render,
+        path,
+        &renderer,
+        &format!(", at most {distinct} of {tiles} tiles stored"),
+    )
 }
 
 fn announced(render: &Render, path: &Path, renderer: &Renderer, more: &str) -> Result<(), Failure> {
     let Raster {
         width, height, depth, ..
     } = renderer.plan().raster();
-    let depth = if render.export.bits == Some(1) { "1 bit".to_owned() } else { depth.to_string() };
-    said(render, &format!("{}: {width} × {height} pixels, {depth}{more}", path.display()))
+    let depth = if render.export.bits == Some(1) {
+        "1 bit".to_owned()
+    } else {
+        depth.to_string()
+    };
+    said(
+        render,
+        &format!("{}: {width} × {height} pixels, {depth}{more}", path.display()),
+    )
 }
 
 fn said(render: &Render, text: &str) -> Result<(), Failure> {
@@ -147,8 +163,12 @@ fn said(render: &Render, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What a sink says before the start.
 fn sink_error(error: io::Error) -> Failure {
-    Failure::Engine(relief_engine::Error::Sink(error))
+    match error.downcast::<SinkError>() {
+        Ok(error) => error.into(),
+        Err(error) => Failure::Engine(relief_engine::Error::Sink(error)),
+    }
 }
 
 /// Whether the arguments can be used together, for this format.
@@ -162,14 +182,20 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
     }
     if export.is_tiled() && render.digest {
         return usage(
-            "--digest needs the rows in order, and a TIFF in tiles is written in any; run 'relief digest'".to_owned(),
+            "--digest needs the rows in order, and a TIFF in tiles is written in any; run 'relief digest'"
+                .to_owned(),
         );
     }
     if export.bits == Some(1) && !export.is_tiled() {
-        return usage("--bits 1 is for a TIFF in tiles for now: give --compress g4, packbits or none".to_owned());
+        return usage(
+            "--bits 1 is for a TIFF in tiles for now: give --compress g4, packbits or none".to_owned(),
+        );
     }
     if export.compress == Some(Compression::Group4) && export.bits != Some(1) {
-        return usage("--compress g4 compresses rasters of one bit a pixel: give --bits 1, or --compress deflate".to_owned());
+        return usage(
+            "--compress g4 compresses rasters of one bit a pixel: give --bits 1, or --compress deflate"
+                .to_owned(),
+        );
     }
     Ok(())
 }

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
 
 mod designs;
+#[cfg(unix)]
+mod exports;
 mod failures;
 #[cfg(unix)]
 mod files;
@@ -13,6 +15,7 @@ mod lab;
 mod outputs;
 mod process;
 mod progress;
+mod readers;
 mod reference;
 #[cfg(unix)]
 mod signals;

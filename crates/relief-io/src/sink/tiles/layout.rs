@@ -85,10 +85,24 @@ impl Layout {
         description: String,
     ) -> Result<Self, SinkError> {
         let (width, height) = tile;
-        let bits = if one_bit { 1 } else { u64::from(raster.depth.bits()) };
-        let refused = |problem: String| Err(SinkError::TileShape { width, height, problem });
+        let bits = if one_bit {
+            1
+        } else {
+            u64::from(raster.depth.bits())
+        };
+        let refused = |problem: String| {
+            Err(SinkError::TileShape {
+                width,
+                height,
+                problem,
+            })
+        };
         if width == 0 || height == 0 || width % STEP != 0 || height % STEP != 0 {
-            let near = |side: u64| side.max(1).checked_next_multiple_of(STEP).unwrap_or(MAX_DEFAULT_SIDE);
+            let near = |side: u64| {
+                side.max(1)
+                    .checked_next_multiple_of(STEP)
+                    .unwrap_or(MAX_DEFAULT_SIDE)
+            };
             return refused(format!(
                 "both sides must be multiples of {STEP}: {}x{} would do",
                 near(width),
@@ -140,10 +154,24 @@ impl Layout {
     fn entries(&self) -> Vec<Entry> {
         let long = |tag, value: u64| {
             // Sides beyond 32 bits are no TIFF that libtiff reads, but a number as good as any other to who does.
-            let kind = if value > u64::from(u32::MAX) { Kind::Long8 } else { Kind::Long };
-            Entry { tag, kind, count: 1, value: Value::Here(value) }
+            let kind = if value > u64::from(u32::MAX) {
+                Kind::Long8
+            } else {
+                Kind::Long
+            };
+            Entry {
+                tag,
+                kind,
+                count: 1,
+                value: Value::Here(value),
+            }
         };
-        let short = |tag, value| Entry { tag, kind: Kind::Short, count: 1, value: Value::Here(value) };
+        let short = |tag, value| Entry {
+            tag,
+            kind: Kind::Short,
+            count: 1,
+            value: Value::Here(value),
+        };
         let text = |tag, text: &str| Entry {
             tag,
             kind: Kind::Ascii,
@@ -158,17 +186,17 @@ impl Layout {
             value: Value::Here(u64::from(x) | u64::from(y) << 32),
         };
         let mut entries = vec![
-            long(256, self.raster.width),             // ImageWidth
-            long(257, self.raster.height),            // ImageLength
-            short(258, self.bits),                    // BitsPerSample
-            short(259, self.compression.tag()),       // Compression
-            short(262, 1),                            // PhotometricInterpretation: black is zero
-            text(270, &self.description),             // ImageDescription
-            short(277, 1),                            // SamplesPerPixel
-            rational(282),                            // XResolution
-            rational(283),                            // YResolution
-            short(296, unit),                         // ResolutionUnit
-            text(305, "Relief"),                      // Software
+            long(256, self.raster.width),       // ImageWidth
+            long(257, self.raster.height),      // ImageLength
+            short(258, self.bits),              // BitsPerSample
+            short(259, self.compression.tag()), // Compression
+            short(262, 1),                      // PhotometricInterpretation: black is zero
+            text(270, &self.description),       // ImageDescription
+            short(277, 1),                      // SamplesPerPixel
+            rational(282),                      // XResolution
+            rational(283),                      // YResolution
+            short(296, unit),                   // ResolutionUnit
+            text(305, "Relief"),                // Software
         ];
         if self.compression.predicts(self.bits) {
             entries.push(short(317, 2)); // Predictor: differences along rows

@@ -66,7 +66,11 @@ fn memory(layout: &Layout, threads: usize, in_order: bool) -> u64 {
     let threads = threads as u64;
     let (packed, stored) = (layout.tile_bytes(), layout.most_stored());
     // A thread packs one tile and compresses it; others wait for their turn.
-    let waiting = if in_order { (EARLY + 2).saturating_mul(stored) } else { 0 };
+    let waiting = if in_order {
+        (EARLY + 2).saturating_mul(stored)
+    } else {
+        0
+    };
     packed
         .saturating_add(layout.compression.working())
         .saturating_add(waiting)
@@ -169,7 +173,9 @@ impl TiledTiff {
         if let Some(sequence) = &open.sequence {
             pack::pack(&open.layout, tile.samples, columns, place, &mut packed)?;
             let mut bytes = sequence.memory();
-            let Layout { compression, bits, .. } = open.layout;
+            let Layout {
+                compression, bits, ..
+            } = open.layout;
             compression
                 .encode(&mut packed, open.layout.tile.0, bits, &mut bytes)
                 .map_err(|error| open.store.failed(error))?;
@@ -235,15 +241,21 @@ impl TileSink for TiledTiff {
         let (width, height) = self.layout(raster)?.tile;
         Grid::new(raster, width, height).ok_or_else(|| {
             let problem = "it has no pixel".to_owned();
-            SinkError::TileShape { width, height, problem }.into()
+            SinkError::TileShape {
+                width,
+                height,
+                problem,
+            }
+            .into()
         })
     }
 
     fn memory(&self, raster: &Raster, threads: usize) -> u64 {
         // What has no layout is refused by `grid`.
         let in_order = self.options.compression != Compression::None;
-        self.layout(raster)
-            .map_or(0, |layout| memory(&layout, threads.max(self.options.threads), in_order))
+        self.layout(raster).map_or(0, |layout| {
+            memory(&layout, threads.max(self.options.threads), in_order)
+        })
     }
 
     fn begin(&mut self, raster: &Raster, grid: &Grid) -> io::Result<()> {
@@ -289,7 +301,11 @@ impl TileSink for TiledTiff {
         {
             return Ok(tile.length > 0);
         }
-        let count = open.layout.tiles.saturating_sub(number).min(store::AT_ONCE as u64);
+        let count = open
+            .layout
+            .tiles
+            .saturating_sub(number)
+            .min(store::AT_ONCE as u64);
         let mut tiles = vec![Stored { offset: 0, length: 0 }; count as usize];
         open.store.listed(number, &mut tiles)?;
         let there = tiles.first().is_some_and(|tile| tile.length > 0);

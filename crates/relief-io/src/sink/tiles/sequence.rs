@@ -112,7 +112,9 @@ impl Sequence {
         let mut ready = Vec::new();
         loop {
             let next = state.next;
-            let Some((item, digest)) = state.waiting.remove(&next) else { break };
+            let Some((item, digest)) = state.waiting.remove(&next) else {
+                break;
+            };
             state.next += 1;
             let stored = Stored {
                 offset: state.end,

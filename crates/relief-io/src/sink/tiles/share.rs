@@ -59,7 +59,17 @@ impl Sharing {
             let reason = Some("the raster has no period that is known".to_owned());
             return Self::plain(raster, tile, reason);
         };
-        if valid.width() < period.a() || valid.height() < period.c() {
+        // A raster that is narrower than the cell may still repeat downwards, and a low one to the right.
+        let down = (period.a() / gcd(period.a(), period.b())).saturating_mul(period.c());
+        let along = Period::grid(period.a(), down);
+        let (wide, high) = (valid.width() >= period.a(), valid.height() >= period.c());
+        let narrow = !wide && valid.width() == raster.width && valid.height() >= down;
+        let low = wide && !high && valid.height() == raster.height;
+        let period = match along {
+            Some(along) if narrow || low => along,
+            _ => period,
+        };
+        if !(wide && high) && !(along.is_some() && (narrow || low)) {
             let reason = Some(format!(
                 "one cell of its period, {} × {} pixels, is larger than the {} × {} pixels that repeat",
                 period.a(),
@@ -74,9 +84,10 @@ impl Sharing {
             let tile = (width.max(1), height.max(1));
             return Self::with(raster, period, valid, tile, None);
         }
+        // Where the raster does not repeat any tile will do.
         let steps = (
-            multiple(period.a()),
-            multiple((period.a() / gcd(period.a(), period.b())).saturating_mul(period.c())),
+            if narrow { STEP } else { multiple(period.a()) },
+            if low { STEP } else { multiple(down) },
         );
         if steps.0 > MAX_DEFAULT_SIDE || steps.1 > MAX_DEFAULT_SIDE {
             let reason = Some(format!(
@@ -94,9 +105,12 @@ impl Sharing {
             Self::with(raster, period, valid, tile, None)
         });
         let [first, others @ ..] = candidates;
-        others.into_iter().fold(first, |best, other| {
-            if other.bytes() < best.bytes() { other } else { best }
-        })
+        others.into_iter().fold(
+            first,
+            |best, other| {
+                if other.bytes() < best.bytes() { other } else { best }
+            },
+        )
     }
 
     /// Tiles of which none is known to be equal to another.
@@ -174,7 +188,9 @@ impl Sharing {
         let (first, y) = self.phase(self.columns.start, row);
         let step = self.tile.0 % period.a();
         let repeats = period.a() / gcd(period.a(), step);
-        let count = repeats.min(self.columns.end - self.columns.start).min(MAX_CLASSES as u64 + 1);
+        let count = repeats
+            .min(self.columns.end - self.columns.start)
+            .min(MAX_CLASSES as u64 + 1);
         let mut x = first;
         (0..count)
             .map(|_| {
@@ -398,7 +414,9 @@ impl SharedTiff {
         cancel: &Cancel,
     ) -> Result<u64, Error> {
         let mut needed = NeededTiles::new(&self.sharing);
-        let (sequence, first) = self.found(store, renderer.plan().threads(), &mut needed).map_err(sink)?;
+        let (sequence, first) = self
+            .found(store, renderer.plan().threads(), &mut needed)
+            .map_err(sink)?;
         let needed = Mutex::new((first, needed));
         let take = || {
             let mut needed = needed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -406,7 +424,10 @@ impl SharedTiff {
         };
         let start = Instant::now();
         let tile = u128::from(self.layout.tile.0) * u128::from(self.layout.tile.1);
-        let (mut pixels, total) = (u128::from(sequence.reached().0) * tile, self.sharing.distinct() * tile);
+        let (mut pixels, total) = (
+            u128::from(sequence.reached().0) * tile,
+            self.sharing.distinct() * tile,
+        );
         let ended = AtomicBool::new(false);
         let work = |tell: &mpsc::Sender<Result<(), Error>>| {
             let _ending = OnPanic(&ended, &sequence);
@@ -538,19 +559,37 @@ impl SharedTiff {
                 row: 0,
             }],
         };
-        let columns = if needed.class.is_some() {
-            width as usize
-        } else {
-            tile.intersection(&whole).width() as usize
-        };
-        let Memory { eight, sixteen, packed } = memory;
+        let columns = pieces
+            .iter()
+            .map(|piece| piece.column + piece.source.width())
+            .max();
+        let columns = columns.unwrap_or(0) as usize;
+        let Memory {
+            eight,
+            sixteen,
+            packed,
+        } = memory;
         let samples = match self.layout.raster.depth {
             Depth::Eight => {
-                fill(renderer, &pieces, columns, eight, |samples| SamplesMut::Eight(samples), cancel)?;
+                fill(
+                    renderer,
+                    &pieces,
+                    columns,
+                    eight,
+                    |samples| SamplesMut::Eight(samples),
+                    cancel,
+                )?;
                 Samples::Eight(&eight.0)
             }
             Depth::Sixteen => {
-                fill(renderer, &pieces, columns, sixteen, |samples| SamplesMut::Sixteen(samples), cancel)?;
+                fill(
+                    renderer,
+                    &pieces,
+                    columns,
+                    sixteen,
+                    |samples| SamplesMut::Sixteen(samples),
+                    cancel,
+                )?;
                 Samples::Sixteen(&sixteen.0)
             }
         };
@@ -578,10 +617,11 @@ impl SharedTiff {
         let classes = self.classes();
         let across = self.sharing.grid.columns();
         let columns = self.sharing.columns.clone();
-        let mut part = Vec::with_capacity(AT_ONCE);
         if columns.is_empty() {
             return Ok(());
         }
+        // Tiles that follow one another, and the first of them.
+        let (mut part, mut first) = (Vec::with_capacity(AT_ONCE), 0);
         for row in self.sharing.rows.clone() {
             let pattern: Option<Vec<Stored>> = self
                 .sharing
@@ -593,17 +633,17 @@ impl SharedTiff {
                 call: "finish",
                 state: "misses tiles",
             })?;
-            let mut stored = pattern.iter().cycle().copied();
-            let mut first = columns.start;
-            while first < columns.end {
-                let count = (columns.end - first).min(AT_ONCE as u64);
-                part.clear();
-                part.extend(stored.by_ref().take(count as usize));
-                store.list(row * across + first, &part)?;
-                first += count;
+            let numbers = row * across + columns.start..row * across + columns.end;
+            for (number, stored) in numbers.zip(pattern.iter().cycle()) {
+                if part.len() == AT_ONCE || first + part.len() as u64 != number {
+                    store.list(first, &part)?;
+                    part.clear();
+                    first = number;
+                }
+                part.push(*stored);
             }
         }
-        Ok(())
+        store.list(first, &part)
     }
 }
 
@@ -624,15 +664,31 @@ struct Piece {
     row: u64,
 }
 
-/// A tile that continues the period beyond `valid`, in which there is at least one cell: pieces of `valid` with the same samples.
+/// A tile that continues the period beyond `valid`: pieces of `valid` with the same samples. In a direction in which no whole
+/// cell lies in `valid`, the tile ends with it.
 fn pieces(period: Period, valid: Rect, tile: Rect) -> Vec<Piece> {
-    let (a, b, c) = (i128::from(period.a()), i128::from(period.b()), i128::from(period.c()));
+    let end = |cell: u64, side: u64, tile: i64, valid: i64| if side < cell { tile.min(valid) } else { tile };
+    let tile = Rect::between(
+        tile.x(),
+        tile.y(),
+        end(period.a(), valid.width(), tile.right(), valid.right()),
+        end(period.c(), valid.height(), tile.bottom(), valid.bottom()),
+    );
+    let (a, b, c) = (
+        i128::from(period.a()),
+        i128::from(period.b()),
+        i128::from(period.c()),
+    );
     let mut pieces = Vec::new();
     let mut row = 0;
     while row < tile.height() {
         let y = i128::from(tile.y()) + i128::from(row);
         let (top, bottom) = (i128::from(valid.y()), i128::from(valid.bottom()));
-        let from_y = if (top..bottom).contains(&y) { y } else { top + (y - top).rem_euclid(c) };
+        let from_y = if (top..bottom).contains(&y) {
+            y
+        } else {
+            top + (y - top).rem_euclid(c)
+        };
         let rows = (bottom - from_y).min(i128::from(tile.height() - row));
         // So many cells above: the raster is shifted by b for each.
         let shift = ((y - from_y) / c).rem_euclid(a) * b % a;
@@ -640,7 +696,11 @@ fn pieces(period: Period, valid: Rect, tile: Rect) -> Vec<Piece> {
         while column < tile.width() {
             let x = i128::from(tile.x()) + i128::from(column) - shift;
             let (left, right) = (i128::from(valid.x()), i128::from(valid.right()));
-            let from_x = if (left..right).contains(&x) { x } else { left + (x - left).rem_euclid(a) };
+            let from_x = if (left..right).contains(&x) {
+                x
+            } else {
+                left + (x - left).rem_euclid(a)
+            };
             let columns = (right - from_x).min(i128::from(tile.width() - column));
             // All lie in the raster.
             let source = Rect::between(

@@ -16,7 +16,7 @@ use crate::sink::SinkError;
 use crate::sink::positioned::{read_at, write_all_at};
 
 /// Tiles are stored and noted at latest after so many bytes.
-const UNSTORED_BYTES: u64 = 128 << 20;
+const UNSTORED_BYTES: u64 = 64 << 20;
 
 /// Tiles are stored and noted at latest after so many.
 const UNSTORED_TILES: usize = 1 << 16;
@@ -86,13 +86,17 @@ fn partial_of(destination: &Path) -> PathBuf {
 impl Store {
     /// Opens the partial file for `path`, or begins it. Where `shared`, other processes may write other parts of it.
     pub(super) fn open(path: &Path, layout: &Layout, shared: bool) -> Result<Self, SinkError> {
-        let destination =
-            relief_atomic::destination(path).map_err(|error| super::super::target::refused(path.to_owned(), error))?;
+        let destination = relief_atomic::destination(path)
+            .map_err(|error| super::super::target::refused(path.to_owned(), error))?;
         let partial = partial_of(&destination);
         let head = layout.head();
         let (file, is_new) = relief_atomic::open_partial(&partial, &destination, &head.bytes)
             .map_err(|error| super::super::target::refused(path.to_owned(), error))?;
-        let locked = if shared { file.try_lock_shared() } else { file.try_lock() };
+        let locked = if shared {
+            file.try_lock_shared()
+        } else {
+            file.try_lock()
+        };
         match locked {
             Err(TryLockError::WouldBlock) => return Err(SinkError::Busy { partial }),
             // Where the file system has no locks, nobody else can be seen.
