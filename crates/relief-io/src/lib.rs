@@ -13,7 +13,7 @@ mod source;
 
 pub use relief_atomic::Cleanup;
 pub use sink::{
-    Completion, Compression, DigestSink, FileSink, Format, NullSink, SharedTiff, Sharing, SinkError, Target,
-    Tee, TileOptions, TiledTiff, UnknownCompression, UnknownFormat, partial_path,
+    Completion, Compression, DigestSink, FileCut, FileSink, Format, NullSink, SharedTiff, Sharing, SinkError,
+    Target, Tee, TileOptions, TiledTiff, UnknownCompression, UnknownFormat, partial_path,
 };
 pub use source::{Files, Limits, read_bounded};

@@ -141,7 +141,7 @@ pub(crate) struct Render {
     /// Where to write; '-' for the standard output. Not for --format null, which prints how fast it was
     #[arg(long, short, value_name = "PATH", required_unless_present = "format")]
     pub(crate) output: Option<PathBuf>,
-    /// raw, pgm, png, tiff or null [default: by the extension; raw on the standard output]
+    /// raw, pgm, png, tiff, bmp or null [default: by the extension; raw on the standard output]
     #[arg(long, short)]
     pub(crate) format: Option<Format>,
     #[command(flatten)]
@@ -159,10 +159,10 @@ pub(crate) struct Render {
 /// How a file is cut and stored. A TIFF in tiles is written by all threads and goes on where it was left.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Export {
-    /// TIFF in tiles of this size, multiples of 16 [default: strips; with the options below, tiles by the size of the raster]
+    /// TIFF in tiles of this size, multiples of 16 [default: strips; tiles with --share and --part, and for long rows]
     #[arg(long, value_name = "WxH", value_parser = tile)]
     pub(crate) file_tile: Option<(u64, u64)>,
-    /// TIFF in tiles that are compressed: none, deflate, packbits, lzw, or g4 for one bit
+    /// Compress a TIFF: none, deflate, packbits, lzw, or g4 for one bit
     #[arg(long, value_name = "METHOD")]
     pub(crate) compress: Option<Compression>,
     /// TIFF in tiles of which equal ones are stored once; says first how many are different
@@ -177,7 +177,7 @@ pub(crate) struct Export {
 }
 
 impl Export {
-    /// Whether a TIFF in tiles is asked for.
+    /// Whether a TIFF is asked for that all threads write.
     pub(crate) const fn is_tiled(&self) -> bool {
         self.file_tile.is_some() || self.compress.is_some() || self.share || self.part.is_some()
     }

@@ -21,6 +21,8 @@ import zarr
 
 warnings.simplefilter("ignore")
 PIL.Image.MAX_IMAGE_PIXELS = None
+# A file that was written anew is read anew.
+pyvips.cache_set_max(0)
 
 
 def by_tifffile(path, window):

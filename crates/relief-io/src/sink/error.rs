@@ -28,6 +28,43 @@ pub enum SinkError {
         /// The formats that can hold the raster, at least one.
         others: Vec<Format>,
     },
+    /// The file would be longer than its format can say.
+    #[error(
+        "a {format} file has at most {limit} bytes; this one would have {bytes}: write {}",
+        either(others)
+    )]
+    TooLong {
+        /// The format.
+        format: Format,
+        /// The bytes that the file would have.
+        bytes: u128,
+        /// The most that it may have.
+        limit: u64,
+        /// The formats that can hold the raster, at least one.
+        others: Vec<Format>,
+    },
+    /// The format does not hold samples of this depth.
+    #[error("a {format} file does not hold samples of {depth}: write {}", either(others))]
+    Depth {
+        /// The format.
+        format: Format,
+        /// The depth of the raster.
+        depth: Depth,
+        /// Formats that do.
+        others: Vec<Format>,
+    },
+    /// The format does not hold one bit a pixel.
+    #[error("a {format} file does not hold 1 bit a pixel: write png, bmp or tiff")]
+    NoBits {
+        /// The format.
+        format: Format,
+    },
+    /// The format is written at many places.
+    #[error("a {format} file is not written in order, which is all that this output takes: name a file")]
+    NeedsFile {
+        /// The format.
+        format: Format,
+    },
     /// The raster has no pixel.
     #[error("a raster of {width} × {height} has no pixel to write")]
     Empty {
@@ -186,6 +223,10 @@ impl SinkError {
             } => source.kind(),
             Self::Cancelled { .. } => io::ErrorKind::Interrupted,
             Self::TooLarge { .. }
+            | Self::TooLong { .. }
+            | Self::Depth { .. }
+            | Self::NoBits { .. }
+            | Self::NeedsFile { .. }
             | Self::Empty { .. }
             | Self::Destination { .. }
             | Self::TileShape { .. }

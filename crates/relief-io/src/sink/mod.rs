@@ -1,5 +1,7 @@
 //! Where bands go: one file per format, and what they share.
 
+mod bit_rows;
+mod bmp;
 mod byte_order;
 mod compression;
 mod digest;
@@ -28,4 +30,4 @@ pub use format::{Format, UnknownFormat};
 pub use null::NullSink;
 pub use target::Target;
 pub use tee::Tee;
-pub use tiles::{Completion, SharedTiff, Sharing, TileOptions, TiledTiff, partial_path};
+pub use tiles::{Completion, FileCut, SharedTiff, Sharing, TileOptions, TiledTiff, partial_path};

@@ -16,7 +16,8 @@ use relief_engine::{
     Cancel, Error, NoImages, Options, Plan, Progress, Raster, Renderer, SamplesMut, TileSink,
 };
 use relief_io::{
-    Completion, Compression, Files, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff, partial_path,
+    Completion, Compression, FileCut, Files, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff,
+    partial_path,
 };
 use relief_raster::{Depth, Rect};
 use tempfile::TempDir;
@@ -32,7 +33,7 @@ const COMPRESSIONS: [Compression; 4] = [
 
 fn job(threads: usize, tile: (u64, u64), compression: Compression) -> TileOptions {
     TileOptions {
-        tile: Some(tile),
+        cut: FileCut::TilesOf(tile.0, tile.1),
         compression,
         one_bit: false,
         job: blake3::hash(b"a job"),
@@ -214,6 +215,62 @@ fn a_file_decodes_to_the_samples_and_is_the_same_on_any_number_of_threads() {
     }
 }
 
+/// A file in strips: offsets of 32 bits, all columns, and no row beyond the raster.
+#[test]
+fn strips_are_those_of_any_reader() {
+    for (depth, compression) in [8, 16]
+        .into_iter()
+        .flat_map(|depth| COMPRESSIONS.map(|method| (depth, method)))
+    {
+        // More than one strip: of 16 bits one has 145 rows.
+        let (one, many) = (
+            renderer(&busy(901, 457, depth), 1),
+            renderer(&busy(901, 457, depth), 3),
+        );
+        let options = TileOptions {
+            cut: FileCut::Strips,
+            ..job(3, (16, 16), compression)
+        };
+        let file = written(&many, &options);
+        assert!(file == written(&one, &options));
+        assert_eq!(file[..4], *b"II\x2A\0");
+        let mut decoder = Decoder::new(Cursor::new(&file)).unwrap();
+        let rows = 256 * 1_024 / (901 * depth / 8);
+        assert_eq!(decoder.chunk_dimensions(), (901, rows as u32));
+        let samples: Vec<u16> = match decoder.read_image().unwrap() {
+            DecodingResult::U8(samples) => samples.into_iter().map(u16::from).collect(),
+            DecodingResult::U16(samples) => samples,
+            other => panic!("{other:?}"),
+        };
+        assert!(samples == whole(&one), "{compression}, {depth} bits");
+        if compression == Compression::None {
+            // The last strip has the rows that are left, and nothing follows it.
+            assert!(file.len() as u64 - 901 * 457 * depth / 8 < 1_024);
+        }
+    }
+}
+
+#[test]
+fn rows_that_are_long_are_cut_in_tiles() {
+    for (width, height, strips) in [(1 << 20, 9, true), ((1 << 20) + 1, 9, false), (9, 1 << 32, false)] {
+        let raster = Raster {
+            width,
+            height,
+            depth: Depth::Eight,
+            pixel: None,
+        };
+        let options = TileOptions {
+            cut: FileCut::Strips,
+            ..job(1, (16, 16), Compression::Deflate)
+        };
+        let (columns, _) = TiledTiff::new("out.tif".into(), options)
+            .grid(&raster)
+            .unwrap()
+            .tile();
+        assert_eq!(columns == width, strips, "{width} × {height}");
+    }
+}
+
 #[test]
 fn tags_say_the_size_the_depth_the_resolution_and_the_job() {
     let file = written(
@@ -310,9 +367,10 @@ fn a_run_that_is_stopped_goes_on_to_the_same_bytes() {
     for compression in COMPRESSIONS {
         for share in [false, true] {
             let options = job(3, (32, 16), compression);
+            let tile = Some((32, 16));
             let renderer = renderer(&text, 3);
             let expected = if share {
-                shared(&renderer, options.tile, &options).0
+                shared(&renderer, tile, &options).0
             } else {
                 written(&renderer, &options)
             };
@@ -331,7 +389,7 @@ fn a_run_that_is_stopped_goes_on_to_the_same_bytes() {
                 };
                 let outcome = if share {
                     let plan = renderer.plan();
-                    let sharing = Sharing::new(&plan.raster(), plan.period(), options.tile);
+                    let sharing = Sharing::new(&plan.raster(), plan.period(), tile);
                     let file = SharedTiff::new(path.clone(), sharing, &options).unwrap();
                     file.render(&renderer, &mut tell, &cancel)
                 } else {

@@ -4,7 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use relief_engine::{Cancel, Raster, Renderer, TileSink};
-use relief_io::{Completion, Compression, Format, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff};
+use relief_io::{
+    Completion, Compression, FileCut, Format, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff,
+};
 
 use crate::arguments::Render;
 use crate::design::Opened;
@@ -21,7 +23,12 @@ pub(crate) fn tiff(render: &Render, opened: Opened, path: &Path, raster: &Raster
     };
     let export = &render.export;
     let options = TileOptions {
-        tile: export.file_tile,
+        cut: match export.file_tile {
+            Some((width, height)) => FileCut::TilesOf(width, height),
+            // Parts are many processes' files: large.
+            None if export.part.is_some() => FileCut::Tiles,
+            None => FileCut::Strips,
+        },
         compression: export.compress.unwrap_or_default(),
         one_bit: export.bits == Some(1),
         job: job::digest(&opened, &render.job)?,
@@ -108,7 +115,7 @@ fn shared(
     // The period is known to a plan; what the file takes of the memory, to its tiles.
     let period = job::plan(opened, &render.job, 0)?.period();
     let raster = job::raster(&opened.design, &render.job);
-    let sharing = Sharing::new(&raster, period, options.tile);
+    let sharing = Sharing::new(&raster, period, render.export.file_tile);
     let (tile, tiles, distinct) = (sharing.tile(), sharing.tiles(), sharing.distinct());
     let reason = sharing
         .reason()
@@ -186,10 +193,10 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
                 .to_owned(),
         );
     }
-    if export.bits == Some(1) && !export.is_tiled() {
-        return usage(
-            "--bits 1 is for a TIFF in tiles for now: give --compress g4, packbits or none".to_owned(),
-        );
+    if export.bits == Some(1) && !matches!(format, Format::Tiff | Format::Png | Format::Bmp) {
+        return usage(format!(
+            "{format} does not hold 1 bit a pixel: write png, bmp or tiff"
+        ));
     }
     if export.compress == Some(Compression::Group4) && export.bits != Some(1) {
         return usage(

@@ -21,10 +21,11 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
         opened.spare_inputs("--output", path)?;
     }
     let raster = job::raster(&opened.design, &render.job);
-    if render.export.is_tiled() {
+    let bits = render.export.bits == Some(1);
+    if render.export.is_tiled() || (bits && output.format() == Format::Tiff) {
         let Output::File(path, _) = &output else {
             return Err(Failure::Usage(
-                "a TIFF in tiles is written at many places at once, and the standard output takes bytes in order; name a file"
+                "such a TIFF is written at many places at once, and the standard output takes bytes in order; name a file"
                     .to_owned(),
             ));
         };
@@ -32,7 +33,7 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
         return export::tiff(render, opened, path, &raster);
     }
     output.format().check(&raster)?;
-    let (sink, cleanup) = output.open();
+    let (sink, cleanup) = output.open(bits);
     ignored_scan(render, &opened);
     let cancel = Cancel::new();
     if !render.digest {
@@ -124,7 +125,7 @@ impl Output {
             None if path == Path::new("-") => Format::Raw,
             None => Format::from_extension(path).ok_or_else(|| {
                 Failure::Usage(format!(
-                    "{}: no format has this extension; name the file .raw, .pgm, .png or .tiff, or give --format",
+                    "{}: no format has this extension; name the file .raw, .pgm, .png, .tiff or .bmp, or give --format",
                     path.display()
                 ))
             })?,
@@ -162,13 +163,13 @@ impl Output {
     }
 
     /// The sink, and how to remove its partial file.
-    fn open(&self) -> (Box<dyn Sink>, Option<Cleanup>) {
+    fn open(&self, one_bit: bool) -> (Box<dyn Sink>, Option<Cleanup>) {
         let (target, format) = match self {
             Self::Nowhere => return (Box::new(NullSink::new()), None),
             Self::Stdout(format) => (Target::Stdout, *format),
             Self::File(path, format) => (Target::Path(path.clone()), *format),
         };
-        let sink = FileSink::new(target, format);
+        let sink = FileSink::with_bits(target, format, one_bit);
         let cleanup = sink.cleanup();
         (Box::new(sink), Some(cleanup))
     }

@@ -177,7 +177,12 @@ fn options_that_do_not_go_together_are_refused_before_anything_is_written() {
     let out = TempDir::new().unwrap();
     let tif = out.path().join("out.tif");
     let png = out.path().join("out.png");
-    let (tif, png) = (tif.to_str().unwrap(), png.to_str().unwrap());
+    let raw = out.path().join("out.raw");
+    let (tif, png, raw) = (
+        tif.to_str().unwrap(),
+        png.to_str().unwrap(),
+        raw.to_str().unwrap(),
+    );
     for (options, said) in [
         (&["-o", png, "--share"][..], "name the file .tif"),
         (&["-o", "-", "-f", "tiff", "--share"], "name a file"),
@@ -196,6 +201,8 @@ fn options_that_do_not_go_together_are_refused_before_anything_is_written() {
         ),
         (&["-o", tif, "--part", "0/4", "--share"], "leave --part out"),
         (&["-o", tif, "--bits", "2", "--share"], "1"),
+        (&["-o", raw, "--bits", "1"], "write png, bmp or tiff"),
+        (&["-o", "-", "-f", "tiff", "--bits", "1"], "name a file"),
     ] {
         let ended = run(&[&["render", &design], options].concat());
         assert_eq!(ended.code, Some(2), "{options:?}: {}", ended.err);

@@ -192,6 +192,59 @@ compose {
     }
 }
 
+#[test]
+fn all_read_strips_and_small_formats_alike() {
+    let Some(mut readers) = Readers::start() else {
+        return;
+    };
+    let folder = TempDir::new().unwrap();
+    let gray = folder.path().join("gray.kdl");
+    let deep = folder.path().join("deep.kdl");
+    let mask = folder.path().join("mask.kdl");
+    std::fs::write(&gray, grained(8)).unwrap();
+    std::fs::write(&deep, grained(16)).unwrap();
+    let text = "relief version=1
+canvas width=601 height=433
+threshold level=100 { (source)noise seed=5 }
+";
+    std::fs::write(&mask, text).unwrap();
+    let all = &["tifffile", "gdal", "vips", "pillow"][..];
+    // libvips as it is built here has no BMP, and tifffile reads TIFF alone.
+    for (design, size, name, options, by) in [
+        (&gray, 1, "out.tif", &["--compress", "deflate"][..], all),
+        (&deep, 2, "out.tif", &["--compress", "lzw"], all),
+        (&deep, 2, "out.tif", &["--compress", "packbits"], all),
+        (&mask, 1, "out.tif", &["--bits", "1"], all),
+        (
+            &mask,
+            1,
+            "out.tif",
+            &["--bits", "1", "--compress", "packbits"],
+            all,
+        ),
+        (&mask, 1, "out.tif", &["--bits", "1", "--compress", "g4"], all),
+        (&deep, 2, "out.png", &[], &all[1..]),
+        (&mask, 1, "out.png", &["--bits", "1"], &all[1..]),
+        (&gray, 1, "out.bmp", &[], &["gdal", "pillow"]),
+        (&mask, 1, "out.bmp", &["--bits", "1"], &["gdal", "pillow"]),
+    ] {
+        let design = design.to_str().unwrap();
+        let path = folder.path().join(name);
+        rendered(design, options, &path);
+        let expected = samples(design, None, size);
+        for reader in by {
+            let (width, height, mut found) = readers.read(reader, &path, None).unwrap();
+            if found.iter().all(|&sample| sample <= 1) {
+                found.iter_mut().for_each(|sample| *sample *= 255);
+            }
+            assert!(
+                (width, height, found) == (601, 433, expected.clone()),
+                "{reader}: {name} {options:?}"
+            );
+        }
+    }
+}
+
 /// Sides at which readers stop, by what they say of themselves: README.md has the same table.
 #[test]
 fn long_sides_are_read_as_far_as_a_reader_goes() {

@@ -26,11 +26,23 @@ pub use share::{SharedTiff, Sharing};
 pub use store::{Completion, partial_path};
 use store::{Store, Stored};
 
-/// How a TIFF is cut in tiles and what is in them.
+/// How a TIFF is cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileCut {
+    /// In strips of all columns, which the oldest readers know, where rows have at most 1 MiB and sides 32 bits; else in tiles.
+    Strips,
+    /// In tiles that are chosen by the size of the raster.
+    #[default]
+    Tiles,
+    /// In tiles of so many columns and rows, multiples of 16.
+    TilesOf(u64, u64),
+}
+
+/// How a TIFF is cut and what is in it.
 #[derive(Clone, Debug)]
 pub struct TileOptions {
-    /// Columns and rows of a tile, multiples of 16; chosen by the size of the raster where `None`.
-    pub tile: Option<(u64, u64)>,
+    /// How the file is cut.
+    pub cut: FileCut,
     /// How tiles are compressed.
     pub compression: Compression,
     /// One bit a pixel: the raster may have no sample but 0 and M.
@@ -43,7 +55,7 @@ pub struct TileOptions {
 }
 
 impl TileOptions {
-    fn layout(&self, raster: &Raster, tile: (u64, u64), shared: bool) -> Result<Layout, SinkError> {
+    fn layout(&self, raster: &Raster, cut: ((u64, u64), bool), shared: bool) -> Result<Layout, SinkError> {
         let Raster { width, height, .. } = *raster;
         if width == 0 || height == 0 {
             return Err(SinkError::Empty { width, height });
@@ -51,7 +63,7 @@ impl TileOptions {
         // Files in which tiles share bytes are laid out otherwise, so that neither is gone on with as the other.
         let how = if shared { ", equal tiles shared" } else { "" };
         let description = format!("Relief raster, job {}{how}", self.job);
-        Layout::new(raster, tile, (self.compression, self.one_bit), description)
+        Layout::new(raster, cut, (self.compression, self.one_bit), description)
     }
 }
 
@@ -137,8 +149,18 @@ impl TiledTiff {
     }
 
     fn layout(&self, raster: &Raster) -> Result<Layout, SinkError> {
-        let tile = self.options.tile.unwrap_or_else(|| layout::default_tile(raster));
-        self.options.layout(raster, tile, false)
+        let Raster { width, height, .. } = *raster;
+        if width == 0 || height == 0 {
+            return Err(SinkError::Empty { width, height });
+        }
+        let bits = layout::bits(raster, self.options.one_bit);
+        let cut = match self.options.cut {
+            FileCut::Strips => layout::strip(raster, bits).map(|strip| (strip, true)),
+            FileCut::Tiles => None,
+            FileCut::TilesOf(width, height) => Some(((width, height), false)),
+        };
+        let cut = cut.unwrap_or_else(|| (layout::default_tile(raster), false));
+        self.options.layout(raster, cut, false)
     }
 
     /// Whether the file is there already, complete, with all of this raster.
@@ -183,18 +205,19 @@ impl TiledTiff {
             let item = Item { tile: number, bytes };
             return sequence.put(&open.store, number, item, &|_, _| ());
         }
-        let length = open.layout.tile_bytes();
-        let offset = open.store.head().tiles + number * length;
-        let whole = tile.samples.native_bytes().len() as u64 == length;
+        let offset = open.store.head().tiles + number * open.layout.tile_bytes();
+        let native = tile.samples.native_bytes();
+        let whole = native.len() as u64 == open.layout.tile_bytes();
         let as_they_lie = open.layout.raster.depth == Depth::Eight || cfg!(target_endian = "little");
-        if whole && as_they_lie && open.layout.bits > 1 {
-            open.store.write(tile.samples.native_bytes(), offset)?;
+        let bytes = if whole && as_they_lie && open.layout.bits > 1 {
+            native
         } else {
             pack::pack(&open.layout, tile.samples, columns, place, &mut packed)?;
-            open.store.write(&packed, offset)?;
-        }
+            &packed
+        };
+        open.store.write(bytes, offset)?;
+        let length = bytes.len() as u32; // at most 2^31 − 1, by the layout
         self.packed().push(packed);
-        let length = length as u32; // at most 2^31 − 1, by the layout
         open.store.note(number, Stored { offset, length })
     }
 
@@ -330,7 +353,7 @@ impl TileSink for TiledTiff {
         })?;
         let end = match &open.sequence {
             Some(sequence) => sequence.reached().1,
-            None => open.store.head().tiles + open.layout.tiles * open.layout.tile_bytes(),
+            None => open.store.head().tiles + open.layout.all_bytes(),
         };
         self.completion = Some(open.store.complete(end)?);
         Ok(())

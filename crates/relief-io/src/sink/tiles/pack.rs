@@ -6,8 +6,8 @@ use super::layout::Layout;
 use crate::sink::SinkError;
 use crate::sink::one_bit;
 
-/// Packs samples of `columns` × … pixels whose first is (x, y) into a whole tile: rows as long as those of the tile, 16 bits
-/// little-endian; what is beyond the samples is 0.
+/// Packs samples of `columns` × … pixels whose first is (x, y) into a whole tile, or into as much of a strip as there is: rows
+/// as long as those of the tile, 16 bits little-endian; what is beyond the samples is 0.
 pub(super) fn pack(
     layout: &Layout,
     samples: Samples<'_>,
@@ -15,10 +15,17 @@ pub(super) fn pack(
     (x, y): (u64, u64),
     out: &mut Vec<u8>,
 ) -> Result<(), SinkError> {
-    out.clear();
-    out.resize(layout.tile_bytes() as usize, 0);
     let row_bytes = layout.row_bytes() as usize;
     let rows = samples.len() / columns.max(1);
+    out.clear();
+    out.resize(
+        if layout.strips {
+            rows * row_bytes
+        } else {
+            layout.tile_bytes() as usize
+        },
+        0,
+    );
     let rows_out = out.chunks_exact_mut(row_bytes);
     for ((row, out), y) in (0..rows).zip(rows_out).zip(y..) {
         let range = row * columns..(row + 1) * columns;

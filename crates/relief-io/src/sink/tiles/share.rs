@@ -350,7 +350,7 @@ impl SharedTiff {
     /// # Errors
     /// Where the raster cannot be written so.
     pub fn new(path: PathBuf, sharing: Sharing, options: &TileOptions) -> Result<Self, SinkError> {
-        let layout = options.layout(&sharing.raster, sharing.tile, true)?;
+        let layout = options.layout(&sharing.raster, (sharing.tile, false), true)?;
         Ok(Self {
             path,
             layout,

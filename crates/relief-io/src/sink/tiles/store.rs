@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use relief_atomic::Identity;
 
-use super::layout::{Head, LENGTH, Layout, OFFSET};
+use super::layout::{Head, LENGTH, Layout};
 use crate::sink::SinkError;
 use crate::sink::positioned::{read_at, write_all_at};
 
@@ -196,16 +196,19 @@ impl Store {
 
     /// Writes where tiles lie that follow one another, from `first` on. Their lengths come last: these say that they are there.
     pub(super) fn list(&self, first: u64, tiles: &[Stored]) -> Result<(), SinkError> {
-        let mut bytes = Vec::with_capacity(AT_ONCE.min(tiles.len()) * OFFSET as usize);
+        let width = self.head.offset_bytes;
+        let mut bytes = Vec::with_capacity(AT_ONCE.min(tiles.len()) * 8);
         for (number, part) in tiles.chunks(AT_ONCE).enumerate() {
             let first = first + (number * AT_ONCE) as u64;
             bytes.clear();
-            part.iter()
-                .for_each(|tile| bytes.extend_from_slice(&tile.offset.to_le_bytes()));
-            self.write(&bytes, self.head.offsets.start + first * OFFSET)?;
+            for tile in part {
+                bytes.extend_from_slice(&tile.offset.to_le_bytes()[..width as usize]);
+            }
+            self.write(&bytes, self.head.offsets.start + first * width)?;
             bytes.clear();
-            part.iter()
-                .for_each(|tile| bytes.extend_from_slice(&tile.length.to_le_bytes()));
+            for tile in part {
+                bytes.extend_from_slice(&tile.length.to_le_bytes());
+            }
             self.write(&bytes, self.head.lengths.start + first * LENGTH)?;
         }
         Ok(())
@@ -213,12 +216,16 @@ impl Store {
 
     /// Where tiles lie that follow one another, as many as `tiles` takes, from `first` on.
     pub(super) fn listed(&self, first: u64, tiles: &mut [Stored]) -> Result<(), SinkError> {
-        let mut bytes = vec![0; tiles.len() * OFFSET as usize];
-        self.read(&mut bytes, self.head.offsets.start + first * OFFSET)?;
-        for (tile, offset) in tiles.iter_mut().zip(bytes.as_chunks().0) {
-            tile.offset = u64::from_le_bytes(*offset);
+        let width = self.head.offset_bytes;
+        let mut bytes = vec![0; tiles.len() * width as usize];
+        self.read(&mut bytes, self.head.offsets.start + first * width)?;
+        for (tile, offset) in tiles.iter_mut().zip(bytes.chunks_exact(width as usize)) {
+            tile.offset = offset
+                .iter()
+                .rev()
+                .fold(0, |number, &byte| number << 8 | u64::from(byte));
         }
-        bytes.truncate(tiles.len() * LENGTH as usize);
+        bytes.resize(tiles.len() * LENGTH as usize, 0);
         self.read(&mut bytes, self.head.lengths.start + first * LENGTH)?;
         for (tile, length) in tiles.iter_mut().zip(bytes.as_chunks().0) {
             tile.length = u32::from_le_bytes(*length);
