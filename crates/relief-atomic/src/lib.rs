@@ -87,6 +87,18 @@ pub fn open_partial(partial: &Path, destination: &Path, head: &[u8]) -> Result<(
     })
 }
 
+/// Opens a folder of the caller's own at `partial`: the one that is there, or a new one that appears with what `fill` puts into
+/// it. It says whether the folder is new.
+///
+/// # Errors
+/// Where something else is there, or it cannot be created and filled.
+pub fn open_partial_folder(
+    partial: &Path,
+    fill: &mut dyn FnMut(&Path) -> std::io::Result<()>,
+) -> std::io::Result<bool> {
+    partial::open_own_folder(partial, fill)
+}
+
 /// Gives a partial of the caller's own, which is open as `file`, the name of a [`destination`]: permissions and owner
 /// are handed on, the file and its name are stored.
 ///

@@ -135,6 +135,40 @@ pub(crate) fn open_own(path: &Path, destination: &Path, head: &[u8]) -> io::Resu
     ))
 }
 
+/// The folder of the caller's own at `path`, or a new one with what `fill` puts into it. Whether it is new.
+pub(crate) fn open_own_folder(
+    path: &Path,
+    fill: &mut dyn FnMut(&Path) -> io::Result<()>,
+) -> io::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => return Ok(false),
+        Ok(_) => return Err(io::Error::other("what is there is no folder")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "permissions are those of Unix"))]
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+    let begun = builder
+        .prefix(&prefix_of(path))
+        .suffix(SUFFIX)
+        .rand_bytes(RANDOM)
+        .tempdir_in(folder_of(path))?;
+    fill(begun.path())?;
+    match fs::rename(begun.path(), path) {
+        Ok(()) => {
+            // It has its name now; what it was called is not to be removed.
+            let _ = begun.keep();
+            store_folder(path);
+            Ok(true)
+        }
+        // Another process was first: no folder is renamed over one that holds something.
+        Err(_) if path.is_dir() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Removes what killed processes left of the file at `path`. Partials whose writer lives stay. What cannot be removed
 /// stays, too: it harms nobody.
 pub fn remove_leftovers(path: &Path) {

@@ -14,6 +14,7 @@ mod source;
 pub use relief_atomic::Cleanup;
 pub use sink::{
     Completion, Compression, DigestSink, FileCut, FileSink, Format, NullSink, SharedTiff, Sharing, SinkError,
-    Target, Tee, TileOptions, TiledTiff, UnknownCompression, UnknownFormat, partial_path,
+    Target, Tee, TileOptions, TiledTiff, UnknownCompression, UnknownFormat, ZarrOptions, ZarrSink,
+    partial_path,
 };
 pub use source::{Files, Limits, read_bounded};

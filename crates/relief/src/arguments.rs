@@ -8,7 +8,7 @@ use relief_engine::DeviceChoice;
 use relief_io::{Compression, Format};
 use relief_raster::Rect;
 
-use crate::quantity::{bytes, part, region, tile};
+use crate::quantity::{bytes, compress, part, region, tile};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -141,7 +141,7 @@ pub(crate) struct Render {
     /// Where to write; '-' for the standard output. Not for --format null, which prints how fast it was
     #[arg(long, short, value_name = "PATH", required_unless_present = "format")]
     pub(crate) output: Option<PathBuf>,
-    /// raw, pgm, png, tiff, bmp or null [default: by the extension; raw on the standard output]
+    /// raw, pgm, png, tiff, bmp, zarr or null [default: by the extension; raw on the standard output]
     #[arg(long, short)]
     pub(crate) format: Option<Format>,
     #[command(flatten)]
@@ -156,19 +156,34 @@ pub(crate) struct Render {
     pub(crate) watch: Watch,
 }
 
+/// How tiles or chunks are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compress {
+    /// Not at all.
+    None,
+    /// As those of a TIFF.
+    Tiff(Compression),
+    /// As those of Zarr.
+    Gzip,
+}
+
 /// How a file is cut and stored. A TIFF in tiles is written by all threads and goes on where it was left.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Export {
-    /// TIFF in tiles of this size, multiples of 16 [default: strips; tiles with --share and --part, and for long rows]
+    /// TIFF in tiles of this size, multiples of 16 [default: strips; tiles with --share and --part, and for long rows];
+    /// Zarr in chunks of this size
     #[arg(long, value_name = "WxH", value_parser = tile)]
     pub(crate) file_tile: Option<(u64, u64)>,
-    /// Compress a TIFF: none, deflate, packbits, lzw, or g4 for one bit
-    #[arg(long, value_name = "METHOD")]
-    pub(crate) compress: Option<Compression>,
-    /// TIFF in tiles of which equal ones are stored once; says first how many are different
+    /// Compress a TIFF by deflate, packbits, lzw, or g4 for one bit, Zarr by gzip [default: none]
+    #[arg(long, value_name = "METHOD", value_parser = compress)]
+    pub(crate) compress: Option<Compress>,
+    /// Zarr in shards of this size, multiples of the chunks (--file-tile): files of many chunks each
+    #[arg(long, value_name = "WxH", value_parser = tile)]
+    pub(crate) shard: Option<(u64, u64)>,
+    /// TIFF in tiles of which equal ones are stored once; says first how many are different. Zarr: chunks of a shard
     #[arg(long)]
     pub(crate) share: bool,
-    /// Write part I of N, counted from 0, of a file that several processes write: an uncompressed TIFF in tiles
+    /// Write part I of N, counted from 0, of what several processes write: an uncompressed TIFF in tiles, or Zarr
     #[arg(long, value_name = "I/N", value_parser = part)]
     pub(crate) part: Option<(u64, u64)>,
     /// Write 1 bit a pixel: the raster may have no sample but 0 and the greatest [default: those of the design]

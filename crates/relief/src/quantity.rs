@@ -1,6 +1,9 @@
 //! Sizes, tiles and regions as arguments, and sizes as people read them.
 
+use relief_io::Compression;
 use relief_raster::Rect;
+
+use crate::arguments::Compress;
 
 /// Bytes with a unit: B, kB, MB, GB, TB or KiB, MiB, GiB, TiB; none means bytes.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
@@ -38,6 +41,18 @@ pub(crate) fn tile(text: &str) -> Result<(u64, u64), String> {
     match (side(width)?, side(height)?) {
         (0, _) | (_, 0) => Err(format!("{text} is empty; both sides must be at least 1")),
         sides => Ok(sides),
+    }
+}
+
+/// The name of a compression.
+pub(crate) fn compress(text: &str) -> Result<Compress, String> {
+    match (text, text.parse()) {
+        ("gzip", _) => Ok(Compress::Gzip),
+        (_, Ok(Compression::None)) => Ok(Compress::None),
+        (_, Ok(compression)) => Ok(Compress::Tiff(compression)),
+        (_, Err(_)) => Err(format!(
+            "\"{text}\" is no compression; there are none, for TIFF deflate, packbits, lzw and g4, for Zarr gzip"
+        )),
     }
 }
 

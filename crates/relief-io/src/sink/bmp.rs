@@ -56,7 +56,7 @@ pub(super) fn check(raster: &Raster, one_bit: bool) -> Result<(), SinkError> {
         return Err(SinkError::Depth {
             format: Format::Bmp,
             depth: raster.depth,
-            others: vec![Format::Png, Format::Tiff, Format::Pgm],
+            others: vec![Format::Png, Format::Tiff, Format::Zarr],
         });
     }
     let bytes = u128::from(row_bytes(raster, one_bit)) * u128::from(raster.height) + 2_048;

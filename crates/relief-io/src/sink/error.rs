@@ -65,6 +65,12 @@ pub enum SinkError {
         /// The format.
         format: Format,
     },
+    /// The format is a folder of files, which are written at many places.
+    #[error("a {format} store is a folder of files, and this output is one file: name a folder")]
+    Folder {
+        /// The format.
+        format: Format,
+    },
     /// The raster has no pixel.
     #[error("a raster of {width} × {height} has no pixel to write")]
     Empty {
@@ -227,6 +233,7 @@ impl SinkError {
             | Self::Depth { .. }
             | Self::NoBits { .. }
             | Self::NeedsFile { .. }
+            | Self::Folder { .. }
             | Self::Empty { .. }
             | Self::Destination { .. }
             | Self::TileShape { .. }

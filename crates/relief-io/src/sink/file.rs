@@ -77,6 +77,8 @@ impl FileSink {
             Format::Png => Self::with(target, format, Box::new(Png::new(one_bit))),
             Format::Bmp => Self::with(target, format, Box::new(Bmp::new(one_bit))),
             Format::Tiff => Self::with(target, format, Box::new(Tiff::new())),
+            // It is refused when it begins.
+            Format::Zarr => Self::with(target, format, Box::new(Null)),
             Format::Null => Self::with(Target::Writer(Box::new(io::sink())), format, Box::new(Null)),
         };
         sink.one_bit = one_bit;
@@ -104,6 +106,9 @@ impl FileSink {
         self.format.check(raster)?;
         if self.one_bit && !matches!(self.format, Format::Png | Format::Bmp | Format::Null) {
             return Err(SinkError::NoBits { format: self.format }.into());
+        }
+        if self.format == Format::Zarr {
+            return Err(SinkError::Folder { format: self.format }.into());
         }
         if self.format == Format::Bmp {
             super::bmp::check(raster, self.one_bit)?;

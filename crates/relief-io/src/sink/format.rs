@@ -22,15 +22,25 @@ pub enum Format {
     Tiff,
     /// BMP, gray of 8 bits or 1 bit, from the bottom up; a file of at most 4 GiB.
     Bmp,
+    /// Zarr version 3: a folder of chunks, by [`ZarrSink`](crate::ZarrSink) alone.
+    Zarr,
     /// Nothing: the raster is checked and thrown away.
     Null,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 6] = [Self::Raw, Self::Pgm, Self::Png, Self::Tiff, Self::Bmp, Self::Null];
+    pub const ALL: [Self; 7] = [
+        Self::Raw,
+        Self::Pgm,
+        Self::Png,
+        Self::Tiff,
+        Self::Bmp,
+        Self::Zarr,
+        Self::Null,
+    ];
 
-    /// The name: `raw`, `pgm`, `png`, `tiff`, `bmp` or `null`.
+    /// The name: `raw`, `pgm`, `png`, `tiff`, `bmp`, `zarr` or `null`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,6 +49,7 @@ impl Format {
             Self::Png => "png",
             Self::Tiff => "tiff",
             Self::Bmp => "bmp",
+            Self::Zarr => "zarr",
             Self::Null => "null",
         }
     }
@@ -49,7 +60,7 @@ impl Format {
         match self {
             Self::Png | Self::Bmp => Some((1 << 31) - 1),
             Self::Tiff => Some((1 << 32) - 1),
-            Self::Raw | Self::Pgm | Self::Null => None,
+            Self::Raw | Self::Pgm | Self::Zarr | Self::Null => None,
         }
     }
 
@@ -65,14 +76,14 @@ impl Format {
                 limit,
                 width,
                 height,
-                others: holding(raster, &[Self::Tiff, Self::Pgm, Self::Raw]),
+                others: holding(raster, &[Self::Tiff, Self::Zarr, Self::Pgm, Self::Raw]),
             }),
             _ => Ok(()),
         }
     }
 
     /// The format that the extension of this path stands for: `raw`, `bin`, `pgm`, `png`, `tif`, `tiff`, `btf`,
-    /// `bmp`, in any case.
+    /// `bmp`, `zarr`, in any case.
     #[must_use]
     pub fn from_extension(path: &Path) -> Option<Self> {
         let extension = path.extension().and_then(OsStr::to_str)?.to_ascii_lowercase();
@@ -82,6 +93,7 @@ impl Format {
             "png" => Some(Self::Png),
             "tif" | "tiff" | "btf" => Some(Self::Tiff),
             "bmp" => Some(Self::Bmp),
+            "zarr" => Some(Self::Zarr),
             _ => None,
         }
     }
@@ -102,7 +114,7 @@ impl fmt::Display for Format {
 
 /// A word that names no format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no format; there are raw, pgm, png, tiff, bmp and null")]
+#[error("\"{0}\" is no format; there are raw, pgm, png, tiff, bmp, zarr and null")]
 pub struct UnknownFormat(pub String);
 
 impl FromStr for Format {

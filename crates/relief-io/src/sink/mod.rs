@@ -21,6 +21,7 @@ mod target;
 mod tee;
 mod tiff;
 mod tiles;
+mod zarr;
 
 pub use compression::{Compression, UnknownCompression};
 pub use digest::DigestSink;
@@ -31,3 +32,4 @@ pub use null::NullSink;
 pub use target::Target;
 pub use tee::Tee;
 pub use tiles::{Completion, FileCut, SharedTiff, Sharing, TileOptions, TiledTiff, partial_path};
+pub use zarr::{ZarrOptions, ZarrSink};

@@ -125,7 +125,7 @@ fn what_a_format_cannot_hold_is_refused_with_what_can() {
     let path = || Target::Path(folder.path().join("raster"));
     let said = refusal(path(), Format::Bmp, false, 4, 4, Depth::Sixteen);
     assert!(
-        said.contains("16 bits") && said.contains("write png, tiff or pgm"),
+        said.contains("16 bits") && said.contains("write png, tiff or zarr"),
         "{said}"
     );
     let said = refusal(path(), Format::Bmp, false, 70_000, 70_000, Depth::Eight);

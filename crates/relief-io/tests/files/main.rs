@@ -12,3 +12,4 @@ mod raster;
 mod sinks;
 mod sources;
 mod tiles;
+mod zarr;

@@ -22,15 +22,20 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     }
     let raster = job::raster(&opened.design, &render.job);
     let bits = render.export.bits == Some(1);
-    if render.export.is_tiled() || (bits && output.format() == Format::Tiff) {
+    let zarr = output.format() == Format::Zarr;
+    if zarr || render.export.is_tiled() || (bits && output.format() == Format::Tiff) {
         let Output::File(path, _) = &output else {
             return Err(Failure::Usage(
-                "such a TIFF is written at many places at once, and the standard output takes bytes in order; name a file"
+                "such a file is written at many places at once, and the standard output takes bytes in order; name a file"
                     .to_owned(),
             ));
         };
         ignored_scan(render, &opened);
-        return export::tiff(render, opened, path, &raster);
+        return if zarr {
+            export::zarr(render, opened, path, &raster)
+        } else {
+            export::tiff(render, opened, path, &raster)
+        };
     }
     output.format().check(&raster)?;
     let (sink, cleanup) = output.open(bits);
@@ -125,7 +130,7 @@ impl Output {
             None if path == Path::new("-") => Format::Raw,
             None => Format::from_extension(path).ok_or_else(|| {
                 Failure::Usage(format!(
-                    "{}: no format has this extension; name the file .raw, .pgm, .png, .tiff or .bmp, or give --format",
+                    "{}: no format has this extension; name the file .raw, .pgm, .png, .tiff, .bmp or .zarr, or give --format",
                     path.display()
                 ))
             })?,

@@ -83,6 +83,71 @@ fn a_job_that_is_killed_leaves_no_file_and_goes_on_to_the_same_bytes() {
     }
 }
 
+/// The files of a folder, by name.
+fn files(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let mut files = std::collections::BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_owned();
+                files.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn a_store_that_is_killed_or_written_in_parts_is_that_of_one_process() {
+    let folder = TempDir::new().unwrap();
+    let design = written(&folder, LONG);
+    let out = TempDir::new().unwrap();
+    let whole = out.path().join("whole.zarr");
+    let options = &["--file-tile", "512x512", "--shard", "1024x1024"];
+    rendered(&design, &whole, options);
+    let expected = files(&whole);
+
+    let killed = out.path().join("killed.zarr");
+    ended_by(Signal::SIGKILL, &design, &killed, options, 80_000_000);
+    assert_eq!(names(out.path()), ["killed.zarr.partial", "whole.zarr"]);
+    rendered(&design, &killed, options);
+    assert!(files(&killed) == expected);
+
+    let parts = out.path().join("parts.zarr");
+    let part = |part: &str| {
+        relief(&["render", &design, "-o", parts.to_str().unwrap(), "--part", part])
+            .args(options)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let children: Vec<_> = ["2/3", "0/3"].map(part).into();
+    for child in children {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    assert!(!parts.exists());
+    let last = part("1/3").wait_with_output().unwrap();
+    assert!(
+        String::from_utf8(last.stdout)
+            .unwrap()
+            .contains("12000 × 9000 pixels")
+    );
+    assert!(files(&parts) == expected);
+    let again = part("1/3").wait_with_output().unwrap();
+    assert!(
+        String::from_utf8(again.stdout)
+            .unwrap()
+            .contains("all parts are there")
+    );
+    // A store is not replaced.
+    let refused = run(&[&["render", &design, "-o", parts.to_str().unwrap()], &options[..]].concat());
+    refused.failed(1, "it is there already; remove it");
+}
+
 #[test]
 fn an_interrupt_ends_with_130_and_says_where_it_goes_on() {
     let folder = TempDir::new().unwrap();
@@ -177,6 +242,8 @@ fn options_that_do_not_go_together_are_refused_before_anything_is_written() {
     let out = TempDir::new().unwrap();
     let tif = out.path().join("out.tif");
     let png = out.path().join("out.png");
+    let zarr = out.path().join("out.zarr");
+    let zarr = zarr.to_str().unwrap();
     let raw = out.path().join("out.raw");
     let (tif, png, raw) = (
         tif.to_str().unwrap(),
@@ -193,7 +260,7 @@ fn options_that_do_not_go_together_are_refused_before_anything_is_written() {
             "64x112 would do",
         ),
         (&["-o", tif, "--compress", "g4"], "--bits 1"),
-        (&["-o", tif, "--compress", "zip"], "there are none, deflate"),
+        (&["-o", tif, "--compress", "zip"], "there are none, for TIFF deflate"),
         (&["-o", tif, "--part", "4/4"], "the last one is 3/4"),
         (
             &["-o", tif, "--part", "0/4", "--compress", "lzw"],
@@ -201,6 +268,17 @@ fn options_that_do_not_go_together_are_refused_before_anything_is_written() {
         ),
         (&["-o", tif, "--part", "0/4", "--share"], "leave --part out"),
         (&["-o", tif, "--bits", "2", "--share"], "1"),
+        (&["-o", zarr, "--bits", "1"], "write png, bmp or tiff"),
+        (&["-o", zarr, "--compress", "lzw"], "compressed by gzip"),
+        (&["-o", tif, "--compress", "gzip"], "is for Zarr"),
+        (&["-o", tif, "--shard", "64x64"], "is for Zarr"),
+        (&["-o", zarr, "--share"], "give --shard"),
+        (
+            &["-o", zarr, "--file-tile", "10x10", "--shard", "25x30"],
+            "30x30 would do",
+        ),
+        (&["-o", zarr, "--digest"], "relief digest"),
+        (&["-o", "-", "-f", "zarr"], "name a file"),
         (&["-o", raw, "--bits", "1"], "write png, bmp or tiff"),
         (&["-o", "-", "-f", "tiff", "--bits", "1"], "name a file"),
     ] {

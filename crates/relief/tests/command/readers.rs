@@ -245,6 +245,53 @@ threshold level=100 { (source)noise seed=5 }
     }
 }
 
+#[test]
+fn zarr_python_reads_stores_of_any_size() {
+    let Some(mut readers) = Readers::start() else {
+        return;
+    };
+    for depth in [8, 16] {
+        let folder = TempDir::new().unwrap();
+        let design = written(&folder, &grained(depth));
+        let expected = samples(&design, None, depth as usize / 8);
+        for (number, options) in [
+            &["--file-tile", "100x60"][..],
+            &["--file-tile", "100x60", "--compress", "gzip"],
+            &["--file-tile", "50x60", "--shard", "300x120", "--compress", "gzip"],
+            &["--file-tile", "24x40", "--shard", "240x200", "--share"],
+            &[],
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let path = folder.path().join(format!("{number}.zarr"));
+            rendered(&design, options, &path);
+            let found = readers.read("zarr", &path.join("0"), None).unwrap();
+            assert!(found == (601, 433, expected.clone()), "{depth} bits, {options:?}");
+        }
+    }
+    // A marked corner of 2^40 × 2^40: all other shards are the fill value.
+    let folder = TempDir::new().unwrap();
+    let text = "relief version=1
+canvas width=1099511627776 height=1099511627776
+compose {
+    (base)fill value=0
+    (max)disc diameter=300 value=90 x=1099511627400 y=1099511627420
+}
+";
+    let design = written(&folder, text);
+    let path = folder.path().join("out.zarr");
+    let window = [1_099_511_627_000, 1_099_511_627_000, 776, 776];
+    let region = "1099511627000,1099511627000,776x776";
+    rendered(
+        &design,
+        &["--region", region, "--shard", "512x512", "--file-tile", "64x64"],
+        &path,
+    );
+    let (_, _, found) = readers.read("zarr", &path.join("0"), None).unwrap();
+    assert!(found == samples(&design, Some(window), 1));
+}
+
 /// Sides at which readers stop, by what they say of themselves: README.md has the same table.
 #[test]
 fn long_sides_are_read_as_far_as_a_reader_goes() {

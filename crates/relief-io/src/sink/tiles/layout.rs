@@ -73,7 +73,7 @@ pub(super) fn strip(raster: &Raster, bits: u64) -> Option<(u64, u64)> {
 }
 
 /// The columns and rows of tiles that nobody has chosen.
-pub(super) fn default_tile(raster: &Raster) -> (u64, u64) {
+pub(in crate::sink) fn default_tile(raster: &Raster) -> (u64, u64) {
     let mut side = DEFAULT_SIDE;
     loop {
         let tile = clamped(raster, (side, side));

@@ -21,6 +21,7 @@ use relief_raster::Depth;
 use super::SinkError;
 use super::compression::Compression;
 use layout::Layout;
+pub(super) use layout::default_tile;
 use sequence::{Item, Sequence};
 pub use share::{SharedTiff, Sharing};
 pub use store::{Completion, partial_path};
@@ -227,7 +228,7 @@ impl TiledTiff {
 }
 
 /// Whether a tile has the samples of its pixels.
-fn check(tile: &Tile<'_>, raster: &Raster) -> Result<(), SinkError> {
+pub(super) fn check(tile: &Tile<'_>, raster: &Raster) -> Result<(), SinkError> {
     let found = match tile.samples {
         Samples::Eight(_) => Depth::Eight,
         Samples::Sixteen(_) => Depth::Sixteen,

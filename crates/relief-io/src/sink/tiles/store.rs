@@ -73,7 +73,8 @@ pub enum Completion {
 /// Where the unfinished file of an export is that goes on where it was left: PATH.partial, beside where `path` leads.
 #[must_use]
 pub fn partial_path(path: &Path) -> PathBuf {
-    let destination = relief_atomic::destination(path).unwrap_or_else(|_| path.to_owned());
+    // What is no file, as a folder, has its name without what ends it.
+    let destination = relief_atomic::destination(path).unwrap_or_else(|_| path.components().collect());
     partial_of(&destination)
 }
 
