@@ -141,7 +141,7 @@ pub(crate) struct Render {
     /// Where to write; '-' for the standard output. Not for --format null, which prints how fast it was
     #[arg(long, short, value_name = "PATH", required_unless_present = "format")]
     pub(crate) output: Option<PathBuf>,
-    /// raw, pgm, png, tiff, bmp, zarr or null [default: by the extension; raw on the standard output]
+    /// raw, pgm, png, tiff, bmp, dzi, zarr or null [default: by the extension; raw on the standard output]
     #[arg(long, short)]
     pub(crate) format: Option<Format>,
     #[command(flatten)]

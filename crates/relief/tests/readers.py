@@ -8,8 +8,11 @@ little-endian; the answer is {"size": [width, height]} or {"error": text}. `--ch
 """
 
 import json
+import pathlib
 import sys
+import tempfile
 import warnings
+import xml.etree.ElementTree
 
 import numpy
 import PIL.Image
@@ -58,6 +61,29 @@ def by_zarr(path, window):
         return array[:]
     x, y, w, h = window
     return array[y : y + h, x : x + w]
+
+
+def by_dzi(path, window):
+    """The whole level, put together; its tiles are those that libvips makes of it."""
+    size = xml.etree.ElementTree.parse(path).getroot()
+    tile, overlap = int(size.get("TileSize")), int(size.get("Overlap"))
+    width, height = int(size[0].get("Width")), int(size[0].get("Height"))
+    files = pathlib.Path(path[: -len(".dzi")] + "_files")
+    deepest = max(files.iterdir(), key=lambda folder: int(folder.name))
+    out = None
+    for name in deepest.iterdir():
+        column, row = map(int, name.stem.split("_"))
+        part = numpy.asarray(PIL.Image.open(name))
+        out = numpy.zeros((height, width), part.dtype) if out is None else out
+        x, y = max(column * tile - overlap, 0), max(row * tile - overlap, 0)
+        out[y : y + part.shape[0], x : x + part.shape[1]] = part
+    with tempfile.TemporaryDirectory() as folder:
+        other = pathlib.Path(folder) / "other"
+        pyvips.Image.new_from_array(out).dzsave(str(other), suffix=".png", tile_size=tile, overlap=overlap)
+        theirs = pathlib.Path(folder) / "other_files"
+        names = lambda files: {str(n.relative_to(files)): PIL.Image.open(n).size for n in files.glob("*/*.png")}
+        assert names(files) == names(theirs), "names and sizes of tiles differ from those of libvips"
+    return out
 
 
 def one(request):

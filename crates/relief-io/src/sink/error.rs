@@ -66,7 +66,7 @@ pub enum SinkError {
         format: Format,
     },
     /// The format is a folder of files, which are written at many places.
-    #[error("a {format} store is a folder of files, and this output is one file: name a folder")]
+    #[error("{format} is a folder of files, and this output is one file: name a path")]
     Folder {
         /// The format.
         format: Format,

@@ -78,7 +78,7 @@ impl FileSink {
             Format::Bmp => Self::with(target, format, Box::new(Bmp::new(one_bit))),
             Format::Tiff => Self::with(target, format, Box::new(Tiff::new())),
             // It is refused when it begins.
-            Format::Zarr => Self::with(target, format, Box::new(Null)),
+            Format::Dzi | Format::Zarr => Self::with(target, format, Box::new(Null)),
             Format::Null => Self::with(Target::Writer(Box::new(io::sink())), format, Box::new(Null)),
         };
         sink.one_bit = one_bit;
@@ -107,7 +107,7 @@ impl FileSink {
         if self.one_bit && !matches!(self.format, Format::Png | Format::Bmp | Format::Null) {
             return Err(SinkError::NoBits { format: self.format }.into());
         }
-        if self.format == Format::Zarr {
+        if matches!(self.format, Format::Dzi | Format::Zarr) {
             return Err(SinkError::Folder { format: self.format }.into());
         }
         if self.format == Format::Bmp {

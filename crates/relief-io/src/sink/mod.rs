@@ -5,6 +5,7 @@ mod bmp;
 mod byte_order;
 mod compression;
 mod digest;
+mod dzi;
 mod error;
 mod file;
 mod format;
@@ -25,6 +26,7 @@ mod zarr;
 
 pub use compression::{Compression, UnknownCompression};
 pub use digest::DigestSink;
+pub use dzi::DziSink;
 pub use error::SinkError;
 pub use file::FileSink;
 pub use format::{Format, UnknownFormat};

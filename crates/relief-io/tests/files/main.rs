@@ -5,6 +5,7 @@
 mod bits;
 mod builders;
 mod damaged_pictures;
+mod dzi;
 mod examples;
 mod failures;
 mod pictures;

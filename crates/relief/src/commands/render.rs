@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use relief_engine::{Cancel, Progress, Raster, Sink, Workers};
-use relief_io::{Cleanup, DigestSink, FileSink, Format, NullSink, Target, Tee};
+use relief_io::{Cleanup, DigestSink, DziSink, FileSink, Format, NullSink, Target, Tee};
 
 use crate::arguments::Render;
 use crate::failure::Failure;
@@ -130,7 +130,7 @@ impl Output {
             None if path == Path::new("-") => Format::Raw,
             None => Format::from_extension(path).ok_or_else(|| {
                 Failure::Usage(format!(
-                    "{}: no format has this extension; name the file .raw, .pgm, .png, .tiff, .bmp or .zarr, or give --format",
+                    "{}: no format has this extension; name the file .raw, .pgm, .png, .tiff, .bmp, .dzi or .zarr, or give --format",
                     path.display()
                 ))
             })?,
@@ -171,6 +171,7 @@ impl Output {
     fn open(&self, one_bit: bool) -> (Box<dyn Sink>, Option<Cleanup>) {
         let (target, format) = match self {
             Self::Nowhere => return (Box::new(NullSink::new()), None),
+            Self::File(path, Format::Dzi) => return (Box::new(DziSink::new(path.clone())), None),
             Self::Stdout(format) => (Target::Stdout, *format),
             Self::File(path, format) => (Target::Path(path.clone()), *format),
         };

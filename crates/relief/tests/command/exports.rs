@@ -260,7 +260,10 @@ fn options_that_do_not_go_together_are_refused_before_anything_is_written() {
             "64x112 would do",
         ),
         (&["-o", tif, "--compress", "g4"], "--bits 1"),
-        (&["-o", tif, "--compress", "zip"], "there are none, for TIFF deflate"),
+        (
+            &["-o", tif, "--compress", "zip"],
+            "there are none, for TIFF deflate",
+        ),
         (&["-o", tif, "--part", "4/4"], "the last one is 3/4"),
         (
             &["-o", tif, "--part", "0/4", "--compress", "lzw"],

@@ -292,6 +292,24 @@ compose {
     assert!(found == samples(&design, Some(window), 1));
 }
 
+#[test]
+fn a_deep_zoom_image_has_the_tiles_that_libvips_makes() {
+    let Some(mut readers) = Readers::start() else {
+        return;
+    };
+    for depth in [8, 16] {
+        let folder = TempDir::new().unwrap();
+        let design = written(&folder, &grained(depth));
+        let path = folder.path().join("out.dzi");
+        rendered(&design, &[], &path);
+        let found = readers.read("dzi", &path, None).unwrap();
+        assert!(
+            found == (601, 433, samples(&design, None, depth as usize / 8)),
+            "{depth} bits"
+        );
+    }
+}
+
 /// Sides at which readers stop, by what they say of themselves: README.md has the same table.
 #[test]
 fn long_sides_are_read_as_far_as_a_reader_goes() {
