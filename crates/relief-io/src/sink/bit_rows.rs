@@ -5,6 +5,9 @@ use relief_engine::sink::{Raster, Samples};
 use super::SinkError;
 use super::one_bit;
 
+/// Takes bytes of a row, with its number.
+pub(super) type TakeRow<'a, E> = dyn FnMut(u64, &[u8]) -> Result<(), E> + 'a;
+
 /// Packs the samples of a raster into rows of bits that end with a whole byte.
 #[derive(Debug)]
 pub(super) struct BitRows {
@@ -55,7 +58,7 @@ impl BitRows {
         &mut self,
         samples: Samples<'_>,
         buffer: &mut Vec<u8>,
-        row: &mut dyn FnMut(u64, &[u8]) -> Result<(), E>,
+        row: &mut TakeRow<'_, E>,
     ) -> Result<(), E> {
         let mut from = 0;
         while from < samples.len() {

@@ -142,3 +142,86 @@ pub(super) fn encode(bits: &[u8], width: u64, out: &mut Vec<u8>) {
         codes.put(0, 8 - codes.count);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fax::Color;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The bits of lines, by another decoder.
+    fn decoded(code: &[u8], width: u64, height: usize) -> Vec<bool> {
+        let mut bits = Vec::new();
+        let mut take = |changes: &[u32]| {
+            bits.extend(fax::decoder::pels(changes, width as u32).map(|colour| colour == Color::Black));
+        };
+        fax::decoder::decode_g4(code.iter().copied(), width as u32, Some(height as u32), &mut take).unwrap();
+        bits
+    }
+
+    fn packed(bits: &[bool], width: u64) -> Vec<u8> {
+        let byte = |bits: &[bool]| {
+            (0..)
+                .zip(bits)
+                .fold(0, |byte, (at, &bit)| byte | u8::from(bit) << (7 - at))
+        };
+        bits.chunks(width as usize)
+            .flat_map(|row| row.chunks(8).map(byte))
+            .collect()
+    }
+
+    fn encoded(bits: &[bool], width: u64) -> Vec<u8> {
+        let mut code = Vec::new();
+        encode(&packed(bits, width), width, &mut code);
+        code
+    }
+
+    proptest! {
+        /// Runs of any lengths, so that lines differ a little or much from those above.
+        #[test]
+        fn lines_decode_to_what_they_were(
+            width in 1_u64..5_500,
+            runs in proptest::collection::vec(prop_oneof![1_usize..5, 1_usize..200, 2_000_usize..6_000], 1..60),
+        ) {
+            let mut bits: Vec<bool> = Vec::new();
+            for (number, run) in runs.iter().enumerate() {
+                bits.extend(std::iter::repeat_n(number % 2 == 1, *run));
+            }
+            let height = bits.len() / width as usize;
+            bits.truncate(height * width as usize);
+            prop_assert!(decoded(&encoded(&bits, width), width, height) == bits);
+        }
+    }
+
+    #[test]
+    fn lines_that_are_alike_take_a_bit_for_each_change() {
+        let width = 1_000;
+        let line: Vec<bool> = (0..width).map(|x| x / 10 % 2 == 1).collect();
+        let bits = line.repeat(101);
+        let one = encoded(&line, width as u64).len();
+        let all = encoded(&bits, width as u64).len();
+        // 99 changes and the end of the line: 100 lines of 100 bits.
+        assert!((all - one).abs_diff(100 * 100 / 8) <= 1, "{one} and {all} bytes");
+        assert!(decoded(&encoded(&bits, width as u64), width as u64, 101) == bits);
+    }
+
+    #[test]
+    fn the_bytes_of_lines_are_bounded() {
+        use crate::sink::Compression;
+        for width in [1, 8, 9, 64, 1_001_usize] {
+            for pattern in [0b01, 0b10, 0b0011, 0b0101_0110] {
+                let bits: Vec<bool> = (0..width * 40)
+                    .map(|at| (pattern >> ((at % width + at / width) % 8)) & 1 == 1)
+                    .collect();
+                let row = width.div_ceil(8) as u64;
+                let most = Compression::Group4.most(row * 40, row);
+                let found = encoded(&bits, width as u64).len() as u64;
+                assert!(
+                    found <= most,
+                    "{found} bytes of at most {most}: {width}, {pattern:b}"
+                );
+            }
+        }
+    }
+}

@@ -3,6 +3,8 @@
 //! `RELIEF_READERS` names a Python that has them (see `readers.py`); without it these tests say that they were skipped, unless
 //! `RELIEF_REQUIRE_READERS=1` asks for them.
 
+#![expect(clippy::print_stderr, reason = "a test says that it was skipped")]
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -35,8 +37,7 @@ impl Readers {
                 "{} has not the readers of readers.txt",
                 python.display()
             );
-            let said = format!("skipped: {} has not the readers of readers.txt", python.display());
-            writeln!(std::io::stderr(), "{said}").unwrap();
+            eprintln!("skipped: {} has not the readers of readers.txt", python.display());
             return None;
         }
         let child = Command::new(&python)
