@@ -7,6 +7,7 @@ use clap_complete::Shell;
 use relief_engine::DeviceChoice;
 use relief_io::{Compression, Format};
 use relief_raster::Rect;
+use relief_scan::Halftone;
 
 use crate::quantity::{bytes, compress, part, region, tile};
 
@@ -146,7 +147,7 @@ pub(crate) struct Render {
     pub(crate) format: Option<Format>,
     #[command(flatten)]
     pub(crate) export: Export,
-    /// Print the digest of the raster to the standard output as well
+    /// Print the digest of the raster, or of its halftones, to the standard output as well
     #[arg(long)]
     pub(crate) digest: bool,
     /// Write samples even to a terminal
@@ -186,9 +187,13 @@ pub(crate) struct Export {
     /// Write part I of N, counted from 0, of what several processes write: an uncompressed TIFF in tiles, or Zarr
     #[arg(long, value_name = "I/N", value_parser = part)]
     pub(crate) part: Option<(u64, u64)>,
-    /// Write 1 bit a pixel: the raster may have no sample but 0 and the greatest [default: those of the design]
+    /// Write 1 bit a pixel: the raster, or its --halftone, may have no sample but 0 and the greatest [default: those of the
+    /// design]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=1))]
     pub(crate) bits: Option<u8>,
+    /// Write halftones, every sample 0 or the greatest: threshold:LEVEL, bayer:N, blue-noise or floyd-steinberg
+    #[arg(long, value_name = "METHOD", value_parser = crate::commands::stream::halftone)]
+    pub(crate) halftone: Option<Halftone>,
 }
 
 impl Export {

@@ -22,6 +22,13 @@ pub(crate) fn raster(design: &Design, job: &Job) -> Raster {
     }
 }
 
+/// The pixel of the canvas that is the first of the raster.
+pub(crate) fn origin(job: &Job) -> (u64, u64) {
+    job.region.map_or((0, 0), |region| {
+        (region.x().unsigned_abs(), region.y().unsigned_abs())
+    })
+}
+
 /// The plan of a job into a sink.
 pub(crate) fn plan_for(opened: &Opened, job: &Job, sink: &dyn Sink) -> Result<Plan, Failure> {
     let raster = raster(&opened.design, job);

@@ -8,6 +8,7 @@ use relief_io::{
     Completion, Compression, FileCut, Format, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff,
     ZarrOptions, ZarrSink,
 };
+use relief_scan::{Halftone, Screened};
 
 use crate::arguments::{Compress, Render};
 use crate::design::Opened;
@@ -55,8 +56,7 @@ pub(crate) fn tiff(render: &Render, opened: Opened, path: &Path, raster: &Raster
                 return export.all_there();
             }
         }
-        export.tiles(&mut sink)?;
-        export.ended(sink.completion())
+        export.ended(export.tiles(sink)?.completion())
     })
 }
 
@@ -78,8 +78,7 @@ pub(crate) fn zarr(render: &Render, opened: Opened, path: &Path, raster: &Raster
                 return export.all_there();
             }
         }
-        export.tiles(&mut sink)?;
-        export.ended(sink.completion())
+        export.ended(export.tiles(sink)?.completion())
     })
 }
 
@@ -94,7 +93,12 @@ fn run(
         files: opened.files.digesting(),
         ..opened
     };
-    let digest = job::digest(&opened, &render.job)?;
+    let mut digest = job::digest(&opened, &render.job)?;
+    if let Some(halftone) = render.export.halftone {
+        // It decides the samples as well.
+        let name = serde_json::to_vec(&halftone).map_err(io::Error::from)?;
+        digest = blake3::hash(&[digest.as_bytes(), &name[..]].concat());
+    }
     let export = Export {
         render,
         opened: &opened,
@@ -125,8 +129,20 @@ impl Export<'_> {
         }
     }
 
-    /// Computes tiles into a sink: those of a part, or all.
-    fn tiles(&self, sink: &mut dyn TileSink) -> Result<(), Failure> {
+    /// Computes tiles into a sink, in halftones where they are asked for: those of a part, or all.
+    fn tiles<T: TileSink>(&self, mut sink: T) -> Result<T, Failure> {
+        let Some(halftone) = self.render.export.halftone else {
+            self.tiles_into(&mut sink)?;
+            return Ok(sink);
+        };
+        let (depth, origin) = (self.raster.depth, job::origin(&self.render.job));
+        let mut screened =
+            Screened::new(sink, halftone, depth, origin).map_err(relief_machine::Error::from)?;
+        self.tiles_into(&mut screened)?;
+        Ok(screened.into_inner())
+    }
+
+    fn tiles_into(&self, sink: &mut dyn TileSink) -> Result<(), Failure> {
         let render = self.render;
         let tile = sink.grid(&self.raster).map_err(sink_error)?.tile();
         let memory = sink.memory(&self.raster, job::threads(&render.job));
@@ -259,6 +275,23 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
         Some(Compress::Tiff(Compression::Group4)) if export.bits != Some(1) => {
             return usage(
                 "--compress g4 compresses rasters of one bit a pixel: give --bits 1, or --compress deflate"
+                    .to_owned(),
+            );
+        }
+        _ => {}
+    }
+    let by_tiles = export.is_tiled() || zarr || (format == Format::Tiff && export.bits == Some(1));
+    match export.halftone {
+        Some(Halftone::FloydSteinberg) if by_tiles => {
+            return usage(
+                "--halftone floyd-steinberg needs the rows in order, and such a file is written in any: take blue-noise \
+                 or bayer:16, or write png or bmp"
+                    .to_owned(),
+            );
+        }
+        Some(_) if export.share => {
+            return usage(
+                "--share goes by the period of the design, which --halftone changes; leave one out"
                     .to_owned(),
             );
         }

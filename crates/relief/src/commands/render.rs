@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use relief_engine::{Cancel, Progress, Raster, Sink, Workers};
 use relief_io::{Cleanup, DigestSink, DziSink, FileSink, Format, NullSink, Target, Tee};
+use relief_scan::Screened;
 
 use crate::arguments::Render;
 use crate::failure::Failure;
@@ -42,7 +43,10 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     ignored_scan(render, &opened);
     let cancel = Cancel::new();
     if !render.digest {
-        let mut sink = sink;
+        let mut sink = match screened(render, &opened, Boxed(sink))? {
+            Ok(screened) => Box::new(screened),
+            Err(Boxed(sink)) => sink,
+        };
         let plan = job::plan_for(&opened, &render.job, sink.as_ref())?;
         let guard = interrupt::watch(&cancel, cleanup);
         let progress = job::run(&opened, plan, sink.as_mut(), &render.watch, &cancel)?;
@@ -50,14 +54,47 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
         return announce(render, &output, &opened.name, &raster, progress);
     }
     // The file last: it appears only when the digest is complete.
-    let mut both = Tee::new(DigestSink::new(), Boxed(sink));
-    let plan = job::plan_for(&opened, &render.job, &both)?;
-    let guard = interrupt::watch(&cancel, cleanup);
-    job::run(&opened, plan, &mut both, &render.watch, &cancel)?;
-    drop(guard);
-    if let Some(hash) = both.first().digest() {
+    let hash = match screened(render, &opened, Tee::new(DigestSink::new(), Boxed(sink)))? {
+        Ok(mut screened) => {
+            digested(render, &opened, &mut screened, (&cancel, cleanup))?;
+            screened.inner().first().digest()
+        }
+        Err(mut both) => {
+            digested(render, &opened, &mut both, (&cancel, cleanup))?;
+            both.first().digest()
+        }
+    };
+    if let Some(hash) = hash {
         writeln!(io::stdout(), "{hash}")?;
     }
+    Ok(())
+}
+
+/// The sink that is given halftones, where they are asked for; else the sink itself.
+fn screened<T>(render: &Render, opened: &design::Opened, sink: T) -> Result<Result<Screened<T>, T>, Failure> {
+    match render.export.halftone {
+        Some(halftone) => {
+            let depth = opened.design.canvas.depth;
+            let origin = job::origin(&render.job);
+            let screened =
+                Screened::new(sink, halftone, depth, origin).map_err(relief_machine::Error::from)?;
+            Ok(Ok(screened))
+        }
+        None => Ok(Err(sink)),
+    }
+}
+
+/// Computes a raster into a sink that takes its digest.
+fn digested(
+    render: &Render,
+    opened: &design::Opened,
+    sink: &mut dyn Sink,
+    (cancel, cleanup): (&Cancel, Option<Cleanup>),
+) -> Result<(), Failure> {
+    let plan = job::plan_for(opened, &render.job, sink)?;
+    let guard = interrupt::watch(cancel, cleanup);
+    job::run(opened, plan, sink, &render.watch, cancel)?;
+    drop(guard);
     Ok(())
 }
 

@@ -282,6 +282,16 @@ fn options_that_do_not_go_together_are_refused_before_anything_is_written() {
         ),
         (&["-o", zarr, "--digest"], "relief digest"),
         (&["-o", "-", "-f", "zarr"], "name a file"),
+        (&["-o", zarr, "--halftone", "floyd-steinberg"], "take blue-noise"),
+        (
+            &["-o", tif, "--share", "--halftone", "blue-noise"],
+            "leave one out",
+        ),
+        (&["-o", raw, "--halftone", "bayer:3"], "2, 4, 8 or 16"),
+        (
+            &["-o", raw, "--halftone", "threshold:300"],
+            "above the greatest sample",
+        ),
         (&["-o", raw, "--bits", "1"], "write png, bmp or tiff"),
         (&["-o", "-", "-f", "tiff", "--bits", "1"], "name a file"),
     ] {
@@ -289,6 +299,68 @@ fn options_that_do_not_go_together_are_refused_before_anything_is_written() {
         assert_eq!(ended.code, Some(2), "{options:?}: {}", ended.err);
         assert!(ended.err.contains(said), "{options:?}: {}", ended.err);
         assert_eq!(names(out.path()), [""; 0]);
+    }
+}
+
+/// Halftones of a part are those of the whole, and all formats hold the same.
+#[test]
+fn halftones_are_those_of_the_canvas_in_every_format() {
+    let folder = TempDir::new().unwrap();
+    let text = "relief version=1
+canvas width=300 height=200
+ramp axis=\"x\" from=0 to=255
+";
+    let design = written(&folder, text);
+    for method in ["bayer:8", "blue-noise", "threshold:77", "floyd-steinberg"] {
+        let halftone = ["--halftone", method];
+        let whole = run(&[&["render", &design, "-o", "-"], &halftone[..]].concat()).done();
+        assert_eq!(whole.len(), 300 * 200);
+        assert!(
+            whole.iter().all(|&sample| sample == 0 || sample == 255),
+            "{method}"
+        );
+        // As gray as the ramp, whose mean is a half of M.
+        let set = whole.iter().filter(|&&sample| sample == 255).count();
+        assert!(
+            method == "threshold:77" || set.abs_diff(30_000) < 600,
+            "{method}: {set} of 60000"
+        );
+        let region = ["--region", "37,21,150x99"];
+        let part = run(&[&["render", &design, "-o", "-"], &halftone[..], &region].concat()).done();
+        let rows = (21..120).flat_map(|y| whole[y * 300 + 37..][..150].iter().copied());
+        if method != "floyd-steinberg" {
+            assert!(rows.eq(part), "{method}");
+        }
+        let png = folder.path().join("out.png");
+        rendered(&design, &png, &[&halftone[..], &["--bits", "1"]].concat());
+        let mut reader = png::Decoder::new(std::io::Cursor::new(std::fs::read(&png).unwrap()))
+            .read_info()
+            .unwrap();
+        let mut frame = vec![0; reader.output_buffer_size().unwrap()];
+        let line = reader.next_frame(&mut frame).unwrap().line_size;
+        let bits = (0..200).flat_map(|y| {
+            let row = &frame[y * line..][..line];
+            (0..300).map(move |x| {
+                if row[x / 8] >> (7 - x % 8) & 1 == 1 {
+                    255
+                } else {
+                    0
+                }
+            })
+        });
+        assert!(bits.eq(whole.iter().copied()), "{method}");
+        if method != "floyd-steinberg" {
+            let tiff = folder.path().join("out.tif");
+            let tiles = ["--file-tile", "64x48", "--compress", "deflate"];
+            rendered(&design, &tiff, &[&halftone[..], &tiles].concat());
+            let file = std::fs::File::open(&tiff).unwrap();
+            let tiff::decoder::DecodingResult::U8(found) =
+                tiff::decoder::Decoder::new(file).unwrap().read_image().unwrap()
+            else {
+                panic!("8 bits")
+            };
+            assert!(found == whole, "{method}");
+        }
     }
 }
 
