@@ -74,6 +74,31 @@ pub fn destination(path: &Path) -> Result<PathBuf, Error> {
     }
 }
 
+/// Opens a partial of the caller's own for a [`destination`], to be read and written: the file at `partial` that an
+/// earlier or another process began, or a new one that holds `head`. It says whether the file is new. A new file
+/// appears with its head, so that several processes may begin it at a time.
+///
+/// # Errors
+/// Where it can be neither opened nor created.
+pub fn open_partial(partial: &Path, destination: &Path, head: &[u8]) -> Result<(File, bool), Error> {
+    partial::open_own(partial, destination, head).map_err(|source| {
+        let reason = "its partial file cannot be opened or created";
+        Error::new(reason, Some(source))
+    })
+}
+
+/// Opens a folder of the caller's own at `partial`: the one that is there, or a new one that appears with what `fill` puts into
+/// it. It says whether the folder is new.
+///
+/// # Errors
+/// Where something else is there, or it cannot be created and filled.
+pub fn open_partial_folder(
+    partial: &Path,
+    fill: &mut dyn FnMut(&Path) -> std::io::Result<()>,
+) -> std::io::Result<bool> {
+    partial::open_own_folder(partial, fill)
+}
+
 /// Gives a partial of the caller's own, which is open as `file`, the name of a [`destination`]: permissions and owner
 /// are handed on, the file and its name are stored.
 ///

@@ -97,6 +97,78 @@ pub(crate) fn name(file: &File, partial: &Path, destination: &Path) -> io::Resul
     Ok(())
 }
 
+/// The partial of the caller's own at `path`, open to be read and written: the one that is there, or a new one that
+/// appears with the bytes of `head`, so that of several processes that begin it none sees it without. Whether it is new
+/// comes with it.
+pub(crate) fn open_own(path: &Path, destination: &Path, head: &[u8]) -> io::Result<(File, bool)> {
+    for _ in 0..ATTEMPTS {
+        // Looked at before it is opened: opening a FIFO would wait, and a link would lead elsewhere.
+        match fs::symlink_metadata(path) {
+            Ok(metadata) if !metadata.is_file() => {
+                return Err(io::Error::other("what is there is no regular file"));
+            }
+            Ok(_) => match fs::OpenOptions::new().read(true).write(true).open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => return Ok((opened?, false)),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let mut begun = builder(destination)
+            .prefix(&prefix_of(path))
+            .suffix(SUFFIX)
+            .rand_bytes(RANDOM)
+            .tempfile_in(folder_of(path))?;
+        io::Write::write_all(&mut begun, head)?;
+        match begun.persist_noclobber(path) {
+            Ok(file) => {
+                store_folder(path);
+                return Ok((file, true));
+            }
+            // Another process was first.
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error.error),
+        }
+    }
+    Err(io::Error::other(
+        "other processes begin and remove it all the time",
+    ))
+}
+
+/// The folder of the caller's own at `path`, or a new one with what `fill` puts into it. Whether it is new.
+pub(crate) fn open_own_folder(
+    path: &Path,
+    fill: &mut dyn FnMut(&Path) -> io::Result<()>,
+) -> io::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => return Ok(false),
+        Ok(_) => return Err(io::Error::other("what is there is no folder")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "permissions are those of Unix"))]
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+    let begun = builder
+        .prefix(&prefix_of(path))
+        .suffix(SUFFIX)
+        .rand_bytes(RANDOM)
+        .tempdir_in(folder_of(path))?;
+    fill(begun.path())?;
+    match fs::rename(begun.path(), path) {
+        Ok(()) => {
+            // It has its name now; what it was called is not to be removed.
+            let _ = begun.keep();
+            store_folder(path);
+            Ok(true)
+        }
+        // Another process was first: no folder is renamed over one that holds something.
+        Err(_) if path.is_dir() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Removes what killed processes left of the file at `path`. Partials whose writer lives stay. What cannot be removed
 /// stays, too: it harms nobody.
 pub fn remove_leftovers(path: &Path) {

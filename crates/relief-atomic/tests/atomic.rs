@@ -377,3 +377,74 @@ fn names_of_one_file_have_one_identity() {
     );
     assert!(Identity::of(&at("missing")).is_err());
 }
+
+#[test]
+fn a_partial_of_the_callers_own_is_begun_once_and_has_its_head_when_it_appears() {
+    let folder = TempDir::new().unwrap();
+    let (partial, file) = (folder.path().join("out.partial"), folder.path().join("out"));
+    let head = vec![7; 100_000];
+    // All of them begin it at a time: one does, and none sees it without its head.
+    let new = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..16)
+            .map(|_| {
+                scope.spawn(|| {
+                    let (mut opened, is_new) = relief_atomic::open_partial(&partial, &file, &head).unwrap();
+                    let mut found = Vec::new();
+                    opened.read_to_end(&mut found).unwrap();
+                    // The one that began it stands at its end.
+                    assert!(is_new || found == head);
+                    is_new
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(new.iter().filter(|&&is_new| is_new).count(), 1);
+    assert_eq!(names(folder.path()), ["out.partial"]);
+    assert_eq!(fs::read(&partial).unwrap(), head);
+    // A link or a folder is not written through.
+    fs::remove_file(&partial).unwrap();
+    symlink(folder.path().join("elsewhere"), &partial).unwrap();
+    relief_atomic::open_partial(&partial, &file, &head).unwrap_err();
+    assert_eq!(names(folder.path()), ["out.partial"]);
+}
+
+#[test]
+fn a_folder_of_the_callers_own_is_begun_once_and_is_full_when_it_appears() {
+    let folder = TempDir::new().unwrap();
+    let partial = folder.path().join("out.partial");
+    let begin = || {
+        let mut fill = |folder: &Path| {
+            fs::create_dir(folder.join("a"))?;
+            fs::write(folder.join("a/b"), "full")
+        };
+        relief_atomic::open_partial_folder(&partial, &mut fill)
+    };
+    let new = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..16)
+            .map(|_| {
+                scope.spawn(|| {
+                    let is_new = begin().unwrap();
+                    assert_eq!(fs::read(partial.join("a/b")).unwrap(), b"full");
+                    is_new
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(new.iter().filter(|&&is_new| is_new).count(), 1);
+    assert_eq!(names(folder.path()), ["out.partial"]);
+    // One that cannot be filled does not appear.
+    let other = folder.path().join("other.partial");
+    let mut fails = |_: &Path| Err(std::io::Error::other("the disk is full"));
+    relief_atomic::open_partial_folder(&other, &mut fails).unwrap_err();
+    fs::write(&other, "a file").unwrap();
+    relief_atomic::open_partial_folder(&other, &mut fails).unwrap_err();
+    assert_eq!(names(folder.path()), ["other.partial", "out.partial"]);
+}

@@ -86,7 +86,7 @@ pub(crate) fn deal<S: Sample>(
         });
         drop(tell);
         // However this ends, by a panic of who is told too, tiles in work are stopped.
-        let _stopping = Stopping(&stop);
+        let _stopping = Stopping(&stop, sink);
         let mut outcome = started;
         for tile in told {
             match tile {
@@ -97,6 +97,7 @@ pub(crate) fn deal<S: Sample>(
             }
             if outcome.is_err() {
                 stop.cancel();
+                sink.stop();
             }
         }
         outcome
@@ -104,11 +105,14 @@ pub(crate) fn deal<S: Sample>(
     cancel.check()
 }
 
-/// Throws a switch when it is dropped.
-struct Stopping<'a>(&'a Cancel);
+/// Throws a switch when it is dropped; where a panic drops it, nobody waits in the sink any more.
+struct Stopping<'a>(&'a Cancel, &'a dyn TileSink);
 
 impl Drop for Stopping<'_> {
     fn drop(&mut self) {
         self.0.cancel();
+        if std::thread::panicking() {
+            self.1.stop();
+        }
     }
 }

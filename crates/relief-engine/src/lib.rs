@@ -71,7 +71,7 @@ pub use relief_kernels::device::persist_kernels;
 pub use relief_kernels::device::{
     DeviceChoice, DeviceId, Inventory, SelectionError, devices, devices_for, select, select_prepared,
 };
-pub use relief_raster::{Depth, Length, Rect, Sample, ViewMut};
+pub use relief_raster::{Depth, Length, Period, Rect, Sample, ViewMut};
 pub use renderer::{Bands, OwnedBand, OwnedSamples, Renderer, SamplesMut};
 pub use sink::{Band, Raster, Samples, Sink};
 pub use source::{ImageError, ImageSource, NoImages, Picture};

@@ -162,6 +162,10 @@ pub trait TileSink: Sync {
     /// Where it could not be written: the run then ends.
     fn write(&self, tile: &Tile<'_>) -> io::Result<()>;
 
+    /// Called, from any thread, where the run ends before its last tile: whoever waits in [`write`](Self::write) for another
+    /// tile waits in vain, and should return an error. Calls of [`write`](Self::write) may still come.
+    fn stop(&self) {}
+
     /// Called once, after the last tile of this run. A sink whose raster other runs complete decides here whether that is so.
     ///
     /// # Errors

@@ -1,8 +1,11 @@
 //! Image sources and band sinks.
 //!
 //! [`Files`] reads the pictures that a design names: PNG, TIFF, JPEG, PGM, PPM and BMP. [`FileSink`] writes the raster
-//! that the engine streams as raw samples, PGM, PNG or TIFF, to a file, the standard output or any writer;
+//! that the engine streams as raw samples, PGM, PNG, TIFF or BMP, to a file, the standard output or any writer;
 //! [`DigestSink`] hashes it, [`NullSink`] only checks and counts it, and [`Tee`] hands it to two sinks at once.
+//!
+//! [`TiledTiff`] and [`ZarrSink`] take tiles from any thread, go on where an earlier run was left, and write parts of one file
+//! from several processes; [`SharedTiff`] stores equal tiles of a raster that repeats once. [`DziSink`] writes a Deep Zoom image.
 //!
 //! Every sink checks that the bands are those of its raster, complete and in order. A file appears under its name
 //! only when it is complete: until then it is a temporary file in the same folder, which goes away with the sink or
@@ -12,5 +15,9 @@ mod sink;
 mod source;
 
 pub use relief_atomic::Cleanup;
-pub use sink::{DigestSink, FileSink, Format, NullSink, SinkError, Target, Tee, UnknownFormat};
+pub use sink::{
+    Completion, Compression, DigestSink, DziSink, FileCut, FileSink, Format, NullSink, SharedTiff, Sharing,
+    SinkError, Target, Tee, TileOptions, TiledTiff, UnknownCompression, UnknownFormat, ZarrOptions, ZarrSink,
+    partial_path,
+};
 pub use source::{Files, Limits, read_bounded};

@@ -24,6 +24,7 @@ mod passes;
 mod path;
 mod program;
 pub mod runs;
+mod screened;
 mod symmetry;
 mod table;
 mod windows;
@@ -39,5 +40,6 @@ pub use relief_design::scan::{
     Axis, BitOrder, Bits, ByteOrder, Corner, Direction, Halftone, Interleave, Mirror, Packing, Passes,
     Polarity, Quarters, Scan, Stripe, Swath,
 };
+pub use screened::Screened;
 pub use table::{Table, Tables};
 pub use windows::Windows;

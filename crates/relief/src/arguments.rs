@@ -6,9 +6,10 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use relief_design::Setting;
 use relief_engine::DeviceChoice;
-use relief_io::Format;
+use relief_io::{Compression, Format};
+use relief_scan::Halftone;
 
-use crate::quantity::{Region, bytes, region, tile};
+use crate::quantity::{Region, bytes, compress, part, region, tile};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -188,10 +189,12 @@ pub(crate) struct Render {
     /// Where to write; '-' for the standard output. Not for --format null, which prints how fast it was
     #[arg(long, short, value_name = "PATH", required_unless_present = "format")]
     pub(crate) output: Option<PathBuf>,
-    /// raw, pgm, png, tiff or null [default: by the extension; raw on the standard output]
+    /// raw, pgm, png, tiff, bmp, dzi, zarr or null [default: by the extension; raw on the standard output]
     #[arg(long, short)]
     pub(crate) format: Option<Format>,
-    /// Print the digest of the raster to the standard output as well
+    #[command(flatten)]
+    pub(crate) export: Export,
+    /// Print the digest of the raster, or of its halftones, to the standard output as well
     #[arg(long)]
     pub(crate) digest: bool,
     /// Write samples even to a terminal
@@ -199,6 +202,52 @@ pub(crate) struct Render {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) watch: Watch,
+}
+
+/// How tiles or chunks are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compress {
+    /// Not at all.
+    None,
+    /// As those of a TIFF.
+    Tiff(Compression),
+    /// As those of Zarr.
+    Gzip,
+}
+
+/// How a file is cut and stored. A TIFF in tiles is written by all threads and goes on where it was left.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Export {
+    /// TIFF in tiles of this size, multiples of 16 [default: strips; tiles with --share and --part, and for long rows];
+    /// Zarr in chunks of this size
+    #[arg(long, value_name = "WxH", value_parser = tile)]
+    pub(crate) file_tile: Option<(u64, u64)>,
+    /// Compress a TIFF by deflate, packbits, lzw, or g4 for one bit, Zarr by gzip [default: none]
+    #[arg(long, value_name = "METHOD", value_parser = compress)]
+    pub(crate) compress: Option<Compress>,
+    /// Zarr in shards of this size, multiples of the chunks (--file-tile): files of many chunks each
+    #[arg(long, value_name = "WxH", value_parser = tile)]
+    pub(crate) shard: Option<(u64, u64)>,
+    /// TIFF in tiles of which equal ones are stored once; says first how many are different. Zarr: chunks of a shard
+    #[arg(long)]
+    pub(crate) share: bool,
+    /// Write part I of N, counted from 0, of what several processes write: an uncompressed TIFF in tiles, or Zarr
+    #[arg(long, value_name = "I/N", value_parser = part)]
+    pub(crate) part: Option<(u64, u64)>,
+    /// Write 1 bit a pixel: the raster, or its --halftone, may have no sample but 0 and the greatest [default: those of the
+    /// design]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=1))]
+    pub(crate) bits: Option<u8>,
+    /// Write halftones, every sample 0 or the greatest: threshold:LEVEL, bayer:N, blue-noise or floyd-steinberg
+    #[arg(long, value_name = "METHOD", value_parser = crate::commands::stream::halftone)]
+    pub(crate) halftone: Option<Halftone>,
+}
+
+impl Export {
+    /// Whether a TIFF is asked for that all threads write.
+    pub(crate) const fn is_tiled(&self) -> bool {
+        self.file_tile.is_some() || self.compress.is_some() || self.share || self.part.is_some()
+    }
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
+use relief_io::SinkError;
 
 use crate::show::can_draw;
 
@@ -129,6 +130,9 @@ impl Failure {
                 relief_engine::Error::Option { .. }
                 | relief_engine::Error::Region { .. }
                 | relief_engine::Error::Part { .. },
+            ) => 2,
+            Self::Sink(
+                SinkError::TileShape { .. } | SinkError::OneBitOnly { .. } | SinkError::PartsInOrder { .. },
             ) => 2,
             Self::Design(_) | Self::Doubtful(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
             Self::Engine(relief_engine::Error::Memory { .. }) => 4,

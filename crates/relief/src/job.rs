@@ -1,7 +1,10 @@
 //! What all commands that compute share.
 
 use relief_design::Design;
-use relief_engine::{Cancel, Options, Plan, Prepared, Progress, Raster, Renderer, Sink, select_prepared};
+use relief_engine::{
+    Cancel, MAX_THREADS, Options, Plan, Prepared, Progress, Raster, Renderer, Sink, TileSink, select_prepared,
+};
+use relief_machine::digest_file;
 use relief_raster::Rect;
 
 use crate::arguments::{Job, Watch};
@@ -23,18 +26,89 @@ pub(crate) fn raster(design: &Design, job: &Job) -> Result<Raster, Failure> {
     Ok(Raster::new(width, height, canvas.depth).with_pixel(canvas.pixel))
 }
 
+/// The pixel of the canvas that is the first of the raster.
+pub(crate) fn origin(design: &Design, job: &Job) -> Result<(u64, u64), Failure> {
+    Ok(region(design, job)?.map_or((0, 0), |region| {
+        (region.x().unsigned_abs(), region.y().unsigned_abs())
+    }))
+}
+
 /// The plan of a job into a sink.
 pub(crate) fn plan_for(opened: &Opened, job: &Job, sink: &dyn Sink) -> Result<Plan, Failure> {
     let raster = raster(&opened.design, job)?;
-    planned(opened, job, sink.memory(&raster), Some(sink.wants(&raster)))
+    planned(opened, job, sink.memory(&raster), Some(sink.wants(&raster)), None)
+}
+
+/// The plan of a job that computes tiles of this size, into a sink that holds `sink` bytes.
+pub(crate) fn plan_tiles(opened: &Opened, job: &Job, sink: u64, tile: (u64, u64)) -> Result<Plan, Failure> {
+    planned(opened, job, sink, None, Some(tile))
+}
+
+/// The threads that a job will have; a number that cannot be is refused by its plan.
+pub(crate) fn threads(job: &Job) -> usize {
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    job.threads.unwrap_or_else(all).clamp(1, MAX_THREADS)
+}
+
+/// What a design reads and what is computed of it, as one digest: an unfinished file is gone on with where it has the same.
+/// [`unchanged`] says at the end whether the pictures still were those.
+pub(crate) fn digest(opened: &Opened, job: &Job) -> Result<blake3::Hash, Failure> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&relief_design::MEANING.to_le_bytes());
+    hasher.update(opened.digest.as_bytes());
+    for (_, digest) in pictures(opened)? {
+        hasher.update(digest.as_bytes());
+    }
+    if let Some(region) = region(&opened.design, job)? {
+        for place in [region.x(), region.y(), region.right(), region.bottom()] {
+            hasher.update(&place.to_le_bytes());
+        }
+    }
+    Ok(hasher.finalize())
+}
+
+/// The pictures of a design, by name, with the digests of their files.
+fn pictures(opened: &Opened) -> Result<Vec<(String, blake3::Hash)>, Failure> {
+    let mut names: Vec<&str> = opened.design.files().collect();
+    names.sort_unstable();
+    names.dedup();
+    let digest = |name: &str| {
+        let failed = |source| Failure::File {
+            action: "cannot read",
+            path: name.to_owned(),
+            source,
+        };
+        let path = opened.files.path(name).map_err(failed)?;
+        Ok((name.to_owned(), digest_file(&path)?))
+    };
+    names.into_iter().map(digest).collect()
+}
+
+/// Refuses to complete a file whose pictures changed while they were read. Their reader must
+/// [note](relief_io::Files::digesting) what it reads.
+pub(crate) fn unchanged(opened: &Opened) -> Result<(), Failure> {
+    for (name, digest) in pictures(opened)? {
+        if opened.files.digests(&name).iter().any(|read| *read != digest) {
+            return Err(Failure::Usage(format!(
+                "the picture {name} changed while the job read it; begin anew"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The plan of a job whose sink holds `sink` bytes.
 pub(crate) fn plan(opened: &Opened, job: &Job, sink: u64) -> Result<Plan, Failure> {
-    planned(opened, job, sink, None)
+    planned(opened, job, sink, None, None)
 }
 
-fn planned(opened: &Opened, job: &Job, sink: u64, rows: Option<u64>) -> Result<Plan, Failure> {
+fn planned(
+    opened: &Opened,
+    job: &Job,
+    sink: u64,
+    rows: Option<u64>,
+    tiles: Option<(u64, u64)>,
+) -> Result<Plan, Failure> {
     let region = region(&opened.design, job)?;
     let options = Options::default()
         .with(|with| with.region = region)
@@ -43,6 +117,7 @@ fn planned(opened: &Opened, job: &Job, sink: u64, rows: Option<u64>) -> Result<P
         .with(|with| with.device_memory = job.device_memory)
         .with(|with| with.tile = job.tile)
         .with(|with| with.rows = rows)
+        .with(|with| with.tiles = tiles)
         .sink(sink)
         .devices(select_prepared(&job.device)?);
     Ok(Plan::new(&opened.design, &opened.files, &options)?)
@@ -83,4 +158,18 @@ pub(crate) fn run(
     let progress = meter.end(outcome.is_ok());
     outcome?;
     Ok(progress)
+}
+
+/// Computes the tiles of a part, or all, into `sink`, and says how long that took.
+pub(crate) fn run_tiles(
+    renderer: &Renderer,
+    sink: &mut dyn TileSink,
+    part: Option<(u64, u64)>,
+    watch: &Watch,
+    cancel: &Cancel,
+) -> Result<(), Failure> {
+    let mut meter = Meter::new(watch);
+    let outcome = renderer.render_tiles(sink, part, &mut |progress| meter.tell(progress), cancel);
+    meter.end(outcome.is_ok());
+    Ok(outcome?)
 }

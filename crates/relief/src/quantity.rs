@@ -1,8 +1,10 @@
 //! Sizes, tiles and regions as arguments, and sizes as people read them.
 
 use relief_design::Canvas;
+use relief_io::Compression;
 use relief_raster::Rect;
 
+use crate::arguments::Compress;
 use crate::failure::Failure;
 
 /// A part of a canvas.
@@ -64,6 +66,33 @@ pub(crate) fn tile(text: &str) -> Result<(u64, u64), String> {
     match (side(width)?, side(height)?) {
         (0, _) | (_, 0) => Err(format!("{text} is empty; both sides must be at least 1")),
         sides => Ok(sides),
+    }
+}
+
+/// The name of a compression.
+pub(crate) fn compress(text: &str) -> Result<Compress, String> {
+    match (text, text.parse()) {
+        ("gzip", _) => Ok(Compress::Gzip),
+        (_, Ok(Compression::None)) => Ok(Compress::None),
+        (_, Ok(compression)) => Ok(Compress::Tiff(compression)),
+        (_, Err(_)) => Err(format!(
+            "\"{text}\" is no compression; there are none, for TIFF deflate, packbits, lzw and g4, for Zarr gzip"
+        )),
+    }
+}
+
+/// I/N: one of N parts, counted from 0.
+pub(crate) fn part(text: &str) -> Result<(u64, u64), String> {
+    let expected = || format!("'{text}' is no part; a part and their number are expected, such as 0/64");
+    let (part, parts) = text.split_once('/').ok_or_else(expected)?;
+    let number = |text: &str| text.trim().parse::<u64>().map_err(|_| expected());
+    match (number(part)?, number(parts)?) {
+        (_, 0) => Err("there are no parts of 0; write such as 0/64".to_owned()),
+        (part, parts) if part >= parts => Err(format!(
+            "there is no part {part} of {parts}: parts are counted from 0, so that the last one is {}/{parts}",
+            parts - 1
+        )),
+        part => Ok(part),
     }
 }
 
@@ -158,6 +187,16 @@ mod tests {
             "99999999999999999,0,1x1",
         ] {
             assert!(region(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn parts_are_counted_from_0() {
+        assert_eq!(part("0/1"), Ok((0, 1)));
+        assert_eq!(part("3/64"), Ok((3, 64)));
+        assert!(part("64/64").unwrap_err().contains("63/64"));
+        for wrong in ["", "3", "/", "-1/4", "1/0", "a/b", "1/2/3"] {
+            assert!(part(wrong).is_err(), "{wrong}");
         }
     }
 

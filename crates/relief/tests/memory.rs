@@ -158,3 +158,39 @@ fn rows_wider_than_the_memory_hold_no_more_than_planned() {
         "2",
     ]);
 }
+
+/// Files in tiles hold what their plan allows: one that allows little is kept to.
+#[test]
+fn files_in_tiles_hold_no_more_than_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.tif");
+    let path = path.to_str().unwrap();
+    let sheet = ["render", "sheet/design.kdl", "-q", "-o", path, "--threads", "2"];
+    for (options, region, memory) in [
+        (&["--file-tile", "512x512"][..], "1501600,901700,8000x8000", 24),
+        (
+            &["--file-tile", "512x512", "--compress", "deflate"],
+            "1501600,901700,8000x8000",
+            32,
+        ),
+        (&["--compress", "lzw"], "1501600,901700,8000x8000", 32),
+        (
+            &["--share", "--compress", "packbits"],
+            "1501600,901700,8000x8000",
+            48,
+        ),
+    ] {
+        let memory_text = format!("{memory}MiB");
+        let job = [
+            &sheet[..],
+            options,
+            &["--region", region, "--memory", &memory_text],
+        ]
+        .concat();
+        let measured = peak(&job);
+        assert!(
+            measured <= (memory << 20) + BESIDE,
+            "{measured} bytes: {options:?}"
+        );
+    }
+}

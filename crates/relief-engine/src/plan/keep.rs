@@ -97,7 +97,7 @@ fn halos(program: &Program) -> Vec<u32> {
 }
 
 /// How every node repeats.
-fn periods(program: &Program) -> Vec<Option<Periodic>> {
+pub(super) fn periods(program: &Program) -> Vec<Option<Periodic>> {
     let mut periods: Vec<Option<Periodic>> = Vec::with_capacity(program.steps.len());
     for step in &program.steps {
         let children: Vec<_> = step.links.iter().map(|link| periods[link.node]).collect();

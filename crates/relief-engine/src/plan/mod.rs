@@ -14,7 +14,7 @@ mod shape;
 use std::sync::Arc;
 
 use relief_kernels::device::DeviceId;
-use relief_raster::{Depth, Rect};
+use relief_raster::{Depth, Period, Rect};
 
 use crate::Error;
 use crate::error::describe as describe_rect;
@@ -305,6 +305,16 @@ impl Plan {
             depth: canvas.depth,
             pixel: canvas.pixel,
         }
+    }
+
+    /// How the streamed raster repeats, and where: two of its pixels that lie in the rectangle, in coordinates of the
+    /// streamed raster, and differ by a vector of the period have the same sample. `None` where no period is known.
+    #[must_use]
+    pub fn period(&self) -> Option<(Period, Rect)> {
+        let root = keep::periods(&self.program).pop()??;
+        let valid = root.valid.intersection(&self.region);
+        let valid = valid.translated(-self.region.x(), -self.region.y());
+        (!valid.is_empty()).then_some((root.period, valid))
     }
 
     /// The part of the canvas that is computed.

@@ -255,3 +255,86 @@ fn bands_are_a_multiple_of_the_rows_that_are_wanted_where_memory_allows() {
         assert!(narrow.peak().total() <= 4 << 20 && narrow.shape().band_height < 1_024);
     }
 }
+
+/// Waits in its second tile until it is told that the run ends.
+#[derive(Default)]
+struct Waiting {
+    stopped: (Mutex<bool>, std::sync::Condvar),
+}
+
+impl TileSink for Waiting {
+    fn grid(&self, raster: &Raster) -> io::Result<Grid> {
+        Ok(Grid::new(raster, 16, 16).unwrap())
+    }
+
+    fn memory(&self, _: &Raster, _: usize) -> u64 {
+        0
+    }
+
+    fn begin(&mut self, _: &Raster, _: &Grid) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn write(&self, tile: &Tile<'_>) -> io::Result<()> {
+        if tile.number == 0 {
+            return Err(io::Error::other("the disk is full"));
+        }
+        let (stopped, told) = &self.stopped;
+        let mut stopped = stopped.lock().unwrap();
+        while !*stopped {
+            stopped = told.wait(stopped).unwrap();
+        }
+        Err(io::Error::other("nobody goes on"))
+    }
+
+    fn stop(&self) {
+        *self.stopped.0.lock().unwrap() = true;
+        self.stopped.1.notify_all();
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        panic!("it is not complete")
+    }
+}
+
+#[test]
+fn a_sink_that_waits_for_another_tile_is_told_when_none_comes() {
+    let renderer = renderer(3, (16, 16));
+    let failed = renderer.render_tiles(&mut Waiting::default(), None, &mut |_| (), &Cancel::new());
+    let Err(Error::Sink(error)) = failed else {
+        panic!("{failed:?}")
+    };
+    assert_eq!(error.to_string(), "the disk is full");
+}
+
+/// What a plan says of a period holds for all pairs of pixels; of a design that does not repeat it says nothing.
+#[test]
+fn the_period_of_a_plan_is_one_of_its_raster() {
+    let plan = |inner: &str, region: Option<Rect>| {
+        let text = format!("relief version=1\ncanvas width=120 height=90\n{inner}");
+        let design = relief_design::parse("period.kdl", &text, &relief_design::NoImages).unwrap();
+        let options = Options::default().with(|with| with.region = region);
+        Plan::new(&design, &NoImages, &options).unwrap()
+    };
+    let lattice =
+        "lattice blend=\"max\" { u 11 3; v -4 9; (pattern)ramp axis=\"x\" from=20 to=200 width=7 height=5 }";
+    for region in [None, Rect::new(17, 5, 80, 61)] {
+        let plan = plan(lattice, region);
+        let (period, valid) = plan.period().unwrap();
+        let raster = plan.raster();
+        assert_eq!(valid, Rect::sized(raster.width, raster.height));
+        assert_eq!(period.cell(), 11 * 9 + 3 * 4);
+        let renderer = Renderer::new(plan, &NoImages, &Cancel::new()).unwrap();
+        let mut samples = vec![0; (raster.width * raster.height) as usize];
+        renderer
+            .read(valid, SamplesMut::Eight(&mut samples), &Cancel::new())
+            .unwrap();
+        let mut known = std::collections::HashMap::new();
+        for (at, sample) in samples.iter().enumerate() {
+            let (x, y) = (at as u64 % raster.width, at as u64 / raster.width);
+            let place = period.reduce(x as i64, y as i64);
+            assert_eq!(known.entry(place).or_insert(sample), &sample, "({x}, {y})");
+        }
+    }
+    assert!(plan("noise seed=1", None).period().is_none());
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use relief_raster::{Depth, Rect};
 
-use super::Format;
+use super::{Compression, Format};
 
 /// Why a raster could not be written. Sinks return it inside an [`io::Error`], whose kind is that of the cause.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +27,49 @@ pub enum SinkError {
         height: u64,
         /// The formats that can hold the raster, at least one.
         others: Vec<Format>,
+    },
+    /// The file would be longer than its format can say.
+    #[error(
+        "a {format} file has at most {limit} bytes; this one would have {bytes}: write {}",
+        either(others)
+    )]
+    TooLong {
+        /// The format.
+        format: Format,
+        /// The bytes that the file would have.
+        bytes: u128,
+        /// The most that it may have.
+        limit: u64,
+        /// The formats that can hold the raster, at least one.
+        others: Vec<Format>,
+    },
+    /// The format does not hold samples of this depth.
+    #[error("a {format} file does not hold samples of {depth}: write {}", either(others))]
+    Depth {
+        /// The format.
+        format: Format,
+        /// The depth of the raster.
+        depth: Depth,
+        /// Formats that do.
+        others: Vec<Format>,
+    },
+    /// The format does not hold one bit a pixel.
+    #[error("a {format} file does not hold 1 bit a pixel: write png, bmp or tiff")]
+    NoBits {
+        /// The format.
+        format: Format,
+    },
+    /// The format is written at many places.
+    #[error("a {format} file is not written in order, which is all that this output takes: name a file")]
+    NeedsFile {
+        /// The format.
+        format: Format,
+    },
+    /// The format is a folder of files, which are written at many places.
+    #[error("{format} is a folder of files, and this output is one file: name a path")]
+    Folder {
+        /// The format.
+        format: Format,
     },
     /// The raster has no pixel.
     #[error("a raster of {width} × {height} has no pixel to write")]
@@ -103,6 +146,62 @@ pub enum SinkError {
         /// The state of the sink.
         state: &'static str,
     },
+    /// A file cannot have such tiles.
+    #[error("tiles of {width} × {height} pixels cannot be written: {problem}")]
+    TileShape {
+        /// Columns of a tile.
+        width: u64,
+        /// Rows of a tile.
+        height: u64,
+        /// What is wrong, and what would do.
+        problem: String,
+    },
+    /// A compression is for rasters of one bit.
+    #[error("{compression} compresses rasters of one bit a pixel: give --bits 1, or compress by deflate")]
+    OneBitOnly {
+        /// The compression.
+        compression: Compression,
+    },
+    /// A raster of one bit a pixel has a sample that is neither 0 nor M.
+    #[error(
+        "pixel ({column}, {row}) is {value}, and one bit holds 0 and {max} alone: put `threshold` at the root of the \
+         design, or write all bits"
+    )]
+    NotTwoValued {
+        /// The column of the pixel.
+        column: u64,
+        /// Its row.
+        row: u64,
+        /// Its sample.
+        value: u16,
+        /// The greatest sample.
+        max: u16,
+    },
+    /// Compressed tiles lie behind one another, so that no process can write a part of them.
+    #[error(
+        "a file whose tiles are compressed by {compression} cannot be written in parts: write them uncompressed, or \
+         write zarr"
+    )]
+    PartsInOrder {
+        /// The compression.
+        compression: Compression,
+    },
+    /// Another process writes the same file.
+    #[error("another process writes {}: wait until it ends, or write to another file", partial.display())]
+    Busy {
+        /// The unfinished file.
+        partial: PathBuf,
+    },
+    /// The unfinished file at this place is that of another job.
+    #[error(
+        "{} is the unfinished file of another job: of another design, part, size or compression of tiles; remove it, or \
+         write to another file",
+        partial.display()
+    )]
+    OtherJob {
+        /// The unfinished file.
+        partial: PathBuf,
+    },
     /// The partial file was removed by its [`Cleanup`](crate::Cleanup).
     #[error("writing {} was cancelled", path.display())]
     Cancelled {
@@ -129,9 +228,20 @@ impl SinkError {
                 source: Some(source), ..
             } => source.kind(),
             Self::Cancelled { .. } => io::ErrorKind::Interrupted,
-            Self::TooLarge { .. } | Self::Empty { .. } | Self::Destination { .. } => {
-                io::ErrorKind::InvalidInput
-            }
+            Self::TooLarge { .. }
+            | Self::TooLong { .. }
+            | Self::Depth { .. }
+            | Self::NoBits { .. }
+            | Self::NeedsFile { .. }
+            | Self::Folder { .. }
+            | Self::Empty { .. }
+            | Self::Destination { .. }
+            | Self::TileShape { .. }
+            | Self::OneBitOnly { .. }
+            | Self::NotTwoValued { .. }
+            | Self::PartsInOrder { .. }
+            | Self::OtherJob { .. } => io::ErrorKind::InvalidInput,
+            Self::Busy { .. } => io::ErrorKind::ResourceBusy,
             Self::OutOfOrder { .. } | Self::Samples { .. } | Self::Incomplete { .. } | Self::State { .. } => {
                 io::ErrorKind::InvalidData
             }

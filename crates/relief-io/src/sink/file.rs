@@ -6,6 +6,7 @@ use relief_atomic::Cleanup;
 use relief_engine::sink::{Band, Raster, Samples, Sink};
 
 use super::SinkError;
+use super::bmp::Bmp;
 use super::format::Format;
 use super::null::Null;
 use super::order::Order;
@@ -39,6 +40,7 @@ pub(super) trait Encoding: Send {
 /// be taken back: it ends early.
 pub struct FileSink {
     format: Format,
+    one_bit: bool,
     encoding: Box<dyn Encoding>,
     cleanup: Cleanup,
     state: State,
@@ -60,18 +62,33 @@ impl FileSink {
     /// for [`Format::Null`].
     #[must_use]
     pub fn new(target: Target, format: Format) -> Self {
-        match format {
+        Self::with_bits(target, format, false)
+    }
+
+    /// [`FileSink::new`] with one bit a pixel where `one_bit` says so: PNG and BMP hold that.
+    ///
+    /// What does not is refused by [`begin`](Sink::begin), and so is a raster with a sample that is neither 0 nor M, at
+    /// that sample.
+    #[must_use]
+    pub fn with_bits(target: Target, format: Format, one_bit: bool) -> Self {
+        let mut sink = match format {
             Format::Raw => Self::with(target, format, Box::new(Raw::new())),
             Format::Pgm => Self::with(target, format, Box::new(Pgm::new())),
-            Format::Png => Self::with(target, format, Box::new(Png::new())),
+            Format::Png => Self::with(target, format, Box::new(Png::new(one_bit))),
+            Format::Bmp => Self::with(target, format, Box::new(Bmp::new(one_bit))),
             Format::Tiff => Self::with(target, format, Box::new(Tiff::new())),
+            // It is refused when it begins.
+            Format::Dzi | Format::Zarr => Self::with(target, format, Box::new(Null)),
             Format::Null => Self::with(Target::Writer(Box::new(io::sink())), format, Box::new(Null)),
-        }
+        };
+        sink.one_bit = one_bit;
+        sink
     }
 
     pub(super) fn with(target: Target, format: Format, encoding: Box<dyn Encoding>) -> Self {
         Self {
             format,
+            one_bit: false,
             encoding,
             cleanup: Cleanup::default(),
             state: State::Ready(target),
@@ -87,6 +104,15 @@ impl FileSink {
     fn open(&mut self, target: Target, raster: &Raster) -> io::Result<State> {
         let order = Order::new(raster)?;
         self.format.check(raster)?;
+        if self.one_bit && !matches!(self.format, Format::Png | Format::Bmp | Format::Null) {
+            return Err(SinkError::NoBits { format: self.format }.into());
+        }
+        if matches!(self.format, Format::Dzi | Format::Zarr) {
+            return Err(SinkError::Folder { format: self.format }.into());
+        }
+        if self.format == Format::Bmp {
+            super::bmp::check(raster, self.one_bit)?;
+        }
         let (mut output, ending) = target::open(target, &self.cleanup)?;
         let written = self.encoding.header(raster, &mut output);
         outcome(written, &output)?;

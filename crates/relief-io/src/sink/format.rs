@@ -20,15 +20,30 @@ pub enum Format {
     Png,
     /// TIFF, uncompressed gray in strips, sides up to 2^32 − 1; BigTIFF where it would exceed 4 GiB.
     Tiff,
+    /// BMP, gray of 8 bits or 1 bit, from the bottom up; a file of at most 4 GiB.
+    Bmp,
+    /// DZI, Deep Zoom: a file and a folder of tiles, by [`DziSink`](crate::DziSink) alone; sides up to 2^24.
+    Dzi,
+    /// Zarr version 3: a folder of chunks, by [`ZarrSink`](crate::ZarrSink) alone.
+    Zarr,
     /// Nothing: the raster is checked and thrown away.
     Null,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 5] = [Self::Raw, Self::Pgm, Self::Png, Self::Tiff, Self::Null];
+    pub const ALL: [Self; 8] = [
+        Self::Raw,
+        Self::Pgm,
+        Self::Png,
+        Self::Tiff,
+        Self::Bmp,
+        Self::Dzi,
+        Self::Zarr,
+        Self::Null,
+    ];
 
-    /// The name: `raw`, `pgm`, `png`, `tiff` or `null`.
+    /// The name: `raw`, `pgm`, `png`, `tiff`, `bmp`, `dzi`, `zarr` or `null`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,6 +51,9 @@ impl Format {
             Self::Pgm => "pgm",
             Self::Png => "png",
             Self::Tiff => "tiff",
+            Self::Bmp => "bmp",
+            Self::Dzi => "dzi",
+            Self::Zarr => "zarr",
             Self::Null => "null",
         }
     }
@@ -44,9 +62,10 @@ impl Format {
     #[must_use]
     pub const fn max_side(self) -> Option<u64> {
         match self {
-            Self::Png => Some((1 << 31) - 1),
+            Self::Png | Self::Bmp => Some((1 << 31) - 1),
+            Self::Dzi => Some(1 << 24),
             Self::Tiff => Some((1 << 32) - 1),
-            Self::Raw | Self::Pgm | Self::Null => None,
+            Self::Raw | Self::Pgm | Self::Zarr | Self::Null => None,
         }
     }
 
@@ -56,24 +75,20 @@ impl Format {
     /// [`SinkError::TooLarge`], with the formats that can.
     pub fn check(self, raster: &Raster) -> Result<(), SinkError> {
         let Raster { width, height, .. } = *raster;
-        let holds = |format: Self| format.max_side().is_none_or(|limit| width.max(height) <= limit);
         match self.max_side() {
-            Some(limit) if !holds(self) => Err(SinkError::TooLarge {
+            Some(limit) if width.max(height) > limit => Err(SinkError::TooLarge {
                 format: self,
                 limit,
                 width,
                 height,
-                others: [Self::Tiff, Self::Pgm, Self::Raw]
-                    .into_iter()
-                    .filter(|&other| holds(other))
-                    .collect(),
+                others: holding(raster, &[Self::Tiff, Self::Zarr, Self::Pgm, Self::Raw]),
             }),
             _ => Ok(()),
         }
     }
 
     /// The format that the extension of this path stands for: `raw`, `bin`, `pgm`, `png`, `tif`, `tiff`, `btf`,
-    /// in any case.
+    /// `bmp`, `dzi`, `zarr`, in any case.
     #[must_use]
     pub fn from_extension(path: &Path) -> Option<Self> {
         let extension = path.extension().and_then(OsStr::to_str)?.to_ascii_lowercase();
@@ -82,9 +97,19 @@ impl Format {
             "pgm" => Some(Self::Pgm),
             "png" => Some(Self::Png),
             "tif" | "tiff" | "btf" => Some(Self::Tiff),
+            "bmp" => Some(Self::Bmp),
+            "dzi" => Some(Self::Dzi),
+            "zarr" => Some(Self::Zarr),
             _ => None,
         }
     }
+}
+
+/// Those of some formats that hold a raster with such sides.
+pub(super) fn holding(raster: &Raster, formats: &[Format]) -> Vec<Format> {
+    let side = raster.width.max(raster.height);
+    let holds = |format: &Format| format.max_side().is_none_or(|limit| side <= limit);
+    formats.iter().copied().filter(holds).collect()
 }
 
 impl fmt::Display for Format {
@@ -95,7 +120,7 @@ impl fmt::Display for Format {
 
 /// A word that names no format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no format; there are raw, pgm, png, tiff and null")]
+#[error("\"{0}\" is no format; there are raw, pgm, png, tiff, bmp, dzi, zarr and null")]
 pub struct UnknownFormat(pub String);
 
 impl FromStr for Format {

@@ -1,9 +1,11 @@
 //! The bytes on their way to the system.
 
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::SinkError;
+use super::positioned::write_all_at;
 
 /// The bytes gathered before the system is called; longer writes go straight through.
 pub(super) const BUFFER: usize = 256 * 1024;
@@ -17,6 +19,8 @@ pub(super) struct Output(Arc<Mutex<Stream>>);
 struct Stream {
     name: String,
     writer: BufWriter<Counted>,
+    /// The file, where it is one that can be written at any place.
+    file: Option<File>,
     /// The first failure, until it is taken.
     failure: Option<SinkError>,
     /// Whether nothing is written any more.
@@ -47,9 +51,45 @@ impl Output {
         Self(Arc::new(Mutex::new(Stream {
             name,
             writer,
+            file: None,
             failure: None,
             closed: false,
         })))
+    }
+
+    /// The same stream, which can be written at any place of `file` as well.
+    pub(super) fn with_places(self, file: File) -> Self {
+        self.lock().file = Some(file);
+        self
+    }
+
+    /// Whether it can be written at any place.
+    pub(super) fn has_places(&self) -> bool {
+        self.lock().file.is_some()
+    }
+
+    /// Gives the file a length; what is not written yet is 0.
+    pub(super) fn reserve(&self, length: u64) -> io::Result<()> {
+        self.at(&|file| file.set_len(length), 0)
+    }
+
+    /// Writes at a place of the file.
+    pub(super) fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.at(&|file| write_all_at(file, bytes, offset), bytes.len() as u64)
+    }
+
+    fn at(&self, work: &dyn Fn(&File) -> io::Result<()>, bytes: u64) -> io::Result<()> {
+        // The file is taken out, so that the stream can count and fail.
+        let file = self.lock().file.take();
+        let outcome = self.attempt(|writer| {
+            let file = file.as_ref().ok_or(io::ErrorKind::NotSeekable)?;
+            work(file)?;
+            let written = &mut writer.get_mut().bytes;
+            *written = written.saturating_add(bytes);
+            Ok(())
+        });
+        self.lock().file = file;
+        outcome
     }
 
     /// The first failure, which no encoder can hide.

@@ -1,10 +1,10 @@
-//! PNG: gray, 8 or 16 bits, compressed row by row as the rows come.
+//! PNG: gray, 1, 8 or 16 bits, compressed row by row as the rows come.
 //!
 //! The crate `png` streams it, at the lowest level that stores what does not shrink: its faster coder has one table of
 //! codes for all pictures and makes noise a third longer. Whoever wants the smallest file runs an optimiser over it.
 //! Format: <https://www.w3.org/TR/png-3/>.
 
-use std::io;
+use std::io::{self, Write};
 
 use png::{
     BitDepth, ColorType, Compression, DeflateCompression, EncodingError, PixelDimensions, StreamWriter, Unit,
@@ -12,6 +12,7 @@ use png::{
 use relief_engine::sink::{Raster, Samples};
 use relief_raster::{Depth, Length};
 
+use super::bit_rows::{BitRows, PART};
 use super::byte_order::{ByteOrder, SampleWriter};
 use super::file::Encoding;
 use super::output::Output;
@@ -20,13 +21,19 @@ use super::output::Output;
 const CHUNK: usize = 256 * 1024;
 
 pub(super) struct Png {
+    one_bit: bool,
+    bits: Option<BitRows>,
+    packed: Vec<u8>,
     samples: SampleWriter,
     stream: Option<StreamWriter<'static, Output>>,
 }
 
 impl Png {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new(one_bit: bool) -> Self {
         Self {
+            one_bit,
+            bits: None,
+            packed: Vec::new(),
             samples: SampleWriter::new(ByteOrder::Big),
             stream: None,
         }
@@ -40,14 +47,16 @@ impl Encoding for Png {
             .width
             .saturating_mul(raster.depth.bytes())
             .saturating_mul(4);
-        rows.saturating_add(ByteOrder::Big.memory() + CHUNK as u64 + (1 << 20))
+        rows.saturating_add(ByteOrder::Big.memory() + (CHUNK + PART) as u64 + (1 << 20))
     }
 
     fn header(&mut self, raster: &Raster, output: &mut Output) -> io::Result<()> {
         let side = |side: u64| u32::try_from(side).map_err(io::Error::other);
         let mut encoder = png::Encoder::new(output.clone(), side(raster.width)?, side(raster.height)?);
         encoder.set_color(ColorType::Grayscale);
+        self.bits = self.one_bit.then(|| BitRows::new(raster));
         encoder.set_depth(match raster.depth {
+            _ if self.one_bit => BitDepth::One,
             Depth::Eight => BitDepth::Eight,
             Depth::Sixteen => BitDepth::Sixteen,
         });
@@ -60,9 +69,12 @@ impl Encoding for Png {
     }
 
     fn samples(&mut self, samples: Samples<'_>, _: &mut Output) -> io::Result<()> {
-        match &mut self.stream {
-            Some(stream) => self.samples.write(samples, stream),
-            None => Err(io::ErrorKind::InvalidData.into()),
+        let Some(stream) = &mut self.stream else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        match &mut self.bits {
+            Some(bits) => bits.push(samples, &mut self.packed, &mut |_, bytes| stream.write_all(bytes)),
+            None => self.samples.write(samples, stream),
         }
     }
 

@@ -107,17 +107,20 @@ fn open_path(path: PathBuf, cleanup: &Cleanup) -> Result<(Output, Ending), SinkE
             Ok((Output::new(name, Box::new(file)), Ending::Written))
         }
         Opened::Whole(file) => {
-            let copy = file.file().try_clone().map_err(|source| SinkError::Destination {
-                path: path.clone(),
-                reason: "it cannot be opened",
-                source: Some(source),
-            })?;
-            Ok((Output::new(name, Box::new(copy)), Ending::Appear(path, file)))
+            let copy = || {
+                file.file().try_clone().map_err(|source| SinkError::Destination {
+                    path: path.clone(),
+                    reason: "it cannot be opened",
+                    source: Some(source),
+                })
+            };
+            let output = Output::new(name, Box::new(copy()?)).with_places(copy()?);
+            Ok((output, Ending::Appear(path, file)))
         }
     }
 }
 
-fn refused(path: PathBuf, error: relief_atomic::Error) -> SinkError {
+pub(super) fn refused(path: PathBuf, error: relief_atomic::Error) -> SinkError {
     if error.is_cancelled() {
         return SinkError::Cancelled { path };
     }

@@ -270,7 +270,7 @@ impl<W: Write> Fields<'_, W> {
 ///
 /// The unit is the inch where that holds a whole number of pixels and the centimetre does not. Where the exact fraction has a term of more than 32 bits, it is the nearest one that has not, of no pixel that is
 /// smaller or larger than 32 bits can say.
-fn resolution(pixel: Option<Length>) -> ((u32, u32), u64) {
+pub(super) fn resolution(pixel: Option<Length>) -> ((u32, u32), u64) {
     let Some(pixel) = pixel else {
         return ((1, 1), 1);
     };

@@ -78,7 +78,7 @@ fn samples_of_another_depth_or_number_are_refused() {
 #[test]
 fn an_unfinished_raster_leaves_no_file_and_an_older_one_as_it_was() {
     let whole = Whole::new(50, 50, Depth::Eight);
-    for format in [Format::Raw, Format::Pgm, Format::Png, Format::Tiff] {
+    for format in [Format::Raw, Format::Pgm, Format::Png, Format::Tiff, Format::Bmp] {
         for finish_early in [false, true] {
             let folder = TempDir::new().unwrap();
             let path = folder.path().join("raster");

@@ -2,11 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
 
+mod bits;
 mod builders;
 mod damaged_pictures;
+mod dzi;
 mod examples;
 mod failures;
 mod pictures;
 mod raster;
 mod sinks;
 mod sources;
+mod tiles;
+mod zarr;

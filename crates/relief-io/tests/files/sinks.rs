@@ -31,7 +31,8 @@ fn decoded(bytes: &[u8], format: Format, raster: &Raster) -> (u64, u64, Depth, V
         Format::Png => decoded_png(bytes),
         Format::Tiff => decoded_tiff(bytes),
         Format::Pgm => decoded_pgm(bytes),
-        Format::Raw | Format::Null => {
+        Format::Bmp => panic!("bits.rs reads BMP"),
+        Format::Raw | Format::Dzi | Format::Zarr | Format::Null => {
             let samples = match raster.depth {
                 Depth::Eight => bytes.iter().map(|&v| u16::from(v)).collect(),
                 Depth::Sixteen => bytes
@@ -209,11 +210,16 @@ fn a_size_that_the_format_cannot_hold_is_refused_before_anything_is_opened() {
 fn a_size_that_is_refused_is_told_with_the_formats_that_hold_it() {
     let raster = |width, height| Raster::new(width, height, Depth::Sixteen);
     for (format, width, height, advice) in [
-        (Format::Png, 1 << 31, 1, Some("write tiff, pgm or raw")),
-        (Format::Png, 1, (1 << 32) - 1, Some("write tiff, pgm or raw")),
-        (Format::Png, 1 << 32, 1, Some("write pgm or raw")),
-        (Format::Tiff, 7, 1 << 32, Some("write pgm or raw")),
-        (Format::Tiff, 1 << 40, 1 << 40, Some("write pgm or raw")),
+        (Format::Png, 1 << 31, 1, Some("write tiff, zarr, pgm or raw")),
+        (
+            Format::Png,
+            1,
+            (1 << 32) - 1,
+            Some("write tiff, zarr, pgm or raw"),
+        ),
+        (Format::Png, 1 << 32, 1, Some("write zarr, pgm or raw")),
+        (Format::Tiff, 7, 1 << 32, Some("write zarr, pgm or raw")),
+        (Format::Tiff, 1 << 40, 1 << 40, Some("write zarr, pgm or raw")),
         (Format::Png, (1 << 31) - 1, 9, None),
         (Format::Tiff, (1 << 32) - 1, 9, None),
         (Format::Pgm, 1 << 40, 1 << 40, None),

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod devices;
 pub(crate) mod digest;
+pub(crate) mod export;
 pub(crate) mod fmt;
 pub(crate) mod lab;
 pub(crate) mod plan;

@@ -4,7 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use relief_engine::{Cancel, Progress, Raster, Sink, Workers};
-use relief_io::{Cleanup, DigestSink, FileSink, Format, NullSink, Target, Tee};
+use relief_io::{Cleanup, DigestSink, DziSink, FileSink, Format, NullSink, Target, Tee};
+use relief_scan::Screened;
 
 use crate::arguments::{Deny, Job, Render};
 use crate::batch::Batch;
@@ -13,6 +14,8 @@ use crate::failure::Failure;
 use crate::show::pace;
 use crate::{design, interrupt, job};
 
+use super::export;
+
 pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     let Job { file, reading, .. } = &render.job;
     let silent = render.watch.is_silent();
@@ -20,7 +23,7 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
         let output = Output::of(render)?;
         let opened = design::open(file, reading, silent)?;
         refuse(render, &output, &opened, true)?;
-        return one(render, &output, &opened);
+        return one(render, &output, opened);
     };
     let template = render.output.as_deref().map(|path| {
         path.to_str().ok_or_else(|| {
@@ -48,19 +51,26 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     for row in batch.jobs() {
         let (render, output) = job(row)?;
         let opened = batch.open(row, file, reading, true)?;
-        one(&render, &output, &opened).map_err(|failure| failure.of(batch.place(row)))?;
+        one(&render, &output, opened).map_err(|failure| failure.of(batch.place(row)))?;
     }
     Ok(())
 }
 
 /// Refuses what can be seen not to go before anything is computed, and tells what is doubtful where that is `told`.
 fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Result<(), Failure> {
+    export::check(render, output.format())?;
     if let Some(path) = output.path() {
         opened.spare_inputs("--output", path)?;
     }
-    output
-        .format()
-        .check(&job::raster(&opened.design, &render.job)?)?;
+    let raster = job::raster(&opened.design, &render.job)?;
+    if !output.is_at_many_places(render) {
+        output.format().check(&raster)?;
+    } else if !matches!(output, Output::File(..)) {
+        return Err(Failure::Usage(
+            "such a file is written at many places at once, and the standard output takes bytes in order; name a file"
+                .to_owned(),
+        ));
+    }
     if opened.design.scan.is_none() {
         return Ok(());
     }
@@ -76,27 +86,70 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
     Ok(())
 }
 
-fn one(render: &Render, output: &Output, opened: &Opened) -> Result<(), Failure> {
+fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> {
     let raster = job::raster(&opened.design, &render.job)?;
-    let (sink, cleanup) = output.open();
+    if let (Output::File(path, format), true) = (output, output.is_at_many_places(render)) {
+        return if *format == Format::Zarr {
+            export::zarr(render, opened, path, &raster)
+        } else {
+            export::tiff(render, opened, path, &raster)
+        };
+    }
+    let (sink, cleanup) = output.open(render.export.bits == Some(1));
     let cancel = Cancel::new();
     if !render.digest {
-        let mut sink = sink;
-        let plan = job::plan_for(opened, &render.job, sink.as_ref())?;
+        let mut sink = match screened(render, &opened, Boxed(sink))? {
+            Ok(screened) => Box::new(screened),
+            Err(Boxed(sink)) => sink,
+        };
+        let plan = job::plan_for(&opened, &render.job, sink.as_ref())?;
         let guard = interrupt::watch(&cancel, cleanup);
-        let progress = job::run(opened, plan, sink.as_mut(), &render.watch, &cancel)?;
+        let progress = job::run(&opened, plan, sink.as_mut(), &render.watch, &cancel)?;
         drop(guard);
         return announce(render, output, &opened.name, &raster, progress);
     }
     // The file last: it appears only when the digest is complete.
-    let mut both = Tee::new(DigestSink::new(), Boxed(sink));
-    let plan = job::plan_for(opened, &render.job, &both)?;
-    let guard = interrupt::watch(&cancel, cleanup);
-    job::run(opened, plan, &mut both, &render.watch, &cancel)?;
-    drop(guard);
-    if let Some(hash) = both.first().digest() {
+    let hash = match screened(render, &opened, Tee::new(DigestSink::new(), Boxed(sink)))? {
+        Ok(mut screened) => {
+            digested(render, &opened, &mut screened, (&cancel, cleanup))?;
+            screened.inner().first().digest()
+        }
+        Err(mut both) => {
+            digested(render, &opened, &mut both, (&cancel, cleanup))?;
+            both.first().digest()
+        }
+    };
+    if let Some(hash) = hash {
         writeln!(io::stdout(), "{hash}")?;
     }
+    Ok(())
+}
+
+/// The sink that is given halftones, where they are asked for; else the sink itself.
+fn screened<T>(render: &Render, opened: &design::Opened, sink: T) -> Result<Result<Screened<T>, T>, Failure> {
+    match render.export.halftone {
+        Some(halftone) => {
+            let depth = opened.design.canvas.depth;
+            let origin = job::origin(&opened.design, &render.job)?;
+            let screened =
+                Screened::new(sink, halftone, depth, origin).map_err(relief_machine::Error::from)?;
+            Ok(Ok(screened))
+        }
+        None => Ok(Err(sink)),
+    }
+}
+
+/// Computes a raster into a sink that takes its digest.
+fn digested(
+    render: &Render,
+    opened: &design::Opened,
+    sink: &mut dyn Sink,
+    (cancel, cleanup): (&Cancel, Option<Cleanup>),
+) -> Result<(), Failure> {
+    let plan = job::plan_for(opened, &render.job, sink)?;
+    let guard = interrupt::watch(cancel, cleanup);
+    job::run(opened, plan, sink, &render.watch, cancel)?;
+    drop(guard);
     Ok(())
 }
 
@@ -158,7 +211,7 @@ impl Output {
             None if path == Path::new("-") => Format::Raw,
             None => Format::from_extension(path).ok_or_else(|| {
                 Failure::Usage(format!(
-                    "{}: no format has this extension; name the file .raw, .pgm, .png or .tiff, or give --format",
+                    "{}: no format has this extension; name the file .raw, .pgm, .png, .tiff, .bmp, .dzi or .zarr, or give --format",
                     path.display()
                 ))
             })?,
@@ -186,6 +239,16 @@ impl Output {
         }
     }
 
+    /// Whether the file is written by all threads, each where its tiles are.
+    fn is_at_many_places(&self, render: &Render) -> bool {
+        let bits = render.export.bits == Some(1);
+        match self.format() {
+            Format::Zarr => true,
+            Format::Tiff => render.export.is_tiled() || bits,
+            _ => render.export.is_tiled(),
+        }
+    }
+
     /// The file that is written.
     fn path(&self) -> Option<&Path> {
         match self {
@@ -196,13 +259,14 @@ impl Output {
     }
 
     /// The sink, and how to remove its partial file.
-    fn open(&self) -> (Box<dyn Sink>, Option<Cleanup>) {
+    fn open(&self, one_bit: bool) -> (Box<dyn Sink>, Option<Cleanup>) {
         let (target, format) = match self {
             Self::Nowhere => return (Box::new(NullSink::new()), None),
+            Self::File(path, Format::Dzi) => return (Box::new(DziSink::new(path.clone())), None),
             Self::Stdout(format) => (Target::Stdout, *format),
             Self::File(path, format) => (Target::Path(path.clone()), *format),
         };
-        let sink = FileSink::new(target, format);
+        let sink = FileSink::with_bits(target, format, one_bit);
         let cleanup = sink.cleanup();
         (Box::new(sink), Some(cleanup))
     }

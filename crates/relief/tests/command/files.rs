@@ -236,10 +236,10 @@ fn a_format_that_cannot_hold_the_raster_is_told_before_its_memory() {
     let design = written(&folder, &text(1 << 31));
     let ended = rendered(&design, &folder.path().join("out.png"), "png");
     ended.failed(1, "a png file has at most 2147483647 columns and rows");
-    ended.failed(1, "write tiff, pgm or raw");
+    ended.failed(1, "write tiff, zarr, pgm or raw");
     let design = written(&folder, &text(1 << 32));
     let ended = rendered(&design, &folder.path().join("out.tiff"), "tiff");
-    ended.failed(1, "write pgm or raw");
+    ended.failed(1, "write zarr, pgm or raw");
     assert!(!ended.err.contains("tiff,"), "{}", ended.err);
     assert_eq!(names(folder.path()), ["design.kdl"]);
 }

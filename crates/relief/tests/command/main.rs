@@ -4,6 +4,8 @@
 
 mod batches;
 mod designs;
+#[cfg(unix)]
+mod exports;
 mod failures;
 #[cfg(unix)]
 mod files;
@@ -15,6 +17,7 @@ mod lengths;
 mod outputs;
 mod process;
 mod progress;
+mod readers;
 mod reference;
 #[cfg(unix)]
 mod signals;

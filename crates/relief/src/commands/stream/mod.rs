@@ -27,6 +27,7 @@ pub(crate) use inputs::program_of;
 use inputs::{Inputs, Parts};
 use report::Report;
 use scan::ScanArguments;
+pub(crate) use scan::halftone;
 
 const NO_MANIFEST_OF_STDIN: &str =
     "a design from the standard input cannot be read again, so its job has no manifest";

@@ -185,7 +185,8 @@ fn listed(thresholds: &str) -> Result<Passes, String> {
     })
 }
 
-fn halftone(text: &str) -> Result<Halftone, String> {
+/// A halftone by its name.
+pub(crate) fn halftone(text: &str) -> Result<Halftone, String> {
     match text.split_once(':') {
         Some(("threshold", level)) => Ok(Halftone::Threshold {
             level: number(level)?,

@@ -1,0 +1,198 @@
+//! How the chunks of a TIFF are compressed.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::str::FromStr;
+
+use weezl::BitOrder;
+
+use super::group4;
+
+/// How the tiles or strips of a TIFF are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// Not at all.
+    #[default]
+    None,
+    /// Deflate at level 6; samples of 8 and 16 bits as differences from the one before.
+    Deflate,
+    /// PackBits: runs of bytes.
+    PackBits,
+    /// LZW; samples of 8 and 16 bits as differences from the one before.
+    Lzw,
+    /// CCITT Group 4, for rasters of one bit.
+    Group4,
+}
+
+impl Compression {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::None, Self::Deflate, Self::PackBits, Self::Lzw, Self::Group4];
+
+    /// The name: `none`, `deflate`, `packbits`, `lzw` or `g4`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Deflate => "deflate",
+            Self::PackBits => "packbits",
+            Self::Lzw => "lzw",
+            Self::Group4 => "g4",
+        }
+    }
+
+    /// The value of the tag Compression.
+    pub(super) const fn tag(self) -> u64 {
+        match self {
+            Self::None => 1,
+            Self::Group4 => 4,
+            Self::Lzw => 5,
+            Self::Deflate => 8,
+            Self::PackBits => 32_773,
+        }
+    }
+
+    /// Whether samples of so many bits are stored as differences (Predictor 2).
+    pub(super) const fn predicts(self, bits: u64) -> bool {
+        matches!(self, Self::Deflate | Self::Lzw) && bits >= 8
+    }
+
+    /// The most bytes that so many bytes become, in rows of `row` bytes.
+    pub(super) const fn most(self, bytes: u64, row: u64) -> u64 {
+        match self {
+            Self::None => bytes,
+            // Stored blocks of 2^16 − 1 bytes with 5 bytes each, and the frame.
+            Self::Deflate => bytes.saturating_add(bytes / 1_024).saturating_add(64),
+            // A byte for every 128 of a row.
+            Self::PackBits => bytes.saturating_add((row / 128 + 1).saturating_mul(bytes / row + 1)),
+            // Codes of 12 bits for a byte each, and those that clear the table.
+            Self::Lzw => bytes
+                .saturating_add(bytes / 2)
+                .saturating_add(bytes / 512)
+                .saturating_add(64),
+            // Runs of one pixel: a code of 3 bits and two of 3 and 6 bits for two pixels.
+            Self::Group4 => bytes.saturating_mul(6).saturating_add(64),
+        }
+    }
+
+    /// What one thread holds while it compresses, beside input and output.
+    pub(super) const fn working(self) -> u64 {
+        match self {
+            Self::None | Self::PackBits => 0,
+            Self::Deflate => 512 * 1_024,
+            Self::Lzw | Self::Group4 => 64 * 1_024,
+        }
+    }
+
+    /// Appends `bytes`, rows of `columns` samples of so many bits, to `out`; `bytes` are turned into differences in
+    /// place where the compression takes those.
+    pub(super) fn encode(
+        self,
+        bytes: &mut [u8],
+        columns: u64,
+        bits: u64,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let row = (columns * bits).div_ceil(8).max(1) as usize;
+        if self.predicts(bits) {
+            bytes
+                .chunks_exact_mut(row)
+                .for_each(|row| differences(row, bits == 16));
+        }
+        match self {
+            Self::None => {
+                out.extend_from_slice(bytes);
+                Ok(())
+            }
+            Self::Deflate => {
+                let mut encoder = flate2::write::ZlibEncoder::new(out, flate2::Compression::new(6));
+                encoder.write_all(bytes)?;
+                encoder.finish().map(|_| ())
+            }
+            Self::PackBits => {
+                bytes.chunks_exact(row).for_each(|row| pack_bits(row, out));
+                Ok(())
+            }
+            Self::Lzw => weezl::encode::Encoder::with_tiff_size_switch(BitOrder::Msb, 8)
+                .into_vec(out)
+                .encode_all(bytes)
+                .status
+                .map(|_| ())
+                .map_err(io::Error::other),
+            Self::Group4 => {
+                group4::encode(bytes, columns, out);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Every sample of a row less the one before it: TIFF 6.0, §14. Samples of 16 bits are little-endian.
+fn differences(row: &mut [u8], wide: bool) {
+    if wide {
+        let mut before = 0_u16;
+        for sample in row.chunks_exact_mut(2) {
+            let here = u16::from_le_bytes([sample[0], sample[1]]);
+            sample.copy_from_slice(&here.wrapping_sub(before).to_le_bytes());
+            before = here;
+        }
+    } else {
+        let mut before = 0_u8;
+        for sample in row {
+            let here = *sample;
+            *sample = here.wrapping_sub(before);
+            before = here;
+        }
+    }
+}
+
+/// Runs of equal bytes as a count and the byte, others as a count and the bytes: TIFF 6.0, §9.
+fn pack_bits(row: &[u8], out: &mut Vec<u8>) {
+    const MOST: usize = 128;
+    let run = |from: usize| {
+        let end = row.len().min(from + MOST);
+        row[from..end]
+            .iter()
+            .take_while(|&&byte| byte == row[from])
+            .count()
+    };
+    let mut at = 0;
+    while at < row.len() {
+        let equal = run(at);
+        // Two equal bytes between others are shorter as they are.
+        if equal >= 3 || (equal == 2 && at + 2 == row.len()) {
+            // −(n − 1) as a signed byte.
+            out.push((257 - equal) as u8);
+            out.push(row[at]);
+            at += equal;
+            continue;
+        }
+        let start = at;
+        while at < row.len() && at - start < MOST && run(at) < 3 {
+            at += 1;
+        }
+        out.push((at - start - 1) as u8);
+        out.extend_from_slice(&row[start..at]);
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A word that names no compression.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no compression; there are none, deflate, packbits, lzw and g4")]
+pub struct UnknownCompression(pub String);
+
+impl FromStr for Compression {
+    type Err = UnknownCompression;
+
+    fn from_str(text: &str) -> Result<Self, UnknownCompression> {
+        Self::ALL
+            .into_iter()
+            .find(|compression| compression.name() == text)
+            .ok_or_else(|| UnknownCompression(text.to_owned()))
+    }
+}

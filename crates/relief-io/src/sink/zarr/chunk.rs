@@ -1,0 +1,159 @@
+//! Samples as the bytes of a chunk, or of a shard of chunks.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::ops::Range;
+
+use relief_engine::sink::Samples;
+
+use super::LEVEL;
+
+/// How chunks are encoded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Encoder {
+    pub(super) gzip: bool,
+    /// Columns and rows of a chunk.
+    pub(super) chunk: (u64, u64),
+    /// Columns and rows of a shard, where chunks lie in shards.
+    pub(super) shard: Option<(u64, u64)>,
+    /// Equal chunks of a shard lie at one place.
+    pub(super) share: bool,
+    /// Bytes of a sample.
+    pub(super) sample: u64,
+}
+
+/// The offset and the length of a chunk of a shard that is not there: all of it is the fill value.
+const ABSENT: u64 = u64::MAX;
+
+/// Memory that is used again.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    packed: Vec<u8>,
+    /// The bytes of the file.
+    pub(super) out: Vec<u8>,
+}
+
+impl Encoder {
+    /// The bytes of a chunk before it is compressed.
+    pub(super) const fn chunk_bytes(&self) -> u64 {
+        self.chunk
+            .0
+            .saturating_mul(self.chunk.1)
+            .saturating_mul(self.sample)
+    }
+
+    /// Chunks along the sides of a file.
+    fn inner(&self) -> (u64, u64) {
+        let shard = self.shard.unwrap_or(self.chunk);
+        (shard.0 / self.chunk.0, shard.1 / self.chunk.1)
+    }
+
+    /// The most bytes of a file.
+    pub(super) fn most(&self) -> u64 {
+        let (across, down) = self.inner();
+        let chunk = self.chunk_bytes();
+        // Gzip stores what does not shrink in blocks of 2^16 − 1 bytes with 5 bytes each.
+        let stored = if self.gzip {
+            chunk + chunk / 1_024 + 64
+        } else {
+            chunk
+        };
+        across
+            .saturating_mul(down)
+            .saturating_mul(stored.saturating_add(16))
+            + 4
+    }
+
+    /// Encodes the samples of a file, rows of `columns`; false where all are the fill value, so that none need be written.
+    pub(super) fn encode(
+        &self,
+        samples: Samples<'_>,
+        columns: usize,
+        memory: &mut Memory,
+    ) -> io::Result<bool> {
+        memory.out.clear();
+        let rows = samples.len() / columns.max(1);
+        if self.shard.is_none() {
+            return self.append(samples, columns, (0..columns, 0..rows), memory);
+        }
+        let (across, down) = self.inner();
+        let (width, height) = (self.chunk.0 as usize, self.chunk.1 as usize);
+        let mut index = Vec::with_capacity((across * down) as usize * 16 + 4);
+        let mut known: HashMap<blake3::Hash, (u64, u64)> = HashMap::new();
+        let mut is_there = false;
+        for number in 0..across * down {
+            let (column, row) = (
+                (number % across) as usize * width,
+                (number / across) as usize * height,
+            );
+            let part = (
+                column.min(columns)..(column + width).min(columns),
+                row.min(rows)..(row + height).min(rows),
+            );
+            let start = memory.out.len();
+            let mut place = (ABSENT, ABSENT);
+            if !part.0.is_empty() && !part.1.is_empty() && self.append(samples, columns, part, memory)? {
+                is_there = true;
+                place = (start as u64, (memory.out.len() - start) as u64);
+                if self.share {
+                    let digest = blake3::hash(&memory.out[start..]);
+                    let first = *known.entry(digest).or_insert(place);
+                    if first != place {
+                        memory.out.truncate(start);
+                        place = first;
+                    }
+                }
+            }
+            index.extend_from_slice(&place.0.to_le_bytes());
+            index.extend_from_slice(&place.1.to_le_bytes());
+        }
+        index.extend_from_slice(&crc32c::crc32c(&index).to_le_bytes());
+        memory.out.extend_from_slice(&index);
+        Ok(is_there)
+    }
+
+    /// Appends a chunk of these columns and rows of the samples; what the samples have not of it is the fill value. Nothing is
+    /// appended, and false given, where all of it is.
+    fn append(
+        &self,
+        samples: Samples<'_>,
+        columns: usize,
+        (across, down): (Range<usize>, Range<usize>),
+        memory: &mut Memory,
+    ) -> io::Result<bool> {
+        let Memory { packed, out } = memory;
+        packed.clear();
+        packed.resize(self.chunk_bytes() as usize, 0);
+        let row_bytes = (self.chunk.0 * self.sample) as usize;
+        let mut is_there = false;
+        for (row, to) in down.zip(packed.chunks_exact_mut(row_bytes)) {
+            let range = row * columns + across.start..row * columns + across.end;
+            match samples {
+                Samples::Eight(samples) => {
+                    let from = &samples[range];
+                    is_there |= from.iter().any(|&sample| sample != 0);
+                    to[..from.len()].copy_from_slice(from);
+                }
+                Samples::Sixteen(samples) => {
+                    let from = &samples[range];
+                    is_there |= from.iter().any(|&sample| sample != 0);
+                    for (to, from) in to.chunks_exact_mut(2).zip(from) {
+                        to.copy_from_slice(&from.to_le_bytes());
+                    }
+                }
+            }
+        }
+        if !is_there {
+            return Ok(false);
+        }
+        if self.gzip {
+            // Without a time and a system, so that equal chunks have equal bytes.
+            let mut encoder = flate2::write::GzEncoder::new(&mut *out, flate2::Compression::new(LEVEL));
+            encoder.write_all(packed)?;
+            encoder.finish()?;
+        } else {
+            out.extend_from_slice(packed);
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,268 @@
+//! Zarr version 3: a folder of chunks, each a file that any thread or process writes.
+//!
+//! The store is a group with one array, `0`: OME-Zarr with one level, so that viewers know the size of a pixel.
+
+mod chunk;
+mod folder;
+mod metadata;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use relief_engine::sink::Raster;
+use relief_engine::{Grid, Tile, TileSink};
+
+use super::SinkError;
+use super::tiles::{Completion, check, default_tile};
+use chunk::{Encoder, Memory};
+use folder::{Folder, Metadata};
+
+/// The level of gzip.
+const LEVEL: u32 = 6;
+
+/// The most bytes of a chunk or shard: readers hold one at a time.
+const MAX_BYTES: u128 = 1 << 31;
+
+/// What noting chunks holds, and the bytes of gzip.
+const NOTING: u64 = 1024 * 1024;
+const GZIP: u64 = 512 * 1024;
+
+/// How a store is cut in chunks and what is in them.
+#[derive(Clone, Debug)]
+pub struct ZarrOptions {
+    /// Columns and rows of a chunk; chosen by the size of the raster where `None`.
+    pub chunk: Option<(u64, u64)>,
+    /// Columns and rows of a shard, multiples of those of a chunk: a file of many chunks, which readers read one by one.
+    pub shard: Option<(u64, u64)>,
+    /// Chunks are compressed by gzip.
+    pub gzip: bool,
+    /// Equal chunks of a shard are stored once.
+    pub share: bool,
+    /// The digest of everything that decides the samples. It is written into the store: an unfinished store is gone on with
+    /// only where it has the same.
+    pub job: blake3::Hash,
+}
+
+/// Writes a raster as a Zarr store, version 3.
+///
+/// It appears under its name when it is complete. Until then it is PATH.partial, which stays where the sink is dropped
+/// early: the next sink with the same path, job and options goes on with it. Several processes may write it, each a part
+/// ([`relief_engine::Grid::part`]); the last one gives it its name.
+#[derive(Debug)]
+pub struct ZarrSink {
+    path: PathBuf,
+    options: ZarrOptions,
+    in_parts: bool,
+    open: Option<Open>,
+    completion: Option<Completion>,
+    memory: Mutex<Vec<Memory>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    raster: Raster,
+    encoder: Encoder,
+    folder: Folder,
+    columns: u64,
+}
+
+impl ZarrSink {
+    /// A sink that writes to a folder.
+    #[must_use]
+    pub fn new(path: PathBuf, options: ZarrOptions) -> Self {
+        Self {
+            path,
+            options,
+            in_parts: false,
+            open: None,
+            completion: None,
+            memory: Mutex::default(),
+        }
+    }
+
+    /// Has several processes write parts of the store.
+    #[must_use]
+    pub fn in_parts(mut self) -> Self {
+        self.in_parts = true;
+        self
+    }
+
+    /// How chunks are encoded.
+    fn encoder(&self, raster: &Raster) -> Result<Encoder, SinkError> {
+        let Raster { width, height, .. } = *raster;
+        if width == 0 || height == 0 {
+            return Err(SinkError::Empty { width, height });
+        }
+        let chunk = self.options.chunk.unwrap_or_else(|| default_tile(raster));
+        let (width, height) = self.options.shard.unwrap_or(chunk);
+        let refused = |problem| {
+            Err(SinkError::TileShape {
+                width,
+                height,
+                problem,
+            })
+        };
+        if chunk.0 == 0 || chunk.1 == 0 || width == 0 || height == 0 {
+            return refused("both sides must be at least 1".to_owned());
+        }
+        if width % chunk.0 != 0 || height % chunk.1 != 0 {
+            return refused(format!(
+                "the sides of a shard are multiples of those of its chunks, {} and {}: {}x{} would do",
+                chunk.0,
+                chunk.1,
+                width.div_ceil(chunk.0).saturating_mul(chunk.0),
+                height.div_ceil(chunk.1).saturating_mul(chunk.1)
+            ));
+        }
+        let sample = raster.depth.bytes();
+        let bytes = u128::from(width) * u128::from(height) * u128::from(sample);
+        if bytes > MAX_BYTES {
+            return refused(format!(
+                "it has {bytes} bytes, and at most {MAX_BYTES} are written at once"
+            ));
+        }
+        let files = u128::from(raster.width.div_ceil(width)) * u128::from(raster.height.div_ceil(height));
+        if files > 1 << 40 {
+            return refused(format!(
+                "the raster has {files} of them, each a file; choose larger ones, or shards of many chunks"
+            ));
+        }
+        Ok(Encoder {
+            gzip: self.options.gzip,
+            chunk,
+            shard: self.options.shard,
+            share: self.options.share,
+            sample,
+        })
+    }
+
+    fn metadata(&self, raster: &Raster, encoder: &Encoder) -> Metadata {
+        let shard = encoder.shard.unwrap_or(encoder.chunk);
+        Metadata {
+            group: metadata::group(raster, &self.options.job),
+            array: metadata::array(raster, &self.options, encoder.chunk, shard),
+        }
+    }
+
+    /// Whether the store is there already, complete, with all of this raster.
+    ///
+    /// # Errors
+    /// Where the raster cannot be written so.
+    pub fn is_complete(&self, raster: &Raster) -> Result<bool, SinkError> {
+        let encoder = self.encoder(raster)?;
+        Ok(folder::is_complete(&self.path, &self.metadata(raster, &encoder)))
+    }
+
+    /// What has become of the store; `None` before the end.
+    #[must_use]
+    pub const fn completion(&self) -> Option<Completion> {
+        self.completion
+    }
+
+    fn opened(&self, call: &'static str) -> Result<&Open, SinkError> {
+        self.open.as_ref().ok_or(SinkError::State {
+            call,
+            state: "has not begun",
+        })
+    }
+
+    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Memory>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, tile: &Tile<'_>) -> Result<(), SinkError> {
+        let open = self.opened("write")?;
+        check(tile, &open.raster)?;
+        // At most 2^40 by the encoder.
+        let number = tile.number as u64;
+        let mut memory = self.spare().pop().unwrap_or_default();
+        let is_there = open
+            .encoder
+            .encode(tile.samples, tile.rect.width() as usize, &mut memory)
+            .map_err(|error| open.folder.failed(error))?;
+        let place = (number % open.columns, number / open.columns);
+        open.folder
+            .write(number, place, is_there.then_some(&memory.out))?;
+        self.spare().push(memory);
+        Ok(())
+    }
+}
+
+impl TileSink for ZarrSink {
+    fn grid(&self, raster: &Raster) -> io::Result<Grid> {
+        let encoder = self.encoder(raster)?;
+        let (width, height) = encoder.shard.unwrap_or(encoder.chunk);
+        Grid::new(raster, width, height).ok_or_else(|| {
+            let problem = "it has no pixel".to_owned();
+            SinkError::TileShape {
+                width,
+                height,
+                problem,
+            }
+            .into()
+        })
+    }
+
+    fn memory(&self, raster: &Raster, threads: usize) -> u64 {
+        // What cannot be encoded is refused by `grid`.
+        self.encoder(raster).map_or(0, |encoder| {
+            let gzip = if encoder.gzip { GZIP } else { 0 };
+            let thread = encoder
+                .chunk_bytes()
+                .saturating_add(encoder.most())
+                .saturating_add(gzip);
+            thread.saturating_mul(threads as u64).saturating_add(NOTING)
+        })
+    }
+
+    fn begin(&mut self, raster: &Raster, grid: &Grid) -> io::Result<()> {
+        let encoder = self.encoder(raster)?;
+        if grid.tile() != encoder.shard.unwrap_or(encoder.chunk) {
+            return Err(SinkError::State {
+                call: "begin",
+                state: "has another grid",
+            }
+            .into());
+        }
+        self.completion = None;
+        // One that is open still is closed first: its lock is given up.
+        self.open = None;
+        let metadata = self.metadata(raster, &encoder);
+        let chunks = u64::try_from(grid.count()).unwrap_or(u64::MAX);
+        self.open = Some(Open {
+            raster: *raster,
+            encoder,
+            folder: Folder::open(&self.path, &metadata, chunks, self.in_parts)?,
+            columns: grid.columns(),
+        });
+        Ok(())
+    }
+
+    fn has(&self, number: u128) -> io::Result<bool> {
+        let number = u64::try_from(number).unwrap_or(u64::MAX);
+        Ok(self.opened("has")?.folder.has(number)?)
+    }
+
+    fn write(&self, tile: &Tile<'_>) -> io::Result<()> {
+        Ok(self.take(tile)?)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let open = self.open.take().ok_or(SinkError::State {
+            call: "finish",
+            state: "has not begun",
+        })?;
+        self.completion = Some(open.folder.complete()?);
+        Ok(())
+    }
+}
+
+impl Drop for ZarrSink {
+    /// Notes what is written, for who goes on.
+    fn drop(&mut self) {
+        if let Some(open) = &self.open {
+            let _ = open.folder.flush();
+        }
+    }
+}
