@@ -71,6 +71,12 @@ pub enum SinkError {
         /// The format.
         format: Format,
     },
+    /// The raster cannot be written as a solid.
+    #[error("a solid cannot be written: {problem}")]
+    Solid {
+        /// Why not.
+        problem: String,
+    },
     /// The raster has no pixel.
     #[error("a raster of {width} × {height} has no pixel to write")]
     Empty {
@@ -234,6 +240,7 @@ impl SinkError {
             | Self::NoBits { .. }
             | Self::NeedsFile { .. }
             | Self::Folder { .. }
+            | Self::Solid { .. }
             | Self::Empty { .. }
             | Self::Destination { .. }
             | Self::TileShape { .. }
