@@ -170,8 +170,8 @@ pub enum SinkError {
     },
     /// A raster of one bit a pixel has a sample that is neither 0 nor M.
     #[error(
-        "pixel ({column}, {row}) is {value}, and one bit holds 0 and {max} alone: put `threshold` at the root of the \
-         design, or write all bits"
+        "pixel ({column}, {row}) is {value}, and one bit holds 0 and {max} alone: take a halftone, put `threshold` at the \
+         root of the design, or write all bits"
     )]
     NotTwoValued {
         /// The column of the pixel.
