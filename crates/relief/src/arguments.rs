@@ -6,10 +6,10 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use relief_design::Setting;
 use relief_engine::DeviceChoice;
-use relief_io::{Compression, Format};
+use relief_io::{Compression, Format, Heights};
 use relief_scan::Halftone;
 
-use crate::quantity::{Region, bytes, compress, part, region, tile};
+use crate::quantity::{Region, bytes, compress, length, part, region, tile};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -189,7 +189,7 @@ pub(crate) struct Render {
     /// Where to write; '-' for the standard output. Not for --format null, which prints how fast it was
     #[arg(long, short, value_name = "PATH", required_unless_present = "format")]
     pub(crate) output: Option<PathBuf>,
-    /// raw, pgm, png, tiff, bmp, dzi, zarr or null [default: by the extension; raw on the standard output]
+    /// raw, pgm, png, tiff, bmp, stl, dzi, zarr or null [default: by the extension; raw on the standard output]
     #[arg(long, short)]
     pub(crate) format: Option<Format>,
     #[command(flatten)]
@@ -241,9 +241,21 @@ pub(crate) struct Export {
     /// Write halftones, every sample 0 or the greatest: threshold:LEVEL, bayer:N, blue-noise or floyd-steinberg
     #[arg(long, value_name = "METHOD", value_parser = crate::commands::stream::halftone)]
     pub(crate) halftone: Option<Halftone>,
+    /// STL: the height of the greatest sample over that of 0, such as 80um
+    #[arg(long, value_name = "LENGTH", value_parser = length)]
+    pub(crate) amplitude: Option<u64>,
+    /// STL: how thick the solid is below samples of 0, such as 1mm
+    #[arg(long, value_name = "LENGTH", value_parser = length)]
+    pub(crate) base: Option<u64>,
 }
 
 impl Export {
+    /// How high a solid is; `None` where not both are given.
+    pub(crate) fn heights(&self) -> Option<Heights> {
+        let (amplitude, base) = self.amplitude.zip(self.base)?;
+        Some(Heights { amplitude, base })
+    }
+
     /// Whether a TIFF is asked for that all threads write.
     pub(crate) const fn is_tiled(&self) -> bool {
         self.file_tile.is_some() || self.compress.is_some() || self.share || self.part.is_some()

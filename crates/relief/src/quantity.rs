@@ -81,6 +81,38 @@ pub(crate) fn compress(text: &str) -> Result<Compress, String> {
     }
 }
 
+/// A length with a unit, in picometres: nm, um or µm, mm, cm, m or in.
+pub(crate) fn length(text: &str) -> Result<u64, String> {
+    let expected =
+        || format!("'{text}' is no length; a number and a unit are expected, such as 80um or 1.5mm");
+    let split = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .ok_or_else(expected)?;
+    let (digits, unit) = text.split_at(split);
+    let unit: u128 = match unit.trim() {
+        "nm" => 1_000,
+        "um" | "µm" | "μm" => 1_000_000,
+        "mm" => 1_000_000_000,
+        "cm" => 10_000_000_000,
+        "m" => 1_000_000_000_000,
+        "in" => 25_400_000_000,
+        _ => return Err(expected()),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if fraction.len() > 12 || (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+        return Err(expected());
+    }
+    let scale = 10_u128.pow(fraction.len() as u32);
+    let number: u128 = format!("{whole}{fraction}").parse().map_err(|_| expected())?;
+    // Halves up, to whole picometres.
+    let picometres = number
+        .checked_mul(unit)
+        .map(|product| (2 * product / scale).div_ceil(2));
+    picometres
+        .and_then(|length| u64::try_from(length).ok())
+        .ok_or_else(|| format!("{text} is longer than a length can be"))
+}
+
 /// I/N: one of N parts, counted from 0.
 pub(crate) fn part(text: &str) -> Result<(u64, u64), String> {
     let expected = || format!("'{text}' is no part; a part and their number are expected, such as 0/64");
@@ -187,6 +219,26 @@ mod tests {
             "99999999999999999,0,1x1",
         ] {
             assert!(region(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn lengths_are_whole_picometres() {
+        assert_eq!(length("80um"), Ok(80_000_000));
+        assert_eq!(length("1.5mm"), Ok(1_500_000_000));
+        assert_eq!(length(".25 in"), Ok(6_350_000_000));
+        assert_eq!(length("0.0015nm"), Ok(2));
+        for wrong in [
+            "",
+            "80",
+            "mm",
+            "1.2.3mm",
+            "-1mm",
+            "1 mile",
+            "1e3mm",
+            "99999999999m",
+        ] {
+            assert!(length(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -71,6 +71,12 @@ pub enum SinkError {
         /// The format.
         format: Format,
     },
+    /// The raster cannot be written as a solid.
+    #[error("a solid cannot be written: {problem}")]
+    Solid {
+        /// Why not.
+        problem: String,
+    },
     /// The raster has no pixel.
     #[error("a raster of {width} × {height} has no pixel to write")]
     Empty {
@@ -164,8 +170,8 @@ pub enum SinkError {
     },
     /// A raster of one bit a pixel has a sample that is neither 0 nor M.
     #[error(
-        "pixel ({column}, {row}) is {value}, and one bit holds 0 and {max} alone: put `threshold` at the root of the \
-         design, or write all bits"
+        "pixel ({column}, {row}) is {value}, and one bit holds 0 and {max} alone: take a halftone, put `threshold` at the \
+         root of the design, or write all bits"
     )]
     NotTwoValued {
         /// The column of the pixel.
@@ -234,6 +240,7 @@ impl SinkError {
             | Self::NoBits { .. }
             | Self::NeedsFile { .. }
             | Self::Folder { .. }
+            | Self::Solid { .. }
             | Self::Empty { .. }
             | Self::Destination { .. }
             | Self::TileShape { .. }

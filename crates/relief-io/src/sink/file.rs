@@ -14,6 +14,7 @@ use super::output::{BUFFER, Output};
 use super::pgm::Pgm;
 use super::png::Png;
 use super::raw::Raw;
+use super::stl::{self, Heights, Stl};
 use super::target::{self, Ending, Target};
 use super::tiff::Tiff;
 
@@ -41,6 +42,7 @@ pub(super) trait Encoding: Send {
 pub struct FileSink {
     format: Format,
     one_bit: bool,
+    heights: Option<Heights>,
     encoding: Box<dyn Encoding>,
     cleanup: Cleanup,
     state: State,
@@ -77,6 +79,7 @@ impl FileSink {
             Format::Png => Self::with(target, format, Box::new(Png::new(one_bit))),
             Format::Bmp => Self::with(target, format, Box::new(Bmp::new(one_bit))),
             Format::Tiff => Self::with(target, format, Box::new(Tiff::new())),
+            Format::Stl => Self::with(target, format, Box::new(Stl::new(None))),
             // It is refused when it begins.
             Format::Dzi | Format::Zarr => Self::with(target, format, Box::new(Null)),
             Format::Null => Self::with(Target::Writer(Box::new(io::sink())), format, Box::new(Null)),
@@ -85,10 +88,19 @@ impl FileSink {
         sink
     }
 
+    /// A sink that writes a solid of these heights as STL.
+    #[must_use]
+    pub fn solid(target: Target, heights: Heights) -> Self {
+        let mut sink = Self::with(target, Format::Stl, Box::new(Stl::new(Some(heights))));
+        sink.heights = Some(heights);
+        sink
+    }
+
     pub(super) fn with(target: Target, format: Format, encoding: Box<dyn Encoding>) -> Self {
         Self {
             format,
             one_bit: false,
+            heights: None,
             encoding,
             cleanup: Cleanup::default(),
             state: State::Ready(target),
@@ -109,6 +121,9 @@ impl FileSink {
         }
         if matches!(self.format, Format::Dzi | Format::Zarr) {
             return Err(SinkError::Folder { format: self.format }.into());
+        }
+        if self.format == Format::Stl {
+            stl::check(raster, self.heights)?;
         }
         if self.format == Format::Bmp {
             super::bmp::check(raster, self.one_bit)?;

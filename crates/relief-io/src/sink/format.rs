@@ -22,6 +22,8 @@ pub enum Format {
     Tiff,
     /// BMP, gray of 8 bits or 1 bit, from the bottom up; a file of at most 4 GiB.
     Bmp,
+    /// STL, a closed solid; at most 2^32 − 1 triangles.
+    Stl,
     /// DZI, Deep Zoom: a file and a folder of tiles, by [`DziSink`](crate::DziSink) alone; sides up to 2^24.
     Dzi,
     /// Zarr version 3: a folder of chunks, by [`ZarrSink`](crate::ZarrSink) alone.
@@ -32,18 +34,19 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Raw,
         Self::Pgm,
         Self::Png,
         Self::Tiff,
         Self::Bmp,
+        Self::Stl,
         Self::Dzi,
         Self::Zarr,
         Self::Null,
     ];
 
-    /// The name: `raw`, `pgm`, `png`, `tiff`, `bmp`, `dzi`, `zarr` or `null`.
+    /// The name: `raw`, `pgm`, `png`, `tiff`, `bmp`, `stl`, `dzi`, `zarr` or `null`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,6 +55,7 @@ impl Format {
             Self::Png => "png",
             Self::Tiff => "tiff",
             Self::Bmp => "bmp",
+            Self::Stl => "stl",
             Self::Dzi => "dzi",
             Self::Zarr => "zarr",
             Self::Null => "null",
@@ -64,7 +68,7 @@ impl Format {
         match self {
             Self::Png | Self::Bmp => Some((1 << 31) - 1),
             Self::Dzi => Some(1 << 24),
-            Self::Tiff => Some((1 << 32) - 1),
+            Self::Tiff | Self::Stl => Some((1 << 32) - 1),
             Self::Raw | Self::Pgm | Self::Zarr | Self::Null => None,
         }
     }
@@ -88,7 +92,7 @@ impl Format {
     }
 
     /// The format that the extension of this path stands for: `raw`, `bin`, `pgm`, `png`, `tif`, `tiff`, `btf`,
-    /// `bmp`, `dzi`, `zarr`, in any case.
+    /// `bmp`, `stl`, `dzi`, `zarr`, in any case.
     #[must_use]
     pub fn from_extension(path: &Path) -> Option<Self> {
         let extension = path.extension().and_then(OsStr::to_str)?.to_ascii_lowercase();
@@ -98,6 +102,7 @@ impl Format {
             "png" => Some(Self::Png),
             "tif" | "tiff" | "btf" => Some(Self::Tiff),
             "bmp" => Some(Self::Bmp),
+            "stl" => Some(Self::Stl),
             "dzi" => Some(Self::Dzi),
             "zarr" => Some(Self::Zarr),
             _ => None,
@@ -120,7 +125,7 @@ impl fmt::Display for Format {
 
 /// A word that names no format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no format; there are raw, pgm, png, tiff, bmp, dzi, zarr and null")]
+#[error("\"{0}\" is no format; there are raw, pgm, png, tiff, bmp, stl, dzi, zarr and null")]
 pub struct UnknownFormat(pub String);
 
 impl FromStr for Format {

@@ -11,6 +11,7 @@ mod failures;
 mod pictures;
 mod raster;
 mod sinks;
+mod solids;
 mod sources;
 mod tiles;
 mod zarr;

@@ -300,6 +300,18 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
         }
         _ => {}
     }
+    match (format, export.amplitude, export.base) {
+        (Format::Stl, Some(_), Some(1..)) => {}
+        (Format::Stl, ..) => {
+            return usage(
+                "a solid needs --amplitude, the height of the greatest sample, and --base, what lies below samples of 0: \
+                 such as --amplitude 80um --base 1mm"
+                    .to_owned(),
+            );
+        }
+        (_, None, None) => {}
+        _ => return usage("--amplitude and --base are for STL; name the file .stl".to_owned()),
+    }
     if export.shard.is_some() && !zarr {
         return usage("--shard is for Zarr; name the folder .zarr".to_owned());
     }

@@ -95,7 +95,7 @@ fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> 
             export::tiff(render, opened, path, &raster)
         };
     }
-    let (sink, cleanup) = output.open(render.export.bits == Some(1));
+    let (sink, cleanup) = output.open(render);
     let cancel = Cancel::new();
     if !render.digest {
         let mut sink = match screened(render, &opened, Boxed(sink))? {
@@ -211,7 +211,7 @@ impl Output {
             None if path == Path::new("-") => Format::Raw,
             None => Format::from_extension(path).ok_or_else(|| {
                 Failure::Usage(format!(
-                    "{}: no format has this extension; name the file .raw, .pgm, .png, .tiff, .bmp, .dzi or .zarr, or give --format",
+                    "{}: no format has this extension; name the file .raw, .pgm, .png, .tiff, .bmp, .stl, .dzi or .zarr, or give --format",
                     path.display()
                 ))
             })?,
@@ -259,14 +259,17 @@ impl Output {
     }
 
     /// The sink, and how to remove its partial file.
-    fn open(&self, one_bit: bool) -> (Box<dyn Sink>, Option<Cleanup>) {
+    fn open(&self, render: &Render) -> (Box<dyn Sink>, Option<Cleanup>) {
         let (target, format) = match self {
             Self::Nowhere => return (Box::new(NullSink::new()), None),
             Self::File(path, Format::Dzi) => return (Box::new(DziSink::new(path.clone())), None),
             Self::Stdout(format) => (Target::Stdout, *format),
             Self::File(path, format) => (Target::Path(path.clone()), *format),
         };
-        let sink = FileSink::with_bits(target, format, one_bit);
+        let sink = match (format, render.export.heights()) {
+            (Format::Stl, Some(heights)) => FileSink::solid(target, heights),
+            _ => FileSink::with_bits(target, format, render.export.bits == Some(1)),
+        };
         let cleanup = sink.cleanup();
         (Box::new(sink), Some(cleanup))
     }

@@ -242,6 +242,8 @@ fn options_that_do_not_go_together_are_refused_before_anything_is_written() {
     let out = TempDir::new().unwrap();
     let tif = out.path().join("out.tif");
     let png = out.path().join("out.png");
+    let stl = out.path().join("out.stl");
+    let stl = stl.to_str().unwrap();
     let zarr = out.path().join("out.zarr");
     let zarr = zarr.to_str().unwrap();
     let raw = out.path().join("out.raw");
@@ -287,6 +289,10 @@ fn options_that_do_not_go_together_are_refused_before_anything_is_written() {
             &["-o", tif, "--share", "--halftone", "blue-noise"],
             "leave one out",
         ),
+        (&["-o", stl], "--amplitude 80um --base 1mm"),
+        (&["-o", stl, "--amplitude", "80um", "--base", "0mm"], "--base 1mm"),
+        (&["-o", stl, "--amplitude", "80", "--base", "1mm"], "such as 80um"),
+        (&["-o", tif, "--base", "1mm"], "name the file .stl"),
         (&["-o", raw, "--halftone", "bayer:3"], "2, 4, 8 or 16"),
         (
             &["-o", raw, "--halftone", "threshold:300"],

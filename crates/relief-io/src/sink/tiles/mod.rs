@@ -96,6 +96,9 @@ fn memory(layout: &Layout, threads: usize, in_order: bool) -> u64 {
 /// The file appears under its name when it is complete. Until then it is PATH.partial, which stays where the sink is dropped
 /// early: the next sink with the same path, job and options goes on with it, and the file has the same bytes as if it had been
 /// written at once.
+///
+/// Compressed tiles lie behind one another, so that such a file takes all tiles in one run: a run of a part would wait for the
+/// tiles before it.
 #[derive(Debug)]
 pub struct TiledTiff {
     path: PathBuf,
