@@ -41,7 +41,7 @@ fn arguments_that_cannot_be_used_end_with_2() {
             "1 to 1024 are possible",
         ),
         (&["plan", "logo/design.kdl", "--device", "abacus"], "abacus"),
-        (&["explain", "E999"], "no error code 'E999'"),
+        (&["explain", "E999"], "no code 'E999'"),
         (&["man", "frobnicate"], "no command 'frobnicate'"),
         (&["completions", "csh"], "csh"),
         (&["fmt"], "required"),

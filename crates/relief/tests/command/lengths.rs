@@ -60,3 +60,53 @@ fn warnings_are_told_and_may_be_denied() {
     let now = text.replace("depth", "bits");
     assert_eq!(run_with(&["check", "-", "--deny", "warnings"], &now).err, "");
 }
+
+#[test]
+fn a_scan_that_is_not_used_is_a_warning_of_render() {
+    let text = "relief version=1\ncanvas width=3 height=2\nscan bits=1\nramp axis=\"x\" from=0 to=9";
+    let ended = run_with(&["render", "-", "-f", "null"], text);
+    assert!(ended.code == Some(0) && ended.err.contains("W208"), "{ended:?}");
+    run_with(&["render", "-", "-f", "null", "--deny", "warnings"], text).failed(3, "W208");
+    run(&["explain", "w208"]).done();
+}
+
+#[test]
+fn a_design_in_json_is_a_design() {
+    let folder = tempfile::tempdir().unwrap();
+    let design = written(
+        &folder,
+        "relief version=1\nparameter \"v\" 7\ncanvas width=3 height=2 // small\ncompose { (add)noise seed=$v }",
+    );
+    let json = run(&["fmt", "--json", &design]).done();
+    let path = folder.path().join("design.json");
+    std::fs::write(&path, &json).unwrap();
+    let path = path.to_str().unwrap();
+    let set = ["--set", "v=9"];
+    assert_eq!(
+        run(&["digest", path, set[0], set[1]]).done(),
+        run(&["digest", &design, set[0], set[1]]).done()
+    );
+    // What is wrong is told of the design as it is laid out.
+    std::fs::write(
+        path,
+        String::from_utf8(json)
+            .unwrap()
+            .replace("\"compose\"", "\"compos\""),
+    )
+    .unwrap();
+    run(&["check", path]).failed(3, "did you mean `compose`?");
+    std::fs::write(path, "{}").unwrap();
+    run(&["check", path]).failed(1, "a design in JSON is an array of nodes");
+    run(&["fmt", path]).failed(2, "no layout of its own");
+}
+
+#[test]
+fn a_word_of_the_language_is_shown_alone() {
+    let said = String::from_utf8(run(&["nodes", "repeat"]).done()).unwrap();
+    assert!(
+        said.starts_with("### `repeat`") && said.contains("`count-x`") && said.contains("`anchor`"),
+        "{said}"
+    );
+    assert!(!said.contains("### `lattice`"));
+    run(&["nodes", "repaet"]).failed(2, "did you mean repeat?");
+}
