@@ -238,7 +238,10 @@ impl Encoding for Stl {
         };
         const MILLIMETRE: f64 = 1e9;
         let space = Space {
-            pixel: raster.pixel.unwrap_or(0) as f64 / MILLIMETRE,
+            pixel: raster.pixel.map_or(0.0, |pixel| {
+                let (above, below) = pixel.terms();
+                (u128::from(above) * 1_000) as f64 / below as f64
+            }),
             level: heights.amplitude as f64 / f64::from(raster.depth.max()) / MILLIMETRE,
             base: heights.base as f64 / MILLIMETRE,
             last: raster.height - 1,

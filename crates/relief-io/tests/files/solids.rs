@@ -107,7 +107,7 @@ fn checked(whole: &Whole, cut: Cut) {
 
 fn raster(width: u64, height: u64, depth: Depth) -> Whole {
     let mut whole = Whole::new(width, height, depth);
-    whole.raster.pixel = Some(500_000_000);
+    whole.raster.pixel = relief_raster::Length::picometres(500_000_000);
     whole
 }
 
@@ -145,19 +145,15 @@ fn what_is_no_solid_is_refused() {
     };
     let right = raster(9, 9, Depth::Eight).raster;
     for (raster, heights, said) in [
+        (right.with_pixel(None), HEIGHTS, "give the canvas `pixel`"),
         (
-            Raster { pixel: None, ..right },
+            Raster::new(1, right.height, right.depth).with_pixel(right.pixel),
             HEIGHTS,
-            "give the canvas `pixel`",
+            "2 columns and 2 rows",
         ),
-        (Raster { width: 1, ..right }, HEIGHTS, "2 columns and 2 rows"),
         (right, Heights { base: 0, ..HEIGHTS }, "thicker than 0"),
         (
-            Raster {
-                width: 50_000,
-                height: 50_000,
-                ..right
-            },
+            Raster::new(50_000, 50_000, right.depth).with_pixel(right.pixel),
             HEIGHTS,
             "write tiff or zarr",
         ),
