@@ -1,5 +1,7 @@
 //! Medians of one tile by radius: `cargo bench -p relief-kernels --no-default-features --bench median`.
 
+#![allow(clippy::expect_used, reason = "a benchmark fails by a panic")]
+
 mod memory;
 
 use divan::counter::ItemsCount;

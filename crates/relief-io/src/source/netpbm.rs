@@ -85,7 +85,7 @@ impl Netpbm {
             info: Info {
                 width,
                 height,
-                bits: 32 - u32::from(max).leading_zeros(),
+                bits: 32 - max.leading_zeros(),
                 memory,
             },
         })
