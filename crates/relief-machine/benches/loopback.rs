@@ -203,6 +203,7 @@ fn manifest(program: &Program, job: &Job, executed: u64) -> relief_machine::Mani
             path: "design.kdl".to_owned(),
             digest: digest.clone(),
         },
+        parameters: Vec::new(),
         images: Vec::new(),
         material: None,
         machine: None,

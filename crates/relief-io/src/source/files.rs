@@ -239,6 +239,10 @@ impl ImageSource for Files {
 }
 
 impl ImageSizes for Files {
+    fn data(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+        self.bytes(path, limit)
+    }
+
     fn size(&self, path: &str, conversion: &Conversion) -> Result<(u64, u64), String> {
         let opened = self
             .open(path, conversion, Purpose::Header)
