@@ -360,6 +360,13 @@ fn texts_that_grow_are_refused_within_bounds() {
     );
     let text = format!("relief version=1\n{CANVAS}compose {{ {nested} }}");
     assert_eq!(codes(&text)[0], "E104");
+    // Long expressions in many texts.
+    let expression = format!("(add)fill value=\"${{mod({}1, 2)}}\"\n", "1+".repeat(1_000));
+    let text = format!(
+        "relief version=1\n{CANVAS}compose {{\n{}}}",
+        expression.repeat(2_000)
+    );
+    assert!(codes(&text).contains(&"E105"));
     let many: String = (0..10_000).map(|i| format!("parameter \"p{i}\" {i}\n")).collect();
     assert_eq!(
         codes(&format!("relief version=1\n{many}{CANVAS}fill value=1"))[0],

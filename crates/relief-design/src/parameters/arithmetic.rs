@@ -8,14 +8,16 @@ const MAX_DEPTH: usize = 64;
 /// Reads a name as its number.
 pub(super) type Lookup<'l> = dyn FnMut(&str) -> Result<Ratio, String> + 'l;
 
-/// The value of an expression: numbers, names, `+ - * /`, parentheses and the functions that [`FUNCTIONS`] lists.
+/// The value of an expression: numbers, names, `+ - * /`, parentheses and the functions that [`FUNCTIONS`] lists. Of the
+/// numbers and names that may be `left` it takes those that it reads; where there are none left it has no value.
 ///
 /// # Errors
 /// A sentence that says what is wrong.
-pub(super) fn evaluate(text: &str, lookup: &mut Lookup<'_>) -> Result<Ratio, String> {
+pub(super) fn evaluate(text: &str, left: &mut usize, lookup: &mut Lookup<'_>) -> Result<Ratio, String> {
     let mut reader = Reader {
         rest: text.trim_start(),
         depth: 0,
+        left,
         lookup,
     };
     let value = reader.sum()?;
@@ -39,6 +41,7 @@ const FUNCTIONS: [(&str, usize); 7] = [
 struct Reader<'t, 'l, 'f> {
     rest: &'t str,
     depth: usize,
+    left: &'l mut usize,
     lookup: &'l mut Lookup<'f>,
 }
 
@@ -120,6 +123,10 @@ impl<'t> Reader<'t, '_, '_> {
     }
 
     fn atom(&mut self) -> Result<Ratio, String> {
+        *self.left = self
+            .left
+            .checked_sub(1)
+            .ok_or_else(|| "all expressions in texts together are too long".to_owned())?;
         if self.eat('(') {
             let value = self.sum()?;
             self.expect(')')?;
@@ -194,7 +201,7 @@ mod tests {
     use super::*;
 
     fn value(text: &str) -> Result<Ratio, String> {
-        evaluate(text, &mut |name| match name {
+        evaluate(text, &mut 1_000, &mut |name| match name {
             "i" => Ok(Ratio::integer(7)),
             "half" => Ok(Ratio::fraction(1, 2)),
             _ => Err(format!("{name} is unknown")),
@@ -258,6 +265,8 @@ mod tests {
         assert!(value(&"(".repeat(100_000)).is_err());
         assert!(value(&"-".repeat(100_000)).is_err());
         assert!(value(&"9".repeat(30)).is_err());
+        assert!(value(&format!("1{}", "+1".repeat(998))).is_ok());
+        assert!(value(&format!("1{}", "+1".repeat(1_100))).is_err());
         assert!(value(&format!("1{}", " * 999999999".repeat(20))).is_err());
     }
 }

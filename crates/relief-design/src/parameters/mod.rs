@@ -23,6 +23,9 @@ pub use data::{MAX_DATA, Rows};
 /// The most bytes of all texts that parameters make: 64 MiB.
 const MAX_MADE: usize = 64 << 20;
 
+/// The most numbers and names that expressions in texts may hold all together.
+const MAX_OPERANDS: usize = 1 << 20;
+
 /// The most parameters of a design.
 const MAX_PARAMETERS: usize = 4_096;
 
@@ -82,6 +85,8 @@ pub(crate) fn apply<'a>(
         suggestions: Suggestions::default(),
         elements: elements.iter().map(count).sum(),
         made: 0,
+        operands: MAX_OPERANDS,
+        spent: false,
     };
     let scope = pass.parameters(elements, settings);
     pass.unknown_settings(elements, settings, &scope);
@@ -108,6 +113,10 @@ struct Pass<'p> {
     elements: usize,
     /// The bytes of the texts that were made.
     made: usize,
+    /// The numbers and names that expressions may yet hold.
+    operands: usize,
+    /// Whether they have held too many, which has been told; nothing more is computed then.
+    spent: bool,
 }
 
 impl Pass<'_> {
@@ -301,6 +310,10 @@ impl Pass<'_> {
         if !text.contains('$') {
             return;
         }
+        if self.spent {
+            value.literal = Literal::Broken;
+            return;
+        }
         if let Some(name) = text.strip_prefix('$').filter(|name| is_name(name)) {
             match scope.get(name) {
                 Some(bound) => {
@@ -434,7 +447,14 @@ impl Pass<'_> {
             }
             .ok_or_else(|| format!("`{name}` is a text, and only numbers can be computed with"))
         };
-        let value = arithmetic::evaluate(name, &mut lookup);
+        let value = arithmetic::evaluate(name, &mut self.operands, &mut lookup);
+        if value.is_err() && self.operands == 0 {
+            self.spent = true;
+            let message =
+                format!("expressions in texts hold more than {MAX_OPERANDS} numbers and names all together");
+            let problem = Problem::new("E105", message).label(span, "with this one");
+            return Err(problem.help("write shorter expressions, or numbers where nothing is to be computed"));
+        }
         if let Some(name) = unknown {
             return Err(self.unknown(&name, span, scope));
         }

@@ -228,6 +228,10 @@ impl ImageSource for Files {
             },
         }))
     }
+
+    fn data(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+        self.bytes(path, limit)
+    }
 }
 
 /// A picture that is opened anew whenever it is read.
