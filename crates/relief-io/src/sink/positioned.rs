@@ -53,3 +53,24 @@ fn read_some(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
 fn read_some(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, bytes, offset)
 }
+
+/// Takes the lock of a file that is written: with others where `shared`, else alone. Who completes a file that several write locks
+/// it alone for a moment, which is waited for. False where somebody else holds it.
+pub(super) fn lock(file: &File, shared: bool) -> bool {
+    const TRIES: u32 = 600;
+    const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+    for number in 0..TRIES {
+        let locked = if shared {
+            file.try_lock_shared()
+        } else {
+            file.try_lock()
+        };
+        match locked {
+            Err(std::fs::TryLockError::WouldBlock) if !shared || number + 1 == TRIES => return false,
+            Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            // Where the file system has no locks, nobody else can be seen.
+            Ok(()) | Err(std::fs::TryLockError::Error(_)) => break,
+        }
+    }
+    true
+}

@@ -8,6 +8,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::raster::names;
+use crate::tiles::Stops;
 use proptest::prelude::*;
 use relief_engine::{
     Cancel, Error, NoImages, Options, Plan, Progress, Raster, Renderer, SamplesMut, TileSink,
@@ -292,27 +293,25 @@ fn a_run_that_is_stopped_goes_on_to_the_same_store() {
         let expected = written(&renderer, &options);
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("out.zarr");
-        let mut done = 0;
         for most in [1, 9, usize::MAX] {
             let cancel = Cancel::new();
-            let (mut told, mut computed) = (0, 0);
-            let mut tell = |progress: Progress| {
+            let mut told = 0;
+            let mut tell = |_: Progress| {
                 told += 1;
-                computed = progress.done;
                 if told >= most {
                     cancel.cancel();
                 }
             };
             let mut sink = ZarrSink::new(path.clone(), options.clone());
             let outcome = renderer.render_tiles(&mut sink, None, &mut tell, &cancel);
-            if most == usize::MAX {
+            if outcome.is_ok() || most == usize::MAX {
+                // It may be done before it hears that it is to stop.
                 outcome.unwrap();
+                break;
             } else {
                 assert!(matches!(outcome, Err(Error::Cancelled)), "{outcome:?}");
                 assert_eq!(names(folder.path()), ["out.zarr.partial"]);
             }
-            assert!(computed >= done);
-            done = computed;
         }
         assert_eq!(names(folder.path()), ["out.zarr"]);
         assert!(files(&path) == expected, "{shard:?}");
@@ -327,12 +326,10 @@ fn chunks_that_are_done_are_not_computed_again() {
     let expected = written(&renderer, &options);
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("out.zarr");
-    let cancel = Cancel::new();
-    let mut sink = ZarrSink::new(path.clone(), options.clone());
+    let sink = ZarrSink::new(path.clone(), options.clone());
     renderer
-        .render_tiles(&mut sink, None, &mut |_| cancel.cancel(), &cancel)
+        .render_tiles(&mut Stops(sink, 20), None, &mut nothing, &Cancel::new())
         .unwrap_err();
-    drop(sink);
     let first = folder.path().join("out.zarr.partial/0/c/0/0");
     let mut bytes = fs::read(&first).unwrap();
     bytes[5] ^= 1;

@@ -106,6 +106,8 @@ pub struct TiledTiff {
     /// Whether other processes write other parts of the file.
     in_parts: bool,
     open: Option<Open>,
+    /// Whether other processes have completed it: there is nothing to do.
+    is_there: bool,
     completion: Option<Completion>,
     /// Memory for packed tiles.
     packed: Mutex<Vec<Vec<u8>>>,
@@ -133,6 +135,7 @@ impl TiledTiff {
             options,
             in_parts: false,
             open: None,
+            is_there: false,
             completion: None,
             packed: Mutex::default(),
         }
@@ -298,6 +301,11 @@ impl TileSink for TiledTiff {
         // A file that is open still, because the last run was stopped, is taken up again: its lock is given up first.
         self.open = None;
         let store = Store::open(&self.path, &layout, self.in_parts)?;
+        // Others may complete it at any time, where this part has nothing to add.
+        self.is_there = self.in_parts && Store::is_complete(&self.path, &layout) && store.discard_new();
+        if self.is_there {
+            return Ok(());
+        }
         let (mut found, mut sequence) = (0, None);
         if layout.compression != Compression::None {
             let end;
@@ -316,6 +324,9 @@ impl TileSink for TiledTiff {
     }
 
     fn has(&self, number: u128) -> io::Result<bool> {
+        if self.is_there {
+            return Ok(true);
+        }
         let open = self.opened("has")?;
         let number = u64::try_from(number).unwrap_or(u64::MAX);
         if open.store.is_new || open.sequence.is_some() {
@@ -351,6 +362,10 @@ impl TileSink for TiledTiff {
     }
 
     fn finish(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.is_there) {
+            self.completion = Some(Completion::Complete);
+            return Ok(());
+        }
         let open = self.open.take().ok_or(SinkError::State {
             call: "finish",
             state: "has not begun",

@@ -13,7 +13,7 @@ use relief_atomic::Identity;
 
 use super::layout::{Head, LENGTH, Layout};
 use crate::sink::SinkError;
-use crate::sink::positioned::{read_at, write_all_at};
+use crate::sink::positioned::{lock, read_at, write_all_at};
 
 /// Tiles are stored and noted at latest after so many bytes.
 const UNSTORED_BYTES: u64 = 64 << 20;
@@ -93,15 +93,8 @@ impl Store {
         let head = layout.head();
         let (file, is_new) = relief_atomic::open_partial(&partial, &destination, &head.bytes)
             .map_err(|error| super::super::target::refused(path.to_owned(), error))?;
-        let locked = if shared {
-            file.try_lock_shared()
-        } else {
-            file.try_lock()
-        };
-        match locked {
-            Err(TryLockError::WouldBlock) => return Err(SinkError::Busy { partial }),
-            // Where the file system has no locks, nobody else can be seen.
-            Ok(()) | Err(TryLockError::Error(_)) => {}
+        if !lock(&file, shared) {
+            return Err(SinkError::Busy { partial });
         }
         let store = Self {
             path: path.to_owned(),
@@ -132,6 +125,11 @@ impl Store {
         let head = layout.head();
         let mut found = vec![0; head.bytes.len()];
         File::open(path).is_ok_and(|file| read_at(&file, &mut found, 0).is_ok()) && head.begins(&found)
+    }
+
+    /// Removes the file where it was begun although the export is complete: another process completed it in between.
+    pub(super) fn discard_new(&self) -> bool {
+        self.is_new && std::fs::remove_file(&self.partial).is_ok()
     }
 
     pub(super) const fn head(&self) -> &Head {

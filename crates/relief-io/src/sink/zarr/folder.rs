@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use relief_atomic::Identity;
 
 use crate::sink::SinkError;
-use crate::sink::positioned::{read_at, write_all_at};
+use crate::sink::positioned::{lock, read_at, write_all_at};
 use crate::sink::tiles::Completion;
 
 /// The file that says which chunks are done.
@@ -51,6 +51,8 @@ pub(super) struct Folder {
     done: File,
     chunks: u64,
     shared: bool,
+    /// Whether it was begun by this process.
+    is_new: bool,
     unstored: Mutex<(Vec<u64>, u64)>,
     written: AtomicU64,
     looked: Mutex<Option<(u64, Vec<u8>)>>,
@@ -94,7 +96,7 @@ impl Folder {
         name.push(".partial");
         let partial = PathBuf::from(name);
         let failed = |source| refused("its folder cannot be opened or created", Some(source));
-        relief_atomic::open_partial_folder(&partial, &mut |folder| {
+        let is_new = relief_atomic::open_partial_folder(&partial, &mut |folder| {
             fs::create_dir(folder.join("0"))?;
             fs::write(folder.join("zarr.json"), &metadata.group)?;
             fs::write(folder.join("0/zarr.json"), &metadata.array)?;
@@ -106,15 +108,12 @@ impl Folder {
         }
         let done = File::options().read(true).write(true).open(partial.join(DONE));
         let done = done.map_err(failed)?;
-        let locked = if shared {
-            done.try_lock_shared()
-        } else {
-            done.try_lock()
-        };
-        match locked {
-            Err(TryLockError::WouldBlock) => return Err(SinkError::Busy { partial }),
-            // Where the file system has no locks, nobody else can be seen.
-            Ok(()) | Err(TryLockError::Error(_)) => {}
+        // Where the folder was completed while its lock was waited for, its name is gone.
+        let still = lock(&done, shared)
+            && Identity::of_open(&done)
+                .is_none_or(|open| Identity::of(&partial.join(DONE)).is_ok_and(|found| found == open));
+        if !still {
+            return Err(SinkError::Busy { partial });
         }
         Ok(Self {
             path: path.to_owned(),
@@ -123,10 +122,16 @@ impl Folder {
             done,
             chunks,
             shared,
+            is_new,
             unstored: Mutex::default(),
             written: AtomicU64::new(0),
             looked: Mutex::default(),
         })
+    }
+
+    /// Removes the folder where it was begun although the store is complete: another process completed it in between.
+    pub(super) fn discard_new(&self) -> bool {
+        self.is_new && fs::remove_dir_all(&self.partial).is_ok()
     }
 
     pub(super) fn failed(&self, source: io::Error) -> SinkError {

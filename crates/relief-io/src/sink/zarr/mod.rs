@@ -55,6 +55,8 @@ pub struct ZarrSink {
     options: ZarrOptions,
     in_parts: bool,
     open: Option<Open>,
+    /// Whether other processes have completed it: there is nothing to do.
+    is_there: bool,
     completion: Option<Completion>,
     memory: Mutex<Vec<Memory>>,
 }
@@ -76,6 +78,7 @@ impl ZarrSink {
             options,
             in_parts: false,
             open: None,
+            is_there: false,
             completion: None,
             memory: Mutex::default(),
         }
@@ -230,16 +233,27 @@ impl TileSink for ZarrSink {
         self.open = None;
         let metadata = self.metadata(raster, &encoder);
         let chunks = u64::try_from(grid.count()).unwrap_or(u64::MAX);
+        let opened = Folder::open(&self.path, &metadata, chunks, self.in_parts);
+        // Others may complete it at any time, where this part has nothing to add.
+        self.is_there = self.in_parts
+            && folder::is_complete(&self.path, &metadata)
+            && opened.as_ref().map_or(true, Folder::discard_new);
+        if self.is_there {
+            return Ok(());
+        }
         self.open = Some(Open {
             raster: *raster,
             encoder,
-            folder: Folder::open(&self.path, &metadata, chunks, self.in_parts)?,
+            folder: opened?,
             columns: grid.columns(),
         });
         Ok(())
     }
 
     fn has(&self, number: u128) -> io::Result<bool> {
+        if self.is_there {
+            return Ok(true);
+        }
         let number = u64::try_from(number).unwrap_or(u64::MAX);
         Ok(self.opened("has")?.folder.has(number)?)
     }
@@ -249,6 +263,10 @@ impl TileSink for ZarrSink {
     }
 
     fn finish(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.is_there) {
+            self.completion = Some(Completion::Complete);
+            return Ok(());
+        }
         let open = self.open.take().ok_or(SinkError::State {
             call: "finish",
             state: "has not begun",
