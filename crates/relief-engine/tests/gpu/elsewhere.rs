@@ -2,7 +2,7 @@
 
 use relief_engine::{Options, Plan, Rect};
 
-use crate::compare::{agree, both, canvas, on, on_device, with};
+use crate::compare::{agree, both, canvas, on, with};
 use crate::device::device;
 
 const EDGES: [&str; 4] = ["clamp", "mirror", "wrap", "zero"];
