@@ -1,16 +1,43 @@
 //! What is known of samples without computing them, from the tree and from what the plan keeps.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 use relief_raster::{Rect, Sample};
 
-use super::reader::Store;
-use crate::levels::Levels;
-use crate::node::{Bounds, Known, Summary};
-use crate::program::{Keep, Program};
+use super::reader::{Plane, Store};
+use crate::levels::{Cell as Kept, Levels, PlaneSums, RowSums};
+use crate::node::{
+    Block, Bounds, Corners, Edges, Form, Grid, Known, Link, Repeated, Summary, Through, of_plane,
+};
+use crate::program::{Keep, Program, Step};
 
 /// The most nodes that are asked for one answer: a design may use one node along very many ways.
-const MOST: u32 = 1 << 14;
+const MOST: u64 = 1 << 14;
+
+/// The most that are asked for every block, where there are many.
+const MOST_FOR_EACH: u64 = 1 << 12;
+
+/// The most tables that are put together for one answer.
+const MOST_TABLES: usize = 256;
+
+/// What nodes share that are asked for one answer.
+struct Answer {
+    /// Nodes that may still be asked, each for one block.
+    left: Cell<u64>,
+    /// Whether it is asked how many samples are 0.
+    zeros: bool,
+    /// Whether the least and greatest samples of what is held are looked for in every part of it.
+    thorough: bool,
+    tables: RefCell<Tables>,
+}
+
+/// Tables that are put together step by step: each is another one, 0 being that which changes nothing, and what follows it.
+#[derive(Default)]
+struct Tables {
+    steps: Vec<(u32, Through)>,
+    numbers: HashMap<(u32, Through), u32>,
+}
 
 /// What is known to one node.
 pub(crate) struct Asked<'a, S> {
@@ -20,70 +47,284 @@ pub(crate) struct Asked<'a, S> {
     /// Sums of it, where the plan has levels.
     levels: Option<&'a Levels>,
     node: usize,
-    /// Nodes that may still be asked.
-    left: &'a Cell<u32>,
+    answer: &'a Answer,
 }
 
 impl<'a, S: Sample> Asked<'a, S> {
-    /// Asks the root of a program.
+    /// Asks the root of a program about so many blocks.
     pub(crate) fn root<T>(
         program: &'a Program,
         store: Option<&'a Store<S>>,
         levels: Option<&'a Levels>,
+        blocks: usize,
+        thorough: bool,
         ask: impl FnOnce(&Asked<'_, S>) -> T,
     ) -> T {
-        let left = Cell::new(MOST);
+        let answer = Answer {
+            left: Cell::new((blocks as u64 * MOST_FOR_EACH).max(MOST)),
+            zeros: thorough || levels.is_some_and(|levels| levels.zeros),
+            thorough,
+            tables: RefCell::default(),
+        };
         ask(&Asked {
             program,
             store,
             levels,
             node: program.root(),
-            left: &left,
+            answer: &answer,
         })
+    }
+
+    /// Whether one more node may be asked for so many blocks.
+    fn may_ask(&self, blocks: usize) -> bool {
+        let left = self.answer.left.get().checked_sub(blocks as u64);
+        self.answer.left.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
+    fn step(&self) -> &'a Step {
+        &self.program.steps[self.node]
+    }
+
+    fn plane(&self) -> Option<&'a Plane<S>> {
+        self.store.and_then(|store| store.planes[self.node].get())
     }
 
     /// The samples of `rect`, in the node's own coordinates and within it.
     pub(crate) fn bounds(&self, rect: Rect) -> Bounds {
-        let Some(left) = self.left.get().checked_sub(1) else {
+        if !self.may_ask(1) {
             return self.anything();
+        }
+        let step = self.step();
+        let told = || step.kind.bounds(self, &step.links, rect);
+        let Some(plane) = self.plane().filter(|_| step.holds(rect)) else {
+            return told();
         };
-        self.left.set(left);
-        let plane = self.store.and_then(|store| store.planes[self.node].get());
-        let step = &self.program.steps[self.node];
-        match plane.and_then(|plane| plane.uniform) {
-            Some(value) if step.holds(rect) => Bounds::one(value.to_u16()),
-            _ => step.kind.bounds(self, &step.links, rect),
+        if let Some(value) = plane.uniform {
+            return Bounds::one(value.to_u16());
+        }
+        match (step.keep, self.levels) {
+            (Keep::Whole, Some(levels)) => {
+                let sums = levels.whole(self.node, plane.view());
+                self.extremes(plane, sums, rect)
+            }
+            (Keep::Cell { period, .. }, Some(levels)) => {
+                let all = match levels.cell(self.node, period, plane.view()) {
+                    Kept::Small(sums) => sums.bounds(),
+                    Kept::Upright(sums) => sums.bounds(Rect::sized(period.a(), period.c())),
+                    Kept::Other(bounds) => *bounds,
+                };
+                // A small part may lie in what all copies have in common.
+                if rect.width() < period.a() || rect.height() < period.c() {
+                    all.and(told())
+                } else {
+                    all
+                }
+            }
+            _ => told(),
         }
     }
 
     /// All that is known of the samples of `rect`, in the node's own coordinates and within it.
     pub(crate) fn summary(&self, rect: Rect) -> Summary {
-        let step = &self.program.steps[self.node];
-        let all = Summary::within(self.bounds(rect), rect.area());
-        if all.is_exact() || self.left.get() == 0 {
-            return all;
-        }
-        let held = self.held(rect);
-        let known = held.or_else(|| step.kind.summary(self, &step.links, rect));
-        known.map_or(all, |known| known.both(all))
+        let (xs, ys) = ([rect.x(), rect.right()], [rect.y(), rect.bottom()]);
+        let mut block = [Block::EMPTY];
+        self.blocks(Grid { xs: &xs, ys: &ys }, &mut block);
+        block[0].summary
     }
 
-    /// The samples of `rect` where what is kept of the node tells them.
-    fn held(&self, rect: Rect) -> Option<Summary> {
-        let step = &self.program.steps[self.node];
-        let (levels, store) = (self.levels?, self.store?);
-        let plane = store.planes[self.node].get().filter(|_| step.holds(rect))?;
-        match step.keep {
-            Keep::Cell { period, valid } => {
-                let sums = levels.cell(self.node, period, plane.view());
-                sums.summary(plane.view(), rect.translated(-valid.x(), -valid.y()))
+    /// What is known of every block of `grid`, in the node's own coordinates and within it.
+    pub(crate) fn blocks(&self, grid: Grid<'_>, out: &mut [Block]) {
+        if !self.may_ask(grid.len()) {
+            let anything = |_| self.anything();
+            for (block, rect) in out.iter_mut().zip(grid.rects()) {
+                *block = Block::within(rect, anything);
             }
+            return;
+        }
+        let step = self.step();
+        let held = match step.keep {
+            Keep::Cell { valid, .. } => valid,
+            Keep::Whole => step.need,
+            Keep::No | Keep::Image | Keep::Windows | Keep::Cached => Rect::EMPTY,
+        };
+        let Some(plane) = self.plane().filter(|_| self.levels.is_some() && !held.is_empty()) else {
+            step.kind.blocks(self, &step.links, grid, out);
+            return;
+        };
+        // Columns and rows of blocks that lie in what is held.
+        let inside = |edges: &[i64], from: i64, to: i64| {
+            let first = edges.partition_point(|edge| *edge < from);
+            (first, edges.partition_point(|edge| *edge <= to).max(first))
+        };
+        let (left, right) = inside(grid.xs, held.x(), held.right());
+        let (top, bottom) = inside(grid.ys, held.y(), held.bottom());
+        let inner = Grid {
+            xs: &grid.xs[left..right],
+            ys: &grid.ys[top..bottom],
+        };
+        let some = inner.xs.len() > 1 && inner.ys.len() > 1;
+        if !some || inner.len() < grid.len() {
+            step.kind.blocks(self, &step.links, grid, out);
+        }
+        if !some {
+            return;
+        }
+        if inner.len() == grid.len() {
+            self.held(plane, grid, out);
+        } else {
+            let mut known = vec![Block::EMPTY; inner.len()];
+            self.held(plane, inner, &mut known);
+            for (row, known) in known.chunks_exact(inner.columns()).enumerate() {
+                let start = (top + row) * grid.columns() + left;
+                out[start..start + known.len()].copy_from_slice(known);
+            }
+        }
+    }
+
+    /// The blocks of `grid`, all of which lie in what is kept of the node.
+    fn held(&self, plane: &Plane<S>, grid: Grid<'_>, out: &mut [Block]) {
+        if let Some(value) = plane.uniform {
+            for (block, rect) in out.iter_mut().zip(grid.rects()) {
+                *block = Block::of(Summary::constant(value.to_u16(), rect.area()));
+            }
+            return;
+        }
+        let Some(levels) = self.levels else { return };
+        let (view, place) = (plane.view(), (plane.rect.x(), plane.rect.y()));
+        let zeros = self.answer.zeros;
+        let of_plane = |sums: &PlaneSums, across: &Repeated, down: &Repeated, out: &mut [Block]| {
+            let corners = sums.corners(view, &across.places, &down.places, zeros);
+            of_plane(grid, (across, down), &corners, |rect| self.bounds(rect), out);
+        };
+        match self.step().keep {
             Keep::Whole => {
-                let local = rect.translated(-plane.rect.x(), -plane.rect.y());
-                let view = plane.view();
-                Some(levels.whole(self.node, view).summary(view, local))
+                let across = Repeated::once(grid.xs, place.0, plane.rect.width());
+                let down = Repeated::once(grid.ys, place.1, plane.rect.height());
+                of_plane(levels.whole(self.node, view), &across, &down, out);
             }
-            Keep::No | Keep::Image | Keep::Windows | Keep::Cached => None,
+            Keep::Cell { period, .. } => match levels.cell(self.node, period, view) {
+                Kept::Small(sums) => {
+                    let moved =
+                        |edges: &[i64], by: i64| edges.iter().map(|edge| edge - by).collect::<Vec<_>>();
+                    let (xs, ys) = (moved(grid.xs, place.0), moved(grid.ys, place.1));
+                    let form = Form {
+                        node: self.node,
+                        place: (0, 0),
+                        table: 0,
+                    };
+                    sums.blocks(Grid { xs: &xs, ys: &ys }, zeros, |number, summary| {
+                        out[number] = Block {
+                            summary,
+                            form: Some(form),
+                        };
+                    });
+                }
+                Kept::Upright(sums) => {
+                    let across = Repeated::new(grid.xs, place.0, period.a(), period.a());
+                    let down = Repeated::new(grid.ys, place.1, period.c(), period.c());
+                    of_plane(sums, &across, &down, out);
+                }
+                Kept::Other(bounds) => {
+                    for (block, rect) in out.iter_mut().zip(grid.rects()) {
+                        *block = Block::within(rect, |_| *bounds);
+                    }
+                }
+            },
+            Keep::No | Keep::Image | Keep::Windows | Keep::Cached => {}
+        }
+    }
+
+    /// Makes the sums of blocks exact that are a kept cell through a table.
+    pub(crate) fn settle(&self, grid: Grid<'_>, blocks: &mut [Block]) {
+        let (Some(levels), Some(store)) = (self.levels, self.store) else {
+            return;
+        };
+        let open = |block: &Block| block.summary.sum.0 < block.summary.sum.1;
+        let mut forms: Vec<Form> = Vec::new();
+        for form in blocks
+            .iter()
+            .filter(|block| open(block))
+            .filter_map(|block| block.form)
+        {
+            if !forms.contains(&form) && forms.len() < MOST_TABLES {
+                forms.push(form);
+            }
+        }
+        let columns = grid.columns();
+        for form in forms {
+            let step = &self.program.steps[form.node];
+            let (Keep::Cell { period, .. }, Some(plane)) = (step.keep, store.planes[form.node].get()) else {
+                continue;
+            };
+            if !matches!(levels.cell(form.node, period, plane.view()), Kept::Small(_)) {
+                continue;
+            }
+            let steps = self.steps_of(form.table);
+            let sums = RowSums::of(period, plane.view(), |sample: S| {
+                self.stepped(&steps, sample.to_u16()).into()
+            });
+            let (x, y) = (form.place.0 + plane.rect.x(), form.place.1 + plane.rect.y());
+            let ys: Vec<i64> = grid.ys.iter().map(|edge| edge - y).collect();
+            for column in 0..columns {
+                let is_one = |block: &Block| open(block) && block.form == Some(form);
+                if !(blocks[column..].iter().step_by(columns)).any(is_one) {
+                    continue;
+                }
+                let sides = (grid.xs[column] - x, grid.xs[column + 1] - x);
+                sums.column(sides, &ys, |row, sum| {
+                    let block = &mut blocks[row * columns + column];
+                    if is_one(block) {
+                        block.summary = block.summary.of_exactly(sum);
+                    }
+                });
+            }
+        }
+    }
+
+    /// The steps of a table, the first first.
+    fn steps_of(&self, table: u32) -> Vec<Through> {
+        let tables = self.answer.tables.borrow();
+        let mut steps = Vec::new();
+        let mut table = table;
+        while let Some((before, step)) = (table as usize)
+            .checked_sub(1)
+            .and_then(|place| tables.steps.get(place))
+        {
+            steps.push(*step);
+            table = *before;
+        }
+        steps.reverse();
+        steps
+    }
+
+    fn stepped(&self, steps: &[Through], sample: u16) -> u16 {
+        let entry = |table: usize, sample: u16| {
+            let entry = self.program.tables[table].get(usize::from(sample));
+            entry.copied().unwrap_or(0)
+        };
+        let max = S::MAX.to_u16();
+        steps
+            .iter()
+            .fold(sample, |sample, step| step.apply(sample, entry, max))
+    }
+
+    /// Between which samples those of a rectangle of a plane lie.
+    fn extremes(&self, plane: &Plane<S>, sums: &PlaneSums, rect: Rect) -> Bounds {
+        let local = rect.translated(-plane.rect.x(), -plane.rect.y());
+        if self.answer.thorough {
+            sums.extremes(plane.view(), local)
+        } else {
+            sums.bounds(local)
+        }
+    }
+
+    /// Where what is known of the node changes within `hull`: see [`Node::edges`].
+    pub(crate) fn edges(&self, hull: Rect, place: (i64, i64), edges: &mut Edges) {
+        let step = self.step();
+        let held = matches!(step.keep, Keep::Cell { .. } | Keep::Whole) && step.holds(hull);
+        if !hull.is_empty() && !held && self.may_ask(1) {
+            step.kind.edges(self, &step.links, hull, place, edges);
         }
     }
 
@@ -105,6 +346,86 @@ impl<S: Sample> Known for Asked<'_, S> {
         self.of(child).summary(rect)
     }
 
+    fn blocks_within(&self, child: usize, grid: Grid<'_>, out: &mut [Block]) {
+        self.of(child).blocks(grid, out);
+    }
+
+    fn corners(&self, child: usize, xs: &[i64], ys: &[i64]) -> Option<Corners> {
+        let asked = self.of(child);
+        let (levels, plane) = (self.levels?, asked.plane()?);
+        let (step, rect) = (asked.step(), plane.rect);
+        let held = match step.image {
+            // A picture holds what is read of it, and beyond it there is nothing.
+            Some(shown) => {
+                return self.picture_corners(shown.picture, xs, ys).filter(|_| {
+                    let stored = step.stored();
+                    xs.last().is_none_or(|x| *x <= stored.right())
+                        && ys.last().is_none_or(|y| *y <= stored.bottom())
+                });
+            }
+            None => step.keep == Keep::Whole && within(rect, xs, ys),
+        };
+        let moved = |edges: &[i64], by: i64| edges.iter().map(|edge| edge - by).collect::<Vec<_>>();
+        held.then(|| {
+            let sums = levels.whole(child, plane.view());
+            sums.corners(
+                plane.view(),
+                &moved(xs, rect.x()),
+                &moved(ys, rect.y()),
+                self.answer.zeros,
+            )
+        })
+    }
+
+    fn picture_corners(&self, picture: usize, xs: &[i64], ys: &[i64]) -> Option<Corners> {
+        let (levels, plane) = (self.levels?, self.store?.pictures[picture].get()?);
+        let (view, rect) = (plane.view(), plane.rect);
+        let moved = |edges: &[i64], by: i64| edges.iter().map(|edge| edge - by).collect::<Vec<_>>();
+        within(rect, xs, ys).then(|| {
+            let sums = levels.picture(picture, view);
+            sums.corners(
+                view,
+                &moved(xs, rect.x()),
+                &moved(ys, rect.y()),
+                self.answer.zeros,
+            )
+        })
+    }
+
+    fn through(&self, table: usize, samples: Summary) -> Summary {
+        let entries = &self.program.tables[table];
+        let through = match self.levels {
+            Some(levels) => {
+                let sums = levels.table(table, entries);
+                let bounds = samples.bounds();
+                (sums.through(bounds)).map(|(through, straight)| {
+                    samples.through_entries(sums.entry(bounds.least), through, straight)
+                })
+            }
+            None => samples.through(entries),
+        };
+        through.unwrap_or_else(|| Summary::within(self.anything(), samples.pixels))
+    }
+
+    fn pushed(&self, table: u32, step: Through) -> Option<u32> {
+        let mut tables = self.answer.tables.borrow_mut();
+        if let Some(number) = tables.numbers.get(&(table, step)) {
+            return Some(*number);
+        }
+        if tables.steps.len() == MOST_TABLES {
+            return None;
+        }
+        tables.steps.push((table, step));
+        let number = tables.steps.len() as u32;
+        tables.numbers.insert((table, step), number);
+        Some(number)
+    }
+
+    fn edges_within(&self, child: &Link, hull: Rect, place: (i64, i64), edges: &mut Edges) {
+        let place = (place.0 + child.extent.x(), place.1 + child.extent.y());
+        self.of(child.node).edges(child.local(hull), place, edges);
+    }
+
     fn table(&self, number: usize) -> &[u16] {
         &self.program.tables[number]
     }
@@ -120,21 +441,26 @@ impl<S: Sample> Known for Asked<'_, S> {
         }
     }
 
-    fn picture(&self, picture: usize, _: Rect) -> Bounds {
+    fn picture(&self, picture: usize, rect: Rect) -> Bounds {
         let plane = self.store.and_then(|store| store.pictures[picture].get());
-        match plane.and_then(|plane| plane.uniform) {
-            Some(value) => Bounds::one(value.to_u16()),
-            None => self.anything(),
+        match (plane, self.levels) {
+            (Some(plane), _) if plane.uniform.is_some() => {
+                Bounds::one(plane.uniform.map_or(0, Sample::to_u16))
+            }
+            (Some(plane), Some(levels)) if plane.rect.contains(&rect) => {
+                let sums = levels.picture(picture, plane.view());
+                self.extremes(plane, sums, rect)
+            }
+            _ => self.anything(),
         }
     }
+}
 
-    fn picture_summary(&self, picture: usize, rect: Rect) -> Option<Summary> {
-        let (levels, plane) = (self.levels?, self.store?.pictures[picture].get()?);
-        let view = plane.view();
-        let local = rect.translated(-plane.rect.x(), -plane.rect.y());
-        plane
-            .rect
-            .contains(&rect)
-            .then(|| levels.picture(picture, view).summary(view, local))
-    }
+/// Whether all places lie in `rect` or at its ends.
+fn within(rect: Rect, xs: &[i64], ys: &[i64]) -> bool {
+    let along = |places: &[i64], from: i64, to: i64| {
+        let ends = places.first().zip(places.last());
+        ends.is_some_and(|(first, last)| from <= *first && *last <= to)
+    };
+    along(xs, rect.x(), rect.right()) && along(ys, rect.y(), rect.bottom())
 }

@@ -1,15 +1,21 @@
 //! Figures of blocks: from what is known, and where that does not do from samples.
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use relief_raster::{Rect, Sample, View};
+use relief_raster::{Rect, Sample, View, ViewMut};
 
 use super::known::Asked;
 use super::{Cpu, zeroed};
 use crate::Error;
 use crate::cancel::Cancel;
 use crate::error::caught;
-use crate::levels::{Exactness, LEAF, Statistic, direct, refine};
-use crate::node::Summary;
+use crate::levels::{CHUNK, Exactness, LEAF, PIECE, SMALL, Statistic, direct, refine};
+use crate::node::{Block, Bounds, Edges, Grid, Summary};
+
+/// The most that hints add to the edges of blocks along an axis, in parts of those that are there, and however few these are.
+const HINTS: (usize, usize) = (4, 16);
+
+/// The coarsest level of which blocks are computed without asking first.
+const FINE: u32 = 3;
 
 impl<S: Sample> Cpu<S> {
     /// What is known of `rect`, in coordinates of the streamed raster, after computing at most `effort` of its samples.
@@ -21,39 +27,106 @@ impl<S: Sample> Cpu<S> {
         cancel: &Cancel,
     ) -> Result<Summary, Error> {
         caught(rect, || {
-            self.kept
-                .workers
-                .run(|| self.refined(rect, statistic, effort, cancel))
+            self.kept.workers.run(|| {
+                let (xs, ys) = ([rect.x(), rect.right()], [rect.y(), rect.bottom()]);
+                let first = self.ask(Grid { xs: &xs, ys: &ys }, true);
+                let first = first.first().copied().unwrap_or(Summary::EMPTY);
+                self.refined(rect, first, true, statistic, effort, cancel)
+            })
         })
     }
 
-    /// [`Self::summary`] on a thread of the pool.
+    /// What is known of every block of `grid`, in coordinates of the streamed raster, without computing it.
+    fn ask(&self, grid: Grid<'_>, zeros: bool) -> Vec<Summary> {
+        let region = self.plan.region;
+        let (program, store, levels) = (&self.plan.program, &self.kept.store, self.kept.levels.as_ref());
+        let moved = |edges: &[i64], by: i64| edges.iter().map(|edge| edge + by).collect::<Vec<_>>();
+        let (xs, ys) = (moved(grid.xs, region.x()), moved(grid.ys, region.y()));
+        let coarse = Grid { xs: &xs, ys: &ys };
+        Asked::root(
+            program,
+            Some(store),
+            levels,
+            grid.len(),
+            zeros,
+            |root: &Asked<'_, S>| {
+                let hints = |edges: &[i64]| (edges.len() / HINTS.0).max(HINTS.1);
+                let mut edges = Edges::with_room_for(hints(&xs).min(hints(&ys)));
+                root.edges(coarse.hull(), (0, 0), &mut edges);
+                let most = edges.most;
+                let merged = |own: &[i64], hints: Vec<i64>| {
+                    let mut all = own.to_vec();
+                    if hints.len() <= most {
+                        all.extend(hints);
+                    }
+                    all.sort_unstable();
+                    all.dedup();
+                    all
+                };
+                let (fine_xs, fine_ys) = (merged(&xs, edges.xs), merged(&ys, edges.ys));
+                let fine = Grid {
+                    xs: &fine_xs,
+                    ys: &fine_ys,
+                };
+                let mut blocks = vec![Block::EMPTY; fine.len()];
+                root.blocks(fine, &mut blocks);
+                root.settle(fine, &mut blocks);
+                // The number of the block that each lies in.
+                let of = |own: &[i64], edge: &i64| own.partition_point(|own| own <= edge) - 1;
+                let columns: Vec<usize> = fine_xs[..fine.columns()].iter().map(|x| of(&xs, x)).collect();
+                let mut all = vec![Summary::EMPTY; coarse.len()];
+                for (row, blocks) in blocks.chunks_exact(fine.columns()).enumerate() {
+                    let start = of(&ys, &fine_ys[row]) * coarse.columns();
+                    for (block, column) in blocks.iter().zip(&columns) {
+                        let one = &mut all[start + column];
+                        *one = one.and(block.summary);
+                    }
+                }
+                all
+            },
+        )
+    }
+
+    /// All samples of a rectangle of at most [`LEAF`] columns and rows, on a thread of the pool.
+    fn leaf<T>(
+        &self,
+        rect: Rect,
+        samples: &mut Vec<S>,
+        cancel: &Cancel,
+        read: impl FnOnce(View<'_, S>) -> T,
+    ) -> Result<T, Error> {
+        if samples.is_empty() {
+            *samples = zeroed::<S>(LEAF * LEAF, "a block")?;
+        }
+        let worker = rayon::current_thread_index().unwrap_or(0);
+        let samples = &mut samples[..rect.area() as usize];
+        self.fill_alone(worker, rect, samples, cancel)?;
+        Ok(read(View::packed(
+            samples,
+            rect.width() as usize,
+            rect.height() as usize,
+        )))
+    }
+
+    /// What is known of `rect` beyond `first`, on a thread of the pool.
     fn refined(
         &self,
         rect: Rect,
+        first: Summary,
+        zeros: bool,
         statistic: Statistic,
         effort: u64,
         cancel: &Cancel,
     ) -> Result<Summary, Error> {
         cancel.check()?;
-        let worker = rayon::current_thread_index().unwrap_or(0);
-        let region = self.plan.region;
-        let (program, store, levels) = (&self.plan.program, &self.kept.store, self.kept.levels.as_ref());
-        let ask = |rect: Rect| {
-            let rect = rect.translated(region.x(), region.y());
-            Asked::root(program, Some(store), levels, |root| root.summary(rect))
-        };
         let mut samples = Vec::new();
         let mut compute = |rect: Rect| {
-            if samples.is_empty() {
-                samples = zeroed::<S>(LEAF * LEAF, "a block")?;
-            }
-            let samples = &mut samples[..rect.area() as usize];
-            self.fill_alone(worker, rect, samples, cancel)?;
-            let view = View::packed(samples, rect.width() as usize, rect.height() as usize);
-            Ok(direct(view, Rect::sized(rect.width(), rect.height())))
+            self.leaf(rect, &mut samples, cancel, |view| {
+                direct(view, Rect::sized(rect.width(), rect.height()))
+            })
         };
-        refine(rect, statistic, effort, &ask, &mut compute)
+        let mut ask = |grid: Grid<'_>| self.ask(grid, zeros);
+        refine(rect, first, statistic, effort, &mut ask, &mut compute)
     }
 
     /// The samples of `window` of a level, packed into `out`; at most `effort` samples of the raster are computed for them all.
@@ -66,48 +139,189 @@ impl<S: Sample> Cpu<S> {
         out: &mut [S],
         cancel: &Cancel,
     ) -> Result<Exactness, Error> {
-        let raster = Rect::sized(self.plan.region.width(), self.plan.region.height());
-        let block = |x: i64, y: i64| {
-            Rect::between(x << level, y << level, (x + 1) << level, (y + 1) << level).intersection(&raster)
-        };
-        let width = window.width() as usize;
-        let one = |place: usize, effort: u64| {
-            let (x, y) = (place % width, place / width);
-            let rect = block(window.x() + x as i64, window.y() + y as i64);
-            self.refined(rect, statistic, effort, cancel)
-                .map(|summary| statistic.of(&summary))
-        };
+        if level == 0 && u128::from(effort) >= window.area() {
+            let (width, height) = (window.width() as usize, window.height() as usize);
+            self.fill(window, ViewMut::packed(out, width, height), cancel)?;
+            return Ok(Exactness::Exact);
+        }
+        let width = window.width();
+        let columns = width.min(PIECE);
+        let rows = (PIECE / columns).max(1);
+        let mut left = effort;
+        let mut off = 0;
         caught(window, || {
-            self.kept.workers.run(|| {
-                // What is known without computing, and then the rest, each with an equal part of the effort.
-                let known: Vec<(u16, u16)> = (0..out.len())
-                    .into_par_iter()
-                    .map(|place| one(place, 0))
-                    .collect::<Result<_, Error>>()?;
-                let open = known.iter().filter(|(least, most)| least < most).count() as u64;
-                let each = effort.checked_div(open).unwrap_or(0);
-                let known: Vec<(u16, u16)> = if each == 0 {
-                    known
-                } else {
-                    (0..out.len())
-                        .into_par_iter()
-                        .map(|place| match known[place] {
-                            (least, most) if least < most => one(place, each),
-                            settled => Ok(settled),
-                        })
-                        .collect::<Result<_, Error>>()?
-                };
-                let mut off = 0;
-                for (to, (least, most)) in out.iter_mut().zip(known) {
-                    let middle = least.midpoint(most);
-                    off = off.max(most - middle);
-                    *to = S::from_u16(middle);
+            for y in (0..window.height()).step_by(rows as usize) {
+                for x in (0..width).step_by(columns as usize) {
+                    let piece = Rect::sized(columns, rows)
+                        .translated(window.x() + x.cast_signed(), window.y() + y.cast_signed())
+                        .intersection(&window);
+                    let (known, spent) =
+                        (self.kept.workers).run(|| self.piece(level, piece, statistic, left, cancel))?;
+                    left -= if left == u64::MAX { 0 } else { spent.min(left) };
+                    for (place, (least, most)) in known.into_iter().enumerate() {
+                        let (column, row) = (place as u64 % piece.width(), place as u64 / piece.width());
+                        let middle = least.midpoint(most);
+                        off = off.max(most - middle);
+                        out[((y + row) * width + x + column) as usize] = S::from_u16(middle);
+                    }
                 }
-                Ok(match off {
-                    0 => Exactness::Exact,
-                    off => Exactness::Within(off),
-                })
+            }
+            Ok(match off {
+                0 => Exactness::Exact,
+                off => Exactness::Within(off),
             })
         })
+    }
+
+    /// Between which samples those of a part of a level lie, row by row, and how many samples of the raster were computed.
+    fn piece(
+        &self,
+        level: u32,
+        piece: Rect,
+        statistic: Statistic,
+        effort: u64,
+        cancel: &Cancel,
+    ) -> Result<(Vec<(u16, u16)>, u64), Error> {
+        let raster = Rect::sized(self.plan.region.width(), self.plan.region.height());
+        let edges = |from: i64, to: i64, end: i64| (from..=to).map(|edge| (edge << level).min(end)).collect();
+        let xs: Vec<i64> = edges(piece.x(), piece.right(), raster.right());
+        let ys: Vec<i64> = edges(piece.y(), piece.bottom(), raster.bottom());
+        let grid = Grid { xs: &xs, ys: &ys };
+        let all = grid.hull().area();
+        // Computing a few pixels of each takes less time than asking.
+        let mut known = if level <= FINE && all <= u128::from(effort) {
+            let of = |rect: Rect| Summary::within(Bounds::between(0, S::MAX.to_u16()), rect.area());
+            grid.rects().map(of).collect()
+        } else {
+            self.known(grid, cancel)?
+        };
+        let open: Vec<usize> = (0..known.len())
+            .filter(|number| !statistic.is_settled(&known[*number]))
+            .collect();
+        let spent = if open.is_empty() || effort == 0 {
+            0
+        } else if 1 << level <= SMALL {
+            self.by_leaves(
+                grid,
+                (LEAF >> level) as usize,
+                &mut known,
+                (statistic, effort),
+                cancel,
+            )?
+        } else {
+            // Each as much as it may be off.
+            let off = |number: &usize| {
+                let (least, most) = statistic.of(&known[*number]);
+                u128::from(most - least)
+            };
+            let all: u128 = open.iter().map(off).sum();
+            let refined: Vec<Summary> = open
+                .clone()
+                .into_par_iter()
+                .map(|number| {
+                    let share = u128::from(effort) * off(&number) / all.max(1);
+                    let share = if effort == u64::MAX { effort } else { share as u64 };
+                    self.refined(grid.rect(number), known[number], false, statistic, share, cancel)
+                })
+                .collect::<Result<_, Error>>()?;
+            for (number, summary) in open.into_iter().zip(refined) {
+                known[number] = summary;
+            }
+            effort
+        };
+        Ok((known.iter().map(|summary| statistic.of(summary)).collect(), spent))
+    }
+
+    /// What is known of every block of `grid` without computing it, by all threads.
+    fn known(&self, grid: Grid<'_>, cancel: &Cancel) -> Result<Vec<Summary>, Error> {
+        let (columns, rows) = (grid.columns(), grid.rows());
+        // Blocks of a column share the most, so that a part has few columns and many rows.
+        let high = rows.min(CHUNK);
+        let wide = (CHUNK / high).min(columns.div_ceil(self.plan.threads)).max(1);
+        let parts: Vec<(usize, usize)> = (0..rows)
+            .step_by(high)
+            .flat_map(|row| (0..columns).step_by(wide).map(move |column| (column, row)))
+            .collect();
+        let found: Vec<Vec<Summary>> = parts
+            .clone()
+            .into_par_iter()
+            .map(|(column, row)| {
+                cancel.check()?;
+                let part = Grid {
+                    xs: &grid.xs[column..=(column + wide).min(columns)],
+                    ys: &grid.ys[row..=(row + high).min(rows)],
+                };
+                Ok(self.ask(part, false))
+            })
+            .collect::<Result<_, Error>>()?;
+        let mut known = vec![Summary::EMPTY; grid.len()];
+        for ((column, row), found) in parts.into_iter().zip(found) {
+            let width = (column + wide).min(columns) - column;
+            for (line, found) in found.chunks_exact(width).enumerate() {
+                let start = (row + line) * columns + column;
+                known[start..start + width].copy_from_slice(found);
+            }
+        }
+        Ok(known)
+    }
+
+    /// Computes leaves of `side` × `side` blocks in which a figure is not settled, those with the most of them first, as far as `effort`
+    /// goes. How many samples were computed.
+    fn by_leaves(
+        &self,
+        grid: Grid<'_>,
+        side: usize,
+        known: &mut [Summary],
+        (statistic, effort): (Statistic, u64),
+        cancel: &Cancel,
+    ) -> Result<u64, Error> {
+        let (columns, rows) = (grid.columns(), grid.rows());
+        let leaf = |column: usize, row: usize| Grid {
+            xs: &grid.xs[column..=(column + side).min(columns)],
+            ys: &grid.ys[row..=(row + side).min(rows)],
+        };
+        let mut leaves: Vec<(usize, usize, u64)> = Vec::new();
+        for row in (0..rows).step_by(side) {
+            for column in (0..columns).step_by(side) {
+                let blocks = leaf(column, row);
+                let off = |number: usize| {
+                    let (x, y) = (number % blocks.columns(), number / blocks.columns());
+                    let (least, most) = statistic.of(&known[(row + y) * columns + column + x]);
+                    u64::from(most - least)
+                };
+                let off: u64 = (0..blocks.len()).map(off).sum();
+                if off > 0 {
+                    leaves.push((column, row, off));
+                }
+            }
+        }
+        leaves.sort_by_key(|(column, row, off)| (std::cmp::Reverse(*off), *row, *column));
+        let mut spent = 0_u64;
+        leaves.retain(|(column, row, _)| {
+            let area = leaf(*column, *row).hull().area() as u64;
+            let fits = spent.saturating_add(area) <= effort;
+            spent += if fits { area } else { 0 };
+            fits
+        });
+        let computed: Vec<Vec<Summary>> = leaves
+            .clone()
+            .into_par_iter()
+            .map_init(Vec::new, |samples, (column, row, _)| {
+                let blocks = leaf(column, row);
+                let hull = blocks.hull();
+                self.leaf(hull, samples, cancel, |view| {
+                    let local = |rect: Rect| rect.translated(-hull.x(), -hull.y());
+                    blocks.rects().map(|rect| direct(view, local(rect))).collect()
+                })
+            })
+            .collect::<Result<_, Error>>()?;
+        for ((column, row, _), found) in leaves.into_iter().zip(computed) {
+            let width = leaf(column, row).columns();
+            for (line, found) in found.chunks_exact(width).enumerate() {
+                let start = (row + line) * columns + column;
+                known[start..start + width].copy_from_slice(found);
+            }
+        }
+        Ok(spent)
     }
 }

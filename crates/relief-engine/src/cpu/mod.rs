@@ -107,7 +107,7 @@ impl<S: Sample> Cpu<S> {
         let region = self.plan.region;
         let rect = rect.translated(region.x(), region.y());
         let (program, store) = (&self.plan.program, &self.kept.store);
-        Asked::root(program, Some(store), None, |root| root.bounds(rect))
+        Asked::root(program, Some(store), None, 1, false, |root| root.bounds(rect))
     }
 
     /// How long each node has taken by itself, of the tiles that were timed.

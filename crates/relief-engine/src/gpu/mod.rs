@@ -193,7 +193,7 @@ impl<S: Sample> Gpus<S> {
             &self.plan.program,
             self.kept.host.as_ref().map(|host| host.store()),
         );
-        Asked::root(program, store, None, |root| root.bounds(rect))
+        Asked::root(program, store, None, 1, false, |root| root.bounds(rect))
     }
 
     /// The host, where it keeps what the plan does: it tells figures of blocks.

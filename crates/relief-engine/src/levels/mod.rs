@@ -1,20 +1,22 @@
 //! Levels: what is known of blocks of a raster, from closed forms, from what the plan keeps, and from samples.
 
 mod cell;
-mod pyramid;
+mod plane;
+mod table;
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::OnceLock;
 
+use relief_design::tree::Role;
 use relief_raster::{Period, Rect, Sample, View};
 
 use crate::Error;
-use crate::node::Summary;
+use crate::node::{Block, Bounds, Grid, Summary};
 use crate::program::{Keep, Program};
-use cell::CellSums;
-use pyramid::Pyramid;
-pub(crate) use pyramid::direct;
+pub(crate) use cell::{CellSums, RowSums};
+pub(crate) use plane::{PlaneSums, direct};
+use table::TableSums;
 
 /// The coarsest level: one sample stands for the largest raster.
 pub const MAX_LEVEL: u32 = 40;
@@ -41,7 +43,7 @@ impl Statistic {
         }
     }
 
-    fn is_settled(self, summary: &Summary) -> bool {
+    pub(crate) fn is_settled(self, summary: &Summary) -> bool {
         let (least, most) = self.of(summary);
         least == most
     }
@@ -56,11 +58,55 @@ pub enum Exactness {
     Within(u16),
 }
 
+/// What is known of a kept cell.
+pub(crate) enum Cell {
+    /// A small one: all sums.
+    Small(CellSums),
+    /// A large one that repeats along the axes: those of a plane.
+    Upright(PlaneSums),
+    /// Any other: the least and the greatest sample.
+    Other(Bounds),
+}
+
+impl Cell {
+    fn of<S: Sample>(period: Period, cell: View<'_, S>) -> Self {
+        if is_small(&period) {
+            Self::Small(CellSums::of(period, cell))
+        } else if period.b() == 0 {
+            Self::Upright(PlaneSums::of(cell))
+        } else {
+            let all = || cell.rows().flatten().map(|sample| sample.to_u16());
+            Self::Other(Bounds::between(
+                all().min().unwrap_or(0),
+                all().max().unwrap_or(0),
+            ))
+        }
+    }
+
+    fn bytes(period: &Period) -> u64 {
+        match period.b() {
+            _ if is_small(period) => CellSums::bytes(period),
+            0 => PlaneSums::bytes(period.a(), period.c()),
+            _ => 0,
+        }
+    }
+}
+
+fn is_small(period: &Period) -> bool {
+    period
+        .a()
+        .checked_mul(period.c())
+        .is_some_and(|samples| samples <= cell::MOST_SAMPLES)
+}
+
 /// Sums of what a plan keeps, each made when it is first asked for.
 pub(crate) struct Levels {
-    cells: Vec<OnceLock<CellSums>>,
-    wholes: Vec<OnceLock<Pyramid>>,
-    pictures: Vec<OnceLock<Pyramid>>,
+    cells: Vec<OnceLock<Cell>>,
+    wholes: Vec<OnceLock<PlaneSums>>,
+    pictures: Vec<OnceLock<PlaneSums>>,
+    tables: Vec<OnceLock<TableSums>>,
+    /// Whether what nodes make of samples depends on how many of them are 0.
+    pub(crate) zeros: bool,
 }
 
 impl Levels {
@@ -69,48 +115,76 @@ impl Levels {
             cells: program.steps.iter().map(|_| OnceLock::new()).collect(),
             wholes: program.steps.iter().map(|_| OnceLock::new()).collect(),
             pictures: program.pictures.iter().map(|_| OnceLock::new()).collect(),
+            tables: program.tables.iter().map(|_| OnceLock::new()).collect(),
+            zeros: (program.steps.iter().flat_map(|step| &step.links))
+                .any(|link| matches!(link.role, Role::Over | Role::Mask)),
         }
     }
 
-    /// The bytes of all of them, and of what `threads` threads compute to refine them.
+    /// The bytes of all of them, and of what `threads` threads hold while they answer.
     pub(crate) fn bytes(program: &Program, threads: u64) -> u64 {
         let of_step = |step: &crate::program::Step| match step.keep {
             _ if step.need.is_empty() => 0,
-            Keep::Cell { period, .. } => CellSums::bytes(&period),
-            Keep::Whole => Pyramid::bytes(step.plane().width(), step.plane().height()),
+            Keep::Cell { period, .. } => Cell::bytes(&period),
+            Keep::Whole => PlaneSums::bytes(step.plane().width(), step.plane().height()),
             Keep::No | Keep::Image | Keep::Windows | Keep::Cached => 0,
         };
         let pictures = program
             .pictures
             .iter()
-            .map(|picture| Pyramid::bytes(picture.held.width(), picture.held.height()));
+            .map(|picture| PlaneSums::bytes(picture.held.width(), picture.held.height()));
+        let tables = program.tables.iter().map(|table| TableSums::bytes(table.len()));
         let refining = LEAF * LEAF * program.canvas.depth.bytes() + MOST_PARTS * size_of::<Part>() as u64;
+        // A node asks its children one after the other, and holds what it knows itself.
+        let asking = 2 * (program.nesting as u64 + 1) * 2 * CHUNK as u64 * size_of::<Block>() as u64;
+        let piece = PIECE * size_of::<Summary>() as u64;
         program
             .steps
             .iter()
             .map(of_step)
             .chain(pictures)
-            .fold(refining.saturating_mul(threads), u64::saturating_add)
+            .chain(tables)
+            .chain([
+                (refining + asking + cell::MOST_SAMPLES * 8).saturating_mul(threads),
+                piece,
+            ])
+            .fold(0, u64::saturating_add)
     }
 
-    pub(crate) fn cell<S: Sample>(&self, node: usize, period: Period, cell: View<'_, S>) -> &CellSums {
-        self.cells[node].get_or_init(|| CellSums::of(period, cell))
+    pub(crate) fn cell<S: Sample>(&self, node: usize, period: Period, cell: View<'_, S>) -> &Cell {
+        self.cells[node].get_or_init(|| Cell::of(period, cell))
     }
 
-    pub(crate) fn whole<S: Sample>(&self, node: usize, plane: View<'_, S>) -> &Pyramid {
-        self.wholes[node].get_or_init(|| Pyramid::of(plane))
+    pub(crate) fn whole<S: Sample>(&self, node: usize, plane: View<'_, S>) -> &PlaneSums {
+        self.wholes[node].get_or_init(|| PlaneSums::of(plane))
     }
 
-    pub(crate) fn picture<S: Sample>(&self, picture: usize, plane: View<'_, S>) -> &Pyramid {
-        self.pictures[picture].get_or_init(|| Pyramid::of(plane))
+    pub(crate) fn picture<S: Sample>(&self, picture: usize, plane: View<'_, S>) -> &PlaneSums {
+        self.pictures[picture].get_or_init(|| PlaneSums::of(plane))
+    }
+
+    pub(crate) fn table(&self, number: usize, table: &[u16]) -> &TableSums {
+        self.tables[number].get_or_init(|| TableSums::of(table))
     }
 }
 
-/// Columns and rows of what is computed to know a part.
+/// The most blocks that are asked for at once.
+pub(crate) const CHUNK: usize = 1 << 14;
+
+/// The most blocks of which a summary is held at the same time.
+pub(crate) const PIECE: u64 = 1 << 16;
+
+/// Columns and rows of what is computed at once.
 pub(crate) const LEAF: u64 = 128;
+
+/// Columns and rows of the smallest parts that are told apart before they are computed.
+pub(crate) const SMALL: u64 = 32;
 
 /// The most parts that a block is in at the same time.
 const MOST_PARTS: u64 = 1 << 14;
+
+/// The most parts along a side in which a part is looked at.
+const SPLIT: u64 = 8;
 
 /// What asking for a part counts as, in samples.
 const ASKING: u64 = 64;
@@ -205,17 +279,17 @@ impl Parts {
     }
 }
 
-/// What is known of `rect` after looking at parts of it until the figure is settled or `effort` samples are looked at. `ask` tells what is
-/// known of a rectangle without computing it, `compute` everything of one of at most [`LEAF`] columns and rows.
+/// What is known of `rect`, of which `first` is, after looking at parts of it until the figure is settled or `effort` samples are looked at.
+/// `ask` tells what is known of blocks without computing them, `compute` everything of one of at most [`SMALL`] columns and rows.
 pub(crate) fn refine(
     rect: Rect,
+    first: Summary,
     statistic: Statistic,
     mut effort: u64,
-    ask: &dyn Fn(Rect) -> Summary,
+    ask: &mut dyn FnMut(Grid<'_>) -> Vec<Summary>,
     compute: &mut dyn FnMut(Rect) -> Result<Summary, Error>,
 ) -> Result<Summary, Error> {
-    let first = ask(rect);
-    if statistic.is_settled(&first) {
+    if statistic.is_settled(&first) || effort == 0 {
         return Ok(first);
     }
     let mut parts = Parts {
@@ -226,10 +300,19 @@ pub(crate) fn refine(
     };
     parts.add(rect, first);
     while !parts.is_over(rect.area()) {
-        let room = parts.open.len() as u64 + 4 <= MOST_PARTS;
+        let room = parts.open.len() as u64 + SPLIT * SPLIT <= MOST_PARTS;
         let Some(part) = parts.take() else { break };
-        let leaf = part.rect.width() <= LEAF && part.rect.height() <= LEAF;
-        let cost = if leaf { part.rect.area() as u64 } else { 4 * ASKING };
+        let leaf = part.rect.width() <= SMALL && part.rect.height() <= SMALL;
+        let (xs, ys) = (
+            split(part.rect.x(), part.rect.right()),
+            split(part.rect.y(), part.rect.bottom()),
+        );
+        let grid = Grid { xs: &xs, ys: &ys };
+        let cost = if leaf {
+            part.rect.area() as u64
+        } else {
+            grid.len() as u64 * ASKING
+        };
         if effort < cost || (!leaf && !room) {
             parts.add(part.rect, part.summary);
             break;
@@ -238,8 +321,8 @@ pub(crate) fn refine(
         if leaf {
             parts.add(part.rect, compute(part.rect)?);
         } else {
-            for quarter in quarters(part.rect) {
-                parts.add(quarter, ask(quarter));
+            for (rect, known) in grid.rects().zip(ask(grid)) {
+                parts.add(rect, known);
             }
         }
     }
@@ -248,20 +331,15 @@ pub(crate) fn refine(
     Ok(all.both(first))
 }
 
-/// A rectangle in halves along each side that is longer than a leaf.
-fn quarters(rect: Rect) -> impl Iterator<Item = Rect> {
-    let halves = |from: i64, to: i64| {
-        let length = (to - from).unsigned_abs();
-        let middle = if length > LEAF {
-            // Whole leaves, so that none is smaller than it has to be.
-            from + (length.div_ceil(LEAF).div_ceil(2) * LEAF).cast_signed()
-        } else {
-            to
-        };
-        [(from, middle), (middle, to)]
-    };
-    let (across, down) = (halves(rect.x(), rect.right()), halves(rect.y(), rect.bottom()));
-    down.into_iter()
-        .flat_map(move |(top, bottom)| across.map(|(left, right)| Rect::between(left, top, right, bottom)))
-        .filter(|rect| !rect.is_empty())
+/// The edges of up to [`SPLIT`] parts of a side, none smaller than it has to be.
+fn split(from: i64, to: i64) -> Vec<i64> {
+    let step = (to.abs_diff(from).div_ceil(SPLIT).div_ceil(SMALL) * SMALL).cast_signed();
+    let mut edges = vec![from];
+    edges.extend(
+        (1..SPLIT.cast_signed())
+            .map(|part| from + part * step)
+            .take_while(|edge| *edge < to),
+    );
+    edges.push(to);
+    edges
 }

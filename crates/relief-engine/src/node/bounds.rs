@@ -3,7 +3,7 @@
 use relief_kernels::fold::Fold;
 use relief_raster::Rect;
 
-use super::{Link, Summary};
+use super::{Block, Corners, Edges, Grid, Link, Summary, Through};
 
 /// The least and the greatest that a sample may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,14 @@ impl Bounds {
         Self {
             least: self.least.min(other.least),
             greatest: self.greatest.max(other.greatest),
+        }
+    }
+
+    /// What lies in both, of the same samples.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            least: self.least.max(other.least),
+            greatest: self.greatest.min(other.greatest),
         }
     }
 
@@ -88,8 +96,23 @@ pub(crate) trait Known {
     /// All that is known of the samples of a child in `rect`, in its own coordinates and within it.
     fn summary_within(&self, child: usize, rect: Rect) -> Summary;
 
-    /// All that is known of the samples of `rect` of a picture, which lies in it; `None` where that is not more than its bounds.
-    fn picture_summary(&self, picture: usize, rect: Rect) -> Option<Summary>;
+    /// What is known of every block of `grid` of a child, in its own coordinates and within it.
+    fn blocks_within(&self, child: usize, grid: Grid<'_>, out: &mut [Block]);
+
+    /// Sums of the samples of a child above and to the left of places, from the first of them on, where all of it is held; places ascend.
+    fn corners(&self, child: usize, xs: &[i64], ys: &[i64]) -> Option<Corners>;
+
+    /// The same of a picture.
+    fn picture_corners(&self, picture: usize, xs: &[i64], ys: &[i64]) -> Option<Corners>;
+
+    /// What a table of the design makes of samples.
+    fn through(&self, table: usize, samples: Summary) -> Summary;
+
+    /// The number of a table followed by one more step; `None` where there are too many.
+    fn pushed(&self, table: u32, step: Through) -> Option<u32>;
+
+    /// Hints of a child: see [`Node::edges`](super::Node::edges); all in the coordinates of its parent.
+    fn edges_within(&self, child: &Link, hull: Rect, place: (i64, i64), edges: &mut Edges);
 
     /// A table of the design.
     fn table(&self, number: usize) -> &[u16];

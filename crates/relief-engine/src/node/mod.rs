@@ -5,6 +5,7 @@
 //! the CPU and how a device does. It knows nothing of plans, tiles, threads, caches and devices: [`Inputs`] answers what
 //! its children hold, from wherever the plan keeps it, and [`device::Lower`] what of them lies on a device.
 
+mod blocks;
 mod bounds;
 #[cfg(feature = "gpu")]
 pub(crate) mod device;
@@ -26,10 +27,14 @@ use relief_raster::{Extent, Period, Rect, Sample, ViewMut};
 
 use relief_design::tree::{self, Role};
 
+pub(crate) use blocks::{
+    Block, Corners, Edges, Form, Grid, Repeated, Through, fold, of_child, of_plane, through as stepped,
+};
 pub(crate) use bounds::{Bounds, Known};
 pub(crate) use footprint::Footprint;
 pub(crate) use inputs::{Inputs, Resources, SamplesOf};
 pub(crate) use prepare::{Counters, Preparation};
+pub(crate) use summary::Straight;
 pub use summary::Summary;
 pub(crate) use windows::{around, clear_around, part, read_padded, through};
 
@@ -113,6 +118,35 @@ pub(crate) trait Node {
     /// What is known of the samples of `rect` together, in the node's own coordinates and within it, beyond their bounds.
     fn summary(&self, _known: &dyn Known, _links: &[Link], _rect: Rect) -> Option<Summary> {
         None
+    }
+
+    /// What is known of every block of `grid`, in the node's own coordinates and within it. A kind says it that can answer for many blocks in
+    /// less time than for each by itself.
+    fn blocks(&self, known: &dyn Known, links: &[Link], grid: Grid<'_>, out: &mut [Block]) {
+        for (block, rect) in out.iter_mut().zip(grid.rects()) {
+            *block = if rect.is_empty() {
+                Block::EMPTY
+            } else {
+                let all = Summary::within(self.bounds(known, links, rect), rect.area());
+                let more = || self.summary(known, links, rect);
+                Block::of(if all.is_exact() {
+                    all
+                } else {
+                    more().map_or(all, |more| more.both(all))
+                })
+            };
+        }
+    }
+
+    /// Where within `hull`, in the node's own coordinates, what is known of it changes, as hints: blocks are cut there. `place` is where
+    /// the node lies in the coordinates of the edges.
+    fn edges(&self, known: &dyn Known, links: &[Link], hull: Rect, place: (i64, i64), edges: &mut Edges) {
+        for (index, link) in links.iter().enumerate() {
+            if self.footprint(link, index) == Footprint::Point && !edges.is_full() {
+                edges.add_extent(&link.extent, hull, place);
+                known.edges_within(link, hull, place, edges);
+            }
+        }
     }
 
     /// How the node repeats within `own`, its rectangle in its own coordinates; `children` say how they do.

@@ -8,6 +8,17 @@ use relief_kernels::fold::Fold;
 
 use super::Bounds;
 
+/// How the entries of a table go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Straight {
+    /// Each is greater by one than that before it.
+    Rises,
+    /// Each is less by one.
+    Falls,
+    /// Neither.
+    No,
+}
+
 /// What is known of the samples of a rectangle: pairs are the least and the greatest that a figure may be, and equal where it is
 /// known exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,6 +168,13 @@ impl Summary {
         }
     }
 
+    /// Of samples of which this is known and which have this sum.
+    pub(crate) fn of_exactly(self, sum: u128) -> Self {
+        let zeros = self.zeros;
+        let bounds = self.bounds();
+        Self::of_sum(self.pixels, (sum, sum), zeros, bounds).both(self)
+    }
+
     /// Of every sample through a table of which it has an entry.
     pub(crate) fn through(self, table: &[u16]) -> Option<Self> {
         let bounds = self.bounds();
@@ -165,36 +183,50 @@ impl Summary {
         let first = entries.first().copied()?;
         let rises = |(place, entry): (usize, &u16)| usize::from(*entry) == usize::from(first) + place;
         let falls = |(place, entry): (usize, &u16)| usize::from(*entry) + place == usize::from(first);
-        if entries.iter().enumerate().all(rises) {
+        let straight = match () {
+            () if entries.iter().enumerate().all(rises) => Straight::Rises,
+            () if entries.iter().enumerate().all(falls) => Straight::Falls,
+            () => Straight::No,
+        };
+        Some(self.through_entries(first, through, straight))
+    }
+
+    /// Of every sample through a table whose entries of these samples lie in `through`, the first of them being `first`.
+    pub(crate) fn through_entries(self, first: u16, through: Bounds, straight: Straight) -> Self {
+        let bounds = self.bounds();
+        match straight {
             // Moved by one number.
-            let moved =
-                |sum: u128| sum - self.pixels * u128::from(bounds.least) + self.pixels * u128::from(first);
-            let move_one = |sample: u16| sample - bounds.least + first;
-            return Some(Self {
-                pixels: self.pixels,
-                sum: (moved(self.sum.0), moved(self.sum.1)),
-                zeros: match (through.least, first == bounds.least) {
-                    (1.., _) => (0, 0),
-                    (0, true) => self.zeros,
-                    (0, false) => (0, self.pixels),
-                },
-                least: (move_one(self.least.0), move_one(self.least.1)),
-                greatest: (move_one(self.greatest.0), move_one(self.greatest.1)),
-            });
+            Straight::Rises => {
+                let moved = |sum: u128| {
+                    sum - self.pixels * u128::from(bounds.least) + self.pixels * u128::from(first)
+                };
+                let move_one = |sample: u16| sample - bounds.least + first;
+                Self {
+                    pixels: self.pixels,
+                    sum: (moved(self.sum.0), moved(self.sum.1)),
+                    zeros: match (through.least, first == bounds.least) {
+                        (1.., _) => (0, 0),
+                        (0, true) => self.zeros,
+                        (0, false) => (0, self.pixels),
+                    },
+                    least: (move_one(self.least.0), move_one(self.least.1)),
+                    greatest: (move_one(self.greatest.0), move_one(self.greatest.1)),
+                }
+            }
+            Straight::Falls => {
+                let top = u128::from(first) + u128::from(bounds.least);
+                let turned = |sum: u128| self.pixels * top - sum;
+                let turn = |sample: u16| first - (sample - bounds.least);
+                Self {
+                    pixels: self.pixels,
+                    sum: (turned(self.sum.1), turned(self.sum.0)),
+                    zeros: Self::within(through, self.pixels).zeros,
+                    least: (turn(self.greatest.1), turn(self.greatest.0)),
+                    greatest: (turn(self.least.1), turn(self.least.0)),
+                }
+            }
+            Straight::No => Self::within(through, self.pixels),
         }
-        if entries.iter().enumerate().all(falls) {
-            let top = u128::from(first) + u128::from(bounds.least);
-            let turned = |sum: u128| self.pixels * top - sum;
-            let turn = |sample: u16| first - (sample - bounds.least);
-            return Some(Self {
-                pixels: self.pixels,
-                sum: (turned(self.sum.1), turned(self.sum.0)),
-                zeros: Self::within(through, self.pixels).zeros,
-                least: (turn(self.greatest.1), turn(self.greatest.0)),
-                greatest: (turn(self.least.1), turn(self.least.0)),
-            });
-        }
-        Some(Self::within(through, self.pixels))
     }
 
     /// Of M for every sample that reaches `level`, else 0; M is `max`.

@@ -14,8 +14,8 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
 use crate::node::{
-    Bounds, Filled, Inputs, Known, Link, Node, Periodic, Request, Resources, Summary, Tile, around,
-    clear_around, part, scratch,
+    Block, Bounds, Filled, Grid, Inputs, Known, Link, Node, Periodic, Request, Resources, Summary, Tile,
+    around, clear_around, fold as fold_blocks, of_child, part, scratch,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -57,12 +57,20 @@ impl Node for Compose {
             .fold(Bounds::ZERO, fold)
     }
 
-    fn summary(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Option<Summary> {
-        let fold = |so_far: Summary, link: &Link| {
-            so_far.fold(operation(link.role), known.child_summary(link, rect), known.max())
-        };
-        let nothing = Summary::constant(0, rect.area());
-        Some(links[first_that_counts(links, rect)..].iter().fold(nothing, fold))
+    fn blocks(&self, known: &dyn Known, links: &[Link], grid: Grid<'_>, out: &mut [Block]) {
+        for (block, rect) in out.iter_mut().zip(grid.rects()) {
+            *block = Block::of(Summary::constant(0, rect.area()));
+        }
+        let mut child = vec![Block::EMPTY; out.len()];
+        for link in &links[first_that_counts(links, grid.hull())..] {
+            let operation = operation(link.role);
+            let beyond = grid.hull().intersection(&link.extent.in_parent()).is_empty();
+            if beyond && zero_is_identity(operation) {
+                continue;
+            }
+            of_child(known, link, grid, &mut child);
+            fold_blocks(known, out, operation, &child);
+        }
     }
 
     fn cost(&self) -> u64 {

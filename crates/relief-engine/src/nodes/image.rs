@@ -6,7 +6,10 @@ use relief_design::tree;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use crate::Error;
-use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Resources, Summary, Tile, clear_around, part};
+use crate::node::{
+    Block, Bounds, Filled, Grid, Inputs, Known, Link, Node, Repeated, Resources, Tile, clear_around,
+    of_plane, part,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Image {
@@ -26,13 +29,18 @@ impl Node for Image {
         }
     }
 
-    fn summary(&self, known: &dyn Known, _: &[Link], rect: Rect) -> Option<Summary> {
-        let covered = rect.intersection(&Rect::sized(self.width, self.height));
-        let beyond = Summary::constant(0, rect.area() - covered.area());
-        if covered.is_empty() {
-            return Some(beyond);
+    fn blocks(&self, known: &dyn Known, links: &[Link], grid: Grid<'_>, out: &mut [Block]) {
+        let across = Repeated::once(grid.xs, 0, self.width);
+        let down = Repeated::once(grid.ys, 0, self.height);
+        let bounds = |rect| self.bounds(known, links, rect);
+        match known.picture_corners(self.picture, &across.places, &down.places) {
+            Some(corners) => of_plane(grid, (&across, &down), &corners, bounds, out),
+            None => {
+                for (block, rect) in out.iter_mut().zip(grid.rects()) {
+                    *block = Block::within(rect, bounds);
+                }
+            }
         }
-        Some(known.picture_summary(self.picture, covered)?.and(beyond))
     }
 
     fn cost(&self) -> u64 {

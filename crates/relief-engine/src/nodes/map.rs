@@ -11,7 +11,8 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
 use crate::node::{
-    Bounds, Filled, Inputs, Known, Link, Node, Periodic, Resources, Summary, Tile, read_padded, through,
+    Block, Bounds, Filled, Grid, Inputs, Known, Link, Node, Periodic, Resources, Through, Tile, of_child,
+    read_padded, stepped, through,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,10 +32,11 @@ impl Node for Map {
         through.unwrap_or_else(|| known.anything())
     }
 
-    fn summary(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Option<Summary> {
-        known
-            .child_summary(&links[0], rect)
-            .through(known.table(self.table))
+    fn blocks(&self, known: &dyn Known, links: &[Link], grid: Grid<'_>, out: &mut [Block]) {
+        of_child(known, &links[0], grid, out);
+        stepped(known, Through::Table(self.table), out, |samples| {
+            known.through(self.table, samples)
+        });
     }
 
     fn cost(&self) -> u64 {

@@ -10,7 +10,7 @@ use relief_raster::{Rect, Sample, ViewMut};
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
-use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Resources, Summary, Tile};
+use crate::node::{Block, Bounds, Edges, Filled, Grid, Inputs, Known, Link, Node, Resources, Summary, Tile};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Ramp {
@@ -21,39 +21,95 @@ pub(crate) struct Ramp {
     pub(crate) length: u64,
 }
 
+impl Ramp {
+    /// The sample at a place along the axis.
+    fn at(&self, place: i64) -> u16 {
+        let mut sample = [0_u16];
+        let view = ViewMut::packed(&mut sample, 1, 1);
+        let axis = generate::cpu::Axis::X;
+        generate::cpu::ramp(axis, self.from, self.to, self.length, place.unsigned_abs(), view);
+        sample[0]
+    }
+
+    /// All samples of a rectangle.
+    fn summed(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Summary {
+        if rect.is_empty() {
+            return Summary::EMPTY;
+        }
+        let (first, end, across) = match self.axis {
+            Axis::X => (rect.x(), rect.right(), rect.height()),
+            Axis::Y => (rect.y(), rect.bottom(), rect.width()),
+        };
+        let bounds = self.bounds(known, links, rect);
+        let (first, end) = (first.unsigned_abs(), end.unsigned_abs());
+        let sum = generate::ramp_sum(self.from, self.to, self.length, first, end) * u128::from(across);
+        // How many are 0 is not asked for.
+        let zeros = Summary::within(bounds, rect.area()).zeros;
+        let exact = Summary::exact(rect.area(), sum, 0, bounds.least, bounds.greatest);
+        Summary { zeros, ..exact }
+    }
+}
+
 impl Node for Ramp {
     fn bounds(&self, _: &dyn Known, _: &[Link], rect: Rect) -> Bounds {
         let (first, last) = match self.axis {
             Axis::X => (rect.x(), rect.right() - 1),
             Axis::Y => (rect.y(), rect.bottom() - 1),
         };
-        let at = |place: i64| {
-            let mut sample = [0_u16];
-            let view = ViewMut::packed(&mut sample, 1, 1);
-            let axis = generate::cpu::Axis::X;
-            generate::cpu::ramp(axis, self.from, self.to, self.length, place.unsigned_abs(), view);
-            sample[0]
-        };
-        Bounds::between(at(first), at(last))
+        Bounds::between(self.at(first), self.at(last))
     }
 
-    fn summary(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Option<Summary> {
-        let (first, end, across) = match self.axis {
-            Axis::X => (rect.x(), rect.right(), rect.height()),
-            Axis::Y => (rect.y(), rect.bottom(), rect.width()),
+    fn blocks(&self, known: &dyn Known, links: &[Link], grid: Grid<'_>, out: &mut [Block]) {
+        let columns = grid.columns();
+        // All blocks of a column, or of a row, are alike but for how far they go across.
+        let along: Vec<Summary> = match self.axis {
+            Axis::X => (grid.xs.windows(2))
+                .map(|x| Rect::between(x[0], 0, x[1], 1))
+                .map(|rect| self.summed(known, links, rect))
+                .collect(),
+            Axis::Y => (grid.ys.windows(2))
+                .map(|y| Rect::between(0, y[0], 1, y[1]))
+                .map(|rect| self.summed(known, links, rect))
+                .collect(),
         };
-        let bounds = self.bounds(known, links, rect);
-        let sum = generate::ramp_sum(
-            self.from,
-            self.to,
-            self.length,
-            first.unsigned_abs(),
-            end.unsigned_abs(),
-        ) * u128::from(across);
-        // How many are 0 is not asked for.
-        let zeros = Summary::within(bounds, rect.area()).zeros;
-        let exact = Summary::exact(rect.area(), sum, 0, bounds.least, bounds.greatest);
-        Some(Summary { zeros, ..exact })
+        for (number, block) in out.iter_mut().enumerate() {
+            let rect = grid.rect(number);
+            let (one, count) = match self.axis {
+                Axis::X => (along[number % columns], rect.height()),
+                Axis::Y => (along[number / columns], rect.width()),
+            };
+            *block = Block::of(one.times(count.into()));
+        }
+    }
+
+    /// Where it steps.
+    fn edges(&self, _: &dyn Known, _: &[Link], hull: Rect, place: (i64, i64), edges: &mut Edges) {
+        let (from, to) = match self.axis {
+            Axis::X => (hull.x(), hull.right()),
+            Axis::Y => (hull.y(), hull.bottom()),
+        };
+        let (first, last) = (self.at(from), self.at(to - 1));
+        if usize::from(first.abs_diff(last)) > edges.most {
+            return;
+        }
+        let mut at = from;
+        while self.at(at) != last {
+            // The first place with another sample: it steps one way.
+            let (sample, mut low, mut high) = (self.at(at), at, to - 1);
+            while high - low > 1 {
+                let middle = low.midpoint(high);
+                if self.at(middle) == sample {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            match self.axis {
+                Axis::X => edges.add_x(high + place.0),
+                Axis::Y => edges.add_y(high + place.1),
+            }
+            at = high;
+        }
     }
 
     fn cost(&self) -> u64 {

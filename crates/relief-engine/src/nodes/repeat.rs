@@ -14,8 +14,8 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::{Failure, Launch, Lowering};
 use crate::node::{
-    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Resources, Summary, Tile, clear_around,
-    part,
+    Block, Bounds, Edges, Filled, Footprint, Grid, Inputs, Known, Link, Node, Periodic, Repeated, Resources,
+    Summary, Tile, clear_around, of_plane, part,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +62,31 @@ fn nearest(step: u64, offset: i64, length: u64, (from, to): (i64, i64)) -> (i64,
     }
     let last = offset + (to - 1 - offset).div_euclid(step) * step;
     (enough, last.max(from - length))
+}
+
+impl Repeat {
+    /// The samples of a rectangle, from what is known of parts of the pattern.
+    fn summed(&self, known: &dyn Known, link: &Link, rect: Rect) -> Summary {
+        let extent = link.extent;
+        let mut all = Summary::EMPTY;
+        if rect.is_empty() {
+            return all;
+        }
+        for (y, rows, down) in runs((rect.y(), rect.height()), extent.y(), self.step_y) {
+            for (x, columns, across) in runs((rect.x(), rect.width()), extent.x(), self.step_x) {
+                let part = Rect::sized(columns, rows).translated(x, y);
+                let shown = part.intersection(&extent.local());
+                let gap = Summary::constant(0, part.area() - shown.area());
+                let one = if shown.is_empty() {
+                    gap
+                } else {
+                    known.summary_within(link.node, shown).and(gap)
+                };
+                all = all.and(one.times(u128::from(across) * u128::from(down)));
+            }
+        }
+        all
+    }
 }
 
 impl Node for Repeat {
@@ -112,23 +137,40 @@ impl Node for Repeat {
         }
     }
 
-    fn summary(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Option<Summary> {
+    fn blocks(&self, known: &dyn Known, links: &[Link], grid: Grid<'_>, out: &mut [Block]) {
         let (link, extent) = (&links[0], links[0].extent);
-        let mut all = Summary::EMPTY;
-        for (y, rows, down) in runs((rect.y(), rect.height()), extent.y(), self.step_y) {
-            for (x, columns, across) in runs((rect.x(), rect.width()), extent.x(), self.step_x) {
-                let part = Rect::sized(columns, rows).translated(x, y);
-                let shown = part.intersection(&extent.local());
-                let gap = Summary::constant(0, part.area() - shown.area());
-                let one = if shown.is_empty() {
-                    gap
-                } else {
-                    known.summary_within(link.node, shown).and(gap)
-                };
-                all = all.and(one.times(u128::from(across) * u128::from(down)));
-            }
+        let across = Repeated::new(grid.xs, extent.x(), self.step_x, extent.width());
+        let down = Repeated::new(grid.ys, extent.y(), self.step_y, extent.height());
+        if let Some(corners) = known.corners(link.node, &across.places, &down.places) {
+            let bounds = |rect| self.bounds(known, links, rect);
+            of_plane(grid, (&across, &down), &corners, bounds, out);
+            return;
         }
-        Some(all)
+        for (block, rect) in out.iter_mut().zip(grid.rects()) {
+            *block = Block::of(self.summed(known, link, rect));
+        }
+    }
+
+    /// Where a copy begins and ends, if the edges are few.
+    fn edges(&self, known: &dyn Known, links: &[Link], hull: Rect, place: (i64, i64), edges: &mut Edges) {
+        let (link, extent) = (&links[0], links[0].extent);
+        let one = |from: i64, to: i64, offset: i64, step: u64| {
+            (from - offset).div_euclid(step.cast_signed()) == (to - 1 - offset).div_euclid(step.cast_signed())
+        };
+        let alone = one(hull.x(), hull.right(), extent.x(), self.step_x)
+            && one(hull.y(), hull.bottom(), extent.y(), self.step_y);
+        if alone {
+            let copy = |from: i64, offset: i64, step: u64| {
+                (from - offset).div_euclid(step.cast_signed()) * step.cast_signed()
+            };
+            let (dx, dy) = (
+                copy(hull.x(), extent.x(), self.step_x),
+                copy(hull.y(), extent.y(), self.step_y),
+            );
+            let (hull, place) = (hull.translated(-dx, -dy), (place.0 + dx, place.1 + dy));
+            edges.add_extent(&extent, hull, place);
+            known.edges_within(link, hull, place, edges);
+        }
     }
 
     fn cost(&self) -> u64 {

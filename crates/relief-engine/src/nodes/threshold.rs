@@ -11,7 +11,8 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lower;
 use crate::node::{
-    Bounds, Filled, Inputs, Known, Link, Node, Periodic, Resources, Summary, Tile, read_padded, through,
+    Block, Bounds, Filled, Grid, Inputs, Known, Link, Node, Periodic, Resources, Through, Tile, of_child,
+    read_padded, stepped, through,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,12 +31,11 @@ impl Node for Threshold {
         Bounds::between(sample(source.least), sample(source.greatest))
     }
 
-    fn summary(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Option<Summary> {
-        Some(
-            known
-                .child_summary(&links[0], rect)
-                .reaching(self.level, known.max()),
-        )
+    fn blocks(&self, known: &dyn Known, links: &[Link], grid: Grid<'_>, out: &mut [Block]) {
+        of_child(known, &links[0], grid, out);
+        stepped(known, Through::Reaching(self.level), out, |samples| {
+            samples.reaching(self.level, known.max())
+        });
     }
 
     fn cost(&self) -> u64 {

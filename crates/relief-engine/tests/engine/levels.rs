@@ -118,6 +118,10 @@ fn periodic_rasters_ramps_and_discs_are_known_exactly_at_any_level_without_compu
         "repeat step-x=7 step-y=11 { (pattern)ramp axis=\"x\" from=3 to=250 width=6 height=9 }",
         "ramp axis=\"x\" from=0 to=255",
         "map { (source)repeat step-x=70 step-y=11 { (pattern)disc diameter=11 value=77 }; invert }",
+        // Tables and single samples go through a cell before it is summed, and blocks are cut where a ramp steps.
+        "map { (source)lattice { u 7 2; v -3 5; (pattern)disc diameter=6 value=200 }; gamma 2.2 }",
+        "compose { (base)lattice { u 7 2; v -3 5; (pattern)disc diameter=6 value=200 }; (multiply)fill value=77 }",
+        "compose { (base)lattice { u 90 20; v -15 85; (pattern)disc diameter=60 value=200 }; (multiply)ramp axis=\"x\" from=240 to=255 }",
         "compose { (base)fill value=20; (over)disc diameter=1000 value=200 x=500000 y=500000 }",
     ];
     for text in texts {
@@ -129,6 +133,18 @@ fn periodic_rasters_ramps_and_discs_are_known_exactly_at_any_level_without_compu
             let (_, exactness) = level(&renderer, of, window, Statistic::Mean, 0).unwrap();
             assert_eq!(exactness, Exactness::Exact, "level {of} of {text}");
         }
+        // What a few pixels say who were computed.
+        let (columns, rows) = (300, 200);
+        let mut samples = vec![0; columns * rows];
+        let window = Rect::sized(columns as u64, rows as u64).translated(123_456_789, 987_654_321);
+        renderer
+            .read(window, SamplesMut::Eight(&mut samples), &Cancel::new())
+            .unwrap();
+        let known = renderer
+            .summary(window, Statistic::Mean, 0, &Cancel::new())
+            .unwrap();
+        let sum = samples.iter().map(|sample| u128::from(*sample)).sum::<u128>();
+        assert_eq!(known.sum, (sum, sum), "{text}");
     }
 }
 
