@@ -261,8 +261,10 @@ impl<'a, S: Sample> Asked<'a, S> {
                 continue;
             }
             let steps = self.steps_of(form.table);
-            let sums = RowSums::of(period, plane.view(), |sample: S| {
-                self.stepped(&steps, sample.to_u16()).into()
+            let sums = levels.tabled(form.node, steps.clone(), || {
+                RowSums::of(period, plane.view(), |sample: S| {
+                    self.stepped(&steps, sample.to_u16()).into()
+                })
             });
             let (x, y) = (form.place.0 + plane.rect.x(), form.place.1 + plane.rect.y());
             let ys: Vec<i64> = grid.ys.iter().map(|edge| edge - y).collect();

@@ -40,6 +40,11 @@ impl RowSums {
         row.saturating_add(8).saturating_mul(period.c()).saturating_add(8)
     }
 
+    /// The bytes that it holds.
+    pub(crate) fn held(&self) -> u64 {
+        Self::bytes(&self.period)
+    }
+
     pub(crate) fn of<S: Sample>(period: Period, cell: View<'_, S>, number: impl Fn(S) -> u64) -> Self {
         let mut before = Vec::with_capacity((cell.width() + 1) * cell.height());
         let mut rows = vec![0];

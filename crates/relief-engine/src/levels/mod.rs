@@ -5,14 +5,14 @@ mod plane;
 mod table;
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-use std::sync::OnceLock;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use relief_design::tree::Role;
 use relief_raster::{Period, Rect, Sample, View};
 
 use crate::Error;
-use crate::node::{Block, Bounds, Grid, Summary};
+use crate::node::{Block, Bounds, Grid, Summary, Through};
 use crate::program::{Keep, Program};
 pub(crate) use cell::{CellSums, RowSums};
 pub(crate) use plane::{PlaneSums, direct};
@@ -99,12 +99,24 @@ fn is_small(period: &Period) -> bool {
         .is_some_and(|samples| samples <= cell::MOST_SAMPLES)
 }
 
+/// The most bytes of sums of cells through tables.
+const MOST_TABLED: u64 = 8 << 20;
+
+/// Sums of cells through tables, as many as there is room for.
+#[derive(Default)]
+struct Tabled {
+    sums: HashMap<(usize, Vec<Through>), Arc<RowSums>>,
+    bytes: u64,
+}
+
 /// Sums of what a plan keeps, each made when it is first asked for.
 pub(crate) struct Levels {
     cells: Vec<OnceLock<Cell>>,
     wholes: Vec<OnceLock<PlaneSums>>,
     pictures: Vec<OnceLock<PlaneSums>>,
     tables: Vec<OnceLock<TableSums>>,
+    /// Sums of cells through tables, by the number of their node and what their samples go through.
+    tabled: Mutex<Tabled>,
     /// Whether what nodes make of samples depends on how many of them are 0.
     pub(crate) zeros: bool,
 }
@@ -116,6 +128,7 @@ impl Levels {
             wholes: program.steps.iter().map(|_| OnceLock::new()).collect(),
             pictures: program.pictures.iter().map(|_| OnceLock::new()).collect(),
             tables: program.tables.iter().map(|_| OnceLock::new()).collect(),
+            tabled: Mutex::default(),
             zeros: (program.steps.iter().flat_map(|step| &step.links))
                 .any(|link| matches!(link.role, Role::Over | Role::Mask)),
         }
@@ -147,6 +160,7 @@ impl Levels {
             .chain([
                 (refining + asking + cell::MOST_SAMPLES * 8).saturating_mul(threads),
                 piece,
+                MOST_TABLED,
             ])
             .fold(0, u64::saturating_add)
     }
@@ -161,6 +175,29 @@ impl Levels {
 
     pub(crate) fn picture<S: Sample>(&self, picture: usize, plane: View<'_, S>) -> &PlaneSums {
         self.pictures[picture].get_or_init(|| PlaneSums::of(plane))
+    }
+
+    /// The sums of a cell of which each sample goes through `steps`; `make` makes them where they are not held.
+    pub(crate) fn tabled(
+        &self,
+        node: usize,
+        steps: Vec<Through>,
+        make: impl FnOnce() -> RowSums,
+    ) -> Arc<RowSums> {
+        let lock = || self.tabled.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (node, steps);
+        if let Some(sums) = lock().sums.get(&key) {
+            return Arc::clone(sums);
+        }
+        let sums = Arc::new(make());
+        let mut tabled = lock();
+        if tabled.bytes + sums.held() > MOST_TABLED {
+            *tabled = Tabled::default();
+        }
+        if sums.held() <= MOST_TABLED && tabled.sums.insert(key, Arc::clone(&sums)).is_none() {
+            tabled.bytes += sums.held();
+        }
+        sums
     }
 
     pub(crate) fn table(&self, number: usize, table: &[u16]) -> &TableSums {

@@ -193,7 +193,8 @@ impl PlaneSums {
         let right = *xs.last().unwrap_or(&0);
         let left = xs.first().map_or(0, |x| x / side * side);
         let mut rest = vec![0_u32; right - left];
-        let mut top = 0;
+        // Rows above the first place are in all corners alike.
+        let mut top = ys.first().map_or(0, |y| y / side * side);
         for y in ys {
             let whole = y / side * side;
             for row in top..whole {
