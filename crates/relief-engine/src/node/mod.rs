@@ -13,6 +13,7 @@ pub(crate) mod framed;
 mod inputs;
 mod prepare;
 pub(crate) mod scratch;
+pub(crate) mod stencil;
 mod summary;
 mod windows;
 
