@@ -136,7 +136,7 @@ fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<Median
             problem = problem.label(rank, "out of range");
         }
         checker.note(problem.label(span, "for this radius").help(format!(
-            "write a rank of 1, the least, to {count}, the greatest, or leave it out for the middle, {}",
+            "write a rank of 1, the least, to {count}, the greatest; the middle is {}",
             count.div_ceil(2)
         )));
         return None;

@@ -25,6 +25,8 @@ mod median;
 mod morphology;
 mod natural;
 mod noise;
+mod normalise;
+mod otsu;
 mod ramp;
 mod repeat;
 mod sharpen;
@@ -421,6 +423,8 @@ kinds! {
     convolve::Convolve,
     local_threshold::LocalThreshold,
     equalise::Equalise,
+    normalise::Normalise,
+    otsu::Otsu,
     formula::Formula,
     flip::Flip,
     turn::Turn,

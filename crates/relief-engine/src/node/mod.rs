@@ -10,6 +10,7 @@ mod bounds;
 pub(crate) mod device;
 mod footprint;
 pub(crate) mod framed;
+pub(crate) mod histogram;
 mod inputs;
 mod prepare;
 pub(crate) mod scratch;

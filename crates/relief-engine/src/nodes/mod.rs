@@ -18,6 +18,8 @@ mod map;
 mod median;
 mod morphology;
 mod noise;
+mod normalise;
+mod otsu;
 mod ramp;
 mod repeat;
 mod sharpen;
@@ -91,6 +93,8 @@ kinds! {
     morphology::Dilate,
     morphology::Erode,
     noise::Noise,
+    normalise::Normalise,
+    otsu::Otsu,
     ramp::Ramp,
     repeat::Repeat,
     sharpen::Sharpen,
