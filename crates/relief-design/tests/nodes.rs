@@ -433,6 +433,30 @@ fn weights_of_a_bilateral_fall_from_the_middle() {
 }
 
 #[test]
+fn a_resized_source_reaches_from_the_corner_to_its_end() {
+    let resize = |node: &str| {
+        let (node, extent) = child(node);
+        match node.kind {
+            Kind::Resize(resize) => (resize, (extent.2, extent.3)),
+            kind => panic!("{kind:?}"),
+        }
+    };
+    let (plain, size) = resize("resize width=200 height=100 { (source)image \"logo.png\" }");
+    assert_eq!((plain.source, size), ((60, 40), (200, 100)));
+    assert_eq!(
+        (plain.by, plain.edge),
+        (kinds::Resampling::Cubic, kinds::Edge::Clamp)
+    );
+    let (moved, size) = resize("resize by=\"box\" { (source)image \"logo.png\" x=5 y=-8 }");
+    assert_eq!((moved.source, size), ((65, 32), (65, 32)));
+    // A source without a size of its own has that of the node.
+    assert_eq!(
+        resize("resize width=30 { (source)noise seed=1 }").0.source,
+        (30, 300)
+    );
+}
+
+#[test]
 fn words_that_stand_for_other_filters_become_those() {
     let kinds_of = |node: &str| {
         let text = format!("relief version=1\ncanvas width=9 height=9\n{node} {{ (source)noise seed=1 }}");

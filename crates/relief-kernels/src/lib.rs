@@ -29,6 +29,7 @@ pub mod lattice;
 pub mod median;
 pub mod policy;
 pub mod repeat;
+pub mod resample;
 pub mod sobel;
 pub mod table;
 pub mod turn;

@@ -37,7 +37,7 @@ pub(super) fn foreign(word: &str) -> Option<&'static str> {
         .map(|(_, hint)| *hint)
 }
 
-const HINTS: [(&[&str], &str); 16] = [
+const HINTS: [(&[&str], &str); 18] = [
     (
         &["rect", "rectangle", "square", "background"],
         "a rectangle is `fill` with x, y, width and height",
@@ -104,6 +104,20 @@ const HINTS: [(&[&str], &str); 16] = [
             "bottom-hat",
         ],
         "these are `erode`, `dilate`, `open`, `close` and `top-hat`",
+    ),
+    (
+        &["scale", "resample", "zoom", "shrink", "enlarge", "thumbnail"],
+        "`resize` makes a source larger or smaller: resize width=800 height=600 { (source)image \"photo.png\" }",
+    ),
+    (
+        &[
+            "autolevels",
+            "auto-levels",
+            "stretch",
+            "normalize",
+            "autocontrast",
+        ],
+        "`normalise` stretches samples over all levels, `equalise` spreads them evenly",
     ),
     (
         &["percentile", "rank-filter", "quantile"],

@@ -29,6 +29,7 @@ mod normalise;
 mod otsu;
 mod ramp;
 mod repeat;
+mod resize;
 mod sharpen;
 mod sobel;
 mod threshold;
@@ -49,6 +50,7 @@ pub use lattice::{Blend, MAX_COPIES};
 pub use local_threshold::LocalLaw;
 pub use morphology::Shape;
 pub(crate) use natural::{NaturalChild, NaturalSize};
+pub use resize::{Resampling, Taps};
 pub use sobel::Component;
 
 use crate::draft::{Checker, DraftChild, DraftNode, Values};
@@ -225,15 +227,18 @@ pub(crate) struct Sizing<'s> {
     pub(crate) size: Size,
     /// The sizes of its children, in the order written.
     pub(crate) children: &'s [Size],
+    /// Its children in their places, but for those that lie too far.
+    pub(crate) placed: &'s [Child],
     pub(crate) problems: Vec<Problem>,
 }
 
 impl<'s> Sizing<'s> {
-    pub(crate) fn new(node: &'s DraftNode, size: Size, children: &'s [Size]) -> Self {
+    pub(crate) fn new(node: &'s DraftNode, size: Size, children: &'s [Size], placed: &'s [Child]) -> Self {
         Self {
             node,
             size,
             children,
+            placed,
             problems: Vec::new(),
         }
     }
@@ -428,6 +433,7 @@ kinds! {
     formula::Formula,
     flip::Flip,
     turn::Turn,
+    resize::Resize,
     compose::Compose;
     median::Rank => Median,
     morphology::Open => Dilate,

@@ -22,6 +22,7 @@ mod normalise;
 mod otsu;
 mod ramp;
 mod repeat;
+mod resize;
 mod sharpen;
 mod sobel;
 mod threshold;
@@ -97,6 +98,7 @@ kinds! {
     otsu::Otsu,
     ramp::Ramp,
     repeat::Repeat,
+    resize::Resize,
     sharpen::Sharpen,
     sobel::Sobel,
     threshold::Threshold,

@@ -32,7 +32,7 @@ impl Law for Parts {
 fn parting(counts: &[u128]) -> u16 {
     let all: u128 = counts.iter().sum();
     let excess = (u128::BITS - all.leading_zeros()).saturating_sub(SAMPLES);
-    let counted = || (0_u16..).zip(counts.iter().map(|count| count >> excess));
+    let counted = || (0..=u16::MAX).zip(counts.iter().map(|count| count >> excess));
     let (all, total) = counted().fold((0, 0), |(all, total), (level, count)| {
         (all + count, total + count * u128::from(level))
     });

@@ -7,8 +7,8 @@ use relief_engine::{Kept, NoImages, Options};
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
     Bilateral, Blend, BoxMean, Close, Compose, Convolve, Dilate, Disc, Edge, Element, Erode, Fill, Flip,
-    Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Median, Noise, Open, Repeat, Sharpen, Sobel,
-    Threshold, TopHat, Turn, Use,
+    Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Median, Noise, Open, Repeat, Resize, Sharpen,
+    Sobel, Threshold, TopHat, Turn, Use,
 };
 use crate::oracle::strategy::models;
 use crate::pictures::Pictures;
@@ -393,6 +393,69 @@ fn a_bell_over_copies_is_computed_from_a_cell() {
         assert!(keeps_a_cell(&blurred), "{blurred:?}");
         every(&blurred, &tiles());
     }
+}
+
+fn resize(by: &'static str, edge: Edge, source: Item) -> Resize {
+    Resize {
+        by,
+        edge,
+        source: Box::new(source),
+    }
+}
+
+#[test]
+fn a_source_is_resized_from_any_size_to_any() {
+    let small = [(5, 4), (1, 9)].map(|tile| Way {
+        tile: Some(tile),
+        kept: Some(0),
+        ..PLAIN
+    });
+    for by in ["box", "linear", "cubic", "lanczos"] {
+        for (from, to) in [
+            ((9, 7), (31, 25)),
+            ((31, 25), (9, 7)),
+            ((40, 3), (3, 40)),
+            ((1, 1), (8, 5)),
+            ((60, 50), (1, 1)),
+        ] {
+            for edge in [Edge::Clamp, Edge::Wrap] {
+                let resized = model(to.0, to.1, resize(by, edge, noise().sized(from.0, from.1)));
+                every(&resized, &small);
+                every(&deep(resized), &[PLAIN]);
+            }
+        }
+        // A source that begins before or behind the corner, and another node around it.
+        for (x, y) in [(-3, 2), (4, -5)] {
+            for edge in Edge::ALL {
+                let node = Item::new(resize(by, edge, noise().at(x, y).sized(12, 11)))
+                    .at(-2, 3)
+                    .sized(23, 17);
+                every(&model(30, 24, Compose(vec![(Fold::Max, node)])), &small);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_source_that_keeps_its_size_keeps_its_samples() {
+    for by in ["box", "linear", "cubic", "lanczos"] {
+        let resized = model(33, 21, resize(by, Edge::Clamp, noise()));
+        assert_eq!(
+            samples(&resized),
+            samples(&model(33, 21, Compose(vec![(Fold::Base, noise())])))
+        );
+    }
+}
+
+#[test]
+fn doubled_and_halved_a_picture_is_itself() {
+    // By boxes each sample becomes four, and four equal ones become one.
+    let doubled = Item::new(resize("box", Edge::Clamp, noise().sized(20, 15))).sized(40, 30);
+    let halved = model(20, 15, resize("box", Edge::Clamp, doubled));
+    assert_eq!(
+        samples(&halved),
+        samples(&model(20, 15, Compose(vec![(Fold::Base, noise())])))
+    );
 }
 
 fn keeps_a_cell(model: &Model) -> bool {

@@ -31,6 +31,7 @@ mod normalise;
 mod otsu;
 mod ramp;
 mod repeat;
+mod resize;
 mod sharpen;
 mod sobel;
 mod threshold;
@@ -215,6 +216,7 @@ kinds! {
     otsu::Otsu,
     ramp::Ramp,
     repeat::Repeat,
+    resize::Resize,
     sharpen::Sharpen,
     sobel::Sobel,
     threshold::Threshold,
