@@ -457,6 +457,16 @@ fn a_resized_source_reaches_from_the_corner_to_its_end() {
 }
 
 #[test]
+fn a_seamless_source_is_wider_and_higher_by_the_overlap() {
+    let (node, extent) = child("seamless overlap=10 { (source)image \"logo.png\" }");
+    assert_eq!(node.kind, Kind::Seamless(kinds::Seamless { overlap: 10 }));
+    assert_eq!((extent.2, extent.3), (50, 30));
+    let (node, _) = child("seamless overlap=\"0.1mm\" width=200 { (source)noise seed=1 }");
+    let source = node.children[0].extent;
+    assert_eq!((source.width(), source.height()), (210, 310));
+}
+
+#[test]
 fn words_that_stand_for_other_filters_become_those() {
     let kinds_of = |node: &str| {
         let text = format!("relief version=1\ncanvas width=9 height=9\n{node} {{ (source)noise seed=1 }}");

@@ -30,6 +30,7 @@ pub mod median;
 pub mod policy;
 pub mod repeat;
 pub mod resample;
+pub mod seam;
 pub mod sobel;
 pub mod table;
 pub mod turn;

@@ -30,6 +30,7 @@ mod otsu;
 mod ramp;
 mod repeat;
 mod resize;
+mod seamless;
 mod sharpen;
 mod sobel;
 mod threshold;
@@ -434,6 +435,7 @@ kinds! {
     flip::Flip,
     turn::Turn,
     resize::Resize,
+    seamless::Seamless,
     compose::Compose;
     median::Rank => Median,
     morphology::Open => Dilate,

@@ -23,6 +23,7 @@ mod otsu;
 mod ramp;
 mod repeat;
 mod resize;
+mod seamless;
 mod sharpen;
 mod sobel;
 mod threshold;
@@ -99,6 +100,7 @@ kinds! {
     ramp::Ramp,
     repeat::Repeat,
     resize::Resize,
+    seamless::Seamless,
     sharpen::Sharpen,
     sobel::Sobel,
     threshold::Threshold,

@@ -7,8 +7,8 @@ use relief_engine::{Kept, NoImages, Options};
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
     Bilateral, Blend, BoxMean, Close, Compose, Convolve, Dilate, Disc, Edge, Element, Erode, Fill, Flip,
-    Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Median, Noise, Open, Repeat, Resize, Sharpen,
-    Sobel, Threshold, TopHat, Turn, Use,
+    Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Median, Noise, Open, Repeat, Resize, Seamless,
+    Sharpen, Sobel, Threshold, TopHat, Turn, Use,
 };
 use crate::oracle::strategy::models;
 use crate::pictures::Pictures;
@@ -456,6 +456,37 @@ fn doubled_and_halved_a_picture_is_itself() {
         samples(&halved),
         samples(&model(20, 15, Compose(vec![(Fold::Base, noise())])))
     );
+}
+
+#[test]
+fn the_first_columns_and_rows_of_a_seamless_source_come_from_behind_its_last() {
+    let seamless = |overlap, source: Item| Seamless {
+        overlap,
+        source: Box::new(source),
+    };
+    let small = [(5, 4), (1, 9)].map(|tile| Way {
+        tile: Some(tile),
+        kept: Some(0),
+        ..PLAIN
+    });
+    // An overlap of all of the node, and a source that is not everywhere.
+    for (overlap, width, height) in [(1, 1, 1), (5, 5, 12), (7, 30, 20), (12, 13, 12)] {
+        for source in [noise(), noise().at(3, -2).sized(20, 11)] {
+            let model = model(width, height, seamless(overlap, source));
+            every(&model, &small);
+            every(&deep(model), &[PLAIN]);
+        }
+    }
+    // Copies follow each other by the size that is left.
+    let pattern = Item::new(seamless(4, noise().sized(15, 13)));
+    let copies = Repeat {
+        gaps: (None, None),
+        pattern: Box::new(pattern),
+    };
+    every(&model(50, 40, copies), &tiles());
+    // A source without any seam is what it was.
+    let ground = model(9, 9, seamless(3, Item::new(Fill(77))));
+    assert_eq!(samples(&ground), [77; 81]);
 }
 
 fn keeps_a_cell(model: &Model) -> bool {

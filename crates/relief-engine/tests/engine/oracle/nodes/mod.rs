@@ -32,6 +32,7 @@ mod otsu;
 mod ramp;
 mod repeat;
 mod resize;
+mod seamless;
 mod sharpen;
 mod sobel;
 mod threshold;
@@ -217,6 +218,7 @@ kinds! {
     ramp::Ramp,
     repeat::Repeat,
     resize::Resize,
+    seamless::Seamless,
     sharpen::Sharpen,
     sobel::Sobel,
     threshold::Threshold,
