@@ -299,7 +299,7 @@ impl Resolver<'_, '_> {
                 self.note(too_far(child.node.span));
             }
         }
-        let kind = self.kind(draft, size, &sizes);
+        let kind = self.kind(draft, size, &sizes, &children);
         self.doubt(
             draft,
             (size.width, size.height),
@@ -495,11 +495,11 @@ impl Resolver<'_, '_> {
         Ok(NodeId(self.nodes.len() - 1))
     }
 
-    fn kind(&mut self, draft: &DraftNode, size: Size, children: &[Size]) -> Kind {
+    fn kind(&mut self, draft: &DraftNode, size: Size, children: &[Size], placed: &[Child]) -> Kind {
         let What::Kind(kind) = &draft.what else {
             return Kind::placeholder();
         };
-        let mut sizing = Sizing::new(draft, size, children);
+        let mut sizing = Sizing::new(draft, size, children, placed);
         let sized = kind.sized(&mut sizing);
         for problem in sizing.problems {
             self.note(problem);

@@ -324,6 +324,259 @@ fn a_median_that_was_built_by_hand_keeps_the_rules_of_its_depth() {
 }
 
 #[test]
+fn filters_take_their_values_and_what_holds_without_them() {
+    let source = "{ (source)noise seed=1 }";
+    let kind = |node: &str| child(&format!("{node} {source}")).0.kind;
+    let (clamp, mirror) = (kinds::Edge::Clamp, kinds::Edge::Mirror);
+    let radius = 3;
+    assert_eq!(
+        kind("box radius=3"),
+        Kind::BoxMean(kinds::BoxMean { radius, edge: clamp })
+    );
+    assert_eq!(
+        kind("box radius=\"0.03mm\" edge=\"mirror\""),
+        Kind::BoxMean(kinds::BoxMean { radius, edge: mirror })
+    );
+    let (square, disc) = (kinds::Shape::Square, kinds::Shape::Disc);
+    let erode = |shape, edge| Kind::Erode(kinds::Erode { radius, shape, edge });
+    assert_eq!(kind("erode radius=3"), erode(square, clamp));
+    assert_eq!(
+        kind("erode radius=3 shape=\"disc\" edge=\"mirror\""),
+        erode(disc, mirror)
+    );
+    assert_eq!(
+        kind("sobel"),
+        Kind::Sobel(kinds::Sobel {
+            of: kinds::Component::Magnitude,
+            edge: clamp
+        })
+    );
+    let threshold = |law| {
+        Kind::LocalThreshold(kinds::LocalThreshold {
+            radius,
+            law,
+            edge: clamp,
+        })
+    };
+    assert_eq!(
+        kind("local-threshold radius=3"),
+        threshold(kinds::LocalLaw::Mean { offset: 0 })
+    );
+    assert_eq!(
+        kind("local-threshold radius=3 method=\"sauvola\""),
+        threshold(kinds::LocalLaw::Sauvola { k: 0.2 })
+    );
+    assert_eq!(kind("rank radius=2 rank=3"), kind("median radius=2 rank=3"));
+    assert_eq!(
+        kind("normalise"),
+        Kind::Normalise(kinds::Normalise {
+            low: 0,
+            high: 100_000
+        })
+    );
+    assert_eq!(
+        kind("normalise low=0.5 high=99.25"),
+        Kind::Normalise(kinds::Normalise {
+            low: 500,
+            high: 99_250
+        })
+    );
+    assert_eq!(
+        kind("equalise limit=1.5"),
+        Kind::Equalise(kinds::Equalise { limit: Some(98_304) })
+    );
+}
+
+#[test]
+fn a_kernel_is_divided_by_its_sum_where_that_is_above_0() {
+    let convolve = |node: &str| match child(&format!("convolve {node} {{ (source)noise seed=1 }}"))
+        .0
+        .kind
+    {
+        Kind::Convolve(convolve) => (
+            convolve.weights,
+            convolve.columns,
+            convolve.divisor,
+            convolve.offset,
+        ),
+        kind => panic!("{kind:?}"),
+    };
+    assert_eq!(convolve("\"1 2 1\""), (vec![1, 2, 1], 3, 4, 0));
+    assert_eq!(convolve("\"1;-2;1\" offset=-5"), (vec![1, -2, 1], 1, 1, -5));
+    assert_eq!(convolve("\"-1\""), (vec![-1], 1, 1, 0));
+    assert_eq!(convolve("\"1 2 1\" divisor=7"), (vec![1, 2, 1], 3, 7, 0));
+}
+
+#[test]
+fn weights_of_a_bilateral_fall_from_the_middle() {
+    let bilateral = |values: &str| match child(&format!("bilateral {values} {{ (source)noise seed=1 }}"))
+        .0
+        .kind
+    {
+        Kind::Bilateral(bilateral) => bilateral,
+        kind => panic!("{kind:?}"),
+    };
+    // 4 096·e^(−1/2) = 2 484.4, ·e^(−1) = 1 506.8, ·e^(−2) = 554.3, ·e^(−5/2) = 336.2, ·e^(−4) = 75.02, and those over them.
+    let found = bilateral("sigma=1 range=1");
+    assert_eq!(found.radius, 2);
+    let row = |at: usize| found.space[5 * at..5 * at + 5].to_vec();
+    assert_eq!(row(2), [554, 2_484, 4_096, 2_484, 554]);
+    assert_eq!(
+        (row(0), row(1)),
+        (vec![75, 336, 554, 336, 75], vec![336, 1_507, 2_484, 1_507, 336])
+    );
+    assert_eq!((row(3), row(4)), (row(1), row(0)));
+    assert_eq!(*found.range, [4_096, 2_484, 554, 46, 1]);
+    // However small or great they are.
+    assert_eq!(*bilateral("sigma=0.001 range=0.001").range, [4_096]);
+    assert_eq!(*bilateral("sigma=8 range=1000000").range, [4_096; 256]);
+}
+
+#[test]
+fn a_resized_source_reaches_from_the_corner_to_its_end() {
+    let resize = |node: &str| {
+        let (node, extent) = child(node);
+        match node.kind {
+            Kind::Resize(resize) => (resize, (extent.2, extent.3)),
+            kind => panic!("{kind:?}"),
+        }
+    };
+    let (plain, size) = resize("resize width=200 height=100 { (source)image \"logo.png\" }");
+    assert_eq!((plain.source, size), ((60, 40), (200, 100)));
+    assert_eq!(
+        (plain.by, plain.edge),
+        (kinds::Resampling::Cubic, kinds::Edge::Clamp)
+    );
+    let (moved, size) = resize("resize by=\"box\" { (source)image \"logo.png\" x=5 y=-8 }");
+    assert_eq!((moved.source, size), ((65, 32), (65, 32)));
+    // A source without a size of its own has that of the node.
+    assert_eq!(
+        resize("resize width=30 { (source)noise seed=1 }").0.source,
+        (30, 300)
+    );
+}
+
+#[test]
+fn a_seamless_source_is_wider_and_higher_by_the_overlap() {
+    let (node, extent) = child("seamless overlap=10 { (source)image \"logo.png\" }");
+    assert_eq!(node.kind, Kind::Seamless(kinds::Seamless { overlap: 10 }));
+    assert_eq!((extent.2, extent.3), (50, 30));
+    let (node, _) = child("seamless overlap=\"0.1mm\" width=200 { (source)noise seed=1 }");
+    let source = node.children[0].extent;
+    assert_eq!((source.width(), source.height()), (210, 310));
+}
+
+#[test]
+fn words_that_stand_for_other_filters_become_those() {
+    let kinds_of = |node: &str| {
+        let text = format!("relief version=1\ncanvas width=9 height=9\n{node} {{ (source)noise seed=1 }}");
+        let design = design_of(&text);
+        assert!(design.validate().is_ok());
+        design
+            .nodes
+            .iter()
+            .map(|node| node.kind.name())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(kinds_of("open radius=2"), ["noise", "erode", "dilate"]);
+    assert_eq!(kinds_of("close radius=2"), ["noise", "dilate", "erode"]);
+    assert_eq!(
+        kinds_of("top-hat radius=2"),
+        ["noise", "erode", "dilate", "compose"]
+    );
+    assert_eq!(
+        kinds_of("top-hat radius=2 of=\"dark\""),
+        ["noise", "dilate", "erode", "compose"]
+    );
+    assert_eq!(kinds_of("rank radius=2 rank=4"), ["noise", "median"]);
+}
+
+#[test]
+fn filters_that_were_built_by_hand_keep_their_rules() {
+    let edge = kinds::Edge::Clamp;
+    let shape = kinds::Shape::Disc;
+    let convolve = |weights: &[i32], columns, divisor, offset| kinds::Convolve {
+        weights: weights.to_vec(),
+        columns,
+        divisor,
+        offset,
+        edge,
+    };
+    let local = |radius, law| kinds::LocalThreshold { radius, law, edge };
+    let sharpen = |weights: &[u32], amount, threshold| kinds::Sharpen {
+        weights: weights.into(),
+        amount,
+        threshold,
+        edge,
+    };
+    let bilateral = |radius, space: &[u16], range: &[u16]| kinds::Bilateral {
+        radius,
+        space: space.into(),
+        range: range.into(),
+        edge,
+    };
+    let flat = [4_096; 9];
+    let (bell, mean, sauvola) = (
+        [65_536],
+        |offset| kinds::LocalLaw::Mean { offset },
+        |k| kinds::LocalLaw::Sauvola { k },
+    );
+    let right: [Kind; 8] = [
+        kinds::BoxMean { radius: 256, edge }.into(),
+        kinds::Dilate {
+            radius: 1,
+            shape,
+            edge,
+        }
+        .into(),
+        convolve(&[1; 225], 15, 1, 0).into(),
+        local(127, mean(-65_535)).into(),
+        sharpen(&bell, 100.0, 255).into(),
+        bilateral(1, &flat, &[4_096, 7]).into(),
+        kinds::Normalise { low: 0, high: 1 }.into(),
+        kinds::Equalise { limit: Some(1 << 16) }.into(),
+    ];
+    let wrong: [Kind; 19] = [
+        kinds::BoxMean { radius: 0, edge }.into(),
+        kinds::BoxMean { radius: 257, edge }.into(),
+        kinds::Erode {
+            radius: 257,
+            shape,
+            edge,
+        }
+        .into(),
+        convolve(&[], 1, 1, 0).into(),
+        convolve(&[1; 9], 0, 1, 0).into(),
+        convolve(&[1; 6], 3, 1, 0).into(),
+        convolve(&[32_768], 1, 1, 0).into(),
+        convolve(&[1], 1, 0, 0).into(),
+        convolve(&[1], 1, 1, 65_536).into(),
+        local(128, mean(0)).into(),
+        local(1, mean(i32::MIN)).into(),
+        local(1, sauvola(f64::NAN)).into(),
+        sharpen(&[65_535], 1.0, 0).into(),
+        sharpen(&bell, f64::NAN, 0).into(),
+        sharpen(&bell, 1.0, 256).into(),
+        bilateral(1, &[4_095; 9], &[4_096]).into(),
+        bilateral(1, &flat, &[]).into(),
+        kinds::Normalise { low: 5, high: 5 }.into(),
+        kinds::Equalise { limit: Some(3) }.into(),
+    ];
+    let text = "relief version=1\ncanvas width=9 height=9 depth=8\nbox radius=1 { (source)noise seed=1 }";
+    let is_valid = |kind: &Kind| {
+        let mut design = design_of(text);
+        design.nodes[1].kind = kind.clone();
+        design.validate().is_ok()
+    };
+    for kind in &right {
+        assert!(is_valid(kind), "{kind:?}");
+    }
+    for kind in &wrong {
+        assert!(!is_valid(kind), "{kind:?}");
+    }
+}
+
+#[test]
 fn the_root_has_the_size_of_the_canvas_whatever_it_is() {
     for node in [
         "image \"logo.png\"",

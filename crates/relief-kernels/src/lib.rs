@@ -8,13 +8,17 @@
 //! `scratch_words` that says how many. They detect the vector instructions of the machine when they run.
 
 pub mod ahead;
+pub mod bilateral;
+mod block;
 #[cfg(test)]
 mod canvas;
+pub mod convolution;
 pub mod copy;
 pub mod coverage;
 pub mod device;
 pub mod distance;
 pub mod edge;
+pub mod extremes;
 pub mod fold;
 #[cfg(feature = "gpu")]
 pub mod fused;
@@ -25,6 +29,10 @@ pub mod lattice;
 pub mod median;
 pub mod policy;
 pub mod repeat;
+pub mod resample;
+pub mod seam;
+pub mod sobel;
 pub mod table;
 pub mod turn;
 pub mod uniform;
+pub mod window;

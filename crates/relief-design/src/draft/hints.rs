@@ -37,9 +37,9 @@ pub(super) fn foreign(word: &str) -> Option<&'static str> {
         .map(|(_, hint)| *hint)
 }
 
-const HINTS: [(&[&str], &str); 11] = [
+const HINTS: [(&[&str], &str); 18] = [
     (
-        &["rect", "rectangle", "square", "box", "background"],
+        &["rect", "rectangle", "square", "background"],
         "a rectangle is `fill` with x, y, width and height",
     ),
     (&["circle", "dot", "ellipse"], "a circle is `disc`"),
@@ -66,8 +66,62 @@ const HINTS: [(&[&str], &str); 11] = [
         "`gauss` blurs: gauss sigma=2 { (source)image \"photo.png\" }",
     ),
     (
-        &["denoise", "despeckle", "erode", "dilate", "rank"],
-        "`median` takes a sample by its rank: the middle, which removes specks, the least or the greatest",
+        &["denoise", "despeckle", "smart-blur"],
+        "`median` removes specks, `bilateral` evens out what differs little",
+    ),
+    (
+        &["unsharp", "unsharp-mask", "usm", "clarity"],
+        "`sharpen` makes edges stand out: sharpen sigma=2 amount=0.8 { (source)image \"photo.png\" }",
+    ),
+    (
+        &[
+            "edges",
+            "edge-detect",
+            "prewitt",
+            "scharr",
+            "laplace",
+            "emboss",
+            "kernel",
+            "convolution",
+        ],
+        "`sobel` shows slopes, and `convolve` takes any kernel of whole numbers",
+    ),
+    (
+        &["adaptive-threshold", "binarize", "binarise", "niblack", "sauvola"],
+        "`local-threshold` compares with what lies around: local-threshold radius=20 method=\"sauvola\" { (source)image \"page.png\" }",
+    ),
+    (
+        &[
+            "erosion",
+            "dilation",
+            "opening",
+            "closing",
+            "minimum",
+            "maximum",
+            "tophat",
+            "white-tophat",
+            "black-tophat",
+            "bottom-hat",
+        ],
+        "these are `erode`, `dilate`, `open`, `close` and `top-hat`",
+    ),
+    (
+        &["scale", "resample", "zoom", "shrink", "enlarge", "thumbnail"],
+        "`resize` makes a source larger or smaller: resize width=800 height=600 { (source)image \"photo.png\" }",
+    ),
+    (
+        &[
+            "autolevels",
+            "auto-levels",
+            "stretch",
+            "normalize",
+            "autocontrast",
+        ],
+        "`normalise` stretches samples over all levels, `equalise` spreads them evenly",
+    ),
+    (
+        &["percentile", "rank-filter", "quantile"],
+        "`rank` takes a sample by its place among those around",
     ),
     (
         &["text", "font", "svg", "polygon", "line", "path"],

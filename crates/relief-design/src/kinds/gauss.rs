@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Bounds, NodeKind, NodeSource, Seen, words};
+use super::edge::{EDGE, SOURCE};
+use super::{Bounds, Edge, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
 use crate::report::Problem;
-use crate::signature::{Count, DefaultValue, Signature, ValueType, optional, required, role};
-use crate::tree::Role;
+use crate::signature::{Signature, ValueType, required};
 use crate::validate::Rules;
 
 /// The greatest σ of `gauss`, in pixels.
@@ -14,27 +14,6 @@ pub const MAX_SIGMA: f64 = 64.0;
 
 /// The sum of all weights of one axis.
 const TOTAL: u32 = 1 << 16;
-
-/// What a filter reads beyond its own extent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Edge {
-    /// The nearest sample inside.
-    #[default]
-    Clamp,
-    /// Those mirrored at the outermost sample, which is not repeated: −1 reads 1.
-    Mirror,
-    /// Those of the other end.
-    Wrap,
-    /// 0.
-    Zero,
-}
-
-words!(Edge {
-    Clamp = "clamp",
-    Mirror = "mirror",
-    Wrap = "wrap",
-    Zero = "zero",
-});
 
 /// ⌊(Σ w(i)·w(j)·v(x + i, y + j) + 2^31) / 2^32⌋ over −R ≤ i, j ≤ R of the one `Source` child.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,48 +39,24 @@ impl NodeKind for Gauss {
                 ValueType::Distance,
                 "σ, above 0 and at most 64 pixels: two thirds of the weight lie within σ",
             ),
-            optional(
-                "edge",
-                ValueType::Word(Edge::WORDS),
-                DefaultValue::Word("clamp"),
-                "what is read beyond this node's extent: the nearest sample, those mirrored at it, those of the \
-                 other end, or 0",
-            ),
+            EDGE,
         ],
-        children: &[role(Role::Source, Count::One)],
+        children: SOURCE,
         example: "gauss sigma=2.5 {\n    (source)image \"photo.png\"\n}",
         ..Signature::NODE
     };
 
     fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<Self> {
-        let edge = Edge::of_word(source.values.word("edge")?)?;
-        let (sigma, span) = source.values.real("sigma")?;
-        if !(sigma > 0.0 && sigma <= MAX_SIGMA) {
-            let message = format!("a sigma of {sigma} pixels; it is above 0 and at most {MAX_SIGMA}");
-            let help = if sigma > MAX_SIGMA {
-                "blur a coarser raster for more: `gauss` of a picture that was made smaller"
-            } else {
-                "write a sigma above 0, or leave the `gauss` out where nothing is to be blurred"
-            };
-            checker.note(
-                Problem::new("E402", message)
-                    .label(span, "out of range")
-                    .help(help),
-            );
-            return None;
-        }
+        let edge = Edge::of(source)?;
         Some(Self {
-            weights: weights(sigma).into(),
+            weights: weights(sigma(source, checker)?).into(),
             edge,
         })
     }
 
     fn bounds(&self, seen: &Seen<'_>) -> Bounds {
-        match self.edge {
-            // Means of samples lie between them.
-            Edge::Clamp | Edge::Mirror | Edge::Wrap => seen.first(),
-            Edge::Zero => seen.first().or(Bounds::ZERO),
-        }
+        // Means of samples lie between them.
+        self.edge.around(seen)
     }
 
     fn is_smooth(&self, _: bool) -> bool {
@@ -109,24 +64,46 @@ impl NodeKind for Gauss {
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {
-        let sides = self.weights.iter().skip(1).map(|weight| 2 * u64::from(*weight));
-        let sum = sides.sum::<u64>() + u64::from(self.weights.first().copied().unwrap_or(0));
-        if self.weights.len() > 4 * MAX_SIGMA as usize + 1 {
-            return Err(format!(
-                "has {} weights, at most 257 are possible",
-                self.weights.len()
-            ));
-        }
-        if sum != u64::from(TOTAL) {
-            return Err(format!("has weights that sum to {sum}, not to {TOTAL}"));
-        }
-        Ok(())
+        is_bell(&self.weights)
     }
+}
+
+/// Whether these are weights from the middle outwards.
+pub(super) fn is_bell(weights: &[u32]) -> Result<(), String> {
+    let sides = weights.iter().skip(1).map(|weight| 2 * u64::from(*weight));
+    let sum = sides.sum::<u64>() + u64::from(weights.first().copied().unwrap_or(0));
+    if weights.len() > 4 * MAX_SIGMA as usize + 1 {
+        return Err(format!("has {} weights, at most 257 are possible", weights.len()));
+    }
+    if sum != u64::from(TOTAL) {
+        return Err(format!("has weights that sum to {sum}, not to {TOTAL}"));
+    }
+    Ok(())
+}
+
+/// The distance `sigma` of a filter, in pixels. That it is out of range is noted.
+pub(super) fn sigma(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<f64> {
+    let (sigma, span) = source.values.real("sigma")?;
+    if sigma > 0.0 && sigma <= MAX_SIGMA {
+        return Some(sigma);
+    }
+    let message = format!("a sigma of {sigma} pixels; it is above 0 and at most {MAX_SIGMA}");
+    let help = if sigma > MAX_SIGMA {
+        "blur a coarser raster for more: `gauss` of a picture that was made smaller".to_owned()
+    } else {
+        "write a sigma above 0, or leave the filter out where nothing is to be blurred".to_owned()
+    };
+    checker.note(
+        Problem::new("E402", message)
+            .label(span, "out of range")
+            .help(help),
+    );
+    None
 }
 
 /// The weights of one axis, from the middle outwards. Exponentials are summed from the outermost inwards; each weight is
 /// rounded once, half away from zero, and the middle takes the rest.
-fn weights(sigma: f64) -> Vec<u32> {
+pub(super) fn weights(sigma: f64) -> Vec<u32> {
     let radius = libm::ceil(4.0 * sigma);
     let fall = |k: f64| libm::exp(-(k * k) / (2.0 * sigma * sigma));
     let steps = radius as u32;

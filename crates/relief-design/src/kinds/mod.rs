@@ -4,10 +4,14 @@
 //! which size it has of itself, and what holds of one that was built by hand. A new kind is a file and its lines in the
 //! list below; nothing outside this folder names a kind or tells them apart.
 
+mod bilateral;
+mod box_mean;
 mod compose;
+mod convolve;
 mod disc;
 mod distance;
 mod doubts;
+mod edge;
 mod equalise;
 mod fill;
 mod flip;
@@ -15,12 +19,20 @@ mod formula;
 mod gauss;
 mod image;
 mod lattice;
+mod local_threshold;
 mod map;
 mod median;
+mod morphology;
 mod natural;
 mod noise;
+mod normalise;
+mod otsu;
 mod ramp;
 mod repeat;
+mod resize;
+mod seamless;
+mod sharpen;
+mod sobel;
 mod threshold;
 mod turn;
 
@@ -30,12 +42,17 @@ use relief_raster::Extent;
 
 pub use distance::MAX_RADIUS;
 pub(crate) use doubts::{Bounds, Doubts, Seen, covers, misses};
+pub use edge::Edge;
 pub(crate) use formula::NAMES;
 pub use formula::{Input, LANES, MAX_STEPS, Program, rounded};
-pub use gauss::{Edge, MAX_SIGMA};
+pub use gauss::MAX_SIGMA;
 pub use image::{Conversion, Gray};
 pub use lattice::{Blend, MAX_COPIES};
+pub use local_threshold::LocalLaw;
+pub use morphology::Shape;
 pub(crate) use natural::{NaturalChild, NaturalSize};
+pub use resize::{Resampling, Taps};
+pub use sobel::Component;
 
 use crate::draft::{Checker, DraftChild, DraftNode, Values};
 use crate::report::Problem;
@@ -211,15 +228,18 @@ pub(crate) struct Sizing<'s> {
     pub(crate) size: Size,
     /// The sizes of its children, in the order written.
     pub(crate) children: &'s [Size],
+    /// Its children in their places, but for those that lie too far.
+    pub(crate) placed: &'s [Child],
     pub(crate) problems: Vec<Problem>,
 }
 
 impl<'s> Sizing<'s> {
-    pub(crate) fn new(node: &'s DraftNode, size: Size, children: &'s [Size]) -> Self {
+    pub(crate) fn new(node: &'s DraftNode, size: Size, children: &'s [Size], placed: &'s [Child]) -> Self {
         Self {
             node,
             size,
             children,
+            placed,
             problems: Vec::new(),
         }
     }
@@ -235,10 +255,14 @@ impl<'s> Sizing<'s> {
     }
 }
 
-/// One line a kind. The order is that of the reference.
+/// One line a kind, then one a word that stands for other kinds, with the one that its node becomes. The order is that of the reference.
 macro_rules! kinds {
-    ($($module:ident::$name:ident),* $(,)?) => {
+    (
+        $($module:ident::$name:ident),* $(,)? ;
+        $($word_module:ident::$word:ident => $stands_for:ident),* $(,)?
+    ) => {
         $(pub use $module::$name;)*
+        $(use $word_module::$word;)*
 
         /// What a node computes. Samples are never above M of the design's depth.
         #[derive(Clone, Debug, PartialEq)]
@@ -299,6 +323,7 @@ macro_rules! kinds {
         #[derive(Debug)]
         pub(crate) enum Draft {
             $($name(<$name as NodeKind>::Draft),)*
+            $($word(<$word as NodeKind>::Draft),)*
         }
 
         impl Draft {
@@ -317,6 +342,11 @@ macro_rules! kinds {
                         return <$name as NodeKind>::read(source, checker).map(Self::$name);
                     }
                 )*
+                $(
+                    if signature.name == <$word as NodeKind>::SIGNATURE.name {
+                        return <$word as NodeKind>::read(source, checker).map(Self::$word);
+                    }
+                )*
                 None
             }
 
@@ -324,6 +354,7 @@ macro_rules! kinds {
             pub(crate) const fn signature(&self) -> &'static Signature {
                 match self {
                     $(Self::$name(_) => &<$name as NodeKind>::SIGNATURE,)*
+                    $(Self::$word(_) => &<$word as NodeKind>::SIGNATURE,)*
                 }
             }
 
@@ -331,6 +362,7 @@ macro_rules! kinds {
             pub(crate) fn natural_size(&self, children: &[NaturalChild]) -> NaturalSize {
                 match self {
                     $(Self::$name(draft) => <$name as NodeKind>::natural_size(draft, children),)*
+                    $(Self::$word(draft) => <$word as NodeKind>::natural_size(draft, children),)*
                 }
             }
 
@@ -338,6 +370,7 @@ macro_rules! kinds {
             pub(crate) fn frame(&self, size: (u64, u64)) -> (u64, u64) {
                 match self {
                     $(Self::$name(draft) => <$name as NodeKind>::frame(draft, size),)*
+                    $(Self::$word(draft) => <$word as NodeKind>::frame(draft, size),)*
                 }
             }
 
@@ -345,6 +378,7 @@ macro_rules! kinds {
             pub(crate) fn sized(&self, sizing: &mut Sizing<'_>) -> Option<Kind> {
                 match self {
                     $(Self::$name(draft) => IntoKind::<$name>::sized(draft, sizing).map(Kind::$name),)*
+                    $(Self::$word(draft) => IntoKind::<$stands_for>::sized(draft, sizing).map(Kind::$stands_for),)*
                 }
             }
         }
@@ -354,6 +388,7 @@ macro_rules! kinds {
             pub(crate) fn doubt(&self, doubts: &mut Doubts<'_>) {
                 match self {
                     $(Self::$name(draft) => <$name as NodeKind>::doubt(draft, doubts),)*
+                    $(Self::$word(draft) => <$word as NodeKind>::doubt(draft, doubts),)*
                 }
             }
 
@@ -361,13 +396,14 @@ macro_rules! kinds {
             pub(crate) fn lower(&self, node: &mut Lowering<'_>) {
                 match self {
                     $(Self::$name(draft) => IntoKind::<$name>::lower(draft, node),)*
+                    $(Self::$word(draft) => IntoKind::<$stands_for>::lower(draft, node),)*
                 }
             }
         }
 
         /// The signatures of all kinds, in the order in which the reference lists them.
-        pub(crate) static SIGNATURES: [&Signature; [$(stringify!($name)),*].len()] =
-            [$(&<$name as NodeKind>::SIGNATURE),*];
+        pub(crate) static SIGNATURES: [&Signature; [$(stringify!($name),)* $(stringify!($word),)*].len()] =
+            [$(&<$name as NodeKind>::SIGNATURE,)* $(&<$word as NodeKind>::SIGNATURE,)*];
     };
 }
 
@@ -383,12 +419,28 @@ kinds! {
     map::Map,
     threshold::Threshold,
     gauss::Gauss,
+    box_mean::BoxMean,
     median::Median,
+    morphology::Erode,
+    morphology::Dilate,
+    bilateral::Bilateral,
+    sharpen::Sharpen,
+    sobel::Sobel,
+    convolve::Convolve,
+    local_threshold::LocalThreshold,
     equalise::Equalise,
+    normalise::Normalise,
+    otsu::Otsu,
     formula::Formula,
     flip::Flip,
     turn::Turn,
-    compose::Compose,
+    resize::Resize,
+    seamless::Seamless,
+    compose::Compose;
+    median::Rank => Median,
+    morphology::Open => Dilate,
+    morphology::Close => Erode,
+    morphology::TopHat => Compose,
 }
 
 impl Draft {

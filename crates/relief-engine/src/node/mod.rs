@@ -11,9 +11,11 @@ mod bounds;
 pub(crate) mod device;
 mod footprint;
 pub(crate) mod framed;
+pub(crate) mod histogram;
 mod inputs;
 mod prepare;
 pub(crate) mod scratch;
+pub(crate) mod stencil;
 mod summary;
 mod windows;
 

@@ -1,6 +1,9 @@
 //! The node kinds: one file each, one line each in the list below. Nothing outside this folder tells them apart.
 
+mod bilateral;
+mod box_mean;
 mod compose;
+mod convolve;
 mod disc;
 mod distance;
 mod equalise;
@@ -10,11 +13,19 @@ mod formula;
 mod gauss;
 mod image;
 mod lattice;
+mod local_threshold;
 mod map;
 mod median;
+mod morphology;
 mod noise;
+mod normalise;
+mod otsu;
 mod ramp;
 mod repeat;
+mod resize;
+mod seamless;
+mod sharpen;
+mod sobel;
 mod threshold;
 mod turn;
 
@@ -65,7 +76,10 @@ macro_rules! kinds {
 }
 
 kinds! {
+    bilateral::Bilateral,
+    box_mean::BoxMean,
     compose::Compose,
+    convolve::Convolve,
     disc::Disc,
     distance::Distance,
     equalise::Equalise,
@@ -75,11 +89,20 @@ kinds! {
     gauss::Gauss,
     image::Image,
     lattice::Lattice,
+    local_threshold::LocalThreshold,
     map::Map,
     median::Median,
+    morphology::Dilate,
+    morphology::Erode,
     noise::Noise,
+    normalise::Normalise,
+    otsu::Otsu,
     ramp::Ramp,
     repeat::Repeat,
+    resize::Resize,
+    seamless::Seamless,
+    sharpen::Sharpen,
+    sobel::Sobel,
     threshold::Threshold,
     turn::Turn,
 }

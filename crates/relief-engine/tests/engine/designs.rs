@@ -93,6 +93,7 @@ fn everything(max: u16) -> Model {
         source: Box::new(flipped),
     });
     let equalised = Item::new(Equalise {
+        limit: Some(10),
         source: Box::new(smoothed),
     });
     Model {

@@ -6,8 +6,9 @@ use relief_engine::{Kept, NoImages, Options};
 
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Blend, Compose, Disc, Edge, Fill, Flip, Fold, Gauss, Image, Kind, Lattice, Median, Noise, Repeat,
-    Threshold, Turn, Use,
+    Bilateral, Blend, BoxMean, Close, Compose, Convolve, Dilate, Disc, Edge, Element, Erode, Fill, Flip,
+    Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Median, Noise, Open, Repeat, Resize, Seamless,
+    Sharpen, Sobel, Threshold, TopHat, Turn, Use,
 };
 use crate::oracle::strategy::models;
 use crate::pictures::Pictures;
@@ -40,6 +41,93 @@ fn median(radius: i64, rank: Option<usize>, edge: Edge, source: Item) -> Median 
         edge,
         source: Box::new(source),
     }
+}
+
+fn element(radius: i64, disc: bool, edge: Edge) -> Element {
+    Element { radius, disc, edge }
+}
+
+/// Every other filter that reads a block around a tile, over this source.
+fn filters(edge: Edge, source: &Item) -> Vec<Kind> {
+    let source = || Box::new(source.clone());
+    let threshold = |radius, law| LocalThreshold {
+        radius,
+        law,
+        edge,
+        source: source(),
+    };
+    let sobel = |of| Sobel {
+        of,
+        edge,
+        source: source(),
+    };
+    vec![
+        BoxMean {
+            radius: 9,
+            edge,
+            source: source(),
+        }
+        .into(),
+        Erode {
+            element: element(9, true, edge),
+            source: source(),
+        }
+        .into(),
+        Dilate {
+            element: element(7, false, edge),
+            source: source(),
+        }
+        .into(),
+        Open {
+            element: element(2, true, edge),
+            source: source(),
+        }
+        .into(),
+        Close {
+            element: element(3, false, edge),
+            source: source(),
+        }
+        .into(),
+        TopHat {
+            element: element(1, false, edge),
+            dark: false,
+            source: source(),
+        }
+        .into(),
+        TopHat {
+            element: element(2, true, edge),
+            dark: true,
+            source: source(),
+        }
+        .into(),
+        sobel("magnitude").into(),
+        sobel("x").into(),
+        Convolve {
+            kernel: vec![vec![-1, 0, 2, 0, 3, -4, 1], vec![1; 7], vec![0, 5, 0, 0, 0, 0, 7]],
+            divisor: None,
+            offset: 3,
+            edge,
+            source: source(),
+        }
+        .into(),
+        Sharpen {
+            sigma: 1.3,
+            quarters: 5,
+            threshold: 2,
+            edge,
+            source: source(),
+        }
+        .into(),
+        Bilateral {
+            sigma: 1.5,
+            range: 70.7,
+            edge,
+            source: source(),
+        }
+        .into(),
+        threshold(8, Law::Mean(-3)).into(),
+        threshold(5, Law::Sauvola(0.34)).into(),
+    ]
 }
 
 fn turn(quarters: u8, source: Item) -> Turn {
@@ -207,6 +295,92 @@ fn a_square_over_copies_is_computed_from_a_cell() {
 }
 
 #[test]
+fn filters_wider_than_their_node_bounce_between_the_borders() {
+    for (width, height) in [(1, 1), (1, 7), (3, 2)] {
+        for edge in Edge::ALL {
+            for filter in filters(edge, &noise()) {
+                let filtered = model(width, height, filter);
+                every(
+                    &filtered,
+                    &[
+                        PLAIN,
+                        Way {
+                            tile: Some((2, 1)),
+                            kept: Some(0),
+                            ..PLAIN
+                        },
+                    ],
+                );
+                every(&deep(filtered), &[PLAIN]);
+            }
+        }
+    }
+}
+
+#[test]
+fn filters_wider_than_the_tile_read_tiles_beyond_their_neighbours() {
+    let small = [(5, 4), (3, 1)].map(|tile| Way {
+        tile: Some(tile),
+        kept: Some(0),
+        ..PLAIN
+    });
+    for edge in Edge::ALL {
+        for filter in filters(edge, &noise()) {
+            let filtered = model(33, 21, filter);
+            every(&filtered, &small);
+            every(&deep(filtered), &[PLAIN]);
+        }
+    }
+}
+
+#[test]
+fn filters_of_a_source_that_is_not_the_node_read_zeros_within_the_node_and_not_beyond_it() {
+    for edge in Edge::ALL {
+        for source in [noise().at(3, 5).sized(9, 7), noise().at(-4, -6).sized(60, 50)] {
+            for filter in filters(edge, &source) {
+                let node = Item::new(filter).at(-2, 3).sized(23, 17);
+                let model = model(30, 24, Compose(vec![(Fold::Max, node)]));
+                every(
+                    &model,
+                    &[
+                        PLAIN,
+                        Way {
+                            tile: Some((7, 13)),
+                            kept: Some(0),
+                            ..PLAIN
+                        },
+                    ],
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn filters_over_copies_are_computed_from_a_cell() {
+    let lattice = Item::new(Lattice {
+        blend: Blend::Max,
+        u: (9, 2),
+        v: (-3, 7),
+        pattern: Box::new(noise().sized(4, 5)),
+    });
+    for (i, filter) in filters(Edge::Mirror, &lattice).into_iter().enumerate() {
+        let filtered = model(160, 140, filter);
+        assert!(keeps_a_cell(&filtered), "filter {i}");
+        every(
+            &filtered,
+            &[
+                PLAIN,
+                Way {
+                    tile: Some((64, 64)),
+                    ..PLAIN
+                },
+            ],
+        );
+    }
+}
+
+#[test]
 fn a_bell_over_copies_is_computed_from_a_cell() {
     let lattice = Item::new(Lattice {
         blend: Blend::Max,
@@ -219,6 +393,100 @@ fn a_bell_over_copies_is_computed_from_a_cell() {
         assert!(keeps_a_cell(&blurred), "{blurred:?}");
         every(&blurred, &tiles());
     }
+}
+
+fn resize(by: &'static str, edge: Edge, source: Item) -> Resize {
+    Resize {
+        by,
+        edge,
+        source: Box::new(source),
+    }
+}
+
+#[test]
+fn a_source_is_resized_from_any_size_to_any() {
+    let small = [(5, 4), (1, 9)].map(|tile| Way {
+        tile: Some(tile),
+        kept: Some(0),
+        ..PLAIN
+    });
+    for by in ["box", "linear", "cubic", "lanczos"] {
+        for (from, to) in [
+            ((9, 7), (31, 25)),
+            ((31, 25), (9, 7)),
+            ((40, 3), (3, 40)),
+            ((1, 1), (8, 5)),
+            ((60, 50), (1, 1)),
+        ] {
+            for edge in [Edge::Clamp, Edge::Wrap] {
+                let resized = model(to.0, to.1, resize(by, edge, noise().sized(from.0, from.1)));
+                every(&resized, &small);
+                every(&deep(resized), &[PLAIN]);
+            }
+        }
+        // A source that begins before or behind the corner, and another node around it.
+        for (x, y) in [(-3, 2), (4, -5)] {
+            for edge in Edge::ALL {
+                let node = Item::new(resize(by, edge, noise().at(x, y).sized(12, 11)))
+                    .at(-2, 3)
+                    .sized(23, 17);
+                every(&model(30, 24, Compose(vec![(Fold::Max, node)])), &small);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_source_that_keeps_its_size_keeps_its_samples() {
+    for by in ["box", "linear", "cubic", "lanczos"] {
+        let resized = model(33, 21, resize(by, Edge::Clamp, noise()));
+        assert_eq!(
+            samples(&resized),
+            samples(&model(33, 21, Compose(vec![(Fold::Base, noise())])))
+        );
+    }
+}
+
+#[test]
+fn doubled_and_halved_a_picture_is_itself() {
+    // By boxes each sample becomes four, and four equal ones become one.
+    let doubled = Item::new(resize("box", Edge::Clamp, noise().sized(20, 15))).sized(40, 30);
+    let halved = model(20, 15, resize("box", Edge::Clamp, doubled));
+    assert_eq!(
+        samples(&halved),
+        samples(&model(20, 15, Compose(vec![(Fold::Base, noise())])))
+    );
+}
+
+#[test]
+fn the_first_columns_and_rows_of_a_seamless_source_come_from_behind_its_last() {
+    let seamless = |overlap, source: Item| Seamless {
+        overlap,
+        source: Box::new(source),
+    };
+    let small = [(5, 4), (1, 9)].map(|tile| Way {
+        tile: Some(tile),
+        kept: Some(0),
+        ..PLAIN
+    });
+    // An overlap of all of the node, and a source that is not everywhere.
+    for (overlap, width, height) in [(1, 1, 1), (5, 5, 12), (7, 30, 20), (12, 13, 12)] {
+        for source in [noise(), noise().at(3, -2).sized(20, 11)] {
+            let model = model(width, height, seamless(overlap, source));
+            every(&model, &small);
+            every(&deep(model), &[PLAIN]);
+        }
+    }
+    // Copies follow each other by the size that is left.
+    let pattern = Item::new(seamless(4, noise().sized(15, 13)));
+    let copies = Repeat {
+        gaps: (None, None),
+        pattern: Box::new(pattern),
+    };
+    every(&model(50, 40, copies), &tiles());
+    // A source without any seam is what it was.
+    let ground = model(9, 9, seamless(3, Item::new(Fill(77))));
+    assert_eq!(samples(&ground), [77; 81]);
 }
 
 fn keeps_a_cell(model: &Model) -> bool {
@@ -378,6 +646,48 @@ proptest! {
             samples(&Model { root: after.into(), ..model.clone() }),
             samples(&Model { root: before.into(), ..model.clone() })
         );
+    }
+
+    #[test]
+    fn what_is_opened_lies_below_its_source_and_what_is_closed_above(
+        model in models(),
+        radius in 1_i64..=6,
+        disc in any::<bool>(),
+        edge in prop::sample::select(&[Edge::Clamp, Edge::Mirror, Edge::Wrap][..]),
+    ) {
+        let of = |root: Kind| samples(&Model { root, ..model.clone() });
+        let element = element(radius, disc, edge);
+        let source = || Box::new(Item::new(model.root.clone()));
+        let opened = of(Open { element, source: source() }.into());
+        let closed = of(Close { element, source: source() }.into());
+        // As a child it may have a size of its own.
+        let plain = of(Compose(vec![(Fold::Base, *source())]).into());
+        for ((open, sample), close) in opened.iter().zip(&plain).zip(&closed) {
+            prop_assert!(open <= sample && sample <= close, "{open} {sample} {close}");
+        }
+        // What they change is what a top-hat shows.
+        let hat = |dark| of(TopHat { element, dark, source: source() }.into());
+        let taken: Vec<u16> = plain.iter().zip(&opened).map(|(sample, open)| sample - open).collect();
+        let added: Vec<u16> = closed.iter().zip(&plain).map(|(close, sample)| close - sample).collect();
+        prop_assert_eq!((hat(false), hat(true)), (taken, added));
+    }
+
+    #[test]
+    fn the_least_and_the_greatest_of_a_square_are_its_first_and_last_rank(
+        model in models(),
+        radius in 1_i64..=8,
+        edge in prop::sample::select(&Edge::ALL[..]),
+    ) {
+        let of = |root: Kind| samples(&Model { root, ..model.clone() });
+        let element = element(radius, false, edge);
+        let source = || Item::new(model.root.clone());
+        let last = (2 * radius as usize + 1).pow(2);
+        for (rank, root) in [
+            (1, Kind::from(Erode { element, source: Box::new(source()) })),
+            (last, Kind::from(Dilate { element, source: Box::new(source()) })),
+        ] {
+            prop_assert_eq!(of(root), of(median(radius, Some(rank), edge, source()).into()));
+        }
     }
 
     #[test]

@@ -6,7 +6,8 @@ use relief_engine::{Cancel, Error, Kept, NoImages, Options, Plan, Prepared, Prog
 
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Blend, Compose, Distance, Edge, Equalise, Fill, Fold, Gauss, Image, Lattice, Noise, Profile, Repeat, Turn,
+    Blend, Compose, Distance, Edge, Equalise, Fill, Fold, Gauss, Image, Kind, Lattice, Noise, Normalise,
+    Otsu, Profile, Repeat, Turn,
 };
 use crate::pictures::Pictures;
 use crate::run::{design, parse, part, rendered, renderer};
@@ -14,6 +15,7 @@ use crate::ways::{PLAIN, Way, cross, every, model};
 
 fn equalise(source: Item) -> Equalise {
     Equalise {
+        limit: None,
         source: Box::new(source),
     }
 }
@@ -54,6 +56,81 @@ fn a_source_of_one_level_stays_as_it_is() {
         }
     }
     every(&model(40, 30, equalise(Item::new(Fill(9)))), &cross());
+}
+
+/// A raster of 2 × 2 samples through a node that follows from its histogram.
+fn through(root: Kind, samples: [u16; 4], max: u16) -> Vec<u16> {
+    let model = Model {
+        max,
+        pictures: vec![Picture {
+            width: 2,
+            height: 2,
+            samples: samples.to_vec(),
+        }],
+        ..model(2, 2, root)
+    };
+    let images = Pictures(model.pictures.clone());
+    rendered(&renderer(&design(&model), &images, &Options::default())).unwrap()
+}
+
+fn picture() -> Box<Item> {
+    Box::new(Item::new(Image(0)))
+}
+
+#[test]
+fn what_is_normalised_reaches_from_0_to_the_greatest_sample() {
+    let of = |percentiles, samples, max| {
+        through(
+            Normalise {
+                percentiles,
+                source: picture(),
+            }
+            .into(),
+            samples,
+            max,
+        )
+    };
+    assert_eq!(of((0, 100_000), [10, 20, 30, 11], 255), [0, 128, 255, 13]);
+    assert_eq!(
+        of((0, 100_000), [10, 20, 30, 11], 65_535),
+        [0, 32_768, 65_535, 3_277]
+    );
+    // Of four samples more than a quarter are at most the second, and at least three quarters at most the third.
+    assert_eq!(of((25_000, 75_000), [1, 4, 8, 200], 255), [0, 0, 255, 255]);
+    assert_eq!(of((24_999, 75_001), [1, 4, 8, 200], 255), [0, 4, 9, 255]);
+    for level in [0, 7, 255] {
+        assert_eq!(of((0, 100_000), [level; 4], 255), [level; 4]);
+    }
+    assert_eq!(of((30_000, 60_000), [9, 50, 50, 201], 255), [9, 50, 50, 201]);
+}
+
+#[test]
+fn samples_are_parted_at_the_least_level_that_parts_them_best() {
+    let of = |samples, max| through(Otsu { source: picture() }.into(), samples, max);
+    assert_eq!(of([10, 12, 200, 190], 255), [0, 0, 255, 255]);
+    assert_eq!(
+        of([0, 65_535, 65_534, 65_530], 65_535),
+        [0, 65_535, 65_535, 65_535]
+    );
+    // Parted before or behind the middle one they are as far apart.
+    assert_eq!(of([50, 100, 150, 100], 255), [0, 255, 255, 255]);
+    for level in [0, 7, 255] {
+        assert_eq!(of([level; 4], 255), [0; 4]);
+    }
+}
+
+#[test]
+fn common_levels_count_as_often_as_the_limit_lets_them() {
+    let of = |limit, samples| {
+        let source = picture();
+        through(Equalise { limit, source }.into(), samples, 255)
+    };
+    // The mean count of 256 levels is below 1, so that each counts once.
+    assert_eq!(of(Some(4), [7, 7, 7, 20]), [0, 0, 0, 255]);
+    assert_eq!(of(Some(4), [7, 7, 30, 20]), [0, 0, 255, 128]);
+    // Three of four at most: 4 · 192 / 256.
+    assert_eq!(of(Some(768), [7, 20, 20, 30]), of(None, [7, 20, 20, 30]));
+    assert_eq!(of(Some(4), [9; 4]), [9; 4]);
 }
 
 #[test]

@@ -10,6 +10,7 @@
 pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod sharpen;
 
 #[cfg(test)]
 mod tests;

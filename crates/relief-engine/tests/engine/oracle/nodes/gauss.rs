@@ -60,7 +60,7 @@ impl Edge {
 const SIGMAS: [f64; 12] = [0.05, 0.25, 0.3, 0.5, 0.75, 1.0, 1.3, 2.0, 2.5, 3.3, 4.7, 6.0];
 
 /// w(−R), …, w(R).
-fn weights(sigma: f64) -> Vec<u64> {
+pub(super) fn weights(sigma: f64) -> Vec<u64> {
     let radius = (4.0 * sigma).ceil() as i64;
     let bell: Vec<f64> = (-radius..=radius)
         .map(|k| (-((k * k) as f64) / (2.0 * sigma * sigma)).exp())

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use super::gauss::Edge;
-use super::{Node, Weighted, one_child};
+use super::{Node, Weighted, around, one_child};
 use crate::oracle::evaluate::At;
 use crate::oracle::model::{Item, Model};
 use crate::oracle::strategy::Inner;
@@ -29,16 +29,8 @@ impl Node for Median {
     }
 
     fn sample(&self, at: &mut At<'_, '_>) -> u16 {
-        let (width, height) = at.size();
-        let mut square = Vec::new();
-        for y in at.y - self.radius..=at.y + self.radius {
-            for x in at.x - self.radius..=at.x + self.radius {
-                square.push(match (self.edge.of(x, width), self.edge.of(y, height)) {
-                    (Some(x), Some(y)) => at.child(0, x, y),
-                    _ => 0,
-                });
-            }
-        }
+        let around = around(at, self.edge, self.radius, self.radius);
+        let mut square: Vec<u16> = around.iter().map(|(_, _, sample)| *sample as u16).collect();
         square.sort_unstable();
         // Of an odd number of samples, as many lie before the middle as after it.
         let place = self.rank.map_or(square.len() / 2, |rank| rank - 1);

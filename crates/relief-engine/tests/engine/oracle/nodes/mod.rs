@@ -9,7 +9,10 @@ use super::model::{Item, Model, NaturalSize};
 use super::strategy::Inner;
 
 mod arithmetic;
+mod bilateral;
+mod box_mean;
 mod compose;
+mod convolve;
 mod definition;
 mod disc;
 mod distance;
@@ -19,11 +22,19 @@ mod flip;
 mod gauss;
 mod image;
 mod lattice;
+mod local_threshold;
 mod map;
 mod median;
+mod morphology;
 mod noise;
+mod normalise;
+mod otsu;
 mod ramp;
 mod repeat;
+mod resize;
+mod seamless;
+mod sharpen;
+mod sobel;
 mod threshold;
 mod turn;
 
@@ -95,6 +106,22 @@ macro_rules! one_child {
 }
 use one_child;
 
+/// The samples of the first child around a pixel of a filter, as far as this, each with where it lies from there.
+fn around(at: &mut At<'_, '_>, edge: gauss::Edge, across: i64, down: i64) -> Vec<(i64, i64, i64)> {
+    let (width, height) = at.size();
+    let mut samples = Vec::new();
+    for dy in -down..=down {
+        for dx in -across..=across {
+            let sample = match (edge.of(at.x + dx, width), edge.of(at.y + dy, height)) {
+                (Some(x), Some(y)) => at.child(0, x, y),
+                _ => 0,
+            };
+            samples.push((dx, dy, i64::from(sample)));
+        }
+    }
+    samples
+}
+
 macro_rules! kinds {
     ($($module:ident::$type:ident),* $(,)?) => {
         $(pub(crate) use $module::$type;)*
@@ -164,7 +191,10 @@ macro_rules! kinds {
 }
 
 kinds! {
+    bilateral::Bilateral,
+    box_mean::BoxMean,
     compose::Compose,
+    convolve::Convolve,
     definition::Use,
     disc::Disc,
     distance::Distance,
@@ -174,11 +204,23 @@ kinds! {
     gauss::Gauss,
     image::Image,
     lattice::Lattice,
+    local_threshold::LocalThreshold,
     map::Map,
     median::Median,
+    morphology::Close,
+    morphology::Dilate,
+    morphology::Erode,
+    morphology::Open,
+    morphology::TopHat,
     noise::Noise,
+    normalise::Normalise,
+    otsu::Otsu,
     ramp::Ramp,
     repeat::Repeat,
+    resize::Resize,
+    seamless::Seamless,
+    sharpen::Sharpen,
+    sobel::Sobel,
     threshold::Threshold,
     turn::Turn,
 }
@@ -195,4 +237,8 @@ pub(crate) use gauss::Edge;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use lattice::Blend;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
+pub(crate) use local_threshold::Law;
+#[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use map::Tone;
+#[allow(unused_imports, reason = "the tests of devices name fewer")]
+pub(crate) use morphology::Element;

@@ -1,0 +1,28 @@
+//! Slopes by Sobel's masks: along x, along y, and their magnitude.
+//!
+//! gx is the column to the right less that to the left, weighted 1, 2, 1 down the rows; gy the row below less that above, weighted 1, 2, 1
+//! along the columns (I. Sobel, *An isotropic 3 × 3 image gradient operator*, 1968). Both lie between −4M and 4M.
+//!
+//! | component | sample |
+//! |---|---|
+//! | magnitude | min(M, √(gx² + gy²)), rounded |
+//! | x, y | ⌊(g + 4M + 4) / 8⌋: (M + 1) / 2 where nothing changes |
+//!
+//! The root is exact: the numbers under it are whole and below 2^24 in f32, below 2^53 in f64, where a root is rounded once, and no root of a
+//! whole number lies so near to half a sample that this could round it across.
+
+pub mod cpu;
+
+#[cfg(test)]
+mod tests;
+
+/// What of a slope becomes the sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Component {
+    /// How steep it is.
+    Magnitude,
+    /// Along x.
+    X,
+    /// Along y.
+    Y,
+}
