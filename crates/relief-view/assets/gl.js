@@ -69,7 +69,7 @@ void main() {
   if (any(lessThan(at, edge.xy)) || any(greaterThanEqual(at, edge.zw))) discard;
   if (state(which, ivec2(floor(at))) == 0u) {
     float check = mod(floor(screen.x / 12.0) + floor(screen.y / 12.0), 2.0);
-    colour = vec4(vec3(0.5 + 0.03 * check), 0.35);
+    colour = vec4(vec3(0.5 + 0.05 * check) * 0.3, 0.3);
     return;
   }
   if (difference && second) {

@@ -1,6 +1,6 @@
 // The page: what is seen, how it is drawn, and what hands do.
 
-import { Assembly, BOUNDED, COARSE, NOTHING } from "./assembly.js";
+import { Assembly, BOUNDED } from "./assembly.js";
 import { Camera, levels } from "./camera.js";
 import { Flat } from "./flat.js";
 import { Gl } from "./gl.js";
@@ -84,7 +84,7 @@ function margins() {
 }
 
 /** The tiles that are seen, those next to the pointer first, and coarse ones before them. */
-function wanted(which, level, range) {
+function wanted(which, level, range, within) {
   const of = tileView(which);
   const { columns, rows } = which === 0 ? raster() : { columns: scene(1).width, rows: scene(1).height };
   const coarsest = levels(columns, rows);
@@ -96,7 +96,7 @@ function wanted(which, level, range) {
   const first = [];
   const coarse = Math.min(level + 3, coarsest);
   if (list.length > 4 && coarse > level) {
-    const over = camera.tiles(coarse, TILE);
+    const over = within.tiles(coarse, TILE);
     for (let y = over.top; y <= over.bottom; y += 1) for (let x = over.left; x <= over.right; x += 1) first.push({ ...of, level: coarse, x, y });
   }
   if (which === 0) first.push({ ...of, level: coarsest, x: 0, y: 0 });
@@ -104,24 +104,23 @@ function wanted(which, level, range) {
 }
 
 function draw() {
-  const level = camera.level;
   const count = compared() ? 2 : 1;
+  // Both are drawn at one level, which the smaller has as well.
+  const level = count > 1 ? Math.min(camera.level, levels(scene(1).width, scene(1).height)) : camera.level;
   const lists = [];
   const windows = [];
   for (let which = 0; which < count; which += 1) {
     const of = which === 0 ? raster() : { ...scene(1), columns: scene(1).width, rows: scene(1).height, greatest: scene(1).max };
     const within = Object.assign(Object.create(Object.getPrototypeOf(camera)), camera, { columns: of.columns, rows: of.rows });
-    const most = levels(of.columns, of.rows);
-    const at = Math.min(level, most);
-    const range = within.tiles(at, TILE);
-    const { list, first, coarsest } = wanted(which, at, range);
+    const range = within.tiles(level, TILE);
+    const { list, first, coarsest } = wanted(which, level, range, within);
     lists.push({ list, first });
     const before = designs[which].before && isRoot() ? { key: designs[which].before.key, node: designs[which].before.root } : null;
-    const states = assemblies[which].show(tiles, tileView(which), at, range, coarsest, before);
+    const states = assemblies[which].show(tiles, tileView(which), level, range, coarsest, before);
     if (which === 0) shown = states;
     windows.push(windowOf(camera, level, of));
   }
-  tiles.want([...lists.flatMap(({ first }) => first), ...interleaved(lists.map(({ list }) => list))]);
+  tiles.want(lists.flatMap(({ first }) => first), interleaved(lists.map(({ list }) => list)));
   paint(windows, level);
   draft(level);
   status(lists.flatMap(({ list }) => list), level);
@@ -351,10 +350,10 @@ function sample(x, y, level) {
 }
 
 /** What a tile of this level says of a pixel. */
-function sampled(x, y, level) {
+function sampled(x, y, level, which = 0) {
   const side = 2 ** level;
   const [column, row] = [Math.floor(x / side), Math.floor(y / side)];
-  const tile = tiles.get({ ...tileView(0), level, x: Math.floor(column / TILE), y: Math.floor(row / TILE) });
+  const tile = tiles.get({ ...tileView(which), level, x: Math.floor(column / TILE), y: Math.floor(row / TILE) });
   if (!tile) return { samples: null, within: 0 };
   return { samples: tile.samples[(row % TILE) * tile.width + (column % TILE)], within: tile.within };
 }
@@ -378,6 +377,10 @@ function status(ids, level) {
     if (block !== null && block !== undefined) {
       const side = count(2 ** most);
       $("value").append(element("small", {}, `${$("value").hasChildNodes() ? " · " : ""}${view.figure} of ${side} × ${side}: ${within > 0 ? "≈ " : ""}${count(block)}`));
+    }
+    if (compared() && x < scene(1).width && y < scene(1).height) {
+      const other = sampled(x, y, most, 1).samples;
+      if (other !== null) $("value").append(element("small", {}, ` ⇔ ${count(other)}`));
     }
   }
   const screen = camera.scale / ratio;
@@ -819,8 +822,11 @@ function listen() {
   if (document.hidden) {
     events?.close();
     events = null;
+    // Nothing is computed for a page that nobody sees.
+    tiles.want([], []);
     return;
   }
+  redraw();
   if (events) return;
   events = new EventSource("api/events");
   events.addEventListener("state", (event) => take(JSON.parse(event.data)));

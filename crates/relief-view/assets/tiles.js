@@ -18,6 +18,7 @@ export class Tiles {
     this.held = new Map();
     this.bytes = 0;
     this.wanted = [];
+    this.seen = new Set();
     this.asked = new Map();
     this.viewport = 0;
     /** The latest refusal that is worth telling. */
@@ -39,9 +40,10 @@ export class Tiles {
     return tile;
   }
 
-  /** These are wanted, the first first; no others are any more. */
-  want(ids) {
-    const addresses = ids.map(Tiles.address);
+  /** These are wanted, the first first; no others are any more. Those of `ids` until they are exact, those of `first` as they come. */
+  want(first, ids) {
+    const addresses = [...first, ...ids].map(Tiles.address);
+    this.seen = new Set(ids.map(Tiles.address));
     if (addresses.length === this.wanted.length && addresses.every((address, i) => address === this.wanted[i])) return;
     this.wanted = addresses;
     this.viewport += 1;
@@ -77,7 +79,7 @@ export class Tiles {
         // All are there: the least exact becomes exact.
         const refining = [...this.asked.values()].filter((request) => request.effort > 0).length;
         if (refining >= 2) return;
-        const open = this.wanted.filter((address) => free(address) && this.held.get(address).within > 0);
+        const open = this.wanted.filter((address) => free(address) && this.seen.has(address) && this.held.get(address).within > 0);
         if (open.length === 0) return;
         next = open.reduce((a, b) => (this.held.get(b).effort < this.held.get(a).effort ? b : a));
         effort = Math.min(this.held.get(next).effort + 1, EFFORTS.length - 1);

@@ -33,8 +33,10 @@ pub(crate) struct Opened {
     /// Where the file is.
     pub(crate) path: PathBuf,
     /// Its text, as KDL.
+    #[cfg(feature = "view")]
     pub(crate) text: String,
     /// What is right and most likely not meant.
+    #[cfg(feature = "view")]
     pub(crate) warnings: Option<relief_design::Report>,
 }
 
@@ -135,7 +137,9 @@ pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opene
         settings: reading.settings.clone(),
         data: data.into_keys().collect(),
         path: path.to_owned(),
+        #[cfg(feature = "view")]
         text,
+        #[cfg(feature = "view")]
         warnings,
     })
 }

@@ -6,11 +6,18 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// An answer.
-#[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) headers: HashMap<String, String>,
     pub(crate) body: Vec<u8>,
+}
+
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let body = String::from_utf8_lossy(&self.body);
+        let start: String = body.chars().take(200).collect();
+        write!(f, "{} {:?} {} bytes: {start:?}", self.status, self.headers, self.body.len())
+    }
 }
 
 impl Reply {

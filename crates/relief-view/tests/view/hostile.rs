@@ -64,7 +64,7 @@ fn requests_that_make_no_sense_are_refused_and_the_server_goes_on() {
         (format!("/tile/{key}/root/mean/0/-1/0"), (400, "request")),
         (format!("/tile/{key}/root/mean/0/18446744073709551615/18446744073709551615"), (404, "not-found")),
         (format!("/tile/{key}/root/mean/99/0/0"), (404, "not-found")),
-        (format!("/tile/{key}/root/mean/2/0/0"), (404, "not-found")),
+        (format!("/tile/{key}/root/mean/3/0/0"), (404, "not-found")),
         (format!("/tile/{key}/root/mean/0/3/0"), (404, "not-found")),
         (format!("/tile/{key}/99/mean/0/0/0"), (404, "not-found")),
         (format!("/tile/{key}/root/mean/0/0"), (404, "not-found")),

@@ -19,7 +19,7 @@ use crate::client::request;
 use crate::served::{Served, WRONG, read};
 
 /// A browser with one window of 1200 × 760 pixels.
-struct Browser {
+pub(crate) struct Browser {
     driver: Child,
     address: SocketAddr,
     session: String,
@@ -29,7 +29,7 @@ struct Browser {
 const WINDOW: (usize, usize) = (1_200, 760);
 
 impl Browser {
-    fn start(dark: bool) -> Option<Self> {
+    pub(crate) fn start(dark: bool) -> Option<Self> {
         let program = std::env::var_os("RELIEF_CHROMEDRIVER").unwrap_or_else(|| "chromedriver".into());
         let started = Command::new(&program)
             .arg("--port=0")
@@ -102,7 +102,7 @@ impl Browser {
         self.call(method, &format!("/session/{}/{path}", self.session), body)
     }
 
-    fn open(&self, url: &str) {
+    pub(crate) fn open(&self, url: &str) {
         self.command("POST", "url", &json!({"url": "about:blank"}));
         self.command("POST", "url", &json!({"url": url}));
     }
@@ -112,7 +112,7 @@ impl Browser {
     }
 
     /// Waits until an expression of the page is true, in the page itself.
-    fn wait(&self, condition: &str) {
+    pub(crate) fn wait(&self, condition: &str) {
         let script = format!(
             "const done = arguments[0]; (function look() {{ if ({condition}) done(); else setTimeout(look, 20); }})();"
         );
@@ -122,7 +122,11 @@ impl Browser {
     /// Waits until all that is seen is exact and drawn.
     fn exact(&self) {
         self.wait("document.getElementById('picture').dataset.exact === 'true'");
-        // What was drawn is on the screen two frames later.
+        self.frames();
+    }
+
+    /// What was drawn is on the screen two frames later.
+    pub(crate) fn frames(&self) {
         self.command("POST", "execute/async", &json!({
             "script": "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));", "args": [],
         }));
@@ -168,7 +172,7 @@ impl Browser {
     }
 
     /// What the window shows: columns, rows, red, green and blue.
-    fn picture(&self) -> Picture {
+    pub(crate) fn picture(&self) -> Picture {
         let file = unbase64(self.command("GET", "screenshot", &Value::Null).as_str().unwrap());
         let mut decoder = png::Decoder::new(std::io::Cursor::new(&file));
         decoder.set_transformations(png::Transformations::normalize_to_color8());
@@ -202,13 +206,13 @@ impl Drop for Browser {
     }
 }
 
-struct Picture {
+pub(crate) struct Picture {
     pixels: Vec<[u8; 3]>,
     file: Vec<u8>,
 }
 
 impl Picture {
-    fn at(&self, x: usize, y: usize) -> [u8; 3] {
+    pub(crate) fn at(&self, x: usize, y: usize) -> [u8; 3] {
         self.pixels[y * WINDOW.0 + x]
     }
 
