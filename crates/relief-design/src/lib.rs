@@ -57,6 +57,7 @@ mod resolve;
 pub mod scan;
 mod schema;
 mod signature;
+mod subtree;
 mod suggestion;
 mod syntax;
 mod table;

@@ -15,6 +15,7 @@
 //! the head; a travel is what a machine line holds. All travels of a stripe come in the order of `interleave`, then
 //! the next stripe, and after the last stripe the next pass.
 
+mod covered;
 mod diffusion_state;
 mod error;
 mod halftone;
@@ -29,6 +30,7 @@ mod symmetry;
 mod table;
 mod windows;
 
+pub use covered::{Area, Covered};
 pub use diffusion_state::DiffusionState;
 pub use error::Error;
 pub use halftone::{bayer, blue_noise};

@@ -53,6 +53,9 @@ pub(crate) enum Command {
     Receive(crate::commands::receive::Receive),
     /// Compare what was executed with the manifest of its job
     Verify(crate::commands::verify::Verify),
+    /// Show a design in the browser, at any zoom, as it is edited; serve it as Zarr and Deep Zoom
+    #[cfg(feature = "view")]
+    View(crate::commands::view::View),
     /// Measure every way of writing a kernel against the others and the hardware, by the program relief-lab
     Lab(crate::commands::lab::Lab),
     /// Print the JSON Schema of designs

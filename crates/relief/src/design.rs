@@ -32,6 +32,12 @@ pub(crate) struct Opened {
     pub(crate) data: Vec<String>,
     /// Where the file is.
     pub(crate) path: PathBuf,
+    /// Its text, as KDL.
+    #[cfg(feature = "view")]
+    pub(crate) text: String,
+    /// What is right and most likely not meant.
+    #[cfg(feature = "view")]
+    pub(crate) warnings: Option<relief_design::Report>,
 }
 
 impl Opened {
@@ -58,7 +64,7 @@ impl Opened {
     }
 
     /// All files that the design is read from, with what they are to it.
-    fn inputs(&self) -> Vec<(String, PathBuf)> {
+    pub(crate) fn inputs(&self) -> Vec<(String, PathBuf)> {
         let design = if self.path == Path::new("-") {
             "/dev/stdin".into()
         } else {
@@ -113,12 +119,12 @@ pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opene
     };
     let relief_design::Reading { design, warnings } =
         relief_design::read(&name, &text, &named, &reading.settings).map_err(Box::new)?;
-    if let Some(warnings) = warnings {
+    if let Some(warnings) = &warnings {
         if reading.deny == Some(Deny::Warnings) {
-            return Err(Box::new(warnings).into());
+            return Err(Box::new(warnings.clone()).into());
         }
         if !silent {
-            failure::tell(&warnings);
+            failure::tell(warnings);
         }
     }
     let data = named.data.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -131,6 +137,10 @@ pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opene
         settings: reading.settings.clone(),
         data: data.into_keys().collect(),
         path: path.to_owned(),
+        #[cfg(feature = "view")]
+        text,
+        #[cfg(feature = "view")]
+        warnings,
     })
 }
 

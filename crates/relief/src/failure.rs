@@ -55,6 +55,10 @@ pub(crate) enum Failure {
          install it from a clone of Relief by `cargo install --path crates/relief-lab`"
     )]
     NoLab,
+    /// The server of a viewer failed.
+    #[cfg(feature = "view")]
+    #[error(transparent)]
+    View(#[from] relief_view::Error),
     /// One of many jobs failed.
     #[error("{place}")]
     Job {
@@ -134,6 +138,8 @@ impl Failure {
             Self::Sink(
                 SinkError::TileShape { .. } | SinkError::OneBitOnly { .. } | SinkError::PartsInOrder { .. },
             ) => 2,
+            #[cfg(feature = "view")]
+            Self::View(relief_view::Error::Option { .. }) => 2,
             Self::Design(_) | Self::Doubtful(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
             Self::Engine(relief_engine::Error::Memory { .. }) => 4,
             Self::Engine(relief_engine::Error::Cancelled)
@@ -161,7 +167,7 @@ pub(crate) fn tell(warnings: &relief_design::Report) {
 }
 
 /// An error with its causes, each told once: many say their cause themselves.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -67,6 +67,38 @@ pub(crate) fn digest(opened: &Opened, job: &Job) -> Result<blake3::Hash, Failure
     Ok(hasher.finalize())
 }
 
+/// The longest picture that is digested to tell whether it is another one; of a longer one the size and the time tell.
+#[cfg(feature = "view")]
+const DIGESTED: u64 = 256 << 20;
+
+/// A name for the samples of a design: another one whenever they may be others.
+#[cfg(feature = "view")]
+pub(crate) fn key(opened: &Opened) -> Result<blake3::Hash, Failure> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&relief_design::MEANING.to_le_bytes());
+    hasher.update(opened.digest.as_bytes());
+    let mut names: Vec<&str> = opened.design.files().collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let failed = |source| Failure::File {
+            action: "cannot read",
+            path: name.to_owned(),
+            source,
+        };
+        let path = opened.files.path(name).map_err(failed)?;
+        let file = std::fs::metadata(&path).map_err(failed)?;
+        if file.len() <= DIGESTED {
+            hasher.update(digest_file(&path)?.as_bytes());
+        } else {
+            let time = file.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+            hasher.update(&file.len().to_le_bytes());
+            hasher.update(&time.map_or(0, |time| time.as_nanos()).to_le_bytes());
+        }
+    }
+    Ok(hasher.finalize())
+}
+
 /// The pictures of a design, by name, with the digests of their files.
 fn pictures(opened: &Opened) -> Result<Vec<(String, blake3::Hash)>, Failure> {
     let mut names: Vec<&str> = opened.design.files().collect();

@@ -35,6 +35,8 @@ fn main() -> ExitCode {
         Command::Stream(stream) => commands::stream::run(&stream),
         Command::Receive(receive) => commands::receive::run(&receive),
         Command::Verify(verify) => commands::verify::run(&verify),
+        #[cfg(feature = "view")]
+        Command::View(view) => commands::view::run(&view),
         Command::Lab(lab) => {
             return commands::lab::run(&lab).unwrap_or_else(|failure| failure.report());
         }

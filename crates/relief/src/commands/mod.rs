@@ -12,3 +12,5 @@ pub(crate) mod reference;
 pub(crate) mod render;
 pub(crate) mod stream;
 pub(crate) mod verify;
+#[cfg(feature = "view")]
+pub(crate) mod view;

@@ -23,3 +23,5 @@ mod reference;
 mod signals;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(all(unix, feature = "view"))]
+mod view;

@@ -1,0 +1,143 @@
+// Tiles: asked for when they are seen, nearest first, and again with more effort until they are exact.
+
+/** Samples of the raster that the server looks at for a tile, one after the other; the last is as many as it takes. */
+const EFFORTS = ["1048576", "16777216", "268435456", "4294967296", "18446744073709551615"];
+
+/** Requests at the same time. A browser has six connections to a server, of which one tells of changes. */
+const AT_ONCE = 4;
+
+/** Bytes of tiles that are held. */
+const BUDGET = 160e6;
+
+const client = [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+export class Tiles {
+  constructor(changed) {
+    this.changed = changed;
+    /** By address, the one used last stands last. */
+    this.held = new Map();
+    this.bytes = 0;
+    this.wanted = [];
+    this.seen = new Set();
+    this.asked = new Map();
+    this.viewport = 0;
+    /** The latest refusal that is worth telling. */
+    this.trouble = null;
+  }
+
+  static address({ key, node, figure, level, x, y }) {
+    return `tile/${key}/${node}/${figure}/${level}/${x}/${y}`;
+  }
+
+  /** The tile, if it is there. */
+  get(id) {
+    const address = Tiles.address(id);
+    const tile = this.held.get(address);
+    if (tile) {
+      this.held.delete(address);
+      this.held.set(address, tile);
+    }
+    return tile;
+  }
+
+  /** These are wanted, the first first; no others are any more. Those of `ids` until they are exact, those of `first` as they come. */
+  want(first, ids) {
+    const addresses = [...first, ...ids].map(Tiles.address);
+    this.seen = new Set(ids.map(Tiles.address));
+    if (addresses.length === this.wanted.length && addresses.every((address, i) => address === this.wanted[i])) return;
+    this.wanted = addresses;
+    this.viewport += 1;
+    const wanted = new Set(addresses);
+    for (const [address, request] of this.asked) {
+      if (!wanted.has(address)) {
+        request.abort();
+        this.asked.delete(address);
+      }
+    }
+    this.pump();
+  }
+
+  /** How many of the wanted tiles are there, how many are exact, and how far the others may be off. */
+  quality(ids) {
+    let there = 0, exact = 0, within = 0;
+    for (const id of ids) {
+      const tile = this.held.get(Tiles.address(id));
+      if (!tile) continue;
+      there += 1;
+      if (tile.within === 0) exact += 1;
+      within = Math.max(within, tile.within);
+    }
+    return { all: ids.length, there, exact, within };
+  }
+
+  pump() {
+    const free = (address) => !this.asked.has(address);
+    while (this.asked.size < AT_ONCE) {
+      let next = this.wanted.find((address) => free(address) && !this.held.has(address));
+      let effort = 0;
+      if (next === undefined) {
+        // All are there: the least exact becomes exact.
+        const refining = [...this.asked.values()].filter((request) => request.effort > 0).length;
+        if (refining >= 2) return;
+        const open = this.wanted.filter((address) => free(address) && this.seen.has(address) && this.held.get(address).within > 0);
+        if (open.length === 0) return;
+        next = open.reduce((a, b) => (this.held.get(b).effort < this.held.get(a).effort ? b : a));
+        effort = Math.min(this.held.get(next).effort + 1, EFFORTS.length - 1);
+      }
+      this.ask(next, effort);
+    }
+  }
+
+  async ask(address, effort) {
+    const request = new AbortController();
+    request.effort = effort;
+    this.asked.set(address, request);
+    let wait = 0;
+    try {
+      const url = `${address}?effort=${EFFORTS[effort]}&view=${client}.${this.viewport}`;
+      const response = await fetch(url, { signal: request.signal });
+      if (response.ok) {
+        const [width, height, bits] = response.headers.get("relief-samples").split("x").map(Number);
+        const said = response.headers.get("relief-exactness");
+        const bytes = await response.arrayBuffer();
+        const samples = bits === 8 ? new Uint8Array(bytes) : new Uint16Array(bytes);
+        const within = said === "exact" ? 0 : Number(said.split(" ")[1]);
+        this.put(address, { samples, width, height, within, effort });
+        this.trouble = null;
+      } else {
+        const { error } = await response.json();
+        // The design changed, or the server has more to do than it can: the one is told, the other passes.
+        if (response.status === 503) wait = 300;
+        else if (response.status !== 410) {
+          wait = 3000;
+          this.trouble = error.text;
+        }
+      }
+    } catch (error) {
+      if (request.signal.aborted) return;
+      wait = 1000;
+    }
+    if (wait > 0) {
+      this.changed();
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+    if (this.asked.get(address) === request) this.asked.delete(address);
+    this.pump();
+  }
+
+  put(address, tile) {
+    const before = this.held.get(address);
+    if (before) this.bytes -= before.samples.byteLength;
+    this.held.delete(address);
+    this.held.set(address, tile);
+    this.bytes += tile.samples.byteLength;
+    const wanted = new Set(this.wanted);
+    for (const [other, old] of this.held) {
+      if (this.bytes <= BUDGET) break;
+      if (wanted.has(other)) continue;
+      this.held.delete(other);
+      this.bytes -= old.samples.byteLength;
+    }
+    this.changed();
+  }
+}

@@ -1,0 +1,248 @@
+//! What is shown: the designs as they were last right, and what is wrong with them now.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use relief_design::visible;
+use relief_engine::{Cancel, Progress};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::events::State;
+use crate::renderers::Renderers;
+use crate::scene::{Scene, problems};
+use crate::source::{DesignSource, OpenError};
+
+/// How often files are looked at.
+const PACE: Duration = Duration::from_millis(100);
+
+/// The time between two reports of progress.
+const PROGRESS: Duration = Duration::from_millis(200);
+
+/// What tells that a file has changed.
+type Stamp = Option<(SystemTime, u64)>;
+
+/// A design that is shown.
+struct Slot {
+    source: Arc<dyn DesignSource>,
+    /// As it was last right, ready to be computed.
+    scene: Option<Arc<Scene>>,
+    /// What is told of it.
+    told: Value,
+    /// What is wrong with it now.
+    trouble: Value,
+    /// What is being prepared: of 1.
+    loading: Option<f64>,
+    files: Vec<PathBuf>,
+    stamps: BTreeMap<PathBuf, Stamp>,
+    /// Stamps that were seen once and may still change.
+    unsettled: Option<BTreeMap<PathBuf, Stamp>>,
+}
+
+/// The designs that are shown.
+pub(crate) struct Stage {
+    slots: Mutex<Vec<Slot>>,
+    state: State,
+    renderers: Arc<Renderers>,
+    tile: u64,
+}
+
+impl Stage {
+    pub(crate) fn new(sources: Vec<Box<dyn DesignSource>>, renderers: Arc<Renderers>, tile: u64) -> Self {
+        let slots = sources.into_iter().map(|source| Slot {
+            files: source.files(),
+            source: Arc::from(source),
+            scene: None,
+            told: Value::Null,
+            trouble: Value::Null,
+            loading: Some(0.0),
+            stamps: BTreeMap::new(),
+            unsettled: None,
+        });
+        let stage = Self {
+            slots: Mutex::new(slots.collect()),
+            state: watch::channel(String::new()).0,
+            renderers,
+            tile,
+        };
+        stage.tell();
+        stage
+    }
+
+    /// The state as JSON, as it is and as it changes.
+    pub(crate) fn state(&self) -> watch::Receiver<String> {
+        self.state.subscribe()
+    }
+
+    /// The design of this key, or of this number where the text is one.
+    pub(crate) fn scene(&self, text: &str) -> Option<Arc<Scene>> {
+        let slots = self.lock();
+        let of_key = |slot: &&Slot| slot.scene.as_ref().is_some_and(|scene| scene.key == text);
+        let slot = match text {
+            "0" | "1" => slots.get(usize::from(text == "1")),
+            _ => slots.iter().find(of_key),
+        };
+        slot.and_then(|slot| slot.scene.clone())
+    }
+
+    /// Whether any design was never ready.
+    pub(crate) fn is_loading(&self) -> bool {
+        self.lock().iter().any(|slot| slot.scene.is_none() && slot.loading.is_some())
+    }
+
+    /// Opens all designs, and again those whose files change, until `cancel` is thrown.
+    pub(crate) fn run(&self, cancel: &Cancel, stop: &std::sync::mpsc::Receiver<()>) {
+        let count = self.lock().len();
+        for slot in 0..count {
+            let files = self.lock()[slot].files.clone();
+            self.lock()[slot].stamps = stamps(&files);
+            self.open(slot, cancel);
+        }
+        // Nobody sends: the wait ends where the server does.
+        while stop.recv_timeout(PACE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            for slot in 0..count {
+                if self.has_changed(slot) {
+                    self.open(slot, cancel);
+                }
+            }
+        }
+    }
+
+    /// Whether files of a design are others than when it was opened, and were the same twice: an editor may write them in parts.
+    fn has_changed(&self, slot: usize) -> bool {
+        let files = self.lock()[slot].files.clone();
+        let now = stamps(&files);
+        let slot = &mut self.lock()[slot];
+        if now == slot.stamps {
+            slot.unsettled = None;
+            return false;
+        }
+        if slot.unsettled.as_ref() != Some(&now) {
+            slot.unsettled = Some(now);
+            return false;
+        }
+        slot.unsettled = None;
+        slot.stamps = now;
+        true
+    }
+
+    /// Opens a design. Where it is wrong, the one before stays.
+    fn open(&self, slot: usize, cancel: &Cancel) {
+        let source = Arc::clone(&self.lock()[slot].source);
+        let opened = match source.open() {
+            Ok(opened) => opened,
+            Err(error) => return self.fail(slot, trouble(error)),
+        };
+        let mut files = source.files();
+        files.extend(opened.files.iter().cloned());
+        let stamps = stamps(&files);
+        let scene = Arc::new(Scene::new(opened));
+        let before = {
+            let slot = &mut self.lock()[slot];
+            // What changed since it was read is seen by the next look.
+            for (file, stamp) in stamps {
+                slot.stamps.entry(file).or_insert(stamp);
+            }
+            slot.stamps.retain(|file, _| files.contains(file));
+            slot.files = files;
+            let same = slot.scene.as_ref().is_some_and(|before| before.key == scene.key);
+            if same {
+                // Comments, warnings and places may have changed.
+                slot.told = scene.json();
+                slot.scene = Some(Arc::clone(&scene));
+                slot.trouble = Value::Null;
+                None
+            } else {
+                slot.loading = Some(0.0);
+                slot.trouble = Value::Null;
+                Some(slot.scene.take())
+            }
+        };
+        self.tell();
+        let Some(before) = before else { return };
+        if let Some(before) = before {
+            self.renderers.forget(&before.key);
+        }
+        let mut last: Option<Instant> = None;
+        let mut progress = |progress: Progress| {
+            if last.is_none_or(|last| last.elapsed() >= PROGRESS) {
+                last = Some(Instant::now());
+                self.lock()[slot].loading = Some(progress.done as f64 / progress.total.max(1) as f64);
+                self.tell();
+            }
+        };
+        let made = self
+            .renderers
+            .get(&scene, scene.design.root(), &mut progress, cancel);
+        match made {
+            Ok(_) => {
+                let slot = &mut self.lock()[slot];
+                slot.told = scene.json();
+                slot.scene = Some(scene);
+                slot.loading = None;
+            }
+            Err(fault) => {
+                self.renderers.forget(&scene.key);
+                return self.fail(slot, json!({"text": visible(&fault.text), "problems": []}));
+            }
+        }
+        self.tell();
+    }
+
+    fn fail(&self, slot: usize, trouble: Value) {
+        {
+            let slot = &mut self.lock()[slot];
+            slot.trouble = trouble;
+            slot.loading = None;
+        }
+        self.tell();
+    }
+
+    /// Tells all that listen how it stands.
+    fn tell(&self) {
+        let designs: Vec<Value> = (self.lock().iter())
+            .map(|slot| {
+                json!({
+                    "name": visible(slot.source.name()),
+                    "ready": slot.scene.is_some(),
+                    "loading": slot.loading,
+                    "trouble": slot.trouble,
+                    "scene": slot.told,
+                })
+            })
+            .collect();
+        let state = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "tile": self.tile,
+            "designs": designs,
+        });
+        self.state.send_replace(state.to_string());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is wrong, for the page.
+fn trouble(error: OpenError) -> Value {
+    match error {
+        OpenError::Design { report, text } => json!({
+            "text": report.to_string(),
+            "problems": problems(&report, &text),
+        }),
+        OpenError::Unreadable(why) => json!({"text": visible(&why), "problems": []}),
+    }
+}
+
+/// The time and the length of each file; none of one that is not there.
+fn stamps(files: &[PathBuf]) -> BTreeMap<PathBuf, Stamp> {
+    let stamp = |file: &PathBuf| {
+        let metadata = fs::metadata(file).ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    };
+    files.iter().map(|file| (file.clone(), stamp(file))).collect()
+}

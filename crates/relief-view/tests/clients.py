@@ -1,0 +1,41 @@
+"""Reads a window of 300 x 200 samples of a store by programs of others, and prints what they read as JSON.
+
+    python tests/clients.py URL X Y
+"""
+
+import json
+import sys
+import warnings
+
+import ome_zarr.io
+import ome_zarr.reader
+import xarray
+import zarr
+
+warnings.simplefilter("ignore")
+if sys.argv[1] == "--check":
+    import aiohttp  # noqa: F401
+
+    sys.exit()
+
+url, x, y = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+rows, columns = slice(y, y + 200), slice(x, x + 300)
+told = {}
+
+group = zarr.open_group(url, mode="r")
+told["zarr"] = group["0"][rows, columns].ravel().tolist()
+told["levels"] = len(group.attrs["ome"]["multiscales"][0]["datasets"])
+
+window = zarr.open_group(f"{url}/window/{x},{y},300x200", mode="r")
+told["window"] = window["0"][:].ravel().tolist()
+
+data = xarray.open_dataset(window.store, engine="zarr", consolidated=False, chunks=None)
+told["xarray"] = data["0"].values.ravel().tolist()
+
+# The reader makes a Dask graph of every level: a window is small enough for one.
+multiscale = list(ome_zarr.reader.Reader(ome_zarr.io.parse_url(f"{url}/window/{x},{y},300x200"))())
+told["ome_zarr"] = multiscale[0].data[0].compute().ravel().tolist()
+
+told["shapes"] = [list(group[str(level)].shape) for level in range(told["levels"])]
+told["coarsest"] = list(group[str(told["levels"] - 1)][:].shape)
+print(json.dumps(told))
