@@ -17,10 +17,10 @@ from .errors import CostRefused, DigestMismatch, MemoryRefused, OptionError, Pro
 if TYPE_CHECKING:
     import numpy as np
 
-EFFORT = 1 << 28
+EFFORT = 1 << 24
 """The samples that may be computed for an exact figure, if nothing else is said: some seconds."""
 
-PREVIEW_EFFORT = 1 << 24
+PREVIEW_EFFORT = 1 << 20
 """The samples that may be computed for a picture in a notebook."""
 
 MAX_CHUNKS = 1_000_000
@@ -492,10 +492,15 @@ class Surface(_Lazy):
         """A level: a sample of level L stands for a block of 2^L × 2^L pixels, by their "mean", "min" or "max".
 
         >>> import relief_surfaces as relief
-        >>> sheet = relief.open("../examples/sheet/design.kdl", threads=1)
-        >>> overview = sheet.level(14)
-        >>> overview.shape, overview[50, 60]
-        ((110, 123), np.uint8(62))
+        >>> plate = relief.parse('''
+        ...     relief version=1
+        ...     canvas width="2m" height="1.8m" pixel="1um"
+        ...     repeat step-x="5mm" step-y="4500um" { (pattern)disc diameter="3mm" value=200 }
+        ... ''')
+        >>> plate.level(14)
+        <Level 14 of <text>, mean: 110 × 123 uint8>
+        >>> int(plate.level(14)[50, 60])
+        57
 
         Its samples are exact: known in closed form, or computed. Where a window of it takes more than `effort` samples of the surface to
         be exact, `CostRefused` is raised; None computes whatever it takes.

@@ -199,7 +199,7 @@ def _value(value: Any) -> str:
     """A value as KDL writes it."""
     if isinstance(value, str):
         return _quoted(value)
-    if isinstance(value, bool) or type(value).__name__ == "bool_":
+    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         raise TypeError(f"{value!r} is neither a number nor a text")
     try:
         return str(operator.index(value))

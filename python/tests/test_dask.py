@@ -132,7 +132,7 @@ written = surface.render(path, part=(part, parts), tile=(64, 64), progress=tell)
 print(written.complete, flush=True)
 """
 
-LARGE = "relief version=1\ncanvas width=6000 height=4000\ngauss sigma=20 { noise seed=3 }"
+LARGE = "relief version=1\ncanvas width=6000 height=4000\ngauss sigma=20 { (source)noise seed=3 }"
 
 
 def started(path: Path, part: int, parts: int, text: str, **options: Any) -> subprocess.Popen[str]:
