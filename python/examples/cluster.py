@@ -17,13 +17,13 @@ design = Path(__file__).resolve().parents[2] / "examples" / "sheet" / "design.kd
 
 def main() -> None:
     sheet = relief.open(design, threads=1)
-    region = np.s_[900_000:904_000, 1_500_000:1_504_000]
+    region = np.s_[900_000:901_000, 1_500_000:1_502_000]
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster),
     ):
-        marked = (sheet.dask(region, chunks=1_000) > 0).sum().compute()
-    print(marked, "of", 4_000**2, "pixels are marked")
+        marked = (sheet.dask(region, chunks=500) > 0).sum().compute()
+    print(marked, "of", 1_000 * 2_000, "pixels are marked")
     assert marked == np.count_nonzero(sheet[region])
 
 

@@ -26,21 +26,20 @@ def normalised(key: Any, shape: tuple[int, int]) -> tuple[tuple[Axis, Axis], tup
         raise IndexError(f"too many indices for array: array is 2-dimensional, but {given} were indexed")
     if sum(1 for one in keys if one is Ellipsis) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
-    if not any(one is Ellipsis for one in keys):
-        keys = (*keys, Ellipsis)
     axes: list[Axis] = []
     after: list[Any] = []
     for one in keys:
         if one is None:
             after.append(None)
         elif one is Ellipsis:
-            for _ in range(2 - given):
-                axes.append(Axis(0, shape[len(axes)], 1))
-                after.append(slice(None))
+            # It stays: an array of no axis is no sample.
+            axes += [Axis(0, length, 1) for length in shape[len(axes) :][: 2 - given]]
+            after.append(Ellipsis)
         else:
             axis, index = _axis(one, len(axes), shape[len(axes)])
             axes.append(axis)
             after.append(index)
+    axes += [Axis(0, length, 1) for length in shape[len(axes) :]]
     return (axes[0], axes[1]), tuple(after)
 
 

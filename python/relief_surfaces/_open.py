@@ -254,11 +254,13 @@ def check(
     """All that is wrong with a design, or doubtful in it. `design` is a text if it has a line break, else a file.
 
     >>> import relief_surfaces as relief
-    >>> print(relief.check("relief version=1\\ncanvas width=4 height=3\\nfil value=3"))
-    error E301: `fil` is not a node
-      3 | fil value=3
-        | ^^^ here
-      help: did you mean `fill`?
+    >>> print(relief.check("relief version=1\\ncanvas width=4 height=3\\nfill value=300"))
+    error E402: `fill value`: 300 is no sample of 8 bits: they are 0 to 255
+      3 | fill value=300
+        |            ^^^ out of range
+      2 | canvas width=4 height=3
+        | ^^^^^^ the depth is 8 where the canvas does not say it
+      help: write a sample of 0 to 255, or bits=16 at the canvas
     """
     if isinstance(design, str) and "\n" in design:
         path, text = None, design
@@ -316,7 +318,7 @@ def explain(code: str) -> str:
     """What the code of a problem means, with a wrong and a right design.
 
     >>> import relief_surfaces as relief
-    >>> "sample" in relief.explain("E402")
+    >>> "range" in relief.explain("E402")
     True
     """
     text = _native.explain(code.strip().upper())

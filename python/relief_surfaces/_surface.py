@@ -500,7 +500,7 @@ class Surface(_Lazy):
         >>> plate.level(14)
         <Level 14 of <text>, mean: 110 × 123 uint8>
         >>> int(plate.level(14)[50, 60])
-        57
+        63
 
         Its samples are exact: known in closed form, or computed. Where a window of it takes more than `effort` samples of the surface to
         be exact, `CostRefused` is raised; None computes whatever it takes.
@@ -727,7 +727,8 @@ def _unpickled(recipe: Recipe, part: Any, digests: tuple[tuple[str, str], ...]) 
     if recipe.threads is None and _is_worker():
         # Workers share the processors among them.
         recipe = recipe._replace(threads=1)
-    key = (recipe._replace(images={}), digests, os.getpid())
+    # The digests stand for the pictures.
+    key = (tuple(recipe._replace(images={}))[:5], tuple(recipe)[6:], digests, os.getpid())
     with _making:
         core = _made.pop(key, None)
         if core is None:

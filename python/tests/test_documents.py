@@ -26,8 +26,11 @@ NEEDS = {"cluster": ["distributed"], "filter": ["scipy"], "sheet": []}
 def test_docstrings(here: Path, name: str) -> None:
     requires("dask.array")
     module = importlib.import_module(f"relief_surfaces.{name}".rstrip("."))
-    found = doctest.testmod(module, raise_on_error=False)
-    assert found.failed == 0
+    told: list[str] = []
+    runner = doctest.DocTestRunner()
+    for test in doctest.DocTestFinder().find(module, module.__name__):
+        runner.run(test, out=told.append)
+    assert runner.failures == 0, "".join(told)
 
 
 def blocks(page: Path) -> list[Any]:
