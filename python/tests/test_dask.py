@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import EXAMPLES, NOISE8, NOISE16, requires
+from conftest import NOISE8, NOISE16, noise, requires
 
 import relief_surfaces as relief
-
-SHEET = str(EXAMPLES / "sheet" / "design.kdl")
 
 
 def test_a_dask_array_is_the_surface(noise8: Any) -> None:
@@ -90,16 +88,19 @@ def _seen(pickled: bytes) -> tuple[int, int]:
 
 def test_xarray_opens_designs(tmp_path: Path) -> None:
     xarray = requires("xarray")
-    data = xarray.open_dataset(SHEET, engine="relief", threads=1)
+    file = tmp_path / "a.kdl"
+    file.write_text('relief version=1\ncanvas width=2000000 height=1800000 pixel="1um" amplitude="80um"\nnoise seed=5')
+    data = xarray.open_dataset(file, engine="relief", threads=1)
     assert data.surface.shape == (1_800_000, 2_000_000) and data.surface.dims == ("y", "x")
-    assert data.surface.attrs["pixel_metres"] == 1e-6
+    assert (data.surface.attrs["pixel_metres"], data.surface.attrs["amplitude_metres"]) == (1e-6, 80e-6)
+    np.testing.assert_array_equal(data.surface[:9, :7].values, noise(5, 7, 9, 8))
     window = data.surface[900_000:900_100, 1_500_000:1_500_200]
-    np.testing.assert_array_equal(window.values, relief.open(SHEET)[900_000:900_100, 1_500_000:1_500_200])
+    np.testing.assert_array_equal(window.values, relief.open(file)[900_000:900_100, 1_500_000:1_500_200])
     np.testing.assert_array_equal(window[::-3, 5], window.values[::-3, 5])
     # The name alone says what it is.
-    with xarray.open_dataset(SHEET, drop_variables="surface") as nothing:
+    with xarray.open_dataset(file, drop_variables="surface") as nothing:
         assert not nothing.data_vars
-    lazy = xarray.open_dataset(SHEET, engine="relief", chunks={}).surface
+    lazy = xarray.open_dataset(file, engine="relief", chunks={}).surface
     assert lazy.chunksizes["y"][0] == 4096
 
 
@@ -118,27 +119,29 @@ PART = """
 import sys
 import relief_surfaces as relief
 
-surface = relief.parse({text!r}, threads=1, **{options!r})
+surface = relief.parse({text!r}, threads=1)
 path, part, parts = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 told = False
 
 def tell(done, total):
     global told
-    if not told and done < total:
+    if not told:
         told = True
         print("begun", flush=True)
+        # Whoever is to be killed waits for that.
+        sys.stdin.read()
 
 written = surface.render(path, part=(part, parts), tile=(64, 64), progress=tell)
 print(written.complete, flush=True)
 """
 
-LARGE = "relief version=1\ncanvas width=6000 height=4000\ngauss sigma=20 { (source)noise seed=3 }"
+LARGE = "relief version=1\ncanvas width=2000 height=1500\ngauss sigma=20 { (source)noise seed=3 }"
 
 
-def started(path: Path, part: int, parts: int, text: str, **options: Any) -> subprocess.Popen[str]:
-    code = PART.format(text=text, options=options)
-    arguments = [sys.executable, "-c", code, str(path), str(part), str(parts)]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+def started(path: Path, part: int, parts: int, waits: bool = False) -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-c", PART.format(text=LARGE), str(path), str(part), str(parts)]
+    waiting = subprocess.PIPE if waits else subprocess.DEVNULL
+    return subprocess.Popen(arguments, stdin=waiting, stdout=subprocess.PIPE, text=True)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -152,13 +155,13 @@ def test_four_processes_of_which_one_is_killed_write_what_one_writes(tmp_path: P
     whole = tmp_path / f"whole-{name}"
     relief.parse(LARGE).render(whole, tile=(64, 64))
     path = tmp_path / name
-    first = started(path, 1, 4, LARGE)
+    first = started(path, 1, 4, waits=True)
     assert first.stdout is not None
     assert first.stdout.readline() == "begun\n"
     first.kill()
     first.communicate(timeout=60)
     assert first.returncode == -signal.SIGKILL and not path.exists()
-    processes = [started(path, part, 4, LARGE) for part in range(4)]
+    processes = [started(path, part, 4) for part in range(4)]
     ends = [process.communicate(timeout=300)[0].splitlines()[-1] for process in processes]
     assert [process.returncode for process in processes] == [0] * 4
     assert "True" in ends

@@ -104,24 +104,24 @@ def test_ctrl_c_interrupts(call: str, tmp_path: Path) -> None:
 
 
 def test_pickles_are_small_and_name_the_file(tmp_path: Path) -> None:
-    for file in (EXAMPLES / "sheet").iterdir():
+    for file in (EXAMPLES / "texture").iterdir():
         shutil.copy(file, tmp_path)
     file = tmp_path / "design.kdl"
     surface = relief.open(file, threads=1)
     pickled = pickle.dumps(surface)
     assert len(pickled) < 2_000
     again = pickle.loads(pickled)
-    window = np.s_[900_000:900_050, 1_500_000:1_500_100]
+    window = np.s_[900:950, 1_500:1_600]
     np.testing.assert_array_equal(again[window], surface[window])
     part = pickle.loads(pickle.dumps(surface.crop(window).crop(np.s_[5:, 7:])))
     np.testing.assert_array_equal(part[...], surface[window][5:, 7:])
     level = pickle.loads(pickle.dumps(surface.level(5)))
-    np.testing.assert_array_equal(level[28_000:28_002, 46_900:46_903], surface.level(5)[28_000:28_002, 46_900:46_903])
+    np.testing.assert_array_equal(level[20:22, 30:33], surface.level(5)[20:22, 30:33])
 
     # The file of a picture, then that of the design, is another: the message names it.
     for name in ("cell.png", "design.kdl"):
         kept = (tmp_path / name).read_bytes()
-        (tmp_path / name).write_bytes(kept + b"\n// other\n" if name == "design.kdl" else (tmp_path / "logo.png").read_bytes())
+        (tmp_path / name).write_bytes(kept + b"\n// other\n" if name == "design.kdl" else (EXAMPLES / "sheet" / "logo.png").read_bytes())
         changed = pickle.dumps(relief.open(file, threads=1))
         (tmp_path / name).write_bytes(kept)
         with pytest.raises(relief.DigestMismatch) as other:
@@ -211,9 +211,9 @@ surface = relief.open(sys.argv[1], memory="24MiB", threads=2)
 surface[900_000:900_010, 0:10]
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 total = 0
-for band in surface.crop(np.s_[900_000:900_400, :]).bands():
+for band in surface.crop(np.s_[900_000:900_100, :]).bands():
     total += int(band.samples[::100, ::100].sum())
-for k in range(200):
+for k in range(50):
     surface[900_000 + k : 900_500 + k, 1_500_000:1_500_500]
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(surface.plan().peak, before * 1024, after * 1024, total > 0)
@@ -222,7 +222,7 @@ print(surface.plan().peak, before * 1024, after * 1024, total > 0)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="kilobytes of Linux")
 def test_reading_much_holds_little() -> None:
-    """800 MB go through a process that holds the plan, one band and what Python has."""
+    """200 MB go through a process that holds the plan, one band and what Python has."""
     done = subprocess.run(
         [sys.executable, "-c", MEMORY, str(EXAMPLES / "sheet" / "design.kdl")],
         stdout=subprocess.PIPE,
