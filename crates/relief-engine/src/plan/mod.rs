@@ -341,6 +341,12 @@ impl Plan {
         self.threads
     }
 
+    /// Whether figures of blocks can be asked for ([`Options::levels`]).
+    #[must_use]
+    pub const fn levels(&self) -> bool {
+        self.levels
+    }
+
     /// The memory the job takes, part by part.
     #[must_use]
     pub const fn peak(&self) -> Peak {

@@ -1,5 +1,6 @@
 //! Where image samples come from: one file per format, and how colour becomes gray.
 
+mod array;
 mod bits;
 mod bmp;
 mod bounded;
@@ -15,6 +16,7 @@ mod png;
 mod range;
 mod tiff;
 
+pub use array::{ArrayPicture, ArraySamples};
 pub use bounded::read_bounded;
 pub use files::Files;
 pub use limits::Limits;

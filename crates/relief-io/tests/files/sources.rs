@@ -7,9 +7,9 @@ use std::path::Path;
 
 use crate::builders::{png, tiff};
 use proptest::prelude::*;
-use relief_design::Conversion;
+use relief_design::{Conversion, Picture};
 use relief_engine::source::{ImageError, ImageSource};
-use relief_io::{Files, Limits};
+use relief_io::{ArrayPicture, ArraySamples, Files, Limits};
 use relief_raster::{Depth, Rect};
 use tempfile::TempDir;
 
@@ -700,4 +700,71 @@ proptest! {
     ) {
         let _ = read_bytes(&[start, &rest].concat(), Depth::Sixteen);
     }
+}
+
+/// The samples of a window of an array, by rows.
+fn read_array(picture: &ArrayPicture, window: Rect, depth: Depth) -> Rows {
+    let mut rows = Vec::new();
+    picture
+        .read(window, depth, &mut |number, row| {
+            assert_eq!(number, window.y() as u64 + rows.len() as u64);
+            rows.push(row.to_vec());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    rows
+}
+
+#[test]
+fn an_array_reads_as_the_colour_that_its_samples_are() {
+    let (width, height) = (5_usize, 4_usize);
+    for channels in 1..=4_usize {
+        let samples = scattered(width * height * channels, 65_535);
+        let array = ArraySamples::Sixteen(samples.clone().into());
+        let picture = ArrayPicture::new(array, width as u64, height as u64, channels as u64).unwrap();
+        for depth in [Depth::Eight, Depth::Sixteen] {
+            let window = Rect::new(1, 2, 3, 2).unwrap();
+            let rows: Rows = (2..4)
+                .map(|y| {
+                    (1..4)
+                        .map(|x| {
+                            let pixel = &samples[(y * width + x) * channels..][..channels];
+                            let alpha = if channels % 2 == 0 { pixel[channels - 1] } else { 65_535 };
+                            let colour = if channels < 3 {
+                                [pixel[0]; 3]
+                            } else {
+                                [pixel[0], pixel[1], pixel[2]]
+                            };
+                            expected(colour, alpha, 65_535, depth)
+                        })
+                        .collect()
+                })
+                .collect();
+            assert_eq!(read_array(&picture, window, depth), rows, "{channels} samples a pixel");
+        }
+    }
+}
+
+#[test]
+fn numbers_of_an_array_need_a_range_and_samples_that_are_missing_are_told() {
+    let numbers = ArraySamples::Numbers([-1.0, 0.0, f64::NAN, 3.0].into());
+    let picture = ArrayPicture::new(numbers.clone(), 4, 1, 1).unwrap();
+    let error = picture.converted(&Conversion::default()).unwrap_err().to_string();
+    assert!(error.contains("`low` and `high`"), "{error}");
+    let conversion = Conversion {
+        range: Some((-1.0, 1.0)),
+        ..Conversion::default()
+    };
+    let picture = picture.converted(&conversion).unwrap();
+    assert!(picture.windowed());
+    assert_eq!(
+        read_array(&picture, Rect::sized(4, 1), Depth::Eight),
+        [[0, 128, 0, 255]]
+    );
+    for (width, height, channels) in [(3, 1, 1), (4, 1, 5), (0, 4, 1), (1 << 40, 1 << 40, 1)] {
+        assert!(ArrayPicture::new(numbers.clone(), width, height, channels).is_err());
+    }
+    let outside = Rect::new(2, 0, 3, 1).unwrap();
+    let stop = &mut |_: u64, _: &[u16]| ControlFlow::Break(());
+    assert!(picture.read(outside, Depth::Eight, stop).is_err());
 }

@@ -1,0 +1,31 @@
+# %% [markdown]
+# # 3.6 TB by windows
+#
+# A sheet of 2 m × 1.8 m at 1 µm is read where it is needed.
+
+# %%
+from pathlib import Path
+
+import numpy as np
+
+import relief_surfaces as relief
+
+design = Path(__file__).resolve().parents[2] / "examples" / "sheet" / "design.kdl"
+sheet = relief.open(design, memory="128MiB")
+print(sheet, f"{sheet.nbytes / 1e12:.1f} TB")
+print(sheet.plan())
+
+# %% A window of a megapixel, at the seam of two marks.
+window = sheet[900_000:901_000, 1_500_000:1_501_000]
+print(window.mean(), window.min(), window.max())
+
+# %% A mark from further away: exact means of 32 × 32 pixels.
+mark = sheet.level(5)[28_125:28_189, 46_875:46_939]
+print(mark.shape, mark.mean())
+
+# %% The dose of a strip: one pass over 40 Mpx of it in bands, none of which is kept.
+strip = sheet.crop(np.s_[900_000:900_020, :])
+dose = sum(int(band.samples.sum(dtype=np.uint64)) for band in strip.bands())
+least, most = strip.bounds()
+assert least * strip.size <= dose <= most * strip.size
+print(dose)

@@ -1,0 +1,343 @@
+//! From the text of a design to a surface.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use relief_design::{Design, Reading, Report, Setting, visible};
+use relief_engine::{
+    Cancel, DeviceChoice, DeviceId, Error, MAX_THREADS, Options, Plan, Renderer, select_prepared,
+};
+use relief_io::Files;
+use relief_raster::Rect;
+
+use crate::errors::{self, Failure};
+use crate::source::{Given, Source};
+use crate::surface::Surface;
+use crate::watch;
+
+/// A design with all that its samples depend on.
+pub(crate) struct Opened {
+    /// What messages call it.
+    pub(crate) name: String,
+    /// Where its file is, where it has one.
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) design: Design,
+    pub(crate) source: Source,
+    /// The digest of its text; with the values of its parameters and the rows of its arrays, where it has any.
+    pub(crate) digest: blake3::Hash,
+    /// The files of rows that it names.
+    pub(crate) rows: Vec<String>,
+}
+
+/// With which means a surface is computed. None of it changes a sample.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Means {
+    pub(crate) memory: Option<u64>,
+    pub(crate) threads: Option<usize>,
+    pub(crate) device_memory: Option<u64>,
+    pub(crate) devices: Vec<DeviceId>,
+}
+
+impl Means {
+    pub(crate) fn options(&self) -> Options {
+        Options::default()
+            .with(|with| with.threads = self.threads)
+            .with(|with| with.memory = self.memory)
+            .with(|with| with.device_memory = self.device_memory)
+            .devices(self.devices.clone())
+    }
+
+    /// The threads that a job will have; a number that cannot be is refused by its plan.
+    pub(crate) fn threads(&self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(all).clamp(1, MAX_THREADS)
+    }
+}
+
+impl Opened {
+    /// The digest of all that decides the samples of a region: the design, its pictures and where the region lies. The command line
+    /// names jobs in the same way, so that both may write parts of one file.
+    pub(crate) fn job(&self, region: Option<Rect>) -> Result<blake3::Hash, Failure> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&relief_design::MEANING.to_le_bytes());
+        hasher.update(self.digest.as_bytes());
+        for name in self.pictures() {
+            hasher.update(self.source.digest(name)?.as_bytes());
+        }
+        if let Some(region) = region {
+            for place in [region.x(), region.y(), region.right(), region.bottom()] {
+                hasher.update(&place.to_le_bytes());
+            }
+        }
+        Ok(hasher.finalize())
+    }
+
+    /// The names of its pictures, in order, each once.
+    pub(crate) fn pictures(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.design.files().collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The files that it is read from, with what they are to it.
+    pub(crate) fn inputs(&self) -> Vec<(String, PathBuf)> {
+        let mut inputs = Vec::new();
+        inputs.extend(self.path.clone().map(|path| ("the design".to_owned(), path)));
+        let scan = self.design.scan.iter();
+        let tables = scan
+            .flat_map(|scan| [&scan.material, &scan.machine])
+            .flatten()
+            .map(|table| &**table);
+        let names = self
+            .pictures()
+            .into_iter()
+            .chain(tables)
+            .chain(self.rows.iter().map(String::as_str));
+        inputs.extend(
+            names.filter_map(|name| Some((format!("the file \"{name}\" of the design"), self.source.path(name)?))),
+        );
+        inputs
+    }
+}
+
+/// The name of a design: the digest of its text, and of all else that decides what it means. As the command line has it.
+fn digest(text: &str, settings: &[Setting], rows: &BTreeMap<String, blake3::Hash>) -> blake3::Hash {
+    let of_text = blake3::hash(text.as_bytes());
+    if settings.is_empty() && rows.is_empty() {
+        return of_text;
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(of_text.as_bytes());
+    let last: BTreeMap<&str, &str> = settings
+        .iter()
+        .map(|setting| (setting.name.as_str(), setting.value.as_str()))
+        .collect();
+    for (name, value) in last {
+        for part in [name, value] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+    }
+    for rows in rows.values() {
+        hasher.update(rows.as_bytes());
+    }
+    hasher.finalize()
+}
+
+/// A text, what it is called, and where its files are.
+struct Text {
+    name: String,
+    text: String,
+    path: Option<PathBuf>,
+    settings: Vec<Setting>,
+    source: Source,
+}
+
+impl Text {
+    fn new(
+        name: String,
+        text: String,
+        path: Option<PathBuf>,
+        folder: &Path,
+        settings: Vec<(String, String)>,
+        given: Vec<(String, Bound<'_, PyAny>)>,
+    ) -> PyResult<Self> {
+        let mut by_name = HashMap::new();
+        for (name, value) in &given {
+            by_name.insert(name.clone(), Given::of(name, value)?);
+        }
+        let setting = |(name, value)| Setting {
+            name,
+            value,
+            origin: "set".to_owned(),
+        };
+        Ok(Self {
+            name,
+            text,
+            path,
+            settings: settings.into_iter().map(setting).collect(),
+            source: Source::new(by_name, Files::new(folder)),
+        })
+    }
+
+    fn read(&self) -> Result<Reading, Report> {
+        relief_design::read(&self.name, &self.text, &self.source, &self.settings)
+    }
+}
+
+/// The text of a design file, as KDL also where the file holds JSON. No more is read than a design may have.
+#[pyfunction]
+pub(crate) fn read_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    py.detach(|| text_of(&path)).map_err(|failure| failure.raised(py))
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    let name = path.display().to_string();
+    let failed = |error| Failure::File(format!("cannot read {}", visible(&name)), error);
+    let wrong = |why: String| failed(io::Error::new(io::ErrorKind::InvalidData, why));
+    // One byte more than a design may have lets the parser say that it is too long.
+    let most = relief_design::MAX_TEXT as u64 + 1;
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(most).read_to_end(&mut bytes))
+        .map_err(failed)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        wrong(format!("byte {at} is not UTF-8; a design is UTF-8 text"))
+    })?;
+    if path.extension().is_some_and(|extension| extension == "json") {
+        return relief_design::from_json(&text).map_err(wrong);
+    }
+    Ok(text)
+}
+
+/// All that is wrong with a design, or doubtful in it, as problems.
+#[pyfunction]
+#[pyo3(signature = (name, text, path, folder, settings, given))]
+pub(crate) fn check<'py>(
+    py: Python<'py>,
+    name: String,
+    text: String,
+    path: Option<PathBuf>,
+    folder: PathBuf,
+    settings: Vec<(String, String)>,
+    given: Vec<(String, Bound<'py, PyAny>)>,
+) -> PyResult<Bound<'py, PyList>> {
+    let text = Text::new(name, text, path, &folder, settings, given)?;
+    let outcome = watch::run(py, None, |_, _| text.read())?;
+    match outcome {
+        Ok(Reading { warnings: None, .. }) => Ok(PyList::empty(py)),
+        Ok(Reading {
+            warnings: Some(report),
+            ..
+        })
+        | Err(report) => errors::problems(py, &report, &text.text),
+    }
+}
+
+/// The rows and columns of the canvas of a design.
+#[pyfunction]
+#[pyo3(signature = (name, text, path, folder, settings, given))]
+pub(crate) fn canvas(
+    py: Python<'_>,
+    name: String,
+    text: String,
+    path: Option<PathBuf>,
+    folder: PathBuf,
+    settings: Vec<(String, String)>,
+    given: Vec<(String, Bound<'_, PyAny>)>,
+) -> PyResult<(u64, u64)> {
+    let text = Text::new(name, text, path, &folder, settings, given)?;
+    match watch::run(py, None, |_, _| text.read())? {
+        Ok(reading) => Ok((reading.design.canvas.height, reading.design.canvas.width)),
+        Err(report) => Err(Failure::Design(Box::new(report), text.text).raised(py)),
+    }
+}
+
+/// A design as a surface, with what is doubtful in it. `region` is the part of its canvas: x, y, width and height.
+#[pyfunction]
+#[pyo3(signature = (
+    name, text, path, folder, settings, given, *, memory=None, threads=None, device="auto", device_memory=None,
+    levels=None, region=None, progress=None
+))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn open<'py>(
+    py: Python<'py>,
+    name: String,
+    text: String,
+    path: Option<PathBuf>,
+    folder: PathBuf,
+    settings: Vec<(String, String)>,
+    given: Vec<(String, Bound<'py, PyAny>)>,
+    memory: Option<u64>,
+    threads: Option<usize>,
+    device: &str,
+    device_memory: Option<u64>,
+    levels: Option<bool>,
+    region: Option<(i64, i64, u64, u64)>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Surface, Bound<'py, PyList>)> {
+    let text = Text::new(name, text, path, &folder, settings, given)?;
+    let raised = |failure: Failure| failure.raised(py);
+    let choice: DeviceChoice = device
+        .parse::<DeviceChoice>()
+        .map_err(|error| raised(Failure::Option("device", error.to_string())))?;
+    let region = region.map(rectangle).transpose().map_err(raised)?;
+    let outcome = watch::run(py, progress.as_ref(), |cancel, meter| {
+        let devices = select_prepared(&choice)
+            .map_err(|error| Failure::Option("device", errors::chain(&error)))?;
+        let means = Means {
+            memory,
+            threads,
+            device_memory,
+            devices,
+        };
+        let Reading { design, warnings } = text
+            .read()
+            .map_err(|report| Failure::Design(Box::new(report), text.text.clone()))?;
+        let rows = text.source.rows();
+        let opened = Opened {
+            name: text.name.clone(),
+            path: text.path.clone(),
+            digest: digest(&text.text, &text.settings, &rows),
+            rows: rows.into_keys().collect(),
+            source: text.source.digesting(),
+            design,
+        };
+        let renderer = prepared(&opened, &means, region, levels, cancel, meter)?;
+        Ok::<_, Failure>((opened, means, renderer, warnings))
+    })?;
+    let (opened, means, renderer, warnings) = outcome.map_err(raised)?;
+    let warnings = match warnings {
+        Some(report) => errors::problems(py, &report, &text.text)?,
+        None => PyList::empty(py),
+    };
+    let surface = Surface::new(Arc::new(opened), means, renderer, region);
+    Ok((surface, warnings))
+}
+
+/// A rectangle of pixels.
+pub(crate) fn rectangle((x, y, width, height): (i64, i64, u64, u64)) -> Result<Rect, Failure> {
+    Rect::new(x, y, width, height).ok_or_else(|| {
+        Failure::Option(
+            "region",
+            format!("{width} × {height} pixels at {x}, {y} leave the coordinates that a canvas can have"),
+        )
+    })
+}
+
+/// A renderer of the design. Sums for figures of blocks are planned where they are asked for; where nothing is said, where they fit.
+fn prepared(
+    opened: &Opened,
+    means: &Means,
+    region: Option<Rect>,
+    levels: Option<bool>,
+    cancel: &Cancel,
+    meter: &watch::Meter,
+) -> Result<Renderer, Error> {
+    let options = means.options().with(|with| with.region = region);
+    let plan = |levels| {
+        let options = options.clone().with(|with| with.levels = levels);
+        Plan::new(&opened.design, &opened.source, &options)
+    };
+    let plan = match levels {
+        Some(levels) => plan(levels)?,
+        None => match plan(true) {
+            Err(Error::Memory { .. }) => plan(false)?,
+            planned => planned?,
+        },
+    };
+    Renderer::prepare(
+        plan,
+        &opened.source,
+        None,
+        &mut |progress| meter.tell(progress),
+        cancel,
+    )
+}
