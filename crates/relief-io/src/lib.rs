@@ -11,9 +11,11 @@
 //! only when it is complete: until then it is a temporary file in the same folder, which goes away with the sink or
 //! by its [`Cleanup`].
 
+mod level;
 mod sink;
 mod source;
 
+pub use level::{Level, LevelRenderer};
 pub use relief_atomic::Cleanup;
 pub use sink::{
     Completion, Compression, DigestSink, DziSink, FileCut, FileSink, Format, Heights, NullSink, SharedTiff,

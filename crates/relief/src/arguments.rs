@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use relief_design::Setting;
-use relief_engine::DeviceChoice;
-use relief_io::{Compression, Format, Heights};
+use relief_engine::{DeviceChoice, Raster, Statistic};
+use relief_io::{Compression, Format, Heights, Level};
 use relief_scan::Halftone;
 
+use crate::failure::Failure;
 use crate::quantity::{Region, bytes, compress, length, part, region, tile};
 
 const EXIT_CODES: &str = "\
@@ -194,6 +195,8 @@ pub(crate) struct Render {
     pub(crate) format: Option<Format>,
     #[command(flatten)]
     pub(crate) export: Export,
+    #[command(flatten)]
+    pub(crate) level: LevelArguments,
     /// Print the digest of the raster, or of its halftones, to the standard output as well
     #[arg(long)]
     pub(crate) digest: bool,
@@ -202,6 +205,56 @@ pub(crate) struct Render {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) watch: Watch,
+}
+
+/// What of a raster is written where not all of its pixels are.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LevelArguments {
+    /// Write level L: every sample is exact and stands for 2^L × 2^L pixels
+    #[arg(long = "level", value_name = "L", value_parser = clap::value_parser!(u32).range(0..=i64::from(relief_engine::MAX_LEVEL)))]
+    pub(crate) number: Option<u32>,
+    /// Write the finest level of which no side has more than N pixels
+    #[arg(long, value_name = "N", conflicts_with = "number", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) preview: Option<u64>,
+    /// What a sample of a level stands for: mean, min or max
+    #[arg(long, value_name = "WHAT", default_value = "mean")]
+    pub(crate) statistic: StatisticArgument,
+    /// The most samples of the raster that are computed for a level; more are refused before the start
+    #[arg(long, value_name = "SAMPLES", default_value_t = 100_000_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 48))]
+    pub(crate) cost: u64,
+}
+
+/// The words of statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum StatisticArgument {
+    /// The mean, halves up
+    Mean,
+    /// The least sample
+    Min,
+    /// The greatest sample
+    Max,
+}
+
+impl LevelArguments {
+    /// The level of this raster that is asked for; `None` for the raster itself.
+    pub(crate) fn of(&self, raster: &Raster) -> Result<Option<Level>, Failure> {
+        let statistic = match self.statistic {
+            StatisticArgument::Mean => Statistic::Mean,
+            StatisticArgument::Min => Statistic::Least,
+            StatisticArgument::Max => Statistic::Greatest,
+        };
+        let level = match (self.number, self.preview) {
+            (Some(number), _) => Level::new(number, statistic)?,
+            (None, Some(side)) => Level::preview(raster, side, statistic),
+            (None, None) if self.statistic != StatisticArgument::Mean => {
+                return Err(Failure::Usage(
+                    "--statistic says what a sample of a level stands for: give --level or --preview".to_owned(),
+                ));
+            }
+            (None, None) => return Ok(None),
+        };
+        Ok(Some(level).filter(|level| level.number() > 0))
+    }
 }
 
 /// How tiles or chunks are compressed.

@@ -382,7 +382,7 @@ fn a_store_that_is_there_or_of_another_job_or_that_another_writes_is_refused() {
     let begin = |options: &ZarrOptions| {
         let mut sink = ZarrSink::new(path.clone(), options.clone());
         let grid = sink.grid(&raster).unwrap();
-        sink.begin(&raster, &grid).map(|()| sink)
+        sink.begin(&raster, &grid, &(0..grid.count())).map(|()| sink)
     };
     let first = begin(&base).unwrap();
     let said = begin(&base).unwrap_err().to_string();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use relief_engine::{Cancel, Raster, Renderer, TileSink};
 use relief_io::{
-    Completion, Compression, FileCut, Format, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff,
+    Completion, Compression, FileCut, Format, Level, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff,
     ZarrOptions, ZarrSink,
 };
 use relief_scan::{Halftone, Screened};
@@ -22,13 +22,22 @@ struct Export<'a> {
     render: &'a Render,
     opened: &'a Opened,
     path: &'a Path,
+    /// Of the level, where one is asked for.
     raster: Raster,
+    /// With the most samples that are computed for it.
+    level: Option<(Level, u64)>,
     cancel: Cancel,
 }
 
 /// Renders into a TIFF in tiles or strips.
-pub(crate) fn tiff(render: &Render, opened: Opened, path: &Path, raster: &Raster) -> Result<(), Failure> {
-    run(render, opened, path, raster, &|export, digest| {
+pub(crate) fn tiff(
+    render: &Render,
+    opened: Opened,
+    path: &Path,
+    level: Option<Level>,
+) -> Result<(), Failure> {
+    run(render, opened, path, level, &|export, digest| {
+        let raster = &export.raster;
         let asked = &render.export;
         let compression = match asked.compress {
             Some(Compress::Tiff(compression)) => compression,
@@ -61,8 +70,14 @@ pub(crate) fn tiff(render: &Render, opened: Opened, path: &Path, raster: &Raster
 }
 
 /// Renders into a Zarr store.
-pub(crate) fn zarr(render: &Render, opened: Opened, path: &Path, raster: &Raster) -> Result<(), Failure> {
-    run(render, opened, path, raster, &|export, digest| {
+pub(crate) fn zarr(
+    render: &Render,
+    opened: Opened,
+    path: &Path,
+    level: Option<Level>,
+) -> Result<(), Failure> {
+    run(render, opened, path, level, &|export, digest| {
+        let raster = &export.raster;
         let asked = &render.export;
         let options = ZarrOptions {
             chunk: asked.file_tile,
@@ -86,7 +101,7 @@ fn run(
     render: &Render,
     opened: Opened,
     path: &Path,
-    raster: &Raster,
+    level: Option<Level>,
     work: &dyn Fn(&Export<'_>, blake3::Hash) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let opened = Opened {
@@ -99,11 +114,18 @@ fn run(
         let name = serde_json::to_vec(&halftone).map_err(io::Error::from)?;
         digest = blake3::hash(&[digest.as_bytes(), &name[..]].concat());
     }
+    let mut raster = job::raster(&opened.design, &render.job)?;
+    if let Some(level) = level {
+        raster = level.raster(&raster);
+        let name = format!("level {} {:?}", level.number(), level.statistic());
+        digest = blake3::hash(&[digest.as_bytes(), name.as_bytes()].concat());
+    }
     let export = Export {
         render,
         opened: &opened,
         path,
-        raster: *raster,
+        raster,
+        level: level.map(|level| (level, render.level.cost)),
         cancel: Cancel::new(),
     };
     let guard = interrupt::watch(&export.cancel, None);
@@ -135,10 +157,9 @@ impl Export<'_> {
             self.tiles_into(&mut sink)?;
             return Ok(sink);
         };
-        let (depth, origin) = (
-            self.raster.depth,
-            job::origin(&self.opened.design, &self.render.job)?,
-        );
+        let origin = job::origin(&self.opened.design, &self.render.job)?;
+        let shift = self.level.map_or(0, |(level, _)| level.number());
+        let (depth, origin) = (self.raster.depth, (origin.0 >> shift, origin.1 >> shift));
         let mut screened =
             Screened::new(sink, halftone, depth, origin).map_err(relief_machine::Error::from)?;
         self.tiles_into(&mut screened)?;
@@ -148,11 +169,27 @@ impl Export<'_> {
     fn tiles_into(&self, sink: &mut dyn TileSink) -> Result<(), Failure> {
         let render = self.render;
         let tile = sink.grid(&self.raster).map_err(sink_error)?.tile();
-        let memory = sink.memory(&self.raster, job::threads(&render.job));
-        let plan = job::plan_tiles(self.opened, &render.job, memory, tile)?;
+        let plan = match self.level {
+            // Its tiles come one after the other.
+            Some((level, _)) => {
+                let memory = sink.memory(&self.raster, 1);
+                job::plan_level(self.opened, &render.job, level, memory, Some(tile))?
+            }
+            None => {
+                let memory = sink.memory(&self.raster, job::threads(&render.job));
+                job::plan_tiles(self.opened, &render.job, memory, tile)?
+            }
+        };
         let renderer = job::renderer(self.opened, plan, None, &render.watch, &self.cancel)?;
         job::unchanged(self.opened)?;
-        job::run_tiles(&renderer, sink, render.export.part, &render.watch, &self.cancel)
+        job::run_tiles(
+            &renderer,
+            sink,
+            render.export.part,
+            self.level,
+            &render.watch,
+            &self.cancel,
+        )
     }
 
     fn all_there(&self) -> Result<(), Failure> {
@@ -244,6 +281,7 @@ fn sink_error(error: io::Error) -> Failure {
 /// Whether the arguments can be used together, for this format.
 pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
     let export = &render.export;
+    let leveled = render.level.number.is_some() || render.level.preview.is_some();
     let usage = |problem: String| Err(Failure::Usage(problem));
     let zarr = format == Format::Zarr;
     if export.is_tiled() && !zarr && format != Format::Tiff {
@@ -311,6 +349,12 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
         }
         (_, None, None) => {}
         _ => return usage("--amplitude and --base are for STL; name the file .stl".to_owned()),
+    }
+    if leveled && export.share && !zarr {
+        return usage(
+            "--share goes by the period of the design, which a level has not; leave --share, or --level and --preview, out"
+                .to_owned(),
+        );
     }
     if export.shard.is_some() && !zarr {
         return usage("--shard is for Zarr; name the folder .zarr".to_owned());

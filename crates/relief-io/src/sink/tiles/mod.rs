@@ -11,6 +11,7 @@ mod share;
 mod store;
 
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -288,12 +289,18 @@ impl TileSink for TiledTiff {
         })
     }
 
-    fn begin(&mut self, raster: &Raster, grid: &Grid) -> io::Result<()> {
+    fn begin(&mut self, raster: &Raster, grid: &Grid, tiles: &Range<u128>) -> io::Result<()> {
         let layout = self.layout(raster)?;
         if grid.tile() != layout.tile || grid.count() != u128::from(layout.tiles) {
             return Err(SinkError::State {
                 call: "begin",
                 state: "has another grid",
+            }
+            .into());
+        }
+        if layout.compression != Compression::None && *tiles != (0..grid.count()) {
+            return Err(SinkError::PartsInOrder {
+                compression: layout.compression,
             }
             .into());
         }

@@ -7,6 +7,7 @@ mod folder;
 mod metadata;
 
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -219,7 +220,7 @@ impl TileSink for ZarrSink {
         })
     }
 
-    fn begin(&mut self, raster: &Raster, grid: &Grid) -> io::Result<()> {
+    fn begin(&mut self, raster: &Raster, grid: &Grid, _: &Range<u128>) -> io::Result<()> {
         let encoder = self.encoder(raster)?;
         if grid.tile() != encoder.shard.unwrap_or(encoder.chunk) {
             return Err(SinkError::State {
