@@ -159,9 +159,42 @@ pub(crate) struct PlanArguments {
     /// Count what 'relief stream' holds with so much look-ahead, by the scan of the design
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) look_ahead: Option<u64>,
+    /// Tell what 'relief render' would write to this file with the same options: bytes, tiles, and what it holds
+    #[arg(long, short, value_name = "PATH", conflicts_with = "look_ahead")]
+    pub(crate) output: Option<PathBuf>,
+    /// The format of --output [default: by the extension]
+    #[arg(long, short, conflicts_with = "look_ahead")]
+    pub(crate) format: Option<Format>,
+    #[command(flatten)]
+    pub(crate) export: Export,
+    #[command(flatten)]
+    pub(crate) level: LevelArguments,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl PlanArguments {
+    /// What would be rendered, where an output is named.
+    pub(crate) fn render(&self) -> Option<Render> {
+        if self.output.is_none() && self.format.is_none() {
+            return None;
+        }
+        Some(Render {
+            job: self.job.clone(),
+            each: Each::default(),
+            output: self.output.clone(),
+            format: self.format,
+            export: self.export.clone(),
+            level: self.level.clone(),
+            digest: false,
+            force: true,
+            watch: Watch {
+                quiet: true,
+                json_progress: false,
+            },
+        })
+    }
 }
 
 #[derive(Clone, Debug, Args)]
@@ -236,6 +269,11 @@ pub(crate) enum StatisticArgument {
 }
 
 impl LevelArguments {
+    /// Whether a level is asked for.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.number.is_some() || self.preview.is_some()
+    }
+
     /// The level of this raster that is asked for; `None` for the raster itself.
     pub(crate) fn of(&self, raster: &Raster) -> Result<Option<Level>, Failure> {
         let statistic = match self.statistic {
@@ -307,6 +345,16 @@ impl Export {
     pub(crate) fn heights(&self) -> Option<Heights> {
         let (amplitude, base) = self.amplitude.zip(self.base)?;
         Some(Heights { amplitude, base })
+    }
+
+    /// Whether anything is asked for.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.is_tiled()
+            || self.shard.is_some()
+            || self.bits.is_some()
+            || self.halftone.is_some()
+            || self.amplitude.is_some()
+            || self.base.is_some()
     }
 
     /// Whether a TIFF is asked for that all threads write.

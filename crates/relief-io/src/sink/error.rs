@@ -192,6 +192,14 @@ pub enum SinkError {
         /// The compression.
         compression: Compression,
     },
+    /// What lies on the disk cannot be told.
+    #[error("cannot tell which tiles {} has: {problem}", path.display())]
+    NotInspected {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Another process writes the same file.
     #[error("another process writes {}: wait until it ends, or write to another file", partial.display())]
     Busy {
@@ -248,6 +256,7 @@ impl SinkError {
             | Self::NotTwoValued { .. }
             | Self::PartsInOrder { .. }
             | Self::OtherJob { .. } => io::ErrorKind::InvalidInput,
+            Self::NotInspected { .. } => io::ErrorKind::InvalidData,
             Self::Busy { .. } => io::ErrorKind::ResourceBusy,
             Self::OutOfOrder { .. } | Self::Samples { .. } | Self::Incomplete { .. } | Self::State { .. } => {
                 io::ErrorKind::InvalidData

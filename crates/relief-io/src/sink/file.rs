@@ -23,6 +23,12 @@ pub(super) trait Encoding: Send {
     /// The bytes held beyond those of the output.
     fn memory(&self, raster: &Raster) -> u64;
 
+    /// The bytes of the file, where they are known before it is written.
+    fn bytes(&self, raster: &Raster) -> Option<u128> {
+        let _ = raster;
+        None
+    }
+
     /// What stands before the samples.
     fn header(&mut self, raster: &Raster, output: &mut Output) -> io::Result<()>;
 
@@ -105,6 +111,12 @@ impl FileSink {
             cleanup: Cleanup::default(),
             state: State::Ready(target),
         }
+    }
+
+    /// The bytes of the file of a raster, where they are known before it is written: compressed formats do not know them.
+    #[must_use]
+    pub fn bytes(&self, raster: &Raster) -> Option<u128> {
+        self.encoding.bytes(raster)
     }
 
     /// A handle that removes the partial file, from any thread and at any time.

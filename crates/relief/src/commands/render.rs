@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use relief_engine::{Cancel, Progress, Raster, Sink, Workers};
+use relief_engine::{Cancel, Plan, Progress, Raster, Sink, Workers};
 use relief_io::{Cleanup, DigestSink, DziSink, FileSink, Format, Level, NullSink, Target, Tee};
 use relief_scan::Screened;
 
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::show::pace;
 use crate::{design, interrupt, job};
 
-use super::export;
+use super::export::{self, FilePlan};
 
 pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     let Job { file, reading, .. } = &render.job;
@@ -94,11 +94,7 @@ fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> 
     let raster = job::raster(&opened.design, &render.job)?;
     let level = render.level.of(&raster)?;
     if let (Output::File(path, format), true) = (output, output.is_at_many_places(render)) {
-        return if *format == Format::Zarr {
-            export::zarr(render, opened, path, level)
-        } else {
-            export::tiff(render, opened, path, level)
-        };
+        return export::run(render, opened, path, *format, level);
     }
     let (sink, cleanup) = output.open(render);
     let job = InOrder {
@@ -134,6 +130,41 @@ fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> 
     Ok(())
 }
 
+/// How a raster would be computed into an output, and what its file would be.
+pub(super) fn plan(render: &Render, opened: &Opened) -> Result<(Plan, FilePlan, Format), Failure> {
+    let output = Output::of(render)?;
+    refuse(render, &output, opened, false)?;
+    let raster = job::raster(&opened.design, &render.job)?;
+    let level = render.level.of(&raster)?;
+    let format = output.format();
+    if let (Output::File(path, format), true) = (&output, output.is_at_many_places(render)) {
+        let (plan, file) = export::plan(render, opened, path, *format, level)?;
+        return Ok((plan, file, *format));
+    }
+    let raster = level.map_or(raster, |level| level.raster(&raster));
+    let bytes = output.file(render).and_then(|file| file.bytes(&raster));
+    let (sink, _) = output.open(render);
+    let job = InOrder {
+        render,
+        opened,
+        level,
+        cancel: Cancel::new(),
+        cleanup: None,
+    };
+    let plan = match job.screened(Boxed(sink))? {
+        Ok(screened) => job.planned(&screened)?,
+        Err(sink) => job.planned(&sink)?,
+    };
+    let file = FilePlan {
+        exact: bytes.is_some(),
+        // What is compressed, and folders of tiles.
+        bytes: bytes.or(Some(raster.bytes())),
+        parallel: format == Format::Dzi,
+        ..FilePlan::default()
+    };
+    Ok((plan, file, format))
+}
+
 /// A job into a sink that takes rows in order.
 struct InOrder<'a> {
     render: &'a Render,
@@ -158,16 +189,20 @@ impl InOrder<'_> {
         Ok(Ok(screened))
     }
 
+    /// How the raster, or its level, would be computed into a sink.
+    fn planned(&self, sink: &dyn Sink) -> Result<Plan, Failure> {
+        let Self { render, opened, .. } = self;
+        let Some(level) = self.level else {
+            return job::plan_for(opened, &render.job, sink);
+        };
+        let raster = level.raster(&job::raster(&opened.design, &render.job)?);
+        job::plan_level(opened, &render.job, level, sink.memory(&raster), None)
+    }
+
     /// Computes the raster, or its level, into a sink.
     fn run(&self, sink: &mut dyn Sink) -> Result<Option<Progress>, Failure> {
         let Self { render, opened, .. } = self;
-        let plan = match self.level {
-            Some(level) => {
-                let raster = level.raster(&job::raster(&opened.design, &render.job)?);
-                job::plan_level(opened, &render.job, level, sink.memory(&raster), None)?
-            }
-            None => job::plan_for(opened, &render.job, sink)?,
-        };
+        let plan = self.planned(sink)?;
         let level = self.level.map(|level| (level, render.level.cost));
         let guard = interrupt::watch(&self.cancel, self.cleanup.clone());
         let progress = job::run(opened, plan, level, sink, &render.watch, &self.cancel)?;
@@ -283,18 +318,27 @@ impl Output {
 
     /// The sink, and how to remove its partial file.
     fn open(&self, render: &Render) -> (Box<dyn Sink>, Option<Cleanup>) {
+        match (self, self.file(render)) {
+            (_, Some(sink)) => {
+                let cleanup = sink.cleanup();
+                (Box::new(sink), Some(cleanup))
+            }
+            (Self::File(path, Format::Dzi), None) => (Box::new(DziSink::new(path.clone())), None),
+            (_, None) => (Box::new(NullSink::new()), None),
+        }
+    }
+
+    /// The sink of a file or stream of one format that takes rows in order, where it is one.
+    fn file(&self, render: &Render) -> Option<FileSink> {
         let (target, format) = match self {
-            Self::Nowhere => return (Box::new(NullSink::new()), None),
-            Self::File(path, Format::Dzi) => return (Box::new(DziSink::new(path.clone())), None),
+            Self::Nowhere | Self::File(_, Format::Dzi) => return None,
             Self::Stdout(format) => (Target::Stdout, *format),
             Self::File(path, format) => (Target::Path(path.clone()), *format),
         };
-        let sink = match (format, render.export.heights()) {
+        Some(match (format, render.export.heights()) {
             (Format::Stl, Some(heights)) => FileSink::solid(target, heights),
             _ => FileSink::with_bits(target, format, render.export.bits == Some(1)),
-        };
-        let cleanup = sink.cleanup();
-        (Box::new(sink), Some(cleanup))
+        })
     }
 }
 

@@ -171,6 +171,15 @@ impl TiledTiff {
         self.options.layout(raster, cut, false)
     }
 
+    /// The bytes of the file of a raster, before its tiles are compressed.
+    ///
+    /// # Errors
+    /// Where the raster cannot be written so.
+    pub fn bytes(&self, raster: &Raster) -> Result<u64, SinkError> {
+        let layout = self.layout(raster)?;
+        Ok(layout.head().tiles + layout.all_bytes())
+    }
+
     /// Whether the file is there already, complete, with all of this raster.
     ///
     /// # Errors

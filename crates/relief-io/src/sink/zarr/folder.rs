@@ -16,7 +16,7 @@ use crate::sink::positioned::{lock, read_at, write_all_at};
 use crate::sink::tiles::Completion;
 
 /// The file that says which chunks are done.
-const DONE: &str = ".relief-done";
+pub(in crate::sink) const DONE: &str = ".relief-done";
 
 /// Chunks are stored and noted at latest after so many bytes.
 const UNSTORED_BYTES: u64 = 64 << 20;

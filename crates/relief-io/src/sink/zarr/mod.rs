@@ -17,6 +17,7 @@ use relief_engine::{Grid, Tile, TileSink};
 use super::SinkError;
 use super::tiles::{Completion, check, default_tile};
 use chunk::{Encoder, Memory};
+pub(super) use folder::DONE;
 use folder::{Folder, Metadata};
 
 /// The level of gzip.
@@ -147,6 +148,22 @@ impl ZarrSink {
             group: metadata::group(raster, &self.options.job),
             array: metadata::array(raster, &self.options, encoder.chunk, shard),
         }
+    }
+
+    /// The bytes of all chunks of a raster, before they are compressed and where none is left out.
+    ///
+    /// # Errors
+    /// Where the raster cannot be written so.
+    pub fn bytes(&self, raster: &Raster) -> Result<u128, SinkError> {
+        let encoder = self.encoder(raster)?;
+        let (width, height) = encoder.shard.unwrap_or(encoder.chunk);
+        let files = u128::from(raster.width.div_ceil(width)) * u128::from(raster.height.div_ceil(height));
+        let raw = Encoder {
+            gzip: false,
+            ..encoder
+        };
+        let file = if raw.shard.is_some() { raw.most() } else { raw.chunk_bytes() };
+        Ok(files * u128::from(file))
     }
 
     /// Whether the store is there already, complete, with all of this raster.

@@ -13,7 +13,8 @@ use std::io::{BufRead, Read, Seek, SeekFrom};
 
 use self::codec::{Codec, MAX_WINDOW, reversed};
 pub(super) use self::directory::exif_orientation;
-use self::directory::{Directory, tag};
+pub(crate) use self::directory::Directory;
+use self::directory::tag;
 use self::layout::{Layout, Number};
 use self::predictor::undo;
 use super::bits::{greatest, unpack};
