@@ -18,7 +18,7 @@ mod source;
 pub use level::{Level, LevelRenderer};
 pub use relief_atomic::Cleanup;
 pub use sink::{
-    Completion, Compression, DigestSink, DziSink, FileCut, FileSink, Format, Heights, Inspection, NullSink, SharedTiff,
+    Completion, Compression, DigestSink, DziSink, FileCut, FileSink, Format, Heights, Inspection, NullSink, Pyramid, SharedTiff,
     Sharing, SinkError, Target, Tee, TileOptions, TiledTiff, UnknownCompression, UnknownFormat, ZarrOptions,
     ZarrSink, partial_path,
 };

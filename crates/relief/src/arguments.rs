@@ -322,6 +322,10 @@ pub(crate) struct Export {
     /// TIFF in tiles of which equal ones are stored once; says first how many are different. Zarr: chunks of a shard
     #[arg(long)]
     pub(crate) share: bool,
+    /// TIFF or Zarr with all its levels, each half as large as the one before, exact means of pixels: a Cloud Optimized GeoTIFF, or
+    /// OME-Zarr of several scales
+    #[arg(long, conflicts_with_all = ["part", "bits", "halftone", "number", "preview"])]
+    pub(crate) levels: bool,
     /// Write part I of N, counted from 0, of what several processes write: an uncompressed TIFF in tiles, or Zarr
     #[arg(long, value_name = "I/N", value_parser = part)]
     pub(crate) part: Option<(u64, u64)>,
@@ -359,7 +363,7 @@ impl Export {
 
     /// Whether a TIFF is asked for that all threads write.
     pub(crate) const fn is_tiled(&self) -> bool {
-        self.file_tile.is_some() || self.compress.is_some() || self.share || self.part.is_some()
+        self.file_tile.is_some() || self.compress.is_some() || self.share || self.levels || self.part.is_some()
     }
 }
 

@@ -132,7 +132,10 @@ impl Failure {
                 | relief_engine::Error::Part { .. },
             ) => 2,
             Self::Sink(
-                SinkError::TileShape { .. } | SinkError::OneBitOnly { .. } | SinkError::PartsInOrder { .. },
+                SinkError::TileShape { .. }
+                | SinkError::Levels { .. }
+                | SinkError::OneBitOnly { .. }
+                | SinkError::PartsInOrder { .. },
             ) => 2,
             Self::Design(_) | Self::Doubtful(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
             Self::Engine(relief_engine::Error::Memory { .. }) => 4,

@@ -15,6 +15,7 @@ use relief_engine::{
 };
 use relief_raster::{Depth, Length, Rect, Sample};
 
+pub(crate) use blocks::mean;
 use blocks::{Blocks, MAX_PIXELS, Memory};
 
 /// What asking for a block counts as, in samples that are computed.

@@ -192,6 +192,12 @@ pub enum SinkError {
         /// The compression.
         compression: Compression,
     },
+    /// A file cannot have levels.
+    #[error("a file with levels cannot be written: {problem}")]
+    Levels {
+        /// What is wrong, and what would do.
+        problem: String,
+    },
     /// What lies on the disk cannot be told.
     #[error("cannot tell which tiles {} has: {problem}", path.display())]
     NotInspected {
@@ -252,6 +258,7 @@ impl SinkError {
             | Self::Empty { .. }
             | Self::Destination { .. }
             | Self::TileShape { .. }
+            | Self::Levels { .. }
             | Self::OneBitOnly { .. }
             | Self::NotTwoValued { .. }
             | Self::PartsInOrder { .. }

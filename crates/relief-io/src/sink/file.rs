@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use relief_atomic::Cleanup;
+use relief_engine::Workers;
 use relief_engine::sink::{Band, Raster, Samples, Sink};
 
 use super::SinkError;
@@ -20,6 +21,11 @@ use super::tiff::Tiff;
 
 /// How a format turns a raster into bytes. Samples come in order and complete.
 pub(super) trait Encoding: Send {
+    /// The threads of the job, for a format that works in parallel; called before the header.
+    fn use_workers(&mut self, workers: &Workers) {
+        let _ = workers;
+    }
+
     /// The bytes held beyond those of the output.
     fn memory(&self, raster: &Raster) -> u64;
 
@@ -177,6 +183,10 @@ fn outcome(result: io::Result<()>, output: &Output) -> io::Result<()> {
 }
 
 impl Sink for FileSink {
+    fn use_workers(&mut self, workers: &Workers) {
+        self.encoding.use_workers(workers);
+    }
+
     fn memory(&self, raster: &Raster) -> u64 {
         self.encoding.memory(raster).saturating_add(BUFFER as u64)
     }

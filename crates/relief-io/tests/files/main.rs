@@ -10,6 +10,7 @@ mod examples;
 mod failures;
 mod levels;
 mod pictures;
+mod pyramids;
 mod raster;
 mod sinks;
 mod solids;

@@ -76,7 +76,7 @@ fn write(renderer: &Renderer, path: &Path, options: &ZarrOptions) {
 }
 
 /// All files of a folder, with their bytes.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     fn add(folder: &Path, name: &str, files: &mut BTreeMap<String, Vec<u8>>) {
         for entry in fs::read_dir(folder).unwrap() {
             let entry = entry.unwrap();
@@ -128,7 +128,12 @@ fn chunk(stored: &[u8], codecs: &Value, sample: usize) -> Vec<u16> {
 
 /// All samples of a store.
 fn read(files: &BTreeMap<String, Vec<u8>>) -> Vec<u16> {
-    let meta: Value = serde_json::from_slice(&files["/0/zarr.json"]).unwrap();
+    read_array(files, "0")
+}
+
+/// All samples of an array of a store.
+pub(crate) fn read_array(files: &BTreeMap<String, Vec<u8>>, array: &str) -> Vec<u16> {
+    let meta: Value = serde_json::from_slice(&files[&format!("/{array}/zarr.json")]).unwrap();
     let pair = |value: &Value| {
         let side = |i: usize| value[i].as_u64().unwrap() as usize;
         (side(0), side(1))
@@ -150,7 +155,7 @@ fn read(files: &BTreeMap<String, Vec<u8>>) -> Vec<u16> {
         }
     };
     for (name, bytes) in files {
-        let Some(key) = name.strip_prefix("/0/c/") else {
+        let Some(key) = name.strip_prefix(&format!("/{array}/c/")) else {
             continue;
         };
         let (row, column) = key.split_once('/').unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use relief_engine::{Cancel, Plan, Raster, Renderer, TileSink};
 use relief_io::{
-    Completion, Compression, FileCut, Format, Level, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff,
+    Completion, Compression, FileCut, Format, Level, Pyramid, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff,
     ZarrOptions, ZarrSink,
 };
 use relief_scan::{Halftone, Screened};
@@ -13,7 +13,7 @@ use relief_scan::{Halftone, Screened};
 use crate::arguments::{Compress, Job, Render};
 use crate::design::Opened;
 use crate::failure::Failure;
-use crate::quantity::show_bytes;
+use crate::quantity::{counted, show_bytes};
 use crate::show::Meter;
 use crate::{interrupt, job};
 
@@ -34,6 +34,7 @@ enum Written {
     Tiff(TiledTiff),
     Shared(SharedTiff, Sharing),
     Zarr(ZarrSink),
+    Pyramid(Pyramid),
 }
 
 /// What is known of a file before it is written.
@@ -49,6 +50,8 @@ pub(super) struct FilePlan {
     pub(super) distinct: Option<u128>,
     /// Why no more of them are equal.
     pub(super) reason: Option<String>,
+    /// Levels above the raster, whose tiles are among them.
+    pub(super) levels: Option<u32>,
     /// Whether an unfinished file is gone on with.
     pub(super) resumable: bool,
     /// Whether all threads write it.
@@ -143,6 +146,18 @@ pub(super) fn plan(
             };
             Ok((export.planned(sink)?, file))
         }
+        Written::Pyramid(sink) => {
+            let memory = sink.memory(job::threads(&render.job));
+            let plan = job::plan_tiles(opened, &render.job, memory, sink.tile())?;
+            let file = FilePlan {
+                bytes: Some(sink.bytes()),
+                exact: common.exact && format == Format::Tiff,
+                tiles: Some((sink.tile(), sink.tiles().into())),
+                levels: Some(sink.levels()),
+                ..common
+            };
+            Ok((plan, file))
+        }
         Written::Shared(sink, sharing) => {
             let memory = sink.memory(job::threads(&render.job));
             let plan = job::plan_tiles(opened, &render.job, memory, sharing.tile())?;
@@ -188,6 +203,9 @@ impl<'a> Export<'a> {
                 share: asked.share,
                 job: digest,
             };
+            if asked.levels {
+                return Ok(Written::Pyramid(Pyramid::zarr(path, &self.raster, &options)?));
+            }
             let sink = ZarrSink::new(path, options);
             return Ok(Written::Zarr(if asked.part.is_some() {
                 sink.in_parts()
@@ -211,6 +229,9 @@ impl<'a> Export<'a> {
             job: digest,
             threads: job::threads(&self.render.job),
         };
+        if asked.levels {
+            return Ok(Written::Pyramid(Pyramid::tiff(path, &self.raster, &options)?));
+        }
         if !asked.share {
             let sink = TiledTiff::new(path, options);
             return Ok(Written::Tiff(if asked.part.is_some() {
@@ -242,6 +263,7 @@ impl<'a> Export<'a> {
             Written::Zarr(sink) if in_parts && sink.is_complete(&self.raster)? => self.all_there(),
             Written::Zarr(sink) => self.ended(self.tiles(sink)?.completion()),
             Written::Shared(file, sharing) => self.shared(&file, &sharing),
+            Written::Pyramid(file) => self.pyramid(&file),
         }
     }
 
@@ -361,6 +383,20 @@ impl<'a> Export<'a> {
         self.announced(&format!(", at most {distinct} of {tiles} tiles stored"))
     }
 
+    /// Renders into a file with levels.
+    fn pyramid(&self, file: &Pyramid) -> Result<(), Failure> {
+        let watch = &self.render.watch;
+        let memory = file.memory(job::threads(&self.render.job));
+        let plan = job::plan_tiles(self.opened, &self.render.job, memory, file.tile())?;
+        let renderer = job::renderer(self.opened, plan, None, watch, &self.cancel)?;
+        job::unchanged(self.opened)?;
+        let mut meter = Meter::new(watch);
+        let outcome = file.render(&renderer, &mut |progress| meter.tell(progress), &self.cancel);
+        meter.end(outcome.is_ok());
+        outcome?;
+        self.announced(&format!(", with {}", counted(u64::from(file.levels()), "level")))
+    }
+
     fn announced(&self, more: &str) -> Result<(), Failure> {
         let Raster {
             width, height, depth, ..
@@ -397,7 +433,7 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
     let zarr = format == Format::Zarr;
     if export.is_tiled() && !zarr && format != Format::Tiff {
         return usage(format!(
-            "--file-tile, --compress, --share and --part are for TIFF and Zarr, and {format} was asked for; name the \
+            "--file-tile, --compress, --share, --levels and --part are for TIFF and Zarr, and {format} was asked for; name the \
              file .tif or .zarr"
         ));
     }
@@ -460,6 +496,11 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
         }
         (_, None, None) => {}
         _ => return usage("--amplitude and --base are for STL; name the file .stl".to_owned()),
+    }
+    if export.levels && export.share && !zarr {
+        return usage(
+            "--share stores equal tiles of a TIFF without levels once; leave one out, or write Zarr with --shard".to_owned(),
+        );
     }
     if leveled && export.share && !zarr {
         return usage(

@@ -168,10 +168,14 @@ fn output(render: &Render, file: &FilePlan, format: Format, text: &mut String) {
             .distinct
             .map(|distinct| format!(", at most {distinct} of them different"));
         let reason = file.reason.as_ref().map(|reason| format!(": {reason}"));
+        let levels = file
+            .levels
+            .map(|levels| format!(", those of {} among them", counted(levels, "level")));
         let _ = writeln!(
             text,
-            "         {} of {width} × {height} pixels{}{}",
+            "         {} of {width} × {height} pixels{}{}{}",
             counted(tiles, "tile"),
+            levels.unwrap_or_default(),
             distinct.unwrap_or_default(),
             reason.unwrap_or_default()
         );
@@ -195,6 +199,7 @@ fn output_as_json((render, file, format): &Planned) -> Value {
         "tiles": file.tiles.map(|(_, tiles)| tiles.to_string()),
         "distinct_tiles": file.distinct.map(|distinct| distinct.to_string()),
         "reason": file.reason,
+        "levels": file.levels,
         "resumable": file.resumable,
         "parallel": file.parallel,
         "parts": file.parts,

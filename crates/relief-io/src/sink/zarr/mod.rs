@@ -1,6 +1,7 @@
 //! Zarr version 3: a folder of chunks, each a file that any thread or process writes.
 //!
-//! The store is a group with one array, `0`: OME-Zarr with one level, so that viewers know the size of a pixel.
+//! The store is a group with one array, `0`: OME-Zarr, so that viewers know the size of a pixel. [`Pyramid`](super::Pyramid) adds
+//! arrays of levels.
 
 mod chunk;
 mod folder;
@@ -15,10 +16,10 @@ use relief_engine::sink::Raster;
 use relief_engine::{Grid, Tile, TileSink};
 
 use super::SinkError;
-use super::tiles::{Completion, check, default_tile};
-use chunk::{Encoder, Memory};
-pub(super) use folder::DONE;
-use folder::{Folder, Metadata};
+use super::journal::Completion;
+use super::tiles::{check, default_tile};
+pub(super) use chunk::{Encoder, Memory};
+pub(super) use folder::{DONE, Folder, Metadata};
 
 /// The level of gzip.
 const LEVEL: u32 = 6;
@@ -93,14 +94,24 @@ impl ZarrSink {
         self
     }
 
-    /// How chunks are encoded.
     fn encoder(&self, raster: &Raster) -> Result<Encoder, SinkError> {
+        self.options.encoder(raster)
+    }
+
+    fn metadata(&self, raster: &Raster, encoder: &Encoder) -> Metadata {
+        self.options.metadata(raster, &[], encoder)
+    }
+}
+
+impl ZarrOptions {
+    /// How chunks are encoded.
+    pub(super) fn encoder(&self, raster: &Raster) -> Result<Encoder, SinkError> {
         let Raster { width, height, .. } = *raster;
         if width == 0 || height == 0 {
             return Err(SinkError::Empty { width, height });
         }
-        let chunk = self.options.chunk.unwrap_or_else(|| default_tile(raster));
-        let (width, height) = self.options.shard.unwrap_or(chunk);
+        let chunk = self.chunk.unwrap_or_else(|| default_tile(raster));
+        let (width, height) = self.shard.unwrap_or(chunk);
         let refused = |problem| {
             Err(SinkError::TileShape {
                 width,
@@ -134,21 +145,26 @@ impl ZarrSink {
             ));
         }
         Ok(Encoder {
-            gzip: self.options.gzip,
+            gzip: self.gzip,
             chunk,
-            shard: self.options.shard,
-            share: self.options.share,
+            shard: self.shard,
+            share: self.share,
             sample,
         })
     }
 
-    fn metadata(&self, raster: &Raster, encoder: &Encoder) -> Metadata {
+    /// What a store of a raster and its levels says of itself.
+    pub(super) fn metadata(&self, raster: &Raster, levels: &[Raster], encoder: &Encoder) -> Metadata {
         let shard = encoder.shard.unwrap_or(encoder.chunk);
+        let array = |raster| metadata::array(raster, self, encoder.chunk, shard);
         Metadata {
-            group: metadata::group(raster, &self.options.job),
-            array: metadata::array(raster, &self.options, encoder.chunk, shard),
+            group: metadata::group(raster, levels.len(), &self.job),
+            arrays: std::iter::once(raster).chain(levels).map(array).collect(),
         }
     }
+}
+
+impl ZarrSink {
 
     /// The bytes of all chunks of a raster, before they are compressed and where none is left out.
     ///
@@ -204,7 +220,7 @@ impl ZarrSink {
             .map_err(|error| open.folder.failed(error))?;
         let place = (number % open.columns, number / open.columns);
         open.folder
-            .write(number, place, is_there.then_some(&memory.out))?;
+            .write(number, 0, place, is_there.then_some(&memory.out))?;
         self.spare().push(memory);
         Ok(())
     }
@@ -228,12 +244,10 @@ impl TileSink for ZarrSink {
     fn memory(&self, raster: &Raster, threads: usize) -> u64 {
         // What cannot be encoded is refused by `grid`.
         self.encoder(raster).map_or(0, |encoder| {
-            let gzip = if encoder.gzip { GZIP } else { 0 };
-            let thread = encoder
-                .chunk_bytes()
-                .saturating_add(encoder.most())
-                .saturating_add(gzip);
-            thread.saturating_mul(threads as u64).saturating_add(NOTING)
+            encoder
+                .memory()
+                .saturating_mul(threads as u64)
+                .saturating_add(NOTING)
         })
     }
 
