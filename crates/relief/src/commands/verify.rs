@@ -45,6 +45,8 @@ const LISTED: usize = 100;
 pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     if let [path] = arguments.files.as_slice()
         && is_export(path)
+        // What a machine executed may be called like a file of an export.
+        && Manifest::read(&arguments.job.file).is_err()
     {
         return exported(arguments, path);
     }
@@ -143,14 +145,19 @@ fn exported(arguments: &Verify, path: &Path) -> Result<(), Failure> {
         writeln!(out, "{}", relief_design::visible(&text))?;
         return Ok(());
     }
-    let parts = report.parts();
-    let state = if found.is_complete() { "" } else { ", and has not its name yet" };
-    Err(Failure::Unverified(format!(
-        "{name} misses {} of {}{parts}{state}; {} in it belong to no tile",
-        report.count,
-        counted(count, "tile"),
-        counted(foreign.len() as u64, "file")
-    )))
+    let mut wrong = Vec::new();
+    if report.count > 0 {
+        let tiles = counted(count, "tile");
+        wrong.push(format!("misses {} of {tiles}{}", report.count, report.parts()));
+    }
+    if !found.is_complete() {
+        wrong.push("has not its name yet".to_owned());
+    }
+    if !foreign.is_empty() {
+        let files = counted(foreign.len() as u64, "file");
+        wrong.push(format!("has {files} that no tile is in"));
+    }
+    Err(Failure::Unverified(format!("{name} {}", wrong.join(", "))))
 }
 
 /// The first digits of a digest.

@@ -199,7 +199,7 @@ fn verify_lists_what_a_store_misses() {
     // 10 × 7 tiles in three parts: 24, 23 and 23.
     part("1/3");
     let ended = run(&["verify", &design, store, "--parts", "3"]);
-    ended.failed(1, "misses 47 of 70 tiles, in parts 0/3, 2/3, and has not its name yet");
+    ended.failed(1, "misses 47 of 70 tiles, in parts 0/3, 2/3, has not its name yet");
     assert!(ended.text().contains("missing: tiles 0 to 23"), "{}", ended.text());
     part("0/3");
     part("2/3");
@@ -211,7 +211,7 @@ fn verify_lists_what_a_store_misses() {
     std::fs::write(path.join("0/c/1/99"), "x").unwrap();
     std::fs::write(path.join("0/c/01"), "x").unwrap();
     let ended = run(&["verify", &design, store]);
-    ended.failed(1, "misses 1 of 70 tiles; 2 files in it belong to no tile");
+    ended.failed(1, "misses 1 of 70 tiles, has 2 files that no tile is in");
     let told = ended.text();
     assert!(told.contains("missing: tile 11 at (32, 32): its file is gone"), "{told}");
     assert!(told.contains("foreign: ") && told.contains("0/c/1/99"), "{told}");
