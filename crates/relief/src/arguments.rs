@@ -286,7 +286,8 @@ impl LevelArguments {
             (None, Some(side)) => Level::preview(raster, side, statistic),
             (None, None) if self.statistic != StatisticArgument::Mean => {
                 return Err(Failure::Usage(
-                    "--statistic says what a sample of a level stands for: give --level or --preview".to_owned(),
+                    "--statistic says what a sample of a level stands for: give --level or --preview"
+                        .to_owned(),
                 ));
             }
             (None, None) => return Ok(None),
@@ -363,7 +364,11 @@ impl Export {
 
     /// Whether a TIFF is asked for that all threads write.
     pub(crate) const fn is_tiled(&self) -> bool {
-        self.file_tile.is_some() || self.compress.is_some() || self.share || self.levels || self.part.is_some()
+        self.file_tile.is_some()
+            || self.compress.is_some()
+            || self.share
+            || self.levels
+            || self.part.is_some()
     }
 }
 

@@ -104,7 +104,12 @@ impl Level {
     pub fn memory(&self, raster: &Raster, tile: Option<(u64, u64)>) -> u64 {
         let level = self.raster(raster);
         let window = tile.map_or_else(
-            || level.width.saturating_mul(level.height).min(WINDOW.max(level.width.min(MAX_ROW))),
+            || {
+                level
+                    .width
+                    .saturating_mul(level.height)
+                    .min(WINDOW.max(level.width.min(MAX_ROW)))
+            },
             |(width, height)| width.saturating_mul(height),
         );
         // A figure and a sample for each, and those that are asked for.
@@ -315,9 +320,7 @@ impl<'r> LevelRenderer<'r> {
         }
         let pixels = self.pixels(blocks);
         let region = self.renderer.plan().region();
-        let part = self
-            .renderer
-            .part(pixels.translated(region.x(), region.y()))?;
+        let part = self.renderer.part(pixels.translated(region.x(), region.y()))?;
         let Level { number, statistic } = self.level;
         let memory = std::mem::take(&mut scratch.figures);
         let size = (pixels.width(), pixels.height());
@@ -365,7 +368,11 @@ impl<'r> LevelRenderer<'r> {
         }
         sink.use_workers(self.renderer.workers());
         sink.begin(&self.raster).map_err(Error::Sink)?;
-        let mut meter = Meter::new(self, Rect::sized(self.raster.width, self.raster.height).area(), progress);
+        let mut meter = Meter::new(
+            self,
+            Rect::sized(self.raster.width, self.raster.height).area(),
+            progress,
+        );
         let Raster { width, height, .. } = self.raster;
         let columns = width.min(WINDOW);
         let rows = if columns < width {
@@ -418,7 +425,8 @@ impl<'r> LevelRenderer<'r> {
             if !sink.has(number).map_err(Error::Sink)? {
                 let samples = self.either(rect, &mut scratch, cancel)?;
                 cancelled(cancel)?;
-                sink.write(&Tile::new(number, rect, samples)).map_err(Error::Sink)?;
+                sink.write(&Tile::new(number, rect, samples))
+                    .map_err(Error::Sink)?;
             }
             meter.tell(rect);
         }
@@ -565,7 +573,8 @@ impl Reduced<'_> {
             row.cast_signed() + 1,
         );
         self.blocks.clear();
-        self.inner.write(&Band::new(rect, self.out.samples(self.level.depth)))
+        self.inner
+            .write(&Band::new(rect, self.out.samples(self.level.depth)))
     }
 }
 

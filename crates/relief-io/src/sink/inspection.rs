@@ -138,7 +138,8 @@ impl Inspection {
 
     fn zarr(path: &Path, is_complete: bool) -> Result<Self, String> {
         let read = |name: &str| -> Result<Value, String> {
-            let bytes = read_bounded(&path.join(name), MAX_TEXT).map_err(|error| format!("{name}: {error}"))?;
+            let bytes =
+                read_bounded(&path.join(name), MAX_TEXT).map_err(|error| format!("{name}: {error}"))?;
             serde_json::from_slice(&bytes).map_err(|error| format!("{name}: {error}"))
         };
         let group = read("zarr.json")?;
@@ -346,7 +347,9 @@ impl Inspection {
         for row in rows {
             names(&row, &mut |name, path| {
                 // A process that writes a chunk, or was killed, has a partial file of it.
-                let partial = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
+                let partial = name
+                    .strip_prefix('.')
+                    .and_then(|name| name.strip_suffix(".partial"));
                 let own = match partial {
                     Some(name) => !self.is_complete && is_one(name, self.grid.columns()),
                     None => is_one(&name, self.grid.columns()),

@@ -65,7 +65,11 @@ impl Png {
     }
 
     fn row_bytes(&self, raster: &Raster) -> u64 {
-        let bits = if self.one_bit { 1 } else { raster.depth.bits().into() };
+        let bits = if self.one_bit {
+            1
+        } else {
+            raster.depth.bits().into()
+        };
         raster.width.saturating_mul(bits).div_ceil(8)
     }
 
@@ -83,10 +87,11 @@ impl Encoding for Png {
     }
 
     fn memory(&self, raster: &Raster) -> u64 {
-        // Blocks as they come, filtered and compressed; the row before them.
-        let block = (BLOCK as u64).max(self.row_bytes(raster).min(BLOCK as u64)) + WINDOW as u64;
+        // Blocks as they come, filtered and compressed; lists that grow have room for twice as much.
+        let row = self.row_bytes(raster).min(BLOCK as u64);
+        let block = (BLOCK + WINDOW) as u64 + row;
         let threads = self.threads() as u64;
-        let blocks = block * 3 * BLOCKS as u64 + COMPRESSOR + TRIAL as u64 * 3;
+        let blocks = block * 5 * BLOCKS as u64 + COMPRESSOR + TRIAL as u64 * 3;
         blocks
             .saturating_mul(threads)
             .saturating_add(ByteOrder::Big.memory() + (BLOCK + PART) as u64 + (1 << 20))
@@ -111,7 +116,11 @@ impl Encoding for Png {
             workers: self.workers.clone(),
             batch: BLOCKS * self.threads(),
             row,
-            pixel: if self.one_bit { 1 } else { raster.depth.bytes() as usize },
+            pixel: if self.one_bit {
+                1
+            } else {
+                raster.depth.bytes() as usize
+            },
             in_row: 0,
             bytes: Vec::new(),
             above: Vec::new(),
@@ -304,7 +313,10 @@ fn filtered(rows: &[u8], above: &[u8], row: usize, pixel: usize) -> Vec<u8> {
     let (part, before) = if first == 0 {
         (&rows[..tried * row], above)
     } else {
-        (&rows[first * row..][..tried * row], &rows[(first - 1) * row..][..row])
+        (
+            &rows[first * row..][..tried * row],
+            &rows[(first - 1) * row..][..row],
+        )
     };
     let mut best: Option<(usize, u8)> = None;
     for filter in FILTERS {
@@ -318,7 +330,14 @@ fn filtered(rows: &[u8], above: &[u8], row: usize, pixel: usize) -> Vec<u8> {
         }
     }
     out.clear();
-    apply(best.map_or(0, |(_, filter)| filter), rows, above, row, pixel, &mut out);
+    apply(
+        best.map_or(0, |(_, filter)| filter),
+        rows,
+        above,
+        row,
+        pixel,
+        &mut out,
+    );
     out
 }
 
@@ -338,7 +357,12 @@ fn apply(filter: u8, rows: &[u8], above: &[u8], row: usize, pixel: usize, out: &
             0 => out.extend_from_slice(line),
             1 => {
                 out.extend_from_slice(&line[..lead]);
-                out.extend(line[lead..].iter().zip(line).map(|(here, left)| here.wrapping_sub(*left)));
+                out.extend(
+                    line[lead..]
+                        .iter()
+                        .zip(line)
+                        .map(|(here, left)| here.wrapping_sub(*left)),
+                );
             }
             2 => out.extend(line.iter().zip(above).map(|(here, up)| here.wrapping_sub(*up))),
             _ => {
@@ -350,7 +374,9 @@ fn apply(filter: u8, rows: &[u8], above: &[u8], row: usize, pixel: usize, out: &
                         .map(|(here, up)| here.wrapping_sub(*up)),
                 );
                 let rest = line[lead..].iter().zip(line).zip(&above[lead..]).zip(above);
-                out.extend(rest.map(|(((here, left), up), corner)| here.wrapping_sub(paeth(*left, *up, *corner))));
+                out.extend(
+                    rest.map(|(((here, left), up), corner)| here.wrapping_sub(paeth(*left, *up, *corner))),
+                );
             }
         }
         above = line;

@@ -16,6 +16,6 @@ mod range;
 mod tiff;
 
 pub use bounded::read_bounded;
-pub(crate) use tiff::Directory as TiffDirectory;
 pub use files::Files;
 pub use limits::Limits;
+pub(crate) use tiff::Directory as TiffDirectory;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 use relief_engine::{Cancel, Error, NoImages, Options, Plan, Progress, Renderer, SamplesMut, Statistic};
 use relief_io::{
-    Compression, FileCut, FileSink, Format, Level, LevelRenderer, Target, TileOptions, TiledTiff, ZarrOptions,
-    ZarrSink,
+    Compression, FileCut, FileSink, Format, Level, LevelRenderer, Target, TileOptions, TiledTiff,
+    ZarrOptions, ZarrSink,
 };
 use relief_raster::{Depth, Length, Rect};
 use tempfile::TempDir;
@@ -171,7 +171,10 @@ compose {{
 /// Rows of a level that are too long to gather as they stream come in parts.
 #[test]
 fn a_row_of_any_length_has_a_level() {
-    let renderer = renderer("canvas width=1099511627776 height=3\nramp axis=\"x\" from=0 to=255", None);
+    let renderer = renderer(
+        "canvas width=1099511627776 height=3\nramp axis=\"x\" from=0 to=255",
+        None,
+    );
     let part = renderer.part(Rect::new(1 << 39, 0, 1 << 24, 3).unwrap()).unwrap();
     let found = raw(&part, Level::new(1, Statistic::Mean).unwrap(), 1 << 40).unwrap();
     assert_eq!(found.len(), 2 << 23);
@@ -220,7 +223,8 @@ fn tiles_of_a_level_are_its_samples_in_any_file() {
     assert!(found.into_iter().map(u16::from).eq(expected));
     let group: serde_json::Value =
         serde_json::from_slice(&std::fs::read(path.join("zarr.json")).unwrap()).unwrap();
-    let scale = &group["attributes"]["ome"]["multiscales"][0]["datasets"][0]["coordinateTransformations"][0]["scale"];
+    let scale =
+        &group["attributes"]["ome"]["multiscales"][0]["datasets"][0]["coordinateTransformations"][0]["scale"];
     assert_eq!(scale, &serde_json::json!([10.0, 10.0]), "a pixel of 2.5 µm");
 }
 

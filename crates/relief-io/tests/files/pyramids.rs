@@ -76,7 +76,9 @@ fn levels(renderer: &Renderer, tile: (u64, u64)) -> Vec<(u64, u64, Vec<u16>)> {
             }
             ((2 * sum + n) / (2 * n)) as u16
         };
-        let samples = (0..width * height).map(|place| mean(place % width, place / width)).collect();
+        let samples = (0..width * height)
+            .map(|place| mean(place % width, place / width))
+            .collect();
         levels.push((width, height, samples));
     }
     levels
@@ -184,7 +186,11 @@ fn directories(file: &[u8], tag: u64) -> Vec<(u64, Vec<u64>)> {
         let values = entry.map_or(Vec::new(), |entry| {
             let size = [0, 1, 1, 2, 4, 8][number(entry + 2, 2).min(5) as usize];
             let count = number(entry + 4, 8);
-            let start = if count * size <= 8 { entry + 12 } else { number(entry + 12, 8) };
+            let start = if count * size <= 8 {
+                entry + 12
+            } else {
+                number(entry + 12, 8)
+            };
             (0..count).map(|i| number(start + i * size, size)).collect()
         });
         directories.push((at, values));
@@ -204,10 +210,17 @@ fn directories_come_first_and_tiles_from_the_coarsest_level_on() {
         assert_eq!(offsets.len(), 5);
         assert!(offsets.iter().map(|(at, _)| at).is_sorted());
         // All tiles of a level, in order, before those of the next finer one.
-        let all: Vec<u64> = offsets.iter().rev().flat_map(|(_, tiles)| tiles.clone()).collect();
+        let all: Vec<u64> = offsets
+            .iter()
+            .rev()
+            .flat_map(|(_, tiles)| tiles.clone())
+            .collect();
         assert!(all.is_sorted_by(|a, b| a < b), "{compression}");
         assert!(offsets[4].0 < all[0]);
-        let reduced: Vec<Vec<u64>> = directories(&file, 254).into_iter().map(|(_, values)| values).collect();
+        let reduced: Vec<Vec<u64>> = directories(&file, 254)
+            .into_iter()
+            .map(|(_, values)| values)
+            .collect();
         assert_eq!(reduced, [&[][..], &[1], &[1], &[1], &[1]]);
         // The bytes do not depend on threads.
         let one = super::pyramids::renderer(700, 500, 8, 1);
@@ -221,12 +234,18 @@ fn scales_and_places_of_levels_are_told() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("out.zarr");
     let options = zarr_options((64, 64), None, true);
-    write(&renderer, &Pyramid::zarr(path.clone(), &renderer.plan().raster(), &options).unwrap());
+    write(
+        &renderer,
+        &Pyramid::zarr(path.clone(), &renderer.plan().raster(), &options).unwrap(),
+    );
     let group: Value = serde_json::from_slice(&fs::read(path.join("zarr.json")).unwrap()).unwrap();
     let scales = &group["attributes"]["ome"]["multiscales"][0];
     let datasets = scales["datasets"].as_array().unwrap();
     assert_eq!(datasets.len(), 4);
-    assert_eq!(datasets[0]["coordinateTransformations"], json!([{"type": "scale", "scale": [2.0, 2.0]}]));
+    assert_eq!(
+        datasets[0]["coordinateTransformations"],
+        json!([{"type": "scale", "scale": [2.0, 2.0]}])
+    );
     // A sample of level 2 has the pixels 0 to 3, whose middle is 1.5 pixels from that of pixel 0.
     assert_eq!(
         datasets[2],
@@ -263,7 +282,10 @@ fn a_pyramid_that_is_stopped_goes_on_to_the_same_bytes() {
         let path = folder.path().join("out.tif");
         let pyramid = Pyramid::tiff(path.clone(), &renderer.plan().raster(), &options).unwrap();
         for most in [1, 400, 1_500] {
-            assert!(matches!(stopped(&renderer, &pyramid, most), Err(Error::Cancelled)));
+            assert!(matches!(
+                stopped(&renderer, &pyramid, most),
+                Err(Error::Cancelled)
+            ));
             assert_eq!(names(folder.path()), ["out.tif.partial", "out.tif.partial.sums"]);
         }
         write(&renderer, &pyramid);
@@ -291,7 +313,10 @@ fn a_unit_without_its_sums_is_made_again() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("out.tif");
     let pyramid = Pyramid::tiff(path.clone(), &renderer.plan().raster(), &options).unwrap();
-    assert!(matches!(stopped(&renderer, &pyramid, 1_500), Err(Error::Cancelled)));
+    assert!(matches!(
+        stopped(&renderer, &pyramid, 1_500),
+        Err(Error::Cancelled)
+    ));
     let mut sums = partial_path(&path).into_os_string();
     sums.push(".sums");
     let mut bytes = fs::read(&sums).unwrap();
@@ -309,7 +334,8 @@ fn what_cannot_have_levels_is_refused_with_what_would_do() {
     let odd = Pyramid::zarr(path(), &raster, &zarr_options((15, 8), None, false)).unwrap_err();
     assert!(odd.to_string().contains("16x8 would do"), "{odd}");
     let large = Raster::new(1 << 30, 1 << 30, Depth::Eight);
-    let too_large = Pyramid::zarr(path(), &large, &zarr_options((1 << 15, 1 << 15), None, false)).unwrap_err();
+    let too_large =
+        Pyramid::zarr(path(), &large, &zarr_options((1 << 15, 1 << 15), None, false)).unwrap_err();
     assert!(matches!(too_large, SinkError::Levels { .. }), "{too_large}");
     let one_bit = TileOptions {
         one_bit: true,

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use relief_engine::{Cancel, Plan, Raster, Renderer, TileSink};
 use relief_io::{
-    Completion, Compression, FileCut, Format, Level, Pyramid, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff,
-    ZarrOptions, ZarrSink,
+    Completion, Compression, FileCut, Format, Level, Pyramid, SharedTiff, Sharing, SinkError, TileOptions,
+    TiledTiff, ZarrOptions, ZarrSink,
 };
 use relief_scan::{Halftone, Screened};
 

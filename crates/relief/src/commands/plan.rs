@@ -53,7 +53,8 @@ fn one(arguments: &PlanArguments, opened: &Opened) -> Result<(), Failure> {
         }
         None if arguments.export.is_given() || arguments.level.is_given() => {
             return Err(Failure::Usage(
-                "what is said of a file is for --output: name the file that 'relief render' would write".to_owned(),
+                "what is said of a file is for --output: name the file that 'relief render' would write"
+                    .to_owned(),
             ));
         }
         None => (job::plan(opened, &arguments.job, sink)?, None),
@@ -159,7 +160,11 @@ fn output(render: &Render, file: &FilePlan, format: Format, text: &mut String) {
         None => "nothing is written".to_owned(),
     };
     let size = file.bytes.map_or(String::new(), |bytes| {
-        let more = if file.exact { "" } else { " at most, before it is compressed" };
+        let more = if file.exact {
+            ""
+        } else {
+            " at most, before it is compressed"
+        };
         format!(", {}{more}", show_bytes(bytes))
     });
     let _ = writeln!(text, "output   {name}: {format}{size}");
@@ -181,9 +186,21 @@ fn output(render: &Render, file: &FilePlan, format: Format, text: &mut String) {
         );
     }
     let words = [
-        if file.parallel { "written by all threads" } else { "written in order" },
-        if file.resumable { "goes on where it was left" } else { "begins anew where it was left" },
-        if file.parts { "may be written in parts" } else { "is written by one process" },
+        if file.parallel {
+            "written by all threads"
+        } else {
+            "written in order"
+        },
+        if file.resumable {
+            "goes on where it was left"
+        } else {
+            "begins anew where it was left"
+        },
+        if file.parts {
+            "may be written in parts"
+        } else {
+            "is written by one process"
+        },
     ];
     let _ = writeln!(text, "         {}", words.join(", "));
 }

@@ -28,7 +28,9 @@ fn means(samples: &[u8], (width, height): (usize, usize), level: usize) -> Vec<u
     let block = |x: usize, y: usize| {
         let rows = y * side..height.min((y + 1) * side);
         let pixels: Vec<usize> = rows
-            .flat_map(|y| (x * side..width.min((x + 1) * side)).map(move |x| usize::from(samples[y * width + x])))
+            .flat_map(|y| {
+                (x * side..width.min((x + 1) * side)).map(move |x| usize::from(samples[y * width + x]))
+            })
             .collect();
         ((2 * pixels.iter().sum::<usize>() + pixels.len()) / (2 * pixels.len())) as u8
     };
@@ -98,7 +100,14 @@ fn a_level_that_costs_too_much_is_refused_before_anything_is_written() {
         assert_eq!(names(out.path()), [""; 0]);
     }
     // A part costs less.
-    let region = ["--region", "5,7,3000x2000", "--cost", "6000000", "--preview", "500"];
+    let region = [
+        "--region",
+        "5,7,3000x2000",
+        "--cost",
+        "6000000",
+        "--preview",
+        "500",
+    ];
     rendered(&design, Path::new(path), &region);
     let ended = run(&["render", &design, "-o", path, "--statistic", "max"]);
     ended.failed(2, "give --level or --preview");
@@ -114,7 +123,20 @@ fn an_unfinished_level_is_not_gone_on_with_as_another() {
     let part = ["--file-tile", "16x16", "--part", "0/2"];
     rendered(&design, &path, &[&["--level", "1"], &part[..]].concat());
     let path = path.to_str().unwrap();
-    let other = [&["render", &design, "-o", path, "--level", "1", "--statistic", "max"], &part[..]].concat();
+    let other = [
+        &[
+            "render",
+            &design,
+            "-o",
+            path,
+            "--level",
+            "1",
+            "--statistic",
+            "max",
+        ],
+        &part[..],
+    ]
+    .concat();
     run(&other).failed(1, "another job");
 }
 
@@ -180,7 +202,16 @@ repeat step-x=120 step-y=80 { (pattern)disc diameter=70 value=200 }
     // What the sink holds is part of the memory.
     let with = |options: &[&str]| plan(&design, options)["memory"]["output"].as_u64().unwrap();
     let plain = with(&["-o", "out.tif", "--file-tile", "512x512", "--threads", "2"]);
-    let deflated = with(&["-o", "out.tif", "--file-tile", "512x512", "--compress", "deflate", "--threads", "2"]);
+    let deflated = with(&[
+        "-o",
+        "out.tif",
+        "--file-tile",
+        "512x512",
+        "--compress",
+        "deflate",
+        "--threads",
+        "2",
+    ]);
     assert!(0 < plain && plain < deflated, "{plain} {deflated}");
     // Options of a file without one are refused, and so is what 'render' refuses.
     run(&["plan", &design, "--share"]).failed(2, "name the file");
@@ -199,8 +230,15 @@ fn verify_lists_what_a_store_misses() {
     // 10 × 7 tiles in three parts: 24, 23 and 23.
     part("1/3");
     let ended = run(&["verify", &design, store, "--parts", "3"]);
-    ended.failed(1, "misses 47 of 70 tiles, in parts 0/3, 2/3, has not its name yet");
-    assert!(ended.text().contains("missing: tiles 0 to 23"), "{}", ended.text());
+    ended.failed(
+        1,
+        "misses 47 of 70 tiles, in parts 0/3, 2/3, has not its name yet",
+    );
+    assert!(
+        ended.text().contains("missing: tiles 0 to 23"),
+        "{}",
+        ended.text()
+    );
     part("0/3");
     part("2/3");
     let done = run(&["verify", &design, store]).done();
@@ -213,15 +251,26 @@ fn verify_lists_what_a_store_misses() {
     let ended = run(&["verify", &design, store]);
     ended.failed(1, "misses 1 of 70 tiles, has 2 files that no tile is in");
     let told = ended.text();
-    assert!(told.contains("missing: tile 11 at (32, 32): its file is gone"), "{told}");
+    assert!(
+        told.contains("missing: tile 11 at (32, 32): its file is gone"),
+        "{told}"
+    );
     assert!(told.contains("foreign: ") && told.contains("0/c/1/99"), "{told}");
     // Another design, or a part of it, is another job.
     let region = run(&["verify", &design, store, "--region", "0,0,50x50"]);
     region.failed(1, "is of another job");
     let other = TempDir::new().unwrap();
-    let other = written(&other, "relief version=1\ncanvas width=301 height=203\nfill value=1\n");
+    let other = written(
+        &other,
+        "relief version=1\ncanvas width=301 height=203\nfill value=1\n",
+    );
     run(&["verify", &other, store]).failed(1, "is of another job");
-    run(&["verify", &design, folder.path().join("none.zarr").to_str().unwrap()]).failed(1, "cannot tell");
+    run(&[
+        "verify",
+        &design,
+        folder.path().join("none.zarr").to_str().unwrap(),
+    ])
+    .failed(1, "cannot tell");
     run(&["verify", &design, "a.raw", "--parts", "3"]).failed(2, "--parts is for one Zarr store or TIFF");
 }
 

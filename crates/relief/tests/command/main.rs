@@ -14,8 +14,8 @@ mod format;
 #[cfg(unix)]
 mod lab;
 mod lengths;
-mod outputs;
 mod levels;
+mod outputs;
 mod process;
 mod progress;
 mod readers;

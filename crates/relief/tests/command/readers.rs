@@ -113,7 +113,7 @@ fn rendered(design: &str, options: &[&str], path: &Path) {
 fn grained(depth: u64) -> String {
     format!(
         "relief version=1
-canvas width=601 height=433 pixel=\"10um\" depth={depth}
+canvas width=601 height=433 pixel=\"10um\" bits={depth}
 compose {{
     (base)repeat step-x=24 step-y=40 {{ (pattern)disc diameter=19 value=200 }}
     (max)noise seed=5 width=150 height=90 x=77 y=12
@@ -337,7 +337,11 @@ fn levels_are_read_by_who_reads_levels() {
             assert!(found == (301, 217, half.clone()), "{method}");
         }
         let path = folder.path().join("out.zarr");
-        rendered(&design, &["--levels", "--file-tile", "128x128", "--compress", "gzip"], &path);
+        rendered(
+            &design,
+            &["--levels", "--file-tile", "128x128", "--compress", "gzip"],
+            &path,
+        );
         for reader in ["zarr", "xarray", "gdal_zarr"] {
             let found = readers.read(reader, &path.join("0"), None).unwrap();
             assert!(found == (601, 433, whole.clone()), "{reader}");

@@ -318,7 +318,14 @@ impl Run<'_> {
             let written = self.sums.write(unit, sums, bytes);
             written.map_err(|error| sink(self.output.failed(error)))
         };
-        let outcome = self.tile(level, place, into, &Source { from: None, tell }, memory, Some(&kept));
+        let outcome = self.tile(
+            level,
+            place,
+            into,
+            &Source { from: None, tell },
+            memory,
+            Some(&kept),
+        );
         memory.unit = sums;
         outcome
     }
@@ -474,7 +481,9 @@ impl Run<'_> {
                 memory.sixteen.resize(count, 0);
                 let out = SamplesMut::Sixteen(&mut memory.sixteen);
                 self.renderer.read(rect, out, self.cancel)?;
-                squares(memory.sixteen.chunks_exact(columns), into, |&sample| sample.into())
+                squares(memory.sixteen.chunks_exact(columns), into, |&sample| {
+                    sample.into()
+                })
             }
         };
         if let Some(kept) = kept {
@@ -526,8 +535,12 @@ fn squares<'l, 's, T: 'l>(
     let Into { sums, stride, start } = into;
     for (row, line) in lines.enumerate() {
         let to = &mut sums[start + row / 2 * stride..];
-        for (to, pair) in to.iter_mut().zip(line.chunks(2)) {
-            *to += pair.iter().map(&number).sum::<u64>();
+        let (pairs, rest) = line.as_chunks::<2>();
+        for (to, [left, right]) in to.iter_mut().zip(pairs) {
+            *to += number(left) + number(right);
+        }
+        if let [last] = rest {
+            to[pairs.len()] += number(last);
         }
     }
     sums

@@ -158,12 +158,7 @@ impl Output {
                     memory.stored.clear();
                     layout
                         .compression
-                        .encode(
-                            &mut memory.packed,
-                            layout.tile.0,
-                            layout.bits,
-                            &mut memory.stored,
-                        )
+                        .encode(&mut memory.packed, layout.tile.0, layout.bits, &mut memory.stored)
                         .map_err(|error| store.failed(error))?;
                     let offset = end.fetch_add(memory.stored.len() as u64, Ordering::Relaxed);
                     (&memory.stored, offset)

@@ -62,7 +62,11 @@ impl Shape {
                 break;
             }
         }
-        let units = |level: u32| grids.get(level as usize).map_or(0, |&(columns, rows, _)| columns * rows);
+        let units = |level: u32| {
+            grids
+                .get(level as usize)
+                .map_or(0, |&(columns, rows, _)| columns * rows)
+        };
         let top = grids.len() as u32 - 1;
         let unit = (0..=MAX_UNIT.min(top)).rev().find(|&level| units(level) >= UNITS);
         Ok(Self {
@@ -98,10 +102,9 @@ impl Shape {
     /// The pixels of a tile, in its level.
     pub(super) fn rect(&self, level: u32, (column, row): (u64, u64)) -> Rect {
         let raster = &self.rasters[level as usize];
-        Grid::new(raster, self.tile.0, self.tile.1)
-            .map_or(Rect::EMPTY, |grid| {
-                grid.rect(u128::from(row) * u128::from(grid.columns()) + u128::from(column))
-            })
+        Grid::new(raster, self.tile.0, self.tile.1).map_or(Rect::EMPTY, |grid| {
+            grid.rect(u128::from(row) * u128::from(grid.columns()) + u128::from(column))
+        })
     }
 
     /// The pixels of level 0 that sample (x, y) of a level stands for.

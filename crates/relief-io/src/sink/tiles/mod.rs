@@ -22,11 +22,11 @@ use relief_raster::Depth;
 use super::SinkError;
 use super::compression::Compression;
 use super::journal::{Completion, Looked};
+pub(super) use layout::{Head, Layout, default_tile};
+pub(super) use pack::pack;
 use sequence::{Item, Sequence};
 pub use share::{SharedTiff, Sharing};
 pub use store::partial_path;
-pub(super) use layout::{Head, Layout, default_tile};
-pub(super) use pack::pack;
 pub(super) use store::{AT_ONCE, Store, Stored, list_into};
 
 /// How a TIFF is cut.
@@ -370,11 +370,7 @@ impl TileSink for TiledTiff {
             return Ok(number < open.found);
         }
         let stored = open.looked.at(number, || {
-            let count = open
-                .layout
-                .tiles
-                .saturating_sub(number)
-                .min(AT_ONCE as u64);
+            let count = open.layout.tiles.saturating_sub(number).min(AT_ONCE as u64);
             let mut tiles = vec![Stored { offset: 0, length: 0 }; count as usize];
             open.store.listed(number, &mut tiles)?;
             Ok(tiles)

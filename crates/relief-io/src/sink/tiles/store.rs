@@ -97,7 +97,11 @@ impl Store {
     }
 
     /// [`Store::open`] for a file of a raster and its levels; the numbers of their tiles follow one another.
-    pub(in crate::sink) fn open_levels(path: &Path, levels: &[Layout], shared: bool) -> Result<Self, SinkError> {
+    pub(in crate::sink) fn open_levels(
+        path: &Path,
+        levels: &[Layout],
+        shared: bool,
+    ) -> Result<Self, SinkError> {
         let refused = |error| super::super::target::refused(path.to_owned(), error);
         let destination = relief_atomic::destination(path).map_err(refused)?;
         let partial = partial_of(&destination);
@@ -199,7 +203,9 @@ impl Store {
 
     /// Writes where tiles lie that follow one another, from `first` on.
     pub(in crate::sink) fn list(&self, first: u64, tiles: &[Stored]) -> Result<(), SinkError> {
-        list_into(&self.head, first, tiles, &mut |bytes, offset| self.write(bytes, offset))
+        list_into(&self.head, first, tiles, &mut |bytes, offset| {
+            self.write(bytes, offset)
+        })
     }
 
     /// Removes the unfinished file, whose tiles are elsewhere.
@@ -235,7 +241,10 @@ impl Store {
     }
 
     /// Calls `each` with the number of every tile and where it lies, until it says that this is enough.
-    pub(in crate::sink) fn each_listed(&self, each: &mut dyn FnMut(u64, Stored) -> bool) -> Result<(), SinkError> {
+    pub(in crate::sink) fn each_listed(
+        &self,
+        each: &mut dyn FnMut(u64, Stored) -> bool,
+    ) -> Result<(), SinkError> {
         let nowhere = Stored { offset: 0, length: 0 };
         let mut tiles = vec![nowhere; AT_ONCE.min(usize::try_from(self.tiles).unwrap_or(AT_ONCE))];
         let mut first = 0;

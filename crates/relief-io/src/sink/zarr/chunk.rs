@@ -45,7 +45,9 @@ impl Encoder {
     /// What a thread holds to encode a file, beside its samples.
     pub(in crate::sink) const fn memory(&self) -> u64 {
         let gzip = if self.gzip { GZIP } else { 0 };
-        self.chunk_bytes().saturating_add(self.most()).saturating_add(gzip)
+        self.chunk_bytes()
+            .saturating_add(self.most())
+            .saturating_add(gzip)
     }
 
     /// Chunks along the sides of a file.

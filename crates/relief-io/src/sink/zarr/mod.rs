@@ -165,7 +165,6 @@ impl ZarrOptions {
 }
 
 impl ZarrSink {
-
     /// The bytes of all chunks of a raster, before they are compressed and where none is left out.
     ///
     /// # Errors
@@ -178,7 +177,11 @@ impl ZarrSink {
             gzip: false,
             ..encoder
         };
-        let file = if raw.shard.is_some() { raw.most() } else { raw.chunk_bytes() };
+        let file = if raw.shard.is_some() {
+            raw.most()
+        } else {
+            raw.chunk_bytes()
+        };
         Ok(files * u128::from(file))
     }
 
