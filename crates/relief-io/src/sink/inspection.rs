@@ -139,7 +139,7 @@ impl Inspection {
     fn zarr(path: &Path, is_complete: bool) -> Result<Self, String> {
         let read = |name: &str| -> Result<Value, String> {
             let bytes =
-                read_bounded(&path.join(name), MAX_TEXT).map_err(|error| format!("{name}: {error}"))?;
+                read_bounded(path.join(name), MAX_TEXT).map_err(|error| format!("{name}: {error}"))?;
             serde_json::from_slice(&bytes).map_err(|error| format!("{name}: {error}"))
         };
         let group = read("zarr.json")?;

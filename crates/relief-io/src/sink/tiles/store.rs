@@ -61,12 +61,15 @@ fn lists(head: &Head, tile: u64) -> Option<&Lists> {
     head.lists.iter().find(|lists| lists.tiles.contains(&tile))
 }
 
+/// Writes bytes at a place of a file.
+pub(in crate::sink) type WriteAt<'a> = dyn FnMut(&[u8], u64) -> Result<(), SinkError> + 'a;
+
 /// Writes where tiles lie that follow one another, from `first` on. Their lengths come last: these say that they are there.
 pub(in crate::sink) fn list_into(
     head: &Head,
     first: u64,
     tiles: &[Stored],
-    write: &mut dyn FnMut(&[u8], u64) -> Result<(), SinkError>,
+    write: &mut WriteAt<'_>,
 ) -> Result<(), SinkError> {
     let width = head.offset_bytes;
     let mut bytes = Vec::with_capacity(AT_ONCE.min(tiles.len()) * 8);
