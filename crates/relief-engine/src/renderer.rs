@@ -568,7 +568,7 @@ impl Renderer {
             option: "part",
             problem: format!("there is no part {number} of {parts}: parts are counted from 0"),
         })?;
-        sink.begin(&raster, &grid).map_err(Error::Sink)?;
+        sink.begin(&raster, &grid, &range).map_err(Error::Sink)?;
         let start = Instant::now();
         let total = grid.pixels(&range);
         let mut pixels = 0;

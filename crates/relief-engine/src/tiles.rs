@@ -141,11 +141,11 @@ pub trait TileSink: Sync {
     /// The bytes that it holds while so many threads write, for the plan.
     fn memory(&self, raster: &Raster, threads: usize) -> u64;
 
-    /// Called once, before the first tile.
+    /// Called once, before the first tile. This run hands on `tiles` of the grid: all of them, or a part that other runs complete.
     ///
     /// # Errors
-    /// Where nothing can be written.
-    fn begin(&mut self, raster: &Raster, grid: &Grid) -> io::Result<()>;
+    /// Where nothing can be written, and where the sink takes all tiles in one run and `tiles` are a part of them.
+    fn begin(&mut self, raster: &Raster, grid: &Grid, tiles: &Range<u128>) -> io::Result<()>;
 
     /// Whether it has this tile already.
     ///

@@ -11,13 +11,15 @@
 //! only when it is complete: until then it is a temporary file in the same folder, which goes away with the sink or
 //! by its [`Cleanup`].
 
+mod level;
 mod sink;
 mod source;
 
+pub use level::{Level, LevelRenderer};
 pub use relief_atomic::Cleanup;
 pub use sink::{
-    Completion, Compression, DigestSink, DziSink, FileCut, FileSink, Format, Heights, NullSink, SharedTiff,
-    Sharing, SinkError, Target, Tee, TileOptions, TiledTiff, UnknownCompression, UnknownFormat, ZarrOptions,
-    ZarrSink, partial_path,
+    Completion, Compression, DigestSink, DziSink, FileCut, FileSink, Format, Heights, Inspection, NullSink,
+    Pyramid, SharedTiff, Sharing, SinkError, Target, Tee, TileOptions, TiledTiff, UnknownCompression,
+    UnknownFormat, ZarrOptions, ZarrSink, partial_path,
 };
 pub use source::{ArrayPicture, ArraySamples, Files, Limits, read_bounded};

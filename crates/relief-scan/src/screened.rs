@@ -1,6 +1,7 @@
 //! Sinks that are given a raster in halftones.
 
 use std::io;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use relief_design::scan::Halftone;
@@ -269,8 +270,8 @@ impl<T: TileSink> TileSink for Screened<T> {
             .saturating_add(tile.saturating_mul(threads as u64))
     }
 
-    fn begin(&mut self, raster: &Raster, grid: &Grid) -> io::Result<()> {
-        self.inner.begin(raster, grid)
+    fn begin(&mut self, raster: &Raster, grid: &Grid, tiles: &Range<u128>) -> io::Result<()> {
+        self.inner.begin(raster, grid, tiles)
     }
 
     fn has(&self, number: u128) -> io::Result<bool> {

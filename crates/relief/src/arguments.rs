@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use relief_design::Setting;
-use relief_engine::DeviceChoice;
-use relief_io::{Compression, Format, Heights};
+use relief_engine::{DeviceChoice, Raster, Statistic};
+use relief_io::{Compression, Format, Heights, Level};
 use relief_scan::Halftone;
 
+use crate::failure::Failure;
 use crate::quantity::{Region, bytes, compress, length, part, region, tile};
 
 const EXIT_CODES: &str = "\
@@ -161,9 +162,42 @@ pub(crate) struct PlanArguments {
     /// Count what 'relief stream' holds with so much look-ahead, by the scan of the design
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) look_ahead: Option<u64>,
+    /// Tell what 'relief render' would write to this file with the same options: bytes, tiles, and what it holds
+    #[arg(long, short, value_name = "PATH", conflicts_with = "look_ahead")]
+    pub(crate) output: Option<PathBuf>,
+    /// The format of --output [default: by the extension]
+    #[arg(long, short, conflicts_with = "look_ahead")]
+    pub(crate) format: Option<Format>,
+    #[command(flatten)]
+    pub(crate) export: Export,
+    #[command(flatten)]
+    pub(crate) level: LevelArguments,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl PlanArguments {
+    /// What would be rendered, where an output is named.
+    pub(crate) fn render(&self) -> Option<Render> {
+        if self.output.is_none() && self.format.is_none() {
+            return None;
+        }
+        Some(Render {
+            job: self.job.clone(),
+            each: Each::default(),
+            output: self.output.clone(),
+            format: self.format,
+            export: self.export.clone(),
+            level: self.level.clone(),
+            digest: false,
+            force: true,
+            watch: Watch {
+                quiet: true,
+                json_progress: false,
+            },
+        })
+    }
 }
 
 #[derive(Clone, Debug, Args)]
@@ -197,6 +231,8 @@ pub(crate) struct Render {
     pub(crate) format: Option<Format>,
     #[command(flatten)]
     pub(crate) export: Export,
+    #[command(flatten)]
+    pub(crate) level: LevelArguments,
     /// Print the digest of the raster, or of its halftones, to the standard output as well
     #[arg(long)]
     pub(crate) digest: bool,
@@ -205,6 +241,62 @@ pub(crate) struct Render {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) watch: Watch,
+}
+
+/// What of a raster is written where not all of its pixels are.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LevelArguments {
+    /// Write level L: every sample is exact and stands for 2^L × 2^L pixels
+    #[arg(long = "level", value_name = "L", value_parser = clap::value_parser!(u32).range(0..=i64::from(relief_engine::MAX_LEVEL)))]
+    pub(crate) number: Option<u32>,
+    /// Write the finest level of which no side has more than N pixels
+    #[arg(long, value_name = "N", conflicts_with = "number", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) preview: Option<u64>,
+    /// What a sample of a level stands for: mean, min or max
+    #[arg(long, value_name = "WHAT", default_value = "mean")]
+    pub(crate) statistic: StatisticArgument,
+    /// The most samples of the raster that are computed for a level; more are refused before the start
+    #[arg(long, value_name = "SAMPLES", default_value_t = 100_000_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 48))]
+    pub(crate) cost: u64,
+}
+
+/// The words of statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum StatisticArgument {
+    /// The mean, halves up
+    Mean,
+    /// The least sample
+    Min,
+    /// The greatest sample
+    Max,
+}
+
+impl LevelArguments {
+    /// Whether a level is asked for.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.number.is_some() || self.preview.is_some()
+    }
+
+    /// The level of this raster that is asked for; `None` for the raster itself.
+    pub(crate) fn of(&self, raster: &Raster) -> Result<Option<Level>, Failure> {
+        let statistic = match self.statistic {
+            StatisticArgument::Mean => Statistic::Mean,
+            StatisticArgument::Min => Statistic::Least,
+            StatisticArgument::Max => Statistic::Greatest,
+        };
+        let level = match (self.number, self.preview) {
+            (Some(number), _) => Level::new(number, statistic)?,
+            (None, Some(side)) => Level::preview(raster, side, statistic),
+            (None, None) if self.statistic != StatisticArgument::Mean => {
+                return Err(Failure::Usage(
+                    "--statistic says what a sample of a level stands for: give --level or --preview"
+                        .to_owned(),
+                ));
+            }
+            (None, None) => return Ok(None),
+        };
+        Ok(Some(level).filter(|level| level.number() > 0))
+    }
 }
 
 /// How tiles or chunks are compressed.
@@ -234,6 +326,10 @@ pub(crate) struct Export {
     /// TIFF in tiles of which equal ones are stored once; says first how many are different. Zarr: chunks of a shard
     #[arg(long)]
     pub(crate) share: bool,
+    /// TIFF or Zarr with all its levels, each half as large as the one before, exact means of pixels: a Cloud Optimized GeoTIFF, or
+    /// OME-Zarr of several scales
+    #[arg(long, conflicts_with_all = ["part", "bits", "halftone", "number", "preview"])]
+    pub(crate) levels: bool,
     /// Write part I of N, counted from 0, of what several processes write: an uncompressed TIFF in tiles, or Zarr
     #[arg(long, value_name = "I/N", value_parser = part)]
     pub(crate) part: Option<(u64, u64)>,
@@ -259,9 +355,23 @@ impl Export {
         Some(Heights { amplitude, base })
     }
 
+    /// Whether anything is asked for.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.is_tiled()
+            || self.shard.is_some()
+            || self.bits.is_some()
+            || self.halftone.is_some()
+            || self.amplitude.is_some()
+            || self.base.is_some()
+    }
+
     /// Whether a TIFF is asked for that all threads write.
     pub(crate) const fn is_tiled(&self) -> bool {
-        self.file_tile.is_some() || self.compress.is_some() || self.share || self.part.is_some()
+        self.file_tile.is_some()
+            || self.compress.is_some()
+            || self.share
+            || self.levels
+            || self.part.is_some()
     }
 }
 

@@ -136,7 +136,10 @@ impl Failure {
                 | relief_engine::Error::Part { .. },
             ) => 2,
             Self::Sink(
-                SinkError::TileShape { .. } | SinkError::OneBitOnly { .. } | SinkError::PartsInOrder { .. },
+                SinkError::TileShape { .. }
+                | SinkError::Levels { .. }
+                | SinkError::OneBitOnly { .. }
+                | SinkError::PartsInOrder { .. },
             ) => 2,
             #[cfg(feature = "view")]
             Self::View(relief_view::Error::Option { .. }) => 2,

@@ -4,6 +4,7 @@ use relief_design::Design;
 use relief_engine::{
     Cancel, MAX_THREADS, Options, Plan, Prepared, Progress, Raster, Renderer, Sink, TileSink, select_prepared,
 };
+use relief_io::{Level, LevelRenderer};
 use relief_machine::digest_file;
 use relief_raster::Rect;
 
@@ -37,6 +38,21 @@ pub(crate) fn origin(design: &Design, job: &Job) -> Result<(u64, u64), Failure> 
 pub(crate) fn plan_for(opened: &Opened, job: &Job, sink: &dyn Sink) -> Result<Plan, Failure> {
     let raster = raster(&opened.design, job)?;
     planned(opened, job, sink.memory(&raster), Some(sink.wants(&raster)), None)
+}
+
+/// The plan of a job that computes a level, into a sink that holds `sink` bytes; in tiles where their size is given.
+pub(crate) fn plan_level(
+    opened: &Opened,
+    job: &Job,
+    level: Level,
+    sink: u64,
+    tile: Option<(u64, u64)>,
+) -> Result<Plan, Failure> {
+    let raster = raster(&opened.design, job)?;
+    let options = options(opened, job)?
+        .sink(sink.saturating_add(level.memory(&raster, tile)))
+        .levels();
+    Ok(Plan::new(&opened.design, &opened.files, &options)?)
 }
 
 /// The plan of a job that computes tiles of this size, into a sink that holds `sink` bytes.
@@ -141,18 +157,23 @@ fn planned(
     rows: Option<u64>,
     tiles: Option<(u64, u64)>,
 ) -> Result<Plan, Failure> {
+    let options = options(opened, job)?
+        .with(|with| with.rows = rows)
+        .with(|with| with.tiles = tiles)
+        .sink(sink);
+    Ok(Plan::new(&opened.design, &opened.files, &options)?)
+}
+
+/// What the arguments of a job ask its plan for.
+fn options(opened: &Opened, job: &Job) -> Result<Options, Failure> {
     let region = region(&opened.design, job)?;
-    let options = Options::default()
+    Ok(Options::default()
         .with(|with| with.region = region)
         .with(|with| with.threads = job.threads)
         .with(|with| with.memory = job.memory)
         .with(|with| with.device_memory = job.device_memory)
         .with(|with| with.tile = job.tile)
-        .with(|with| with.rows = rows)
-        .with(|with| with.tiles = tiles)
-        .sink(sink)
-        .devices(select_prepared(&job.device)?);
-    Ok(Plan::new(&opened.design, &opened.files, &options)?)
+        .devices(select_prepared(&job.device)?))
 }
 
 /// Makes a plan ready to run, and shows how far what comes before the first band is.
@@ -176,17 +197,22 @@ pub(crate) fn renderer(
     Ok(renderer?)
 }
 
-/// Computes everything into `sink`, and says how long that took.
+/// Computes everything, or a level at a cost of so many samples, into `sink`, and says how long that took.
 pub(crate) fn run(
     opened: &Opened,
     plan: Plan,
+    level: Option<(Level, u64)>,
     sink: &mut dyn Sink,
     watch: &Watch,
     cancel: &Cancel,
 ) -> Result<Option<Progress>, Failure> {
     let renderer = renderer(opened, plan, None, watch, cancel)?;
     let mut meter = Meter::new(watch);
-    let outcome = renderer.render(sink, &mut |progress| meter.tell(progress), cancel);
+    let mut tell = |progress| meter.tell(progress);
+    let outcome = match level {
+        Some((level, cost)) => LevelRenderer::new(&renderer, level).render(sink, cost, &mut tell, cancel),
+        None => renderer.render(sink, &mut tell, cancel),
+    };
     let progress = meter.end(outcome.is_ok());
     outcome?;
     Ok(progress)
@@ -197,11 +223,18 @@ pub(crate) fn run_tiles(
     renderer: &Renderer,
     sink: &mut dyn TileSink,
     part: Option<(u64, u64)>,
+    level: Option<(Level, u64)>,
     watch: &Watch,
     cancel: &Cancel,
 ) -> Result<(), Failure> {
     let mut meter = Meter::new(watch);
-    let outcome = renderer.render_tiles(sink, part, &mut |progress| meter.tell(progress), cancel);
+    let mut tell = |progress| meter.tell(progress);
+    let outcome = match level {
+        Some((level, cost)) => {
+            LevelRenderer::new(renderer, level).render_tiles(sink, part, cost, &mut tell, cancel)
+        }
+        None => renderer.render_tiles(sink, part, &mut tell, cancel),
+    };
     meter.end(outcome.is_ok());
     Ok(outcome?)
 }

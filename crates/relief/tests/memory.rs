@@ -159,6 +159,43 @@ fn rows_wider_than_the_memory_hold_no_more_than_planned() {
     ]);
 }
 
+/// Every format holds what `plan` says for the same options, and no more.
+#[test]
+fn files_hold_no_more_than_planned() {
+    let folder = tempfile::tempdir().unwrap();
+    let region = "1501600,901700,4000x4000";
+    let tile = ["--file-tile", "512x512"];
+    for (name, options) in [
+        ("a.tif", &[&tile[..]][..]),
+        ("b.tif", &[&tile, &["--compress", "deflate"]]),
+        ("d.tif", &[&["--share", "--compress", "packbits"]]),
+        ("e.tif", &[&["--levels"]]),
+        ("f.tif", &[&["--levels", "--compress", "deflate"]]),
+        ("a.zarr", &[&["--compress", "gzip"]]),
+        ("b.zarr", &[&["--shard", "1024x1024", "--file-tile", "256x256"]]),
+        ("c.zarr", &[&["--levels", "--compress", "gzip"]]),
+        ("a.png", &[]),
+        ("c.png", &[&["--preview", "1000"]]),
+        ("d.png", &[&["--level", "1"]]),
+        ("h.tif", &[&tile, &["--level", "3"]]),
+    ] {
+        let path = folder.path().join(name);
+        let output = ["-o", path.to_str().unwrap(), "--region", region, "--threads", "2"];
+        let job = [&["sheet/design.kdl"], &output[..], &options.concat()].concat();
+        let plan = relief(&[&["plan", "--json"], &job[..]].concat())
+            .output()
+            .unwrap();
+        assert!(plan.status.success(), "{}", String::from_utf8_lossy(&plan.stderr));
+        let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
+        let planned = plan["peak_bytes"].as_u64().unwrap();
+        let measured = peak(&[&["render", "-q"], &job[..]].concat());
+        assert!(
+            measured <= planned + BESIDE,
+            "{measured} bytes were held, {planned} planned: {name} {options:?}"
+        );
+    }
+}
+
 /// Files in tiles hold what their plan allows: one that allows little is kept to.
 #[test]
 fn files_in_tiles_hold_no_more_than_allowed() {

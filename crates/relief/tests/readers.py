@@ -19,7 +19,9 @@ import PIL.Image
 import pyvips
 import rasterio
 import rasterio.windows
+import rio_cogeo.cogeo
 import tifffile
+import xarray
 import zarr
 
 warnings.simplefilter("ignore")
@@ -61,6 +63,34 @@ def by_zarr(path, window):
         return array[:]
     x, y, w, h = window
     return array[y : y + h, x : x + w]
+
+
+def by_xarray(path, window):
+    """An array of a store, by its dimensions; a store with levels has several of one name."""
+    store = pathlib.Path(path)
+    others = [folder.name for folder in store.parent.iterdir() if folder.is_dir() and folder != store]
+    array = xarray.open_zarr(store.parent, consolidated=False, mask_and_scale=False, drop_variables=others)[store.name]
+    assert array.dims == ("y", "x"), array.dims
+    if window:
+        x, y, w, h = window
+        array = array.isel(y=slice(y, y + h), x=slice(x, x + w))
+    return array.values
+
+
+def by_gdal_zarr(path, window):
+    store = pathlib.Path(path)
+    return by_gdal(f'ZARR:"{store.parent}":/{store.name}', window)
+
+
+def by_cog(path, window):
+    """The level of half the size, of a file that is a Cloud Optimized GeoTIFF to rio-cogeo and to GDAL."""
+    valid, errors, doubts = rio_cogeo.cogeo.cog_validate(path, strict=True, quiet=True)
+    assert valid and not errors and not doubts, (errors, doubts)
+    with rasterio.open(path) as image:
+        levels = image.overviews(1)
+    assert levels == [2 ** (k + 1) for k in range(len(levels))], levels
+    with rasterio.open(path, overview_level=0) as image:
+        return image.read(1, window=window and rasterio.windows.Window(*window))
 
 
 def by_dzi(path, window):

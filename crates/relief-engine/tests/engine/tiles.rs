@@ -1,6 +1,7 @@
 //! Tiles handed on by any thread, in any order.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -60,7 +61,7 @@ impl TileSink for Kept {
         0
     }
 
-    fn begin(&mut self, _: &Raster, grid: &Grid) -> io::Result<()> {
+    fn begin(&mut self, _: &Raster, grid: &Grid, _: &Range<u128>) -> io::Result<()> {
         self.grid = Some(*grid);
         self.tiles.lock().unwrap().resize(grid.count() as usize, None);
         Ok(())
@@ -271,7 +272,7 @@ impl TileSink for Waiting {
         0
     }
 
-    fn begin(&mut self, _: &Raster, _: &Grid) -> io::Result<()> {
+    fn begin(&mut self, _: &Raster, _: &Grid, _: &Range<u128>) -> io::Result<()> {
         Ok(())
     }
 

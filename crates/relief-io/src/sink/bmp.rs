@@ -87,6 +87,12 @@ impl Encoding for Bmp {
         PART as u64
     }
 
+    fn bytes(&self, raster: &Raster) -> Option<u128> {
+        let colours = if self.one_bit { 2 } else { 256 };
+        let rows = u128::from(row_bytes(raster, self.one_bit)) * u128::from(raster.height);
+        Some(rows + u128::from(HEADERS + colours * 4))
+    }
+
     fn header(&mut self, raster: &Raster, output: &mut Output) -> io::Result<()> {
         check(raster, self.one_bit)?;
         if !output.has_places() {

@@ -192,6 +192,20 @@ pub enum SinkError {
         /// The compression.
         compression: Compression,
     },
+    /// A file cannot have levels.
+    #[error("a file with levels cannot be written: {problem}")]
+    Levels {
+        /// What is wrong, and what would do.
+        problem: String,
+    },
+    /// What lies on the disk cannot be told.
+    #[error("cannot tell which tiles {} has: {problem}", path.display())]
+    NotInspected {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Another process writes the same file.
     #[error("another process writes {}: wait until it ends, or write to another file", partial.display())]
     Busy {
@@ -244,10 +258,12 @@ impl SinkError {
             | Self::Empty { .. }
             | Self::Destination { .. }
             | Self::TileShape { .. }
+            | Self::Levels { .. }
             | Self::OneBitOnly { .. }
             | Self::NotTwoValued { .. }
             | Self::PartsInOrder { .. }
             | Self::OtherJob { .. } => io::ErrorKind::InvalidInput,
+            Self::NotInspected { .. } => io::ErrorKind::InvalidData,
             Self::Busy { .. } => io::ErrorKind::ResourceBusy,
             Self::OutOfOrder { .. } | Self::Samples { .. } | Self::Incomplete { .. } | Self::State { .. } => {
                 io::ErrorKind::InvalidData

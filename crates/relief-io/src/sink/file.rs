@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use relief_atomic::Cleanup;
+use relief_engine::Workers;
 use relief_engine::sink::{Band, Raster, Samples, Sink};
 
 use super::SinkError;
@@ -20,8 +21,19 @@ use super::tiff::Tiff;
 
 /// How a format turns a raster into bytes. Samples come in order and complete.
 pub(super) trait Encoding: Send {
+    /// The threads of the job, for a format that works in parallel; called before the header.
+    fn use_workers(&mut self, workers: &Workers) {
+        let _ = workers;
+    }
+
     /// The bytes held beyond those of the output.
     fn memory(&self, raster: &Raster) -> u64;
+
+    /// The bytes of the file, where they are known before it is written.
+    fn bytes(&self, raster: &Raster) -> Option<u128> {
+        let _ = raster;
+        None
+    }
 
     /// What stands before the samples.
     fn header(&mut self, raster: &Raster, output: &mut Output) -> io::Result<()>;
@@ -107,6 +119,12 @@ impl FileSink {
         }
     }
 
+    /// The bytes of the file of a raster, where they are known before it is written: compressed formats do not know them.
+    #[must_use]
+    pub fn bytes(&self, raster: &Raster) -> Option<u128> {
+        self.encoding.bytes(raster)
+    }
+
     /// A handle that removes the partial file, from any thread and at any time.
     #[must_use]
     pub fn cleanup(&self) -> Cleanup {
@@ -165,6 +183,10 @@ fn outcome(result: io::Result<()>, output: &Output) -> io::Result<()> {
 }
 
 impl Sink for FileSink {
+    fn use_workers(&mut self, workers: &Workers) {
+        self.encoding.use_workers(workers);
+    }
+
     fn memory(&self, raster: &Raster) -> u64 {
         self.encoding.memory(raster).saturating_add(BUFFER as u64)
     }

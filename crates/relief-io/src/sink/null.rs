@@ -76,6 +76,10 @@ impl Encoding for Null {
         0
     }
 
+    fn bytes(&self, _: &Raster) -> Option<u128> {
+        Some(0)
+    }
+
     fn header(&mut self, _: &Raster, _: &mut Output) -> io::Result<()> {
         Ok(())
     }

@@ -19,14 +19,21 @@ impl Pgm {
     }
 }
 
+fn header(raster: &Raster) -> String {
+    format!("P5\n{} {}\n{}\n", raster.width, raster.height, raster.depth.max())
+}
+
 impl Encoding for Pgm {
     fn memory(&self, _: &Raster) -> u64 {
         ByteOrder::Big.memory()
     }
 
+    fn bytes(&self, raster: &Raster) -> Option<u128> {
+        Some(header(raster).len() as u128 + raster.bytes())
+    }
+
     fn header(&mut self, raster: &Raster, output: &mut Output) -> io::Result<()> {
-        let header = format!("P5\n{} {}\n{}\n", raster.width, raster.height, raster.depth.max());
-        output.write_all(header.as_bytes())
+        output.write_all(header(raster).as_bytes())
     }
 
     fn samples(&mut self, samples: Samples<'_>, output: &mut Output) -> io::Result<()> {

@@ -22,6 +22,10 @@ impl Encoding for Raw {
         ByteOrder::Little.memory()
     }
 
+    fn bytes(&self, raster: &Raster) -> Option<u128> {
+        Some(raster.bytes())
+    }
+
     fn header(&mut self, _: &Raster, _: &mut Output) -> io::Result<()> {
         Ok(())
     }

@@ -220,6 +220,11 @@ impl Encoding for Stl {
         raster.width.saturating_mul(4)
     }
 
+    fn bytes(&self, raster: &Raster) -> Option<u128> {
+        // Each has a normal, three corners and a number of 16 bits.
+        Some(84 + 50 * triangles(raster.width.max(2), raster.height.max(2)))
+    }
+
     fn header(&mut self, raster: &Raster, output: &mut Output) -> io::Result<()> {
         check(raster, self.heights)?;
         let count = u32::try_from(triangles(raster.width, raster.height)).map_err(io::Error::other)?;

@@ -81,6 +81,10 @@ impl Encoding for Tiff {
         ByteOrder::Little.memory()
     }
 
+    fn bytes(&self, raster: &Raster) -> Option<u128> {
+        Some(u128::from(Layout::new(raster, self.kind).samples()) + raster.bytes())
+    }
+
     fn header(&mut self, raster: &Raster, output: &mut Output) -> io::Result<()> {
         Layout::new(raster, self.kind).write(raster, output)
     }

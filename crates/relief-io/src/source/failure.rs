@@ -5,7 +5,7 @@ use std::io;
 
 /// Why a file could not be read as a picture; the path is added by [`Files`](super::Files).
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// The picture is of a kind that is not read.
     #[error("{0}")]
     Unsupported(String),

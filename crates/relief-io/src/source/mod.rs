@@ -20,3 +20,4 @@ pub use array::{ArrayPicture, ArraySamples};
 pub use bounded::read_bounded;
 pub use files::Files;
 pub use limits::Limits;
+pub(crate) use tiff::Directory as TiffDirectory;

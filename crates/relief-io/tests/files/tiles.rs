@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Cursor};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
 use crate::raster::names;
@@ -421,8 +421,8 @@ impl<T: TileSink> TileSink for Stops<T> {
         self.0.memory(raster, threads)
     }
 
-    fn begin(&mut self, raster: &Raster, grid: &Grid) -> io::Result<()> {
-        self.0.begin(raster, grid)
+    fn begin(&mut self, raster: &Raster, grid: &Grid, tiles: &Range<u128>) -> io::Result<()> {
+        self.0.begin(raster, grid, tiles)
     }
 
     fn has(&self, number: u128) -> io::Result<bool> {
@@ -508,6 +508,30 @@ fn parts_that_are_written_at_the_same_time_are_one_file() {
     }
 }
 
+/// Compressed tiles would wait for those of other parts: a part of them is refused, and nothing is written.
+#[test]
+fn a_part_of_compressed_tiles_is_refused_before_it_begins() {
+    let renderer = renderer(&busy(301, 157, 8), 2);
+    for compression in &COMPRESSIONS[1..] {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("out.tif");
+        let options = job(2, (32, 32), *compression);
+        let mut sink = TiledTiff::new(path.clone(), options.clone());
+        let refused = renderer.render_tiles(&mut sink, Some((1, 3)), &mut nothing, &Cancel::new());
+        let Err(Error::Sink(error)) = refused else {
+            panic!("{refused:?}")
+        };
+        let said = error.to_string();
+        assert!(said.contains("cannot be written in parts"), "{said}");
+        assert_eq!(names(folder.path()), [""; 0]);
+        // All of them are one part.
+        renderer
+            .render_tiles(&mut sink, Some((0, 1)), &mut nothing, &Cancel::new())
+            .unwrap();
+        assert!(fs::read(&path).unwrap() == written(&renderer, &options));
+    }
+}
+
 #[test]
 fn a_part_says_what_is_missing() {
     let renderer = renderer(&busy(301, 157, 8), 1);
@@ -540,7 +564,7 @@ fn an_unfinished_file_of_another_job_or_that_another_writes_is_refused() {
     let begin = |options: &TileOptions| {
         let mut sink = TiledTiff::new(path.clone(), options.clone());
         let grid = sink.grid(&raster).unwrap();
-        sink.begin(&raster, &grid).map(|()| sink)
+        sink.begin(&raster, &grid, &(0..grid.count())).map(|()| sink)
     };
     let first = begin(&options).unwrap();
     let said = begin(&options).unwrap_err().to_string();

@@ -76,7 +76,7 @@ fn write(renderer: &Renderer, path: &Path, options: &ZarrOptions) {
 }
 
 /// All files of a folder, with their bytes.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     fn add(folder: &Path, name: &str, files: &mut BTreeMap<String, Vec<u8>>) {
         for entry in fs::read_dir(folder).unwrap() {
             let entry = entry.unwrap();
@@ -128,7 +128,12 @@ fn chunk(stored: &[u8], codecs: &Value, sample: usize) -> Vec<u16> {
 
 /// All samples of a store.
 fn read(files: &BTreeMap<String, Vec<u8>>) -> Vec<u16> {
-    let meta: Value = serde_json::from_slice(&files["/0/zarr.json"]).unwrap();
+    read_array(files, "0")
+}
+
+/// All samples of an array of a store.
+pub(crate) fn read_array(files: &BTreeMap<String, Vec<u8>>, array: &str) -> Vec<u16> {
+    let meta: Value = serde_json::from_slice(&files[&format!("/{array}/zarr.json")]).unwrap();
     let pair = |value: &Value| {
         let side = |i: usize| value[i].as_u64().unwrap() as usize;
         (side(0), side(1))
@@ -150,7 +155,7 @@ fn read(files: &BTreeMap<String, Vec<u8>>) -> Vec<u16> {
         }
     };
     for (name, bytes) in files {
-        let Some(key) = name.strip_prefix("/0/c/") else {
+        let Some(key) = name.strip_prefix(&format!("/{array}/c/")) else {
             continue;
         };
         let (row, column) = key.split_once('/').unwrap();
@@ -382,7 +387,7 @@ fn a_store_that_is_there_or_of_another_job_or_that_another_writes_is_refused() {
     let begin = |options: &ZarrOptions| {
         let mut sink = ZarrSink::new(path.clone(), options.clone());
         let grid = sink.grid(&raster).unwrap();
-        sink.begin(&raster, &grid).map(|()| sink)
+        sink.begin(&raster, &grid, &(0..grid.count())).map(|()| sink)
     };
     let first = begin(&base).unwrap();
     let said = begin(&base).unwrap_err().to_string();

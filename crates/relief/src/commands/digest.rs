@@ -15,7 +15,7 @@ pub(crate) fn run(digest: &Digest) -> Result<(), Failure> {
     let plan = job::plan_for(&opened, &digest.job, &sink)?;
     let cancel = Cancel::new();
     let guard = interrupt::watch(&cancel, None);
-    job::run(&opened, plan, &mut sink, &digest.watch, &cancel)?;
+    job::run(&opened, plan, None, &mut sink, &digest.watch, &cancel)?;
     drop(guard);
     if let Some(hash) = sink.digest() {
         writeln!(io::stdout(), "{hash}")?;

@@ -3,17 +3,17 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use relief_engine::{Cancel, Raster, Renderer, TileSink};
+use relief_engine::{Cancel, Plan, Raster, Renderer, TileSink};
 use relief_io::{
-    Completion, Compression, FileCut, Format, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff,
-    ZarrOptions, ZarrSink,
+    Completion, Compression, FileCut, Format, Level, Pyramid, SharedTiff, Sharing, SinkError, TileOptions,
+    TiledTiff, ZarrOptions, ZarrSink,
 };
 use relief_scan::{Halftone, Screened};
 
-use crate::arguments::{Compress, Render};
+use crate::arguments::{Compress, Job, Render};
 use crate::design::Opened;
 use crate::failure::Failure;
-use crate::quantity::show_bytes;
+use crate::quantity::{counted, show_bytes};
 use crate::show::Meter;
 use crate::{interrupt, job};
 
@@ -22,14 +22,197 @@ struct Export<'a> {
     render: &'a Render,
     opened: &'a Opened,
     path: &'a Path,
+    /// Of the level, where one is asked for.
     raster: Raster,
+    /// With the most samples that are computed for it.
+    level: Option<(Level, u64)>,
     cancel: Cancel,
 }
 
-/// Renders into a TIFF in tiles or strips.
-pub(crate) fn tiff(render: &Render, opened: Opened, path: &Path, raster: &Raster) -> Result<(), Failure> {
-    run(render, opened, path, raster, &|export, digest| {
-        let asked = &render.export;
+/// Where the tiles of an export go.
+enum Written {
+    Tiff(TiledTiff),
+    Shared(SharedTiff, Sharing),
+    Zarr(ZarrSink),
+    Pyramid(Pyramid),
+}
+
+/// What is known of a file before it is written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FilePlan {
+    /// Of the file, as far as they are known.
+    pub(super) bytes: Option<u128>,
+    /// Whether the file has just so many bytes; else so many before it is compressed, or at most.
+    pub(super) exact: bool,
+    /// Columns and rows of a tile, strip, chunk or shard, and their number.
+    pub(super) tiles: Option<((u64, u64), u128)>,
+    /// How many of them are different, at most.
+    pub(super) distinct: Option<u128>,
+    /// Why no more of them are equal.
+    pub(super) reason: Option<String>,
+    /// Levels above the raster, whose tiles are among them.
+    pub(super) levels: Option<u32>,
+    /// Whether an unfinished file is gone on with.
+    pub(super) resumable: bool,
+    /// Whether all threads write it.
+    pub(super) parallel: bool,
+    /// Whether several processes may write it.
+    pub(super) parts: bool,
+}
+
+/// Renders into a TIFF in tiles or strips, or into a Zarr store.
+pub(crate) fn run(
+    render: &Render,
+    opened: Opened,
+    path: &Path,
+    format: Format,
+    level: Option<Level>,
+) -> Result<(), Failure> {
+    let opened = Opened {
+        files: opened.files.digesting(),
+        ..opened
+    };
+    let digest = digest(&opened, &render.job, render.export.halftone, level)?;
+    let export = Export::new(render, &opened, path, level)?;
+    let guard = interrupt::watch(&export.cancel, None);
+    let outcome = export.run(format, digest);
+    drop(guard);
+    if outcome.is_err() {
+        export.left();
+    }
+    outcome
+}
+
+/// What decides the samples of an export: an unfinished one is gone on with where it has the same.
+pub(super) fn digest(
+    opened: &Opened,
+    job: &Job,
+    halftone: Option<Halftone>,
+    level: Option<Level>,
+) -> Result<blake3::Hash, Failure> {
+    let mut digest = job::digest(opened, job)?;
+    if let Some(halftone) = halftone {
+        let name = serde_json::to_vec(&halftone).map_err(io::Error::from)?;
+        digest = blake3::hash(&[digest.as_bytes(), &name[..]].concat());
+    }
+    if let Some(level) = level {
+        let name = format!("level {} {:?}", level.number(), level.statistic());
+        digest = blake3::hash(&[digest.as_bytes(), name.as_bytes()].concat());
+    }
+    Ok(digest)
+}
+
+/// How an export would be computed, and what its file would be.
+pub(super) fn plan(
+    render: &Render,
+    opened: &Opened,
+    path: &Path,
+    format: Format,
+    level: Option<Level>,
+) -> Result<(Plan, FilePlan), Failure> {
+    let export = Export::new(render, opened, path, level)?;
+    let raster = &export.raster;
+    // The digest decides no size.
+    let written = export.written(format, blake3::Hash::from_bytes([0; 32]))?;
+    let asked = &render.export;
+    let common = FilePlan {
+        exact: matches!(asked.compress, None | Some(Compress::None)),
+        resumable: true,
+        parallel: level.is_none(),
+        ..FilePlan::default()
+    };
+    let tiled = |sink: &dyn TileSink| {
+        let grid = sink.grid(raster).map_err(sink_error)?;
+        Ok::<_, Failure>(Some((grid.tile(), grid.count())))
+    };
+    match written {
+        Written::Tiff(sink) => {
+            let file = FilePlan {
+                bytes: Some(sink.bytes(raster)?.into()),
+                tiles: tiled(&sink)?,
+                parts: common.exact,
+                ..common
+            };
+            Ok((export.planned(sink)?, file))
+        }
+        Written::Zarr(sink) => {
+            let file = FilePlan {
+                bytes: Some(sink.bytes(raster)?),
+                // Chunks of the fill value alone have no bytes.
+                exact: false,
+                tiles: tiled(&sink)?,
+                parts: true,
+                ..common
+            };
+            Ok((export.planned(sink)?, file))
+        }
+        Written::Pyramid(sink) => {
+            let memory = sink.memory(job::threads(&render.job));
+            let plan = job::plan_tiles(opened, &render.job, memory, sink.tile())?;
+            let file = FilePlan {
+                bytes: Some(sink.bytes()),
+                exact: common.exact && format == Format::Tiff,
+                tiles: Some((sink.tile(), sink.tiles().into())),
+                levels: Some(sink.levels()),
+                ..common
+            };
+            Ok((plan, file))
+        }
+        Written::Shared(sink, sharing) => {
+            let memory = sink.memory(job::threads(&render.job));
+            let plan = job::plan_tiles(opened, &render.job, memory, sharing.tile())?;
+            let file = FilePlan {
+                bytes: Some(sharing.bytes()),
+                exact: false,
+                tiles: Some((sharing.tile(), sharing.tiles())),
+                distinct: Some(sharing.distinct()),
+                reason: sharing.reason().map(str::to_owned),
+                ..common
+            };
+            Ok((plan, file))
+        }
+    }
+}
+
+impl<'a> Export<'a> {
+    fn new(
+        render: &'a Render,
+        opened: &'a Opened,
+        path: &'a Path,
+        level: Option<Level>,
+    ) -> Result<Self, Failure> {
+        let raster = job::raster(&opened.design, &render.job)?;
+        Ok(Self {
+            render,
+            opened,
+            path,
+            raster: level.map_or(raster, |level| level.raster(&raster)),
+            level: level.map(|level| (level, render.level.cost)),
+            cancel: Cancel::new(),
+        })
+    }
+
+    /// The sink that is asked for; it has opened nothing yet.
+    fn written(&self, format: Format, digest: blake3::Hash) -> Result<Written, Failure> {
+        let (asked, path) = (&self.render.export, self.path.to_owned());
+        if format == Format::Zarr {
+            let options = ZarrOptions {
+                chunk: asked.file_tile,
+                shard: asked.shard,
+                gzip: asked.compress == Some(Compress::Gzip),
+                share: asked.share,
+                job: digest,
+            };
+            if asked.levels {
+                return Ok(Written::Pyramid(Pyramid::zarr(path, &self.raster, &options)?));
+            }
+            let sink = ZarrSink::new(path, options);
+            return Ok(Written::Zarr(if asked.part.is_some() {
+                sink.in_parts()
+            } else {
+                sink
+            }));
+        }
         let compression = match asked.compress {
             Some(Compress::Tiff(compression)) => compression,
             _ => Compression::None,
@@ -44,78 +227,46 @@ pub(crate) fn tiff(render: &Render, opened: Opened, path: &Path, raster: &Raster
             compression,
             one_bit: asked.bits == Some(1),
             job: digest,
-            threads: job::threads(&render.job),
+            threads: job::threads(&self.render.job),
         };
-        if asked.share {
-            return export.shared(&options);
+        if asked.levels {
+            return Ok(Written::Pyramid(Pyramid::tiff(path, &self.raster, &options)?));
         }
-        let mut sink = TiledTiff::new(path.to_owned(), options);
+        if !asked.share {
+            let sink = TiledTiff::new(path, options);
+            return Ok(Written::Tiff(if asked.part.is_some() {
+                sink.in_parts()?
+            } else {
+                sink
+            }));
+        }
         if asked.part.is_some() {
-            sink = sink.in_parts()?;
-            if sink.is_complete(raster)? {
-                return export.all_there();
-            }
+            return Err(Failure::Usage(
+                "--share cannot write parts: which tiles are equal is known to one process; leave --part out"
+                    .to_owned(),
+            ));
         }
-        export.ended(export.tiles(sink)?.completion())
-    })
-}
+        // The period is known to a plan; what the file takes of the memory, to its tiles.
+        let period = job::plan(self.opened, &self.render.job, 0)?.period();
+        let sharing = Sharing::new(&self.raster, period, asked.file_tile);
+        Ok(Written::Shared(
+            SharedTiff::new(path, sharing.clone(), &options)?,
+            sharing,
+        ))
+    }
 
-/// Renders into a Zarr store.
-pub(crate) fn zarr(render: &Render, opened: Opened, path: &Path, raster: &Raster) -> Result<(), Failure> {
-    run(render, opened, path, raster, &|export, digest| {
-        let asked = &render.export;
-        let options = ZarrOptions {
-            chunk: asked.file_tile,
-            shard: asked.shard,
-            gzip: asked.compress == Some(Compress::Gzip),
-            share: asked.share,
-            job: digest,
-        };
-        let mut sink = ZarrSink::new(path.to_owned(), options);
-        if asked.part.is_some() {
-            sink = sink.in_parts();
-            if sink.is_complete(raster)? {
-                return export.all_there();
-            }
+    fn run(&self, format: Format, digest: blake3::Hash) -> Result<(), Failure> {
+        let in_parts = self.render.export.part.is_some();
+        match self.written(format, digest)? {
+            Written::Tiff(sink) if in_parts && sink.is_complete(&self.raster)? => self.all_there(),
+            Written::Tiff(sink) => self.ended(self.tiles(sink)?.completion()),
+            Written::Zarr(sink) if in_parts && sink.is_complete(&self.raster)? => self.all_there(),
+            Written::Zarr(sink) => self.ended(self.tiles(sink)?.completion()),
+            Written::Shared(file, sharing) => self.shared(&file, &sharing),
+            Written::Pyramid(file) => self.pyramid(&file),
         }
-        export.ended(export.tiles(sink)?.completion())
-    })
-}
-
-fn run(
-    render: &Render,
-    opened: Opened,
-    path: &Path,
-    raster: &Raster,
-    work: &dyn Fn(&Export<'_>, blake3::Hash) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let opened = Opened {
-        files: opened.files.digesting(),
-        ..opened
-    };
-    let mut digest = job::digest(&opened, &render.job)?;
-    if let Some(halftone) = render.export.halftone {
-        // It decides the samples as well.
-        let name = serde_json::to_vec(&halftone).map_err(io::Error::from)?;
-        digest = blake3::hash(&[digest.as_bytes(), &name[..]].concat());
     }
-    let export = Export {
-        render,
-        opened: &opened,
-        path,
-        raster: *raster,
-        cancel: Cancel::new(),
-    };
-    let guard = interrupt::watch(&export.cancel, None);
-    let outcome = work(&export, digest);
-    drop(guard);
-    if outcome.is_err() {
-        export.left();
-    }
-    outcome
-}
 
-impl Export<'_> {
     /// Says that what was written is not lost.
     fn left(&self) {
         let partial = relief_io::partial_path(self.path);
@@ -135,24 +286,52 @@ impl Export<'_> {
             self.tiles_into(&mut sink)?;
             return Ok(sink);
         };
-        let (depth, origin) = (
-            self.raster.depth,
-            job::origin(&self.opened.design, &self.render.job)?,
-        );
-        let mut screened =
-            Screened::new(sink, halftone, depth, origin).map_err(relief_machine::Error::from)?;
+        let mut screened = self.screened(sink, halftone)?;
         self.tiles_into(&mut screened)?;
         Ok(screened.into_inner())
     }
 
+    fn screened<T>(&self, sink: T, halftone: Halftone) -> Result<Screened<T>, Failure> {
+        let origin = job::origin(&self.opened.design, &self.render.job)?;
+        let shift = self.level.map_or(0, |(level, _)| level.number());
+        let origin = (origin.0 >> shift, origin.1 >> shift);
+        let screened = Screened::new(sink, halftone, self.raster.depth, origin);
+        Ok(screened.map_err(relief_machine::Error::from)?)
+    }
+
+    /// How tiles would be computed into a sink.
+    fn planned<T: TileSink>(&self, sink: T) -> Result<Plan, Failure> {
+        match self.render.export.halftone {
+            None => self.plan_of(&sink),
+            Some(halftone) => self.plan_of(&self.screened(sink, halftone)?),
+        }
+    }
+
+    fn plan_of(&self, sink: &dyn TileSink) -> Result<Plan, Failure> {
+        let job = &self.render.job;
+        let tile = sink.grid(&self.raster).map_err(sink_error)?.tile();
+        let Some((level, _)) = self.level else {
+            let memory = sink.memory(&self.raster, job::threads(job));
+            return job::plan_tiles(self.opened, job, memory, tile);
+        };
+        // Its tiles come one after the other.
+        let memory = sink.memory(&self.raster, 1);
+        job::plan_level(self.opened, job, level, memory, Some(tile))
+    }
+
     fn tiles_into(&self, sink: &mut dyn TileSink) -> Result<(), Failure> {
         let render = self.render;
-        let tile = sink.grid(&self.raster).map_err(sink_error)?.tile();
-        let memory = sink.memory(&self.raster, job::threads(&render.job));
-        let plan = job::plan_tiles(self.opened, &render.job, memory, tile)?;
+        let plan = self.plan_of(sink)?;
         let renderer = job::renderer(self.opened, plan, None, &render.watch, &self.cancel)?;
         job::unchanged(self.opened)?;
-        job::run_tiles(&renderer, sink, render.export.part, &render.watch, &self.cancel)
+        job::run_tiles(
+            &renderer,
+            sink,
+            render.export.part,
+            self.level,
+            &render.watch,
+            &self.cancel,
+        )
     }
 
     fn all_there(&self) -> Result<(), Failure> {
@@ -175,24 +354,14 @@ impl Export<'_> {
     }
 
     /// Renders into a TIFF whose equal tiles are stored once.
-    fn shared(&self, options: &TileOptions) -> Result<(), Failure> {
+    fn shared(&self, file: &SharedTiff, sharing: &Sharing) -> Result<(), Failure> {
         let render = self.render;
-        if render.export.part.is_some() {
-            return Err(Failure::Usage(
-                "--share cannot write parts: which tiles are equal is known to one process; leave --part out"
-                    .to_owned(),
-            ));
-        }
-        // The period is known to a plan; what the file takes of the memory, to its tiles.
-        let period = job::plan(self.opened, &render.job, 0)?.period();
-        let sharing = Sharing::new(&self.raster, period, render.export.file_tile);
         let (tile, tiles, distinct) = (sharing.tile(), sharing.tiles(), sharing.distinct());
         let reason = sharing
             .reason()
             .map(|reason| format!(": {reason}"))
             .unwrap_or_default();
         let bytes = show_bytes(sharing.bytes());
-        let file = SharedTiff::new(self.path.to_owned(), sharing, options)?;
         if !render.watch.quiet && !render.watch.json_progress {
             // A job goes on when nobody listens any more.
             let _ = writeln!(
@@ -203,7 +372,8 @@ impl Export<'_> {
                 tile.1
             );
         }
-        let plan = job::plan_tiles(self.opened, &render.job, file.memory(options.threads), tile)?;
+        let memory = file.memory(job::threads(&render.job));
+        let plan = job::plan_tiles(self.opened, &render.job, memory, tile)?;
         let renderer: Renderer = job::renderer(self.opened, plan, None, &render.watch, &self.cancel)?;
         job::unchanged(self.opened)?;
         let mut meter = Meter::new(&render.watch);
@@ -211,6 +381,20 @@ impl Export<'_> {
         meter.end(outcome.is_ok());
         outcome?;
         self.announced(&format!(", at most {distinct} of {tiles} tiles stored"))
+    }
+
+    /// Renders into a file with levels.
+    fn pyramid(&self, file: &Pyramid) -> Result<(), Failure> {
+        let watch = &self.render.watch;
+        let memory = file.memory(job::threads(&self.render.job));
+        let plan = job::plan_tiles(self.opened, &self.render.job, memory, file.tile())?;
+        let renderer = job::renderer(self.opened, plan, None, watch, &self.cancel)?;
+        job::unchanged(self.opened)?;
+        let mut meter = Meter::new(watch);
+        let outcome = file.render(&renderer, &mut |progress| meter.tell(progress), &self.cancel);
+        meter.end(outcome.is_ok());
+        outcome?;
+        self.announced(&format!(", with {}", counted(u64::from(file.levels()), "level")))
     }
 
     fn announced(&self, more: &str) -> Result<(), Failure> {
@@ -244,11 +428,12 @@ fn sink_error(error: io::Error) -> Failure {
 /// Whether the arguments can be used together, for this format.
 pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
     let export = &render.export;
+    let leveled = render.level.is_given();
     let usage = |problem: String| Err(Failure::Usage(problem));
     let zarr = format == Format::Zarr;
     if export.is_tiled() && !zarr && format != Format::Tiff {
         return usage(format!(
-            "--file-tile, --compress, --share and --part are for TIFF and Zarr, and {format} was asked for; name the \
+            "--file-tile, --compress, --share, --levels and --part are for TIFF and Zarr, and {format} was asked for; name the \
              file .tif or .zarr"
         ));
     }
@@ -311,6 +496,17 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
         }
         (_, None, None) => {}
         _ => return usage("--amplitude and --base are for STL; name the file .stl".to_owned()),
+    }
+    if export.levels && export.share && !zarr {
+        return usage(
+            "--share stores equal tiles of a TIFF without levels once; leave one out, or write Zarr with --shard".to_owned(),
+        );
+    }
+    if leveled && export.share && !zarr {
+        return usage(
+            "--share goes by the period of the design, which a level has not; leave --share, or --level and --preview, out"
+                .to_owned(),
+        );
     }
     if export.shard.is_some() && !zarr {
         return usage("--shard is for Zarr; name the folder .zarr".to_owned());

@@ -10,14 +10,17 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use crate::arguments::PlanArguments;
+use relief_io::Format;
+
+use crate::arguments::{PlanArguments, Render};
 use crate::batch::Batch;
 use crate::design::Opened;
 use crate::failure::Failure;
 use crate::quantity::{counted, show_bytes};
 use crate::{design, job};
 
-use super::stream;
+use super::export::FilePlan;
+use super::{render, stream};
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let job = &arguments.job;
@@ -43,20 +46,36 @@ fn one(arguments: &PlanArguments, opened: &Opened) -> Result<(), Failure> {
         Some(look_ahead) => stream::memory(opened, &arguments.job, look_ahead)?,
         None => 0,
     };
-    let plan = job::plan(opened, &arguments.job, sink)?;
+    let (plan, file) = match arguments.render() {
+        Some(render) => {
+            let (plan, file, format) = render::plan(&render, opened)?;
+            (plan, Some((render, file, format)))
+        }
+        None if arguments.export.is_given() || arguments.level.is_given() => {
+            return Err(Failure::Usage(
+                "what is said of a file is for --output: name the file that 'relief render' would write"
+                    .to_owned(),
+            ));
+        }
+        None => (job::plan(opened, &arguments.job, sink)?, None),
+    };
+    let file = file.as_ref();
     let rounding = opened.design.rounding;
     if arguments.json {
         let mut out = BufWriter::new(io::stdout().lock());
-        serde_json::to_writer_pretty(&mut out, &AsJson(&plan, rounding)).map_err(io::Error::from)?;
+        serde_json::to_writer_pretty(&mut out, &AsJson(&plan, rounding, file)).map_err(io::Error::from)?;
         writeln!(out)?;
         out.flush()?;
     } else {
-        io::stdout().write_all(as_text(&plan, rounding).as_bytes())?;
+        io::stdout().write_all(as_text(&plan, rounding, file).as_bytes())?;
     }
     Ok(())
 }
 
-fn as_text(plan: &Plan, rounding: Option<Rounding>) -> String {
+/// The file that would be written.
+type Planned = (Render, FilePlan, Format);
+
+fn as_text(plan: &Plan, rounding: Option<Rounding>, file: Option<&Planned>) -> String {
     let (raster, shape, peak) = (plan.raster(), plan.shape(), plan.peak());
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -122,6 +141,9 @@ fn as_text(plan: &Plan, rounding: Option<Rounding>) -> String {
             let _ = writeln!(text, "         {:>10}  {name}", show_bytes(u128::from(bytes)));
         }
     }
+    if let Some((render, file, format)) = file {
+        output(render, file, *format, &mut text);
+    }
     let _ = writeln!(text, "nodes");
     let nodes = plan.nodes();
     let mut shown = vec![false; nodes.len()];
@@ -129,6 +151,76 @@ fn as_text(plan: &Plan, rounding: Option<Rounding>) -> String {
         tree(&nodes, root, "", "", &mut shown, &mut text);
     }
     text
+}
+
+/// What the file would be.
+fn output(render: &Render, file: &FilePlan, format: Format, text: &mut String) {
+    let name = match &render.output {
+        Some(path) => relief_design::visible(&path.display().to_string()).into_owned(),
+        None => "nothing is written".to_owned(),
+    };
+    let size = file.bytes.map_or(String::new(), |bytes| {
+        let more = if file.exact {
+            ""
+        } else {
+            " at most, before it is compressed"
+        };
+        format!(", {}{more}", show_bytes(bytes))
+    });
+    let _ = writeln!(text, "output   {name}: {format}{size}");
+    if let Some(((width, height), tiles)) = file.tiles {
+        let distinct = file
+            .distinct
+            .map(|distinct| format!(", at most {distinct} of them different"));
+        let reason = file.reason.as_ref().map(|reason| format!(": {reason}"));
+        let levels = file
+            .levels
+            .map(|levels| format!(", those of {} among them", counted(levels, "level")));
+        let _ = writeln!(
+            text,
+            "         {} of {width} × {height} pixels{}{}{}",
+            counted(tiles, "tile"),
+            levels.unwrap_or_default(),
+            distinct.unwrap_or_default(),
+            reason.unwrap_or_default()
+        );
+    }
+    let words = [
+        if file.parallel {
+            "written by all threads"
+        } else {
+            "written in order"
+        },
+        if file.resumable {
+            "goes on where it was left"
+        } else {
+            "begins anew where it was left"
+        },
+        if file.parts {
+            "may be written in parts"
+        } else {
+            "is written by one process"
+        },
+    ];
+    let _ = writeln!(text, "         {}", words.join(", "));
+}
+
+/// The file as JSON.
+fn output_as_json((render, file, format): &Planned) -> Value {
+    json!({
+        "path": render.output.as_ref().map(|path| path.display().to_string()),
+        "format": format.name(),
+        "bytes": file.bytes.map(|bytes| bytes.to_string()),
+        "exact": file.exact,
+        "tile": file.tiles.map(|((width, height), _)| json!({ "width": width, "height": height })),
+        "tiles": file.tiles.map(|(_, tiles)| tiles.to_string()),
+        "distinct_tiles": file.distinct.map(|distinct| distinct.to_string()),
+        "reason": file.reason,
+        "levels": file.levels,
+        "resumable": file.resumable,
+        "parallel": file.parallel,
+        "parts": file.parts,
+    })
 }
 
 /// At most three digits after the point.
@@ -207,7 +299,7 @@ fn parts(plan: &Plan) -> [(&'static str, u64); 10] {
 }
 
 /// A plan as JSON. Its nodes, of which there may be many, are made one by one as they are written.
-struct AsJson<'a>(&'a Plan, Option<Rounding>);
+struct AsJson<'a>(&'a Plan, Option<Rounding>, Option<&'a Planned>);
 
 impl Serialize for AsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -231,6 +323,9 @@ impl Serialize for AsJson<'_> {
             })
         });
         map.serialize_entry("rounding", &rounding)?;
+        if let Some(file) = self.2 {
+            map.serialize_entry("output", &output_as_json(file))?;
+        }
         let shape = self.0.shape();
         let bands = Bands {
             count: self.0.bands(),

@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use relief_engine::{Cancel, Progress, Raster, Sink, Workers};
-use relief_io::{Cleanup, DigestSink, DziSink, FileSink, Format, NullSink, Target, Tee};
+use relief_engine::{Cancel, Plan, Progress, Raster, Sink, Workers};
+use relief_io::{Cleanup, DigestSink, DziSink, FileSink, Format, Level, NullSink, Target, Tee};
 use relief_scan::Screened;
 
 use crate::arguments::{Deny, Job, Render};
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::show::pace;
 use crate::{design, interrupt, job};
 
-use super::export;
+use super::export::{self, FilePlan};
 
 pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     let Job { file, reading, .. } = &render.job;
@@ -63,6 +63,10 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
         opened.spare_inputs("--output", path)?;
     }
     let raster = job::raster(&opened.design, &render.job)?;
+    let raster = render
+        .level
+        .of(&raster)?
+        .map_or(raster, |level| level.raster(&raster));
     if !output.is_at_many_places(render) {
         output.format().check(&raster)?;
     } else if !matches!(output, Output::File(..)) {
@@ -88,34 +92,35 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
 
 fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> {
     let raster = job::raster(&opened.design, &render.job)?;
+    let level = render.level.of(&raster)?;
     if let (Output::File(path, format), true) = (output, output.is_at_many_places(render)) {
-        return if *format == Format::Zarr {
-            export::zarr(render, opened, path, &raster)
-        } else {
-            export::tiff(render, opened, path, &raster)
-        };
+        return export::run(render, opened, path, *format, level);
     }
     let (sink, cleanup) = output.open(render);
-    let cancel = Cancel::new();
+    let job = InOrder {
+        render,
+        opened: &opened,
+        level,
+        cancel: Cancel::new(),
+        cleanup,
+    };
     if !render.digest {
-        let mut sink = match screened(render, &opened, Boxed(sink))? {
+        let mut sink = match job.screened(Boxed(sink))? {
             Ok(screened) => Box::new(screened),
             Err(Boxed(sink)) => sink,
         };
-        let plan = job::plan_for(&opened, &render.job, sink.as_ref())?;
-        let guard = interrupt::watch(&cancel, cleanup);
-        let progress = job::run(&opened, plan, sink.as_mut(), &render.watch, &cancel)?;
-        drop(guard);
+        let progress = job.run(sink.as_mut())?;
+        let raster = level.map_or(raster, |level| level.raster(&raster));
         return announce(render, output, &opened.name, &raster, progress);
     }
     // The file last: it appears only when the digest is complete.
-    let hash = match screened(render, &opened, Tee::new(DigestSink::new(), Boxed(sink)))? {
+    let hash = match job.screened(Tee::new(DigestSink::new(), Boxed(sink)))? {
         Ok(mut screened) => {
-            digested(render, &opened, &mut screened, (&cancel, cleanup))?;
+            job.run(&mut screened)?;
             screened.inner().first().digest()
         }
         Err(mut both) => {
-            digested(render, &opened, &mut both, (&cancel, cleanup))?;
+            job.run(&mut both)?;
             both.first().digest()
         }
     };
@@ -125,32 +130,85 @@ fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> 
     Ok(())
 }
 
-/// The sink that is given halftones, where they are asked for; else the sink itself.
-fn screened<T>(render: &Render, opened: &design::Opened, sink: T) -> Result<Result<Screened<T>, T>, Failure> {
-    match render.export.halftone {
-        Some(halftone) => {
-            let depth = opened.design.canvas.depth;
-            let origin = job::origin(&opened.design, &render.job)?;
-            let screened =
-                Screened::new(sink, halftone, depth, origin).map_err(relief_machine::Error::from)?;
-            Ok(Ok(screened))
-        }
-        None => Ok(Err(sink)),
+/// How a raster would be computed into an output, and what its file would be.
+pub(super) fn plan(render: &Render, opened: &Opened) -> Result<(Plan, FilePlan, Format), Failure> {
+    let output = Output::of(render)?;
+    refuse(render, &output, opened, false)?;
+    let raster = job::raster(&opened.design, &render.job)?;
+    let level = render.level.of(&raster)?;
+    let format = output.format();
+    if let (Output::File(path, format), true) = (&output, output.is_at_many_places(render)) {
+        let (plan, file) = export::plan(render, opened, path, *format, level)?;
+        return Ok((plan, file, *format));
     }
+    let raster = level.map_or(raster, |level| level.raster(&raster));
+    let bytes = output.file(render).and_then(|file| file.bytes(&raster));
+    let (sink, _) = output.open(render);
+    let job = InOrder {
+        render,
+        opened,
+        level,
+        cancel: Cancel::new(),
+        cleanup: None,
+    };
+    let plan = match job.screened(Boxed(sink))? {
+        Ok(screened) => job.planned(&screened)?,
+        Err(sink) => job.planned(&sink)?,
+    };
+    let file = FilePlan {
+        exact: bytes.is_some(),
+        // What is compressed, and folders of tiles.
+        bytes: bytes.or(Some(raster.bytes())),
+        parallel: format == Format::Dzi,
+        ..FilePlan::default()
+    };
+    Ok((plan, file, format))
 }
 
-/// Computes a raster into a sink that takes its digest.
-fn digested(
-    render: &Render,
-    opened: &design::Opened,
-    sink: &mut dyn Sink,
-    (cancel, cleanup): (&Cancel, Option<Cleanup>),
-) -> Result<(), Failure> {
-    let plan = job::plan_for(opened, &render.job, sink)?;
-    let guard = interrupt::watch(cancel, cleanup);
-    job::run(opened, plan, sink, &render.watch, cancel)?;
-    drop(guard);
-    Ok(())
+/// A job into a sink that takes rows in order.
+struct InOrder<'a> {
+    render: &'a Render,
+    opened: &'a Opened,
+    level: Option<Level>,
+    cancel: Cancel,
+    cleanup: Option<Cleanup>,
+}
+
+impl InOrder<'_> {
+    /// The sink that is given halftones, where they are asked for; else the sink itself.
+    fn screened<T>(&self, sink: T) -> Result<Result<Screened<T>, T>, Failure> {
+        let Some(halftone) = self.render.export.halftone else {
+            return Ok(Err(sink));
+        };
+        let design = &self.opened.design;
+        let origin = job::origin(design, &self.render.job)?;
+        let shift = self.level.map_or(0, |level| level.number());
+        let origin = (origin.0 >> shift, origin.1 >> shift);
+        let screened = Screened::new(sink, halftone, design.canvas.depth, origin)
+            .map_err(relief_machine::Error::from)?;
+        Ok(Ok(screened))
+    }
+
+    /// How the raster, or its level, would be computed into a sink.
+    fn planned(&self, sink: &dyn Sink) -> Result<Plan, Failure> {
+        let Self { render, opened, .. } = self;
+        let Some(level) = self.level else {
+            return job::plan_for(opened, &render.job, sink);
+        };
+        let raster = level.raster(&job::raster(&opened.design, &render.job)?);
+        job::plan_level(opened, &render.job, level, sink.memory(&raster), None)
+    }
+
+    /// Computes the raster, or its level, into a sink.
+    fn run(&self, sink: &mut dyn Sink) -> Result<Option<Progress>, Failure> {
+        let Self { render, opened, .. } = self;
+        let plan = self.planned(sink)?;
+        let level = self.level.map(|level| (level, render.level.cost));
+        let guard = interrupt::watch(&self.cancel, self.cleanup.clone());
+        let progress = job::run(opened, plan, level, sink, &render.watch, &self.cancel)?;
+        drop(guard);
+        Ok(progress)
+    }
 }
 
 /// Says where the raster is, or how fast it was computed, unless the standard output is where.
@@ -260,18 +318,27 @@ impl Output {
 
     /// The sink, and how to remove its partial file.
     fn open(&self, render: &Render) -> (Box<dyn Sink>, Option<Cleanup>) {
+        match (self, self.file(render)) {
+            (_, Some(sink)) => {
+                let cleanup = sink.cleanup();
+                (Box::new(sink), Some(cleanup))
+            }
+            (Self::File(path, Format::Dzi), None) => (Box::new(DziSink::new(path.clone())), None),
+            (_, None) => (Box::new(NullSink::new()), None),
+        }
+    }
+
+    /// The sink of a file or stream of one format that takes rows in order, where it is one.
+    fn file(&self, render: &Render) -> Option<FileSink> {
         let (target, format) = match self {
-            Self::Nowhere => return (Box::new(NullSink::new()), None),
-            Self::File(path, Format::Dzi) => return (Box::new(DziSink::new(path.clone())), None),
+            Self::Nowhere | Self::File(_, Format::Dzi) => return None,
             Self::Stdout(format) => (Target::Stdout, *format),
             Self::File(path, format) => (Target::Path(path.clone()), *format),
         };
-        let sink = match (format, render.export.heights()) {
+        Some(match (format, render.export.heights()) {
             (Format::Stl, Some(heights)) => FileSink::solid(target, heights),
             _ => FileSink::with_bits(target, format, render.export.bits == Some(1)),
-        };
-        let cleanup = sink.cleanup();
-        (Box::new(sink), Some(cleanup))
+        })
     }
 }
 

@@ -1,32 +1,82 @@
-//! `relief verify`: whether files hold what a manifest says was executed.
+//! `relief verify`: whether files hold what a manifest says was executed, and whether an export is complete and of a design.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use relief_engine::{Cancel, Grid, Renderer, SamplesMut};
+use relief_io::Inspection;
 use relief_machine::{Manifest, verify};
+use relief_raster::{Depth, Rect};
+use relief_scan::Halftone;
 
-use crate::arguments::Reading;
+use crate::arguments::{Job, LevelArguments, Watch};
+use crate::design::{self, Opened};
 use crate::failure::Failure;
+use crate::job;
 use crate::quantity::counted;
+
+use super::export;
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// The manifest of the job
-    manifest: PathBuf,
-    /// What was executed; several files are read one after the other
+    #[command(flatten)]
+    job: Job,
+    /// What was executed, by the manifest of its job; several files are read one after the other. Or a Zarr store or a TIFF in
+    /// tiles, by its design
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Take a job that is not complete, too: compare the lines whose digests the manifest has
     #[arg(long)]
     incomplete: bool,
+    /// Name the parts of N that are missing of a file that several processes write
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    parts: Option<u64>,
+    /// The halftone that the file was written with
+    #[arg(long, value_name = "METHOD", value_parser = crate::commands::stream::halftone)]
+    halftone: Option<Halftone>,
     #[command(flatten)]
-    reading: Reading,
+    level: LevelArguments,
 }
 
+/// The most runs of tiles and names that are listed.
+const LISTED: usize = 100;
+
 pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
-    let manifest = Manifest::read(&arguments.manifest)?;
-    let program = super::stream::program_of(&manifest, &arguments.manifest, &arguments.reading)?;
+    if let [path] = arguments.files.as_slice()
+        && is_export(path)
+        // What a machine executed may be called like a file of an export.
+        && Manifest::read(&arguments.job.file).is_err()
+    {
+        return exported(arguments, path);
+    }
+    let of_export = [
+        (arguments.parts.is_some(), "--parts"),
+        (arguments.halftone.is_some(), "--halftone"),
+        (arguments.level.is_given(), "--level"),
+        (arguments.job.region.is_some(), "--region"),
+    ];
+    if let Some((_, option)) = of_export.iter().find(|(given, _)| *given) {
+        return Err(Failure::Usage(format!(
+            "{option} is for one Zarr store or TIFF, .zarr or .tif; other files are compared with a manifest"
+        )));
+    }
+    executed(arguments)
+}
+
+/// Whether a path is that of a store or a TIFF, complete or not.
+fn is_export(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let by_name = extension.is_some_and(|extension| {
+        ["zarr", "tif", "tiff", "btf"].contains(&extension.to_ascii_lowercase().as_str())
+    });
+    path.is_dir() || by_name
+}
+
+fn executed(arguments: &Verify) -> Result<(), Failure> {
+    let path = &arguments.job.file;
+    let manifest = Manifest::read(path)?;
+    let program = super::stream::program_of(&manifest, path, &arguments.job.reading)?;
     let verified = verify(&manifest, &program, &arguments.files)?;
     let state = if manifest.complete {
         "complete"
@@ -56,4 +106,230 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
         "{left} of {} lines could not be compared: the job is {state}; {more}",
         manifest.lines
     )))
+}
+
+/// Whether an export is complete, and that of a design.
+fn exported(arguments: &Verify, path: &Path) -> Result<(), Failure> {
+    let job = &arguments.job;
+    let opened = design::open(&job.file, &job.reading, false)?;
+    let raster = job::raster(&opened.design, job)?;
+    let level = arguments.level.of(&raster)?;
+    let found = Inspection::open(path)?;
+    let name = found.path().display().to_string();
+    let digest = export::digest(&opened, job, arguments.halftone, level)?.to_string();
+    if found.job() != digest {
+        return Err(Failure::Unverified(format!(
+            "{name} is of another job, {}…: this design with these options is {}…; --region, --set, --halftone and --level \
+             are part of it",
+            short(found.job()),
+            short(&digest)
+        )));
+    }
+    let mut report = Report::new(found.grid(), arguments.parts);
+    found.missing(&mut |tiles| report.missing(tiles.start.into()..tiles.end.into(), "not written"))?;
+    if level.is_none() && arguments.halftone.is_none() {
+        lost(&opened, job, &found, &mut report)?;
+    }
+    let foreign = found.foreign()?;
+    let mut out = io::stdout().lock();
+    for line in &report.lines {
+        writeln!(out, "{line}")?;
+    }
+    for path in foreign.iter().take(LISTED) {
+        let text = format!("foreign: {}", path.display());
+        writeln!(out, "{}", relief_design::visible(&text))?;
+    }
+    let count = found.grid().count();
+    if report.count == 0 && foreign.is_empty() && found.is_complete() {
+        let text = format!("{name}: all {} are there, of this design", counted(count, "tile"));
+        writeln!(out, "{}", relief_design::visible(&text))?;
+        return Ok(());
+    }
+    let mut wrong = Vec::new();
+    if report.count > 0 {
+        let tiles = counted(count, "tile");
+        wrong.push(format!("misses {} of {tiles}{}", report.count, report.parts()));
+    }
+    if !found.is_complete() {
+        wrong.push("has not its name yet".to_owned());
+    }
+    if !foreign.is_empty() {
+        let files = counted(foreign.len() as u64, "file");
+        wrong.push(format!("has {files} that no tile is in"));
+    }
+    Err(Failure::Unverified(format!("{name} {}", wrong.join(", "))))
+}
+
+/// The first digits of a digest.
+fn short(digest: &str) -> &str {
+    digest.get(..12).unwrap_or(digest)
+}
+
+/// Finds chunks without a file whose samples are not all the fill value.
+fn lost(opened: &Opened, job: &Job, found: &Inspection, report: &mut Report) -> Result<(), Failure> {
+    let mut empty: Option<Renderer> = None;
+    let watch = Watch {
+        quiet: true,
+        json_progress: false,
+    };
+    let cancel = Cancel::new();
+    let mut memory = (Vec::new(), Vec::new());
+    let mut outcome = Ok(());
+    found.empty(&mut |tile, rect| {
+        let mut is_zero = || -> Result<bool, Failure> {
+            let renderer = match &mut empty {
+                Some(renderer) => renderer,
+                none => {
+                    let bytes = u64::try_from(rect.area()).unwrap_or(u64::MAX).saturating_mul(2);
+                    let plan = job::plan(opened, job, bytes)?;
+                    none.insert(job::renderer(opened, plan, None, &watch, &cancel)?)
+                }
+            };
+            zero(renderer, rect, &mut memory, &cancel)
+        };
+        match is_zero() {
+            Ok(true) => {}
+            Ok(false) => report.missing(tile.into()..u128::from(tile) + 1, "its file is gone"),
+            Err(error) => outcome = Err(error),
+        }
+        outcome.is_ok()
+    })?;
+    outcome
+}
+
+/// Whether all samples of a rectangle are 0.
+fn zero(
+    renderer: &Renderer,
+    rect: Rect,
+    (eight, sixteen): &mut (Vec<u8>, Vec<u16>),
+    cancel: &Cancel,
+) -> Result<bool, Failure> {
+    match renderer.bounds(rect)? {
+        (_, 0) => return Ok(true),
+        (1.., _) => return Ok(false),
+        _ => {}
+    }
+    let count = usize::try_from(rect.area()).unwrap_or(usize::MAX);
+    match renderer.plan().depth() {
+        Depth::Eight => {
+            eight.resize(count, 0);
+            renderer.read(rect, SamplesMut::Eight(eight), cancel)?;
+            Ok(eight.iter().all(|&sample| sample == 0))
+        }
+        Depth::Sixteen => {
+            sixteen.resize(count, 0);
+            renderer.read(rect, SamplesMut::Sixteen(sixteen), cancel)?;
+            Ok(sixteen.iter().all(|&sample| sample == 0))
+        }
+    }
+}
+
+/// What is missing, as it is told.
+struct Report {
+    grid: Grid,
+    lines: Vec<String>,
+    count: u128,
+    /// Which of so many parts miss something.
+    parts: Option<(u64, std::collections::BTreeSet<u64>)>,
+}
+
+impl Report {
+    const fn new(grid: Grid, parts: Option<u64>) -> Self {
+        let parts = match parts {
+            Some(parts) => Some((parts, std::collections::BTreeSet::new())),
+            None => None,
+        };
+        Self {
+            grid,
+            lines: Vec::new(),
+            count: 0,
+            parts,
+        }
+    }
+
+    fn missing(&mut self, tiles: std::ops::Range<u128>, why: &str) {
+        self.count += tiles.end - tiles.start;
+        if let Some((parts, missing)) = &mut self.parts {
+            // Parts are runs of tiles one after the other.
+            let of = |tile: u128| part_of(&self.grid, *parts, tile);
+            let last = of(tiles.end - 1);
+            let first = of(tiles.start);
+            missing.extend((first..=last).take(LISTED));
+        }
+        if self.lines.len() == LISTED {
+            self.lines.push("missing: and more".to_owned());
+        }
+        if self.lines.len() > LISTED {
+            return;
+        }
+        let (first, last) = (self.grid.rect(tiles.start), self.grid.rect(tiles.end - 1));
+        self.lines.push(if tiles.end - tiles.start == 1 {
+            format!(
+                "missing: tile {} at ({}, {}): {why}",
+                tiles.start,
+                first.x(),
+                first.y()
+            )
+        } else {
+            format!(
+                "missing: tiles {} to {}, from ({}, {}) to ({}, {}): {why}",
+                tiles.start,
+                tiles.end - 1,
+                first.x(),
+                first.y(),
+                last.x(),
+                last.y()
+            )
+        });
+    }
+
+    /// The parts that miss something, in words.
+    fn parts(&self) -> String {
+        let Some((parts, missing)) = &self.parts else {
+            return String::new();
+        };
+        let names: Vec<String> = missing
+            .iter()
+            .take(LISTED)
+            .map(|part| format!("{part}/{parts}"))
+            .collect();
+        if names.is_empty() {
+            String::new()
+        } else {
+            format!(", in parts {}", names.join(", "))
+        }
+    }
+}
+
+/// The part of so many that has this tile.
+fn part_of(grid: &Grid, parts: u64, tile: u128) -> u64 {
+    let (whole, rest) = (grid.count() / u128::from(parts), grid.count() % u128::from(parts));
+    // The first parts have one tile more.
+    let longer = rest * (whole + 1);
+    let part = if tile < longer {
+        tile / (whole + 1)
+    } else {
+        rest + (tile - longer) / whole.max(1)
+    };
+    u64::try_from(part).unwrap_or(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use relief_engine::Raster;
+
+    use super::*;
+
+    #[test]
+    fn a_tile_is_of_the_part_that_writes_it() {
+        for (width, parts) in [(160, 3), (160, 7), (16, 5), (48, 90), (1_600, 1)] {
+            let raster = Raster::new(width, 32, Depth::Eight);
+            let grid = Grid::new(&raster, 16, 16).expect("tiles");
+            for part in 0..parts {
+                for tile in grid.part(part, parts).expect("a part") {
+                    assert_eq!(part_of(&grid, parts, tile), part, "{width}: {tile} of {parts}");
+                }
+            }
+        }
+    }
 }

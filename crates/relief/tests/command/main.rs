@@ -14,6 +14,7 @@ mod format;
 #[cfg(unix)]
 mod lab;
 mod lengths;
+mod levels;
 mod outputs;
 mod process;
 mod progress;

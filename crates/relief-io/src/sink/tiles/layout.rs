@@ -17,7 +17,7 @@ use crate::sink::compression::Compression;
 use crate::sink::tiff::resolution;
 
 /// Sides of tiles are multiples of it: TIFF 6.0, §15.
-pub(super) const STEP: u64 = 16;
+pub(in crate::sink) const STEP: u64 = 16;
 
 /// The most bytes of a tile before it is compressed: readers count them with 31 bits.
 const MAX_TILE_BYTES: u64 = i32::MAX as u64;
@@ -46,20 +46,22 @@ pub(super) const LENGTH: u64 = 4;
 
 /// A tiled file of a raster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
-    pub(super) raster: Raster,
+pub(in crate::sink) struct Layout {
+    pub(in crate::sink) raster: Raster,
     /// Columns and rows of a tile, or of a strip: that of all columns.
-    pub(super) tile: (u64, u64),
+    pub(in crate::sink) tile: (u64, u64),
     /// Whether these are strips: of all columns, and not filled beyond the raster.
     pub(super) strips: bool,
     /// Whether offsets have 64 bits.
     big: bool,
-    pub(super) compression: Compression,
-    pub(super) bits: u64,
+    pub(in crate::sink) compression: Compression,
+    pub(in crate::sink) bits: u64,
     /// Tiles of the grid.
-    pub(super) tiles: u64,
+    pub(in crate::sink) tiles: u64,
     /// The text of the tag ImageDescription.
     description: String,
+    /// Whether it is a level of the raster of another directory.
+    reduced: bool,
 }
 
 /// The columns and rows of a strip, where the rows of a raster are short enough for strips.
@@ -152,6 +154,7 @@ impl Layout {
             bits,
             tiles: u64::try_from(tiles).unwrap_or(u64::MAX),
             description,
+            reduced: false,
         };
         // Compressed tiles may be longer; the directory has less than a page.
         let most = tiles * (u128::from(OFFSET + LENGTH) + u128::from(layout.most_stored())) + 4_096;
@@ -164,18 +167,29 @@ impl Layout {
         Ok(layout)
     }
 
+    /// The layout of a level of this raster, in tiles of the same size.
+    pub(in crate::sink) fn level(&self, raster: &Raster) -> Self {
+        let tiles = raster.width.div_ceil(self.tile.0) * raster.height.div_ceil(self.tile.1);
+        Self {
+            raster: *raster,
+            tiles,
+            reduced: true,
+            ..self.clone()
+        }
+    }
+
     /// Bytes of one row of a tile.
-    pub(super) const fn row_bytes(&self) -> u64 {
+    pub(in crate::sink) const fn row_bytes(&self) -> u64 {
         (self.tile.0 * self.bits).div_ceil(8)
     }
 
     /// Bytes of a tile before it is compressed; the last strip may have fewer.
-    pub(super) const fn tile_bytes(&self) -> u64 {
+    pub(in crate::sink) const fn tile_bytes(&self) -> u64 {
         self.row_bytes() * self.tile.1
     }
 
     /// Bytes of all tiles before they are compressed.
-    pub(super) const fn all_bytes(&self) -> u64 {
+    pub(in crate::sink) const fn all_bytes(&self) -> u64 {
         if self.strips {
             self.row_bytes() * self.raster.height
         } else {
@@ -184,7 +198,7 @@ impl Layout {
     }
 
     /// The most bytes of a tile as it is stored.
-    pub(super) const fn most_stored(&self) -> u64 {
+    pub(in crate::sink) const fn most_stored(&self) -> u64 {
         self.compression.most(self.tile_bytes(), self.row_bytes())
     }
 
@@ -235,6 +249,9 @@ impl Layout {
             text(305, "Relief"),                // Software
             short(339, 1),                      // SampleFormat: unsigned
         ];
+        if self.reduced {
+            entries.push(long(254, 1)); // NewSubfileType: of reduced resolution
+        }
         if self.compression.predicts(self.bits) {
             entries.push(short(317, 2)); // Predictor: differences along rows
         }
@@ -255,106 +272,141 @@ impl Layout {
     }
 
     /// What stands before offsets and lengths, and where those and the tiles lie.
-    pub(super) fn head(&self) -> Head {
-        let entries = self.entries();
-        let number = |value: u64| value.to_le_bytes();
-        // The directory begins behind the header: its number of entries, them, and the next directory, which there is not.
-        let (header, count_bytes, entry_bytes, value_bytes) =
-            if self.big { (16, 8, 20, 8) } else { (8, 2, 12, 4) };
-        let directory = header + count_bytes + entry_bytes * entries.len() as u64 + value_bytes;
-        let values = directory.next_multiple_of(8);
-        let is_apart = |bytes: &[u8]| bytes.len() as u64 > value_bytes;
-        let apart: u64 = entries
-            .iter()
-            .map(|entry| match &entry.value {
-                Value::Bytes(bytes) if is_apart(bytes) => (bytes.len() as u64).next_multiple_of(8),
-                _ => 0,
-            })
-            .sum();
-        let mut head = Vec::new();
-        if self.big {
-            head.extend_from_slice(b"II\x2B\0\x08\0\0\0\x10\0\0\0\0\0\0\0");
-        } else {
-            head.extend_from_slice(b"II\x2A\0\x08\0\0\0");
-        }
-        head.extend_from_slice(&number(entries.len() as u64)[..count_bytes as usize]);
-        let mut texts = Vec::new();
-        let mut lists = values + apart;
-        let (mut offsets, mut lengths) = (0..0, 0..0);
-        for entry in &entries {
-            head.extend_from_slice(&entry.tag.to_le_bytes());
-            head.extend_from_slice(&(entry.kind as u16).to_le_bytes());
-            head.extend_from_slice(&number(entry.count)[..value_bytes as usize]);
-            let here = head.len() as u64;
-            // A list that fits in an entry stands there, and is 0 in the head.
-            let mut list = |bytes: u64| {
-                if bytes <= value_bytes {
-                    return (here..here + bytes, 0);
-                }
-                let at = lists;
-                lists += bytes.next_multiple_of(8);
-                (at..at + bytes, at)
-            };
-            let value = match &entry.value {
-                Value::Bytes(bytes) if is_apart(bytes) => {
-                    let at = values + texts.len() as u64;
-                    texts.extend_from_slice(bytes);
-                    texts.resize(texts.len().next_multiple_of(8), 0);
-                    at
-                }
-                Value::Bytes(bytes) => {
-                    let mut value = [0; 8];
-                    value[..bytes.len()].copy_from_slice(bytes);
-                    u64::from_le_bytes(value)
-                }
-                Value::Offsets => {
-                    let value;
-                    (offsets, value) = list(self.tiles * entry.kind.bytes());
-                    value
-                }
-                Value::Lengths => {
-                    let value;
-                    (lengths, value) = list(self.tiles * entry.kind.bytes());
-                    value
-                }
-            };
-            head.extend_from_slice(&number(value)[..value_bytes as usize]);
-        }
-        // No other directory, and up to the values.
-        head.resize(values as usize, 0);
-        head.extend_from_slice(&texts);
-        Head {
-            bytes: head,
-            tiles: lists.next_multiple_of(STEP),
-            offset_bytes: value_bytes,
-            offsets,
-            lengths,
-        }
+    pub(in crate::sink) fn head(&self) -> Head {
+        Head::of(std::slice::from_ref(self))
     }
 }
 
 /// What stands before the tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Head {
-    /// The directory and its texts; where offsets or lengths of few tiles lie in it, they are 0.
-    pub(super) bytes: Vec<u8>,
+pub(in crate::sink) struct Head {
+    /// The directories and their texts; where offsets or lengths of few tiles lie in them, they are 0.
+    pub(in crate::sink) bytes: Vec<u8>,
     /// The bytes of an offset.
-    pub(super) offset_bytes: u64,
-    /// The offsets of the tiles.
-    pub(super) offsets: Range<u64>,
-    /// The lengths of the tiles as they are stored.
-    pub(super) lengths: Range<u64>,
+    pub(in crate::sink) offset_bytes: u64,
+    /// The lists of every directory.
+    pub(in crate::sink) lists: Vec<Lists>,
     /// The first tile.
-    pub(super) tiles: u64,
+    pub(in crate::sink) tiles: u64,
+}
+
+/// Where offsets and lengths of the tiles of a directory lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::sink) struct Lists {
+    /// The numbers of its tiles among those of all directories.
+    pub(in crate::sink) tiles: Range<u64>,
+    pub(in crate::sink) offsets: Range<u64>,
+    /// The lengths of the tiles as they are stored.
+    pub(in crate::sink) lengths: Range<u64>,
 }
 
 impl Head {
+    /// The head of a file of a raster and its levels: all directories, then all lists.
+    pub(in crate::sink) fn of(levels: &[Layout]) -> Self {
+        let big = levels.iter().any(|layout| layout.big);
+        // The directory begins behind the header: its number of entries, them, and the next directory.
+        let (header, count_bytes, entry_bytes, value_bytes) =
+            if big { (16, 8, 20, 8) } else { (8, 2, 12, 4) };
+        let is_apart = |bytes: &[u8]| bytes.len() as u64 > value_bytes;
+        let mut head = Vec::new();
+        if big {
+            head.extend_from_slice(b"II\x2B\0\x08\0\0\0\x10\0\0\0\0\0\0\0");
+        } else {
+            head.extend_from_slice(b"II\x2A\0\x08\0\0\0");
+        }
+        let all: Vec<Vec<Entry>> = levels.iter().map(Layout::entries).collect();
+        let values = |entries: &[Entry], start: u64| {
+            (start + count_bytes + entry_bytes * entries.len() as u64 + value_bytes).next_multiple_of(8)
+        };
+        let apart = |entries: &[Entry]| -> u64 {
+            let texts = entries.iter().map(|entry| match &entry.value {
+                Value::Bytes(bytes) if is_apart(bytes) => (bytes.len() as u64).next_multiple_of(8),
+                _ => 0,
+            });
+            texts.sum()
+        };
+        let mut end = header;
+        for entries in &all {
+            end = values(entries, end) + apart(entries);
+        }
+        let (mut lists_end, mut lists, mut first) = (end, Vec::new(), 0);
+        for (number, (layout, entries)) in levels.iter().zip(&all).enumerate() {
+            let start = head.len() as u64;
+            let values = values(entries, start);
+            let next = if number + 1 < levels.len() {
+                values + apart(entries)
+            } else {
+                0
+            };
+            head.extend_from_slice(&(entries.len() as u64).to_le_bytes()[..count_bytes as usize]);
+            let mut texts = Vec::new();
+            let (mut offsets, mut lengths) = (0..0, 0..0);
+            for entry in entries {
+                head.extend_from_slice(&entry.tag.to_le_bytes());
+                head.extend_from_slice(&(entry.kind as u16).to_le_bytes());
+                head.extend_from_slice(&entry.count.to_le_bytes()[..value_bytes as usize]);
+                let here = head.len() as u64;
+                // A list that fits in an entry stands there, and is 0 in the head.
+                let mut list = |bytes: u64| {
+                    if bytes <= value_bytes {
+                        return (here..here + bytes, 0);
+                    }
+                    let at = lists_end;
+                    lists_end += bytes.next_multiple_of(8);
+                    (at..at + bytes, at)
+                };
+                let value = match &entry.value {
+                    Value::Bytes(bytes) if is_apart(bytes) => {
+                        let at = values + texts.len() as u64;
+                        texts.extend_from_slice(bytes);
+                        texts.resize(texts.len().next_multiple_of(8), 0);
+                        at
+                    }
+                    Value::Bytes(bytes) => {
+                        let mut value = [0; 8];
+                        value[..bytes.len()].copy_from_slice(bytes);
+                        u64::from_le_bytes(value)
+                    }
+                    Value::Offsets => {
+                        let value;
+                        (offsets, value) = list(layout.tiles * entry.kind.bytes());
+                        value
+                    }
+                    Value::Lengths => {
+                        let value;
+                        (lengths, value) = list(layout.tiles * entry.kind.bytes());
+                        value
+                    }
+                };
+                head.extend_from_slice(&value.to_le_bytes()[..value_bytes as usize]);
+            }
+            head.extend_from_slice(&next.to_le_bytes()[..value_bytes as usize]);
+            // Up to the values.
+            head.resize(values as usize, 0);
+            head.extend_from_slice(&texts);
+            lists.push(Lists {
+                tiles: first..first + layout.tiles,
+                offsets,
+                lengths,
+            });
+            first += layout.tiles;
+        }
+        Self {
+            bytes: head,
+            tiles: lists_end.next_multiple_of(STEP),
+            offset_bytes: value_bytes,
+            lists,
+        }
+    }
+
     /// Whether a file begins with this head, whatever its offsets and lengths are.
-    pub(super) fn begins(&self, found: &[u8]) -> bool {
+    pub(in crate::sink) fn begins(&self, found: &[u8]) -> bool {
         let mut found = found.to_vec();
-        for list in [&self.offsets, &self.lengths] {
-            if let Some(list) = found.get_mut(list.start as usize..list.end as usize) {
-                list.fill(0);
+        for lists in &self.lists {
+            for list in [&lists.offsets, &lists.lengths] {
+                if let Some(list) = found.get_mut(list.start as usize..list.end as usize) {
+                    list.fill(0);
+                }
             }
         }
         found == self.bytes

@@ -11,6 +11,7 @@ mod share;
 mod store;
 
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -20,12 +21,13 @@ use relief_raster::Depth;
 
 use super::SinkError;
 use super::compression::Compression;
-use layout::Layout;
-pub(super) use layout::default_tile;
+use super::journal::{Completion, Looked};
+pub(super) use layout::{Head, Layout, default_tile};
+pub(super) use pack::pack;
 use sequence::{Item, Sequence};
 pub use share::{SharedTiff, Sharing};
-pub use store::{Completion, partial_path};
-use store::{Store, Stored};
+pub use store::partial_path;
+pub(super) use store::{AT_ONCE, Store, Stored, list_into};
 
 /// How a TIFF is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,16 +58,28 @@ pub struct TileOptions {
 }
 
 impl TileOptions {
-    fn layout(&self, raster: &Raster, cut: ((u64, u64), bool), shared: bool) -> Result<Layout, SinkError> {
+    /// The layout of a file in tiles of this size, and `how` it is laid out otherwise than files whose tiles lie one behind the other:
+    /// neither is gone on with as the other.
+    fn layout(&self, raster: &Raster, cut: ((u64, u64), bool), how: &str) -> Result<Layout, SinkError> {
         let Raster { width, height, .. } = *raster;
         if width == 0 || height == 0 {
             return Err(SinkError::Empty { width, height });
         }
-        // Files in which tiles share bytes are laid out otherwise, so that neither is gone on with as the other.
-        let how = if shared { ", equal tiles shared" } else { "" };
         let description = format!("Relief raster, job {}{how}", self.job);
         Layout::new(raster, cut, (self.compression, self.one_bit), description)
     }
+}
+
+/// The layouts of a raster and its levels, in tiles of the same size.
+pub(super) fn leveled(
+    options: &TileOptions,
+    raster: &Raster,
+    levels: &[Raster],
+    tile: (u64, u64),
+) -> Result<Vec<Layout>, SinkError> {
+    let whole = options.layout(raster, (tile, false), ", with levels")?;
+    let levels = levels.iter().map(|raster| whole.level(raster));
+    Ok(std::iter::once(whole.clone()).chain(levels).collect())
 }
 
 /// Tiles that may be early, for every thread.
@@ -73,6 +87,14 @@ const EARLY: u64 = 4;
 
 /// What noting tiles holds.
 const NOTING: u64 = (1 << 16) * 24 + 1_024 * 1_024;
+
+/// What a thread holds to pack a tile and compress it, where none waits for its turn.
+pub(super) fn tile_memory(layout: &Layout) -> u64 {
+    layout
+        .tile_bytes()
+        .saturating_add(layout.most_stored())
+        .saturating_add(layout.compression.working())
+}
 
 /// What writing tiles of a layout holds, beside the samples.
 fn memory(layout: &Layout, threads: usize, in_order: bool) -> u64 {
@@ -123,7 +145,7 @@ struct Open {
     /// Tiles that were there, where they are in order.
     found: u64,
     /// Which tiles are there, as far as was looked.
-    looked: Mutex<Option<(u64, Vec<Stored>)>>,
+    looked: Looked<Stored>,
 }
 
 impl TiledTiff {
@@ -167,7 +189,16 @@ impl TiledTiff {
             FileCut::TilesOf(width, height) => Some(((width, height), false)),
         };
         let cut = cut.unwrap_or_else(|| (layout::default_tile(raster), false));
-        self.options.layout(raster, cut, false)
+        self.options.layout(raster, cut, "")
+    }
+
+    /// The bytes of the file of a raster, before its tiles are compressed.
+    ///
+    /// # Errors
+    /// Where the raster cannot be written so.
+    pub fn bytes(&self, raster: &Raster) -> Result<u64, SinkError> {
+        let layout = self.layout(raster)?;
+        Ok(layout.head().tiles + layout.all_bytes())
     }
 
     /// Whether the file is there already, complete, with all of this raster.
@@ -200,7 +231,7 @@ impl TiledTiff {
         let columns = tile.rect.width() as usize;
         let mut packed = self.packed().pop().unwrap_or_default();
         if let Some(sequence) = &open.sequence {
-            pack::pack(&open.layout, tile.samples, columns, place, &mut packed)?;
+            pack(&open.layout, tile.samples, columns, place, &mut packed)?;
             let mut bytes = sequence.memory();
             let Layout {
                 compression, bits, ..
@@ -219,7 +250,7 @@ impl TiledTiff {
         let bytes = if whole && as_they_lie && open.layout.bits > 1 {
             native
         } else {
-            pack::pack(&open.layout, tile.samples, columns, place, &mut packed)?;
+            pack(&open.layout, tile.samples, columns, place, &mut packed)?;
             &packed
         };
         open.store.write(bytes, offset)?;
@@ -288,12 +319,18 @@ impl TileSink for TiledTiff {
         })
     }
 
-    fn begin(&mut self, raster: &Raster, grid: &Grid) -> io::Result<()> {
+    fn begin(&mut self, raster: &Raster, grid: &Grid, tiles: &Range<u128>) -> io::Result<()> {
         let layout = self.layout(raster)?;
         if grid.tile() != layout.tile || grid.count() != u128::from(layout.tiles) {
             return Err(SinkError::State {
                 call: "begin",
                 state: "has another grid",
+            }
+            .into());
+        }
+        if layout.compression != Compression::None && *tiles != (0..grid.count()) {
+            return Err(SinkError::PartsInOrder {
+                compression: layout.compression,
             }
             .into());
         }
@@ -318,7 +355,7 @@ impl TileSink for TiledTiff {
             store,
             sequence,
             found,
-            looked: Mutex::default(),
+            looked: Looked::default(),
         });
         Ok(())
     }
@@ -332,23 +369,13 @@ impl TileSink for TiledTiff {
         if open.store.is_new || open.sequence.is_some() {
             return Ok(number < open.found);
         }
-        let mut looked = open.looked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((first, tiles)) = &*looked
-            && let Some(at) = number.checked_sub(*first)
-            && let Some(tile) = tiles.get(usize::try_from(at).unwrap_or(usize::MAX))
-        {
-            return Ok(tile.length > 0);
-        }
-        let count = open
-            .layout
-            .tiles
-            .saturating_sub(number)
-            .min(store::AT_ONCE as u64);
-        let mut tiles = vec![Stored { offset: 0, length: 0 }; count as usize];
-        open.store.listed(number, &mut tiles)?;
-        let there = tiles.first().is_some_and(|tile| tile.length > 0);
-        *looked = Some((number, tiles));
-        Ok(there)
+        let stored = open.looked.at(number, || {
+            let count = open.layout.tiles.saturating_sub(number).min(AT_ONCE as u64);
+            let mut tiles = vec![Stored { offset: 0, length: 0 }; count as usize];
+            open.store.listed(number, &mut tiles)?;
+            Ok(tiles)
+        })?;
+        Ok(stored.is_some_and(|tile| tile.length > 0))
     }
 
     fn write(&self, tile: &Tile<'_>) -> io::Result<()> {

@@ -8,7 +8,7 @@ use crate::sink::one_bit;
 
 /// Packs samples of `columns` × … pixels whose first is (x, y) into a whole tile, or into as much of a strip as there is: rows
 /// as long as those of the tile, 16 bits little-endian; what is beyond the samples is 0.
-pub(super) fn pack(
+pub(in crate::sink) fn pack(
     layout: &Layout,
     samples: Samples<'_>,
     columns: usize,

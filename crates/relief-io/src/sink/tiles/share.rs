@@ -19,9 +19,10 @@ use relief_raster::{Depth, Period, Rect, Sample};
 
 use super::layout::{self, LENGTH, Layout, MAX_DEFAULT_SIDE, OFFSET, STEP};
 use super::sequence::{COMPARED, COMPARED_BYTES, Item, Sequence};
-use super::store::{AT_ONCE, Completion, Store, Stored};
+use super::store::{AT_ONCE, Store, Stored};
 use super::{EARLY, TileOptions, memory, pack};
 use crate::sink::SinkError;
+use crate::sink::journal::Completion;
 
 /// The most classes of equal tiles: of more the period is not used.
 const MAX_CLASSES: usize = 1 << 16;
@@ -350,7 +351,7 @@ impl SharedTiff {
     /// # Errors
     /// Where the raster cannot be written so.
     pub fn new(path: PathBuf, sharing: Sharing, options: &TileOptions) -> Result<Self, SinkError> {
-        let layout = options.layout(&sharing.raster, (sharing.tile, false), true)?;
+        let layout = options.layout(&sharing.raster, (sharing.tile, false), ", equal tiles shared")?;
         Ok(Self {
             path,
             layout,
@@ -589,7 +590,7 @@ impl SharedTiff {
                 Samples::Sixteen(&sixteen.0)
             }
         };
-        pack::pack(&self.layout, samples, columns, corner, packed).map_err(sink)?;
+        pack(&self.layout, samples, columns, corner, packed).map_err(sink)?;
         let mut bytes = sequence.memory();
         self.layout
             .compression

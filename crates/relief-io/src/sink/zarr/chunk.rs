@@ -6,20 +6,20 @@ use std::ops::Range;
 
 use relief_engine::sink::Samples;
 
-use super::LEVEL;
+use super::{GZIP, LEVEL};
 
 /// How chunks are encoded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Encoder {
-    pub(super) gzip: bool,
+pub(in crate::sink) struct Encoder {
+    pub(in crate::sink) gzip: bool,
     /// Columns and rows of a chunk.
-    pub(super) chunk: (u64, u64),
+    pub(in crate::sink) chunk: (u64, u64),
     /// Columns and rows of a shard, where chunks lie in shards.
-    pub(super) shard: Option<(u64, u64)>,
+    pub(in crate::sink) shard: Option<(u64, u64)>,
     /// Equal chunks of a shard lie at one place.
-    pub(super) share: bool,
+    pub(in crate::sink) share: bool,
     /// Bytes of a sample.
-    pub(super) sample: u64,
+    pub(in crate::sink) sample: u64,
 }
 
 /// The offset and the length of a chunk of a shard that is not there: all of it is the fill value.
@@ -27,29 +27,40 @@ const ABSENT: u64 = u64::MAX;
 
 /// Memory that is used again.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(in crate::sink) struct Memory {
     packed: Vec<u8>,
     /// The bytes of the file.
-    pub(super) out: Vec<u8>,
+    pub(in crate::sink) out: Vec<u8>,
 }
 
 impl Encoder {
     /// The bytes of a chunk before it is compressed.
-    pub(super) const fn chunk_bytes(&self) -> u64 {
+    pub(in crate::sink) const fn chunk_bytes(&self) -> u64 {
         self.chunk
             .0
             .saturating_mul(self.chunk.1)
             .saturating_mul(self.sample)
     }
 
+    /// What a thread holds to encode a file, beside its samples.
+    pub(in crate::sink) const fn memory(&self) -> u64 {
+        let gzip = if self.gzip { GZIP } else { 0 };
+        self.chunk_bytes()
+            .saturating_add(self.most())
+            .saturating_add(gzip)
+    }
+
     /// Chunks along the sides of a file.
-    fn inner(&self) -> (u64, u64) {
-        let shard = self.shard.unwrap_or(self.chunk);
+    const fn inner(&self) -> (u64, u64) {
+        let shard = match self.shard {
+            Some(shard) => shard,
+            None => self.chunk,
+        };
         (shard.0 / self.chunk.0, shard.1 / self.chunk.1)
     }
 
     /// The most bytes of a file.
-    pub(super) fn most(&self) -> u64 {
+    pub(in crate::sink) const fn most(&self) -> u64 {
         let (across, down) = self.inner();
         let chunk = self.chunk_bytes();
         // Gzip stores what does not shrink in blocks of 2^16 − 1 bytes with 5 bytes each.
@@ -65,7 +76,7 @@ impl Encoder {
     }
 
     /// Encodes the samples of a file, rows of `columns`; false where all are the fill value, so that none need be written.
-    pub(super) fn encode(
+    pub(in crate::sink) fn encode(
         &self,
         samples: Samples<'_>,
         columns: usize,

@@ -3,48 +3,43 @@
 //! A chunk whose samples are all the fill value has no file. So which chunks are done is a file of its own, of one byte a chunk:
 //! 1 where it is done. It is written after the disk has the chunks, and goes away with the last.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use relief_atomic::Identity;
 
 use crate::sink::SinkError;
+use crate::sink::journal::{Completion, Journal, Looked, Notes, is_at, last_writer, runs};
 use crate::sink::positioned::{lock, read_at, write_all_at};
-use crate::sink::tiles::Completion;
 
 /// The file that says which chunks are done.
-const DONE: &str = ".relief-done";
-
-/// Chunks are stored and noted at latest after so many bytes.
-const UNSTORED_BYTES: u64 = 64 << 20;
-
-/// Chunks are stored and noted at latest after so many.
-const UNSTORED_CHUNKS: usize = 1 << 16;
+pub(in crate::sink) const DONE: &str = ".relief-done";
 
 /// Bytes that are read at once.
 const AT_ONCE: usize = 1 << 16;
 
-/// What a store says of itself: the files of the group and of the array.
+/// What a store says of itself: the files of the group and of its arrays, which are numbered.
 #[derive(Debug)]
-pub(super) struct Metadata {
+pub(in crate::sink) struct Metadata {
     pub(super) group: Vec<u8>,
-    pub(super) array: Vec<u8>,
+    pub(super) arrays: Vec<Vec<u8>>,
 }
 
 impl Metadata {
     /// Whether the folder is one of this store.
     fn is_at(&self, folder: &Path) -> bool {
         let same = |name: &str, bytes: &[u8]| fs::read(folder.join(name)).is_ok_and(|found| found == bytes);
-        same("zarr.json", &self.group) && same("0/zarr.json", &self.array)
+        let arrays = self.arrays.iter().enumerate();
+        same("zarr.json", &self.group)
+            && arrays
+                .into_iter()
+                .all(|(number, array)| same(&format!("{number}/zarr.json"), array))
     }
 }
 
 /// The unfinished folder.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(in crate::sink) struct Folder {
     path: PathBuf,
     partial: PathBuf,
     destination: PathBuf,
@@ -53,9 +48,10 @@ pub(super) struct Folder {
     shared: bool,
     /// Whether it was begun by this process.
     is_new: bool,
-    unstored: Mutex<(Vec<u64>, u64)>,
-    written: AtomicU64,
-    looked: Mutex<Option<(u64, Vec<u8>)>>,
+    journal: Journal<()>,
+    looked: Looked<u8>,
+    /// A file that is stored before chunks are noted.
+    beside: Option<File>,
 }
 
 /// The name without what separates it from the names in it.
@@ -71,7 +67,7 @@ pub(super) fn is_complete(path: &Path, metadata: &Metadata) -> bool {
 
 impl Folder {
     /// Opens the unfinished folder for `path`, or begins it.
-    pub(super) fn open(
+    pub(in crate::sink) fn open(
         path: &Path,
         metadata: &Metadata,
         chunks: u64,
@@ -97,9 +93,12 @@ impl Folder {
         let partial = PathBuf::from(name);
         let failed = |source| refused("its folder cannot be opened or created", Some(source));
         let is_new = relief_atomic::open_partial_folder(&partial, &mut |folder| {
-            fs::create_dir(folder.join("0"))?;
             fs::write(folder.join("zarr.json"), &metadata.group)?;
-            fs::write(folder.join("0/zarr.json"), &metadata.array)?;
+            for (number, array) in metadata.arrays.iter().enumerate() {
+                let folder = folder.join(number.to_string());
+                fs::create_dir(&folder)?;
+                fs::write(folder.join("zarr.json"), array)?;
+            }
             File::create_new(folder.join(DONE))?.set_len(chunks)
         })
         .map_err(failed)?;
@@ -109,10 +108,7 @@ impl Folder {
         let done = File::options().read(true).write(true).open(partial.join(DONE));
         let done = done.map_err(failed)?;
         // Where the folder was completed while its lock was waited for, its name is gone.
-        let still = lock(&done, shared)
-            && Identity::of_open(&done)
-                .is_none_or(|open| Identity::of(&partial.join(DONE)).is_ok_and(|found| found == open));
-        if !still {
+        if !(lock(&done, shared) && is_at(&done, &partial.join(DONE))) {
             return Err(SinkError::Busy { partial });
         }
         Ok(Self {
@@ -123,10 +119,28 @@ impl Folder {
             chunks,
             shared,
             is_new,
-            unstored: Mutex::default(),
-            written: AtomicU64::new(0),
-            looked: Mutex::default(),
+            journal: Journal::new(path),
+            looked: Looked::default(),
+            beside: None,
         })
+    }
+
+    /// A file of this name in the folder, which is stored whenever chunks are noted, before they are. The finished store has none.
+    pub(in crate::sink) fn store_beside(&mut self, name: &str) -> Result<File, SinkError> {
+        let mut options = File::options();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let open = || {
+            let file = options.open(self.partial.join(name))?;
+            Ok((file.try_clone()?, file))
+        };
+        let (file, beside) = open().map_err(|error| self.failed(error))?;
+        self.beside = Some(beside);
+        Ok(file)
+    }
+
+    /// Removes a file in the folder that nobody needs any more.
+    pub(in crate::sink) fn remove_beside(&self, name: &str) -> Result<(), SinkError> {
+        fs::remove_file(self.partial.join(name)).map_err(|error| self.failed(error))
     }
 
     /// Removes the folder where it was begun although the store is complete: another process completed it in between.
@@ -134,39 +148,30 @@ impl Folder {
         self.is_new && fs::remove_dir_all(&self.partial).is_ok()
     }
 
-    pub(super) fn failed(&self, source: io::Error) -> SinkError {
-        SinkError::Write {
-            name: self.path.display().to_string(),
-            written: self.written.load(Ordering::Relaxed),
-            source,
-        }
+    pub(in crate::sink) fn failed(&self, source: io::Error) -> SinkError {
+        self.journal.failed(source)
     }
 
     /// Whether a chunk is done.
-    pub(super) fn has(&self, chunk: u64) -> Result<bool, SinkError> {
-        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((first, done)) = &*looked
-            && let Some(at) = chunk.checked_sub(*first)
-            && let Some(done) = done.get(usize::try_from(at).unwrap_or(usize::MAX))
-        {
-            return Ok(*done != 0);
-        }
-        let count = self.chunks.saturating_sub(chunk).min(AT_ONCE as u64);
-        let mut done = vec![0; count as usize];
-        read_at(&self.done, &mut done, chunk).map_err(|error| self.failed(error))?;
-        let is_there = done.first().is_some_and(|&done| done != 0);
-        *looked = Some((chunk, done));
-        Ok(is_there)
+    pub(in crate::sink) fn has(&self, chunk: u64) -> Result<bool, SinkError> {
+        let done = self.looked.at(chunk, || {
+            let count = self.chunks.saturating_sub(chunk).min(AT_ONCE as u64);
+            let mut done = vec![0; count as usize];
+            read_at(&self.done, &mut done, chunk).map_err(|error| self.failed(error))?;
+            Ok(done)
+        })?;
+        Ok(done.is_some_and(|done| done != 0))
     }
 
-    /// Writes the file of the chunk in this column and row; `bytes` are `None` where all of it is the fill value.
-    pub(super) fn write(
+    /// Writes the file of the chunk in this column and row of an array; `bytes` are `None` where all of it is the fill value.
+    pub(in crate::sink) fn write(
         &self,
         chunk: u64,
+        array: usize,
         (column, row): (u64, u64),
         bytes: Option<&[u8]>,
     ) -> Result<(), SinkError> {
-        let folder = self.partial.join("0/c").join(row.to_string());
+        let folder = self.partial.join(format!("{array}/c/{row}"));
         let name = folder.join(column.to_string());
         if let Some(bytes) = bytes {
             // The same name whoever writes it: what a killed process left is written over.
@@ -180,16 +185,11 @@ impl Folder {
             return Err(self.failed(error));
         }
         let length = bytes.map_or(0, |bytes| bytes.len() as u64);
-        self.written.fetch_add(length, Ordering::Relaxed);
-        let mut unstored = self.unstored();
-        unstored.0.push(chunk);
-        unstored.1 += length;
-        if unstored.1 < UNSTORED_BYTES && unstored.0.len() < UNSTORED_CHUNKS {
-            return Ok(());
+        self.journal.count(length);
+        match self.journal.note(chunk, (), length) {
+            Some(notes) => self.store(&notes),
+            None => Ok(()),
         }
-        let (chunks, _) = std::mem::take(&mut *unstored);
-        drop(unstored);
-        self.store(chunks)
     }
 
     /// Writes a file in a folder that may not be there yet.
@@ -210,24 +210,21 @@ impl Folder {
         Ok(())
     }
 
-    fn unstored(&self) -> MutexGuard<'_, (Vec<u64>, u64)> {
-        self.unstored.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Has everything noted that was written.
-    pub(super) fn flush(&self) -> Result<(), SinkError> {
-        let (chunks, _) = std::mem::take(&mut *self.unstored());
-        self.store(chunks)
+    pub(in crate::sink) fn flush(&self) -> Result<(), SinkError> {
+        self.store(&self.journal.take())
     }
 
-    fn store(&self, mut chunks: Vec<u64>) -> Result<(), SinkError> {
-        if chunks.is_empty() {
+    fn store(&self, notes: &Notes<()>) -> Result<(), SinkError> {
+        if notes.is_empty() {
             return Ok(());
         }
+        if let Some(beside) = &self.beside {
+            beside.sync_data().map_err(|error| self.failed(error))?;
+        }
         self.sync().map_err(|error| self.failed(error))?;
-        chunks.sort_unstable();
-        for run in chunks.chunk_by(|before, chunk| before + 1 == *chunk) {
-            write_all_at(&self.done, &vec![1; run.len()], run[0]).map_err(|error| self.failed(error))?;
+        for run in runs(notes) {
+            write_all_at(&self.done, &vec![1; run.len()], run[0].0).map_err(|error| self.failed(error))?;
         }
         Ok(())
     }
@@ -244,21 +241,13 @@ impl Folder {
     }
 
     /// Gives the folder its name, once nobody else writes it and no chunk is missing.
-    pub(super) fn complete(&self) -> Result<Completion, SinkError> {
+    pub(in crate::sink) fn complete(&self) -> Result<Completion, SinkError> {
         self.flush()?;
         let done = self.partial.join(DONE);
-        if self.shared {
-            // Each gives up its own lock first: so the last one to come here finds no other.
-            let _ = self.done.unlock();
-            if let Err(TryLockError::WouldBlock) = self.done.try_lock() {
-                return Ok(Completion::OthersWrite);
-            }
-            let same = Identity::of_open(&self.done)
-                .is_none_or(|open| Identity::of(&done).is_ok_and(|found| found == open));
-            if !same {
-                // Another process was here in between, and found that nothing is missing.
-                return Ok(Completion::Complete);
-            }
+        if self.shared
+            && let ControlFlow::Break(completion) = last_writer(&self.done, &done)
+        {
+            return Ok(completion);
         }
         let failed = |error| self.failed(error);
         let (mut first, mut missing) = (0, 0);

@@ -1,4 +1,4 @@
-//! What a Zarr store says of itself: a group with one array, `0`, as OME-Zarr 0.5 has it.
+//! What a Zarr store says of itself: a group of the array `0` and of those of its levels, as OME-Zarr 0.5 has it.
 //!
 //! Formats: <https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html>, and <https://ngff.openmicroscopy.org/0.5/>.
 
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::ZarrOptions;
 
-/// The group: axes, the size of a pixel, and the job.
-pub(super) fn group(raster: &Raster, job: &blake3::Hash) -> Vec<u8> {
+/// The group: axes, the size of a pixel of every level, and the job.
+pub(super) fn group(raster: &Raster, levels: usize, job: &blake3::Hash) -> Vec<u8> {
     let axis = |name: &str| match raster.pixel {
         Some(_) => json!({"name": name, "type": "space", "unit": "micrometer"}),
         None => json!({"name": name, "type": "space"}),
@@ -19,19 +19,33 @@ pub(super) fn group(raster: &Raster, job: &blake3::Hash) -> Vec<u8> {
         let (above, below) = pixel.terms();
         (u128::from(above) * 1_000_000) as f64 / below as f64
     });
+    let dataset = |level: usize| {
+        // A sample lies in the middle of its pixels; the first pixel is at 0.
+        let factor = (1_u64 << level) as f64;
+        let mut transformations = vec![json!({"type": "scale", "scale": [side * factor, side * factor]})];
+        if level > 0 {
+            let middle = side * (factor - 1.0) / 2.0;
+            transformations.push(json!({"type": "translation", "translation": [middle, middle]}));
+        }
+        json!({"path": level.to_string(), "coordinateTransformations": transformations})
+    };
+    let mut scales = json!({
+        "axes": [axis("y"), axis("x")],
+        "datasets": (0..=levels).map(dataset).collect::<Vec<_>>(),
+    });
+    if levels > 0 {
+        scales["type"] = "mean".into();
+        scales["metadata"] = json!({
+            "description": "every sample is the exact mean of its pixels of level 0, rounded once, halves up",
+        });
+    }
     written(&json!({
         "zarr_format": 3,
         "node_type": "group",
         "attributes": {
             "ome": {
                 "version": "0.5",
-                "multiscales": [{
-                    "axes": [axis("y"), axis("x")],
-                    "datasets": [{
-                        "path": "0",
-                        "coordinateTransformations": [{"type": "scale", "scale": [side, side]}],
-                    }],
-                }],
+                "multiscales": [scales],
             },
             "relief": {"job": job.to_string()},
         },

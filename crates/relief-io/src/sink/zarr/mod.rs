@@ -1,12 +1,14 @@
 //! Zarr version 3: a folder of chunks, each a file that any thread or process writes.
 //!
-//! The store is a group with one array, `0`: OME-Zarr with one level, so that viewers know the size of a pixel.
+//! The store is a group with one array, `0`: OME-Zarr, so that viewers know the size of a pixel. [`Pyramid`](super::Pyramid) adds
+//! arrays of levels.
 
 mod chunk;
 mod folder;
 mod metadata;
 
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -14,9 +16,10 @@ use relief_engine::sink::Raster;
 use relief_engine::{Grid, Tile, TileSink};
 
 use super::SinkError;
-use super::tiles::{Completion, check, default_tile};
-use chunk::{Encoder, Memory};
-use folder::{Folder, Metadata};
+use super::journal::Completion;
+use super::tiles::{check, default_tile};
+pub(super) use chunk::{Encoder, Memory};
+pub(super) use folder::{DONE, Folder, Metadata};
 
 /// The level of gzip.
 const LEVEL: u32 = 6;
@@ -91,14 +94,24 @@ impl ZarrSink {
         self
     }
 
-    /// How chunks are encoded.
     fn encoder(&self, raster: &Raster) -> Result<Encoder, SinkError> {
+        self.options.encoder(raster)
+    }
+
+    fn metadata(&self, raster: &Raster, encoder: &Encoder) -> Metadata {
+        self.options.metadata(raster, &[], encoder)
+    }
+}
+
+impl ZarrOptions {
+    /// How chunks are encoded.
+    pub(super) fn encoder(&self, raster: &Raster) -> Result<Encoder, SinkError> {
         let Raster { width, height, .. } = *raster;
         if width == 0 || height == 0 {
             return Err(SinkError::Empty { width, height });
         }
-        let chunk = self.options.chunk.unwrap_or_else(|| default_tile(raster));
-        let (width, height) = self.options.shard.unwrap_or(chunk);
+        let chunk = self.chunk.unwrap_or_else(|| default_tile(raster));
+        let (width, height) = self.shard.unwrap_or(chunk);
         let refused = |problem| {
             Err(SinkError::TileShape {
                 width,
@@ -132,20 +145,44 @@ impl ZarrSink {
             ));
         }
         Ok(Encoder {
-            gzip: self.options.gzip,
+            gzip: self.gzip,
             chunk,
-            shard: self.options.shard,
-            share: self.options.share,
+            shard: self.shard,
+            share: self.share,
             sample,
         })
     }
 
-    fn metadata(&self, raster: &Raster, encoder: &Encoder) -> Metadata {
+    /// What a store of a raster and its levels says of itself.
+    pub(super) fn metadata(&self, raster: &Raster, levels: &[Raster], encoder: &Encoder) -> Metadata {
         let shard = encoder.shard.unwrap_or(encoder.chunk);
+        let array = |raster| metadata::array(raster, self, encoder.chunk, shard);
         Metadata {
-            group: metadata::group(raster, &self.options.job),
-            array: metadata::array(raster, &self.options, encoder.chunk, shard),
+            group: metadata::group(raster, levels.len(), &self.job),
+            arrays: std::iter::once(raster).chain(levels).map(array).collect(),
         }
+    }
+}
+
+impl ZarrSink {
+    /// The bytes of all chunks of a raster, before they are compressed and where none is left out.
+    ///
+    /// # Errors
+    /// Where the raster cannot be written so.
+    pub fn bytes(&self, raster: &Raster) -> Result<u128, SinkError> {
+        let encoder = self.encoder(raster)?;
+        let (width, height) = encoder.shard.unwrap_or(encoder.chunk);
+        let files = u128::from(raster.width.div_ceil(width)) * u128::from(raster.height.div_ceil(height));
+        let raw = Encoder {
+            gzip: false,
+            ..encoder
+        };
+        let file = if raw.shard.is_some() {
+            raw.most()
+        } else {
+            raw.chunk_bytes()
+        };
+        Ok(files * u128::from(file))
     }
 
     /// Whether the store is there already, complete, with all of this raster.
@@ -186,7 +223,7 @@ impl ZarrSink {
             .map_err(|error| open.folder.failed(error))?;
         let place = (number % open.columns, number / open.columns);
         open.folder
-            .write(number, place, is_there.then_some(&memory.out))?;
+            .write(number, 0, place, is_there.then_some(&memory.out))?;
         self.spare().push(memory);
         Ok(())
     }
@@ -210,16 +247,14 @@ impl TileSink for ZarrSink {
     fn memory(&self, raster: &Raster, threads: usize) -> u64 {
         // What cannot be encoded is refused by `grid`.
         self.encoder(raster).map_or(0, |encoder| {
-            let gzip = if encoder.gzip { GZIP } else { 0 };
-            let thread = encoder
-                .chunk_bytes()
-                .saturating_add(encoder.most())
-                .saturating_add(gzip);
-            thread.saturating_mul(threads as u64).saturating_add(NOTING)
+            encoder
+                .memory()
+                .saturating_mul(threads as u64)
+                .saturating_add(NOTING)
         })
     }
 
-    fn begin(&mut self, raster: &Raster, grid: &Grid) -> io::Result<()> {
+    fn begin(&mut self, raster: &Raster, grid: &Grid, _: &Range<u128>) -> io::Result<()> {
         let encoder = self.encoder(raster)?;
         if grid.tile() != encoder.shard.unwrap_or(encoder.chunk) {
             return Err(SinkError::State {

@@ -50,7 +50,7 @@ struct Entry {
 }
 
 /// The first directory of a file, which is read from when a list is asked for.
-pub(super) struct Directory<R> {
+pub(crate) struct Directory<R> {
     pub(super) input: R,
     /// The bytes of the file.
     pub(super) length: u64,
@@ -60,7 +60,7 @@ pub(super) struct Directory<R> {
 
 impl<R: Read + Seek> Directory<R> {
     /// Reads the header and the first directory of a file of `length` bytes.
-    pub(super) fn open(input: R, length: u64) -> Result<Self, Failure> {
+    pub(crate) fn open(input: R, length: u64) -> Result<Self, Failure> {
         let mut directory = Self {
             input,
             length,
@@ -162,6 +162,12 @@ impl<R: Read + Seek> Directory<R> {
         self.entries.iter().find(|entry| entry.tag == tag).copied()
     }
 
+    /// Where the values of a tag begin in the file, how many there are, and the bytes of each.
+    pub(crate) fn place(&self, tag: u16) -> Option<(u64, u64, u64)> {
+        let entry = self.find(tag)?;
+        Some((entry.place, entry.count, size(entry.kind)?))
+    }
+
     /// The whole numbers of a tag, at most `most` of them; none where the tag is missing.
     pub(super) fn list(&mut self, tag: u16, most: u64) -> Result<Option<Vec<u64>>, Failure> {
         let Some(entry) = self.find(tag) else {
@@ -186,12 +192,12 @@ impl<R: Read + Seek> Directory<R> {
     }
 
     /// The first whole number of a tag.
-    pub(super) fn one(&mut self, tag: u16) -> Result<Option<u64>, Failure> {
+    pub(crate) fn one(&mut self, tag: u16) -> Result<Option<u64>, Failure> {
         Ok(self.list(tag, 1)?.and_then(|list| list.first().copied()))
     }
 
     /// The bytes of a tag, at most `most` of them.
-    pub(super) fn bytes(&mut self, tag: u16, most: u64) -> Result<Option<Vec<u8>>, Failure> {
+    pub(crate) fn bytes(&mut self, tag: u16, most: u64) -> Result<Option<Vec<u8>>, Failure> {
         let Some(entry) = self.find(tag) else {
             return Ok(None);
         };

@@ -12,8 +12,9 @@ mod predictor;
 use std::io::{BufRead, Read, Seek, SeekFrom};
 
 use self::codec::{Codec, MAX_WINDOW, reversed};
+pub(crate) use self::directory::Directory;
 pub(super) use self::directory::exif_orientation;
-use self::directory::{Directory, tag};
+use self::directory::tag;
 use self::layout::{Layout, Number};
 use self::predictor::undo;
 use super::bits::{greatest, unpack};
