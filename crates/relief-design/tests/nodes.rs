@@ -533,6 +533,58 @@ fn children_stand_before_their_parents_and_agree_on_their_size() {
     }
 }
 
+/// The outlines of a drawing, in 1/256 px, and its grays.
+fn outlines(kind: &Kind) -> (Vec<Vec<(i64, i64)>>, Vec<u16>) {
+    let drawn = match kind {
+        Kind::Rectangle(kind) => &kind.drawn,
+        Kind::Polygon(kind) => &kind.drawn,
+        Kind::Line(kind) => &kind.drawn,
+        Kind::Path(kind) => &kind.drawn,
+        other => panic!("{} draws nothing", other.name()),
+    };
+    let elements = drawn.drawing.cells().iter().flat_map(|cell| &cell.elements);
+    let numbers = elements.clone().flat_map(|element| element.outlines.clone());
+    (
+        numbers.map(|number| drawn.drawing.outline(number).to_vec()).collect(),
+        elements.map(|element| element.value).collect(),
+    )
+}
+
+#[test]
+fn shapes_have_exact_places_whatever_the_rounding_of_lengths() {
+    // 1/3 px is 85 of 256, 12.5 µm are 1.25 px.
+    let (node, extent) = child("rectangle size-x=\"37/3\" size-y=\"12.5um\" shift-x=\"1/3\" value=7 x=5");
+    let (outlines_of, values) = outlines(&node.kind);
+    assert_eq!(outlines_of, [[(85, 0), (3_243, 0), (3_243, 320), (85, 320)]]);
+    assert_eq!((values, extent), (vec![7 * 257], (5, 0, 13, 2)));
+
+    let (node, extent) = child("polygon value=255 { vertex 1 2; vertex \"0.1mm\" 2.5; vertex -4 \"3px\" }");
+    assert_eq!(outlines(&node.kind).0, [[(256, 512), (2_560, 640), (-1_024, 768)]]);
+    assert_eq!(extent, (0, 0, 10, 3));
+    let boxed = "polygon value=255 origin=\"box\" { vertex 1 2; vertex 10 2.5; vertex -4 3 }";
+    assert_eq!(child(boxed).1, (0, 0, 14, 1));
+
+    let (node, _) = child("line stroke=3 value=1 { vertex 2 5; vertex 9 5 }");
+    let (mut corners, _) = outlines(&node.kind);
+    corners[0].sort_unstable();
+    assert_eq!(corners, [[(512, 896), (512, 1_664), (2_304, 896), (2_304, 1_664)]]);
+
+    let both = "path \"M0 0H4V2Z\" unit=\"20um\" fill=\"evenodd\" stroke=1 stroke-value=9 value=3";
+    let (node, extent) = child(both);
+    let (outlines_of, values) = outlines(&node.kind);
+    assert_eq!(outlines_of[0], [(0, 0), (2_048, 0), (2_048, 1_024)]);
+    assert_eq!((values, extent.2), (vec![3 * 257, 9 * 257], 9));
+}
+
+#[test]
+fn rectangles_of_a_definition_are_drawn_once() {
+    let text = "define \"r\" { rectangle size-x=3.5 size-y=2 value=9 }\n\
+                compose {\n(base)use \"r\"\n(add)use \"r\" x=9\n}";
+    let design = design(text);
+    assert_eq!(design.nodes.len(), 2);
+    assert_eq!(design.validate(), Ok(()));
+}
+
 #[test]
 fn places_count_lines_and_characters() {
     let design =

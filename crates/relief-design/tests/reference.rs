@@ -66,6 +66,9 @@ fn every_example_of_the_reference_is_a_right_design() {
             ) => {
                 format!("scan {{\n{}\n}}\nfill value=1", signature.example)
             }
+            (Group::Parameter, "vertex") => {
+                format!("line stroke=1 value=1 {{\nvertex 0 0\n{}\n}}", signature.example)
+            }
             (Group::Parameter, "let") => format!("formula \"u\" {{\n{}\n}}", signature.example),
             (Group::Parameter, _) => format!("map {{\n(source)image \"a\"\n{}\n}}", signature.example),
         };

@@ -22,6 +22,7 @@ mod lattice;
 mod map;
 mod median;
 mod noise;
+mod polygon;
 mod ramp;
 mod repeat;
 mod threshold;
@@ -177,6 +178,7 @@ kinds! {
     map::Map,
     median::Median,
     noise::Noise,
+    polygon::Polygon,
     ramp::Ramp,
     repeat::Repeat,
     threshold::Threshold,
