@@ -10,7 +10,9 @@ use relief_raster::{Extent, MAX_COORDINATE, MAX_SIDE};
 use crate::draft::hints::{FEWER_LEVELS, FEWER_NODES, MOVED_ROOT};
 use crate::draft::{Document, DraftNode, GivenSide, Measure, What, vanishing};
 use crate::excerpt::Lines;
-use crate::kinds::{Bounds, Doubts, Draft, Lowering, NaturalChild, NaturalSize, Seen, Sizing, covers, misses};
+use crate::kinds::{
+    Bounds, Doubts, Draft, Lowering, NaturalChild, NaturalSize, Seen, Sizing, covers, misses,
+};
 use crate::length::Ratio;
 use crate::report::{MAX_COUNTED, Problem};
 use crate::scan::Passes;

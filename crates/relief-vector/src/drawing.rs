@@ -290,7 +290,11 @@ mod tests {
         assert!(rectangle((2.0, -3.0), (4.0, 5.0)).is_of_whole_pixels());
         assert!(!rectangle((2.5, 3.0), (4.0, 5.0)).is_of_whole_pixels());
         assert!(rectangle((2.5, 3.0), (4.0, 5.0)).moved((128, 0)).pixels() == Some((3, 3, 7, 8)));
-        assert!(!rectangle((2.0, 3.0), (4.0, 5.0)).moved((1, 0)).is_of_whole_pixels());
+        assert!(
+            !rectangle((2.0, 3.0), (4.0, 5.0))
+                .moved((1, 0))
+                .is_of_whole_pixels()
+        );
         assert_eq!(rectangle((2.0, 3.0), (4.0, 5.0)).greatest(), 300);
     }
 }

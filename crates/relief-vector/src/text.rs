@@ -230,7 +230,9 @@ impl Font {
             .map_err(|error| Error::Damaged(error.to_string()))?;
         for (glyph, place) in buffer.glyph_infos().iter().zip(buffer.glyph_positions()) {
             if glyph.glyph_id == 0 {
-                let character = text.get(glyph.cluster as usize..).and_then(|rest| rest.chars().next());
+                let character = text
+                    .get(glyph.cluster as usize..)
+                    .and_then(|rest| rest.chars().next());
                 if let Some(character) = character
                     && !missing.contains(&character)
                 {
@@ -350,7 +352,10 @@ mod tests {
                 assert!((found - expected).abs() <= 0.07, "{text}: {found} for {expected}");
             }
             let area: f64 = area.parse().unwrap();
-            assert!((found_area - area).abs() <= area / 2_000.0, "{text}: {found_area} for {area}");
+            assert!(
+                (found_area - area).abs() <= area / 2_000.0,
+                "{text}: {found_area} for {area}"
+            );
             seen += 1;
         }
         assert_eq!(seen, 6);
@@ -419,7 +424,10 @@ mod tests {
         let huge = font().draw("A", &Options::sized(1e15));
         assert!(matches!(huge, Err(Error::Refused(Refused::Far(..)))));
         let few = units().with(|with| with.limits.points = 20);
-        assert!(matches!(font().draw("AVATAR", &few), Err(Error::Refused(Refused::Points(20)))));
+        assert!(matches!(
+            font().draw("AVATAR", &few),
+            Err(Error::Refused(Refused::Points(20)))
+        ));
         // A damaged file is drawn or refused.
         let bytes = std::fs::read(concat!(
             env!("CARGO_MANIFEST_DIR"),

@@ -107,7 +107,8 @@ impl Checker<'_> {
     ) -> Option<Loaded> {
         if !self.drawings.contains_key(&asset) {
             if self.drawings.len() == MAX_FILES {
-                let problem = Problem::new("E104", format!("the design names more than {MAX_FILES} drawings"));
+                let problem =
+                    Problem::new("E104", format!("the design names more than {MAX_FILES} drawings"));
                 self.note(
                     problem
                         .label(span, "one too many")

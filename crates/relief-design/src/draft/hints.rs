@@ -42,7 +42,10 @@ const HINTS: [(&[&str], &str); 11] = [
         &["rect", "square", "box", "background"],
         "a rectangle of whole pixels is `fill` with x, y, width and height, any other `rectangle`",
     ),
-    (&["circle", "dot"], "a circle is `disc`, or `ellipse` with smooth edges"),
+    (
+        &["circle", "dot"],
+        "a circle is `disc`, or `ellipse` with smooth edges",
+    ),
     (&["gradient", "linear"], "a gradient is `ramp`"),
     (&["random", "grain"], "random samples are `noise`"),
     (

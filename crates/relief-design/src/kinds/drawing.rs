@@ -208,7 +208,10 @@ pub(crate) fn antialias(values: &Values) -> Antialias {
 }
 
 /// The places of the `vertex` children; nothing where one is wrong, which has been noted.
-pub(crate) fn vertices(parameters: &[&Element<'_>], checker: &mut Checker<'_>) -> Option<Vec<(Ratio, Ratio)>> {
+pub(crate) fn vertices(
+    parameters: &[&Element<'_>],
+    checker: &mut Checker<'_>,
+) -> Option<Vec<(Ratio, Ratio)>> {
     let mut places = Some(Vec::with_capacity(parameters.len()));
     for element in parameters {
         let values = checker.parameter_values(element);
@@ -294,7 +297,14 @@ impl Drawn {
     /// 0, and samples up to its greatest.
     pub(crate) fn bounds(&self, max: u16) -> Bounds {
         let greatest = self.drawing.greatest();
-        Bounds::new(0, if max == 255 { greatest.div_ceil(257) } else { greatest })
+        Bounds::new(
+            0,
+            if max == 255 {
+                greatest.div_ceil(257)
+            } else {
+                greatest
+            },
+        )
     }
 
     /// Whether a pixel may be covered in part.
@@ -324,32 +334,31 @@ pub(crate) fn doubt(pixels: Option<(i64, i64, i64, i64)>, doubts: &mut Doubts<'_
     let (width, height) = doubts.size;
     let node = doubts.node;
     let Some((left, top, right, bottom)) = pixels else {
-            let warning = Problem::new("W211", "nothing is drawn: no outline covers any place");
-            doubts.warn(
-                warning
-                    .label(node.span, "covers nothing")
-                    .help("give it a width, a height or places that do not lie on one line"),
-            );
-            return;
-        };
-        let beyond = |start: i64, side: u64| i128::from(start) >= i128::from(side);
-        let place = format!("it lies in the columns {left} to {right} and the rows {top} to {bottom} of the node");
-        if right <= 0 || bottom <= 0 || beyond(left, width) || beyond(top, height) {
-            let message = format!("nothing of the drawing shows: {place}, which has {width} × {height} pixels");
-            doubts.warn(
+        let warning = Problem::new("W211", "nothing is drawn: no outline covers any place");
+        doubts.warn(
+            warning
+                .label(node.span, "covers nothing")
+                .help("give it a width, a height or places that do not lie on one line"),
+        );
+        return;
+    };
+    let beyond = |start: i64, side: u64| i128::from(start) >= i128::from(side);
+    let place =
+        format!("it lies in the columns {left} to {right} and the rows {top} to {bottom} of the node");
+    if right <= 0 || bottom <= 0 || beyond(left, width) || beyond(top, height) {
+        let message = format!("nothing of the drawing shows: {place}, which has {width} × {height} pixels");
+        doubts.warn(
                 Problem::new("W211", message)
                     .label(node.span, "lies outside")
                     .help("origin=\"box\" begins at what is drawn; places are those of the node, whose top-left is (0, 0)"),
             );
-        } else if !doubts.is_root
-            && ((left < 0 && node.width.is_none()) || (top < 0 && node.height.is_none()))
-        {
-            let message = format!("a part of the drawing is cut off: {place}, which begins at 0");
-            doubts.warn(Problem::new("W211", message).label(node.span, "is cut off").help(
+    } else if !doubts.is_root && ((left < 0 && node.width.is_none()) || (top < 0 && node.height.is_none())) {
+        let message = format!("a part of the drawing is cut off: {place}, which begins at 0");
+        doubts.warn(Problem::new("W211", message).label(node.span, "is cut off").help(
                 "origin=\"box\" begins at what is drawn; a width and a height say that the rest is not meant to show",
             ));
-        }
     }
+}
 
 /// The methods of a kind whose struct holds a [`Drawn`] alone.
 macro_rules! drawn {

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use relief_vector::{Drawing, gds};
 
 use super::drawing::{ANTIALIAS, Antialias, Drawn, antialias, doubt, gray};
-use super::{
-    Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing, words,
-};
+use super::{Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing, words};
 use crate::draft::{Asset, Budget, Checker, Loaded};
 use crate::report::Problem;
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
@@ -48,7 +46,8 @@ pub(crate) struct GdsDraft {
     budget: Budget,
 }
 
-const HELP: &str = "the path is relative to the folder of the design file; a layout is a GDSII stream, not compressed";
+const HELP: &str =
+    "the path is relative to the folder of the design file; a layout is a GDSII stream, not compressed";
 
 impl NodeKind for Gds {
     type Draft = GdsDraft;
@@ -95,7 +94,10 @@ impl NodeKind for Gds {
         let values = source.values;
         let (path, at) = values.text("file")?;
         let value = gray(values.sample("value")?, checker.depth());
-        let origin = values.word("origin").and_then(Origin::of_word).unwrap_or_default();
+        let origin = values
+            .word("origin")
+            .and_then(Origin::of_word)
+            .unwrap_or_default();
         let antialias = antialias(values);
         let layers = match values.text("layer") {
             None => gds::Layers::all(),
@@ -103,7 +105,9 @@ impl NodeKind for Gds {
                 Ok(layers) => layers,
                 Err(bad) => {
                     let problem = Problem::new("E512", bad.to_string()).label(span, "no layer");
-                    checker.note(problem.help("layer=\"1/0\" is layer 1 of datatype 0, layer=\"1\" all of layer 1"));
+                    checker.note(
+                        problem.help("layer=\"1/0\" is layer 1 of datatype 0, layer=\"1\" all of layer 1"),
+                    );
                     return None;
                 }
             },
@@ -112,7 +116,10 @@ impl NodeKind for Gds {
             return None;
         }
         let Some(pixel) = checker.drawing_pixel() else {
-            let problem = Problem::new("E406", "a layout needs the side of a pixel, which the canvas does not say");
+            let problem = Problem::new(
+                "E406",
+                "a layout needs the side of a pixel, which the canvas does not say",
+            );
             checker.note(
                 problem
                     .label(at, "measured in metres")

@@ -24,7 +24,11 @@ impl NodeKind for Line {
                   cover in part have a part of their sample. The others are 0.",
         details: "A node begins at (0, 0), so that half of a line along its upper side is cut off; origin=\"box\" shows all of it.",
         properties: &[
-            required("stroke", ValueType::Dimension, "the width of the line, not rounded"),
+            required(
+                "stroke",
+                ValueType::Dimension,
+                "the width of the line, not rounded",
+            ),
             required("value", ValueType::Sample, "the sample of the line"),
             CAP,
             JOIN,

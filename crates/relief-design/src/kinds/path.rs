@@ -90,7 +90,10 @@ impl NodeKind for Path {
             return None;
         }
         if fill == Fill::None && width.is_none() {
-            let problem = Problem::new("E511", "a path that is neither filled nor has a line shows nothing");
+            let problem = Problem::new(
+                "E511",
+                "a path that is neither filled nor has a line shows nothing",
+            );
             checker.note(
                 problem
                     .label(source.span, "this path")

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use relief_vector::{Affine, Pixel, svg};
 
 use super::drawing::{ANTIALIAS, Antialias, Drawn, antialias, doubt};
-use super::{
-    Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing, words,
-};
+use super::{Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing, words};
 use crate::draft::{Asset, Budget, Checker, Loaded};
 use crate::report::Problem;
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
@@ -82,16 +80,19 @@ pub(crate) struct SvgDraft {
 /// Warnings of one file that are told one by one.
 const MAX_WARNINGS: usize = 16;
 
-const HELP: &str = "the path is relative to the folder of the design file; a drawing is SVG in UTF-8, not compressed";
+const HELP: &str =
+    "the path is relative to the folder of the design file; a drawing is SVG in UTF-8, not compressed";
 
 /// What is wrong with a file, after its name and a place in it.
 fn named(path: &str, error: &svg::Error) -> String {
     let path = visible(path);
     match error {
-        svg::Error::Depth { .. }
-        | svg::Error::Loop { .. }
-        | svg::Error::NoPixel { .. }
-        | svg::Error::Refused { .. } => {
+        svg::Error::NoPixel { place, length } => {
+            format!(
+                "{path}:{place}: {length} needs the side of a pixel: add pixel=\"10um\" or dpi=1200 (or what it is) to the canvas"
+            )
+        }
+        svg::Error::Depth { .. } | svg::Error::Loop { .. } | svg::Error::Refused { .. } => {
             format!("{path}:{error}")
         }
         _ => format!("{path}: {error}"),
@@ -288,7 +289,8 @@ impl IntoKind<Svg> for SvgDraft {
             with.transform = transform;
             with.limits = limits;
         });
-        let drawn = svg::Document::parse(&self.loaded.text, &limits).and_then(|document| document.draw(&options));
+        let drawn =
+            svg::Document::parse(&self.loaded.text, &limits).and_then(|document| document.draw(&options));
         match drawn {
             Ok(picture) => {
                 self.budget.take(&picture.drawing);
@@ -297,7 +299,11 @@ impl IntoKind<Svg> for SvgDraft {
             Err(error) => {
                 let message = format!("the drawing cannot be used: {}", named(&self.path, &error));
                 let help = "draw it smaller, or fewer of such drawings";
-                sizing.note(Problem::new("E510", message).label(self.at, "this file").help(help));
+                sizing.note(
+                    Problem::new("E510", message)
+                        .label(self.at, "this file")
+                        .help(help),
+                );
                 None
             }
         }

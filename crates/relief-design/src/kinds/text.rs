@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use relief_vector::text;
 
-use super::drawing::{ANTIALIAS, Drawn, ORIGIN, VALUE, at_origin, antialias, drawn, gray};
+use super::drawing::{ANTIALIAS, Drawn, ORIGIN, VALUE, antialias, at_origin, drawn, gray};
 use super::{NodeKind, NodeSource, words};
 use crate::draft::Checker;
 use crate::report::Problem;
@@ -61,7 +61,11 @@ impl NodeKind for Text {
                 ValueType::Path,
                 "the path of an OpenType or TrueType file, relative to the design file",
             ),
-            required("size", ValueType::Dimension, "the size of the letters, not rounded"),
+            required(
+                "size",
+                ValueType::Dimension,
+                "the size of the letters, not rounded",
+            ),
             VALUE,
             optional(
                 "measure",
@@ -101,7 +105,11 @@ impl NodeKind for Text {
         }
         let budget = checker.drawing_budget();
         let options = text::Options::sized(size).with(|with| {
-            with.measure = match values.word("measure").and_then(Measure::of_word).unwrap_or_default() {
+            with.measure = match values
+                .word("measure")
+                .and_then(Measure::of_word)
+                .unwrap_or_default()
+            {
                 Measure::Em => text::Measure::Em,
                 Measure::Cap => text::Measure::Cap,
             };

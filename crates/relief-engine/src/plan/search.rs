@@ -50,7 +50,11 @@ impl Plan {
         let mut drawings = Drawings::new(canvas.depth);
         #[cfg(feature = "gpu")]
         let (gpus, mut program, mut apart) = if gpus.is_empty() {
-            (None, Program::new(design, usize::MAX, Merge::Equal, &mut drawings)?, None)
+            (
+                None,
+                Program::new(design, usize::MAX, Merge::Equal, &mut drawings)?,
+                None,
+            )
         } else {
             let target = super::devices::Target::new(&gpus)?;
             let mut program = |merge| {

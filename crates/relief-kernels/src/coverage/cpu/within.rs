@@ -87,7 +87,9 @@ fn covers(
     looks: &mut (usize, usize),
 ) -> Option<bool> {
     let q = index.denominator;
-    let lines = i64::try_from(piece.height).ok()?.checked_mul(grid.lines() as i64)?;
+    let lines = i64::try_from(piece.height)
+        .ok()?
+        .checked_mul(grid.lines() as i64)?;
     let width = i64::try_from(piece.width).ok()?.checked_mul(256 * q)?;
     // Where the winding left of the piece changes, and by how much.
     let mut changes: Vec<(i64, i64)> = Vec::new();

@@ -48,7 +48,11 @@ impl Polygon {
         let (mut winding, mut covered, mut since) = (0, 0, left);
         for (x, by) in crossings.into_iter().chain([(right, 0)]) {
             let x = x.clamp(left, right);
-            let inside = if self.even_odd { winding % 2 != 0 } else { winding != 0 };
+            let inside = if self.even_odd {
+                winding % 2 != 0
+            } else {
+                winding != 0
+            };
             covered += if inside { x - since } else { 0 };
             (winding, since) = (winding + by, x);
         }
@@ -103,9 +107,7 @@ impl Node for Polygon {
         }
         let lines = if at.max() == 255 { 16 } else { 64 };
         let heights = (0..lines).map(|k| top + (2 * k + 1) * 256 / (2 * lines));
-        let covered: i64 = heights
-            .map(|height| self.covered(left, left + 256, height))
-            .sum();
+        let covered: i64 = heights.map(|height| self.covered(left, left + 256, height)).sum();
         let total = 256 * lines;
         ((i64::from(self.value) * covered + total / 2) / total) as u16
     }
@@ -113,17 +115,22 @@ impl Node for Polygon {
     fn leaves(max: u16) -> Option<Weighted<Self>> {
         let fraction = || {
             let below = select(&[1_i64, 1, 2, 3, 7, 256][..]);
-            (-4_i64..12, 0_i64..256, below).prop_map(|(whole, rest, below)| (whole * below + rest % below, below))
+            (-4_i64..12, 0_i64..256, below)
+                .prop_map(|(whole, rest, below)| (whole * below + rest % below, below))
         };
         let vertices = proptest::collection::vec((fraction(), fraction()), 3..7);
-        let any = (samples(max), any::<bool>(), proptest::bool::weighted(0.2), vertices).prop_map(
-            |(value, even_odd, centres, vertices)| Self {
+        let any = (
+            samples(max),
+            any::<bool>(),
+            proptest::bool::weighted(0.2),
+            vertices,
+        )
+            .prop_map(|(value, even_odd, centres, vertices)| Self {
                 value,
                 even_odd,
                 centres,
                 vertices,
-            },
-        );
+            });
         Some((2, any.boxed()))
     }
 }
