@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use relief_raster::{Extent, MAX_COORDINATE, MAX_SIDE};
 
 use crate::draft::hints::{FEWER_LEVELS, FEWER_NODES, MOVED_ROOT};
-use crate::draft::{Document, DraftNode, GivenSide, Measure, What, vanishing};
+use crate::draft::{Document, DraftChild, DraftNode, GivenSide, Measure, What, vanishing};
 use crate::excerpt::Lines;
 use crate::kinds::{
     Bounds, Doubts, Draft, Lowering, NaturalChild, NaturalSize, Seen, Sizing, covers, misses,
@@ -664,12 +664,29 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// The size that a node has whatever its parent's: what is given, else what its kind has of itself.
+    /// The size that the kind of a node has of itself, whatever its parent's and wherever the node lies.
     ///
     /// Nodes nested more than [`MAX_DEPTH`] deep have none; their design is refused.
     fn natural_size(&mut self, draft: &DraftNode, depth: usize) -> NaturalSize {
-        let child = self.natural_child(draft, depth);
-        child.size
+        let What::Kind(kind) = &draft.what else {
+            return NaturalSize {
+                sure: false,
+                ..NaturalSize::NONE
+            };
+        };
+        let size = self.kind_size(kind, &draft.children, depth);
+        NaturalSize {
+            sure: size.sure && !draft.broken,
+            ..size
+        }
+    }
+
+    fn kind_size(&mut self, kind: &Draft, children: &[DraftChild], depth: usize) -> NaturalSize {
+        let children: Vec<NaturalChild> = children
+            .iter()
+            .map(|child| self.natural_child(&child.node, depth + 1))
+            .collect();
+        kind.natural_size(&children)
     }
 
     /// A node where it begins in its parent, with its natural size: no size along an axis where it depends on its
@@ -690,12 +707,7 @@ impl Resolver<'_, '_> {
             What::Broken => unknown,
             What::Use { name, .. } => self.defined(name, depth).unwrap_or(unknown),
             What::Kind(kind) => {
-                let children: Vec<NaturalChild> = draft
-                    .children
-                    .iter()
-                    .map(|child| self.natural_child(&child.node, depth + 1))
-                    .collect();
-                let mut size = kind.natural_size(&children);
+                let mut size = self.kind_size(kind, &draft.children, depth);
                 let absolute = |side: Option<GivenSide>| side?.measure.absolute().map(Ratio::real);
                 let sides = [absolute(draft.width), absolute(draft.height)];
                 let given = sides.map(|side| side.is_some());

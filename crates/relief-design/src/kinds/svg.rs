@@ -192,9 +192,17 @@ impl NodeKind for Svg {
             load(bytes, path, pixel, gray, budget)
         })?;
         for warning in &loaded.warnings {
-            checker.warn(Problem::new("W210", warning.clone()).label(at, "this file").help(
-                "what outlines cannot say is left out: change the drawing, for instance to paths, or make a picture of it for `image`",
-            ));
+            // Of all colours that show nothing, black is meant most often.
+            let help = if warning.contains("painted black") {
+                "write gray=\"ink\", by which black is M, or gray=\"opacity\""
+            } else {
+                "what outlines cannot say is left out: change the drawing, for instance to paths, or make a picture of it for `image`"
+            };
+            checker.warn(
+                Problem::new("W210", warning.clone())
+                    .label(at, "this file")
+                    .help(help),
+            );
         }
         Some(SvgDraft {
             path: path.into(),

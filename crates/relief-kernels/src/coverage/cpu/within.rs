@@ -2,6 +2,7 @@
 
 use relief_raster::{Rect, Sample};
 
+use super::gather::scaled;
 use super::grid::{Grid, Piece, rounded};
 use super::visit::{Visit, visit};
 use crate::coverage::{Index, Rule, Sampling};
@@ -90,7 +91,7 @@ fn covers(
     let lines = i64::try_from(piece.height)
         .ok()?
         .checked_mul(grid.lines() as i64)?;
-    let width = i64::try_from(piece.width).ok()?.checked_mul(256 * q)?;
+    let width = i64::try_from(piece.width).ok()?.checked_mul(256)?;
     // Where the winding left of the piece changes, and by how much.
     let mut changes: Vec<(i64, i64)> = Vec::new();
     for chain in visit.chains() {
@@ -105,20 +106,27 @@ fn covers(
         if start >= end {
             continue;
         }
-        let first = match top {
-            0.. => 1,
-            _ => points.partition_point(|point| line(point) <= 0).max(1),
-        };
+        // What ends at the line at which it begins is level and crosses nothing.
+        let first = points.partition_point(|point| line(point) <= start).max(1);
         let (mut left, mut right) = (i64::MAX, i64::MIN);
-        for (at, point) in points[first - 1..].iter().enumerate() {
+        for edge in points[first - 1..].windows(2) {
             looks.1 += 1;
             if looks.1 > MAX_POINTS {
                 return None;
             }
-            let x = point.0 + visit.offset.0;
-            left = left.min(x);
-            right = right.max(x);
-            if at > 0 && line(point) >= lines {
+            let [from, to] = [edge[0], edge[1]]
+                .map(|(x, y)| (rounded(x + visit.offset.0, q), rounded(y + visit.offset.1, q)));
+            let (upper, lower) = (grid.line(from.1).max(start), grid.line(to.1).min(end) - 1);
+            if upper > lower {
+                continue;
+            }
+            // Between its first line in the piece and its last it lies between its crossings with both.
+            for line in [upper, lower] {
+                let x = from.0 + scaled(grid.height(line) - from.1, to.0 - from.0, to.1 - from.1).0;
+                left = left.min(x);
+                right = right.max(x);
+            }
+            if grid.line(to.1) >= end {
                 break;
             }
         }
