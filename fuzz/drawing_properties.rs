@@ -4,7 +4,7 @@
 #[path = "../crates/relief-vector/tests/support/mod.rs"]
 mod support;
 
-use relief_vector::{Drawing, Limits, Pixel, gds, svg};
+use relief_vector::{Drawing, Limits, Pixel, gds, svg, text};
 
 const LIMITS: Limits = Limits {
     bytes: 1 << 20,
@@ -44,6 +44,22 @@ pub(crate) fn gds(bytes: &[u8]) {
     if let Ok(layout) = library.draw(&options) {
         within(&layout.drawing);
         let _ = layout.drawing.period(&LIMITS);
+    }
+}
+
+/// A text is drawn by a font within its limits, or refused.
+pub(crate) fn font(bytes: &[u8]) {
+    let Ok(font) = text::Font::parse(bytes.to_vec()) else {
+        return;
+    };
+    for measure in [text::Measure::Em, text::Measure::Cap] {
+        let options = text::Options::sized(20.0).with(|with| {
+            with.measure = measure;
+            with.limits = LIMITS;
+        });
+        if let Ok(text) = font.draw("AVATAR, Waffle\n\u{5e9}\u{5dc} 42", &options) {
+            within(&text.drawing);
+        }
     }
 }
 

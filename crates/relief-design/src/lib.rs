@@ -68,7 +68,7 @@ mod visible;
 use std::collections::HashSet;
 
 pub use codes::{codes, explain};
-pub use draft::{MAX_FILES, MAX_TABLE_WORK};
+pub use draft::{MAX_DRAWING_POINTS, MAX_FILES, MAX_SHAPE_POINTS, MAX_TABLE_WORK};
 pub use format::format;
 pub use json::{from_json, to_json};
 pub use kinds::{MAX_COPIES, MAX_RADIUS};

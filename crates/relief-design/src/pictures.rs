@@ -110,8 +110,8 @@ pub trait ImageSource: Send + Sync {
         Ok(())
     }
 
-    /// The bytes of the file of rows of this path, as the design writes it, of at most `limit` bytes. There is none, unless
-    /// this says otherwise.
+    /// The bytes of the file of this path, as the design writes it, of at most `limit` bytes: of one that is read whole, such as
+    /// rows, a drawing or a font. There is none, unless this says otherwise.
     ///
     /// # Errors
     /// A sentence that says why the file cannot be used.

@@ -8,9 +8,11 @@ use std::collections::{HashMap, HashSet};
 use relief_raster::{Extent, MAX_COORDINATE, MAX_SIDE};
 
 use crate::draft::hints::{FEWER_LEVELS, FEWER_NODES, MOVED_ROOT};
-use crate::draft::{Document, DraftNode, GivenSide, Measure, What, vanishing};
+use crate::draft::{Document, DraftChild, DraftNode, GivenSide, Measure, What, vanishing};
 use crate::excerpt::Lines;
-use crate::kinds::{Bounds, Doubts, Lowering, NaturalChild, NaturalSize, Seen, Sizing, covers, misses};
+use crate::kinds::{
+    Bounds, Doubts, Draft, Lowering, NaturalChild, NaturalSize, Seen, Sizing, covers, misses,
+};
 use crate::length::Ratio;
 use crate::report::{MAX_COUNTED, Problem};
 use crate::scan::Passes;
@@ -601,6 +603,13 @@ impl Resolver<'_, '_> {
             side(draft.width, natural.width, parent.width),
             side(draft.height, natural.height, parent.height),
         ];
+        let mut sides = sides;
+        if let What::Kind(kind) = &draft.what {
+            let given = [draft.width.is_some(), draft.height.is_some()];
+            if let Some((axis, side)) = other_side(kind, given, sides.map(Ratio::real)) {
+                sides[axis] = Ratio::integer(side.into());
+            }
+        }
         let sure = (natural.width.is_some() && natural.height.is_some()) || parent.sure;
         let given = draft.width.is_some() && draft.height.is_some();
         Exact {
@@ -655,12 +664,29 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// The size that a node has whatever its parent's: what is given, else what its kind has of itself.
+    /// The size that the kind of a node has of itself, whatever its parent's and wherever the node lies.
     ///
     /// Nodes nested more than [`MAX_DEPTH`] deep have none; their design is refused.
     fn natural_size(&mut self, draft: &DraftNode, depth: usize) -> NaturalSize {
-        let child = self.natural_child(draft, depth);
-        child.size
+        let What::Kind(kind) = &draft.what else {
+            return NaturalSize {
+                sure: false,
+                ..NaturalSize::NONE
+            };
+        };
+        let size = self.kind_size(kind, &draft.children, depth);
+        NaturalSize {
+            sure: size.sure && !draft.broken,
+            ..size
+        }
+    }
+
+    fn kind_size(&mut self, kind: &Draft, children: &[DraftChild], depth: usize) -> NaturalSize {
+        let children: Vec<NaturalChild> = children
+            .iter()
+            .map(|child| self.natural_child(&child.node, depth + 1))
+            .collect();
+        kind.natural_size(&children)
     }
 
     /// A node where it begins in its parent, with its natural size: no size along an axis where it depends on its
@@ -681,16 +707,14 @@ impl Resolver<'_, '_> {
             What::Broken => unknown,
             What::Use { name, .. } => self.defined(name, depth).unwrap_or(unknown),
             What::Kind(kind) => {
-                let children: Vec<NaturalChild> = draft
-                    .children
-                    .iter()
-                    .map(|child| self.natural_child(&child.node, depth + 1))
-                    .collect();
-                NaturalChild {
-                    x: 0,
-                    y: 0,
-                    size: kind.natural_size(&children),
+                let mut size = self.kind_size(kind, &draft.children, depth);
+                let absolute = |side: Option<GivenSide>| side?.measure.absolute().map(Ratio::real);
+                let sides = [absolute(draft.width), absolute(draft.height)];
+                let given = sides.map(|side| side.is_some());
+                if let Some((axis, side)) = other_side(kind, given, sides.map(Option::unwrap_or_default)) {
+                    *[&mut size.width, &mut size.height][axis] = Some(side);
                 }
+                NaturalChild { x: 0, y: 0, size }
             }
         };
         let axis = |begin: i64, natural: Option<u64>, given: Option<GivenSide>, at: Measure, halves: u8| {
@@ -748,6 +772,15 @@ fn moved(begin: Ratio, at: Measure, halves: u8, side: Ratio, parent: u64) -> Opt
     match halves {
         0 => Some(begin),
         halves => begin.minus(side.times(Ratio::fraction(halves.into(), 2))?),
+    }
+}
+
+/// The axis along which no side is given and the side along it, where it follows from the one that is given along the other.
+fn other_side(kind: &Draft, given: [bool; 2], sides: [f64; 2]) -> Option<(usize, u64)> {
+    match given {
+        [true, false] => Some((1, kind.other_side(0, sides[0])?)),
+        [false, true] => Some((0, kind.other_side(1, sides[1])?)),
+        _ => None,
     }
 }
 

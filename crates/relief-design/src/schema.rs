@@ -227,7 +227,11 @@ fn value_type(value: ValueType) -> Value {
             json!({ "type": "number", "minimum": least, "maximum": greatest }),
             &unit,
         ),
-        ValueType::Pitch => number_or(
+        ValueType::Coordinate => number_or(
+            json!({ "type": "number", "minimum": -(relief_raster::MAX_SIDE as i64), "maximum": relief_raster::MAX_SIDE }),
+            &unit,
+        ),
+        ValueType::Pitch | ValueType::Dimension => number_or(
             json!({ "type": "number", "exclusiveMinimum": 0, "maximum": relief_raster::MAX_SIDE }),
             &unit,
         ),

@@ -9,6 +9,9 @@ use relief_design::{
     Conversion, Design, ImageError, ImageSource, Picture, from_json, parse, schema, to_json,
 };
 
+#[path = "files/mod.rs"]
+mod files;
+
 /// Any file.
 struct Any;
 
@@ -21,7 +24,7 @@ impl ImageSource for Any {
         match path {
             // Of the numbered plates.
             "bits.csv" => Ok(include_bytes!("../../../examples/batch/bits.csv").to_vec()),
-            _ => Ok(b"picture\na.png\n".to_vec()),
+            _ => Ok(files::drawing(path).unwrap_or_else(|| b"picture\na.png\n".to_vec())),
         }
     }
 }

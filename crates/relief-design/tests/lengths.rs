@@ -158,6 +158,14 @@ fn diameters_and_radii_are_rounded_by_themselves_and_do_not_vanish() {
 }
 
 #[test]
+fn a_percentage_of_the_parent_places_a_node_of_its_natural_size() {
+    let text = "relief version=1\ncanvas width=200 height=100\n\
+                compose { (base)disc diameter=20 value=1 x=\"50%\" y=\"50%\" anchor=\"centre\" }";
+    let design = relief_design::parse("test.kdl", text, &relief_design::NoImages).unwrap();
+    assert_eq!(extents(&design), [(90, 40, 20, 20)]);
+}
+
+#[test]
 fn an_anchor_is_the_point_that_an_offset_places() {
     for (anchor, x, y) in [
         ("top-left", 100, 50),

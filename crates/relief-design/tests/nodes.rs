@@ -4,6 +4,9 @@
 
 use std::collections::HashMap;
 
+#[path = "files/mod.rs"]
+mod files;
+
 use relief_design::scan::{
     self, BitOrder, Bits, ByteOrder, Corner, Direction, Halftone, Interleave, Mirror, Packing, Passes,
     Polarity, Quarters, Scan, ScanNode, Stripe, Swath,
@@ -784,6 +787,165 @@ fn children_stand_before_their_parents_and_agree_on_their_size() {
             );
         }
     }
+}
+
+/// The outlines of a drawing, in 1/256 px, and its grays.
+fn outlines(kind: &Kind) -> (Vec<Vec<(i64, i64)>>, Vec<u16>) {
+    let drawn = match kind {
+        Kind::Rectangle(kind) => &kind.drawn,
+        Kind::Polygon(kind) => &kind.drawn,
+        Kind::Line(kind) => &kind.drawn,
+        Kind::Path(kind) => &kind.drawn,
+        other => panic!("{} draws nothing", other.name()),
+    };
+    let elements = drawn.drawing.cells().iter().flat_map(|cell| &cell.elements);
+    let numbers = elements.clone().flat_map(|element| element.outlines.clone());
+    (
+        numbers
+            .map(|number| drawn.drawing.outline(number).to_vec())
+            .collect(),
+        elements.map(|element| element.value).collect(),
+    )
+}
+
+#[test]
+fn shapes_have_exact_places_whatever_the_rounding_of_lengths() {
+    // 1/3 px is 85 of 256, 12.5 µm are 1.25 px.
+    let (node, extent) = child("rectangle size-x=\"37/3\" size-y=\"12.5um\" shift-x=\"1/3\" value=7 x=5");
+    let (outlines_of, values) = outlines(&node.kind);
+    assert_eq!(outlines_of, [[(85, 0), (3_243, 0), (3_243, 320), (85, 320)]]);
+    assert_eq!((values, extent), (vec![7 * 257], (5, 0, 13, 2)));
+
+    let (node, extent) = child("polygon value=255 { vertex 1 2; vertex \"0.1mm\" 2.5; vertex -4 \"3px\" }");
+    assert_eq!(
+        outlines(&node.kind).0,
+        [[(256, 512), (2_560, 640), (-1_024, 768)]]
+    );
+    assert_eq!(extent, (0, 0, 10, 3));
+    let boxed = "polygon value=255 origin=\"box\" { vertex 1 2; vertex 10 2.5; vertex -4 3 }";
+    assert_eq!(child(boxed).1, (0, 0, 14, 1));
+
+    let (node, _) = child("line stroke=3 value=1 { vertex 2 5; vertex 9 5 }");
+    let (mut corners, _) = outlines(&node.kind);
+    corners[0].sort_unstable();
+    assert_eq!(
+        corners,
+        [[(512, 896), (512, 1_664), (2_304, 896), (2_304, 1_664)]]
+    );
+
+    let both = "path \"M0 0H4V2Z\" unit=\"20um\" fill=\"evenodd\" stroke=1 stroke-value=9 value=3";
+    let (node, extent) = child(both);
+    let (outlines_of, values) = outlines(&node.kind);
+    assert_eq!(outlines_of[0], [(0, 0), (2_048, 0), (2_048, 1_024)]);
+    assert_eq!((values, extent.2), (vec![3 * 257, 9 * 257], 9));
+}
+
+#[test]
+fn rectangles_of_a_definition_are_drawn_once() {
+    let text = "define \"r\" { rectangle size-x=3.5 size-y=2 value=9 }\n\
+                compose {\n(base)use \"r\"\n(add)use \"r\" x=9\n}";
+    let design = design(text);
+    assert_eq!(design.nodes.len(), 2);
+    assert_eq!(design.validate(), Ok(()));
+}
+
+/// The one child of a root that composes it, with drawings: its extent, and the pixels that it is drawn in.
+fn drawn_child(node: &str) -> ((i64, i64, u64, u64), Option<(i64, i64, i64, i64)>) {
+    let drawings = files::Drawings(&[(
+        "half.svg",
+        "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='20'><rect width='40' height='10' fill='#fff'/></svg>",
+    )]);
+    let text = format!(
+        "relief version=1\ncanvas width=4000 height=3000 pixel=\"1um\"\ncompose {{\n(base){node}\n}}"
+    );
+    let design = parse("test.kdl", &text, &drawings).unwrap_or_else(|report| panic!("{report:?}"));
+    assert_eq!(design.validate(), Ok(()));
+    let child = design.node(design.root()).children[0];
+    let drawn = match &design.node(child.node).kind {
+        Kind::Svg(kind) => kind.drawn.clone(),
+        Kind::Gds(kind) => kind.drawn.clone(),
+        Kind::Text(kind) => kind.drawn.clone(),
+        other => panic!("{} is of no file", other.name()),
+    };
+    let extent = child.extent;
+    (
+        (extent.x(), extent.y(), extent.width(), extent.height()),
+        drawn.drawing.pixels(),
+    )
+}
+
+#[test]
+fn drawings_fill_their_nodes_as_fit_says() {
+    for (node, size, pixels) in [
+        // Its own size, and one side that follows from the other, halves up.
+        ("svg \"half.svg\"", (40, 20), (0, 0, 40, 10)),
+        ("svg \"half.svg\" width=100", (100, 50), (0, 0, 100, 25)),
+        ("svg \"half.svg\" height=\"0.01mm\"", (20, 10), (0, 0, 20, 5)),
+        (
+            "svg \"half.svg\" width=\"50%\"",
+            (2_000, 1_000),
+            (0, 0, 2_000, 500),
+        ),
+        ("svg \"half.svg\" width=25", (25, 13), (0, 0, 25, 7)),
+        // Both sides: the rest is 0 on both sides alike, or what is too much is cut off there.
+        ("svg \"half.svg\" width=80 height=80", (80, 80), (0, 20, 80, 40)),
+        (
+            "svg \"half.svg\" width=80 height=80 fit=\"cover\"",
+            (80, 80),
+            (-40, 0, 120, 40),
+        ),
+        (
+            "svg \"half.svg\" width=80 height=80 fit=\"stretch\"",
+            (80, 80),
+            (0, 0, 80, 40),
+        ),
+        ("svg \"half.svg\" width=80 fit=\"none\"", (80, 20), (0, 0, 40, 10)),
+    ] {
+        let (extent, found) = drawn_child(node);
+        assert_eq!((extent.2, extent.3), size, "{node}");
+        assert_eq!(found, Some(pixels), "{node}");
+    }
+}
+
+#[test]
+fn layouts_lie_by_their_datum_or_their_box() {
+    // The lenses begin 204 µm from the left and end 1 696 µm above the bottom; the crosses reach from 125 to 2 275 and from 50 to 1 850.
+    let datum = "gds \"mask.gds\" layer=\"1/0\" value=255 width=2400 height=1900";
+    assert_eq!(
+        drawn_child(datum),
+        ((0, 0, 2_400, 1_900), Some((204, 204, 2_196, 1_696)))
+    );
+    let boxed = "gds \"mask.gds\" layer=\"1\" value=255 origin=\"box\"";
+    assert_eq!(
+        drawn_child(boxed),
+        ((0, 0, 2_150, 1_800), Some((79, 154, 2_071, 1_646)))
+    );
+    let crosses = "gds \"mask.gds\" layer=\"2/*\" value=255 origin=\"box\"";
+    assert_eq!(drawn_child(crosses).1, Some((0, 0, 2_150, 1_800)));
+    let lens = "gds \"mask.gds\" cell=\"LENS\" value=255 origin=\"box\"";
+    assert_eq!(drawn_child(lens), ((0, 0, 42, 42), Some((0, 0, 42, 42))));
+}
+
+#[test]
+fn texts_have_the_size_of_what_is_measured_and_begin_where_their_origin_says() {
+    // Capital letters of this font are 733 of 1000 high, their stems 40 from the left.
+    let capital = "text \"H\" font=\"plate.ttf\" size=733 measure=\"cap\" value=255";
+    let (extent, pixels) = drawn_child(capital);
+    let (left, top, right, bottom) = pixels.unwrap();
+    assert!(
+        (-20..20).contains(&top) && (720..760).contains(&bottom),
+        "{pixels:?}"
+    );
+    assert_eq!((extent.2, extent.3), (right as u64, bottom as u64));
+    let boxed = format!("{capital} origin=\"box\"");
+    let (extent, pixels) = drawn_child(&boxed);
+    assert_eq!(pixels.unwrap(), (0, 0, right - left, bottom - top));
+    assert_eq!(
+        (extent.2, extent.3),
+        ((right - left) as u64, (bottom - top) as u64)
+    );
+    let lines = format!("{capital} line-height=\"1mm\"").replace("\"H\"", "\"H\\nH\"");
+    assert_eq!(drawn_child(&lines).1.unwrap().3, bottom + 1_000);
 }
 
 #[test]

@@ -4,6 +4,9 @@
 
 use std::path::Path;
 
+#[path = "files/mod.rs"]
+mod files;
+
 use relief_design::{Group, NoImages, SIGNATURES, parse, reference, schema};
 
 #[test]
@@ -23,7 +26,7 @@ fn the_reference_on_disk_is_that_of_the_table() {
 /// The example of every node, in a design where it can stand.
 #[test]
 fn every_example_of_the_reference_is_a_right_design() {
-    let images = |_: &str| Ok((100, 80));
+    let images = files::Drawings(&[]);
     for signature in &SIGNATURES {
         let node = match (signature.group, signature.name) {
             (Group::Document, "define") => format!("{}\nuse \"dot\"", signature.example),
@@ -65,6 +68,9 @@ fn every_example_of_the_reference_is_a_right_design() {
                 "stripe" | "swath" | "overscan" | "passes" | "halftone" | "material" | "machine",
             ) => {
                 format!("scan {{\n{}\n}}\nfill value=1", signature.example)
+            }
+            (Group::Parameter, "vertex") => {
+                format!("line stroke=1 value=1 {{\nvertex 0 0\n{}\n}}", signature.example)
             }
             (Group::Parameter, "let") => format!("formula \"u\" {{\n{}\n}}", signature.example),
             (Group::Parameter, _) => format!("map {{\n(source)image \"a\"\n{}\n}}", signature.example),

@@ -40,6 +40,11 @@ fn designs_that_are_meant_so_are_left_alone() {
         "scan { passes \"listed\" { slice 255; slice 3 } }\nnoise seed=1",
         "scan { passes \"even\" count=8; material \"m.json\" }\nfill value=9",
         "compose { (base)image \"a\" width=60 height=40; (add)image \"a\" x=100 width=100 }",
+        "compose { (base)rectangle size-x=9.5 size-y=2 value=7 }",
+        "compose { (base)line stroke=4 value=7 width=20 height=20 { vertex 0 0; vertex 20 20 } }",
+        "line stroke=4 value=7 { vertex 0 0; vertex 400 300 }",
+        "distance radius=5 { (mask)rectangle size-x=9 size-y=2 value=7; profile \"d\" }",
+        "distance radius=5 { (mask)ellipse size-x=9 size-y=2 value=7 antialias=\"none\"; profile \"d\" }",
     ] {
         let found: Vec<&str> = codes(text).into_iter().filter(|code| *code != "W204").collect();
         assert!(
@@ -66,6 +71,22 @@ fn what_is_doubtful_is_told() {
             vec!["W201"],
         ),
         ("compose { (base)image \"a\" height=39 }", vec!["W202"]),
+        (
+            "compose { (base)rectangle size-x=9 size-y=9 shift-x=-2 value=7 }",
+            vec!["W211"],
+        ),
+        (
+            "compose { (base)rectangle size-x=9 size-y=9 shift-y=-9 value=7 width=20 }",
+            vec!["W211"],
+        ),
+        (
+            "compose { (base)line stroke=4 value=7 origin=\"box\" { vertex 3 3; vertex 3 3 } }",
+            vec!["W211"],
+        ),
+        (
+            "distance radius=5 { (mask)rectangle size-x=9.5 size-y=2 value=7; profile \"d\" }",
+            vec!["W205"],
+        ),
         ("compose { (base)image \"a\" width=\"1%\" }", vec!["W202"]),
         (
             "compose { (base)noise seed=1; (mask)fill value=0 }",

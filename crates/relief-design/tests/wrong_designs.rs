@@ -13,6 +13,24 @@ use relief_design::{
 };
 use relief_raster::Depth;
 
+#[path = "files/mod.rs"]
+mod files;
+
+/// Drawings in which something is wrong.
+const DRAWINGS: [(&str, &str); 5] = [
+    (
+        "text.svg",
+        "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='30'>\n  <text>a</text>\n  <rect width='9' height='9' fill='#fff'/>\n</svg>",
+    ),
+    (
+        "loop.svg",
+        "<svg xmlns='http://www.w3.org/2000/svg'>\n  <g id='a'>\n    <use href='#a'/>\n  </g>\n</svg>",
+    ),
+    ("html.svg", "<html/>"),
+    ("broken.svg", "<svg xmlns='http://www.w3.org/2000/svg'>\n<g>"),
+    ("text.gds", "no layout"),
+];
+
 /// The files that designs may name.
 struct Folder;
 
@@ -29,7 +47,15 @@ impl ImageSource for Folder {
         match path {
             "sizes.csv" => Ok(b"size\n30\n40\n".to_vec()),
             "labels.csv" => Ok(b"picture\nlogo.png\n".to_vec()),
-            _ => Err(format!("{path} does not exist")),
+            "missing.svg" => Err(format!("{path} does not exist")),
+            "text.ttf" => Ok(b"no font".to_vec()),
+            _ => {
+                let drawn = DRAWINGS.iter().find(|(name, _)| *name == path);
+                let drawn = drawn.map(|(_, text)| text.as_bytes().to_vec());
+                drawn
+                    .or_else(|| files::drawing(path))
+                    .ok_or_else(|| format!("{path} does not exist"))
+            }
         }
     }
 

@@ -26,6 +26,14 @@ pub enum Error {
     /// The design was built by hand, and is none.
     #[error(transparent)]
     Design(#[from] InvalidDesign),
+    /// A drawing cannot be computed.
+    #[error("the drawing of line {line}: {problem}")]
+    Drawing {
+        /// The line of the design where its node stands.
+        line: u32,
+        /// Why.
+        problem: String,
+    },
     /// Nodes are nested too deeply.
     #[error("nodes are nested {depth} deep, at most {limit} are allowed; flatten the design")]
     TooDeep {

@@ -39,6 +39,7 @@ mod cache;
 mod cancel;
 mod cpu;
 mod deal;
+mod drawings;
 mod error;
 #[cfg(feature = "gpu")]
 mod gpu;

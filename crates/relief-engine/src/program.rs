@@ -8,13 +8,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use relief_design::tree::{Canvas, Child, Conversion, Design, Node, Place, Role};
-use relief_raster::{Extent, Period, Rect};
+use relief_raster::{Depth, Extent, Period, Rect};
+use relief_vector::Drawing;
 
 use crate::Error;
+use crate::drawings::Drawings;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lowering;
 use crate::node::{Link, Request, Resources};
-use crate::nodes::Kind;
+use crate::nodes::{Kind, Ready};
 
 /// The deepest nesting of nodes that is computed. Evaluation recurses once a level.
 pub const MAX_NESTING: usize = 256;
@@ -162,7 +164,7 @@ pub(crate) struct Program {
     pub(crate) cached: (u64, u64),
     /// Levels from the root to the deepest node.
     pub(crate) nesting: usize,
-    /// The bytes of the design: its nodes, and their tables as it holds them.
+    /// The bytes of the design: its nodes, their tables and drawings as it holds them, and the indices of those.
     pub(crate) design_bytes: u64,
     /// The most buffers that a kernel which computes nodes may name.
     #[cfg(feature = "gpu")]
@@ -190,7 +192,8 @@ struct Value {
 }
 
 /// Makes the steps of a program.
-struct Numbering {
+struct Numbering<'d> {
+    drawings: &'d mut Drawings,
     merge: Merge,
     steps: Vec<Step>,
     /// The levels below each step, itself included.
@@ -205,9 +208,10 @@ struct Numbering {
     table_bytes: u64,
 }
 
-impl Numbering {
-    fn new(nodes: usize, merge: Merge) -> Self {
+impl<'d> Numbering<'d> {
+    fn new(nodes: usize, merge: Merge, drawings: &'d mut Drawings) -> Self {
         Self {
+            drawings,
             merge,
             steps: Vec::with_capacity(nodes),
             depths: Vec::with_capacity(nodes),
@@ -276,7 +280,15 @@ impl Numbering {
     }
 }
 
-impl Resources for Numbering {
+impl Resources for Numbering<'_> {
+    fn depth(&self) -> Depth {
+        self.drawings.depth()
+    }
+
+    fn drawing(&mut self, drawing: &Arc<Drawing>, place: Place) -> Result<(usize, Arc<Ready>), Error> {
+        self.drawings.get(drawing, place)
+    }
+
     fn table(&mut self, entries: &Arc<[u16]>) -> usize {
         if let Some(number) = self.by_place.get(&entries.as_ptr()) {
             return *number;
@@ -317,8 +329,13 @@ impl Resources for Numbering {
 impl Program {
     /// The nodes of a design, nothing kept yet. Nodes that [divide](crate::node::Node::divides) and have more than `layers`
     /// children become nodes of nodes.
-    pub(crate) fn new(design: &Design, layers: usize, merge: Merge) -> Result<Self, Error> {
-        let mut numbering = Numbering::new(design.nodes.len(), merge);
+    pub(crate) fn new(
+        design: &Design,
+        layers: usize,
+        merge: Merge,
+        drawings: &mut Drawings,
+    ) -> Result<Self, Error> {
+        let mut numbering = Numbering::new(design.nodes.len(), merge, drawings);
         // Which step is which node of the design.
         let mut places = Vec::with_capacity(design.nodes.len());
         let mut children = 0;
@@ -356,7 +373,9 @@ impl Program {
             pictures: numbering.pictures,
             tables: numbering.tables,
             cached: (1, 1),
-            design_bytes: (nodes as u64).saturating_add(numbering.table_bytes),
+            design_bytes: (nodes as u64)
+                .saturating_add(numbering.table_bytes)
+                .saturating_add(numbering.drawings.bytes()),
             #[cfg(feature = "gpu")]
             buffers: usize::MAX,
         })

@@ -35,7 +35,10 @@ mod device;
 use collect::Collect;
 
 /// Windows of designs that are too large to compute whole: X, Y, columns, rows.
-const WINDOWS: [(&str, [i64; 4]); 5] = [
+const WINDOWS: [(&str, [i64; 4]); 7] = [
+    // A cross beside lenses, and the last lenses.
+    ("examples/mask", [90, 1_690, 331, 180]),
+    ("examples/mask", [2_101, 190, 150, 119]),
     ("examples/sheet", [0, 0, 1_531, 409]),
     // Across the first mark.
     ("examples/sheet", [1_850, 1_850, 1_101, 701]),

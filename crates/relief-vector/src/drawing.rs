@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::Rule;
 
 /// Closed outlines under one fill rule, with a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Element {
     /// The gray, of 65 535.
     pub value: u16,
@@ -18,7 +18,7 @@ pub struct Element {
 }
 
 /// Copies: copy (i, j) is moved by `origin` + i·`u` + j·`v`, in 1/(256·Q) px, for 0 ≤ i < `columns` and 0 ≤ j < `rows`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lattice {
     /// The offset of copy (0, 0).
     pub origin: (i64, i64),
@@ -53,7 +53,7 @@ impl Lattice {
 }
 
 /// Copies of a cell within another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Placement {
     /// The number of the cell.
     pub cell: u32,
@@ -62,7 +62,7 @@ pub struct Placement {
 }
 
 /// Elements, and other cells above them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cell {
     /// From the lowest to the topmost.
     pub elements: Vec<Element>,
@@ -74,7 +74,7 @@ pub struct Cell {
 ///
 /// # Guarantees
 /// A cell places only cells of lesser numbers; the last one is the drawing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Drawing {
     pub(crate) denominator: u32,
     pub(crate) points: Vec<(i64, i64)>,
@@ -150,6 +150,69 @@ impl Drawing {
         self.boxes().pop().flatten()
     }
 
+    /// The pixels that its points reach over once they are rounded, as (left, top, right, bottom): columns `left..right` and rows
+    /// `top..bottom` hold all of it. `None` where there are no points.
+    #[must_use]
+    pub fn pixels(&self) -> Option<(i64, i64, i64, i64)> {
+        let unit = 256 * i64::from(self.denominator);
+        // Halves of 1/256 px go up: what ends less than that beyond a pixel does not reach over its edge.
+        let half = i64::from(self.denominator) / 2;
+        let low = |n: i64| n.saturating_add(half).div_euclid(unit);
+        let high = |n: i64| {
+            let rounded = n.saturating_add(half).div_euclid(i64::from(self.denominator));
+            rounded.saturating_add(255).div_euclid(256)
+        };
+        let (left, top, right, bottom) = self.bounds()?;
+        Some((low(left), low(top), high(right), high(bottom)))
+    }
+
+    /// The greatest gray of its elements, of 65 535; 0 where there are none.
+    #[must_use]
+    pub fn greatest(&self) -> u16 {
+        let elements = self.cells.iter().flat_map(|cell| &cell.elements);
+        elements
+            .filter(|element| !element.clip)
+            .map(|element| element.value)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Whether every edge lies along the edges of pixels, so that no pixel is covered in part.
+    #[must_use]
+    pub fn is_of_whole_pixels(&self) -> bool {
+        let unit = 256 * i64::from(self.denominator);
+        let whole = |(x, y): (i64, i64)| x % unit == 0 && y % unit == 0;
+        let upright = |outline: &[(i64, i64)]| {
+            let next = outline.iter().cycle().skip(1);
+            outline
+                .iter()
+                .zip(next)
+                .all(|(a, b)| whole(*a) && (a.0 == b.0 || a.1 == b.1))
+        };
+        let placed = |placement: &Placement| {
+            let lattice = &placement.lattice;
+            [lattice.origin, lattice.u, lattice.v].into_iter().all(whole)
+        };
+        (0..self.ends.len() as u32).all(|number| upright(self.outline(number)))
+            && self.cells.iter().all(|cell| cell.placements.iter().all(placed))
+    }
+
+    /// All of it moved by (`x`, `y`), in 1/(256·Q) px.
+    #[must_use]
+    pub fn moved(mut self, (x, y): (i64, i64)) -> Self {
+        if (x, y) != (0, 0) && !self.cells.is_empty() {
+            let cell = self.cells.len() as u32 - 1;
+            self.cells.push(Cell {
+                elements: Vec::new(),
+                placements: vec![Placement {
+                    cell,
+                    lattice: Lattice::single((x, y)),
+                }],
+            });
+        }
+        self
+    }
+
     /// The box of each cell.
     pub(crate) fn boxes(&self) -> Vec<Option<(i64, i64, i64, i64)>> {
         let mut boxes: Vec<Option<(i64, i64, i64, i64)>> = Vec::with_capacity(self.cells.len());
@@ -200,4 +263,38 @@ pub(crate) fn spread(inner: (i64, i64, i64, i64), lattice: &Lattice) -> (i64, i6
         inner.2.saturating_add(x).saturating_add(high(ux, vx)),
         inner.3.saturating_add(y).saturating_add(high(uy, vy)),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Affine, Drawing, Limits, Rule, Sketch, shapes};
+
+    fn rectangle(at: (f64, f64), size: (f64, f64)) -> Drawing {
+        let mut sketch = Sketch::new(Limits::default());
+        let path = shapes::rectangle(at, size);
+        sketch.fill(&path, Affine::IDENTITY, 300, Rule::NonZero).unwrap();
+        sketch.finish()
+    }
+
+    #[test]
+    fn the_pixels_of_a_drawing_are_those_that_it_touches() {
+        assert_eq!(rectangle((2.0, 3.0), (4.0, 5.0)).pixels(), Some((2, 3, 6, 8)));
+        assert_eq!(rectangle((-0.5, 0.25), (1.0, 1.0)).pixels(), Some((-1, 0, 1, 2)));
+        // 1/1000 px more than a pixel is nothing in 1/256 px.
+        assert_eq!(rectangle((0.0, 0.0), (1.001, 1.003)).pixels(), Some((0, 0, 1, 2)));
+        assert_eq!(Sketch::new(Limits::default()).finish().pixels(), None);
+    }
+
+    #[test]
+    fn only_drawings_along_the_edges_of_pixels_are_of_whole_pixels() {
+        assert!(rectangle((2.0, -3.0), (4.0, 5.0)).is_of_whole_pixels());
+        assert!(!rectangle((2.5, 3.0), (4.0, 5.0)).is_of_whole_pixels());
+        assert!(rectangle((2.5, 3.0), (4.0, 5.0)).moved((128, 0)).pixels() == Some((3, 3, 7, 8)));
+        assert!(
+            !rectangle((2.0, 3.0), (4.0, 5.0))
+                .moved((1, 0))
+                .is_of_whole_pixels()
+        );
+        assert_eq!(rectangle((2.0, 3.0), (4.0, 5.0)).greatest(), 300);
+    }
 }

@@ -28,6 +28,7 @@ pub mod shapes;
 mod sketch;
 mod stroke;
 pub mod svg;
+pub mod text;
 
 pub use drawing::{Cell, Drawing, Element, Lattice, Placement};
 pub use kurbo::{Affine, BezPath, Point};

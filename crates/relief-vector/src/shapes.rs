@@ -53,7 +53,9 @@ pub fn ellipse(centre: (f64, f64), radii: (f64, f64)) -> BezPath {
     ellipse_within(centre, radii, TOLERANCE)
 }
 
-pub(crate) fn ellipse_within((x, y): (f64, f64), (rx, ry): (f64, f64), tolerance: f64) -> BezPath {
+/// As [`ellipse`], within `tolerance`.
+#[must_use]
+pub fn ellipse_within((x, y): (f64, f64), (rx, ry): (f64, f64), tolerance: f64) -> BezPath {
     let mut path = BezPath::new();
     let quarter = std::f64::consts::FRAC_PI_2;
     // The ends of the axes are exact.

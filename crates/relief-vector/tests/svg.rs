@@ -219,7 +219,7 @@ fn absolute_units_are_measured_by_the_pixel() {
 #[test]
 fn what_is_not_drawn_is_said_with_its_place() {
     let picture = draw(
-        "\n <text>a</text>\n<rect width='1' height='1' fill='url(#g)' filter='url(#f)'/><path d='M0 0h1v1zK9'/>",
+        "\n <text>a</text>\n<rect width='1' height='1' fill='url(#g)' filter='url(#f)'/><path d='M0 0h1v1zK9'/>\n<rect width='1' height='1' fill='context-fill'/>",
     );
     let all: Vec<String> = picture.warnings.iter().map(ToString::to_string).collect();
     let has = |text: &str| {
@@ -230,6 +230,7 @@ fn what_is_not_drawn_is_said_with_its_place() {
     };
     has("2:2: <text> is not drawn");
     has("3:1: a filter is not followed");
+    has("4:1: the paint of a context is not followed");
     has("3:1: the gradient or pattern \"g\" is not drawn");
     assert!(
         all.iter()
@@ -242,6 +243,13 @@ fn what_is_not_drawn_is_said_with_its_place() {
     )
     .unwrap();
     assert!(black.warnings[0].what.contains("everything is painted black"));
+}
+
+#[test]
+fn a_switch_passes_over_elements_that_are_not_known() {
+    let switch = "<switch><random/><title>a</title><rect width='3' height='2' fill='#fff'/><rect width='9' height='9'/></switch>";
+    let picture = draw(switch);
+    assert_eq!(picture.drawing.bounds(), Some((0, 0, 3 * 256, 2 * 256)));
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl Opened {
             ));
         }
         inputs.extend(self.data.iter().map(|path| {
-            let what = format!("the file of rows \"{path}\" of the design");
+            let what = format!("the file \"{path}\" of the design");
             (what, folder.join(path))
         }));
         inputs

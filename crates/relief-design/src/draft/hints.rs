@@ -39,10 +39,13 @@ pub(super) fn foreign(word: &str) -> Option<&'static str> {
 
 const HINTS: [(&[&str], &str); 18] = [
     (
-        &["rect", "rectangle", "square", "background"],
-        "a rectangle is `fill` with x, y, width and height",
+        &["rect", "square", "box", "background"],
+        "a rectangle of whole pixels is `fill` with x, y, width and height, any other `rectangle`",
     ),
-    (&["circle", "dot", "ellipse"], "a circle is `disc`"),
+    (
+        &["circle", "dot"],
+        "a circle is `disc`, or `ellipse` with smooth edges",
+    ),
     (&["gradient", "linear"], "a gradient is `ramp`"),
     (&["random", "grain"], "random samples are `noise`"),
     (
@@ -124,7 +127,7 @@ const HINTS: [(&[&str], &str); 18] = [
         "`rank` takes a sample by its place among those around",
     ),
     (
-        &["text", "font", "svg", "polygon", "line", "path"],
-        "no node draws this: make a picture of it and read that with `image`",
+        &["polyline", "stroke", "curve", "spline", "bezier"],
+        "`line` draws lines between places, `path` curves in the words of SVG",
     ),
 ];

@@ -3,6 +3,7 @@
 
 mod assets;
 mod document;
+mod drawings;
 pub(crate) mod hints;
 mod node;
 mod scan;
@@ -11,9 +12,11 @@ mod values;
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use relief_raster::{Depth, Length};
+use relief_vector::text::Font;
 
 use crate::ImageSource;
 use crate::expression::{BadExpression, Function};
@@ -27,9 +30,14 @@ use crate::tree::{Canvas, Role};
 pub(crate) use assets::Asset;
 pub use assets::MAX_FILES;
 pub(crate) use document::Document;
+pub use drawings::MAX_DRAWING_POINTS;
+pub(crate) use drawings::{Budget, Loaded};
 pub use tables::MAX_TABLE_WORK;
 pub(crate) use tables::{TableKey, not_a_number};
 pub(crate) use values::{Values, vanishing};
+
+/// The most points of all shapes of a design, those of a definition counted once.
+pub const MAX_SHAPE_POINTS: u64 = 1 << 22;
 
 /// A number of pixels and where it is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -205,6 +213,13 @@ pub(crate) struct Checker<'c> {
     tables: HashMap<TableKey, Result<Arc<[u16]>, u64>>,
     /// Operations that tables have taken.
     work: u64,
+    /// Points that shapes may yet have.
+    shape_points: u64,
+    /// All drawings that were read from files, or why they cannot be used.
+    drawings: HashMap<Asset, Result<Loaded, String>>,
+    drawing_budget: Budget,
+    /// All fonts that were read, or why they cannot be used.
+    fonts: HashMap<String, Result<Rc<Font>, String>>,
     pub(crate) problems: Vec<Problem>,
     /// What is right and most likely not meant.
     pub(crate) warnings: Vec<Problem>,
@@ -229,6 +244,10 @@ impl<'c> Checker<'c> {
             rounding: Cell::new(None),
             tables: HashMap::new(),
             work: 0,
+            shape_points: MAX_SHAPE_POINTS,
+            drawings: HashMap::new(),
+            drawing_budget: Budget::default(),
+            fonts: HashMap::new(),
             problems: Vec::new(),
             warnings: Vec::new(),
         }
@@ -244,6 +263,16 @@ impl<'c> Checker<'c> {
     pub(crate) fn pixel(&self) -> Option<Length> {
         let some = || self.pixel_is_wrong.then(|| Length::picometres(1)).flatten();
         self.pixel.or_else(some)
+    }
+
+    /// The points that shapes may yet have.
+    pub(crate) fn shape_points(&self) -> u64 {
+        self.shape_points
+    }
+
+    /// Notes that shapes have so many points more.
+    pub(crate) fn take_shape_points(&mut self, points: u64) {
+        self.shape_points = self.shape_points.saturating_sub(points);
     }
 
     /// The largest rounding of a length that was read.

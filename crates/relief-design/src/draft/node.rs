@@ -60,7 +60,7 @@ impl Checker<'_> {
         node.width = values.given_side("width");
         node.height = values.given_side("height");
         let name = values.name.take();
-        if let Some(what) = self.what(signature, &values, &inner) {
+        if let Some(what) = self.what(signature, span, &values, &inner) {
             node.what = what;
             node.broken = values.broken || inner.broken;
         }
@@ -364,7 +364,13 @@ impl Checker<'_> {
     }
 
     /// What the node computes; nothing where a value that it needs is missing or wrong.
-    fn what(&mut self, signature: &Signature, values: &Values, inner: &Inner<'_, '_>) -> Option<What> {
+    fn what(
+        &mut self,
+        signature: &Signature,
+        span: Span,
+        values: &Values,
+        inner: &Inner<'_, '_>,
+    ) -> Option<What> {
         if std::ptr::eq(signature, Signature::of_use()) {
             let (name, span) = values.text("name")?;
             return Some(What::Use {
@@ -377,6 +383,7 @@ impl Checker<'_> {
         }
         let source = NodeSource {
             values,
+            span,
             parameters: &inner.parameters,
             children: &inner.nodes,
         };

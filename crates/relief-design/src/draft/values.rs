@@ -122,6 +122,14 @@ impl Values {
         }
     }
 
+    /// A length that need not be whole, given or not.
+    pub(crate) fn ratio(&self, name: &str) -> Option<Ratio> {
+        match self.get(name)?.value {
+            Checked::Fraction(ratio) => Some(ratio),
+            _ => None,
+        }
+    }
+
     /// A side of a node where it is given.
     pub(crate) fn given_side(&self, name: &str) -> Option<GivenSide> {
         Some(GivenSide {
@@ -153,6 +161,9 @@ impl Checked {
             (ValueType::Length { .. }, DefaultValue::Number(pixels)) => Some(Self::Length(pixels)),
             (ValueType::Offset, DefaultValue::Number(pixels)) => {
                 Some(Self::Measure(Measure::pixels(Ratio::integer(pixels.into()))))
+            }
+            (ValueType::Coordinate | ValueType::Dimension, DefaultValue::Number(pixels)) => {
+                Some(Self::Fraction(Ratio::integer(pixels.into())))
             }
             (ValueType::Choice(_) | ValueType::Count { .. }, DefaultValue::Number(number)) => {
                 Some(Self::Choice(number))
@@ -412,6 +423,8 @@ impl Checker<'_> {
                 self.whole_length(expected, value, (least, greatest), true)
             }
             ValueType::Pitch => self.pitch(expected, value),
+            ValueType::Coordinate => self.exact(expected, value, -MAX_PLACE),
+            ValueType::Dimension => self.exact(expected, value, 0),
             ValueType::Offset => self.measure(expected, value, (-MAX_OFFSET, MAX_OFFSET)),
             ValueType::Side => self.measure(expected, value, (1, MAX_SIDE as i64)),
             ValueType::Distance => self
@@ -589,6 +602,24 @@ impl Checker<'_> {
         }
         if !length.is_positive() || length.nearest().0 < 1 || length.nearest().0 > limits.1.into() {
             return Err(self.beyond(expected, value, length.rounded()));
+        }
+        Ok(Checked::Fraction(length))
+    }
+
+    /// A length that is not rounded and need not be whole, from `least`, or above it where that is 0, to 2^40 pixels.
+    fn exact(&self, expected: ValueType, value: &Value<'_>, least: i64) -> Result<Checked, Problem> {
+        let (length, _) = self.length(expected, value)?;
+        let above = length.minus(Ratio::integer(least.into()));
+        let below = Ratio::integer(MAX_PLACE.into()).minus(length);
+        let (Some(above), Some(below)) = (above, below) else {
+            return Err(too_long(value));
+        };
+        let inside = above.is_positive() || (above == Ratio::ZERO && least < 0);
+        if !inside || (!below.is_positive() && below != Ratio::ZERO) {
+            let message = format!("expected {}, found {} pixels", expected.describe(), length.real());
+            return Err(Problem::new("E402", message)
+                .label(value.span, "out of range")
+                .help(format!("write {}", expected.describe())));
         }
         Ok(Checked::Fraction(length))
     }
@@ -973,6 +1004,9 @@ impl Problem {
         self.with_message(message)
     }
 }
+
+/// The greatest place within a node, in pixels.
+const MAX_PLACE: i64 = MAX_SIDE as i64;
 
 /// The greatest part of a parent's side, in times of it.
 const MAX_PARTS: i64 = 1_000;

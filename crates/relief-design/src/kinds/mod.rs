@@ -12,14 +12,18 @@ mod disc;
 mod distance;
 mod doubts;
 mod edge;
+mod drawing;
+mod ellipse;
 mod equalise;
 mod fill;
 mod flip;
 mod formula;
 mod gauss;
+mod gds;
 mod image;
 mod lattice;
 mod local_threshold;
+mod line;
 mod map;
 mod median;
 mod morphology;
@@ -27,12 +31,17 @@ mod natural;
 mod noise;
 mod normalise;
 mod otsu;
+mod path;
+mod polygon;
 mod ramp;
+mod rectangle;
 mod repeat;
 mod resize;
 mod seamless;
 mod sharpen;
 mod sobel;
+mod svg;
+mod text;
 mod threshold;
 mod turn;
 
@@ -43,6 +52,7 @@ use relief_raster::Extent;
 pub use distance::MAX_RADIUS;
 pub(crate) use doubts::{Bounds, Doubts, Seen, covers, misses};
 pub use edge::Edge;
+pub use drawing::{Antialias, Drawn};
 pub(crate) use formula::NAMES;
 pub use formula::{Input, LANES, MAX_STEPS, Program, rounded};
 pub use gauss::MAX_SIGMA;
@@ -65,6 +75,7 @@ use crate::validate::Rules;
 /// Gives an enumeration the words of its variants: the list for a signature, the word of a variant, the variant of a word.
 macro_rules! words {
     ($type:ident { $($variant:ident = $word:literal),* $(,)? }) => {
+        #[allow(unreachable_pub, reason = "some words are of kinds that nothing else names")]
         impl $type {
             /// The words, in the order in which problems list them.
             pub(crate) const WORDS: &'static [&'static str] = &[$($word),*];
@@ -106,6 +117,13 @@ pub(crate) trait NodeKind: Sized {
     fn natural_size(draft: &Self::Draft, children: &[NaturalChild]) -> NaturalSize {
         let _ = draft;
         NaturalSize::around(children)
+    }
+
+    /// The other side of a node of which one side is given, along `axis` (0 for its width, 1 for its height), where it follows from
+    /// that: of what is scaled.
+    fn other_side(draft: &Self::Draft, axis: usize, side: f64) -> Option<u64> {
+        let _ = (draft, axis, side);
+        None
     }
 
     /// Columns and rows of the frame that its children lie in, of a node of this size.
@@ -164,6 +182,8 @@ impl<K: NodeKind + Clone> IntoKind<K> for K {
 pub(crate) struct NodeSource<'s, 'a> {
     /// Its values, checked against its signature.
     pub(crate) values: &'s Values,
+    /// Its word.
+    pub(crate) span: Span,
     /// The parameters between its braces, each with a name that its signature lists.
     pub(crate) parameters: &'s [&'s Element<'a>],
     /// The nodes between its braces.
@@ -247,6 +267,11 @@ impl<'s> Sizing<'s> {
     /// Notes what is wrong with its size.
     pub(crate) fn note(&mut self, problem: Problem) {
         self.problems.push(problem);
+    }
+
+    /// Whether a width or a height is given for it.
+    pub(crate) fn is_sized(&self) -> bool {
+        self.node.width.is_some() || self.node.height.is_some()
     }
 
     /// Where the word of its first child stands.
@@ -366,6 +391,13 @@ macro_rules! kinds {
                 }
             }
 
+            /// The other side of a node of which one side is given.
+            pub(crate) fn other_side(&self, axis: usize, side: f64) -> Option<u64> {
+                match self {
+                    $(Self::$name(draft) => <$name as NodeKind>::other_side(draft, axis, side),)*
+                }
+            }
+
             /// Columns and rows of the frame that its children lie in, of a node of this size.
             pub(crate) fn frame(&self, size: (u64, u64)) -> (u64, u64) {
                 match self {
@@ -412,6 +444,14 @@ kinds! {
     image::Image,
     ramp::Ramp,
     disc::Disc,
+    rectangle::Rectangle,
+    ellipse::Ellipse,
+    polygon::Polygon,
+    line::Line,
+    path::Path,
+    svg::Svg,
+    gds::Gds,
+    text::Text,
     noise::Noise,
     repeat::Repeat,
     lattice::Lattice,

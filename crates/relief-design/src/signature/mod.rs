@@ -158,6 +158,10 @@ pub enum ValueType {
     },
     /// A step above 0 and up to 2^40 pixels, which is not rounded and need not be whole where lengths are.
     Pitch,
+    /// A place of −2^40 to 2^40 pixels, which is not rounded and need not be whole.
+    Coordinate,
+    /// A length above 0 and up to 2^40 pixels, which is not rounded and need not be whole.
+    Dimension,
     /// A distance in pixels that need not be whole: a number, or a text with a unit.
     Distance,
     /// The side of a pixel: a text with a metric unit.
@@ -217,6 +221,8 @@ impl ValueType {
                 power(greatest)
             ),
             Self::Pitch => "a length above 0 and up to 2^40 pixels".into(),
+            Self::Coordinate => "a place of −2^40 to 2^40 pixels, which need not be whole".into(),
+            Self::Dimension => "a length above 0 and up to 2^40 pixels, which need not be whole".into(),
             Self::Distance => "a distance in pixels, or a text with a unit".into(),
             Self::PixelSize | Self::Amplitude => {
                 "a length with a unit, between quotes, of 1 pm to 1 m".into()

@@ -41,7 +41,7 @@ pub(crate) static CURVE_POINT: Signature = Signature {
 };
 
 /// Parameters, in the order in which the reference lists them.
-pub(super) static PARAMETERS: [Signature; 20] = [
+pub(super) static PARAMETERS: [Signature; 21] = [
     Signature {
         name: "u",
         meaning: "The first vector of a lattice.",
@@ -60,6 +60,16 @@ pub(super) static PARAMETERS: [Signature; 20] = [
             required("y", COMPONENT, "its vertical component"),
         ],
         example: "v \"-0.15mm\" \"0.85mm\"",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "vertex",
+        meaning: "A place of a polygon or of a line, from the top-left of its node. It is not rounded to whole pixels.",
+        arguments: &[
+            required("x", ValueType::Coordinate, "to the right"),
+            required("y", ValueType::Coordinate, "down"),
+        ],
+        example: "vertex \"1.25mm\" 40.5",
         ..Signature::PARAMETER
     },
     Signature {

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use relief_design::tree::Conversion;
-use relief_raster::{Rect, Sample, View, ViewMut};
+use relief_design::tree::{Conversion, Place};
+use relief_raster::{Depth, Rect, Sample, View, ViewMut};
+use relief_vector::Drawing;
 
 use super::Filled;
 use crate::Error;
+use crate::nodes::Ready;
 
 /// Answers what nodes hold, from wherever the plan keeps it.
 pub(crate) trait Inputs<S: Sample> {
@@ -46,6 +48,15 @@ pub(crate) trait Resources {
 
     /// The number of a picture of so many columns and rows.
     fn picture(&mut self, path: &Arc<str>, conversion: Conversion, size: (u64, u64)) -> usize;
+
+    /// The depth of all samples.
+    fn depth(&self) -> Depth;
+
+    /// The number and the index of the drawing of the node at this place; equal drawings are one.
+    ///
+    /// # Errors
+    /// Where its edges cannot be sorted: too many, too far out, or copies too close together.
+    fn drawing(&mut self, drawing: &Arc<Drawing>, place: Place) -> Result<(usize, Arc<Ready>), Error>;
 }
 
 /// Samples of either depth.

@@ -6,6 +6,7 @@ mod compose;
 mod convolve;
 mod disc;
 mod distance;
+mod drawing;
 mod equalise;
 mod fill;
 mod flip;
@@ -33,22 +34,29 @@ use relief_design::tree;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use crate::Error;
+pub(crate) use drawing::Ready;
+
 use crate::node::{Filled, Inputs, Link, Node, Resources, Tile};
 
-/// One row a kind: the variant, the file that implements it, and how it is made of a node of the design.
+/// One row a kind: the variant, the file that implements it, and how it is made of a node of the design. All words that draw are one
+/// kind.
 macro_rules! kinds {
-    ($($module:ident :: $type:ident),* $(,)?) => {
+    ($($module:ident :: $type:ident),* $(,)?; $drawings:ident :: $drawing:ident of $($drawn:ident),* $(,)?) => {
         /// Any node kind.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum Kind {
-            $($type($module::$type)),*
+            $($type($module::$type),)*
+            $drawing($drawings::$drawing),
         }
 
         impl std::ops::Deref for Kind {
             type Target = dyn Node;
 
             fn deref(&self) -> &Self::Target {
-                match self { $(Self::$type(node) => node),* }
+                match self {
+                    $(Self::$type(node) => node,)*
+                    Self::$drawing(node) => node,
+                }
             }
         }
 
@@ -56,7 +64,10 @@ macro_rules! kinds {
             /// The kind of a node of the design.
             pub(crate) fn new(node: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error> {
                 match &node.kind {
-                    $(tree::Kind::$type(kind) => <$module::$type as Tile>::new(kind, node, resources).map(Self::$type)),*
+                    $(tree::Kind::$type(kind) => <$module::$type as Tile>::new(kind, node, resources).map(Self::$type),)*
+                    $(
+                        tree::Kind::$drawn(kind) => <$drawings::$drawing as Tile>::new(&kind.drawn, node, resources).map(Self::$drawing),
+                    )*
                 }
             }
 
@@ -69,7 +80,10 @@ macro_rules! kinds {
                 out: ViewMut<'_, S>,
                 scratch: &mut [u64],
             ) -> Result<Filled<S>, Error> {
-                match self { $(Self::$type(node) => node.tile(inputs, links, rect, out, scratch)),* }
+                match self {
+                    $(Self::$type(node) => node.tile(inputs, links, rect, out, scratch),)*
+                    Self::$drawing(node) => node.tile(inputs, links, rect, out, scratch),
+                }
             }
         }
     };
@@ -104,5 +118,7 @@ kinds! {
     sharpen::Sharpen,
     sobel::Sobel,
     threshold::Threshold,
-    turn::Turn,
+    turn::Turn;
+    // Words that draw.
+    drawing::Drawing of Rectangle, Ellipse, Polygon, Line, Path, Svg, Gds, Text,
 }

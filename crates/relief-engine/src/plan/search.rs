@@ -11,6 +11,7 @@ use super::memory::halo;
 use super::shape::tile;
 use super::{DEFAULT_MEMORY, DevicePlan, MAX_THREADS, Options, Peak, Plan, Shape, keep, prepare, saturate};
 use crate::Error;
+use crate::drawings::Drawings;
 use crate::error::{describe, shown};
 use crate::program::{Merge, Program};
 use crate::source::{ImageSource, guarded};
@@ -46,13 +47,18 @@ impl Plan {
                 problem,
             });
         }
+        let mut drawings = Drawings::new(canvas.depth);
         #[cfg(feature = "gpu")]
         let (gpus, mut program, mut apart) = if gpus.is_empty() {
-            (None, Program::new(design, usize::MAX, Merge::Equal)?, None)
+            (
+                None,
+                Program::new(design, usize::MAX, Merge::Equal, &mut drawings)?,
+                None,
+            )
         } else {
             let target = super::devices::Target::new(&gpus)?;
-            let program = |merge| {
-                let mut program = Program::new(design, target.layers(), merge)?;
+            let mut program = |merge| {
+                let mut program = Program::new(design, target.layers(), merge, &mut drawings)?;
                 program.buffers = target.buffers();
                 Ok::<_, Error>(program)
             };
@@ -61,7 +67,7 @@ impl Plan {
             (Some(target), merged, apart)
         };
         #[cfg(not(feature = "gpu"))]
-        let mut program = Program::new(design, usize::MAX, Merge::Equal)?;
+        let mut program = Program::new(design, usize::MAX, Merge::Equal, &mut drawings)?;
         look(&mut program, images)?;
         #[cfg(feature = "gpu")]
         if let Some(apart) = &mut apart {

@@ -61,6 +61,13 @@ fn bounds_are_narrow_where_little_is_there() {
     assert_eq!(of(repeat, (1_006, 0, 4, 5)), (0, 0));
     let inverted = format!("map {{ (source){marks}; invert }}");
     assert_eq!(of(&inverted, (0, 0, 100, 100)), (246, 246));
+    let shapes = "compose { (base)fill value=9; (over)rectangle size-x=1000.5 size-y=1000.5 value=200 x=500000 y=500000 }";
+    assert_eq!(of(shapes, (0, 0, 400_000, 1_000_000)), (9, 9));
+    assert_eq!(of(shapes, (500_000, 500_000, 1_000, 1_000)), (200, 200));
+    assert_eq!(of(shapes, (499_000, 499_000, 5_000, 5_000)).1, 200);
+    let triangle = "polygon value=7 { vertex 0 0; vertex 1000000 0; vertex 0 1000000 }";
+    assert_eq!(of(triangle, (0, 0, 499_000, 499_000)), (7, 7));
+    assert_eq!(of(triangle, (600_000, 500_000, 400_000, 499_000)), (0, 0));
     let far = "distance radius=50 { (mask)disc diameter=10 value=255; profile \"d\" beyond=60 }";
     assert_eq!(of(far, (61, 0, 100_000, 100_000)), (60, 60));
     let gauss = format!("gauss sigma=20 {{ (source){marks} }}");

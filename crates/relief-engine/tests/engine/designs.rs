@@ -6,7 +6,7 @@ use crate::oracle::evaluate::Oracle;
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
     Blend, Compose, Disc, Distance, Edge, Equalise, Fill, Flip, Fold, Gauss, Image, Kind, Lattice, Map,
-    Median, Noise, Profile, Ramp, Repeat, Tone, Turn, Use,
+    Median, Noise, Polygon, Profile, Ramp, Repeat, Tone, Turn, Use,
 };
 use crate::oracle::strategy::models;
 use crate::ways::{PLAIN, TILES, Way, check, cross, every, model, plain, ways};
@@ -118,6 +118,16 @@ fn everything(max: u16) -> Model {
             (Fold::Mean, Item::new(Use(1)).at(3, 1)),
             (Fold::Max, Item::new(Use(1)).at(-7, 8)),
             (Fold::Mean, equalised),
+            (
+                Fold::Max,
+                Item::new(Polygon {
+                    value: max,
+                    even_odd: false,
+                    centres: false,
+                    vertices: vec![((-5, 3), (1, 7)), ((60, 7), (22, 3)), ((40, 9), (301, 13))],
+                })
+                .at(6, -2),
+            ),
             (
                 Fold::Subtract,
                 Item::new(Noise { seed: 5 }).at(10, 10).sized(20, 20),

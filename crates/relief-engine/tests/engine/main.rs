@@ -7,6 +7,7 @@
 mod bounds;
 mod collect;
 mod designs;
+mod drawings;
 mod far;
 mod filters;
 mod formulas;

@@ -13,6 +13,9 @@ mod gather;
 mod grid;
 mod sweep;
 mod visit;
+mod within;
+
+pub use within::within;
 
 use gather::{Event, Local, Walk};
 use grid::{Grid, Piece};

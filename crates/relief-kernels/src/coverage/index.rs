@@ -149,6 +149,13 @@ impl Index {
         ))
     }
 
+    /// The greatest value of its elements; 0 where there are none.
+    #[must_use]
+    pub fn greatest(&self) -> u16 {
+        let elements = self.elements.iter().filter(|element| !element.clip);
+        elements.map(|element| element.value).max().unwrap_or(0)
+    }
+
     /// The number of points of all parts, each counted once however often it is placed.
     #[must_use]
     pub fn points(&self) -> usize {

@@ -1,7 +1,7 @@
 //! The definition, place by place, in exact fractions; sums of many points; and what must not matter.
 
 use proptest::prelude::*;
-use relief_raster::{Depth, Sample, ViewMut};
+use relief_raster::{Depth, Rect, Sample, ViewMut};
 
 use super::{Builder, Error, Index, Lattice, Limits, Rule, Sampling, cpu};
 use crate::isa::Isa;
@@ -206,6 +206,22 @@ proptest! {
     }
 
     #[test]
+    fn what_is_told_of_a_rectangle_holds_for_its_samples(
+        shapes in shapes(255),
+        at in (-3..12_i64, -3..12_i64),
+        size in (1..9_usize, 1..9_usize),
+    ) {
+        let index = builder(&shapes).finish();
+        let rect = Rect::new(at.0, at.1, size.0 as u64, size.1 as u64).unwrap();
+        for sampling in [Sampling::Area, Sampling::Centres] {
+            let (least, greatest) = cpu::within::<u8>(&index, sampling, rect);
+            for sample in render::<u8>(&index, sampling, at, size) {
+                prop_assert!((least..=greatest).contains(&u16::from(sample)), "{sample}, not {least} to {greatest}");
+            }
+        }
+    }
+
+    #[test]
     fn whole_pixels_move_samples(shapes in shapes(255), far in prop_oneof![Just((3, -5)), Just((1 << 36, -(1 << 35)))]) {
         let there: Vec<Shape> = shapes.iter().map(|shape| Shape {
             outlines: moved(&shape.outlines, far),
@@ -373,6 +389,29 @@ fn tiles_without_an_edge_are_told_not_written() {
     assert_eq!(value((-64, 0), (64, 64)), Some(0), "left of it");
     assert_eq!(value((1 << 43, -(1 << 43)), (64, 64)), Some(0), "far away");
     assert_eq!(value((4_000, 400), (1_400, 64)), None, "across its right edge");
+}
+
+#[test]
+fn rectangles_without_an_edge_are_told_whatever_their_size() {
+    let square = |from: i64, to: i64| {
+        let (from, to) = (from * 256, to * 256);
+        vec![(from, from), (to, from), (to, to), (from, to)]
+    };
+    let mut above = Shape::of(9, vec![square(100, 1 << 30)]);
+    above.clips = vec![Shape::of(0, vec![square(1_000, 1 << 31)])];
+    let index = builder(&[Shape::of(200, vec![square(0, 1 << 30)]), above]).finish();
+    let told = |x: i64, y: i64, side: u64| {
+        let rect = Rect::new(x, y, side, side).unwrap();
+        cpu::within::<u16>(&index, Sampling::Area, rect)
+    };
+    assert_eq!(told(0, 0, 100), (200, 200));
+    assert_eq!(told(0, 0, 101), (0, 200));
+    assert_eq!(told(1_000, 1_000, (1 << 30) - 1_000), (9, 9));
+    assert_eq!(told(999, 999, 2), (0, 200));
+    assert_eq!(told(1 << 30, 0, 1 << 20), (0, 0));
+    assert_eq!(told(1 << 32, 0, 1 << 40), (0, 0));
+    assert_eq!(told(5_000, 5_000, 1 << 40), (0, 200));
+    assert_eq!(told(-7, 100, 6), (0, 0));
 }
 
 #[test]

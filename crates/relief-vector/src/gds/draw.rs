@@ -46,6 +46,10 @@ pub struct Layout {
     /// The box of the cell over all layers, in database units with y up: (left, bottom, right, top). Rounded outwards where
     /// cells are turned by other than quarter turns. `None` where it is empty.
     pub extent: Option<(i64, i64, i64, i64)>,
+    /// Columns and rows of the box of the cell over all layers.
+    pub size: Option<(u64, u64)>,
+    /// How many columns right of the origin of the file and rows above it the cell reaches over all layers.
+    pub reach: Option<(u64, u64)>,
 }
 
 /// Columns of a matrix: a point (x, y) goes to (a·x + c·y, b·x + d·y).
@@ -96,6 +100,12 @@ impl Library {
         let down = |n: i64| (i128::from(n)).div_euclid(scale.above) as i64;
         let up = |n: i64| -((-i128::from(n)).div_euclid(scale.above)) as i64;
         let extent = whole.map(|b| (down(b.0), -up(b.3), up(b.2), -down(b.1)));
+        let pixels = |n: i64| {
+            let n = i128::from(n);
+            u64::try_from(n.div_euclid(unit) + i128::from(n.rem_euclid(unit) > 0)).unwrap_or(0)
+        };
+        let size = whole.map(|b| (pixels(b.2 - b.0), pixels(b.3 - b.1)));
+        let reach = whole.map(|b| (pixels(b.2), pixels(-b.1)));
         let mut drawing = drawer.drawing;
         drawing.cells.push(Cell {
             elements: Vec::new(),
@@ -104,7 +114,12 @@ impl Library {
                 lattice: Lattice::single(origin),
             }],
         });
-        Ok(Layout { drawing, extent })
+        Ok(Layout {
+            drawing,
+            extent,
+            size,
+            reach,
+        })
     }
 
     fn root(&self, name: Option<&str>) -> Result<u32, Error> {

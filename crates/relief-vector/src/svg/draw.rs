@@ -125,6 +125,27 @@ fn shown(node: Node<'_, '_>) -> bool {
     node.attribute("systemLanguage").is_none_or(fits) && node.attribute("requiredExtensions").is_none()
 }
 
+/// Whether an element is one that a `switch` may choose.
+fn is_known(node: Node<'_, '_>) -> bool {
+    matches!(
+        node.tag_name().name(),
+        "a" | "circle"
+            | "ellipse"
+            | "foreignObject"
+            | "g"
+            | "image"
+            | "line"
+            | "path"
+            | "polygon"
+            | "polyline"
+            | "rect"
+            | "svg"
+            | "switch"
+            | "text"
+            | "use"
+    )
+}
+
 /// Whether a value is a length in `em` or `ex`.
 fn in_font_units(value: &str) -> bool {
     use svgtypes::{Length, LengthUnit};
@@ -258,7 +279,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
         }
     }
 
-    /// The first child whose conditions hold: English, and no extensions.
+    /// The first child that is known and whose conditions hold: English, and no extensions.
     fn switch(&mut self, node: Node<'a, 'i>, outer: &State) -> Result<(), Error> {
         let Some(state) = self.enter(node, outer, None)? else {
             return Ok(());
@@ -266,7 +287,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
         match node
             .children()
             .filter(Node::is_element)
-            .find(|child| child.tag_name().namespace() == Some(SVG) && shown(*child))
+            .find(|child| child.tag_name().namespace() == Some(SVG) && is_known(*child) && shown(*child))
         {
             Some(child) => self.element(child, &state),
             None => Ok(()),

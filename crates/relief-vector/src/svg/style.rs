@@ -214,7 +214,7 @@ impl Style {
         }
     }
 
-    fn ink(&self, value: &str) -> Option<Ink> {
+    fn ink(&mut self, value: &str) -> Option<Ink> {
         Some(match Paint::from_str(value).ok()? {
             Paint::None => Ink::None,
             Paint::CurrentColor => Ink::Color(self.color),
@@ -227,7 +227,10 @@ impl Style {
                     Some(PaintFallback::None) | None => None,
                 },
             ),
-            Paint::ContextFill | Paint::ContextStroke => Ink::None,
+            Paint::ContextFill | Paint::ContextStroke => {
+                self.ignored.push("the paint of a context");
+                Ink::None
+            }
             Paint::Inherit => return None,
         })
     }

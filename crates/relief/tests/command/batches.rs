@@ -155,7 +155,7 @@ fn the_rows_of_an_array_are_inputs_of_the_design() {
     let rows = file(&folder, "rows.csv", "gray\n1\n2\n");
     let raw = || run(&["render", &design, "-f", "raw", "-o", "-"]).done();
     assert_eq!(raw(), [1, 1, 2, 2, 0, 0, 1, 1, 2, 2, 0, 0]);
-    run(&["render", &design, "-f", "raw", "-o", &rows]).failed(2, "is the file of rows \"rows.csv\"");
+    run(&["render", &design, "-f", "raw", "-o", &rows]).failed(2, "is the file \"rows.csv\"");
     // A job is named by its rows as well: with others it is not taken up.
     let (lines, manifest) = (beside(&folder, "a.job"), beside(&folder, "a.json"));
     let address = format!("file:{lines}");

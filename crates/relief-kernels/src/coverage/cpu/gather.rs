@@ -123,7 +123,11 @@ fn add(
     }
     // The first edge that reaches below the top of the piece, and the first point that is not above its bottom.
     let first = if top >= 0 {
-        1
+        // Level edges at its top cross nothing, but reach to the other side of what is filled.
+        let level = points[1..points.len() - 1]
+            .iter()
+            .take_while(|point| line(point) <= start);
+        1 + level.count()
     } else {
         points.partition_point(|point| line(point) <= 0)
     };

@@ -29,6 +29,7 @@ mod morphology;
 mod noise;
 mod normalise;
 mod otsu;
+mod polygon;
 mod ramp;
 mod repeat;
 mod resize;
@@ -215,6 +216,7 @@ kinds! {
     noise::Noise,
     normalise::Normalise,
     otsu::Otsu,
+    polygon::Polygon,
     ramp::Ramp,
     repeat::Repeat,
     resize::Resize,

@@ -1,0 +1,136 @@
+//! The drawings that a design names as files, each read once for all that it is read with.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use relief_vector::text::Font;
+use relief_vector::{Drawing, Limits, Pixel};
+
+use super::{Asset, Checker, MAX_FILES};
+use crate::report::Problem;
+use crate::syntax::Span;
+use crate::visible;
+
+/// The most points of all drawings that a design reads from files, each counted for every size that it is drawn in.
+pub const MAX_DRAWING_POINTS: u64 = 1 << 26;
+
+/// The most bytes of a file with a drawing.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// The most bytes of a file with a font.
+const MAX_FONT: u64 = 1 << 26;
+
+/// A drawing as its file has it.
+#[derive(Clone, Debug)]
+pub(crate) struct Loaded {
+    /// In pixels of the canvas, not scaled.
+    pub(crate) drawing: Arc<Drawing>,
+    /// Columns and rows, where the file says them.
+    pub(crate) size: Option<(f64, f64)>,
+    /// The file, where it is drawn anew in other sizes.
+    pub(crate) text: Arc<str>,
+    /// What is not drawn as the file has it.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Points that drawings may yet have.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget(Rc<Cell<u64>>);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(Rc::new(Cell::new(MAX_DRAWING_POINTS)))
+    }
+}
+
+impl Budget {
+    /// What the next drawing may hold.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            bytes: MAX_BYTES,
+            points: self.0.get(),
+            items: 1 << 22,
+            ..Limits::default()
+        }
+    }
+
+    /// Notes what it holds.
+    pub(crate) fn take(&self, drawing: &Drawing) {
+        let points = drawing.points() as u64;
+        self.0.set(self.0.get().saturating_sub(points));
+    }
+}
+
+impl Checker<'_> {
+    /// The points that drawings of files may yet have.
+    pub(crate) fn drawing_budget(&self) -> Budget {
+        self.drawing_budget.clone()
+    }
+
+    /// The side of a pixel for what draws, where the canvas says one.
+    pub(crate) fn drawing_pixel(&self) -> Option<Pixel> {
+        let (above, below) = self.pixel()?.terms();
+        Pixel::metres(above, below)
+    }
+
+    /// The font of a file that is named at `span`; nothing where it cannot be used, which is noted.
+    pub(crate) fn font(&mut self, path: &str, span: Span) -> Option<Rc<Font>> {
+        let images = self.images;
+        let font = self.fonts.entry(path.to_owned()).or_insert_with(|| {
+            let bytes = images.data(path, MAX_FONT)?;
+            let font = Font::parse(bytes).map_err(|error| format!("{}: {error}", visible(path)))?;
+            Ok(Rc::new(font))
+        });
+        match font.clone() {
+            Ok(font) => Some(font),
+            Err(why) => {
+                let problem = Problem::new("E510", format!("the font cannot be used: {why}"));
+                self.note(
+                    problem
+                        .label(span, "this file")
+                        .help("the path is relative to the folder of the design file; fonts of the system are not looked at"),
+                );
+                None
+            }
+        }
+    }
+
+    /// A drawing of a file that is named at `span`: as it was read before, or as `read` reads it from its bytes. Nothing where it
+    /// cannot be used; that is noted.
+    pub(crate) fn drawing(
+        &mut self,
+        asset: Asset,
+        span: Span,
+        help: &'static str,
+        read: impl FnOnce(Vec<u8>, &Budget) -> Result<Loaded, String>,
+    ) -> Option<Loaded> {
+        if !self.drawings.contains_key(&asset) {
+            if self.drawings.len() == MAX_FILES {
+                let problem =
+                    Problem::new("E104", format!("the design names more than {MAX_FILES} drawings"));
+                self.note(
+                    problem
+                        .label(span, "one too many")
+                        .help("put several of them into one file"),
+                );
+                return None;
+            }
+            let budget = self.drawing_budget();
+            let bytes = self.images.data(&asset.path, MAX_BYTES);
+            let loaded = bytes.and_then(|bytes| read(bytes, &budget));
+            if let Ok(loaded) = &loaded {
+                budget.take(&loaded.drawing);
+            }
+            self.drawings.insert(asset.clone(), loaded);
+        }
+        match self.drawings.get(&asset)? {
+            Ok(loaded) => Some(loaded.clone()),
+            Err(why) => {
+                let problem = Problem::new("E510", format!("the drawing cannot be used: {why}"));
+                self.note(problem.label(span, "this file").help(help));
+                None
+            }
+        }
+    }
+}

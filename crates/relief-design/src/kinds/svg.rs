@@ -1,0 +1,319 @@
+//! `svg`: a drawing from an SVG file.
+
+use std::sync::Arc;
+
+use relief_vector::{Affine, Pixel, svg};
+
+use super::drawing::{ANTIALIAS, Antialias, Drawn, antialias, doubt};
+use super::{Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing, words};
+use crate::draft::{Asset, Budget, Checker, Loaded};
+use crate::report::Problem;
+use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
+use crate::syntax::Span;
+use crate::validate::Rules;
+use crate::visible;
+
+/// A drawing from an SVG file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Svg {
+    /// The path as the design says it.
+    pub path: Arc<str>,
+    /// Its outlines in the node.
+    pub drawn: Drawn,
+}
+
+/// How a drawing fills a node whose width or height is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Fit {
+    #[default]
+    Contain,
+    Cover,
+    Stretch,
+    None,
+}
+
+words!(Fit {
+    Contain = "contain",
+    Cover = "cover",
+    Stretch = "stretch",
+    None = "none",
+});
+
+/// Which gray a colour becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Ink {
+    #[default]
+    Luma,
+    Ink,
+    Opacity,
+}
+
+words!(Ink {
+    Luma = "luma",
+    Ink = "ink",
+    Opacity = "opacity",
+});
+
+impl From<Ink> for svg::Gray {
+    fn from(ink: Ink) -> Self {
+        match ink {
+            Ink::Luma => Self::Luma,
+            Ink::Ink => Self::Ink,
+            Ink::Opacity => Self::Opacity,
+        }
+    }
+}
+
+/// The file, and how it is to be drawn once the size of the node is known.
+#[derive(Debug)]
+pub(crate) struct SvgDraft {
+    path: Arc<str>,
+    at: Span,
+    loaded: Loaded,
+    fit: Fit,
+    gray: svg::Gray,
+    pixel: Option<Pixel>,
+    antialias: Antialias,
+    budget: Budget,
+}
+
+/// Warnings of one file that are told one by one.
+const MAX_WARNINGS: usize = 16;
+
+const HELP: &str =
+    "the path is relative to the folder of the design file; a drawing is SVG in UTF-8, not compressed";
+
+/// What is wrong with a file, after its name and a place in it.
+fn named(path: &str, error: &svg::Error) -> String {
+    let path = visible(path);
+    match error {
+        svg::Error::NoPixel { place, length } => {
+            format!(
+                "{path}:{place}: {length} needs the side of a pixel: add pixel=\"10um\" or dpi=1200 (or what it is) to the canvas"
+            )
+        }
+        svg::Error::Depth { .. } | svg::Error::Loop { .. } | svg::Error::Refused { .. } => {
+            format!("{path}:{error}")
+        }
+        _ => format!("{path}: {error}"),
+    }
+}
+
+fn load(
+    bytes: Vec<u8>,
+    path: &str,
+    pixel: Option<Pixel>,
+    gray: svg::Gray,
+    budget: &Budget,
+) -> Result<Loaded, String> {
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let byte = error.utf8_error().valid_up_to();
+        format!("{}: byte {byte} is not UTF-8", visible(path))
+    })?;
+    let limits = budget.limits();
+    let options = svg::Options::default().with(|with| {
+        with.pixel = pixel;
+        with.gray = gray;
+        with.limits = limits;
+    });
+    let (size, picture) = {
+        let named = |error: svg::Error| named(path, &error);
+        let document = svg::Document::parse(&text, &limits).map_err(named)?;
+        (
+            document.size(pixel).map_err(named)?,
+            document.draw(&options).map_err(named)?,
+        )
+    };
+    let told = picture.warnings.len().min(MAX_WARNINGS);
+    let more = picture.more + (picture.warnings.len() - told) as u64;
+    let mut warnings: Vec<String> = picture.warnings[..told]
+        .iter()
+        .map(|warning| format!("{}:{warning}", visible(path)))
+        .collect();
+    if more > 0 {
+        warnings.push(format!("{}: {more} more things are not drawn", visible(path)));
+    }
+    Ok(Loaded {
+        drawing: Arc::new(picture.drawing),
+        size,
+        text: text.into(),
+        warnings,
+    })
+}
+
+impl NodeKind for Svg {
+    type Draft = SvgDraft;
+
+    const SIGNATURE: Signature = Signature {
+        name: "svg",
+        meaning: "A drawing from an SVG file: shapes, strokes, groups and clip paths, as outlines at any size. Places that nothing \
+                  covers are 0.",
+        details: include_str!("svg.md"),
+        arguments: &[required(
+            "file",
+            ValueType::Path,
+            "the path of the file, relative to the design file",
+        )],
+        properties: &[
+            optional(
+                "fit",
+                ValueType::Word(Fit::WORDS),
+                DefaultValue::Word(Fit::Contain.word()),
+                "how it fills a node with a width or a height: all of it shows, nothing of the node stays empty, it is \
+                 stretched, or it keeps its own size",
+            ),
+            optional(
+                "gray",
+                ValueType::Word(Ink::WORDS),
+                DefaultValue::Word(Ink::Luma.word()),
+                "what colours become: white is M, black is M, or whatever is painted is M; times their opacity",
+            ),
+            ANTIALIAS,
+        ],
+        extent: DefaultExtent::Natural,
+        example: "svg \"logo.svg\" width=\"3mm\" gray=\"ink\"",
+        ..Signature::NODE
+    };
+
+    fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<SvgDraft> {
+        let values = source.values;
+        let fit = values.word("fit").and_then(Fit::of_word).unwrap_or_default();
+        let gray = values.word("gray").and_then(Ink::of_word).unwrap_or_default();
+        let antialias = antialias(values);
+        let (path, at) = values.text("file")?;
+        let pixel = checker.drawing_pixel();
+        let asset = Asset {
+            kind: Self::SIGNATURE.name,
+            path: path.to_owned(),
+            settings: vec![gray as u64],
+        };
+        let gray = gray.into();
+        let loaded = checker.drawing(asset, at, HELP, |bytes, budget| {
+            load(bytes, path, pixel, gray, budget)
+        })?;
+        for warning in &loaded.warnings {
+            // Of all colours that show nothing, black is meant most often.
+            let help = if warning.contains("painted black") {
+                "write gray=\"ink\", by which black is M, or gray=\"opacity\""
+            } else {
+                "what outlines cannot say is left out: change the drawing, for instance to paths, or make a picture of it for `image`"
+            };
+            checker.warn(
+                Problem::new("W210", warning.clone())
+                    .label(at, "this file")
+                    .help(help),
+            );
+        }
+        Some(SvgDraft {
+            path: path.into(),
+            at,
+            loaded,
+            fit,
+            gray,
+            pixel,
+            antialias,
+            budget: checker.drawing_budget(),
+        })
+    }
+
+    fn natural_size(draft: &SvgDraft, _: &[NaturalChild]) -> NaturalSize {
+        let side = |side: f64| (side.ceil() as u64).clamp(1, relief_raster::MAX_SIDE);
+        match draft.loaded.size {
+            Some((width, height)) => NaturalSize::of(side(width), side(height)),
+            None => NaturalSize::NONE,
+        }
+    }
+
+    fn other_side(draft: &SvgDraft, axis: usize, side: f64) -> Option<u64> {
+        let (width, height) = draft.loaded.size.filter(|_| draft.fit != Fit::None)?;
+        let aspect = if axis == 0 { height / width } else { width / height };
+        // Halves up.
+        let other = (side * aspect + 0.5).floor();
+        Some((other as u64).clamp(1, relief_raster::MAX_SIDE))
+    }
+
+    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+        self.drawn.bounds(seen.max)
+    }
+
+    fn is_smooth(&self, _: bool) -> bool {
+        self.drawn.is_smooth()
+    }
+
+    fn doubt(draft: &SvgDraft, doubts: &mut Doubts<'_>) {
+        if draft.loaded.drawing.pixels().is_none() {
+            doubt(None, doubts);
+        }
+    }
+
+    fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {
+        self.drawn.validate(rules)
+    }
+}
+
+impl SvgDraft {
+    fn drawn(&self, drawing: Arc<relief_vector::Drawing>) -> Drawn {
+        Drawn {
+            drawing,
+            antialias: self.antialias,
+        }
+    }
+
+    /// As its file has it.
+    fn natural(&self) -> Drawn {
+        self.drawn(Arc::clone(&self.loaded.drawing))
+    }
+
+    /// From the pixels of the file to those of a node of this size.
+    fn transform(&self, (width, height): (u64, u64)) -> Option<Affine> {
+        let (own, node) = (self.loaded.size?, (width as f64, height as f64));
+        let (x, y) = (node.0 / own.0, node.1 / own.1);
+        let (x, y) = match self.fit {
+            Fit::Contain => (x.min(y), x.min(y)),
+            Fit::Cover => (x.max(y), x.max(y)),
+            Fit::Stretch => (x, y),
+            Fit::None => return None,
+        };
+        let free = ((node.0 - own.0 * x) / 2.0, (node.1 - own.1 * y) / 2.0);
+        Some(Affine::new([x, 0.0, 0.0, y, free.0, free.1]))
+    }
+}
+
+impl IntoKind<Svg> for SvgDraft {
+    fn sized(&self, sizing: &mut Sizing<'_>) -> Option<Svg> {
+        let kind = |drawn| Svg {
+            path: Arc::clone(&self.path),
+            drawn,
+        };
+        let size = (sizing.size.width, sizing.size.height);
+        let transform = self.transform(size).filter(|_| sizing.is_sized());
+        let Some(transform) = transform else {
+            return Some(kind(self.natural()));
+        };
+        let limits = self.budget.limits();
+        let options = svg::Options::default().with(|with| {
+            with.pixel = self.pixel;
+            with.gray = self.gray;
+            with.transform = transform;
+            with.limits = limits;
+        });
+        let drawn =
+            svg::Document::parse(&self.loaded.text, &limits).and_then(|document| document.draw(&options));
+        match drawn {
+            Ok(picture) => {
+                self.budget.take(&picture.drawing);
+                Some(kind(self.drawn(Arc::new(picture.drawing))))
+            }
+            Err(error) => {
+                let message = format!("the drawing cannot be used: {}", named(&self.path, &error));
+                let help = "draw it smaller, or fewer of such drawings";
+                sizing.note(
+                    Problem::new("E510", message)
+                        .label(self.at, "this file")
+                        .help(help),
+                );
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Drawings: shapes larger than tiles, areas, arrays of very many copies, and what the plan says of them.
+
+use relief_design::{Conversion, Design, ImageError, ImageSource, Picture};
+use relief_engine::{Error, Kept, NoImages, Options, Period, Plan, Rect};
+
+use crate::oracle::model::Item;
+use crate::oracle::nodes::{Compose, Fold, Polygon, Repeat};
+use crate::run::{design, parse, rendered, renderer, window};
+use crate::ways::{PLAIN, TILES, Way, every, model};
+
+/// A layout in the place of every file.
+struct Layout(Vec<u8>);
+
+impl ImageSource for Layout {
+    fn open(&self, path: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+        Err(ImageError::new(format!("{path} is no picture")))
+    }
+
+    fn data(&self, _: &str, _: u64) -> Result<Vec<u8>, String> {
+        Ok(self.0.clone())
+    }
+}
+
+/// A layout in which one array places a square of 6 µm `columns` × `rows` times, in steps of `pitch` nm.
+fn squares(columns: i16, rows: i16, pitch: i32) -> Layout {
+    fn record(out: &mut Vec<u8>, kind: u8, data_type: u8, data: &[u8]) {
+        out.extend((data.len() as u16 + 4).to_be_bytes());
+        out.extend([kind, data_type]);
+        out.extend(data);
+    }
+    let points = |points: &[(i32, i32)]| -> Vec<u8> {
+        let sides = points.iter().flat_map(|(x, y)| [*x, *y]);
+        sides.flat_map(i32::to_be_bytes).collect()
+    };
+    let mut out = Vec::new();
+    record(&mut out, 0x00, 2, &600_i16.to_be_bytes());
+    record(&mut out, 0x01, 2, &[0; 24]);
+    record(&mut out, 0x02, 6, b"LIB\0");
+    // 10^-3 and 10^-9 in base 16.
+    let units = [
+        0x3E_41_89_37_4B_C6_A7_F0_u64.to_be_bytes(),
+        0x39_44_B8_2F_A0_9B_5A_54_u64.to_be_bytes(),
+    ];
+    record(&mut out, 0x03, 5, &units.concat());
+    record(&mut out, 0x05, 2, &[0; 24]);
+    record(&mut out, 0x06, 6, b"SQ");
+    record(&mut out, 0x08, 0, &[]);
+    record(&mut out, 0x0D, 2, &[0, 1]);
+    record(&mut out, 0x0E, 2, &[0, 0]);
+    let side = 6_000;
+    let square = [(0, 0), (side, 0), (side, side), (0, side), (0, 0)];
+    record(&mut out, 0x10, 3, &points(&square));
+    record(&mut out, 0x11, 0, &[]);
+    record(&mut out, 0x07, 0, &[]);
+    record(&mut out, 0x05, 2, &[0; 24]);
+    record(&mut out, 0x06, 6, b"TOP\0");
+    record(&mut out, 0x0B, 0, &[]);
+    record(&mut out, 0x12, 6, b"SQ");
+    record(
+        &mut out,
+        0x13,
+        2,
+        &[columns.to_be_bytes(), rows.to_be_bytes()].concat(),
+    );
+    let ends = [
+        (0, 0),
+        (i32::from(columns) * pitch, 0),
+        (0, i32::from(rows) * pitch),
+    ];
+    record(&mut out, 0x10, 3, &points(&ends));
+    record(&mut out, 0x11, 0, &[]);
+    record(&mut out, 0x07, 0, &[]);
+    record(&mut out, 0x04, 0, &[]);
+    Layout(out)
+}
+
+fn layout(layout: &Layout, canvas: &str, node: &str) -> Design {
+    let text = format!("relief version=1\ncanvas {canvas}\n{node}");
+    relief_design::parse("test.kdl", &text, layout).unwrap_or_else(|report| panic!("{report:?}\n{text}"))
+}
+
+fn polygon(vertices: &[(i64, i64)], below: i64) -> Polygon {
+    Polygon {
+        value: 201,
+        even_odd: true,
+        centres: false,
+        vertices: vertices.iter().map(|(x, y)| ((*x, below), (*y, below))).collect(),
+    }
+}
+
+#[test]
+fn outlines_across_many_tiles_have_the_samples_of_their_definitions() {
+    let star = polygon(&[(200, 10), (325, 400), (2, 151), (396, 151), (75, 400)], 7);
+    let ways: Vec<Way> = TILES
+        .into_iter()
+        .chain([Some((5, 4)), Some((1, 64)), Some((64, 1))])
+        .map(|tile| Way {
+            tile,
+            kept: Some(0),
+            ..PLAIN
+        })
+        .chain([PLAIN])
+        .collect();
+    every(&model(61, 60, star.clone()), &ways);
+    let copies = Repeat {
+        gaps: (Some(2), Some(3)),
+        pattern: Box::new(Item::new(star).at(-3, 2).sized(24, 19)),
+    };
+    every(&model(130, 90, copies.clone()), &ways);
+    let above = Compose(vec![
+        (Fold::Base, Item::new(copies)),
+        (
+            Fold::Subtract,
+            Item::new(polygon(&[(-9, -9), (120, 40), (30, 260)], 3)).at(11, 5),
+        ),
+    ]);
+    every(&model(90, 70, above), &ways);
+}
+
+/// The sum of all samples, in parts of M.
+fn covered(text: &str) -> f64 {
+    let design = parse(&format!(
+        "relief version=1\ncanvas width=220 height=160 bits=16\n{text}"
+    ));
+    let renderer = renderer(&design, &NoImages, &Options::default());
+    let samples = rendered(&renderer).unwrap();
+    samples.iter().map(|sample| f64::from(*sample)).sum::<f64>() / 65_535.0
+}
+
+#[test]
+fn shapes_cover_as_much_as_geometry_says() {
+    let pi = std::f64::consts::PI;
+    // Chords lie within 1/16 px of curves, on their inner side.
+    for (node, area, outline) in [
+        (
+            "rectangle size-x=100.3 size-y=40.25 shift-x=3.7 value=65535",
+            100.3 * 40.25,
+            0.0,
+        ),
+        (
+            "rectangle size-x=100 size-y=60 radius=20 shift-x=0.5 value=65535",
+            6_000.0 - (4.0 - pi) * 400.0,
+            2.0 * pi * 20.0,
+        ),
+        (
+            "ellipse size-x=150.5 size-y=90.25 shift-x=2.3 value=65535",
+            pi * 150.5 * 90.25 / 4.0,
+            400.0,
+        ),
+        (
+            "line stroke=7.5 value=65535 { vertex 20 20; vertex 120.5 20; vertex 120.5 100.25 }",
+            7.5 * (100.5 + 80.25),
+            0.0,
+        ),
+        (
+            "line stroke=10 cap=\"round\" value=65535 { vertex 20 20; vertex 150 120 }",
+            10.0 * f64::hypot(130.0, 100.0) + pi * 25.0,
+            10.0 * pi,
+        ),
+        (
+            "line stroke=10 cap=\"square\" value=65535 { vertex 20 20; vertex 150 120 }",
+            10.0 * (f64::hypot(130.0, 100.0) + 10.0),
+            0.0,
+        ),
+        (
+            "path \"M0 0 H4 V2 H0 Z M1 .5 V1.5 H3 V.5 Z\" unit=20 value=65535",
+            6.0 * 400.0,
+            0.0,
+        ),
+        (
+            "path \"M0 0 H4 V2 H0 Z M1 .5 H3 V1.5 H1 Z\" unit=20 fill=\"evenodd\" value=65535",
+            6.0 * 400.0,
+            0.0,
+        ),
+        (
+            "path \"M20 60 A40 40 0 0 1 100 60\" fill=\"none\" stroke=6 value=65535",
+            pi * 40.0 * 6.0,
+            2.0 * pi * 40.0,
+        ),
+    ] {
+        let found = covered(&format!("compose {{ (base){node} }}"));
+        // Points are rounded by at most 1/512 px, and so are the crossings of sub-scanlines.
+        let allowed = 1.5 + outline / 16.0;
+        assert!((found - area).abs() <= allowed, "{node}: {found} for {area}");
+    }
+}
+
+#[test]
+fn shapes_that_abut_at_any_place_leave_no_seam() {
+    for place in ["1/3", "61.999", "17.5", "100.0001"] {
+        let rest = format!("rectangle shift-x=\"{place}\" size-x=200 size-y=160 value=65535");
+        let text = format!(
+            "compose {{ (base)rectangle size-x=\"{place}\" size-y=160 value=65535; (add){rest}; (min)rectangle size-x=190 size-y=160 value=65535 }}"
+        );
+        // A pixel in which both end may be one level too great, and is cut at M.
+        assert_eq!(covered(&text), 190.0 * 160.0, "{place}");
+    }
+}
+
+#[test]
+fn a_hundred_million_polygons_are_planned_from_one_and_computed_from_a_cell() {
+    let file = squares(10_000, 10_000, 10_000);
+    let design = layout(
+        &file,
+        "width=\"0.1m\" height=\"0.1m\" pixel=\"1um\"",
+        "gds \"a\" origin=\"box\" value=255",
+    );
+    let plan = Plan::new(&design, &file, &Options::default().memory(64 << 20)).unwrap();
+    let (period, rect) = plan.period().unwrap();
+    assert_eq!(period, Period::grid(10, 10).unwrap());
+    assert!(rect.area() > 99_900 * 99_900, "{rect:?}");
+    assert!(plan.peak().design < 1 << 20, "{:?}", plan.peak());
+    assert!(
+        plan.nodes()
+            .iter()
+            .any(|node| matches!(node.kept, Kept::Cell { .. }))
+    );
+    let renderer = renderer(&design, &file, &Options::default());
+    for (x, y) in [(0, 0), (50_003, 77_777), (99_950, 99_950)] {
+        let found = window(&renderer, Rect::new(x, y, 50, 40).unwrap()).unwrap();
+        for (number, sample) in found.into_iter().enumerate() {
+            let (x, y) = (x + number as i64 % 50, y + number as i64 / 50);
+            // y points up: the lowest row of squares ends at the lower edge of the box, which has no gap below it.
+            let up = 99_996 - 1 - y;
+            let inside = x < 99_996 && up >= 0 && x % 10 < 6 && up % 10 < 6;
+            assert_eq!(sample, if inside { 255 } else { 0 }, "{x}, {y}");
+        }
+    }
+}
+
+#[test]
+fn layouts_that_no_tile_could_visit_are_refused_by_their_line() {
+    let file = squares(30_000, 30_000, 1);
+    let design = layout(
+        &file,
+        "width=100 height=100 pixel=\"1um\"",
+        "gds \"a\" origin=\"box\" value=255",
+    );
+    let refused = Plan::new(&design, &file, &Options::default()).unwrap_err();
+    assert!(matches!(refused, Error::Drawing { line: 3, .. }), "{refused}");
+    assert!(refused.to_string().contains("too close together"), "{refused}");
+}
+
+#[test]
+fn the_plan_counts_outlines_and_their_index() {
+    let with = |vertices: usize| {
+        let vertices: String = (0..vertices)
+            .map(|n| format!("vertex {} {}\n", n % 97, n % 89))
+            .collect();
+        let design = parse(&format!(
+            "relief version=1\ncanvas width=100 height=100\npolygon value=9 {{\n{vertices}}}"
+        ));
+        Plan::new(&design, &NoImages, &Options::default())
+            .unwrap()
+            .peak()
+            .design
+    };
+    let (few, many) = (with(3), with(20_003));
+    // A point is two numbers of 64 bits, in the outline and in the index.
+    assert!(many - few >= 20_000 * 32, "{few}, {many}");
+}
+
+#[test]
+fn equal_drawings_have_one_index() {
+    let with = |second: &str| {
+        let star = |value: &str| {
+            let vertices: String = (0..3_000)
+                .map(|n| format!("vertex {} {}\n", n % 97, n % 89))
+                .collect();
+            format!("polygon value={value} {{\n{vertices}}}")
+        };
+        let design = parse(&format!(
+            "relief version=1\ncanvas width=100 height=100\ncompose {{\n(base){}\n(max){}\n}}",
+            star("9"),
+            star(second)
+        ));
+        Plan::new(&design, &NoImages, &Options::default())
+            .unwrap()
+            .peak()
+            .design
+    };
+    assert!(with("9") + 3_000 * 16 <= with("8"));
+}
+
+#[test]
+fn a_design_of_the_oracle_keeps_the_cell_of_a_drawing() {
+    let copies = Repeat {
+        gaps: (Some(0), Some(1)),
+        pattern: Box::new(Item::new(polygon(&[(0, 0), (20, 3), (9, 17)], 2)).sized(11, 9)),
+    };
+    let copies = model(200, 150, copies);
+    let renderer = renderer(&design(&copies), &NoImages, &Options::default());
+    let nodes = renderer.plan().nodes();
+    assert!(nodes.iter().any(|node| matches!(node.kept, Kept::Cell { .. })));
+}

@@ -1,0 +1,448 @@
+//! Text: lines of glyphs of a font that is a file.
+//!
+//! Glyphs are chosen and placed by HarfBuzz's rules (`harfrust`), with the kerning and the ligatures of the font, and outlined without hints
+//! (`skrifa`). Both count in whole font units, so that a text has the same shape at every size; a point is scaled in binary64 and rounded
+//! once. No font of the system is looked at.
+
+use std::sync::Arc;
+
+use harfrust::{Buffer, ShapeOptions, ShaperFont};
+use kurbo::{Affine, BezPath};
+use skrifa::instance::{LocationRef, Size};
+use skrifa::outline::{DrawSettings, OutlinePen};
+use skrifa::{FontRef, GlyphId, MetadataProvider};
+
+use crate::limits::{Limits, Refused};
+use crate::{Drawing, Rule, Sketch};
+
+/// A font, read.
+pub struct Font {
+    bytes: Arc<[u8]>,
+    shapes: harfrust::Font,
+    metrics: Metrics,
+}
+
+impl std::fmt::Debug for Font {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Font")
+            .field("bytes", &self.bytes.len())
+            .field("metrics", &self.metrics)
+            .finish_non_exhaustive()
+    }
+}
+
+/// In font units, y up.
+#[derive(Clone, Copy, Debug)]
+struct Metrics {
+    em: f64,
+    ascent: f64,
+    /// From line to line.
+    line: f64,
+    cap: Option<f64>,
+}
+
+/// Which length of a font its size measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Measure {
+    /// The em, as in typesetting.
+    #[default]
+    Em,
+    /// The height of its capital letters.
+    Cap,
+}
+
+/// How lines lie within the widest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Align {
+    /// They begin where it does.
+    #[default]
+    Left,
+    /// Their middles are its middle.
+    Centre,
+    /// They end where it does.
+    Right,
+}
+
+/// How a text is drawn. Lengths are in pixels.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// The size of the letters.
+    pub size: f64,
+    /// What that is.
+    pub measure: Measure,
+    /// How lines lie.
+    pub align: Align,
+    /// From line to line; as the font says where `None`.
+    pub line: Option<f64>,
+    /// The gray, of 65 535.
+    pub value: u16,
+    /// How much it may hold.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// Letters of this size, as far apart as their font says.
+    #[must_use]
+    pub fn sized(size: f64) -> Self {
+        Self {
+            size,
+            measure: Measure::Em,
+            align: Align::Left,
+            line: None,
+            value: u16::MAX,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Changed in place.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
+/// A drawn text.
+#[derive(Debug)]
+pub struct Text {
+    /// The outlines. The top of the first line lies at 0: its ascent, or the top of its capital letters where those are measured.
+    pub drawing: Drawing,
+    /// Characters that the font has no glyph for, each once; nothing is drawn for them.
+    pub missing: Vec<char>,
+}
+
+/// Why a text cannot be drawn.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// The bytes are no font.
+    #[error("it is no font that is read: OpenType and TrueType with outlines are")]
+    NotAFont,
+    /// The font does not say how high its capital letters are.
+    #[error("the font does not say how high its capital letters are")]
+    NoCapitals,
+    /// A glyph cannot be drawn, or the characters cannot be shaped.
+    #[error("the font is damaged: {0}")]
+    Damaged(String),
+    /// Too large, or too far out.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+}
+
+impl Font {
+    /// Reads a font; of a collection the first.
+    ///
+    /// # Errors
+    /// Where the bytes are no OpenType or TrueType font with outlines.
+    pub fn parse(bytes: Vec<u8>) -> Result<Self, Error> {
+        let bytes: Arc<[u8]> = bytes.into();
+        let shared: Arc<dyn AsRef<[u8]> + Send + Sync> = Arc::new(Arc::clone(&bytes));
+        let shapes = harfrust::Font::new(harfrust::font::Blob::from(shared), 0).ok_or(Error::NotAFont)?;
+        let font = FontRef::from_index(&bytes, 0).map_err(|_| Error::NotAFont)?;
+        if font.outline_glyphs().format().is_none() {
+            return Err(Error::NotAFont);
+        }
+        let metrics = font.metrics(Size::unscaled(), LocationRef::default());
+        let positive = |value: f32| value.is_finite() && value > 0.0;
+        if metrics.units_per_em == 0 {
+            return Err(Error::NotAFont);
+        }
+        let capitals = metrics.cap_height.filter(|height| positive(*height));
+        let line = metrics.ascent - metrics.descent + metrics.leading;
+        let em = f64::from(metrics.units_per_em);
+        let metrics = Metrics {
+            em,
+            ascent: f64::from(metrics.ascent),
+            line: if positive(line) { f64::from(line) } else { em },
+            cap: capitals.map(f64::from),
+        };
+        Ok(Self {
+            bytes,
+            shapes,
+            metrics,
+        })
+    }
+
+    /// Draws lines, which are separated by line feeds.
+    ///
+    /// # Errors
+    /// Where the font is damaged, does not say what is measured, or the text is too large.
+    pub fn draw(&self, text: &str, options: &Options) -> Result<Text, Error> {
+        let (unit, top) = match options.measure {
+            Measure::Em => (self.metrics.em, self.metrics.ascent),
+            Measure::Cap => {
+                let cap = self.metrics.cap.ok_or(Error::NoCapitals)?;
+                (cap, cap)
+            }
+        };
+        let mut missing = Vec::new();
+        let lines: Vec<Line> = text
+            .split('\n')
+            .map(|line| self.line(line.trim_end_matches('\r'), &mut missing))
+            .collect::<Result<_, _>>()?;
+        let widest = lines.iter().map(|line| line.width).max().unwrap_or(0);
+        // Lengths of the font times this are pixels.
+        let scale = options.size / unit;
+        let down = options.line.unwrap_or(self.metrics.line * scale);
+        let font = FontRef::from_index(&self.bytes, 0).map_err(|_| Error::NotAFont)?;
+        let outlines = font.outline_glyphs();
+        let mut sketch = Sketch::new(options.limits);
+        for (number, line) in lines.iter().enumerate() {
+            let free = (widest - line.width) as f64;
+            let left = match options.align {
+                Align::Left => 0.0,
+                Align::Centre => free / 2.0,
+                Align::Right => free,
+            };
+            let baseline = top * scale + number as f64 * down;
+            for glyph in &line.glyphs {
+                let mut path = Path::default();
+                if let Some(outline) = outlines.get(GlyphId::new(glyph.id)) {
+                    let settings = DrawSettings::unhinted(Size::unscaled(), LocationRef::default());
+                    outline
+                        .draw(settings, &mut path)
+                        .map_err(|error| Error::Damaged(error.to_string()))?;
+                }
+                if path.0.elements().is_empty() {
+                    continue;
+                }
+                let (x, y) = (left + glyph.x as f64, glyph.y as f64);
+                let placed = Affine::new([scale, 0.0, 0.0, -scale, x * scale, baseline - y * scale]);
+                sketch.fill(&path.0, placed, options.value, Rule::NonZero)?;
+            }
+        }
+        Ok(Text {
+            drawing: sketch.finish(),
+            missing,
+        })
+    }
+
+    /// The glyphs of a line and where they stand, in font units.
+    fn line(&self, text: &str, missing: &mut Vec<char>) -> Result<Line, Error> {
+        let mut buffer = Buffer::new();
+        buffer.push_str(text);
+        let mut line = Line::default();
+        if buffer.is_empty() {
+            return Ok(line);
+        }
+        buffer.guess_segment_properties();
+        harfrust::shape(&ShaperFont::new(&self.shapes), &mut buffer, ShapeOptions::new())
+            .map_err(|error| Error::Damaged(error.to_string()))?;
+        for (glyph, place) in buffer.glyph_infos().iter().zip(buffer.glyph_positions()) {
+            if glyph.glyph_id == 0 {
+                let character = text
+                    .get(glyph.cluster as usize..)
+                    .and_then(|rest| rest.chars().next());
+                if let Some(character) = character
+                    && !missing.contains(&character)
+                {
+                    missing.push(character);
+                }
+                continue;
+            }
+            line.glyphs.push(Placed {
+                id: glyph.glyph_id,
+                x: line.width + i64::from(place.x_offset),
+                y: i64::from(place.y_offset),
+            });
+            line.width += i64::from(place.x_advance);
+        }
+        Ok(line)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Line {
+    glyphs: Vec<Placed>,
+    width: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    id: u32,
+    x: i64,
+    y: i64,
+}
+
+/// An outline in font units.
+#[derive(Default)]
+struct Path(BezPath);
+
+fn point(x: f32, y: f32) -> (f64, f64) {
+    (f64::from(x), f64::from(y))
+}
+
+impl OutlinePen for Path {
+    fn move_to(&mut self, x: f32, y: f32) {
+        self.0.move_to(point(x, y));
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        self.0.line_to(point(x, y));
+    }
+
+    fn quad_to(&mut self, cx: f32, cy: f32, x: f32, y: f32) {
+        self.0.quad_to(point(cx, cy), point(x, y));
+    }
+
+    fn curve_to(&mut self, cx0: f32, cy0: f32, cx1: f32, cy1: f32, x: f32, y: f32) {
+        self.0.curve_to(point(cx0, cy0), point(cx1, cy1), point(x, y));
+    }
+
+    fn close(&mut self) {
+        self.0.close_path();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn font() -> Font {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../examples/plate/FredokaOne-Regular.ttf"
+        );
+        Font::parse(std::fs::read(path).unwrap()).unwrap()
+    }
+
+    /// A pixel being a font unit.
+    fn units() -> Options {
+        Options::sized(1_000.0)
+    }
+
+    /// The box around a drawing in pixels, and its area by its outlines.
+    fn measured(drawing: &Drawing) -> ([f64; 4], f64) {
+        let (left, top, right, bottom) = drawing.bounds().unwrap();
+        let pixels = |n: i64| n as f64 / 256.0;
+        let mut twice = 0;
+        for element in &drawing.cells()[0].elements {
+            for number in element.outlines.clone() {
+                let outline = drawing.outline(number);
+                let next = outline.iter().cycle().skip(1);
+                twice += outline
+                    .iter()
+                    .zip(next)
+                    .map(|(a, b)| i128::from(a.0) * i128::from(b.1) - i128::from(a.1) * i128::from(b.0))
+                    .sum::<i128>();
+            }
+        }
+        let bounds = [pixels(left), pixels(top), pixels(right), pixels(bottom)];
+        (bounds, twice.unsigned_abs() as f64 / 2.0 / 65_536.0)
+    }
+
+    #[test]
+    fn letters_stand_where_harfbuzz_puts_them_and_look_as_the_font_says() {
+        let font = font();
+        let mut seen = 0;
+        for line in include_str!("../tests/text/letters.expected").lines() {
+            let [text, _, bounds, area] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+            let bounds: Vec<f64> = bounds.split(' ').map(|side| side.parse().unwrap()).collect();
+            let drawn = font.draw(text, &units()).unwrap();
+            assert_eq!(drawn.missing, []);
+            let (found, found_area) = measured(&drawn.drawing);
+            // y points up in the font; chords lie within 1/16 px of the curves.
+            let expected = [
+                bounds[0],
+                font.metrics.ascent - bounds[3],
+                bounds[2],
+                font.metrics.ascent - bounds[1],
+            ];
+            for (found, expected) in found.iter().zip(expected) {
+                assert!((found - expected).abs() <= 0.07, "{text}: {found} for {expected}");
+            }
+            let area: f64 = area.parse().unwrap();
+            assert!(
+                (found_area - area).abs() <= area / 2_000.0,
+                "{text}: {found_area} for {area}"
+            );
+            seen += 1;
+        }
+        assert_eq!(seen, 6);
+    }
+
+    #[test]
+    fn a_text_of_another_size_is_the_same_one() {
+        let font = font();
+        let height = |size: f64, measure: Measure| {
+            let options = Options::sized(size).with(|with| with.measure = measure);
+            measured(&font.draw("HI", &options).unwrap().drawing).0
+        };
+        let (small, large) = (height(40.0, Measure::Em), height(4_000.0, Measure::Em));
+        for (small, large) in small.iter().zip(large) {
+            assert!((small - large / 100.0).abs() <= 1.0 / 256.0);
+        }
+        // Capital letters of this font are 733 of 1000 high.
+        let capitals = height(733.0, Measure::Cap);
+        let em = height(1_000.0, Measure::Em);
+        assert_eq!((capitals[0], capitals[2]), (em[0], em[2]));
+        assert_eq!(capitals[1] - em[1], 733.0 - font.metrics.ascent);
+    }
+
+    #[test]
+    fn lines_lie_as_they_are_aligned() {
+        let font = font();
+        let bounds = |align: Align| {
+            let options = units().with(|with| {
+                with.align = align;
+                with.line = Some(2_000.0);
+            });
+            let drawn = font.draw("AVATAR\nA", &options).unwrap().drawing;
+            let element = drawn.cells()[0].elements.last().unwrap().clone();
+            let points = element.outlines.flat_map(|number| drawn.outline(number).to_vec());
+            let (mut left, mut right, mut top) = (i64::MAX, i64::MIN, i64::MAX);
+            for (x, y) in points {
+                (left, right, top) = (left.min(x), right.max(x), top.min(y));
+            }
+            (left / 256, right / 256, top / 256)
+        };
+        let [left, centre, right] = [Align::Left, Align::Centre, Align::Right].map(bounds);
+        let one = measured(&font.draw("A", &units()).unwrap().drawing).0;
+        assert_eq!(left.0, one[0] as i64);
+        assert_eq!(left.2, 2_000 + one[1] as i64);
+        assert!((centre.0 - (left.0 + right.0) / 2).abs() <= 1 && left.0 < centre.0);
+        // As far from the end of the widest line, 3803 units, as alone from its own.
+        assert_eq!(right.1 - right.0, left.1 - left.0);
+        assert!(right.1 < 3_803 && right.1 > 3_700, "{}", right.1);
+    }
+
+    #[test]
+    fn characters_that_the_font_has_not_are_told() {
+        let drawn = font().draw("a漢字漢", &units()).unwrap();
+        assert_eq!(drawn.missing, ['漢', '字']);
+        assert_eq!(
+            drawn.drawing.bounds(),
+            font().draw("a", &units()).unwrap().drawing.bounds()
+        );
+        assert_eq!(font().draw("\n", &units()).unwrap().drawing.bounds(), None);
+    }
+
+    #[test]
+    fn what_is_no_font_or_too_large_is_refused() {
+        assert_eq!(Font::parse(b"no font".to_vec()).err(), Some(Error::NotAFont));
+        assert_eq!(Font::parse(Vec::new()).err(), Some(Error::NotAFont));
+        let huge = font().draw("A", &Options::sized(1e15));
+        assert!(matches!(huge, Err(Error::Refused(Refused::Far(..)))));
+        let few = units().with(|with| with.limits.points = 20);
+        assert!(matches!(
+            font().draw("AVATAR", &few),
+            Err(Error::Refused(Refused::Points(20)))
+        ));
+        // A damaged file is drawn or refused.
+        let bytes = std::fs::read(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../examples/plate/FredokaOne-Regular.ttf"
+        ))
+        .unwrap();
+        for at in (0..bytes.len()).step_by(997) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0xA5;
+            if let Ok(font) = Font::parse(damaged) {
+                let _ = font.draw("Waffle\n42", &units());
+            }
+            if let Ok(font) = Font::parse(bytes[..at].to_vec()) {
+                let _ = font.draw("Waffle\n42", &units());
+            }
+        }
+    }
+}
