@@ -43,6 +43,7 @@ const CODES: &[(&str, &str)] = &[
     ("E505", include_str!("codes/E505.md")),
     ("E506", include_str!("codes/E506.md")),
     ("E507", include_str!("codes/E507.md")),
+    ("E508", include_str!("codes/E508.md")),
     ("E601", include_str!("codes/E601.md")),
     ("E602", include_str!("codes/E602.md")),
     ("E603", include_str!("codes/E603.md")),
@@ -71,6 +72,7 @@ const CODES: &[(&str, &str)] = &[
     ("W206", include_str!("codes/W206.md")),
     ("W207", include_str!("codes/W207.md")),
     ("W208", include_str!("codes/W208.md")),
+    ("W209", include_str!("codes/W209.md")),
 ];
 
 /// All codes that a [`Problem`](crate::Problem) may have, ascending.

@@ -56,6 +56,7 @@ mod report;
 mod resolve;
 pub mod scan;
 mod schema;
+mod seam;
 mod signature;
 mod suggestion;
 mod syntax;

@@ -14,9 +14,10 @@ use crate::kinds::{Bounds, Doubts, Lowering, NaturalChild, NaturalSize, Seen, Si
 use crate::length::Ratio;
 use crate::report::{MAX_COUNTED, Problem};
 use crate::scan::Passes;
+use crate::seam::{self, Copies, Told};
 use crate::signature::DefaultExtent;
 use crate::syntax::{MAX_DEPTH, Span};
-use crate::tree::{Canvas, Child, Design, Kind, Node, NodeId, Role, Rounding, nodes_within};
+use crate::tree::{Axis, Canvas, Child, Design, Kind, Node, NodeId, Role, Rounding, nodes_within};
 
 /// The most nodes of a design, counting those of a definition for each of its uses.
 pub const MAX_NODES: u64 = 65_536;
@@ -80,6 +81,8 @@ pub(crate) fn resolve(
         lines: Lines::new(text),
         nodes: Vec::new(),
         measures: Vec::new(),
+        spans: Vec::new(),
+        copies: HashMap::new(),
         used: HashMap::new(),
         exact: HashMap::new(),
         rounding: document.rounding,
@@ -94,6 +97,7 @@ pub(crate) fn resolve(
     };
     resolver.root(canvas, root).ok()?;
     resolver.doubt_whole(canvas, root);
+    resolver.prove_closed(canvas);
     Some(Design {
         canvas,
         rounding: resolver.rounding.map(|(pixels, span)| Rounding {
@@ -110,6 +114,10 @@ struct Resolver<'d, 'p> {
     lines: Lines<'d>,
     nodes: Vec<Node>,
     measures: Vec<Reach>,
+    /// Where the nodes are written.
+    spans: Vec<Span>,
+    /// The exact copies of those that copy, where the surface is to close.
+    copies: HashMap<NodeId, Copies>,
     /// The nodes of definitions, by their numbers and the sizes that they have, and whether those are sure.
     used: HashMap<(usize, u64, u64), (NodeId, bool)>,
     /// Where the nodes of definitions lie, by their numbers, whether they are patterns, and the sizes of the parents in
@@ -300,6 +308,7 @@ impl Resolver<'_, '_> {
             }
         }
         let kind = self.kind(draft, size, &sizes);
+        let copies = self.copies_of(draft, size, &children);
         self.doubt(
             draft,
             (size.width, size.height),
@@ -334,8 +343,58 @@ impl Resolver<'_, '_> {
         let Lowering { kind, children, .. } = lowering;
         let id = push(kind, (size.width, size.height), children);
         match (id, stopped) {
-            (Some(id), None) => Ok(placed.with(id, size)),
+            (Some(id), None) => {
+                self.copies.extend(copies.map(|copies| (id, copies)));
+                Ok(placed.with(id, size))
+            }
             (_, stopped) => Err(stopped.unwrap_or(Stop)),
+        }
+    }
+
+    /// The exact copies of the first child, where they may be told.
+    fn copies_of(&self, draft: &DraftNode, size: Size, children: &[Child]) -> Option<Copies> {
+        self.document.wrap?;
+        let What::Kind(kind) = &draft.what else { return None };
+        let extent = children.first()?.extent;
+        let pattern = (extent.width(), extent.height());
+        Some(Copies {
+            vectors: kind.vectors((size.width, size.height), pattern)?,
+            pattern: pattern.into(),
+        })
+    }
+
+    /// Proves that the surface closes where the canvas says so, or tells where it is open.
+    fn prove_closed(&mut self, canvas: Canvas) {
+        let Some((axes, wrap)) = self.document.wrap else {
+            return;
+        };
+        if !self.problems.is_empty() {
+            return;
+        }
+        for &axis in axes {
+            for (index, gap) in seam::gaps(&self.nodes, axis) {
+                let (Some(node), Some(&span)) = (self.nodes.get(index), self.spans.get(index)) else {
+                    continue;
+                };
+                let told = Told {
+                    axis,
+                    turn: match axis {
+                        Axis::X => canvas.width,
+                        Axis::Y => canvas.height,
+                    },
+                    pixel: canvas.pixel,
+                    node,
+                    span,
+                    wrap,
+                    copies: self.copies.get(&NodeId(index)).copied(),
+                };
+                let problem = told.problem(&gap);
+                if problem.is_warning() {
+                    self.warnings.push(problem);
+                } else {
+                    self.problems.push(problem);
+                }
+            }
         }
     }
 
@@ -491,6 +550,7 @@ impl Resolver<'_, '_> {
         self.looks
             .push((bounds, node.kind.is_smooth(smooth.contains(&true))));
         self.nodes.push(node);
+        self.spans.push(span);
         self.measures.push(measure);
         Ok(NodeId(self.nodes.len() - 1))
     }

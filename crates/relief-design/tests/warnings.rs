@@ -134,3 +134,31 @@ fn warnings_are_bounded_and_told_once() {
     let twice = "define \"a\" { repeat { (pattern)noise seed=1 } }\ncompose { (add)use \"a\"; (add)compose { (add)use \"a\" } }";
     assert_eq!(codes(twice), ["W201"]);
 }
+
+/// Nothing is known of pictures and formulas that go all around; halves of one picture meet.
+#[test]
+fn what_cannot_be_proven_to_close_is_told() {
+    let codes = |node: &str| {
+        let text = format!("relief version=1\ncanvas width=60 height=40 wrap=\"x\"\n{node}");
+        let reading = read("test.kdl", &text, &|_: &str| Ok((60, 40)), &[]).unwrap();
+        let warnings = reading.warnings.map(|report| report.problems().iter().map(|problem| problem.code()).collect());
+        warnings.unwrap_or_else(Vec::new)
+    };
+    for node in [
+        "image \"a\"",
+        "formula \"9 * x\"",
+        "formula \"9 * r\"",
+        "map { invert; (source)image \"a\" }",
+        "gauss sigma=1 edge=\"wrap\" { (source)image \"a\" }",
+    ] {
+        assert_eq!(codes(node), ["W209"], "{node}");
+    }
+    for node in [
+        "formula \"9 * y\"",
+        "compose { (add)image \"a\" x=30; (add)image \"a\" x=-30 }",
+        "compose { (over)image \"a\" x=3 width=50 }",
+        "chain { image \"a\"; turn; turn; threshold level=9; repeat count-x=1 }",
+    ] {
+        assert!(!codes(node).contains(&"W209"), "{node}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::{NodeKind, NodeSource};
 use crate::draft::Checker;
+use crate::seam::Seam;
 use crate::signature::{Count, Signature, role};
 use crate::tree::Role;
 use crate::validate::Rules;
@@ -28,6 +29,10 @@ impl NodeKind for Equalise {
 
     fn read(_: &NodeSource<'_, '_>, _: &mut Checker<'_>) -> Option<Self> {
         Some(Self)
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.same_place();
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Bounds, NodeKind, NodeSource, Seen, words};
 use crate::draft::Checker;
 use crate::report::Problem;
+use crate::seam::Seam;
 use crate::signature::{Count, DefaultValue, Signature, ValueType, optional, required, role};
 use crate::tree::Role;
 use crate::validate::Rules;
@@ -106,6 +107,10 @@ impl NodeKind for Gauss {
 
     fn is_smooth(&self, _: bool) -> bool {
         true
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.filter(self.weights.len().saturating_sub(1) as u32, self.edge);
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

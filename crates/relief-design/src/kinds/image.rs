@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::{Doubts, NaturalChild, NaturalSize, NodeKind, NodeSource, words};
 use crate::draft::{Asset, Checker, Values};
 use crate::report::Problem;
+use crate::seam::{Interval, Seam, Support};
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
 use crate::syntax::Span;
+use crate::tree::Role;
 use crate::validate::Rules;
 
 /// The greatest magnitude of the numbers that an image is converted by: products with 2·M stay finite.
@@ -169,6 +171,14 @@ impl NodeKind for Image {
                 "leave width and height out to show all of it; where it is to be cropped, put it into a `compose` of that size",
             ));
         }
+    }
+
+    fn support(&self, _: (u64, u64), _: &[(Role, Support)]) -> Support {
+        [Interval::side(self.width), Interval::side(self.height)]
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.shape("a picture goes all around, and what its ends show is not looked at");
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

@@ -5,6 +5,7 @@ use relief_raster::Depth;
 use super::{Edge, NodeKind, NodeSource};
 use crate::draft::Checker;
 use crate::report::Problem;
+use crate::seam::Seam;
 use crate::signature::{Count, DefaultValue, Signature, ValueType, optional, required, role};
 use crate::tree::Role;
 use crate::validate::Rules;
@@ -121,6 +122,10 @@ impl NodeKind for Median {
             rank,
             edge: edge?,
         })
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.filter(self.radius, self.edge);
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

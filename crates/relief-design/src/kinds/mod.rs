@@ -34,12 +34,14 @@ pub(crate) use formula::NAMES;
 pub use formula::{Input, LANES, MAX_STEPS, Program, rounded};
 pub use gauss::{Edge, MAX_SIGMA};
 pub use image::{Conversion, Gray};
-pub use lattice::{Blend, MAX_COPIES};
+pub use lattice::{Blend, MAX_COPIES, MAX_DENOMINATOR};
 pub(crate) use natural::{NaturalChild, NaturalSize};
 
 use crate::draft::{Checker, DraftChild, DraftNode, Values};
+use crate::length::Ratio;
 use crate::report::Problem;
 use crate::resolve::Size;
+use crate::seam::{Gap, Interval, Seam, Support};
 use crate::signature::Signature;
 use crate::syntax::{Element, Span};
 use crate::tree::{Child, NodeId, Role};
@@ -116,6 +118,27 @@ pub(crate) trait NodeKind: Sized {
     /// Notes what is right and most likely not meant.
     fn doubt(draft: &Self::Draft, doubts: &mut Doubts<'_>) {
         let _ = (draft, doubts);
+    }
+
+    /// The columns and rows of its own beyond which it is 0, in a node of this size; `children` says it of what it reads.
+    fn support(&self, size: (u64, u64), children: &[(Role, Support)]) -> Support {
+        let _ = children;
+        [Interval::side(size.0), Interval::side(size.1)]
+    }
+
+    /// Whether it gives the same samples a turn apart, for columns that it covers: it asks its children, and notes why where it
+    /// does not. By default nothing is known of it.
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.gap(Gap::Unproven(format!(
+            "nothing is known of how this `{}` goes on",
+            Self::SIGNATURE.name
+        )));
+    }
+
+    /// The exact vectors along which copies lie in a node of this size, of a pattern of that one.
+    fn vectors(draft: &Self::Draft, size: (u64, u64), pattern: (u64, u64)) -> Option<[[Ratio; 2]; 2]> {
+        let _ = (draft, size, pattern);
+        None
     }
 
     /// Whether a node that was built by hand is one that [`Self::read`] could give. That it has the children of its
@@ -287,6 +310,20 @@ macro_rules! kinds {
                 }
             }
 
+            /// The columns and rows of its own beyond which it is 0.
+            pub(crate) fn support(&self, size: (u64, u64), children: &[(Role, Support)]) -> Support {
+                match self {
+                    $(Self::$name(kind) => kind.support(size, children),)*
+                }
+            }
+
+            /// Whether it gives the same samples a turn apart.
+            pub(crate) fn seam(&self, seam: &mut Seam<'_, '_>) {
+                match self {
+                    $(Self::$name(kind) => kind.seam(seam),)*
+                }
+            }
+
             /// Whether it has samples between those of both sides of an edge.
             pub(crate) fn is_smooth(&self, children: bool) -> bool {
                 match self {
@@ -350,6 +387,13 @@ macro_rules! kinds {
         }
 
         impl Draft {
+            /// The exact vectors along which copies lie.
+            pub(crate) fn vectors(&self, size: (u64, u64), pattern: (u64, u64)) -> Option<[[Ratio; 2]; 2]> {
+                match self {
+                    $(Self::$name(draft) => <$name as NodeKind>::vectors(draft, size, pattern),)*
+                }
+            }
+
             /// Notes what is right and most likely not meant.
             pub(crate) fn doubt(&self, doubts: &mut Doubts<'_>) {
                 match self {

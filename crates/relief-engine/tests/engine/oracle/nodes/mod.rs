@@ -16,6 +16,7 @@ mod distance;
 mod equalise;
 mod fill;
 mod flip;
+mod fractional;
 mod gauss;
 mod image;
 mod lattice;
@@ -24,7 +25,9 @@ mod median;
 mod noise;
 mod ramp;
 mod repeat;
+mod sided;
 mod threshold;
+mod tones;
 mod turn;
 
 /// Strategies with how often each is taken.
@@ -171,6 +174,8 @@ kinds! {
     equalise::Equalise,
     fill::Fill,
     flip::Flip,
+    fractional::FractionalLattice,
+    fractional::FractionalRepeat,
     gauss::Gauss,
     image::Image,
     lattice::Lattice,
@@ -179,7 +184,9 @@ kinds! {
     noise::Noise,
     ramp::Ramp,
     repeat::Repeat,
+    sided::SidedDistance,
     threshold::Threshold,
+    tones::Tones,
     turn::Turn,
 }
 
