@@ -20,4 +20,4 @@ pub use sink::{
     Sharing, SinkError, Target, Tee, TileOptions, TiledTiff, UnknownCompression, UnknownFormat, ZarrOptions,
     ZarrSink, partial_path,
 };
-pub use source::{Files, Limits, read_bounded};
+pub use source::{Files, Limits, pack, read_bounded};

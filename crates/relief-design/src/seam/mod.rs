@@ -385,7 +385,9 @@ impl Walk<'_> {
             let here = &places[&(key(child), from)];
             // Of several at one place the first goes with the first, and so on.
             let number = here.binary_search(&i).unwrap_or_default();
+            // One that is longer than a turn lies over itself, where its order counts.
             let goes_on = is_neutral(child.role)
+                && (shape.len() <= turn || commutes(child.role))
                 && [turn, -turn].into_iter().all(|by| {
                     if !shape.moved(by).meets(window) {
                         return true;
@@ -459,30 +461,14 @@ impl Seam<'_, '_> {
         });
     }
 
-    /// It reads its child in steps of so many pixels: copies that show at most a few times may lie within.
+    /// It shows its child in steps of so many pixels.
     pub(crate) fn copies(&mut self, step: u64) {
-        let step = i128::from(step.max(1));
-        if self.turn % step == 0 {
-            return;
-        }
         let nodes = self.walk.nodes;
         let Some(child) = nodes[self.node].children.first() else {
             return;
         };
-        let begin = place(child, self.axis).from;
-        let shape = self.walk.support(child.node.0, self.axis).moved(begin);
-        if shape.is_empty() {
-            return;
-        }
-        let first = (self.window.from - shape.to).div_euclid(step);
-        let last = (self.window.to - shape.from).div_euclid(step) + 1;
-        let few = last - first < 8;
-        let lie_within = (first..=last)
-            .take(8)
-            .map(|copy| shape.moved(copy * step))
-            .filter(|shape| shape.meets(self.window))
-            .all(|shape| is_free(shape, self.window, self.turn));
-        if !(few && lie_within) {
+        let shows = !self.walk.support(child.node.0, self.axis).is_empty();
+        if shows && self.turn % i128::from(step.max(1)) != 0 {
             self.gap(Gap::Steps);
         }
     }
@@ -505,8 +491,8 @@ impl Seam<'_, '_> {
             .walk
             .support(child.node.0, self.axis)
             .moved(place(child, self.axis).from);
-        // Whatever the edge, 0 is read where there is nothing near it.
-        let nothing_near = shape.is_empty() || whole.grown(-reach).covers(shape);
+        // Whatever the edge, 0 is read where there is nothing near it. Mirrored, −R reads R.
+        let nothing_near = shape.is_empty() || whole.grown(-reach - 1).covers(shape);
         if nothing_near && (!shape.meets(read) || is_free(shape, read, self.turn)) {
             return;
         }

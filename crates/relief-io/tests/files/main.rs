@@ -8,6 +8,7 @@ mod damaged_pictures;
 mod dzi;
 mod examples;
 mod failures;
+mod packs;
 mod pictures;
 mod raster;
 mod sinks;

@@ -15,6 +15,7 @@ mod format;
 mod lab;
 mod lengths;
 mod outputs;
+mod packs;
 mod process;
 mod progress;
 mod readers;
