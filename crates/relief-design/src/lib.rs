@@ -149,7 +149,7 @@ pub fn read(
     let design = if cyclic {
         None
     } else {
-        resolve::resolve(&document, text, &mut problems, &mut checker.warnings)
+        resolve::resolve(&document, text, images, &mut problems, &mut checker.warnings)
     };
     let design = design.filter(|_| problems.is_empty());
     let Some(design) = design else {

@@ -5,13 +5,14 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
-use relief_raster::{Extent, MAX_COORDINATE, MAX_SIDE};
+use relief_raster::{Depth, Extent, MAX_COORDINATE, MAX_SIDE};
 
 use crate::draft::hints::{FEWER_LEVELS, FEWER_NODES, MOVED_ROOT};
 use crate::draft::{Document, DraftNode, GivenSide, Measure, What, vanishing};
 use crate::excerpt::Lines;
 use crate::kinds::{Bounds, Doubts, Lowering, NaturalChild, NaturalSize, Seen, Sizing, covers, misses};
 use crate::length::Ratio;
+use crate::pictures::ImageSource;
 use crate::report::{MAX_COUNTED, Problem};
 use crate::scan::Passes;
 use crate::seam::{self, Copies, Told};
@@ -72,6 +73,7 @@ struct Stop;
 pub(crate) fn resolve(
     document: &Document,
     text: &str,
+    images: &dyn ImageSource,
     problems: &mut Vec<Problem>,
     warnings: &mut Vec<Problem>,
 ) -> Option<Design> {
@@ -90,6 +92,10 @@ pub(crate) fn resolve(
         seen: HashSet::new(),
         depth: 0,
         looks: Vec::new(),
+        images,
+        shown: Vec::new(),
+        grays: HashMap::new(),
+        depth_of_samples: canvas.depth,
         budget: Cell::new(MAX_LOOKS),
         max: canvas.depth.max(),
         warnings,
@@ -132,12 +138,21 @@ struct Resolver<'d, 'p> {
     depth: usize,
     /// What samples the nodes can have, and whether they are smooth.
     looks: Vec<(Bounds, bool)>,
+    images: &'d dyn ImageSource,
+    /// The file that each node shows as it is at its edges, if any, by the node of that file.
+    shown: Vec<Option<NodeId>>,
+    /// The nodes of files that were looked at, and whether those have samples between 0 and M.
+    grays: HashMap<NodeId, bool>,
+    depth_of_samples: Depth,
     /// Entries of tables that may yet be looked at for that.
     budget: Cell<usize>,
     max: u16,
     warnings: &'p mut Vec<Problem>,
     problems: &'p mut Vec<Problem>,
 }
+
+/// The most files that are looked at to tell whether masks have grays.
+const MAX_LOOKED_AT: usize = 16;
 
 /// The most entries of tables that are looked at to tell what samples nodes can have.
 const MAX_LOOKS: usize = 1 << 25;
@@ -413,19 +428,38 @@ impl Resolver<'_, '_> {
         children.iter().map(look).unzip()
     }
 
+    /// Whether a node shows a file with samples between 0 and M.
+    fn has_grays(&mut self, node: NodeId) -> bool {
+        let Some(file) = self.shown.get(node.0).copied().flatten() else {
+            return false;
+        };
+        if let Some(&known) = self.grays.get(&file) {
+            return known;
+        }
+        let kind = self.nodes.get(file.0).map(|node| &node.kind);
+        let found = self.grays.len() < MAX_LOOKED_AT
+            && kind.is_some_and(|kind| kind.has_grays(self.images, self.depth_of_samples));
+        self.grays.insert(file, found);
+        found
+    }
+
     /// Notes what is most likely not meant of a node.
     fn doubt(&mut self, draft: &DraftNode, size: (u64, u64), frame: (u64, u64), children: &[Child]) {
         let What::Kind(kind) = &draft.what else { return };
         if !self.problems.is_empty() || self.warnings.len() >= MAX_COUNTED {
             return;
         }
-        let (mut bounds, smooth) = self.looks(children, frame);
+        let (mut bounds, mut smooth) = self.looks(children, frame);
         // A mask counts also outside of the node that reads it.
         let is_mask = matches!(children, [child] if child.role == Role::Mask);
         if is_mask
             && let (Some(seen), Some((all, _))) = (bounds.first_mut(), self.looks.get(children[0].node.0))
         {
             *seen = seen.or(*all);
+        }
+        // Files are looked at for masks alone.
+        if is_mask && let Some(smooth) = smooth.first_mut() {
+            *smooth = *smooth || self.has_grays(children[0].node);
         }
         let mut doubts = Doubts {
             node: draft,
@@ -549,6 +583,11 @@ impl Resolver<'_, '_> {
         });
         self.looks
             .push((bounds, node.kind.is_smooth(smooth.contains(&true))));
+        // What would be smooth where its children are shows them as they are.
+        let is_file = node.kind.file().is_some().then_some(NodeId(self.nodes.len()));
+        let passes_on = node.kind.is_smooth(true) && !node.kind.is_smooth(false);
+        let inner = node.children.iter().find_map(|child| self.shown.get(child.node.0).copied().flatten());
+        self.shown.push(is_file.or(inner.filter(|_| passes_on)));
         self.nodes.push(node);
         self.spans.push(span);
         self.measures.push(measure);

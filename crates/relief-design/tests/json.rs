@@ -21,6 +21,7 @@ impl ImageSource for Any {
         match path {
             // Of the numbered plates.
             "bits.csv" => Ok(include_bytes!("../../../examples/batch/bits.csv").to_vec()),
+            "depths.csv" => Ok(include_bytes!("../../../examples/field/depths.csv").to_vec()),
             _ => Ok(b"picture\na.png\n".to_vec()),
         }
     }

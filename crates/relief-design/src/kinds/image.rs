@@ -1,9 +1,13 @@
 //! `image`: a picture from a file.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
+
+use relief_raster::{Depth, Rect};
 
 use super::{Doubts, NaturalChild, NaturalSize, NodeKind, NodeSource, words};
 use crate::draft::{Asset, Checker, Values};
+use crate::pictures::ImageSource;
 use crate::report::Problem;
 use crate::seam::{Interval, Seam, Support};
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
@@ -13,6 +17,9 @@ use crate::validate::Rules;
 
 /// The greatest magnitude of the numbers that an image is converted by: products with 2·M stay finite.
 const MAX_NUMBER: f64 = 1e300;
+
+/// The most pixels of a picture that are looked at to tell whether it has grays.
+const MAX_LOOK: u64 = 1 << 24;
 
 /// A picture from a file, of `width` × `height` pixels; cropped or padded with 0 to the extent.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,6 +160,26 @@ impl NodeKind for Image {
 
     fn file(&self) -> Option<&str> {
         Some(&self.path)
+    }
+
+    fn has_grays(&self, images: &dyn ImageSource, depth: Depth) -> bool {
+        // A larger picture takes too long to look through; one that is read in windows is most likely large.
+        if self.width.saturating_mul(self.height) > MAX_LOOK {
+            return false;
+        }
+        let Ok(picture) = images.open(&self.path, &self.conversion) else {
+            return false;
+        };
+        let mut grays = false;
+        let read = picture.read(Rect::sized(self.width, self.height), depth, &mut |_, row| {
+            grays |= row.iter().any(|&sample| sample != 0 && sample != depth.max());
+            if grays {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        grays && read.is_ok()
     }
 
     fn doubt(draft: &Self, doubts: &mut Doubts<'_>) {

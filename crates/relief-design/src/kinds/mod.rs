@@ -26,7 +26,7 @@ mod turn;
 
 use std::fmt;
 
-use relief_raster::Extent;
+use relief_raster::{Depth, Extent};
 
 pub use distance::MAX_RADIUS;
 pub(crate) use doubts::{Bounds, Doubts, Seen, covers, misses};
@@ -39,6 +39,7 @@ pub(crate) use natural::{NaturalChild, NaturalSize};
 
 use crate::draft::{Checker, DraftChild, DraftNode, Values};
 use crate::length::Ratio;
+use crate::pictures::ImageSource;
 use crate::report::Problem;
 use crate::resolve::Size;
 use crate::seam::{Gap, Interval, Seam, Support};
@@ -112,6 +113,12 @@ pub(crate) trait NodeKind: Sized {
     /// Whether it has samples between those of both sides of an edge; `children` says it of its children.
     fn is_smooth(&self, children: bool) -> bool {
         let _ = children;
+        false
+    }
+
+    /// Whether it shows a file with samples between 0 and M, as far as that is told without much work.
+    fn has_grays(&self, images: &dyn ImageSource, depth: Depth) -> bool {
+        let _ = (images, depth);
         false
     }
 
@@ -321,6 +328,13 @@ macro_rules! kinds {
             pub(crate) fn seam(&self, seam: &mut Seam<'_, '_>) {
                 match self {
                     $(Self::$name(kind) => kind.seam(seam),)*
+                }
+            }
+
+            /// Whether it shows a file with samples between 0 and M.
+            pub(crate) fn has_grays(&self, images: &dyn ImageSource, depth: Depth) -> bool {
+                match self {
+                    $(Self::$name(kind) => kind.has_grays(images, depth),)*
                 }
             }
 

@@ -11,6 +11,7 @@ mod failures;
 mod packs;
 mod pictures;
 mod raster;
+mod reference_pictures;
 mod sinks;
 mod solids;
 mod sources;
