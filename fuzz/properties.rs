@@ -125,6 +125,8 @@ fn is_small(design: &Design) -> bool {
                 Kind::Repeat(Repeat { step_x, step_y }) => {
                     small(*step_x, *step_y) && patterns.all(|p| small(p.width(), p.height()))
                 }
+                // The whole of its source is looked at first.
+                Kind::Equalise(_) => node.width.saturating_mul(node.height) <= 1 << 16,
                 Kind::Lattice(_) => patterns.all(|p| small(p.width(), p.height())),
                 _ => true,
             }
@@ -210,8 +212,9 @@ impl<'b> Writer<'b> {
         let (width, height) = ((1 + self.below(40)) << scale, (1 + self.below(40)) << scale);
         let depth = if self.below(2) == 0 { 8 } else { 16 };
         let rounding = ["exact", "nearest"][self.below(2) as usize];
+        let wrap = ["", "", "", "", "", " wrap=\"x\"", " wrap=\"y\"", " wrap=\"both\""][self.below(8) as usize];
         self.text = format!(
-            "relief version=1\nparameter \"p\" {}\ncanvas width={width} height={height} bits={depth} rounding=\"{rounding}\"\n",
+            "relief version=1\nparameter \"p\" {}\ncanvas width={width} height={height} bits={depth} rounding=\"{rounding}\"{wrap}\n",
             1 + self.below(9)
         );
         self.text.push_str("define \"a\" {\n");
@@ -230,8 +233,8 @@ impl<'b> Writer<'b> {
         let leaf = depth >= 5 || self.nodes > 20;
         let kind = match depth {
             _ if leaf => self.below(6),
-            0 | 1 => 6 + self.below(8),
-            _ => self.below(14),
+            0 | 1 => 6 + self.below(14),
+            _ => self.below(20),
         };
         let head = match kind {
             0 => format!("fill value={}", self.below(256)),
@@ -246,7 +249,12 @@ impl<'b> Writer<'b> {
                 1 + self.below(9),
                 9 + self.below(9)
             ),
-            6 => format!("repeat step-x={} step-y={}", 9 + self.below(9), 9 + self.below(9)),
+            6 => format!(
+                "repeat step-x=\"{}/{}\" step-y={}",
+                60 + self.below(60),
+                1 + self.below(6),
+                9 + self.below(9)
+            ),
             7 | 8 => {
                 let blend = ["mean", "max", "min", "sum", "last"][self.below(5) as usize];
                 format!("lattice blend=\"{blend}\"")
@@ -269,6 +277,21 @@ impl<'b> Writer<'b> {
                 )
             }
             12 => "compose".to_owned(),
+            14 => {
+                let edge = ["clamp", "mirror", "wrap", "zero"][self.below(4) as usize];
+                format!("gauss sigma=\"{}/8\" edge=\"{edge}\"", 1 + self.below(20))
+            }
+            15 => "equalise".to_owned(),
+            16 => format!("flip axis=\"{}\"", ["x", "y"][self.below(2) as usize]),
+            17 => format!("turn quarters={}", 1 + self.below(3)),
+            18 => {
+                let (radius, edge) = (
+                    1 + self.below(3),
+                    ["clamp", "mirror", "wrap", "zero"][self.below(4) as usize],
+                );
+                format!("median radius={radius} rank={} edge=\"{edge}\"", 1 + self.below(9))
+            }
+            19 => "chain".to_owned(),
             _ => {
                 let results = [
                     "b * a / M",
@@ -282,13 +305,14 @@ impl<'b> Writer<'b> {
             }
         };
         let is_use = head.starts_with("use");
+        let is_chain = head == "chain";
         let role = if role.is_empty() {
             String::new()
         } else {
             format!("({role})")
         };
         let _ = write!(self.text, "{role}{head}{name}");
-        if !role.is_empty() {
+        if !role.is_empty() && !is_chain {
             let (x, y) = (self.below(40) - 20, self.below(40) - 20);
             let _ = match self.below(5) {
                 0 => write!(self.text, " x=\"{x}%\" y=\"${{{y} + p}}\" anchor=\"centre\""),
@@ -316,7 +340,12 @@ impl<'b> Writer<'b> {
                     (1 + self.below(9), self.below(9)),
                     (self.below(9) - 9, 1 + self.below(9)),
                 );
-                let _ = writeln!(self.text, "u {} {}\nv {} {}", u.0, u.1, v.0, v.1);
+                let (p, q) = ([1, 1, 2, 7][self.below(4) as usize], [1, 1, 3, 5][self.below(4) as usize]);
+                let _ = writeln!(
+                    self.text,
+                    "u \"{}/{p}\" \"{}/{q}\"\nv \"{}/{p}\" {}",
+                    u.0, u.1, v.0, v.1
+                );
                 self.node("pattern", depth + 1, true, false);
             }
             9 => {
@@ -338,7 +367,14 @@ impl<'b> Writer<'b> {
                 }
                 self.node("source", depth + 1, false, used);
             }
-            11 => self.node("source", depth + 1, false, used),
+            11 | 14..=18 => self.node("source", depth + 1, false, used),
+            19 => {
+                self.node("", depth + 1, false, false);
+                for _ in 0..self.below(3) {
+                    let filters = ["threshold level=9", "flip axis=\"x\"", "turn", "map { invert }"];
+                    let _ = writeln!(self.text, "{}", filters[self.below(4) as usize]);
+                }
+            }
             13 => {
                 let left = self.below(40);
                 let _ = writeln!(self.text, "let \"u\" \"(x - {left}) * b / 7\"");

@@ -43,6 +43,7 @@ const CODES: &[(&str, &str)] = &[
     ("E505", include_str!("codes/E505.md")),
     ("E506", include_str!("codes/E506.md")),
     ("E507", include_str!("codes/E507.md")),
+    ("E508", include_str!("codes/E508.md")),
     ("E510", include_str!("codes/E510.md")),
     ("E511", include_str!("codes/E511.md")),
     ("E512", include_str!("codes/E512.md")),
@@ -74,6 +75,7 @@ const CODES: &[(&str, &str)] = &[
     ("W206", include_str!("codes/W206.md")),
     ("W207", include_str!("codes/W207.md")),
     ("W208", include_str!("codes/W208.md")),
+    ("W209", include_str!("codes/W209.md")),
     ("W210", include_str!("codes/W210.md")),
     ("W211", include_str!("codes/W211.md")),
 ];

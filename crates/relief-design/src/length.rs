@@ -353,6 +353,62 @@ pub(crate) fn written(text: &str) -> Written<'_> {
     }
 }
 
+/// A length as a person gives it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GivenLength {
+    /// So many pixels.
+    Pixels(f64),
+    /// So many metres.
+    Metres(f64),
+}
+
+/// A length as designs write it, with or without a unit: `20000`, `500mm`, `1/3in`, `2.5 pt`.
+///
+/// ```
+/// use relief_design::{GivenLength, given_length};
+///
+/// assert_eq!(given_length("1/4in"), Ok(GivenLength::Metres(0.00635)));
+/// assert_eq!(given_length("2.5"), Ok(GivenLength::Pixels(2.5)));
+/// assert!(given_length("2,5mm").is_err());
+/// ```
+///
+/// # Errors
+/// A sentence that says why it is none.
+pub fn given_length(text: &str) -> Result<GivenLength, String> {
+    match written(text) {
+        Written::Pixels(number) => Ok(GivenLength::Pixels(number.real())),
+        Written::Metric(number, _, (above, below)) => {
+            let metres = number
+                .times(Ratio::fraction(above, below))
+                .and_then(|picometres| picometres.over(Ratio::integer(PICOMETRES)));
+            metres
+                .map(|metres| GivenLength::Metres(metres.real()))
+                .ok_or_else(|| no_length(text, Written::TooLong))
+        }
+        other => Err(no_length(text, other)),
+    }
+}
+
+/// Why a text is no length.
+fn no_length(text: &str, written: Written<'_>) -> String {
+    match written {
+        Written::UnknownUnit(unit) if unit.starts_with(',') => {
+            format!("'{text}' has a comma; write a point, as in 1.5mm")
+        }
+        Written::UnknownUnit(unit) => {
+            let units: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
+            format!(
+                "'{unit}' in '{text}' is no unit; units are {} px",
+                units.join(" ")
+            )
+        }
+        Written::TooLong => format!("'{text}' has too many digits"),
+        _ => format!(
+            "'{text}' is no length; a number of pixels or a length such as 20mm is expected"
+        ),
+    }
+}
+
 /// The rectangle of these lengths, each as a design writes it: a number of pixels, or one with a unit where the side of a
 /// pixel is known. Its edges are rounded to the nearest pixel, halves up.
 ///
@@ -377,17 +433,7 @@ pub fn rectangle(lengths: [&str; 4], pixel: Option<Length>) -> Result<Rect, Stri
             })?;
             Ratio::scaled(number, factor, pixel).ok_or_else(|| format!("'{text}' has too many digits"))
         }
-        Written::UnknownUnit(unit) => {
-            let units: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
-            Err(format!(
-                "'{unit}' in '{text}' is no unit; units are {} px",
-                units.join(" ")
-            ))
-        }
-        Written::TooLong => Err(format!("'{text}' has too many digits")),
-        Written::Percent(_) | Written::ByZero | Written::Nonsense => Err(format!(
-            "'{text}' is no length; a number of pixels or a length such as 20mm is expected"
-        )),
+        other => Err(no_length(text, other)),
     };
     let beyond = || "it leaves the coordinates that a canvas can have".to_owned();
     let edges = |from: &str, side: &str| {

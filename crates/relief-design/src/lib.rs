@@ -56,6 +56,7 @@ mod report;
 mod resolve;
 pub mod scan;
 mod schema;
+mod seam;
 mod signature;
 mod subtree;
 mod suggestion;
@@ -72,7 +73,7 @@ pub use draft::{MAX_DRAWING_POINTS, MAX_FILES, MAX_SHAPE_POINTS, MAX_TABLE_WORK}
 pub use format::format;
 pub use json::{from_json, to_json};
 pub use kinds::{MAX_COPIES, MAX_RADIUS};
-pub use length::rectangle;
+pub use length::{GivenLength, given_length, rectangle};
 pub use parameters::{MAX_DATA, Rows, Setting};
 pub use pictures::{ImageError, ImageSource, NoImages, Picture};
 pub use reference::{reference, reference_of};
@@ -149,7 +150,7 @@ pub fn read(
     let design = if cyclic {
         None
     } else {
-        resolve::resolve(&document, text, &mut problems, &mut checker.warnings)
+        resolve::resolve(&document, text, images, &mut problems, &mut checker.warnings)
     };
     let design = design.filter(|_| problems.is_empty());
     let Some(design) = design else {

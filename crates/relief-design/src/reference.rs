@@ -11,7 +11,8 @@ use crate::suggestion::Suggestions;
 const HEAD: &str = "# Reference of nodes
 
 This page is generated from the signatures in `crates/relief-design/src/`, those of nodes in `kinds/`, the others in
-`signature/`: change them there, then run `RELIEF_BLESS=1 cargo test -p relief-design`.
+`signature/`: change them there, then run `RELIEF_BLESS=1 cargo test -p relief-design`. The pictures are made by Relief of the
+examples beside them, at a third of their size: `RELIEF_BLESS=1 cargo test -p relief-io --test files reference_pictures`.
 
 A design is a KDL file: `relief version=1`, a `canvas`, any number of `define`, and one node, the root, which fills the
 canvas. M is the greatest sample: 255 with 8 bits, 65 535 with 16. Outside its extent a node is 0. A length is a number of
@@ -49,7 +50,7 @@ pub fn reference() -> String {
             table(&mut page, "property", PLACEMENT.iter());
         }
         for signature in SIGNATURES.iter().filter(|s| s.group == group) {
-            section(&mut page, signature);
+            section(&mut page, signature, true);
         }
     }
     expressions(&mut page);
@@ -71,7 +72,7 @@ pub fn reference_of(name: &str) -> Result<String, Option<&'static str>> {
         return Err(Suggestions::default().near(name, words));
     };
     let mut page = String::new();
-    section(&mut page, signature);
+    section(&mut page, signature, false);
     if signature.placed {
         line(&mut page, "\nIt takes these properties as well:\n");
         table(&mut page, "property", PLACEMENT.iter());
@@ -96,12 +97,17 @@ fn line(page: &mut String, text: &str) {
     page.push('\n');
 }
 
-fn section(page: &mut String, signature: &Signature) {
+/// The section of a word: its example, what that looks like where there are `pictures`, and then what holds of it.
+fn section(page: &mut String, signature: &Signature, pictures: bool) {
+    let name = signature.name;
     line(
         page,
-        &format!("\n### `{}`\n\n{}\n", signature.name, signature.meaning),
+        &format!("\n### `{name}`\n\n```kdl\n{}\n```\n", signature.example),
     );
-    line(page, &format!("```kdl\n{}\n```", signature.example));
+    if pictures && signature.group == Group::Node {
+        line(page, &format!("![What this `{name}` makes](images/nodes/{name}.png)\n"));
+    }
+    line(page, signature.meaning);
     if !signature.arguments.is_empty() {
         line(page, "");
         table(page, "value", signature.arguments.iter());

@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
-use relief_raster::{Extent, MAX_COORDINATE, MAX_SIDE};
+use relief_raster::{Depth, Extent, MAX_COORDINATE, MAX_SIDE};
 
 use crate::draft::hints::{FEWER_LEVELS, FEWER_NODES, MOVED_ROOT};
 use crate::draft::{Document, DraftChild, DraftNode, GivenSide, Measure, What, vanishing};
@@ -14,11 +14,13 @@ use crate::kinds::{
     Bounds, Doubts, Draft, Lowering, NaturalChild, NaturalSize, Seen, Sizing, covers, misses,
 };
 use crate::length::Ratio;
+use crate::pictures::ImageSource;
 use crate::report::{MAX_COUNTED, Problem};
 use crate::scan::Passes;
+use crate::seam::{self, Copies, Told};
 use crate::signature::DefaultExtent;
 use crate::syntax::{MAX_DEPTH, Span};
-use crate::tree::{Canvas, Child, Design, Kind, Node, NodeId, Role, Rounding, nodes_within};
+use crate::tree::{Axis, Canvas, Child, Design, Kind, Node, NodeId, Role, Rounding, nodes_within};
 
 /// The most nodes of a design, counting those of a definition for each of its uses.
 pub const MAX_NODES: u64 = 65_536;
@@ -73,6 +75,7 @@ struct Stop;
 pub(crate) fn resolve(
     document: &Document,
     text: &str,
+    images: &dyn ImageSource,
     problems: &mut Vec<Problem>,
     warnings: &mut Vec<Problem>,
 ) -> Option<Design> {
@@ -82,6 +85,8 @@ pub(crate) fn resolve(
         lines: Lines::new(text),
         nodes: Vec::new(),
         measures: Vec::new(),
+        spans: Vec::new(),
+        copies: HashMap::new(),
         used: HashMap::new(),
         exact: HashMap::new(),
         rounding: document.rounding,
@@ -89,6 +94,10 @@ pub(crate) fn resolve(
         seen: HashSet::new(),
         depth: 0,
         looks: Vec::new(),
+        images,
+        shown: Vec::new(),
+        grays: HashMap::new(),
+        depth_of_samples: canvas.depth,
         budget: Cell::new(MAX_LOOKS),
         max: canvas.depth.max(),
         warnings,
@@ -96,6 +105,7 @@ pub(crate) fn resolve(
     };
     resolver.root(canvas, root).ok()?;
     resolver.doubt_whole(canvas, root);
+    resolver.prove_closed(canvas);
     Some(Design {
         canvas,
         rounding: resolver.rounding.map(|(pixels, span)| Rounding {
@@ -112,6 +122,10 @@ struct Resolver<'d, 'p> {
     lines: Lines<'d>,
     nodes: Vec<Node>,
     measures: Vec<Reach>,
+    /// Where the nodes are written.
+    spans: Vec<Span>,
+    /// The exact copies of those that copy, where the surface is to close.
+    copies: HashMap<NodeId, Copies>,
     /// The nodes of definitions, by their numbers and the sizes that they have, and whether those are sure.
     used: HashMap<(usize, u64, u64), (NodeId, bool)>,
     /// Where the nodes of definitions lie, by their numbers, whether they are patterns, and the sizes of the parents in
@@ -126,12 +140,21 @@ struct Resolver<'d, 'p> {
     depth: usize,
     /// What samples the nodes can have, and whether they are smooth.
     looks: Vec<(Bounds, bool)>,
+    images: &'d dyn ImageSource,
+    /// The file that each node shows as it is at its edges, if any, by the node of that file.
+    shown: Vec<Option<NodeId>>,
+    /// The nodes of files that were looked at, and whether those have samples between 0 and M.
+    grays: HashMap<NodeId, bool>,
+    depth_of_samples: Depth,
     /// Entries of tables that may yet be looked at for that.
     budget: Cell<usize>,
     max: u16,
     warnings: &'p mut Vec<Problem>,
     problems: &'p mut Vec<Problem>,
 }
+
+/// The most files that are looked at to tell whether masks have grays.
+const MAX_LOOKED_AT: usize = 16;
 
 /// The most entries of tables that are looked at to tell what samples nodes can have.
 const MAX_LOOKS: usize = 1 << 25;
@@ -302,6 +325,7 @@ impl Resolver<'_, '_> {
             }
         }
         let kind = self.kind(draft, size, &sizes, &children);
+        let copies = self.copies_of(draft, size, &children);
         self.doubt(
             draft,
             (size.width, size.height),
@@ -336,8 +360,58 @@ impl Resolver<'_, '_> {
         let Lowering { kind, children, .. } = lowering;
         let id = push(kind, (size.width, size.height), children);
         match (id, stopped) {
-            (Some(id), None) => Ok(placed.with(id, size)),
+            (Some(id), None) => {
+                self.copies.extend(copies.map(|copies| (id, copies)));
+                Ok(placed.with(id, size))
+            }
             (_, stopped) => Err(stopped.unwrap_or(Stop)),
+        }
+    }
+
+    /// The exact copies of the first child, where they may be told.
+    fn copies_of(&self, draft: &DraftNode, size: Size, children: &[Child]) -> Option<Copies> {
+        self.document.wrap?;
+        let What::Kind(kind) = &draft.what else { return None };
+        let extent = children.first()?.extent;
+        let pattern = (extent.width(), extent.height());
+        Some(Copies {
+            vectors: kind.vectors((size.width, size.height), pattern)?,
+            pattern: pattern.into(),
+        })
+    }
+
+    /// Proves that the surface closes where the canvas says so, or tells where it is open.
+    fn prove_closed(&mut self, canvas: Canvas) {
+        let Some((axes, wrap)) = self.document.wrap else {
+            return;
+        };
+        if !self.problems.is_empty() {
+            return;
+        }
+        for &axis in axes {
+            for (index, gap) in seam::gaps(&self.nodes, axis) {
+                let (Some(node), Some(&span)) = (self.nodes.get(index), self.spans.get(index)) else {
+                    continue;
+                };
+                let told = Told {
+                    axis,
+                    turn: match axis {
+                        Axis::X => canvas.width,
+                        Axis::Y => canvas.height,
+                    },
+                    pixel: canvas.pixel,
+                    node,
+                    span,
+                    wrap,
+                    copies: self.copies.get(&NodeId(index)).copied(),
+                };
+                let problem = told.problem(&gap);
+                if problem.is_warning() {
+                    self.warnings.push(problem);
+                } else {
+                    self.problems.push(problem);
+                }
+            }
         }
     }
 
@@ -356,19 +430,38 @@ impl Resolver<'_, '_> {
         children.iter().map(look).unzip()
     }
 
+    /// Whether a node shows a file with samples between 0 and M.
+    fn has_grays(&mut self, node: NodeId) -> bool {
+        let Some(file) = self.shown.get(node.0).copied().flatten() else {
+            return false;
+        };
+        if let Some(&known) = self.grays.get(&file) {
+            return known;
+        }
+        let kind = self.nodes.get(file.0).map(|node| &node.kind);
+        let found = self.grays.len() < MAX_LOOKED_AT
+            && kind.is_some_and(|kind| kind.has_grays(self.images, self.depth_of_samples));
+        self.grays.insert(file, found);
+        found
+    }
+
     /// Notes what is most likely not meant of a node.
     fn doubt(&mut self, draft: &DraftNode, size: (u64, u64), frame: (u64, u64), children: &[Child]) {
         let What::Kind(kind) = &draft.what else { return };
         if !self.problems.is_empty() || self.warnings.len() >= MAX_COUNTED {
             return;
         }
-        let (mut bounds, smooth) = self.looks(children, frame);
+        let (mut bounds, mut smooth) = self.looks(children, frame);
         // A mask counts also outside of the node that reads it.
         let is_mask = matches!(children, [child] if child.role == Role::Mask);
         if is_mask
             && let (Some(seen), Some((all, _))) = (bounds.first_mut(), self.looks.get(children[0].node.0))
         {
             *seen = seen.or(*all);
+        }
+        // Files are looked at for masks alone.
+        if is_mask && let Some(smooth) = smooth.first_mut() {
+            *smooth = *smooth || self.has_grays(children[0].node);
         }
         let mut doubts = Doubts {
             node: draft,
@@ -492,7 +585,13 @@ impl Resolver<'_, '_> {
         });
         self.looks
             .push((bounds, node.kind.is_smooth(smooth.contains(&true))));
+        // What would be smooth where its children are shows them as they are.
+        let is_file = node.kind.file().is_some().then_some(NodeId(self.nodes.len()));
+        let passes_on = node.kind.is_smooth(true) && !node.kind.is_smooth(false);
+        let inner = node.children.iter().find_map(|child| self.shown.get(child.node.0).copied().flatten());
+        self.shown.push(is_file.or(inner.filter(|_| passes_on)));
         self.nodes.push(node);
+        self.spans.push(span);
         self.measures.push(measure);
         Ok(NodeId(self.nodes.len() - 1))
     }

@@ -24,6 +24,7 @@ impl ImageSource for Any {
         match path {
             // Of the numbered plates.
             "bits.csv" => Ok(include_bytes!("../../../examples/batch/bits.csv").to_vec()),
+            "depths.csv" => Ok(include_bytes!("../../../examples/field/depths.csv").to_vec()),
             _ => Ok(files::drawing(path).unwrap_or_else(|| b"picture\na.png\n".to_vec())),
         }
     }

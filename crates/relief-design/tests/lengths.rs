@@ -114,19 +114,45 @@ fn without_rounding_a_length_is_whole_or_refused() {
 
 #[test]
 fn vectors_are_never_rounded() {
+    let node = "lattice { u \"5mm\" 0; v \"1/12in\" \"1/3in\"; (pattern)fill value=1 width=4 height=4 }";
     let head = "relief version=1\ncanvas width=400 height=300 dpi=1200";
-    for node in [
-        "lattice { u \"5mm\" 0; v 0 \"1/3in\"; (pattern)fill value=1 width=4 height=4 }",
-        "lattice { u \"5mm\" 0; v 0 9; (pattern)fill value=1 width=4 height=4 }",
+    let exact = refused(&format!("{head} rounding=\"exact\"\n{node}"));
+    let problem = &exact.problems()[0];
+    assert_eq!(problem.code(), "E405");
+    assert!(
+        problem.help_text().unwrap().contains("stay exact"),
+        "{problem:?}"
+    );
+    // 5 mm are 30 000 / 127 pixels: each copy has its own place, and only that is rounded.
+    let design = design(&format!("{head}\n{node}"));
+    let Kind::Lattice(lattice) = &design.node(design.root()).kind else {
+        panic!("{design:?}")
+    };
+    assert_eq!(lattice.denominators, (127, 1));
+    assert_eq!((lattice.u, lattice.v), ((30_000, 0), (12_700, 400)));
+    assert_eq!(design.rounding, None);
+    assert!(lattice.period.has(30_000, 0) && lattice.period.has(100, 400));
+    assert!(!lattice.period.has(236, 0));
+}
+
+/// Fractions that no 128 bits hold, or that would meet the pixels again too far away, are refused.
+#[test]
+fn vectors_of_too_fine_fractions_are_refused() {
+    let head = "relief version=1\ncanvas width=400 height=300 rounding=\"nearest\"";
+    let lattice = |u: &str, v: &str| {
+        format!("{head}\nlattice {{ u {u}; v {v}; (pattern)fill value=1 width=4 height=4 }}")
+    };
+    for (u, v, expected) in [
+        ("\"1/65537px\" 0", "0 9", "E506"),
+        ("\"1/65521px\" 9", "\"9/2px\" 9", "E506"),
+        ("\"5/3px\" \"10/3px\"", "-2.5 -5", "E502"),
+        ("\"1/65536px\" 0", "0 \"1/65536px\"", "E503"),
+        ("\"1099511627776.5px\" 0", "0 9", "E402"),
+        ("\"-1099511627776.5px\" 0", "0 9", "E402"),
     ] {
-        let report = refused(&format!("{head}\n{node}"));
-        let problem = &report.problems()[0];
-        assert_eq!(problem.code(), "E405");
-        assert!(
-            problem.help_text().unwrap().contains("never rounded"),
-            "{problem:?}"
-        );
+        assert_eq!(code(&lattice(u, v)), expected, "{u} {v}");
     }
+    design(&lattice("\"1/65536px\" 9", "9 0"));
 }
 
 #[test]

@@ -83,6 +83,7 @@ compose {
             blend: Blend::Mean,
             u: (90, 20),
             v: (-15, 85),
+            denominators: (1, 1),
             period
         })
     );
@@ -662,6 +663,7 @@ fn a_lattice_takes_lengths_and_every_blend() {
                 blend,
                 u: (90, 20),
                 v: (-15, 85),
+                denominators: (1, 1),
                 period
             })
         );

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
 
-use relief_design::{NoImages, read};
+use std::ops::ControlFlow;
+
+use relief_design::{Conversion, ImageError, ImageSource, NoImages, Picture, read};
+use relief_raster::{Depth, Rect};
 
 /// The codes of all warnings of a design.
 fn codes(text: &str) -> Vec<&'static str> {
@@ -154,4 +157,92 @@ fn warnings_are_bounded_and_told_once() {
     assert!(warnings.problems().len() <= relief_design::MAX_PROBLEMS);
     let twice = "define \"a\" { repeat { (pattern)noise seed=1 } }\ncompose { (add)use \"a\"; (add)compose { (add)use \"a\" } }";
     assert_eq!(codes(twice), ["W201"]);
+}
+
+/// Nothing is known of pictures and formulas that go all around; halves of one picture meet.
+#[test]
+fn what_cannot_be_proven_to_close_is_told() {
+    let codes = |node: &str| {
+        let text = format!("relief version=1\ncanvas width=60 height=40 wrap=\"x\"\n{node}");
+        let reading = read("test.kdl", &text, &|_: &str| Ok((60, 40)), &[]).unwrap();
+        let warnings = reading.warnings.map(|report| report.problems().iter().map(|problem| problem.code()).collect());
+        warnings.unwrap_or_else(Vec::new)
+    };
+    for node in [
+        "image \"a\"",
+        "formula \"9 * x\"",
+        "formula \"9 * r\"",
+        "map { invert; (source)image \"a\" }",
+        "gauss sigma=1 edge=\"wrap\" { (source)image \"a\" }",
+    ] {
+        assert_eq!(codes(node), ["W209"], "{node}");
+    }
+    for node in [
+        "formula \"9 * y\"",
+        "compose { (add)image \"a\" x=30; (add)image \"a\" x=-30 }",
+        "compose { (over)image \"a\" x=3 width=50 }",
+        "chain { image \"a\"; turn; turn; threshold level=9; repeat count-x=1 }",
+    ] {
+        assert!(!codes(node).contains(&"W209"), "{node}");
+    }
+}
+
+/// A picture of 9 × 9 samples of which one, in the last row, is what its path says.
+struct Dot(u16);
+
+impl Picture for Dot {
+    fn size(&self) -> (u64, u64) {
+        (9, 9)
+    }
+
+    fn read(
+        &self,
+        _: Rect,
+        depth: Depth,
+        row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
+    ) -> Result<(), ImageError> {
+        for y in 0..9 {
+            let mut samples = [if y % 2 == 0 { 0 } else { depth.max() }; 9];
+            if y == 8 {
+                samples[4] = self.0.min(depth.max());
+            }
+            if row(y, &samples).is_break() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Dots;
+
+impl ImageSource for Dots {
+    fn open(&self, path: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+        Ok(Box::new(Dot(path.parse().unwrap())))
+    }
+}
+
+/// A mask whose picture has grays is asked for a level; one of 0 and M alone is not, and no picture is looked at for another
+/// node.
+#[test]
+fn grays_of_pictures_are_seen_in_masks() {
+    let codes = |node: &str| {
+        let text = format!("relief version=1\ncanvas width=60 height=40\n{node}");
+        let reading = read("test.kdl", &text, &Dots, &[]).unwrap();
+        let warnings = reading.warnings.map(|report| report.problems().iter().map(|problem| problem.code()).collect());
+        warnings.unwrap_or_else(Vec::new)
+    };
+    let mask = |mask: &str| format!("distance radius=5 {{ (mask){mask}; profile \"d\" }}");
+    for gray in ["1", "128", "254"] {
+        let image = format!("image \"{gray}\"");
+        assert_eq!(codes(&mask(&image)), ["W205"], "{gray}");
+        let within = format!("repeat {{ (pattern)flip axis=\"x\" {{ (source){image} }} }}");
+        assert_eq!(codes(&mask(&within)), ["W205"], "{gray}");
+        assert!(codes(&mask(&format!("threshold level=9 {{ (source){image} }}"))).is_empty());
+        assert!(codes(&mask(&image).replace("radius=5", "radius=5 level=128")).is_empty());
+        assert!(codes(&format!("repeat {{ (pattern){image} }}")).is_empty());
+    }
+    for full in ["0", "255", "999"] {
+        assert!(codes(&mask(&format!("image \"{full}\""))).is_empty(), "{full}");
+    }
 }

@@ -22,4 +22,4 @@ pub use sink::{
     Pyramid, SharedTiff, Sharing, SinkError, Target, Tee, TileOptions, TiledTiff, UnknownCompression,
     UnknownFormat, ZarrOptions, ZarrSink, partial_path,
 };
-pub use source::{ArrayPicture, ArraySamples, Files, Limits, read_bounded};
+pub use source::{ArrayPicture, ArraySamples, Files, Limits, pack, read_bounded};

@@ -65,6 +65,33 @@ impl Period {
         Self::checked(a.unsigned_abs(), b.unsigned_abs(), c.unsigned_abs())
     }
 
+    /// The period of copies at the whole numbers nearest to the combinations of the vectors `u` and `v`, whose components
+    /// stand over a denominator for each axis: the combinations that are whole along both. That of
+    /// [`spanned`](Self::spanned) where both denominators are 1. `None` where the determinant or a denominator is 0, or a
+    /// step of it, or of the vectors without their denominators, would exceed 2^62.
+    ///
+    /// ```
+    /// use relief_raster::Period;
+    ///
+    /// // Steps of 5/2 along x and of 7/3 along y.
+    /// let period = Period::spanned_over((5, 0), (0, 7), (2, 3)).unwrap();
+    /// assert_eq!(period, Period::grid(5, 7).unwrap());
+    /// // (1/2, 1/2) and (−1/2, 1/2): once each, to (0, 1).
+    /// let period = Period::spanned_over((1, 1), (-1, 1), (2, 2)).unwrap();
+    /// assert_eq!(period, Period::grid(1, 1).unwrap());
+    /// ```
+    #[must_use]
+    pub fn spanned_over(u: (i64, i64), v: (i64, i64), denominators: (u32, u32)) -> Option<Self> {
+        let (dx, dy) = (u64::from(denominators.0), u64::from(denominators.1));
+        let whole = Self::spanned(u, v)?.intersection(&Self::grid(dx, dy)?)?;
+        // All its vectors are multiples of the denominators.
+        Self::checked(
+            (whole.a / dx).into(),
+            (whole.b / dx).into(),
+            (whole.c / dy).into(),
+        )
+    }
+
     /// The horizontal period.
     #[must_use]
     pub const fn a(&self) -> u64 {
@@ -206,6 +233,51 @@ mod tests {
         assert_eq!(period.cell(), 90 * 85 + 20 * 15);
         assert!(period.has(90, 20) && period.has(-15, 85));
         assert!(!period.has(90, 0) && !period.has(0, 5));
+    }
+
+    /// Every vector of a period is a whole combination of the vectors, and every whole combination near is in it.
+    #[test]
+    fn periods_of_fractional_vectors_are_their_whole_combinations() {
+        for (u, v, over) in [
+            ((5, 0), (0, 7), (2, 3)),
+            ((7, 3), (-2, 9), (4, 6)),
+            ((30_000, 127), (-11, 254), (127, 127)),
+            ((1, 1), (-1, 1), (2, 2)),
+            ((9, 6), (6, -9), (1, 5)),
+            ((3, 2), (1, 7), (1, 1)),
+        ] {
+            let period = Period::spanned_over(u, v, over).unwrap();
+            let (dx, dy) = (i64::from(over.0), i64::from(over.1));
+            let combination = |i: i64, j: i64| {
+                let (x, y) = (i * u.0 + j * v.0, i * u.1 + j * v.1);
+                (x % dx == 0 && y % dy == 0).then(|| (x / dx, y / dy))
+            };
+            let near = (-40..40).flat_map(|i| (-40..40).map(move |j| (i, j)));
+            let mut found = 0;
+            for (dx, dy) in near.filter_map(|(i, j)| combination(i, j)) {
+                assert!(period.has(dx, dy), "({dx}, {dy}) of {u:?} {v:?} over {over:?}");
+                found += 1;
+            }
+            assert!(found > 0);
+            // The determinant of the whole combinations is that of the vectors times how many combinations there are for one
+            // that is whole.
+            let determinant = (i128::from(u.0) * i128::from(v.1) - i128::from(u.1) * i128::from(v.0)).unsigned_abs();
+            let classes = period.cell() * u128::from(over.0) * u128::from(over.1);
+            assert_eq!(classes % determinant, 0);
+            let index = classes / determinant;
+            // Of index × index neighbouring combinations, exactly `index` are whole.
+            let side = i64::try_from(index).unwrap().min(400);
+            if i128::from(side) == i128::try_from(index).unwrap() {
+                let all = (0..side).flat_map(|i| (0..side).map(move |j| (i, j)));
+                assert_eq!(all.filter_map(|(i, j)| combination(i, j)).count() as u128, index);
+            }
+        }
+        assert_eq!(
+            Period::spanned_over((90, 20), (-15, 85), (1, 1)),
+            Period::spanned((90, 20), (-15, 85))
+        );
+        assert_eq!(Period::spanned_over((2, 4), (1, 2), (3, 3)), None);
+        assert_eq!(Period::spanned_over((2, 4), (1, 3), (0, 3)), None);
     }
 
     #[test]

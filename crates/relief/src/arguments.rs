@@ -65,6 +65,8 @@ pub(crate) enum Command {
     Nodes(Nodes),
     /// Explain the code of an error or a warning
     Explain(Explain),
+    /// Write a design with its pictures, tables and values into one file, which every command reads
+    Pack(crate::commands::pack::Pack),
     /// Lay out a design file anew, comments stay; or print it as JSON
     Fmt(Fmt),
     /// Print completions for a shell
@@ -101,7 +103,8 @@ pub(crate) struct Reading {
 /// Many jobs of one design.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Each {
-    /// A job for each row of a CSV file below its header, which names parameters of the design. All rows are checked
+    /// A job for each row of a CSV file below its header, which names parameters of the design; '-' reads the rows from
+    /// the standard input. All rows are checked
     /// before the first job. In the names of outputs {serial} is the cell in the column serial
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) each: Option<PathBuf>,

@@ -1,6 +1,7 @@
 //! Many jobs of one design: a row of a CSV file for each.
 
 use std::collections::HashMap;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use relief_design::{MAX_DATA, Rows, Setting};
@@ -22,18 +23,31 @@ impl Batch {
         let Some(file) = each.each.clone() else {
             return Ok(None);
         };
-        if design == Path::new("-") {
+        let stdin = Path::new("-");
+        if design == stdin {
             return Err(Failure::Usage(
                 "a design from the standard input is read once, and --each needs it for every row; give its file"
                     .to_owned(),
             ));
         }
-        let bytes = read_bounded(&file, MAX_DATA).map_err(|source| Failure::File {
+        let read = if file == stdin {
+            // One byte more than rows may have lets them be refused.
+            let mut bytes = Vec::new();
+            let read = io::stdin().take(MAX_DATA + 1).read_to_end(&mut bytes);
+            read.map(|_| bytes)
+        } else {
+            read_bounded(&file, MAX_DATA)
+        };
+        let file = if file == stdin { "<stdin>".into() } else { file };
+        let bytes = read.map_err(|source| Failure::File {
             action: "cannot read",
             path: file.display().to_string(),
             source,
         })?;
         let wrong = |why: &str| Failure::Usage(format!("--each {}: {why}", file.display()));
+        if bytes.len() as u64 > MAX_DATA {
+            return Err(wrong(&format!("it has more than {MAX_DATA} bytes")));
+        }
         let rows = Rows::parse(&bytes).map_err(|why| wrong(&why))?;
         if rows.is_empty() {
             return Err(wrong("it has no row below its header, and so no job"));

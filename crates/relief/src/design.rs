@@ -1,6 +1,6 @@
 //! Reading a design file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use relief_atomic::Identity;
 use relief_design::{Conversion, Design, ImageError, ImageSource, Picture, Setting, visible};
 use relief_io::Files;
+use relief_io::pack::Pack;
 use relief_raster::Depth;
 use relief_scan::Table;
 
@@ -30,11 +31,15 @@ pub(crate) struct Opened {
     pub(crate) settings: Vec<Setting>,
     /// The files of rows that it names, as it says them.
     pub(crate) data: Vec<String>,
+    /// All files that it names, as it says them, each once and in order.
+    pub(crate) named: Vec<String>,
+    /// What the design is called without the folder that it lies in, and its text.
+    pub(crate) title: String,
+    pub(crate) text: String,
+    /// Whether it is a packed job.
+    pub(crate) packed: bool,
     /// Where the file is.
     pub(crate) path: PathBuf,
-    /// Its text, as KDL.
-    #[cfg(feature = "view")]
-    pub(crate) text: String,
     /// What is right and most likely not meant.
     #[cfg(feature = "view")]
     pub(crate) warnings: Option<relief_design::Report>,
@@ -72,6 +77,9 @@ impl Opened {
         };
         let folder = folder(&self.path);
         let mut inputs = vec![("the design".to_owned(), design)];
+        if self.packed {
+            return inputs;
+        }
         for path in self.design.files() {
             let what = format!("the image \"{path}\" of the design");
             inputs.push((what, folder.join(path)));
@@ -102,14 +110,34 @@ fn folder(design: &Path) -> &Path {
 /// Reads and checks a design; '-' is the standard input, whose pictures lie in the working folder. The files that it names
 /// lie in the folder that confines it, where one is given. Warnings are told unless they are to be `silent`.
 pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opened, Failure> {
-    let (name, text) = read(path)?;
-    let files = match reading.folder.as_deref() {
-        None => Files::new(folder(path)),
-        Some(root) => Files::within(folder(path).to_owned(), confining(root)?),
+    let Source {
+        name,
+        title,
+        text,
+        pack,
+    } = source(path)?;
+    let mut settings = Vec::new();
+    let packed = pack.as_ref().map(|pack| pack.job().clone());
+    if let Some(job) = &packed {
+        let setting = |(name, value): &(String, String)| Setting {
+            name: name.clone(),
+            value: value.clone(),
+            origin: "the packed job".to_owned(),
+        };
+        settings.extend(job.parameters.iter().map(setting));
+    }
+    let own = settings.len();
+    settings.extend(reading.settings.iter().cloned());
+    let files = match (pack, reading.folder.as_deref()) {
+        // It holds all that it names.
+        (Some(pack), _) => Files::packed(pack),
+        (None, None) => Files::new(folder(path)),
+        (None, Some(root)) => Files::within(folder(path).to_owned(), confining(root)?),
     };
     let named = Named {
         files: &files,
         data: Mutex::default(),
+        asked: Mutex::default(),
     };
     // What a row gives is told with the row.
     let last = reading.settings.last().map(|setting| setting.origin.as_str());
@@ -118,7 +146,7 @@ pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opene
         None => name,
     };
     let relief_design::Reading { design, warnings } =
-        relief_design::read(&name, &text, &named, &reading.settings).map_err(Box::new)?;
+        relief_design::read(&name, &text, &named, &settings).map_err(Box::new)?;
     if let Some(warnings) = &warnings {
         if reading.deny == Some(Deny::Warnings) {
             return Err(Box::new(warnings.clone()).into());
@@ -128,24 +156,41 @@ pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opene
         }
     }
     let data = named.data.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let digest = digest(&text, &reading.settings, data.values());
+    let asked = named.asked.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(job) = &packed {
+        // With the values that it was packed with it is the job that it says it is.
+        let found = digest_of(&text, &settings[..own], data.values()).to_string();
+        if settings.len() == own && found != job.digest {
+            return Err(Failure::File {
+                action: "cannot read",
+                path: name,
+                source: io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("the packed job is damaged: it says that it is {}, and is {found}", job.digest),
+                ),
+            });
+        }
+    }
+    let digest = digest_of(&text, &settings, data.values());
     Ok(Opened {
         name,
         design,
         files,
         digest,
-        settings: reading.settings.clone(),
+        settings,
+        named: asked.into_iter().collect(),
+        title,
+        text,
+        packed: packed.is_some(),
         data: data.into_keys().collect(),
         path: path.to_owned(),
-        #[cfg(feature = "view")]
-        text,
         #[cfg(feature = "view")]
         warnings,
     })
 }
 
 /// The name of a design: the digest of its text, and of all else that decides what it means.
-fn digest<'d>(
+fn digest_of<'d>(
     text: &str,
     settings: &[Setting],
     data: impl ExactSizeIterator<Item = &'d blake3::Hash>,
@@ -196,6 +241,15 @@ struct Named<'f> {
     files: &'f Files,
     /// The digests of the files of rows that were read.
     data: Mutex<BTreeMap<String, blake3::Hash>>,
+    /// All files that were asked for and could be used.
+    asked: Mutex<BTreeSet<String>>,
+}
+
+impl Named<'_> {
+    fn note(&self, path: &str) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.insert(path.to_owned());
+    }
 }
 
 impl ImageSource for Named<'_> {
@@ -204,15 +258,17 @@ impl ImageSource for Named<'_> {
         let digest = blake3::hash(&bytes);
         let mut data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
         data.insert(path.to_owned(), digest);
+        self.note(path);
         Ok(bytes)
     }
 
     fn open(&self, path: &str, conversion: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
-        self.files.open(path, conversion)
+        self.files.open(path, conversion).inspect(|_| self.note(path))
     }
 
     fn table(&self, path: &str, depth: Depth) -> Result<(), String> {
         let bytes = self.files.bytes(path, MAX_TABLE)?;
+        self.note(path);
         table(&bytes, path, depth)
             .map(|_| ())
             .map_err(|error| error.to_string())
@@ -237,7 +293,46 @@ pub(crate) fn table(bytes: &[u8], file: &str, depth: Depth) -> Result<Table, rel
     })
 }
 
-/// The name and the text of a design file, as KDL also where the file holds JSON. No more is read than a design may have.
+/// A design before it is checked.
+pub(crate) struct Source {
+    /// What it is called in messages.
+    pub(crate) name: String,
+    /// What it is called without the folder that it lies in.
+    title: String,
+    /// As KDL, also where the file holds JSON.
+    pub(crate) text: String,
+    /// The packed job that it is of.
+    pack: Option<Pack>,
+}
+
+/// The name and the text of a design file or a packed job. No more is read than a design may have.
+pub(crate) fn source(path: &Path) -> Result<Source, Failure> {
+    if Pack::is_at(path) {
+        let pack = Pack::open(path).map_err(|source| Failure::File {
+            action: "cannot read",
+            path: path.display().to_string(),
+            source,
+        })?;
+        let job = pack.job();
+        return Ok(Source {
+            name: format!("{} in {}", job.name, path.display()),
+            title: job.name.clone(),
+            text: job.text.clone(),
+            pack: Some(pack),
+        });
+    }
+    let (name, text) = read(path)?;
+    let title = path.file_name().filter(|_| path != Path::new("-"));
+    let title = title.map_or_else(|| "design".into(), |name| name.to_string_lossy().into_owned());
+    Ok(Source {
+        name,
+        title,
+        text,
+        pack: None,
+    })
+}
+
+/// The name and the text of a design file, as KDL also where the file holds JSON.
 pub(crate) fn read(path: &Path) -> Result<(String, String), Failure> {
     let name = if path == Path::new("-") {
         "<stdin>".to_owned()

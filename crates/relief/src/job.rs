@@ -5,7 +5,6 @@ use relief_engine::{
     Cancel, MAX_THREADS, Options, Plan, Prepared, Progress, Raster, Renderer, Sink, TileSink, select_prepared,
 };
 use relief_io::{Level, LevelRenderer};
-use relief_machine::digest_file;
 use relief_raster::Rect;
 
 use crate::arguments::{Job, Watch};
@@ -121,13 +120,12 @@ fn pictures(opened: &Opened) -> Result<Vec<(String, blake3::Hash)>, Failure> {
     names.sort_unstable();
     names.dedup();
     let digest = |name: &str| {
-        let failed = |source| Failure::File {
+        let digest = opened.files.digest(name).map_err(|source| Failure::File {
             action: "cannot read",
             path: name.to_owned(),
             source,
-        };
-        let path = opened.files.path(name).map_err(failed)?;
-        Ok((name.to_owned(), digest_file(&path)?))
+        })?;
+        Ok((name.to_owned(), digest))
     };
     names.into_iter().map(digest).collect()
 }

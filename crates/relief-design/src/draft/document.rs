@@ -11,13 +11,15 @@ use crate::report::Problem;
 use crate::scan::ScanNode;
 use crate::signature::{Group, SIGNATURES, Signature};
 use crate::syntax::{Element, Span, shortened};
-use crate::tree::Canvas;
+use crate::tree::{Axis, Canvas};
 
 /// A checked file, but for what depends on sizes.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) canvas: Option<Canvas>,
     pub(crate) canvas_span: Option<Span>,
+    /// The axes along which the surface is to close, and where that is written.
+    pub(crate) wrap: Option<(&'static [Axis], Span)>,
     pub(crate) definitions: Vec<Definition>,
     /// The definitions by their names.
     pub(crate) by_name: HashMap<String, usize>,
@@ -37,6 +39,7 @@ impl Checker<'_> {
         let mut document = Document {
             canvas: self.canvas,
             canvas_span: self.canvas_span,
+            wrap: self.wrap,
             definitions: Vec::new(),
             by_name: HashMap::new(),
             root: None,
@@ -163,6 +166,13 @@ impl Checker<'_> {
         };
         let values = self.values(element, signature);
         self.nothing_inside(element, signature);
+        let wraps: &[Axis] = match values.word("wrap") {
+            Some("x") => &[Axis::X],
+            Some("y") => &[Axis::Y],
+            Some("both") => &[Axis::X, Axis::Y],
+            _ => &[],
+        };
+        self.wrap = values.span("wrap").map(|span| (wraps, span));
         for (one, other) in [("dpi", "pixel"), ("depth", "bits")] {
             if let (Some(again), Some(first)) =
                 (values.span(one), values.span(other).filter(|_| given(other)))

@@ -39,7 +39,7 @@ pub(super) fn foreign(word: &str) -> Option<&'static str> {
 
 const HINTS: [(&[&str], &str); 18] = [
     (
-        &["rect", "square", "box", "background"],
+        &["rect", "square", "background"],
         "a rectangle of whole pixels is `fill` with x, y, width and height, any other `rectangle`",
     ),
     (

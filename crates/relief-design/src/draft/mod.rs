@@ -25,7 +25,7 @@ use crate::length::Ratio;
 use crate::report::{MAX_COUNTED, Problem};
 use crate::suggestion::Suggestions;
 use crate::syntax::Span;
-use crate::tree::{Canvas, Role};
+use crate::tree::{Axis, Canvas, Role};
 
 pub(crate) use assets::Asset;
 pub use assets::MAX_FILES;
@@ -38,13 +38,6 @@ pub(crate) use values::{Values, vanishing};
 
 /// The most points of all shapes of a design, those of a definition counted once.
 pub const MAX_SHAPE_POINTS: u64 = 1 << 22;
-
-/// A number of pixels and where it is written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Given {
-    pub(crate) pixels: i64,
-    pub(crate) span: Span,
-}
 
 /// A length along an axis of a parent, or a place on it: a part of the parent's side, and so many pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -197,6 +190,8 @@ pub(crate) struct Checker<'c> {
     suggestions: Suggestions,
     canvas: Option<Canvas>,
     canvas_span: Option<Span>,
+    /// The axes along which the surface is to close, and where that is written.
+    wrap: Option<(&'static [Axis], Span)>,
     depth: Depth,
     depth_span: Option<Span>,
     pixel: Option<Length>,
@@ -234,6 +229,7 @@ impl<'c> Checker<'c> {
             suggestions: Suggestions::default(),
             canvas: None,
             canvas_span: None,
+            wrap: None,
             depth: Depth::Eight,
             depth_span: None,
             pixel: None,

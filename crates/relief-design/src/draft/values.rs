@@ -2,7 +2,7 @@
 
 use relief_raster::{Depth, Length, MAX_SIDE};
 
-use super::{Checker, Given, GivenSide, Measure};
+use super::{Checker, GivenSide, Measure};
 use crate::length::{Decimal, Ratio, UNITS, Written, in_unit, is_decimal, written};
 use crate::report::Problem;
 use crate::signature::{
@@ -33,6 +33,12 @@ struct Found {
     span: Option<Span>,
 }
 
+/// What the canvas may say of lengths that are not whole.
+const TAKES_NEAREST: &str = "rounding=\"nearest\" at the canvas takes the nearest pixels";
+
+/// As above, of steps and vectors.
+const KEEPS_STEPS: &str = "with rounding=\"nearest\" at the canvas steps stay exact, and each copy lies at the nearest pixels";
+
 /// The values of an element by their names: those that are given and right, and the defaults of those that are not given.
 #[derive(Debug, Default)]
 pub(crate) struct Values {
@@ -54,14 +60,6 @@ impl Values {
             Checked::Length(pixels) => Some(pixels),
             _ => None,
         }
-    }
-
-    /// A length where it is given.
-    pub(crate) fn given_length(&self, name: &str) -> Option<Given> {
-        Some(Given {
-            pixels: self.pixels(name)?,
-            span: self.span(name)?,
-        })
     }
 
     pub(crate) fn sample(&self, name: &str) -> Option<u16> {
@@ -417,10 +415,17 @@ impl Checker<'_> {
                 _ => Err(self.wrong_type(expected, value)),
             },
             ValueType::Length { least, greatest } => {
-                self.whole_length(expected, value, (least, greatest), false)
+                self.whole_length(expected, value, (least, greatest))
             }
             ValueType::Step { least, greatest } => {
-                self.whole_length(expected, value, (least, greatest), true)
+                let length = self.exact_length(expected, value, (least, greatest))?;
+                let within = |limit: i64| length.minus(Ratio::integer(limit.into()));
+                let above = within(greatest).is_none_or(Ratio::is_positive);
+                let below = within(least).and_then(|over| Ratio::ZERO.minus(over));
+                if above || below.is_none_or(Ratio::is_positive) {
+                    return Err(self.beyond(expected, value, length.rounded()));
+                }
+                Ok(Checked::Fraction(length))
             }
             ValueType::Pitch => self.pitch(expected, value),
             ValueType::Coordinate => self.exact(expected, value, -MAX_PLACE),
@@ -510,18 +515,17 @@ impl Checker<'_> {
         }))
     }
 
-    /// A whole number of pixels; where lengths become the nearest ones and this is no `step`, the nearest.
+    /// A whole number of pixels; where lengths become the nearest ones, the nearest.
     fn whole_length(
         &self,
         expected: ValueType,
         value: &Value<'_>,
         (least, greatest): (i64, i64),
-        step: bool,
     ) -> Result<Checked, Problem> {
         let (length, unit) = self.length(expected, value)?;
         let pixels = match length.whole() {
             Some(pixels) => pixels,
-            None if self.nearest && !step => {
+            None if self.nearest => {
                 let pixels = length.rounded();
                 if pixels == 0 {
                     return Err(vanishing(value.span, length));
@@ -529,7 +533,7 @@ impl Checker<'_> {
                 self.rounds(length, value.span);
                 pixels
             }
-            None => return Err(self.not_whole(value, length, unit, (least, greatest), step)),
+            None => return Err(self.not_whole(value, length, unit, (least, greatest), TAKES_NEAREST)),
         };
         match i64::try_from(pixels) {
             Ok(pixels) if (least..=greatest).contains(&pixels) => Ok(Checked::Length(pixels)),
@@ -579,7 +583,7 @@ impl Checker<'_> {
         }
         let (length, unit) = self.length(expected, value)?;
         if length.whole().is_none() && !self.nearest {
-            return Err(self.not_whole(value, length, unit, (least, greatest), false));
+            return Err(self.not_whole(value, length, unit, (least, greatest), TAKES_NEAREST));
         }
         // A side of a third of a pixel may yet reach over a boundary.
         let whole = if side && length.is_positive() && length.whole().is_none() {
@@ -596,10 +600,7 @@ impl Checker<'_> {
     /// A step that is not rounded.
     fn pitch(&self, expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
         let limits = (1, MAX_SIDE as i64);
-        let (length, unit) = self.length(expected, value)?;
-        if length.whole().is_none() && !self.nearest {
-            return Err(self.not_whole(value, length, unit, limits, false));
-        }
+        let length = self.exact_length(expected, value, limits)?;
         if !length.is_positive() || length.nearest().0 < 1 || length.nearest().0 > limits.1.into() {
             return Err(self.beyond(expected, value, length.rounded()));
         }
@@ -624,6 +625,20 @@ impl Checker<'_> {
         Ok(Checked::Fraction(length))
     }
 
+    /// A length as it is written, which is whole unless lengths become the nearest pixels.
+    fn exact_length(
+        &self,
+        expected: ValueType,
+        value: &Value<'_>,
+        limits: (i64, i64),
+    ) -> Result<Ratio, Problem> {
+        let (length, unit) = self.length(expected, value)?;
+        if length.whole().is_none() && !self.nearest {
+            return Err(self.not_whole(value, length, unit, limits, KEEPS_STEPS));
+        }
+        Ok(length)
+    }
+
     /// Notes that a length becomes the nearest whole number of pixels.
     fn rounds(&self, length: Ratio, span: Span) {
         let distance = length.distance_to_whole();
@@ -638,7 +653,7 @@ impl Checker<'_> {
         length: Ratio,
         unit: Option<&'static str>,
         (least, greatest): (i64, i64),
-        step: bool,
+        of_rounding: &str,
     ) -> Problem {
         let describe = |pixels: i128| {
             let metric = unit
@@ -666,11 +681,7 @@ impl Checker<'_> {
             (false, true) => format!("the nearest length allowed is {}", describe(above)),
             (false, false) => format!("write a length of {least} to {greatest} pixels"),
         };
-        problem.help(if step {
-            format!("{nearest}; steps are never rounded, since the rounding would add up from copy to copy")
-        } else {
-            format!("{nearest}; rounding=\"nearest\" at the canvas takes the nearest pixels")
-        })
+        problem.help(format!("{nearest}; {of_rounding}"))
     }
 
     /// A length in pixels, with the unit that it is written in.

@@ -3,6 +3,7 @@
 use super::{Bounds, Doubts, NodeKind, NodeSource, Seen, covers};
 use crate::draft::Checker;
 use crate::report::Problem;
+use crate::seam::{Interval, Seam, Support};
 use crate::signature::{Count, Signature, role};
 use crate::tree::Role;
 use crate::validate::Rules;
@@ -98,6 +99,23 @@ impl NodeKind for Compose {
                 )));
             }
         }
+    }
+
+    fn support(&self, _: (u64, u64), children: &[(Role, Support)]) -> Support {
+        let start = [Interval::EMPTY; 2];
+        children.iter().fold(start, |acc, &(role, v)| {
+            let with = |f: fn(Interval, Interval) -> Interval| [f(acc[0], v[0]), f(acc[1], v[1])];
+            match role {
+                Role::Add | Role::Max | Role::Over | Role::Mean => with(Interval::hull),
+                Role::Subtract => acc,
+                Role::Multiply | Role::Min | Role::Mask => with(Interval::intersection),
+                _ => v,
+            }
+        })
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.fold();
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

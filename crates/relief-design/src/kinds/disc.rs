@@ -2,7 +2,9 @@
 
 use super::{Bounds, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
+use crate::seam::{Interval, Seam, Support};
 use crate::signature::{DefaultExtent, SIZE, Signature, ValueType, required};
+use crate::tree::Role;
 use crate::validate::Rules;
 
 /// (2i − D + 1)² + (2j − D + 1)² ≤ D² in the D×D square; cropped or padded with 0 to the extent.
@@ -43,6 +45,17 @@ impl NodeKind for Disc {
 
     fn bounds(&self, _: &Seen<'_>) -> Bounds {
         Bounds::new(0, self.value)
+    }
+
+    fn support(&self, _: (u64, u64), _: &[(Role, Support)]) -> Support {
+        [Interval::side(self.diameter), Interval::side(self.diameter)]
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        // It touches both ends in the middle row at most, and is round there.
+        if i128::from(self.diameter) != seam.turn || seam.window.from != 0 || seam.window.len() != seam.turn {
+            seam.shape("this `disc` is larger than a turn");
+        }
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::draft::{Checker, TableKey, not_a_number};
 use crate::report::Problem;
+use crate::seam::Seam;
 use crate::signature::{Count, DefaultValue, Signature, ValueType, optional, parameter, required, role};
 use crate::syntax::{Element, Literal, Span};
 use crate::table;
@@ -208,6 +209,11 @@ impl NodeKind for Distance {
                     .help("add level=\"…\" to the `distance`: half of M takes edges where they are"),
             );
         }
+    }
+
+    /// What is set around this node counts.
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.child(0, seam.axis, seam.window.grown(self.radius.into()));
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

@@ -2,7 +2,9 @@
 
 use super::{Bounds, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
+use crate::seam::{Interval, Seam, Support};
 use crate::signature::{Signature, ValueType, required};
+use crate::tree::Role;
 use crate::validate::Rules;
 
 /// The same sample everywhere.
@@ -32,6 +34,16 @@ impl NodeKind for Fill {
     fn bounds(&self, _: &Seen<'_>) -> Bounds {
         Bounds::only(self.value)
     }
+
+    fn support(&self, size: (u64, u64), _: &[(Role, Support)]) -> Support {
+        if self.value == 0 {
+            return [Interval::EMPTY; 2];
+        }
+        [Interval::side(size.0), Interval::side(size.1)]
+    }
+
+    /// The same everywhere.
+    fn seam(&self, _: &mut Seam<'_, '_>) {}
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {
         rules.sample(self.value)

@@ -2,6 +2,7 @@
 
 use super::{Bounds, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
+use crate::seam::{Interval, Seam, Support};
 use crate::signature::{Count, DefaultExtent, Signature, ValueType, required, role};
 use crate::tree::{Axis, Role};
 use crate::validate::Rules;
@@ -44,6 +45,24 @@ impl NodeKind for Flip {
 
     fn is_smooth(&self, children: bool) -> bool {
         children
+    }
+
+    fn support(&self, size: (u64, u64), children: &[(Role, Support)]) -> Support {
+        let [mut x, mut y] = children.first().map_or([Interval::EMPTY; 2], |(_, support)| *support);
+        match self.axis {
+            Axis::X => x = x.mirrored(size.0.into()),
+            Axis::Y => y = y.mirrored(size.1.into()),
+        }
+        [x, y]
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        let window = if self.axis == seam.axis {
+            seam.window.mirrored(seam.side())
+        } else {
+            seam.window
+        };
+        seam.child(0, seam.axis, window);
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

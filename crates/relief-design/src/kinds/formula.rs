@@ -10,10 +10,11 @@ use crate::draft::Checker;
 use crate::expression::{Builder, is_name, is_taken};
 pub use crate::expression::{Input, LANES, MAX_STEPS, Program};
 use crate::report::Problem;
+use crate::seam::{Gap, Seam};
 use crate::signature::{Count, Signature, ValueType, parameter, required, role};
 use crate::syntax::{Span, shortened};
 use crate::table;
-use crate::tree::Role;
+use crate::tree::{Axis, Role};
 use crate::validate::Rules;
 
 /// The variables of a formula, for sentences.
@@ -109,6 +110,21 @@ impl NodeKind for Formula {
     /// None: a formula has values wherever it is asked.
     fn natural_size(_: &Self, _: &[NaturalChild]) -> NaturalSize {
         NaturalSize::NONE
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        let along = match seam.axis {
+            Axis::X => Input::X,
+            Axis::Y => Input::Y,
+        };
+        if self.program.inputs().contains(&along) {
+            seam.gap(Gap::Unproven(format!(
+                "this `formula` reads the place along {}",
+                seam.axis.word()
+            )));
+        } else {
+            seam.same_place();
+        }
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

@@ -6,6 +6,7 @@ use super::edge::{EDGE, SOURCE};
 use super::{Bounds, Edge, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
 use crate::report::Problem;
+use crate::seam::Seam;
 use crate::signature::{Signature, ValueType, required};
 use crate::validate::Rules;
 
@@ -61,6 +62,10 @@ impl NodeKind for Gauss {
 
     fn is_smooth(&self, _: bool) -> bool {
         true
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.filter(self.weights.len().saturating_sub(1) as u32, self.edge);
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

@@ -1,16 +1,25 @@
 //! `image`: a picture from a file.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
+
+use relief_raster::{Depth, Rect};
 
 use super::{Doubts, NaturalChild, NaturalSize, NodeKind, NodeSource, words};
 use crate::draft::{Asset, Checker, Values};
+use crate::pictures::ImageSource;
 use crate::report::Problem;
+use crate::seam::{Interval, Seam, Support};
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
 use crate::syntax::Span;
+use crate::tree::Role;
 use crate::validate::Rules;
 
 /// The greatest magnitude of the numbers that an image is converted by: products with 2·M stay finite.
 const MAX_NUMBER: f64 = 1e300;
+
+/// The most pixels of a picture that are looked at to tell whether it has grays.
+const MAX_LOOK: u64 = 1 << 24;
 
 /// A picture from a file, of `width` × `height` pixels; cropped or padded with 0 to the extent.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,6 +162,26 @@ impl NodeKind for Image {
         Some(&self.path)
     }
 
+    fn has_grays(&self, images: &dyn ImageSource, depth: Depth) -> bool {
+        // A larger picture takes too long to look through; one that is read in windows is most likely large.
+        if self.width.saturating_mul(self.height) > MAX_LOOK {
+            return false;
+        }
+        let Ok(picture) = images.open(&self.path, &self.conversion) else {
+            return false;
+        };
+        let mut grays = false;
+        let read = picture.read(Rect::sized(self.width, self.height), depth, &mut |_, row| {
+            grays |= row.iter().any(|&sample| sample != 0 && sample != depth.max());
+            if grays {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        grays && read.is_ok()
+    }
+
     fn doubt(draft: &Self, doubts: &mut Doubts<'_>) {
         let ((width, height), node) = (doubts.size, doubts.node);
         let cut = |given: bool, side: u64, own: u64| given && side < own;
@@ -169,6 +198,14 @@ impl NodeKind for Image {
                 "leave width and height out to show all of it; where it is to be cropped, put it into a `compose` of that size",
             ));
         }
+    }
+
+    fn support(&self, _: (u64, u64), _: &[(Role, Support)]) -> Support {
+        [Interval::side(self.width), Interval::side(self.height)]
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.shape("a picture goes all around, and what its ends show is not looked at");
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

@@ -1,28 +1,38 @@
 //! `lattice`: copies along any two vectors, which may overlap.
 
+use std::fmt;
+
 use relief_raster::{MAX_SIDE, Period};
 
 use super::{Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Sizing, words};
 use crate::draft::Checker;
+use crate::length::Ratio;
 use crate::report::Problem;
+use crate::seam::{Gap, Seam};
 use crate::signature::{Count, DefaultValue, Signature, ValueType, optional, parameter, role};
 use crate::syntax::{Element, Span};
-use crate::tree::Role;
+use crate::tree::{Axis, Role};
 use crate::validate::Rules;
 
 /// The most copies of a lattice's pattern that may cover one pixel.
 pub const MAX_COPIES: u64 = 16_384;
 
-/// Copies of one `Pattern` child with their top-left at its offset + i·u + j·v for all integers i, j.
+/// The greatest denominator that the components of a lattice's vectors have in common along an axis.
+pub const MAX_DENOMINATOR: u32 = 1 << 16;
+
+/// Copies of one `Pattern` child with their top-left at its offset + ⌊(i·u + j·v) / denominators + ½⌋ for all integers i, j.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lattice {
     /// How copies that overlap are folded.
     pub blend: Blend,
-    /// The first vector.
+    /// The first vector, times the denominators.
     pub u: (i64, i64),
-    /// The second vector.
+    /// The second vector, times the denominators.
     pub v: (i64, i64),
-    /// The period that `u` and `v` span.
+    /// What the components of both vectors are divided by, along x and along y: 1 where they are whole numbers of pixels,
+    /// at most [`MAX_DENOMINATOR`].
+    pub denominators: (u32, u32),
+    /// The period of the copies: that of the combinations that are whole, which `u` and `v` span where all are.
     pub period: Period,
 }
 
@@ -60,9 +70,70 @@ pub(crate) struct Vectors {
 /// A vector and where it is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Vector {
-    x: i64,
-    y: i64,
+    x: Ratio,
+    y: Ratio,
     span: Span,
+}
+
+impl fmt::Display for Vector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {})", self.x.real(), self.y.real())
+    }
+}
+
+/// Two vectors over the denominators that they have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Scaled {
+    u: (i64, i64),
+    v: (i64, i64),
+    denominators: (u32, u32),
+}
+
+impl Scaled {
+    /// Nothing where a denominator would exceed [`MAX_DENOMINATOR`].
+    fn of(u: Vector, v: Vector) -> Option<Self> {
+        let along = |one: Ratio, other: Ratio| {
+            let ((_, p), (_, q)) = (one.terms(), other.terms());
+            let (p, q) = (u64::try_from(p).ok()?, u64::try_from(q).ok()?);
+            let common = p.checked_mul(q / common_divisor(p, q))?;
+            let denominator = u32::try_from(common).ok().filter(|&n| n <= MAX_DENOMINATOR)?;
+            let times = |component: Ratio| {
+                let scaled = component.times(Ratio::integer(denominator.into()))?.whole()?;
+                i64::try_from(scaled).ok()
+            };
+            Some((times(one)?, times(other)?, denominator))
+        };
+        let ((ux, vx, dx), (uy, vy, dy)) = (along(u.x, v.x)?, along(u.y, v.y)?);
+        Some(Self {
+            u: (ux, uy),
+            v: (vx, vy),
+            denominators: (dx, dy),
+        })
+    }
+
+    fn period(self) -> Option<Period> {
+        Period::spanned_over(self.u, self.v, self.denominators)
+    }
+
+    /// No fewer than the copies of a pattern of this size that can cover one pixel, and not many more.
+    ///
+    /// They are the points of the lattice of the scaled vectors in a box that is as many times larger as the denominators
+    /// say.
+    fn copies(self, width: u64, height: u64) -> u128 {
+        let larger = |side: u64, denominator: u32| side.saturating_mul(denominator.into());
+        let (width, height) = (
+            larger(width, self.denominators.0),
+            larger(height, self.denominators.1),
+        );
+        Period::spanned(self.u, self.v).map_or(u128::MAX, |period| copies(self.u, self.v, period, width, height))
+    }
+}
+
+fn common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a.max(1)
 }
 
 impl NodeKind for Lattice {
@@ -70,8 +141,8 @@ impl NodeKind for Lattice {
 
     const SIGNATURE: Signature = Signature {
         name: "lattice",
-        meaning: "Copies of the pattern with their top-left at its offset + i·u + j·v for all integers i and j. A pixel \
-                  takes the samples of all copies that cover it, at most 16 384: `mean` of those other than 0, \
+        meaning: "Copies of the pattern with their top-left at its offset + i·u + j·v, to the nearest pixel, for all \
+                  integers i and j. A pixel takes the samples of all copies that cover it, at most 16 384: `mean` of those other than 0, \
                   (2·sum + n) / (2·n), 0 if none; `max`; `min` of those other than 0; `sum`, at most M; `last`, the \
                   sample other than 0 of the copy with the greatest (j, i).",
         properties: &[optional(
@@ -80,6 +151,7 @@ impl NodeKind for Lattice {
             DefaultValue::Word(Blend::Mean.word()),
             "how copies that overlap are folded",
         )],
+        details: include_str!("lattice.md"),
         children: &[
             parameter("u", Count::One),
             parameter("v", Count::One),
@@ -115,7 +187,8 @@ impl NodeKind for Lattice {
             return;
         };
         let (extent, (width, height)) = (pattern.extent, doubts.size);
-        let leaves = |v: Vector| v.x.unsigned_abs() >= width || v.y.unsigned_abs() >= height;
+        let reaches = |component: Ratio, side: u64| component.rounded().unsigned_abs() >= u128::from(side);
+        let leaves = |v: Vector| reaches(v.x, width) || reaches(v.y, height);
         if extent.width() >= width && extent.height() >= height && leaves(draft.u) && leaves(draft.v) {
             let message = format!(
                 "the pattern of {} × {} pixels is as large as what it repeats over, and so are the vectors",
@@ -131,14 +204,42 @@ impl NodeKind for Lattice {
         }
     }
 
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        let turn = i64::try_from(seam.turn).unwrap_or(i64::MAX);
+        let (x, y) = match seam.axis {
+            Axis::X => (turn, 0),
+            Axis::Y => (0, turn),
+        };
+        if !self.period.has(x, y) {
+            seam.gap(Gap::Steps);
+        }
+    }
+
+    fn vectors(draft: &Vectors, _: (u64, u64), _: (u64, u64)) -> Option<[[Ratio; 2]; 2]> {
+        let (u, v) = (draft.u, draft.v);
+        Some([[u.x, u.y], [v.x, v.y]])
+    }
+
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {
-        let allowed = |(x, y): (i64, i64)| x.unsigned_abs().max(y.unsigned_abs()) <= MAX_SIDE;
-        let spanned = Period::spanned(self.u, self.v) == Some(self.period);
-        if !allowed(self.u) || !allowed(self.v) || !spanned {
+        let scaled = Scaled {
+            u: self.u,
+            v: self.v,
+            denominators: self.denominators,
+        };
+        let (dx, dy) = self.denominators;
+        let allowed = |(x, y): (i64, i64)| {
+            x.unsigned_abs() <= MAX_SIDE.saturating_mul(dx.into())
+                && y.unsigned_abs() <= MAX_SIDE.saturating_mul(dy.into())
+        };
+        let known = 1..=MAX_DENOMINATOR;
+        if !known.contains(&dx) || !known.contains(&dy) {
+            return Err(format!("its denominators are not 1 to {MAX_DENOMINATOR}"));
+        }
+        if !allowed(self.u) || !allowed(self.v) || scaled.period() != Some(self.period) {
             return Err("its vectors do not span its period".to_owned());
         }
         let (width, height) = rules.first_child();
-        if copies(self.u, self.v, self.period, width, height) > u128::from(MAX_COPIES) {
+        if scaled.copies(width, height) > u128::from(MAX_COPIES) {
             return Err(format!(
                 "more than {MAX_COPIES} copies may cover one of its pixels"
             ));
@@ -149,23 +250,26 @@ impl NodeKind for Lattice {
 
 fn vector(element: Option<&Element<'_>>, checker: &mut Checker<'_>) -> Option<Vector> {
     let values = checker.parameter_values(element?)?;
-    let (x, y) = (values.given_length("x")?, values.given_length("y")?);
+    let ((x, first), (y, last)) = (values.fraction("x")?, values.fraction("y")?);
     Some(Vector {
-        x: x.pixels,
-        y: y.pixels,
-        span: Span::new(x.span.start, y.span.end),
+        x,
+        y,
+        span: Span::new(first.start, last.end),
     })
 }
 
 impl IntoKind<Lattice> for Vectors {
     fn sized(&self, sizing: &mut Sizing<'_>) -> Option<Lattice> {
         let pattern = *sizing.children.first()?;
-        let (u, v) = ((self.u.x, self.u.y), (self.v.x, self.v.y));
-        let Some(period) = Period::spanned(u, v) else {
+        let Some(scaled) = Scaled::of(self.u, self.v) else {
+            sizing.note(too_fine(self.u, self.v));
+            return None;
+        };
+        let Some(period) = scaled.period() else {
             sizing.note(no_period(self.u, self.v));
             return None;
         };
-        let copies = copies(u, v, period, pattern.width, pattern.height);
+        let copies = scaled.copies(pattern.width, pattern.height);
         if copies > u128::from(MAX_COPIES) && pattern.sure {
             let message = format!(
                 "up to {copies} copies of the pattern, {} × {} pixels, may cover one pixel; at most {MAX_COPIES} are allowed",
@@ -179,27 +283,41 @@ impl IntoKind<Lattice> for Vectors {
             }
             sizing.note(problem.help("use longer vectors, or give the pattern a smaller width and height"));
         }
+        let Scaled { u, v, denominators } = scaled;
         Some(Lattice {
             blend: self.blend,
             u,
             v,
+            denominators,
             period,
         })
     }
 }
 
+/// Why two vectors have too large denominators.
+fn too_fine(u: Vector, v: Vector) -> Problem {
+    let message = format!(
+        "the fractions of pixels of {u} and {v} have a common denominator of more than {MAX_DENOMINATOR}, \
+         so that copies meet the pixels again too far away"
+    );
+    Problem::new("E506", message)
+        .label(v.span, "v")
+        .label(u.span, "u")
+        .help("write vectors with fewer digits, or with smaller terms as fractions of pixels")
+}
+
 /// Why two vectors have no period.
 fn no_period(u: Vector, v: Vector) -> Problem {
-    if i128::from(u.x) * i128::from(v.y) != i128::from(u.y) * i128::from(v.x) {
+    // Where the products are too long the vectors are as well.
+    let cross = |a: Ratio, b: Ratio| a.times(b);
+    let parallel = cross(u.x, v.y).zip(cross(u.y, v.x)).is_some_and(|(one, other)| one == other);
+    if !parallel {
         return Problem::new("E506", "this lattice repeats after more than 2^62 pixels only")
             .label(v.span, "v")
             .label(u.span, "u")
             .help("use shorter vectors, or vectors whose components have a common divisor");
     }
-    let message = format!(
-        "({}, {}) and ({}, {}) are parallel and span no lattice",
-        u.x, u.y, v.x, v.y
-    );
+    let message = format!("{u} and {v} are parallel and span no lattice");
     Problem::new("E502", message)
         .label(v.span, "v")
         .label(u.span, "u")

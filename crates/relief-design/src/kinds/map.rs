@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Bounds, NodeKind, NodeSource, Seen};
 use crate::draft::{Checker, TableKey, Values, not_a_number};
 use crate::report::Problem;
+use crate::seam::{Interval, Seam, Support};
 use crate::signature::{Count, Signature, parameter, role};
 use crate::syntax::{Element, Span};
 use crate::table::{self, Tone};
@@ -90,6 +91,17 @@ impl NodeKind for Map {
 
     fn is_smooth(&self, children: bool) -> bool {
         children
+    }
+
+    fn support(&self, size: (u64, u64), children: &[(Role, Support)]) -> Support {
+        match (self.table.first(), children) {
+            (Some(0), [(_, support)]) => *support,
+            _ => [Interval::side(size.0), Interval::side(size.1)],
+        }
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.same_place();
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

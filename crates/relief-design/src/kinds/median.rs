@@ -6,6 +6,7 @@ use super::edge::{EDGE, SOURCE, is_radius};
 use super::{Bounds, Edge, IntoKind, NodeKind, NodeSource, Seen, Sizing};
 use crate::draft::Checker;
 use crate::report::Problem;
+use crate::seam::Seam;
 use crate::signature::{DefaultValue, Parameter, Signature, ValueType, optional, required};
 use crate::validate::Rules;
 
@@ -88,6 +89,10 @@ impl NodeKind for Median {
 
     fn is_smooth(&self, children: bool) -> bool {
         children
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.filter(self.radius, self.edge);
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

@@ -47,7 +47,7 @@ mod turn;
 
 use std::fmt;
 
-use relief_raster::Extent;
+use relief_raster::{Depth, Extent};
 
 pub use distance::MAX_RADIUS;
 pub(crate) use doubts::{Bounds, Doubts, Seen, covers, misses};
@@ -57,7 +57,7 @@ pub(crate) use formula::NAMES;
 pub use formula::{Input, LANES, MAX_STEPS, Program, rounded};
 pub use gauss::MAX_SIGMA;
 pub use image::{Conversion, Gray};
-pub use lattice::{Blend, MAX_COPIES};
+pub use lattice::{Blend, MAX_COPIES, MAX_DENOMINATOR};
 pub use local_threshold::LocalLaw;
 pub use morphology::Shape;
 pub(crate) use natural::{NaturalChild, NaturalSize};
@@ -65,8 +65,11 @@ pub use resize::{Resampling, Taps};
 pub use sobel::Component;
 
 use crate::draft::{Checker, DraftChild, DraftNode, Values};
+use crate::length::Ratio;
+use crate::pictures::ImageSource;
 use crate::report::Problem;
 use crate::resolve::Size;
+use crate::seam::{Gap, Interval, Seam, Support};
 use crate::signature::Signature;
 use crate::syntax::{Element, Span};
 use crate::tree::{Child, NodeId, Role};
@@ -148,9 +151,36 @@ pub(crate) trait NodeKind: Sized {
         false
     }
 
+    /// Whether it shows a file with samples between 0 and M, as far as that is told without much work.
+    fn has_grays(&self, images: &dyn ImageSource, depth: Depth) -> bool {
+        let _ = (images, depth);
+        false
+    }
+
     /// Notes what is right and most likely not meant.
     fn doubt(draft: &Self::Draft, doubts: &mut Doubts<'_>) {
         let _ = (draft, doubts);
+    }
+
+    /// The columns and rows of its own beyond which it is 0, in a node of this size; `children` says it of what it reads.
+    fn support(&self, size: (u64, u64), children: &[(Role, Support)]) -> Support {
+        let _ = children;
+        [Interval::side(size.0), Interval::side(size.1)]
+    }
+
+    /// Whether it gives the same samples a turn apart, for columns that it covers: it asks its children, and notes why where it
+    /// does not. By default nothing is known of it.
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.gap(Gap::Unproven(format!(
+            "nothing is known of how this `{}` goes on",
+            Self::SIGNATURE.name
+        )));
+    }
+
+    /// The exact vectors along which copies lie in a node of this size, of a pattern of that one.
+    fn vectors(draft: &Self::Draft, size: (u64, u64), pattern: (u64, u64)) -> Option<[[Ratio; 2]; 2]> {
+        let _ = (draft, size, pattern);
+        None
     }
 
     /// Whether a node that was built by hand is one that [`Self::read`] could give. That it has the children of its
@@ -336,6 +366,27 @@ macro_rules! kinds {
                 }
             }
 
+            /// The columns and rows of its own beyond which it is 0.
+            pub(crate) fn support(&self, size: (u64, u64), children: &[(Role, Support)]) -> Support {
+                match self {
+                    $(Self::$name(kind) => kind.support(size, children),)*
+                }
+            }
+
+            /// Whether it gives the same samples a turn apart.
+            pub(crate) fn seam(&self, seam: &mut Seam<'_, '_>) {
+                match self {
+                    $(Self::$name(kind) => kind.seam(seam),)*
+                }
+            }
+
+            /// Whether it shows a file with samples between 0 and M.
+            pub(crate) fn has_grays(&self, images: &dyn ImageSource, depth: Depth) -> bool {
+                match self {
+                    $(Self::$name(kind) => kind.has_grays(images, depth),)*
+                }
+            }
+
             /// Whether it has samples between those of both sides of an edge.
             pub(crate) fn is_smooth(&self, children: bool) -> bool {
                 match self {
@@ -395,6 +446,7 @@ macro_rules! kinds {
             pub(crate) fn other_side(&self, axis: usize, side: f64) -> Option<u64> {
                 match self {
                     $(Self::$name(draft) => <$name as NodeKind>::other_side(draft, axis, side),)*
+                    $(Self::$word(draft) => <$word as NodeKind>::other_side(draft, axis, side),)*
                 }
             }
 
@@ -416,6 +468,14 @@ macro_rules! kinds {
         }
 
         impl Draft {
+            /// The exact vectors along which copies lie.
+            pub(crate) fn vectors(&self, size: (u64, u64), pattern: (u64, u64)) -> Option<[[Ratio; 2]; 2]> {
+                match self {
+                    $(Self::$name(draft) => <$name as NodeKind>::vectors(draft, size, pattern),)*
+                    $(Self::$word(draft) => <$word as NodeKind>::vectors(draft, size, pattern),)*
+                }
+            }
+
             /// Notes what is right and most likely not meant.
             pub(crate) fn doubt(&self, doubts: &mut Doubts<'_>) {
                 match self {

@@ -2,6 +2,7 @@
 
 use super::{NodeKind, NodeSource};
 use crate::draft::Checker;
+use crate::seam::{Gap, Seam};
 use crate::signature::{Signature, ValueType, required};
 use crate::validate::Rules;
 
@@ -28,6 +29,13 @@ impl NodeKind for Noise {
         Some(Self {
             seed: source.values.seed("seed")?,
         })
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        // One row, or one column, is no noise along the other axis, but has only one sample there.
+        if seam.side() > 1 {
+            seam.gap(Gap::Changes("`noise` never repeats".to_owned()));
+        }
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

@@ -2,6 +2,7 @@
 
 use super::{Bounds, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
+use crate::seam::{Gap, Seam};
 use crate::signature::{Signature, ValueType, required};
 use crate::tree::Axis;
 use crate::validate::Rules;
@@ -48,6 +49,15 @@ impl NodeKind for Ramp {
 
     fn bounds(&self, _: &Seen<'_>) -> Bounds {
         Bounds::new(self.from, self.to)
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        if self.axis == seam.axis && self.from != self.to && seam.side() > 1 {
+            seam.gap(Gap::Changes(format!(
+                "this `ramp` begins with {} and ends with {}",
+                self.from, self.to
+            )));
+        }
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

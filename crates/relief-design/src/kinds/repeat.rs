@@ -7,9 +7,10 @@ use super::{
 use crate::draft::{Checker, Values};
 use crate::length::Ratio;
 use crate::report::Problem;
+use crate::seam::Seam;
 use crate::signature::{Count, DefaultValue, Signature, ValueType, optional, role};
 use crate::syntax::Span;
-use crate::tree::{Child, Role};
+use crate::tree::{Axis, Child, Role};
 use crate::validate::Rules;
 
 /// One `Pattern` child, repeated along the axes: sample (x, y) is P((x − px) mod step_x, (y − py) mod step_y) with
@@ -121,6 +122,18 @@ impl NodeKind for Repeat {
                 .label(doubts.node.span, format!("{width} × {height} pixels"));
             doubts.warn(warning.help("give the pattern the width and height of one copy"));
         }
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.copies(match seam.axis {
+            Axis::X => self.step_x,
+            Axis::Y => self.step_y,
+        });
+    }
+
+    fn vectors(draft: &Steps, size: (u64, u64), pattern: (u64, u64)) -> Option<[[Ratio; 2]; 2]> {
+        let [x, y] = draft.of(size, pattern);
+        Some([[x, Ratio::ZERO], [Ratio::ZERO, y]])
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

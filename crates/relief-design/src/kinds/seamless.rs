@@ -2,7 +2,8 @@
 
 use super::edge::SOURCE;
 use super::{Bounds, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing};
-use crate::draft::{Checker, Given};
+use crate::draft::Checker;
+use crate::syntax::Span;
 use crate::report::Problem;
 use crate::signature::{DefaultExtent, Signature, ValueType, required};
 use crate::validate::Rules;
@@ -22,7 +23,7 @@ pub struct Seamless {
 #[derive(Debug)]
 pub(crate) struct Faded {
     overlap: u32,
-    given: Given,
+    span: Span,
 }
 
 impl NodeKind for Seamless {
@@ -51,7 +52,7 @@ impl NodeKind for Seamless {
     fn read(source: &NodeSource<'_, '_>, _: &mut Checker<'_>) -> Option<Faded> {
         Some(Faded {
             overlap: u32::try_from(source.values.pixels("overlap")?).ok()?,
-            given: source.values.given_length("overlap")?,
+            span: source.values.span("overlap")?,
         })
     }
 
@@ -101,7 +102,7 @@ impl IntoKind<Seamless> for Faded {
             );
             sizing.note(
                 Problem::new("E402", message)
-                    .label(self.given.span, "too wide")
+                    .label(self.span, "too wide")
                     .help("a source of w columns makes w − overlap of them: an overlap of a tenth is usual"),
             );
             return None;

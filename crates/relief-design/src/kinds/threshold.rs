@@ -2,6 +2,7 @@
 
 use super::{Bounds, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
+use crate::seam::{Interval, Seam, Support};
 use crate::signature::{Count, Signature, ValueType, required, role};
 use crate::tree::Role;
 use crate::validate::Rules;
@@ -34,6 +35,17 @@ impl NodeKind for Threshold {
     fn bounds(&self, seen: &Seen<'_>) -> Bounds {
         let of = |v: u16| if v >= self.level { seen.max } else { 0 };
         Bounds::new(of(seen.first().least), of(seen.first().greatest))
+    }
+
+    fn support(&self, size: (u64, u64), children: &[(Role, Support)]) -> Support {
+        match children {
+            [(_, support)] if self.level > 0 => *support,
+            _ => [Interval::side(size.0), Interval::side(size.1)],
+        }
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.same_place();
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

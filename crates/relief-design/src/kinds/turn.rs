@@ -2,8 +2,9 @@
 
 use super::{Bounds, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
+use crate::seam::{Interval, Seam, Support};
 use crate::signature::{Count, DefaultExtent, DefaultValue, Signature, ValueType, optional, role};
-use crate::tree::Role;
+use crate::tree::{Axis, Role};
 use crate::validate::Rules;
 
 /// The one `Source` child turned clockwise. With w × h the node's own size, sample (x, y) is that of the source at
@@ -81,6 +82,29 @@ impl NodeKind for Turn {
 
     fn is_smooth(&self, children: bool) -> bool {
         children
+    }
+
+    fn support(&self, size: (u64, u64), children: &[(Role, Support)]) -> Support {
+        let [x, y] = children.first().map_or([Interval::EMPTY; 2], |(_, support)| *support);
+        let (width, height) = (size.0.into(), size.1.into());
+        match self.quarters {
+            // (x, y) is the source's (y, w − 1 − x).
+            1 => [y.mirrored(width), x],
+            2 => [x.mirrored(width), y.mirrored(height)],
+            _ => [y, x.mirrored(height)],
+        }
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        let mirrored = seam.window.mirrored(seam.side());
+        let (axis, window) = match (self.quarters, seam.axis) {
+            (1, Axis::X) => (Axis::Y, mirrored),
+            (1, Axis::Y) => (Axis::X, seam.window),
+            (2, axis) => (axis, mirrored),
+            (_, Axis::X) => (Axis::Y, seam.window),
+            (_, Axis::Y) => (Axis::X, mirrored),
+        };
+        seam.child(0, axis, window);
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

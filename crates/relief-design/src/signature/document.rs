@@ -76,6 +76,12 @@ pub(super) static DOCUMENT: [Signature; 5] = [
                 "the height that M stands for: samples may then be written as heights",
             ),
             optional(
+                "wrap",
+                ValueType::Word(&["none", "x", "y", "both"]),
+                DefaultValue::Word("none"),
+                "the axes along which the surface has to close, as on a roller; it changes no sample",
+            ),
+            optional(
                 "depth",
                 ValueType::Choice(&[8, 16]),
                 DefaultValue::Absent("as `bits`"),

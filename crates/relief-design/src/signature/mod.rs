@@ -149,7 +149,7 @@ pub enum ValueType {
     Offset,
     /// A side of a node: a length of 1 to 2^40 pixels, or a percentage of the parent's.
     Side,
-    /// A whole number of pixels, which is not rounded: a number, or a text with a unit.
+    /// A length that is not rounded and need not be whole where lengths are: a number, or a text with a unit.
     Step {
         /// The least, in pixels.
         least: i64,
@@ -216,7 +216,7 @@ impl ValueType {
             }
             Self::Side => "a length of 1 to 2^40 pixels, or a part of the parent's side, as \"50%\"".into(),
             Self::Step { least, greatest } => format!(
-                "a length of {} to {} pixels, a whole number of them whatever the rounding",
+                "a length of {} to {} pixels, which is not rounded",
                 power(least),
                 power(greatest)
             ),

@@ -1,7 +1,8 @@
-//! `lattice`: copies of one pattern along two integer vectors, blended where they overlap.
+//! `lattice`: copies of one pattern along two vectors, each at the nearest pixels, blended where they overlap.
 //!
 //! A lattice is periodic, and the plan keeps one cell of it where that fits. This file computes the samples of a
-//! cell, or of tiles where a cell does not fit: the copies that meet the tile, one after the other.
+//! cell, or of tiles where a cell does not fit: the copies that meet the tile, one after the other. The kernel of devices
+//! knows whole vectors alone; the host computes lattices of others for them.
 
 use relief_design::kinds;
 use relief_design::tree;
@@ -20,6 +21,8 @@ pub(crate) struct Lattice {
     pub(crate) blend: tree::Blend,
     pub(crate) u: (i64, i64),
     pub(crate) v: (i64, i64),
+    /// What the components of both vectors are divided by, along each axis.
+    pub(crate) denominators: (u32, u32),
     pub(crate) period: Period,
 }
 
@@ -38,7 +41,14 @@ impl Lattice {
     /// the kernels' own estimate is higher.
     fn overlap(&self, link: &Link) -> u128 {
         let size = (link.extent.width(), link.extent.height());
-        lattice::overlap(size, self.u, self.v).min(lattice::cpu::MAX_OVERLAP)
+        lattice::fractional_overlap(size, self.u, self.v, self.denominators).min(lattice::cpu::MAX_OVERLAP)
+    }
+
+    /// The copies that meet `rect`, in the order in which they are blended.
+    fn copies_in(&self, link: &Link, rect: Rect) -> lattice::Copies {
+        let (extent, denominators) = (link.extent, self.denominators);
+        let size = (extent.width(), extent.height());
+        lattice::fractional_copies(rect, size, (extent.x(), extent.y()), self.u, self.v, denominators)
     }
 
     fn accumulator_words(&self, overlap: u128, width: u64, height: u64, bytes: u64) -> u64 {
@@ -58,9 +68,8 @@ const MOST_COPIES: usize = 4_096;
 impl Lattice {
     /// The part of the pattern, in its own coordinates, that each copy shows in `rect`.
     fn parts(&self, link: &Link, rect: Rect) -> impl Iterator<Item = Rect> {
-        let (extent, pattern) = (link.extent, link.extent.local());
-        let size = (extent.width(), extent.height());
-        lattice::copies(rect, size, (extent.x(), extent.y()), self.u, self.v)
+        let pattern = link.extent.local();
+        self.copies_in(link, rect)
             .map(move |copy| rect.translated(-copy.x, -copy.y).intersection(&pattern))
     }
 
@@ -140,7 +149,11 @@ impl Node for Lattice {
 
     #[cfg(feature = "gpu")]
     fn lowering(&self) -> Lowering {
-        Lowering::Kernel
+        if self.denominators == (1, 1) {
+            Lowering::Kernel
+        } else {
+            Lowering::Host
+        }
     }
 
     #[cfg(feature = "gpu")]
@@ -181,6 +194,7 @@ impl Tile for Lattice {
             blend: kind.blend,
             u: kind.u,
             v: kind.v,
+            denominators: kind.denominators,
             period: kind.period,
         })
     }
@@ -194,15 +208,13 @@ impl Tile for Lattice {
         scratch: &mut [u64],
     ) -> Result<Filled<S>, Error> {
         let link = &links[0];
-        let size = (link.extent.width(), link.extent.height());
-        let offset = (link.extent.x(), link.extent.y());
         let overlap = self.overlap(link);
         let (width, height) = (out.width(), out.height());
         let words = self.accumulator_words(overlap, rect.width(), rect.height(), S::DEPTH.bytes());
         let (planes, rest) = scratch.split_at_mut(words as usize);
         let mut tile = Accumulator::<S>::new(self.blend(), overlap, width, height, planes);
         let kept = inputs.kept(link.node);
-        for copy in lattice::copies(rect, size, offset, self.u, self.v) {
+        for copy in self.copies_in(link, rect) {
             let (x, y) = (copy.x - rect.x(), copy.y - rect.y());
             if let Some(pattern) = kept {
                 tile.add(x, y, pattern);

@@ -3,21 +3,22 @@
 //! A file is digested whole when it is opened, and every block that a decoder gets afterwards is compared with what was
 //! digested: whoever replaces the file, or writes to it meanwhile, cannot have one content named and another one read.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+
+use super::part::Bytes;
 
 /// Bytes that are digested, and compared, at once.
 const BLOCK: usize = 1 << 18;
 
 /// A file that is read as it is, or compared with its digests.
 pub(super) enum Reading {
-    Plain(File),
+    Plain(Bytes),
     Checked(Checked),
 }
 
 /// A file of which every block is compared with its digest before it is given on.
 pub(super) struct Checked {
-    file: File,
+    file: Bytes,
     digest: blake3::Hash,
     blocks: Vec<blake3::Hash>,
     bytes: u64,
@@ -29,7 +30,8 @@ pub(super) struct Checked {
 
 impl Checked {
     /// Digests a file from its begin to its end.
-    pub(super) fn open(mut file: File) -> io::Result<Self> {
+    pub(super) fn open(file: impl Into<Bytes>) -> io::Result<Self> {
+        let mut file = file.into();
         let (mut whole, mut blocks, mut bytes) = (blake3::Hasher::new(), Vec::new(), 0);
         let mut block = Vec::with_capacity(BLOCK);
         loop {

@@ -19,6 +19,8 @@ use super::jpeg::Jpeg;
 use super::limits::Limits;
 use super::netpbm::Netpbm;
 use super::orientation::Orientation;
+use super::pack::Pack;
+use super::part::{Bytes, Part};
 use super::png::Png;
 use super::tiff::Tiff;
 
@@ -36,6 +38,8 @@ pub struct Files {
     base: PathBuf,
     /// The folder that no path may leave.
     root: Option<PathBuf>,
+    /// The packed job that holds all of them.
+    pack: Option<Arc<Pack>>,
     limits: Limits,
     digests: Option<Digests>,
 }
@@ -51,6 +55,7 @@ impl Files {
         Self {
             base: base.into(),
             root: None,
+            pack: None,
             limits: Limits::default(),
             digests: None,
         }
@@ -74,6 +79,15 @@ impl Files {
         Self {
             root: Some(root.into()),
             ..Self::new(base)
+        }
+    }
+
+    /// Paths are those of the files that a packed job holds; no other file is read.
+    #[must_use]
+    pub fn packed(pack: Pack) -> Self {
+        Self {
+            pack: Some(Arc::new(pack)),
+            ..Self::new("")
         }
     }
 
@@ -106,18 +120,7 @@ impl Files {
 
     /// Opens a picture for its header alone, or to be read.
     fn opened(&self, path: &str, conversion: &Conversion, purpose: Purpose) -> Result<Opened, Failure> {
-        let file = self.path(path).map_err(Failure::Read)?;
-        // Looked at before it is opened: opening a FIFO would wait for a writer.
-        let metadata = fs::metadata(&file).map_err(Failure::Read)?;
-        if !metadata.is_file() {
-            let what = if metadata.is_dir() {
-                "it is a folder"
-            } else {
-                "it is not a regular file"
-            };
-            return Err(Failure::unsupported(what));
-        }
-        let input = File::open(&file).map_err(Failure::Read)?;
+        let (input, length) = self.content(path)?;
         let input = match (&self.digests, purpose) {
             (Some(digests), Purpose::Samples) => {
                 let checked = Checked::open(input).map_err(Failure::Read)?;
@@ -132,24 +135,74 @@ impl Files {
         };
         let input = BufReader::with_capacity(64 * 1024, input);
         Opened::new(
-            picture(input, metadata.len(), &self.limits)?,
+            picture(input, length, &self.limits)?,
             conversion,
             &self.limits,
         )
     }
 
+    /// The bytes of a regular file, and how many they are.
+    fn content(&self, path: &str) -> Result<(Bytes, u64), Failure> {
+        if let Some(pack) = &self.pack {
+            let (file, start, bytes) = pack.part(path).map_err(Failure::Read)?;
+            return Ok((Bytes::Part(Part::new(file, start, bytes)), bytes));
+        }
+        let file = self.path(path).map_err(Failure::Read)?;
+        // Looked at before it is opened: opening a FIFO would wait for a writer.
+        let metadata = fs::metadata(&file).map_err(Failure::Read)?;
+        if !metadata.is_file() {
+            let what = if metadata.is_dir() {
+                "it is a folder"
+            } else {
+                "it is not a regular file"
+            };
+            return Err(Failure::unsupported(what));
+        }
+        let input = File::open(&file).map_err(Failure::Read)?;
+        Ok((input.into(), metadata.len()))
+    }
+
+    /// The bytes of the file of this path, from its begin to its end.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is no regular file.
+    pub fn reader(&self, path: &str) -> io::Result<Box<dyn Read>> {
+        match self.content(path) {
+            Ok((bytes, _)) => Ok(Box::new(BufReader::with_capacity(64 * 1024, bytes))),
+            Err(Failure::Read(error)) => Err(error),
+            Err(other) => Err(io::Error::new(io::ErrorKind::InvalidInput, other.to_string())),
+        }
+    }
+
+    /// The BLAKE3 of the file of this path.
+    ///
+    /// # Errors
+    /// As [`reader`](Self::reader).
+    pub fn digest(&self, path: &str) -> io::Result<blake3::Hash> {
+        if let Some(pack) = &self.pack {
+            return pack.digest(path);
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(self.reader(path)?)?;
+        Ok(hasher.finalize())
+    }
+
     /// The bytes that noting what is read of a picture holds.
     fn noting(&self, path: &str) -> u64 {
-        let bytes = || fs::metadata(self.base.join(path)).map_or(0, |metadata| metadata.len());
+        let bytes = || self.content(path).map_or(0, |(_, bytes)| bytes);
         self.digests.as_ref().map_or(0, |_| Checked::memory(bytes()))
     }
 
-    /// Where the file of this path lies, as a design writes the path.
+    /// Where the file of this path lies, as a design writes the path. Of a file of a packed job that is the path of the job with
+    /// the name of its entry, which [`Pack::read_within`] reads.
     ///
     /// # Errors
     /// Where the path is empty, or leaves the folder that it may not leave. Whether the file exists is not said of one
     /// outside.
     pub fn path(&self, path: &str) -> io::Result<PathBuf> {
+        if let Some(pack) = &self.pack {
+            return pack.place(path);
+        }
         let refused = |why| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         if path.is_empty() {
             return refused("the path is empty");
@@ -177,17 +230,19 @@ impl Files {
     /// # Errors
     /// A sentence that names the file.
     pub fn bytes(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
-        self.path(path)
-            .and_then(|file| read_bounded(file, limit))
-            .map_err(|error| format!("cannot read {}: {error}", self.shown(path)))
+        let bytes = match &self.pack {
+            Some(pack) => pack.bytes(path, limit),
+            None => self.path(path).and_then(|file| read_bounded(file, limit)),
+        };
+        bytes.map_err(|error| format!("cannot read {}: {error}", self.shown(path)))
     }
 
     /// How messages name a file: with the folder where it was looked for, unless the design is not to know that.
     fn shown(&self, path: &str) -> String {
         let joined = self.base.join(path);
         let looked_for = match self.root {
-            None => std::path::absolute(&joined).unwrap_or(joined),
-            Some(_) => PathBuf::from(path),
+            None if self.pack.is_none() => std::path::absolute(&joined).unwrap_or(joined),
+            _ => PathBuf::from(path),
         };
         visible(&looked_for.to_string_lossy()).into_owned()
     }

@@ -12,6 +12,8 @@ mod jpeg;
 mod limits;
 mod netpbm;
 mod orientation;
+pub mod pack;
+mod part;
 mod png;
 mod range;
 mod tiff;

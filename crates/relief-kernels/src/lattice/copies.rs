@@ -24,6 +24,9 @@ pub struct Placement {
 /// The farthest that vectors and offsets may reach, so that products of two fit in 128 bits with room.
 const LIMIT: i64 = 1 << 61;
 
+/// The greatest denominator of a vector: coordinates times it stay below the limit of the products.
+pub const MAX_DENOMINATOR: u32 = 1 << 16;
+
 /// All copies of a pattern of `width` × `height` pixels that meet `tile`, in ascending lexicographic order of (j, i),
 /// where copy (i, j) has its top-left at `offset` + i·`u` + j·`v`. None for vectors whose determinant is 0.
 ///
@@ -34,6 +37,32 @@ const LIMIT: i64 = 1 << 61;
 /// Where an offset, a vector or a side of the pattern reaches beyond ±2^61.
 #[must_use]
 pub fn copies(tile: Rect, size: (u64, u64), offset: (i64, i64), u: (i64, i64), v: (i64, i64)) -> Copies {
+    fractional_copies(tile, size, offset, u, v, (1, 1))
+}
+
+/// As [`copies`], for vectors whose components stand over a denominator for each axis: copy (i, j) has its top-left at
+/// `offset` + ⌊(i·`u` + j·`v`) / denominators + ½⌋.
+///
+/// A copy lies in the tile where the combination, times the denominators, lies between two whole numbers. So the points are
+/// those of the lattice of `u` and `v` in a tile that is as many times larger, and are rounded when they are handed out.
+///
+/// # Panics
+/// As [`copies`], and where a denominator is 0 or above [`MAX_DENOMINATOR`].
+#[must_use]
+pub fn fractional_copies(
+    tile: Rect,
+    size: (u64, u64),
+    offset: (i64, i64),
+    u: (i64, i64),
+    v: (i64, i64),
+    denominators: (u32, u32),
+) -> Copies {
+    for denominator in [denominators.0, denominators.1] {
+        assert!(
+            (1..=MAX_DENOMINATOR).contains(&denominator),
+            "a lattice with a denominator of {denominator}"
+        );
+    }
     let farthest = [offset.0, offset.1, u.0, u.1, v.0, v.1].map(i64::unsigned_abs);
     assert!(
         farthest
@@ -48,6 +77,7 @@ pub fn copies(tile: Rect, size: (u64, u64), offset: (i64, i64), u: (i64, i64), v
         return Copies {
             points: Points::none(),
             offset,
+            denominators,
             batch: None,
         };
     }
@@ -62,6 +92,7 @@ pub fn copies(tile: Rect, size: (u64, u64), offset: (i64, i64), u: (i64, i64), v
             i128::from(tile.bottom()) - 1 - i128::from(offset.1),
         ),
     };
+    let area = area.times(denominators);
     let reduced = given.reduced(area.shape());
     // Coordinates are taken from a lattice point near the tile, which keeps them small however far out it lies.
     let near = reduced.nearest(area.middle());
@@ -73,6 +104,7 @@ pub fn copies(tile: Rect, size: (u64, u64), offset: (i64, i64), u: (i64, i64), v
         return Copies {
             points,
             offset,
+            denominators,
             batch: None,
         };
     }
@@ -81,6 +113,7 @@ pub fn copies(tile: Rect, size: (u64, u64), offset: (i64, i64), u: (i64, i64), v
     Copies {
         points,
         offset,
+        denominators,
         batch,
     }
 }
@@ -90,11 +123,24 @@ pub fn copies(tile: Rect, size: (u64, u64), offset: (i64, i64), u: (i64, i64), v
 /// For vectors that span no [`Period`] the answer is `u128::MAX`.
 #[must_use]
 pub fn overlap(size: (u64, u64), u: (i64, i64), v: (i64, i64)) -> u128 {
+    fractional_overlap(size, u, v, (1, 1))
+}
+
+/// As [`overlap`], for the copies of [`fractional_copies`].
+#[must_use]
+pub fn fractional_overlap(
+    size: (u64, u64),
+    u: (i64, i64),
+    v: (i64, i64),
+    denominators: (u32, u32),
+) -> u128 {
     let given = Basis::given(u, v);
     let Some(period) = Period::spanned(u, v) else {
         return u128::MAX;
     };
-    let (width, height) = (u128::from(size.0.max(1)), u128::from(size.1.max(1)));
+    // The copies over a pixel are the points in so many neighbouring whole numbers along each axis.
+    let width = u128::from(size.0.max(1)) * u128::from(denominators.0);
+    let height = u128::from(size.1.max(1)) * u128::from(denominators.1);
     // Every c-th row holds copies, a apart.
     let by_rows = width.div_ceil(period.a().into()) * height.div_ceil(period.c().into());
     let basis = given.reduced((width as f64, height as f64));
@@ -119,6 +165,7 @@ pub fn overlap(size: (u64, u64), u: (i64, i64), v: (i64, i64)) -> u128 {
 pub struct Copies {
     points: Points,
     offset: (i64, i64),
+    denominators: (u32, u32),
     batch: Option<Batch>,
 }
 
@@ -131,14 +178,22 @@ impl Iterator for Copies {
             None => self.points.next()?,
         };
         // The copy meets the tile, and the tile lies within the coordinates of a `Rect`.
-        let place = |offset: i64, by: i128| (i128::from(offset) + by) as i64;
+        let place = |offset: i64, by: i128, over: u32| (i128::from(offset) + rounded(by, over)) as i64;
         Some(Placement {
             i: point.i,
             j: point.j,
-            x: place(self.offset.0, point.x),
-            y: place(self.offset.1, point.y),
+            x: place(self.offset.0, point.x, self.denominators.0),
+            y: place(self.offset.1, point.y, self.denominators.1),
         })
     }
+}
+
+/// The whole number nearest to a fraction, halves up.
+const fn rounded(numerator: i128, denominator: u32) -> i128 {
+    if denominator == 1 {
+        return numerator;
+    }
+    (2 * numerator + denominator as i128).div_euclid(2 * denominator as i128)
 }
 
 /// A lattice point (x, y) = i·u + j·v.
@@ -186,6 +241,20 @@ impl Area {
 
     const fn middle(&self) -> (i128, i128) {
         ((self.x.0 + self.x.1) / 2, (self.y.0 + self.y.1) / 2)
+    }
+
+    /// The numerators over these denominators of which the nearest whole numbers, halves up, lie in the area.
+    const fn times(&self, (over_x, over_y): (u32, u32)) -> Self {
+        const fn along((low, high): (i128, i128), over: u32) -> (i128, i128) {
+            let over = over as i128;
+            // low − ½ ≤ n / over < high + ½.
+            let least = -(over - 2 * over * low).div_euclid(2);
+            (least, (2 * over * high + over - 1).div_euclid(2))
+        }
+        Self {
+            x: along(self.x, over_x),
+            y: along(self.y, over_y),
+        }
     }
 
     const fn moved(&self, x: i128, y: i128) -> Self {

@@ -1,4 +1,5 @@
-//! Lattice: copies of a pattern at every integer combination of two vectors, blended where they overlap.
+//! Lattice: copies of a pattern at every integer combination of two vectors, blended where they overlap. Vectors may have
+//! fractional components: each copy then lies at the nearest pixels, so that copies never drift.
 //!
 //! The blended raster is periodic: one cell of |det(u, v)| samples holds all of it ([`cpu::cell`]), and
 //! [`crate::repeat`] expands it. However many copies overlap, making the cell costs one fold for each pattern
@@ -13,7 +14,9 @@ pub mod gpu;
 #[cfg(test)]
 mod tests;
 
-pub use copies::{Copies, Placement, copies, overlap};
+pub use copies::{
+    Copies, MAX_DENOMINATOR, Placement, copies, fractional_copies, fractional_overlap, overlap,
+};
 
 /// How the samples of the copies that cover a pixel become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

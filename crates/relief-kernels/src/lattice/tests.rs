@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use relief_raster::{MAX_COORDINATE, Period, Rect, Sample};
 
 use super::cpu::{Accumulator, cell, scratch_words};
-use super::{Blend, Placement, copies, overlap};
+use super::{Blend, MAX_DENOMINATOR, Placement, copies, fractional_copies, fractional_overlap, overlap};
 use crate::canvas::Canvas;
 use crate::isa::Isa;
 
@@ -162,6 +162,51 @@ proptest! {
     }
 
     #[test]
+    fn fractional_copies_lie_at_the_nearest_pixels_in_order(
+        size in (1_u64..9, 1_u64..9), offset in vector(30), u in vector(40), v in vector(40), shear in -9_i64..9,
+        over in (1_u32..9, 1_u32..9), at in vector(30), extent in (0_u64..20, 0_u64..20),
+    ) {
+        prop_assume!(u.0 * v.1 != u.1 * v.0);
+        let v = (v.0 + shear * u.0, v.1 + shear * u.1);
+        let tile = Rect::new(at.0, at.1, extent.0, extent.1).unwrap();
+        let mut expected = Vec::new();
+        // i and j are linear in the place, so that those of the corners bound them.
+        let corner = |x: i64, y: i64| {
+            let (x, y) = ((x - offset.0) * i64::from(over.0), (y - offset.1) * i64::from(over.1));
+            let determinant = u.0 * v.1 - u.1 * v.0;
+            ((x * v.1 - y * v.0) / determinant, (u.0 * y - u.1 * x) / determinant)
+        };
+        let (left, top) = (tile.x() - size.0 as i64 - 1, tile.y() - size.1 as i64 - 1);
+        let (right, bottom) = (tile.right() + 1, tile.bottom() + 1);
+        let corners = [corner(left, top), corner(right, top), corner(left, bottom), corner(right, bottom)];
+        let least = corners.iter().fold((i64::MAX, i64::MAX), |l, c| (l.0.min(c.0), l.1.min(c.1)));
+        let most = corners.iter().fold((i64::MIN, i64::MIN), |m, c| (m.0.max(c.0), m.1.max(c.1)));
+        for j in least.1 - 1..=most.1 + 1 {
+            for i in least.0 - 1..=most.0 + 1 {
+                let nearest = |n: i64, over: u32| (f64::from(n as i32) / f64::from(over) + 0.5).floor() as i64;
+                let x = offset.0 + nearest(i * u.0 + j * v.0, over.0);
+                let y = offset.1 + nearest(i * u.1 + j * v.1, over.1);
+                let copy = Rect::new(x, y, size.0, size.1).unwrap();
+                if !copy.intersection(&tile).is_empty() {
+                    expected.push(Placement { i: i.into(), j: j.into(), x, y });
+                }
+            }
+        }
+        let found: Vec<Placement> = fractional_copies(tile, size, offset, u, v, over).collect();
+        prop_assert_eq!(&found, &expected);
+        // No pixel of the tile is covered more often than is told.
+        let bound = fractional_overlap(size, u, v, over);
+        for y in tile.y()..tile.bottom() {
+            for x in tile.x()..tile.right() {
+                let covers = |copy: &&Placement| {
+                    (copy.x..copy.x + size.0 as i64).contains(&x) && (copy.y..copy.y + size.1 as i64).contains(&y)
+                };
+                prop_assert!(found.iter().filter(covers).count() as u128 <= bound);
+            }
+        }
+    }
+
+    #[test]
     fn the_overlap_bounds_the_copies_over_a_pixel(
         size in (1_u64..30, 1_u64..30), u in vector(9), v in vector(9), shear in -30_i64..30, at in vector(30),
     ) {
@@ -182,7 +227,11 @@ proptest! {
         u in vector(1 << 61), v in vector(1 << 61), offset in vector(MAX_COORDINATE), size in (1_u64..1 << 40, 1_u64..1 << 40),
     ) {
         let tile = Rect::new(x, y, 512, 512).unwrap();
-        for copy in copies(tile, size, offset, u, v).take(100) {
+        let found = copies(tile, size, offset, u, v).take(100);
+        // As long as vectors of 2^40 pixels are with the greatest denominators.
+        let (u, v) = ((u.0 >> 5, u.1 >> 5), (v.0 >> 5, v.1 >> 5));
+        let over = (MAX_DENOMINATOR, MAX_DENOMINATOR - 1);
+        for copy in found.chain(fractional_copies(tile, size, offset, u, v, over).take(100)) {
             let copy = Rect::between(copy.x, copy.y, copy.x + size.0 as i64, copy.y + size.1 as i64);
             prop_assert!(!copy.intersection(&tile).is_empty());
         }

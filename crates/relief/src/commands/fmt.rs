@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use relief_io::pack::Pack;
+
 use crate::arguments::Fmt;
 use crate::design;
 use crate::failure::Failure;
@@ -15,13 +17,19 @@ pub(crate) fn run(fmt: &Fmt) -> Result<(), Failure> {
                 "--json prints one design; name one file".to_owned(),
             ));
         };
-        let (name, text) = design::read(path)?;
+        let design::Source { name, text, .. } = design::source(path)?;
         let json = relief_design::to_json(&name, &text).map_err(Box::new)?;
         writeln!(io::stdout(), "{json:#}")?;
         return Ok(());
     }
     let mut changed = None;
     for path in &fmt.files {
+        if Pack::is_at(path) {
+            return Err(Failure::Usage(format!(
+                "{} is a packed job; lay out the design that it was made of",
+                path.display()
+            )));
+        }
         if path.extension().is_some_and(|extension| extension == "json") {
             return Err(Failure::Usage(format!(
                 "{} is a design in JSON, which has no layout of its own",

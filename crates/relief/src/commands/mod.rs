@@ -6,6 +6,7 @@ pub(crate) mod digest;
 pub(crate) mod export;
 pub(crate) mod fmt;
 pub(crate) mod lab;
+pub(crate) mod pack;
 pub(crate) mod plan;
 pub(crate) mod receive;
 pub(crate) mod reference;

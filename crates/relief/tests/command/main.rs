@@ -16,6 +16,7 @@ mod lab;
 mod lengths;
 mod levels;
 mod outputs;
+mod packs;
 mod process;
 mod progress;
 mod readers;

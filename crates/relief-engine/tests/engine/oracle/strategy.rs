@@ -137,7 +137,10 @@ fn composed(item: Item) -> Item {
 
 /// A pattern without a size where it has a natural one, which that of its children then is; else of this size.
 fn of_natural_size(mut item: Item, width: u64, height: u64) -> Item {
-    let endless = matches!(item.kind, Kind::Repeat(_) | Kind::Lattice(_));
+    let endless = matches!(
+        item.kind,
+        Kind::Repeat(_) | Kind::Lattice(_) | Kind::FractionalRepeat(_) | Kind::FractionalLattice(_)
+    );
     let made_of_nothing = item.kind.children().is_empty() && !item.kind.has_own_size();
     if endless || made_of_nothing {
         return item.sized(width, height);

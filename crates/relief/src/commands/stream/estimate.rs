@@ -1,6 +1,7 @@
 //! How the machine moves, and how long the job takes.
 
 use clap::Args;
+use relief_design::{GivenLength, given_length};
 use relief_machine::{Binding, Estimate, Motion};
 use relief_scan::Program;
 
@@ -11,55 +12,37 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Motion, for the estimate of time")]
 pub(crate) struct MotionArguments {
-    /// The speed along a line: pixels a second, or such as 500mm for 500 mm a second
+    /// The speed along a line: pixels a second, or a length in any unit of designs, such as 500mm or 20in/s
     #[arg(long, value_name = "LENGTH", value_parser = length)]
-    speed: Option<Length>,
+    speed: Option<GivenLength>,
     /// The acceleration before and after a line, each second; without it the speed is there at once
     #[arg(long, value_name = "LENGTH", value_parser = length, requires = "speed")]
-    acceleration: Option<Length>,
+    acceleration: Option<GivenLength>,
     /// Seconds from one line to the next, beside the way back of lines that all run the same way
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "speed", default_value_t = 0.0)]
     turn_around: f64,
 }
 
-/// A length above 0: in pixels, or in metres.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Length {
-    Pixels(f64),
-    Metres(f64),
-}
-
-fn length(text: &str) -> Result<Length, String> {
-    let expected = || format!("'{text}' is no length above 0, such as 20000 or 500mm");
-    let split = text
-        .find(|c: char| c.is_alphabetic() && !matches!(c, 'e' | 'E'))
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let number: f64 = number.trim().parse().map_err(|_| expected())?;
-    if !(number.is_finite() && number > 0.0) {
-        return Err(expected());
+/// A length above 0, as designs write it; what is done in a second may say so: 500mm/s.
+fn length(text: &str) -> Result<GivenLength, String> {
+    let each_second = text.trim().trim_end_matches("/s2").trim_end_matches("/s");
+    let length = given_length(each_second)?;
+    let (GivenLength::Pixels(number) | GivenLength::Metres(number)) = length;
+    if number > 0.0 {
+        Ok(length)
+    } else {
+        Err(format!("'{text}' is not above 0; write such as 20000 or 500mm"))
     }
-    let metres = match unit.trim() {
-        "" | "px" => return Ok(Length::Pixels(number)),
-        "nm" => 1e-9,
-        "um" | "µm" => 1e-6,
-        "mm" => 1e-3,
-        "cm" => 1e-2,
-        "m" => 1.0,
-        "in" => 0.0254,
-        other => return Err(format!("'{other}' is no unit; units are nm um mm cm m in px")),
-    };
-    Ok(Length::Metres(number * metres))
 }
 
 impl MotionArguments {
     /// The motion in positions of a program.
     pub(super) fn motion(&self, program: &Program) -> Result<Option<Motion>, Failure> {
-        let pixels = |length: Length| {
+        let pixels = |length: GivenLength| {
             match (length, program.raster().pixel) {
-            (Length::Pixels(pixels), _) => Ok(pixels),
-            (Length::Metres(metres), Some(pixel)) => Ok(metres / pixel.to_metres()),
-            (Length::Metres(_), None) => Err(Failure::Usage(
+            (GivenLength::Pixels(pixels), _) => Ok(pixels),
+            (GivenLength::Metres(metres), Some(pixel)) => Ok(metres / pixel.to_metres()),
+            (GivenLength::Metres(_), None) => Err(Failure::Usage(
                 "a speed with a unit needs the side of a pixel, which the canvas does not say; give it in pixels"
                     .to_owned(),
             )),
@@ -132,10 +115,12 @@ mod tests {
 
     #[test]
     fn lengths_have_units_or_are_pixels() {
-        assert_eq!(length("20000"), Ok(Length::Pixels(20_000.0)));
-        assert_eq!(length("1e3px"), Ok(Length::Pixels(1_000.0)));
-        assert_eq!(length("500mm"), Ok(Length::Metres(0.5)));
-        assert_eq!(length("2 m"), Ok(Length::Metres(2.0)));
+        assert_eq!(length("20000"), Ok(GivenLength::Pixels(20_000.0)));
+        assert_eq!(length("1e3px"), Ok(GivenLength::Pixels(1_000.0)));
+        assert_eq!(length("500mm"), Ok(GivenLength::Metres(0.5)));
+        assert_eq!(length("2 m/s"), Ok(GivenLength::Metres(2.0)));
+        assert_eq!(length("1/2in"), Ok(GivenLength::Metres(0.0127)));
+        assert!(length("2,5mm").unwrap_err().contains("write a point"));
         for wrong in ["", "0", "-1", "fast", "1 parsec", "inf", "NaN"] {
             assert!(length(wrong).is_err(), "{wrong}");
         }

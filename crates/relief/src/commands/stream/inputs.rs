@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use relief_design::Setting;
+use relief_io::pack::Pack;
 use relief_io::read_bounded;
 use relief_machine::message::Job;
 use relief_machine::{
-    Cut, Error, Input, Manifest, NamedInput, Parameter, Region, SenderOptions, digest_file,
+    Cut, Error, Input, Manifest, NamedInput, Parameter, Region, SenderOptions,
 };
 use relief_raster::{Depth, Rect};
 use relief_scan::{Program, Scan, Table, Tables};
@@ -33,9 +34,10 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// The bytes of a regular file of at most so many.
+/// The bytes of a regular file, or of one in a packed job, of at most so many.
 fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
-    read_bounded(path, limit).map_err(|source| Failure::File {
+    let packed = Pack::read_within(path, limit);
+    packed.unwrap_or_else(|| read_bounded(path, limit)).map_err(|source| Failure::File {
         action: "cannot read",
         path: path.display().to_string(),
         source,
@@ -122,6 +124,19 @@ impl Inputs {
 
     /// Those of a job that was begun.
     pub(super) fn take_up(parts: Parts, reading: &Reading) -> Result<Self, Failure> {
+        // A value beside those that the job was begun with would be of another job.
+        for setting in &reading.settings {
+            let known = parts.settings.iter().rev().find(|known| known.name == setting.name);
+            if known.is_none_or(|known| known.value != setting.value) {
+                let begun = known.map_or("without a value for it".to_owned(), |known| {
+                    format!("with {}={}", known.name, known.value)
+                });
+                return Err(Failure::Usage(format!(
+                    "--set {}={}: the job was begun {begun}; leave --set out, the manifest knows all values",
+                    setting.name, setting.value
+                )));
+            }
+        }
         // What is to be said of the design was said when the job began.
         let reading = Reading {
             settings: parts.settings.clone(),
@@ -304,10 +319,14 @@ fn images(opened: &Opened) -> Result<Vec<Input>, Failure> {
     names.sort_unstable();
     names.dedup();
     let digest = |name: &str| {
-        let digest = digest_file(&file_of(opened, name)?)?.to_string();
+        let digest = opened.files.digest(name).map_err(|source| Failure::File {
+            action: "cannot read",
+            path: name.to_owned(),
+            source,
+        })?;
         Ok(Input {
             path: name.to_owned(),
-            digest,
+            digest: digest.to_string(),
         })
     };
     names.into_iter().map(digest).collect()

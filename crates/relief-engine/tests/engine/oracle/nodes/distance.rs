@@ -32,7 +32,7 @@ pub(crate) enum Profile {
 }
 
 impl Profile {
-    fn sample(&self, d: f64, max: u16) -> u16 {
+    pub(super) fn sample(&self, d: f64, max: u16) -> u16 {
         let value = match self {
             Self::Line { a, b } => f64::from(*a) + f64::from(*b) * d,
             Self::Bowl { a, k } => {
@@ -43,6 +43,22 @@ impl Profile {
             Self::Points { first, k, quarters } => through_points(f64::from(*first), *k, quarters, d),
         };
         to_sample(value, max)
+    }
+}
+
+impl Profile {
+    /// As a design says it.
+    pub(super) fn text(&self, beyond: Option<u16>) -> String {
+        let beyond = beyond.map_or(String::new(), |beyond| format!(" beyond={beyond}"));
+        match self {
+            Self::Line { a, b } => format!("profile \"{a} + {b} * d\"{beyond}"),
+            Self::Bowl { a, k } => format!("profile \"{a} * (1 - (d / {}) ^ 2)\"{beyond}", 1 << k),
+            Self::Fold { a, b } => format!("profile \"abs(d - {a}) * {b} / 4\"{beyond}"),
+            Self::Points { first, k, quarters } => {
+                let points = points(u64::from(*first), *k, quarters);
+                format!("profile{beyond} {{ {points} }}")
+            }
+        }
     }
 }
 
@@ -85,18 +101,7 @@ impl Node for Distance {
     }
 
     fn parameters(&self) -> Vec<String> {
-        let beyond = self
-            .beyond
-            .map_or(String::new(), |beyond| format!(" beyond={beyond}"));
-        vec![match &self.profile {
-            Profile::Line { a, b } => format!("profile \"{a} + {b} * d\"{beyond}"),
-            Profile::Bowl { a, k } => format!("profile \"{a} * (1 - (d / {}) ^ 2)\"{beyond}", 1 << k),
-            Profile::Fold { a, b } => format!("profile \"abs(d - {a}) * {b} / 4\"{beyond}"),
-            Profile::Points { first, k, quarters } => {
-                let points = points(u64::from(*first), *k, quarters);
-                format!("profile{beyond} {{ {points} }}")
-            }
-        }]
+        vec![self.profile.text(self.beyond)]
     }
 
     fn sample(&self, at: &mut At<'_, '_>) -> u16 {
@@ -126,7 +131,7 @@ fn radii() -> impl Strategy<Value = u64> {
     prop_oneof![6 => 0_u64..8, 3 => 8_u64..40, 1 => 40_u64..300]
 }
 
-fn profiles(max: u16) -> impl Strategy<Value = Profile> {
+pub(super) fn profiles(max: u16) -> impl Strategy<Value = Profile> {
     let top = i32::from(max);
     prop_oneof![
         (0..=top, -top / 4..=top / 4).prop_map(|(a, b)| Profile::Line { a, b }),

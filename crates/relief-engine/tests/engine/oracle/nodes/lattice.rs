@@ -25,7 +25,39 @@ pub(crate) enum Blend {
     Last,
 }
 
-const BLENDS: [Blend; 5] = [Blend::Mean, Blend::Max, Blend::Min, Blend::Sum, Blend::Last];
+pub(super) const BLENDS: [Blend; 5] = [Blend::Mean, Blend::Max, Blend::Min, Blend::Sum, Blend::Last];
+
+impl Blend {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Max => "max",
+            Self::Min => "min",
+            Self::Sum => "sum",
+            Self::Last => "last",
+        }
+    }
+}
+
+/// What the samples of the copies over a pixel, each with the (j, i) of its copy, become.
+pub(super) fn blended(blend: Blend, mut covering: Vec<((i128, i128), u64)>, max: u16) -> u16 {
+    covering.retain(|(_, sample)| *sample != 0);
+    let samples = covering.iter().map(|(_, sample)| *sample);
+    let blended = match blend {
+        Blend::Mean => {
+            let (sum, n) = (samples.clone().sum::<u64>(), samples.count() as u64);
+            if n == 0 { 0 } else { (2 * sum + n) / (2 * n) }
+        }
+        Blend::Max => samples.max().unwrap_or(0),
+        Blend::Min => samples.min().unwrap_or(0),
+        Blend::Sum => samples.sum::<u64>().min(u64::from(max)),
+        Blend::Last => covering
+            .iter()
+            .max_by_key(|(order, _)| *order)
+            .map_or(0, |(_, sample)| *sample),
+    };
+    u16::try_from(blended).unwrap()
+}
 
 impl Node for Lattice {
     const NAME: &'static str = "lattice";
@@ -33,14 +65,7 @@ impl Node for Lattice {
     one_child!(pattern);
 
     fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
-        let blend = match self.blend {
-            Blend::Mean => "mean",
-            Blend::Max => "max",
-            Blend::Min => "min",
-            Blend::Sum => "sum",
-            Blend::Last => "last",
-        };
-        format!(" blend=\"{blend}\"")
+        format!(" blend=\"{}\"", self.blend.name())
     }
 
     fn parameters(&self) -> Vec<String> {
@@ -69,22 +94,7 @@ impl Node for Lattice {
                 }
             }
         }
-        covering.retain(|(_, sample)| *sample != 0);
-        let samples = covering.iter().map(|(_, sample)| *sample);
-        let blended = match self.blend {
-            Blend::Mean => {
-                let (sum, n) = (samples.clone().sum::<u64>(), samples.count() as u64);
-                if n == 0 { 0 } else { (2 * sum + n) / (2 * n) }
-            }
-            Blend::Max => samples.max().unwrap_or(0),
-            Blend::Min => samples.min().unwrap_or(0),
-            Blend::Sum => samples.sum::<u64>().min(u64::from(at.max())),
-            Blend::Last => covering
-                .iter()
-                .max_by_key(|(order, _)| *order)
-                .map_or(0, |(_, sample)| *sample),
-        };
-        u16::try_from(blended).unwrap()
+        blended(self.blend, covering, at.max())
     }
 
     fn branches(_: u16, inner: &Inner) -> Option<Weighted<Self>> {

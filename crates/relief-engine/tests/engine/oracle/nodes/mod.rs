@@ -19,6 +19,7 @@ mod distance;
 mod equalise;
 mod fill;
 mod flip;
+mod fractional;
 mod gauss;
 mod image;
 mod lattice;
@@ -36,7 +37,9 @@ mod resize;
 mod seamless;
 mod sharpen;
 mod sobel;
+mod sided;
 mod threshold;
+mod tones;
 mod turn;
 
 /// Strategies with how often each is taken.
@@ -202,6 +205,8 @@ kinds! {
     equalise::Equalise,
     fill::Fill,
     flip::Flip,
+    fractional::FractionalLattice,
+    fractional::FractionalRepeat,
     gauss::Gauss,
     image::Image,
     lattice::Lattice,
@@ -223,7 +228,9 @@ kinds! {
     seamless::Seamless,
     sharpen::Sharpen,
     sobel::Sobel,
+    sided::SidedDistance,
     threshold::Threshold,
+    tones::Tones,
     turn::Turn,
 }
 
