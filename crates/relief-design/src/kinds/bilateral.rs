@@ -8,6 +8,7 @@ use super::edge::{EDGE, SOURCE};
 use super::{Bounds, Edge, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
 use crate::report::Problem;
+use crate::seam::Seam;
 use crate::signature::{Signature, ValueType, required};
 use crate::validate::Rules;
 
@@ -91,6 +92,10 @@ impl NodeKind for Bilateral {
 
     fn is_smooth(&self, children: bool) -> bool {
         children
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.filter(self.radius, self.edge);
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

@@ -3,6 +3,7 @@
 use super::edge::{EDGE, SOURCE, is_radius, radius};
 use super::{Bounds, Edge, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
+use crate::seam::Seam;
 use crate::signature::{Signature, ValueType, required};
 use crate::validate::Rules;
 
@@ -55,6 +56,10 @@ impl NodeKind for BoxMean {
 
     fn is_smooth(&self, _: bool) -> bool {
         true
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.filter(self.radius, self.edge);
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

@@ -4,6 +4,7 @@ use super::edge::{EDGE, SOURCE, is_radius, radius};
 use super::{Edge, NodeKind, NodeSource};
 use crate::draft::Checker;
 use crate::report::Problem;
+use crate::seam::Seam;
 use crate::signature::{DefaultValue, Signature, ValueType, optional, required};
 use crate::validate::Rules;
 
@@ -131,6 +132,10 @@ impl NodeKind for LocalThreshold {
             law,
             edge: Edge::of(source)?,
         })
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.filter(self.radius, self.edge);
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

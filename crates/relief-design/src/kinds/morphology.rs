@@ -6,6 +6,7 @@ use super::{
     Bounds, Compose, Edge, IntoKind, Kind, Lowering, NodeKind, NodeSource, Seen, Sizing, moved, words,
 };
 use crate::draft::Checker;
+use crate::seam::Seam;
 use crate::signature::{DefaultValue, Parameter, Signature, ValueType, optional, required};
 use crate::tree::{Child, Role};
 use crate::validate::Rules;
@@ -103,6 +104,10 @@ macro_rules! extreme {
                 children
             }
 
+            fn seam(&self, seam: &mut Seam<'_, '_>) {
+                seam.filter(self.radius, self.edge);
+            }
+
             fn validate(&self, _: &Rules<'_>) -> Result<(), String> {
                 is_radius(self.radius, MAX_RADIUS)
             }
@@ -158,6 +163,10 @@ macro_rules! word {
             fn read(source: &NodeSource<'_, '_>, _: &mut Checker<'_>) -> Option<Self> {
                 let read: fn(&NodeSource<'_, '_>) -> Option<Self> = $read;
                 read(source)
+            }
+
+            fn seam(&self, seam: &mut Seam<'_, '_>) {
+                seam.filter(self.radius, self.edge);
             }
 
             fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

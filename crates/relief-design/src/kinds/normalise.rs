@@ -4,6 +4,7 @@ use super::edge::SOURCE;
 use super::{NodeKind, NodeSource};
 use crate::draft::Checker;
 use crate::report::Problem;
+use crate::seam::Seam;
 use crate::signature::{DefaultValue, Signature, ValueType, optional};
 use crate::validate::Rules;
 
@@ -89,6 +90,10 @@ impl NodeKind for Normalise {
             return None;
         }
         Some(found)
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.same_place();
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

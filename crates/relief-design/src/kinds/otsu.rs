@@ -3,6 +3,7 @@
 use super::edge::SOURCE;
 use super::{NodeKind, NodeSource};
 use crate::draft::Checker;
+use crate::seam::Seam;
 use crate::signature::Signature;
 use crate::validate::Rules;
 
@@ -29,6 +30,10 @@ impl NodeKind for Otsu {
 
     fn read(_: &NodeSource<'_, '_>, _: &mut Checker<'_>) -> Option<Self> {
         Some(Self)
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.same_place();
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

@@ -7,6 +7,7 @@ use super::gauss::{is_bell, sigma, weights};
 use super::{Edge, NodeKind, NodeSource};
 use crate::draft::Checker;
 use crate::report::Problem;
+use crate::seam::Seam;
 use crate::signature::{DefaultValue, Signature, ValueType, optional, required};
 use crate::validate::Rules;
 
@@ -80,6 +81,10 @@ impl NodeKind for Sharpen {
 
     fn is_smooth(&self, children: bool) -> bool {
         children
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.filter(self.weights.len().saturating_sub(1) as u32, self.edge);
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {

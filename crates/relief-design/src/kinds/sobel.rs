@@ -3,6 +3,7 @@
 use super::edge::{EDGE, SOURCE};
 use super::{Edge, NodeKind, NodeSource, words};
 use crate::draft::Checker;
+use crate::seam::Seam;
 use crate::signature::{DefaultValue, Signature, ValueType, optional};
 use crate::validate::Rules;
 
@@ -65,6 +66,10 @@ impl NodeKind for Sobel {
 
     fn is_smooth(&self, _: bool) -> bool {
         true
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.filter(1, self.edge);
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {
