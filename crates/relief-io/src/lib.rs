@@ -16,7 +16,7 @@ mod source;
 
 pub use relief_atomic::Cleanup;
 pub use sink::{
-    Completion, Compression, DigestSink, DziSink, FileCut, FileSink, Format, Heights, NullSink, SharedTiff,
+    ByteFile, Completion, Compression, DigestSink, DziSink, FileCut, FileSink, Format, Heights, NullSink, SharedTiff,
     Sharing, SinkError, Target, Tee, TileOptions, TiledTiff, UnknownCompression, UnknownFormat, ZarrOptions,
     ZarrSink, partial_path,
 };

@@ -608,7 +608,7 @@ fn error_diffusion_is_taken_up_without_the_lines_before() {
         }
     }
     let scan = Scan {
-        halftone: Some(Halftone::FloydSteinberg),
+        halftone: Some(Halftone::FLOYD_STEINBERG),
         packing: Packing {
             bits: Bits::One,
             ..Packing::default()

@@ -32,7 +32,7 @@ fn decoded(bytes: &[u8], format: Format, raster: &Raster) -> (u64, u64, Depth, V
         Format::Tiff => decoded_tiff(bytes),
         Format::Pgm => decoded_pgm(bytes),
         Format::Bmp | Format::Stl => panic!("bits.rs and solids.rs read these"),
-        Format::Raw | Format::Dzi | Format::Zarr | Format::Null => {
+        Format::Raw | Format::Dzi | Format::Zarr | Format::Gcode | Format::Null => {
             let samples = match raster.depth {
                 Depth::Eight => bytes.iter().map(|&v| u16::from(v)).collect(),
                 Depth::Sixteen => bytes

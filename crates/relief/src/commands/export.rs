@@ -8,7 +8,7 @@ use relief_io::{
     Completion, Compression, FileCut, Format, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff,
     ZarrOptions, ZarrSink,
 };
-use relief_scan::{Halftone, Screened};
+use relief_scan::{Halftone, Layers};
 
 use crate::arguments::{Compress, Render};
 use crate::design::Opened;
@@ -23,33 +23,24 @@ struct Export<'a> {
     opened: &'a Opened,
     path: &'a Path,
     raster: Raster,
+    layers: &'a Layers,
     cancel: Cancel,
 }
 
 /// Renders into a TIFF in tiles or strips.
-pub(crate) fn tiff(render: &Render, opened: Opened, path: &Path, raster: &Raster) -> Result<(), Failure> {
-    run(render, opened, path, raster, &|export, digest| {
+pub(crate) fn tiff(
+    render: &Render,
+    opened: Opened,
+    path: &Path,
+    raster: &Raster,
+    layers: &Layers,
+) -> Result<(), Failure> {
+    run(render, opened, (path, layers), raster, &|export, digest| {
         let asked = &render.export;
-        let compression = match asked.compress {
-            Some(Compress::Tiff(compression)) => compression,
-            _ => Compression::None,
-        };
-        let options = TileOptions {
-            cut: match asked.file_tile {
-                Some((width, height)) => FileCut::TilesOf(width, height),
-                // What many processes write is large.
-                None if asked.part.is_some() => FileCut::Tiles,
-                None => FileCut::Strips,
-            },
-            compression,
-            one_bit: asked.bits == Some(1),
-            job: digest,
-            threads: job::threads(&render.job),
-        };
         if asked.share {
-            return export.shared(&options);
+            return export.shared(&tile_options(render, digest));
         }
-        let mut sink = TiledTiff::new(path.to_owned(), options);
+        let mut sink = tiff_sink(render, path, digest);
         if asked.part.is_some() {
             sink = sink.in_parts()?;
             if sink.is_complete(raster)? {
@@ -60,19 +51,55 @@ pub(crate) fn tiff(render: &Render, opened: Opened, path: &Path, raster: &Raster
     })
 }
 
+/// How a TIFF is cut, for a job of this digest.
+fn tile_options(render: &Render, job: blake3::Hash) -> TileOptions {
+    let asked = &render.export;
+    TileOptions {
+        cut: match asked.file_tile {
+            Some((width, height)) => FileCut::TilesOf(width, height),
+            // What many processes write is large.
+            None if asked.part.is_some() => FileCut::Tiles,
+            None => FileCut::Strips,
+        },
+        compression: match asked.compress {
+            Some(Compress::Tiff(compression)) => compression,
+            _ => Compression::None,
+        },
+        one_bit: asked.bits == Some(1),
+        job,
+        threads: job::threads(&render.job),
+    }
+}
+
+/// A TIFF in tiles or strips, for a job of this digest.
+pub(crate) fn tiff_sink(render: &Render, path: &Path, job: blake3::Hash) -> TiledTiff {
+    TiledTiff::new(path.to_owned(), tile_options(render, job))
+}
+
+/// A Zarr store, for a job of this digest.
+pub(crate) fn zarr_sink(render: &Render, path: &Path, job: blake3::Hash) -> ZarrSink {
+    let asked = &render.export;
+    let options = ZarrOptions {
+        chunk: asked.file_tile,
+        shard: asked.shard,
+        gzip: asked.compress == Some(Compress::Gzip),
+        share: asked.share,
+        job,
+    };
+    ZarrSink::new(path.to_owned(), options)
+}
+
 /// Renders into a Zarr store.
-pub(crate) fn zarr(render: &Render, opened: Opened, path: &Path, raster: &Raster) -> Result<(), Failure> {
-    run(render, opened, path, raster, &|export, digest| {
-        let asked = &render.export;
-        let options = ZarrOptions {
-            chunk: asked.file_tile,
-            shard: asked.shard,
-            gzip: asked.compress == Some(Compress::Gzip),
-            share: asked.share,
-            job: digest,
-        };
-        let mut sink = ZarrSink::new(path.to_owned(), options);
-        if asked.part.is_some() {
+pub(crate) fn zarr(
+    render: &Render,
+    opened: Opened,
+    path: &Path,
+    raster: &Raster,
+    layers: &Layers,
+) -> Result<(), Failure> {
+    run(render, opened, (path, layers), raster, &|export, digest| {
+        let mut sink = zarr_sink(render, path, digest);
+        if render.export.part.is_some() {
             sink = sink.in_parts();
             if sink.is_complete(raster)? {
                 return export.all_there();
@@ -85,7 +112,7 @@ pub(crate) fn zarr(render: &Render, opened: Opened, path: &Path, raster: &Raster
 fn run(
     render: &Render,
     opened: Opened,
-    path: &Path,
+    (path, layers): (&Path, &Layers),
     raster: &Raster,
     work: &dyn Fn(&Export<'_>, blake3::Hash) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -94,16 +121,16 @@ fn run(
         ..opened
     };
     let mut digest = job::digest(&opened, &render.job)?;
-    if let Some(halftone) = render.export.halftone {
-        // It decides the samples as well.
-        let name = serde_json::to_vec(&halftone).map_err(io::Error::from)?;
-        digest = blake3::hash(&[digest.as_bytes(), &name[..]].concat());
+    if !layers.change_nothing() {
+        // What becomes of the samples decides the file as well.
+        digest = blake3::hash(&[*digest.as_bytes(), *layers.digest(0).as_bytes()].concat());
     }
     let export = Export {
         render,
         opened: &opened,
         path,
         raster: *raster,
+        layers,
         cancel: Cancel::new(),
     };
     let guard = interrupt::watch(&export.cancel, None);
@@ -131,16 +158,13 @@ impl Export<'_> {
 
     /// Computes tiles into a sink, in halftones where they are asked for: those of a part, or all.
     fn tiles<T: TileSink>(&self, mut sink: T) -> Result<T, Failure> {
-        let Some(halftone) = self.render.export.halftone else {
+        if self.layers.change_nothing() {
             self.tiles_into(&mut sink)?;
             return Ok(sink);
-        };
-        let (depth, origin) = (
-            self.raster.depth,
-            job::origin(&self.opened.design, &self.render.job)?,
-        );
-        let mut screened =
-            Screened::new(sink, halftone, depth, origin).map_err(relief_machine::Error::from)?;
+        }
+        let origin = job::origin(&self.opened.design, &self.render.job)?;
+        let screened = self.layers.pass(sink, 0, origin);
+        let mut screened = screened.map_err(relief_machine::Error::from)?;
         self.tiles_into(&mut screened)?;
         Ok(screened.into_inner())
     }
@@ -234,7 +258,7 @@ impl Export<'_> {
 }
 
 /// What a sink says before the start.
-fn sink_error(error: io::Error) -> Failure {
+pub(crate) fn sink_error(error: io::Error) -> Failure {
     match error.downcast::<SinkError>() {
         Ok(error) => error.into(),
         Err(error) => Failure::Engine(relief_engine::Error::Sink(error)),
@@ -242,7 +266,7 @@ fn sink_error(error: io::Error) -> Failure {
 }
 
 /// Whether the arguments can be used together, for this format.
-pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
+pub(crate) fn check(render: &Render, format: Format, layers: &Layers) -> Result<(), Failure> {
     let export = &render.export;
     let usage = |problem: String| Err(Failure::Usage(problem));
     let zarr = format == Format::Zarr;
@@ -284,11 +308,11 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
         _ => {}
     }
     let by_tiles = export.is_tiled() || zarr || (format == Format::Tiff && export.bits == Some(1));
-    match export.halftone {
-        Some(Halftone::FloydSteinberg) if by_tiles => {
+    match layers.halftone() {
+        Some(halftone) if by_tiles && diffuses(halftone) => {
             return usage(
-                "--halftone floyd-steinberg needs the rows in order, and such a file is written in any: take blue-noise \
-                 or bayer:16, or write png or bmp"
+                "error diffusion needs the rows in order, and such a file is written in any: take blue-noise or bayer:16 as \
+                 --halftone, or write png or bmp"
                     .to_owned(),
             );
         }
@@ -304,8 +328,8 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
         (Format::Stl, Some(_), Some(1..)) => {}
         (Format::Stl, ..) => {
             return usage(
-                "a solid needs --amplitude, the height of the greatest sample, and --base, what lies below samples of 0: \
-                 such as --amplitude 80um --base 1mm"
+                "a solid needs --amplitude, the height of the greatest sample, which the canvas may say as well, and --base, what lies \
+                 below samples of 0: such as --amplitude 80um --base 1mm"
                     .to_owned(),
             );
         }
@@ -321,4 +345,15 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
         );
     }
     Ok(())
+}
+
+/// Whether a halftone hands errors from row to row.
+const fn diffuses(halftone: Halftone) -> bool {
+    matches!(
+        halftone,
+        Halftone::FloydSteinberg { .. }
+            | Halftone::Jarvis { .. }
+            | Halftone::Stucki { .. }
+            | Halftone::Atkinson { .. }
+    )
 }

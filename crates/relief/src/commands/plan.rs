@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::quantity::{counted, show_bytes};
 use crate::{design, job};
 
-use super::stream;
+use super::{gcode, stream};
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let job = &arguments.job;
@@ -45,18 +45,80 @@ fn one(arguments: &PlanArguments, opened: &Opened) -> Result<(), Failure> {
     };
     let plan = job::plan(opened, &arguments.job, sink)?;
     let rounding = opened.design.rounding;
+    let machine = Machine::of(arguments, opened)?;
     if arguments.json {
         let mut out = BufWriter::new(io::stdout().lock());
-        serde_json::to_writer_pretty(&mut out, &AsJson(&plan, rounding)).map_err(io::Error::from)?;
+        serde_json::to_writer_pretty(&mut out, &AsJson(&plan, rounding, &machine)).map_err(io::Error::from)?;
         writeln!(out)?;
         out.flush()?;
     } else {
-        io::stdout().write_all(as_text(&plan, rounding).as_bytes())?;
+        io::stdout().write_all(as_text(&plan, rounding, &machine).as_bytes())?;
     }
     Ok(())
 }
 
-fn as_text(plan: &Plan, rounding: Option<Rounding>) -> String {
+/// What is known of a machine that makes the design.
+#[derive(Default)]
+struct Machine {
+    gcode: Option<gcode::Estimate>,
+    seconds: Option<f64>,
+    /// What an hour and the job cost.
+    cost: Option<(f64, f64)>,
+    /// What the scan comes to.
+    told: Vec<(&'static str, String)>,
+}
+
+impl Machine {
+    fn of(arguments: &PlanArguments, opened: &Opened) -> Result<Self, Failure> {
+        let node = opened.design.scan.as_ref();
+        let has_gcode = node.is_some_and(|node| node.gcode.is_some());
+        let (gcode, seconds) = if has_gcode {
+            let acceleration = arguments.motion.acceleration(opened.design.canvas.pixel)?;
+            let gcode = gcode::Estimate::new(opened, &arguments.job, acceleration)?;
+            let seconds = gcode.as_ref().map(gcode::Estimate::seconds);
+            (gcode, seconds)
+        } else {
+            (None, stream::seconds_of_motion(opened, &arguments.job, &arguments.motion)?)
+        };
+        if arguments.per_hour.is_some() && seconds.is_none() {
+            return Err(Failure::Usage(
+                "--per-hour needs the time of the job: give --speed, or the design a scan { gcode feed=… }".to_owned(),
+            ));
+        }
+        Ok(Self {
+            gcode,
+            seconds,
+            told: match node {
+                Some(node) => stream::told(opened, &arguments.job, node)?,
+                None => Vec::new(),
+            },
+            cost: arguments
+                .per_hour
+                .zip(seconds)
+                .map(|(hour, seconds)| (hour, hour * seconds / 3_600.0)),
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (name, what) in &self.told {
+            let _ = writeln!(text, "{name:8} {what}");
+        }
+        match (&self.gcode, self.seconds) {
+            (Some(gcode), _) => text.push_str(&gcode.text()),
+            (None, Some(seconds)) => {
+                let _ = writeln!(text, "time     {} by the motion of the machine", stream::time(seconds));
+            }
+            (None, None) => {}
+        }
+        if let Some((hour, cost)) = self.cost {
+            let _ = writeln!(text, "cost     {cost:.2}, at {hour} an hour");
+        }
+        text
+    }
+}
+
+fn as_text(plan: &Plan, rounding: Option<Rounding>, machine: &Machine) -> String {
     let (raster, shape, peak) = (plan.raster(), plan.shape(), plan.peak());
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -122,6 +184,7 @@ fn as_text(plan: &Plan, rounding: Option<Rounding>) -> String {
             let _ = writeln!(text, "         {:>10}  {name}", show_bytes(u128::from(bytes)));
         }
     }
+    text.push_str(&machine.text());
     let _ = writeln!(text, "nodes");
     let nodes = plan.nodes();
     let mut shown = vec![false; nodes.len()];
@@ -207,7 +270,7 @@ fn parts(plan: &Plan) -> [(&'static str, u64); 10] {
 }
 
 /// A plan as JSON. Its nodes, of which there may be many, are made one by one as they are written.
-struct AsJson<'a>(&'a Plan, Option<Rounding>);
+struct AsJson<'a>(&'a Plan, Option<Rounding>, &'a Machine);
 
 impl Serialize for AsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -231,6 +294,11 @@ impl Serialize for AsJson<'_> {
             })
         });
         map.serialize_entry("rounding", &rounding)?;
+        let told: Vec<&str> = self.2.told.iter().map(|(_, text)| text.as_str()).collect();
+        map.serialize_entry("scan", &told)?;
+        map.serialize_entry("gcode", &self.2.gcode)?;
+        map.serialize_entry("machine_seconds", &self.2.seconds)?;
+        map.serialize_entry("cost", &self.2.cost.map(|(_, cost)| cost))?;
         let shape = self.0.shape();
         let bands = Bands {
             count: self.0.bands(),

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use relief_engine::{Cancel, Progress, Raster, Sink, Workers};
 use relief_io::{Cleanup, DigestSink, DziSink, FileSink, Format, NullSink, Target, Tee};
-use relief_scan::Screened;
+use relief_raster::Length;
+use relief_scan::{Layers, Screened};
 
 use crate::arguments::{Deny, Job, Render};
 use crate::batch::Batch;
@@ -14,7 +15,7 @@ use crate::failure::Failure;
 use crate::show::pace;
 use crate::{design, interrupt, job};
 
-use super::export;
+use super::{export, gcode, layers};
 
 pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     let Job { file, reading, .. } = &render.job;
@@ -33,9 +34,13 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
             ))
         })
     });
-    let names = template
-        .transpose()?
-        .map(|template| batch.names("--output", template));
+    let names = template.transpose()?.map(|template| {
+        if render.export.has_passes() {
+            batch.names("--output", &layers::protected(template))
+        } else {
+            batch.names("--output", template)
+        }
+    });
     let names = names.transpose()?;
     let job = |row: usize| {
         let mut render = render.clone();
@@ -58,12 +63,31 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
 
 /// Refuses what can be seen not to go before anything is computed, and tells what is doubtful where that is `told`.
 fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Result<(), Failure> {
-    export::check(render, output.format())?;
-    if let Some(path) = output.path() {
-        opened.spare_inputs("--output", path)?;
+    let render = &with_heights(render, output, opened);
+    if output.format() == Format::Gcode {
+        if let Some(path) = output.path() {
+            opened.spare_inputs("--output", path)?;
+        }
+        return gcode::refuse(render, opened);
+    }
+    if render.from_line.is_some() {
+        return Err(Failure::Usage(
+            "--from-line is for G-code; name the file .gcode, or give --format gcode".to_owned(),
+        ));
+    }
+    let layers = layers::asked(render, opened)?;
+    layers::refuse(render, &layers)?;
+    export::check(render, output.format(), &layers)?;
+    match output.files(render, &layers)? {
+        Some(names) => names
+            .iter()
+            .try_for_each(|name| opened.spare_inputs("--output", name))?,
+        None => output
+            .path()
+            .map_or(Ok(()), |path| opened.spare_inputs("--output", path))?,
     }
     let raster = job::raster(&opened.design, &render.job)?;
-    if !output.is_at_many_places(render) {
+    if !is_at_many_places(output.format(), render) {
         output.format().check(&raster)?;
     } else if !matches!(output, Output::File(..)) {
         return Err(Failure::Usage(
@@ -71,34 +95,67 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
                 .to_owned(),
         ));
     }
-    if opened.design.scan.is_none() {
+    let Some(node) = &opened.design.scan else {
         return Ok(());
-    }
-    const IGNORED: &str =
-        "W208: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is";
+    };
+    let ignored = match (render.export.as_scanned, &layers::ignored(&node.scan)[..]) {
+        (true, []) => return Ok(()),
+        (true, settings) => format!(
+            "W208: a file keeps the rows and columns of the canvas: of its `scan`, {} {} for 'relief stream'",
+            settings.join(", "),
+            if settings.len() == 1 { "is" } else { "are" }
+        ),
+        (false, _) => "W208: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is. \
+                       --as-scanned takes its tables, passes and halftone"
+            .to_owned(),
+    };
     if render.job.reading.deny == Some(Deny::Warnings) {
-        return Err(Failure::Doubtful(IGNORED));
+        return Err(Failure::Doubtful(ignored));
     }
     if told && !render.watch.is_silent() {
         // A job goes on when nobody listens any more.
-        let _ = writeln!(io::stderr(), "relief: {IGNORED}");
+        let _ = writeln!(io::stderr(), "relief: {ignored}");
     }
     Ok(())
 }
 
+/// The arguments, in which a solid has the height that the design says, unless they say another.
+fn with_heights(render: &Render, output: &Output, opened: &Opened) -> Render {
+    let mut render = render.clone();
+    if output.format() == Format::Stl {
+        let amplitude = opened.design.canvas.amplitude.map(Length::nearest_picometres);
+        render.export.amplitude = render.export.amplitude.or(amplitude);
+    }
+    render
+}
+
 fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> {
+    let render = &with_heights(render, output, &opened);
+    match output {
+        Output::File(path, Format::Gcode) => {
+            let name = path.display().to_string();
+            return gcode::write(render, &opened, Target::Path(path.clone()), &name);
+        }
+        Output::Stdout(Format::Gcode) => return gcode::write(render, &opened, Target::Stdout, ""),
+        _ => {}
+    }
     let raster = job::raster(&opened.design, &render.job)?;
-    if let (Output::File(path, format), true) = (output, output.is_at_many_places(render)) {
+    let layers = layers::asked(render, &opened)?;
+    if let Some(names) = output.files(render, &layers)? {
+        return layers::write(render, opened, (&names, output.format()), &layers);
+    }
+    let layers = &layers;
+    if let (Output::File(path, format), true) = (output, is_at_many_places(output.format(), render)) {
         return if *format == Format::Zarr {
-            export::zarr(render, opened, path, &raster)
+            export::zarr(render, opened, path, &raster, layers)
         } else {
-            export::tiff(render, opened, path, &raster)
+            export::tiff(render, opened, path, &raster, layers)
         };
     }
     let (sink, cleanup) = output.open(render);
     let cancel = Cancel::new();
     if !render.digest {
-        let mut sink = match screened(render, &opened, Boxed(sink))? {
+        let mut sink = match screened(render, &opened, Boxed(sink), layers)? {
             Ok(screened) => Box::new(screened),
             Err(Boxed(sink)) => sink,
         };
@@ -109,7 +166,7 @@ fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> 
         return announce(render, output, &opened.name, &raster, progress);
     }
     // The file last: it appears only when the digest is complete.
-    let hash = match screened(render, &opened, Tee::new(DigestSink::new(), Boxed(sink)))? {
+    let hash = match screened(render, &opened, Tee::new(DigestSink::new(), Boxed(sink)), layers)? {
         Ok(mut screened) => {
             digested(render, &opened, &mut screened, (&cancel, cleanup))?;
             screened.inner().first().digest()
@@ -125,18 +182,19 @@ fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> 
     Ok(())
 }
 
-/// The sink that is given halftones, where they are asked for; else the sink itself.
-fn screened<T>(render: &Render, opened: &design::Opened, sink: T) -> Result<Result<Screened<T>, T>, Failure> {
-    match render.export.halftone {
-        Some(halftone) => {
-            let depth = opened.design.canvas.depth;
-            let origin = job::origin(&opened.design, &render.job)?;
-            let screened =
-                Screened::new(sink, halftone, depth, origin).map_err(relief_machine::Error::from)?;
-            Ok(Ok(screened))
-        }
-        None => Ok(Err(sink)),
+/// The sink that is given halftones or a pass, where they are asked for; else the sink itself.
+fn screened<T>(
+    render: &Render,
+    opened: &design::Opened,
+    sink: T,
+    layers: &Layers,
+) -> Result<Result<Screened<T>, T>, Failure> {
+    if layers.change_nothing() {
+        return Ok(Err(sink));
     }
+    let origin = job::origin(&opened.design, &render.job)?;
+    let screened = layers.pass(sink, 0, origin).map_err(relief_machine::Error::from)?;
+    Ok(Ok(screened))
 }
 
 /// Computes a raster into a sink that takes its digest.
@@ -211,7 +269,7 @@ impl Output {
             None if path == Path::new("-") => Format::Raw,
             None => Format::from_extension(path).ok_or_else(|| {
                 Failure::Usage(format!(
-                    "{}: no format has this extension; name the file .raw, .pgm, .png, .tiff, .bmp, .stl, .dzi or .zarr, or give --format",
+                    "{}: no format has this extension; name the file .raw, .pgm, .png, .tiff, .bmp, .stl, .dzi, .zarr or .gcode, or give --format",
                     path.display()
                 ))
             })?,
@@ -239,13 +297,15 @@ impl Output {
         }
     }
 
-    /// Whether the file is written by all threads, each where its tiles are.
-    fn is_at_many_places(&self, render: &Render) -> bool {
-        let bits = render.export.bits == Some(1);
-        match self.format() {
-            Format::Zarr => true,
-            Format::Tiff => render.export.is_tiled() || bits,
-            _ => render.export.is_tiled(),
+    /// The files of all passes, where there is one for each.
+    fn files(&self, render: &Render, layers: &Layers) -> Result<Option<Vec<PathBuf>>, Failure> {
+        match self {
+            Self::File(path, format) => layers::names(path, *format, layers, render.export.has_passes()),
+            _ if layers.count() == 1 => Ok(None),
+            _ => Err(Failure::Usage(format!(
+                "there are {} passes, and a file for each: name them by a pattern, such as -o layer-{{pass:03}}.tif",
+                layers.count()
+            ))),
         }
     }
 
@@ -260,23 +320,43 @@ impl Output {
 
     /// The sink, and how to remove its partial file.
     fn open(&self, render: &Render) -> (Box<dyn Sink>, Option<Cleanup>) {
-        let (target, format) = match self {
-            Self::Nowhere => return (Box::new(NullSink::new()), None),
-            Self::File(path, Format::Dzi) => return (Box::new(DziSink::new(path.clone())), None),
-            Self::Stdout(format) => (Target::Stdout, *format),
-            Self::File(path, format) => (Target::Path(path.clone()), *format),
-        };
-        let sink = match (format, render.export.heights()) {
-            (Format::Stl, Some(heights)) => FileSink::solid(target, heights),
-            _ => FileSink::with_bits(target, format, render.export.bits == Some(1)),
-        };
-        let cleanup = sink.cleanup();
-        (Box::new(sink), Some(cleanup))
+        match self {
+            Self::Nowhere => (Box::new(NullSink::new()), None),
+            Self::File(path, format) => file_sink(path, *format, render),
+            Self::Stdout(format) => to_target(Target::Stdout, *format, render),
+        }
     }
 }
 
-/// A boxed sink as a sink, for [`Tee`].
-struct Boxed(Box<dyn Sink>);
+/// Whether a file of this format is written by all threads, each where its tiles are.
+pub(super) fn is_at_many_places(format: Format, render: &Render) -> bool {
+    let bits = render.export.bits == Some(1);
+    match format {
+        Format::Zarr => true,
+        Format::Tiff => render.export.is_tiled() || bits,
+        _ => render.export.is_tiled(),
+    }
+}
+
+/// The sink of a file whose rows come in order, and how to remove its partial file.
+pub(super) fn file_sink(path: &Path, format: Format, render: &Render) -> (Box<dyn Sink>, Option<Cleanup>) {
+    if format == Format::Dzi {
+        return (Box::new(DziSink::new(path.to_owned())), None);
+    }
+    to_target(Target::Path(path.to_owned()), format, render)
+}
+
+fn to_target(target: Target, format: Format, render: &Render) -> (Box<dyn Sink>, Option<Cleanup>) {
+    let sink = match (format, render.export.heights()) {
+        (Format::Stl, Some(heights)) => FileSink::solid(target, heights),
+        _ => FileSink::with_bits(target, format, render.export.bits == Some(1)),
+    };
+    let cleanup = sink.cleanup();
+    (Box::new(sink), Some(cleanup))
+}
+
+/// A boxed sink as a sink, for [`Tee`] and passes.
+pub(super) struct Boxed(pub(super) Box<dyn Sink>);
 
 impl Sink for Boxed {
     fn use_workers(&mut self, workers: &Workers) {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use relief_design::Setting;
+use relief_design::scan::ScanNode;
 use relief_io::read_bounded;
 use relief_machine::message::Job;
 use relief_machine::{
@@ -319,6 +320,19 @@ fn table(path: Option<&Path>, depth: Depth) -> Result<Option<Table>, Failure> {
         Ok(design::table(&bytes, &path.to_string_lossy(), depth).map_err(Error::from)?)
     })
     .transpose()
+}
+
+/// The tables of the scan of a design.
+pub(crate) fn tables(opened: &Opened, node: &ScanNode) -> Result<Tables, Failure> {
+    let depth = opened.design.canvas.depth;
+    let read = |path: &Option<Arc<str>>| {
+        let path = path.as_deref().map(|path| file_of(opened, path)).transpose()?;
+        table(path.as_deref(), depth)
+    };
+    Ok(Tables {
+        material: read(&node.material)?,
+        machine: read(&node.machine)?,
+    })
 }
 
 /// Where a file lies that a design names.
