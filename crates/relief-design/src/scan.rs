@@ -458,10 +458,10 @@ impl Screen {
     pub const MIN_AREA: u64 = 256;
 
     /// A relative error of the vectors that is small enough.
-    const GOOD: f64 = 1e-4;
+    const GOOD: f64 = 1e-3;
 
     /// The screen that comes near to a frequency in dots a metre, turned by degrees against the clock, on pixels of this side:
-    /// the fewest cells whose vectors are right to 10⁻⁴ of their length, else those that are nearest.
+    /// the fewest cells whose vectors are right to 10⁻³ of their length, else those that are nearest.
     ///
     /// `None` where the dots are closer than 2 pixels or further apart than a screen can be.
     #[must_use]
@@ -499,7 +499,10 @@ impl Screen {
     /// a² + b².
     #[must_use]
     pub const fn area(&self) -> u64 {
-        let (a, b) = (self.vector.0.unsigned_abs() as u64, self.vector.1.unsigned_abs() as u64);
+        let (a, b) = (
+            self.vector.0.unsigned_abs() as u64,
+            self.vector.1.unsigned_abs() as u64,
+        );
         a * a + b * b
     }
 

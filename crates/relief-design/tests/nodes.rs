@@ -5,8 +5,9 @@
 use std::collections::HashMap;
 
 use relief_design::scan::{
-    self, BitOrder, Bits, ByteOrder, Corner, Dialect, Direction, Dot, Gcode, Halftone, Interleave, Laser, Mirror,
-    Origin, Packing, PassAxes, Passes, Polarity, Quarters, Scan, ScanNode, Screen, Stripe, Swath, Sweep, Zone,
+    self, BitOrder, Bits, ByteOrder, Corner, Dialect, Direction, Dot, Gcode, Halftone, Interleave, Laser,
+    Mirror, Origin, Packing, PassAxes, Passes, Polarity, Quarters, Scan, ScanNode, Screen, Stripe, Swath,
+    Sweep, Zone,
 };
 use relief_design::{
     Axis, Blend, Conversion, Design, Gray, Kind, Node, Role, SIGNATURES, ValueType, kinds, parse,
@@ -628,13 +629,21 @@ fn every_kind_of_passes_and_halftones_is_read() {
     assert_eq!(passes("\"one\""), Passes::One);
     assert_eq!(passes("\"even\" count=4"), Passes::Even { count: 4 });
     assert_eq!(passes("\"share\" count=4"), Passes::Share { count: 4 });
-    let axes = |text: &str| scan(&format!("scan {{ passes \"even\" count=2 {text} }}")).scan.pass_axes;
-    assert_eq!((axes(""), axes("axes=\"alternate\"")), (PassAxes::Same, PassAxes::Alternate));
+    let axes = |text: &str| {
+        scan(&format!("scan {{ passes \"even\" count=2 {text} }}"))
+            .scan
+            .pass_axes
+    };
+    assert_eq!(
+        (axes(""), axes("axes=\"alternate\"")),
+        (PassAxes::Same, PassAxes::Alternate)
+    );
     let stepped = |step: &str, amplitude: &str| {
         let text = format!(
             "relief version=1\ncanvas width=4 height=4 amplitude={amplitude:?}\nscan {{ passes \"even\" step={step:?} }}\nfill value=1"
         );
-        parse("a.kdl", &text, &HashMap::<String, (u64, u64)>::new()).map(|design| design.scan.unwrap().scan.passes)
+        parse("a.kdl", &text, &HashMap::<String, (u64, u64)>::new())
+            .map(|design| design.scan.unwrap().scan.passes)
     };
     for (step, amplitude, count) in [
         ("10um", "80um", 8),
@@ -642,7 +651,11 @@ fn every_kind_of_passes_and_halftones_is_read() {
         ("1/3mm", "1mm", 3),
         ("2mm", "1mm", 1),
     ] {
-        assert_eq!(stepped(step, amplitude).unwrap(), Passes::Even { count }, "{step} of {amplitude}");
+        assert_eq!(
+            stepped(step, amplitude).unwrap(),
+            Passes::Even { count },
+            "{step} of {amplitude}"
+        );
     }
     assert!(stepped("1pm", "1mm").is_err());
     let thresholds = vec![9, 200, 3];
@@ -713,8 +726,15 @@ fn screens_come_near_to_what_is_asked() {
         for degrees in [0.0, 7.5, 15.0, 22.5, 45.0, 75.0, 90.0, 105.0, 165.0, -15.0] {
             let screen = found(&read(&format!("frequency=\"{frequency}lpi\" angle={degrees}")));
             let reached = screen.frequency(pixel) * 0.0254;
-            assert!((reached / frequency - 1.0).abs() < 2e-3, "{frequency} {degrees}: {reached}");
-            assert!((screen.angle() - degrees).abs() < 0.1, "{frequency} {degrees}: {}", screen.angle());
+            assert!(
+                (reached / frequency - 1.0).abs() < 2e-3,
+                "{frequency} {degrees}: {reached}"
+            );
+            assert!(
+                (screen.angle() - degrees).abs() < 0.1,
+                "{frequency} {degrees}: {}",
+                screen.angle()
+            );
             assert!((256..=Screen::MAX_AREA).contains(&screen.area()));
         }
     }
@@ -743,7 +763,8 @@ fn every_setting_of_gcode_is_read() {
             feed: metres(1, 10),
         },
     ];
-    let text = "dialect=\"fluidnc\" feed=\"50mm / s\" s-max=255 laser=\"M3\" origin=\"centre\" sweep=\"segments\" \
+    let text =
+        "dialect=\"fluidnc\" feed=\"50mm / s\" s-max=255 laser=\"M3\" origin=\"centre\" sweep=\"segments\" \
                 gap=\"0.5mm\" baud=9600 {
         zone from=\"1mm\" to=300 feed=\"100mm/min\"
         zone from=0 to=10 feed=\"1/6in/s\"

@@ -16,8 +16,8 @@ mod source;
 
 pub use relief_atomic::Cleanup;
 pub use sink::{
-    ByteFile, Completion, Compression, DigestSink, DziSink, FileCut, FileSink, Format, Heights, NullSink, SharedTiff,
-    Sharing, SinkError, Target, Tee, TileOptions, TiledTiff, UnknownCompression, UnknownFormat, ZarrOptions,
-    ZarrSink, partial_path,
+    ByteFile, Completion, Compression, DigestSink, DziSink, FileCut, FileSink, Format, Heights, NullSink,
+    SharedTiff, Sharing, SinkError, Target, Tee, TileOptions, TiledTiff, UnknownCompression, UnknownFormat,
+    ZarrOptions, ZarrSink, partial_path,
 };
 pub use source::{Files, Limits, read_bounded};

@@ -9,7 +9,8 @@ use std::io::Write;
 use std::ops::Range;
 
 use relief_design::scan::{
-    Axis, Bits, Corner, Dialect, Gcode, Laser, Mirror, Origin, Packing, PassAxes, Polarity, Quarters, Scan, Sweep,
+    Axis, Bits, Corner, Dialect, Gcode, Laser, Mirror, Origin, Packing, PassAxes, Polarity, Quarters, Scan,
+    Sweep,
 };
 use relief_engine::{Cancel, Raster};
 use relief_raster::{Depth, Length};
@@ -269,7 +270,10 @@ impl GcodeProgram {
             })
         };
         if scan.swath.is_some_and(|swath| swath.lines > 1) {
-            return wrong("swath", "G-code drives one beam, and a swath has several; leave it out");
+            return wrong(
+                "swath",
+                "G-code drives one beam, and a swath has several; leave it out",
+            );
         }
         if scan.packing.polarity == Polarity::Inverted {
             return wrong(
@@ -278,10 +282,16 @@ impl GcodeProgram {
             );
         }
         let Some(pixel) = raster.pixel else {
-            return wrong("gcode", "the side of a pixel is not known: give the canvas `pixel`");
+            return wrong(
+                "gcode",
+                "the side of a pixel is not known: give the canvas `pixel`",
+            );
         };
         let Some(millimetres) = Decimals::new(pixel, scan.return_offset) else {
-            return wrong("gcode", "the side of a pixel has too many digits for exact places");
+            return wrong(
+                "gcode",
+                "the side of a pixel has too many digits for exact places",
+            );
         };
         let inside = |at: u64, side: u64, whole: u64| at.checked_add(side).is_some_and(|end| end <= whole);
         if !inside(at.0, raster.width, canvas.0) || !inside(at.1, raster.height, canvas.1) {
@@ -427,7 +437,11 @@ impl GcodeProgram {
                 if self.program.passes() > 1 && (number == 0 || self.pass_before(number) != travel.pass) {
                     let _ = writeln!(text, "; pass {} of {}", travel.pass + 1, self.program.passes());
                 }
-                self.line(&travel, block.line(index as usize), (&mut text, &mut line, &mut head));
+                self.line(
+                    &travel,
+                    block.line(index as usize),
+                    (&mut text, &mut line, &mut head),
+                );
                 line.bytes = text.len() as u64;
                 out.write_all(&text).map_err(relief_engine::Error::Sink)?;
                 tell(&line);
@@ -512,7 +526,23 @@ impl GcodeProgram {
         segments
     }
 
-    /// Writes one line.
+    /// Where a travel lies.
+    fn course(&self, travel: &Travel) -> Course {
+        let scan = self.program.scan();
+        let crossed = scan.pass_axes == PassAxes::Alternate && travel.pass % 2 == 1;
+        let frame = self.frames[usize::from((scan.axis == Axis::Column) != crossed)];
+        let [start, end] = [travel.pixels.start, travel.pixels.end].map(u64::cast_signed);
+        Course {
+            along: frame.along,
+            across: frame.across.at(travel.lines.start.cast_signed() * PARTS),
+            along_x: frame.along_x,
+            first: if travel.backwards { end } else { start },
+            way: if travel.backwards { -1 } else { 1 },
+            offset: if travel.backwards { self.offset } else { 0 },
+        }
+    }
+
+    /// Writes one line: for each part that the head runs over G0 to where it begins, and its runs.
     fn line(
         &self,
         travel: &Travel,
@@ -521,62 +551,23 @@ impl GcodeProgram {
     ) {
         let power = self.run_powers(travel, bytes);
         let feeds = self.run_feeds(travel);
-        let (before, after) = self.program.scan().overscan;
-        let [start, end] = [travel.pixels.start, travel.pixels.end].map(u64::cast_signed);
-        let way = if travel.backwards { -1 } else { 1 };
-        let edge = |n: usize| {
-            let n = n as i64;
-            if travel.backwards { end - n } else { start + n }
-        };
-        let scan = self.program.scan();
-        let crossed = scan.pass_axes == PassAxes::Alternate && travel.pass % 2 == 1;
-        let frame = self.frames[usize::from((scan.axis == Axis::Column) != crossed)];
-        let moved = if travel.backwards { -self.offset } else { 0 };
-        let place = |edge: i64| frame.along.at(edge * PARTS + moved);
-        let across = frame.across.at(travel.lines.start.cast_signed() * PARTS);
-        let (along_word, across_word) = if frame.along_x {
-            (b'X', b'Y')
-        } else {
-            (b'Y', b'X')
-        };
-        let segments = self.segments((end - start) as usize, &power);
+        let course = self.course(travel);
+        let pixels = (travel.pixels.end - travel.pixels.start) as usize;
+        let segments = self.segments(pixels, &power);
         let last = segments.len();
         let mut feed_said = None;
         for (number, segment) in segments.into_iter().enumerate() {
-            let from = place(edge(segment.start) - way * i64::from(before));
+            let (from, runs) = self.runs(&course, &segment, &power, &feeds);
             out.extend_from_slice(b"G0");
-            out.push(along_word);
-            self.millimetres.write(from, out);
+            self.word(course.along_word(), from, out);
             if number == 0 {
-                out.push(across_word);
-                self.millimetres.write(across, out);
+                self.word(course.across_word(), course.across, out);
             }
-            out.extend_from_slice(b"S0\n");
-            let mut runs = Runs::default();
-            let feed_at = |pixel: usize| {
-                let index = feeds.partition_point(|(first, _)| *first <= pixel);
-                feeds[index.max(1) - 1].1
-            };
-            if before > 0 {
-                runs.add(place(edge(segment.start)), 0, feed_at(segment.start));
-            }
-            for pixel in segment.clone() {
-                runs.add(place(edge(pixel + 1)), power(pixel), feed_at(pixel));
-            }
-            if after > 0 {
-                let end = place(edge(segment.end) + way * i64::from(after));
-                runs.add(end, 0, feed_at(segment.end - 1));
-            }
-            let mut power_said = 0;
-            let mut at = from;
-            let count = runs.0.len();
-            let mut ways: Vec<(f64, f64)> = Vec::new();
+            out.extend_from_slice(b"S0\nG1");
+            let (mut at, mut power_said) = (from, 0);
+            let ways = told.ways.len();
             for (index, run) in runs.0.iter().enumerate() {
-                if index == 0 {
-                    out.extend_from_slice(b"G1");
-                }
-                out.push(along_word);
-                self.millimetres.write(run.end, out);
+                self.word(course.along_word(), run.end, out);
                 if run.power != power_said {
                     let _ = write!(out, "S{}", run.power);
                 }
@@ -584,27 +575,95 @@ impl GcodeProgram {
                     feed_word(run.feed, out);
                 }
                 (power_said, feed_said) = (run.power, Some(run.feed));
-                if number + 1 == last && index + 1 == count {
+                if number + 1 == last && index + 1 == runs.0.len() {
                     let _ = write!(out, "; L{}", told.number);
                 }
                 out.push(b'\n');
-                let (length, feed) = (
-                    self.millimetres.millimetres((run.end - at).abs()),
-                    run.feed.to_metres() * 1_000.0 / 60.0,
-                );
-                match ways.last_mut() {
-                    Some(last) if last.1 == feed => last.0 += length,
-                    _ => ways.push((length, feed)),
+                let length = self.millimetres.millimetres((run.end - at).abs());
+                let speed = run.feed.to_metres() * 1_000.0 / 60.0;
+                match told.ways[ways..].last_mut() {
+                    Some(last) if last.1 == speed => last.0 += length,
+                    _ => told.ways.push((length, speed)),
                 }
                 at = run.end;
             }
             if let Some((x, y)) = *head {
-                let (x, y) = (from - x, across - y);
+                let (to_x, to_y) = course.point(from);
                 let millimetres = |parts| self.millimetres.millimetres(parts);
-                told.rapids.push(millimetres(x).hypot(millimetres(y)));
+                told.rapids
+                    .push(millimetres(to_x - x).hypot(millimetres(to_y - y)));
             }
-            told.ways.extend(ways);
-            *head = Some((at, across));
+            *head = Some(course.point(at));
+        }
+    }
+
+    /// Where a part of a line begins with its overscan, and its runs.
+    fn runs(
+        &self,
+        course: &Course,
+        segment: &Range<usize>,
+        power: &impl Fn(usize) -> u32,
+        feeds: &[(usize, Length)],
+    ) -> (i64, Runs) {
+        let (before, after) = self.program.scan().overscan;
+        let feed_at = |pixel: usize| {
+            let index = feeds.partition_point(|(first, _)| *first <= pixel);
+            feeds[index.max(1) - 1].1
+        };
+        let (first, end) = (segment.start as i64, segment.end as i64);
+        let mut runs = Runs::default();
+        if before > 0 {
+            runs.add(course.edge(first), 0, feed_at(segment.start));
+        }
+        for pixel in segment.clone() {
+            runs.add(course.edge(pixel as i64 + 1), power(pixel), feed_at(pixel));
+        }
+        if after > 0 {
+            runs.add(course.edge(end + i64::from(after)), 0, feed_at(segment.end - 1));
+        }
+        (course.edge(first - i64::from(before)), runs)
+    }
+
+    fn word(&self, letter: u8, place: i64, out: &mut Vec<u8>) {
+        out.push(letter);
+        self.millimetres.write(place, out);
+    }
+}
+
+/// Where a travel lies, as it runs; places are 256ths of a pixel of the machine's axes.
+struct Course {
+    along: Straight,
+    across: i64,
+    along_x: bool,
+    /// The edge of the raster at which its pixels begin.
+    first: i64,
+    /// Edges to the next one: 1, or −1 backwards.
+    way: i64,
+    /// What it is moved by along its way.
+    offset: i64,
+}
+
+impl Course {
+    /// Edge `number` as it runs; below 0 and beyond the last in the overscan.
+    const fn edge(&self, number: i64) -> i64 {
+        self.along
+            .at((self.first + self.way * number) * PARTS + self.way * self.offset)
+    }
+
+    const fn along_word(&self) -> u8 {
+        if self.along_x { b'X' } else { b'Y' }
+    }
+
+    const fn across_word(&self) -> u8 {
+        if self.along_x { b'Y' } else { b'X' }
+    }
+
+    /// x and y of a place along it.
+    const fn point(&self, along: i64) -> (i64, i64) {
+        if self.along_x {
+            (along, self.across)
+        } else {
+            (self.across, along)
         }
     }
 }
@@ -636,7 +695,9 @@ mod tests {
 
     fn written(pixel: Length, half_pixels: i64) -> String {
         let mut out = Vec::new();
-        Decimals::new(pixel, 0).unwrap().write(128 * half_pixels, &mut out);
+        Decimals::new(pixel, 0)
+            .unwrap()
+            .write(128 * half_pixels, &mut out);
         String::from_utf8(out).unwrap()
     }
 

@@ -41,8 +41,8 @@ pub use packing::unpack;
 pub use path::Travel;
 pub use program::{Encoding, Program};
 pub use relief_design::scan::{
-    Axis, BitOrder, Bits, ByteOrder, Corner, Dialect, Direction, Dot, Gcode, Halftone, Interleave, Laser, Mirror,
-    Origin, Packing, PassAxes, Passes, Polarity, Quarters, Scan, Screen, Stripe, Swath, Sweep, Zone,
+    Axis, BitOrder, Bits, ByteOrder, Corner, Dialect, Direction, Dot, Gcode, Halftone, Interleave, Laser,
+    Mirror, Origin, Packing, PassAxes, Passes, Polarity, Quarters, Scan, Screen, Stripe, Swath, Sweep, Zone,
 };
 pub use screened::Screened;
 pub use table::{Table, Tables};

@@ -29,7 +29,6 @@ pub(crate) struct Path {
     pub(crate) rows: u64,
     /// Pixels of a stripe and the way to the next one.
     pub(crate) stripe: (u64, u64),
-    stripes: u64,
     /// Lines of a swath and the way to the next one.
     pub(crate) swath: (u64, u64),
     /// Travels of a stripe.
@@ -42,7 +41,12 @@ pub(crate) struct Path {
 
 impl Path {
     /// Over lines of this length; they are as wide as `whole` where there are no stripes.
-    pub(crate) fn new(scan: &Scan, (length, lines): (u64, u64), whole: u64, passes: u32) -> Result<Self, Error> {
+    pub(crate) fn new(
+        scan: &Scan,
+        (length, lines): (u64, u64),
+        whole: u64,
+        passes: u32,
+    ) -> Result<Self, Error> {
         let wrong = |setting, problem: String| Err(Error::Setting { setting, problem });
         let (width, overlap) = scan
             .stripe
@@ -88,7 +92,6 @@ impl Path {
             length,
             rows: lines,
             stripe,
-            stripes,
             swath,
             travels,
             interleave: u64::from(scan.interleave.0),

@@ -113,11 +113,16 @@ impl Program {
         let path = layouts[0].path;
         let (before, after) = (u64::from(scan.overscan.0), u64::from(scan.overscan.1));
         let offset = i64::from(scan.return_offset);
-        let (room, side) = if offset < 0 { (before, "before") } else { (after, "after") };
+        let (room, side) = if offset < 0 {
+            (before, "before")
+        } else {
+            (after, "after")
+        };
         if offset != 0 && scan.direction == Direction::Unidirectional {
             return Err(Error::Setting {
                 setting: "return-offset",
-                problem: "no line runs back; choose direction=\"serpentine\", or leave the offset out".to_owned(),
+                problem: "no line runs back; choose direction=\"serpentine\", or leave the offset out"
+                    .to_owned(),
             });
         }
         let pixels = offset.unsigned_abs().div_ceil(256);

@@ -95,6 +95,12 @@ impl<T> Screened<T> {
         }
     }
 
+    /// The bytes of the table of a pass and of the levels of a screen.
+    fn tables(&self) -> u64 {
+        let table = self.table.as_ref().map_or(0, |table| 2 * table.len() as u64);
+        table.saturating_add(self.screen.as_ref().map_or(0, Screen::memory))
+    }
+
     fn spare(&self) -> Memory {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         spare.pop().unwrap_or_default()
@@ -242,7 +248,10 @@ impl<T: Sink> Sink for Screened<T> {
                 .saturating_add(raster.width.saturating_mul(raster.depth.bytes())),
             None => PART as u64 * raster.depth.bytes(),
         };
-        self.inner.memory(raster).saturating_add(own)
+        self.inner
+            .memory(raster)
+            .saturating_add(own)
+            .saturating_add(self.tables())
     }
 
     fn wants(&self, raster: &Raster) -> u64 {
@@ -302,6 +311,7 @@ impl<T: TileSink> TileSink for Screened<T> {
         self.inner
             .memory(raster, threads)
             .saturating_add(tile.saturating_mul(threads as u64))
+            .saturating_add(self.tables())
     }
 
     fn begin(&mut self, raster: &Raster, grid: &Grid) -> io::Result<()> {

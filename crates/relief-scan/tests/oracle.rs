@@ -11,8 +11,8 @@ use relief_engine::{Cancel, Raster, Rect, SamplesMut};
 use relief_raster::Depth;
 use relief_scan::{
     Axis, BitOrder, Bits, Block, ByteOrder, Corner, DiffusionState, Direction, Dot, Encoding, Halftone,
-    Interleave, Layers, Lines, Mirror, Packing, PassAxes, Passes, Polarity, Program, Quarters, Scan, Screen, Stripe, Swath, Table,
-    Tables, Windows, bayer, blue_noise, blue_noise_of_256, runs, unpack,
+    Interleave, Layers, Lines, Mirror, Packing, PassAxes, Passes, Polarity, Program, Quarters, Scan, Screen,
+    Stripe, Swath, Table, Tables, Windows, bayer, blue_noise, blue_noise_of_256, runs, unpack,
 };
 
 /// A raster in memory.
@@ -182,7 +182,9 @@ fn screened(raster: &Whole, scan: &Scan, picture: &mut Picture) {
                 Halftone::BlueNoise { size: 64, spot } => ordered(blue_noise(), 64, spot),
                 Halftone::BlueNoise { size: 256, spot } => ordered(blue_noise_of_256(), 256, spot),
                 Halftone::Screen(screen) => {
-                    let place = dots.keys().find(|place| is_copy(screen, **place, (i as i64, j as i64)));
+                    let place = dots
+                        .keys()
+                        .find(|place| is_copy(screen, **place, (i as i64, j as i64)));
                     fires(dots[place.unwrap()], dots.len() as u64)
                 }
                 other => panic!("{other:?}"),
@@ -218,7 +220,13 @@ fn dots(screen: Screen) -> BTreeMap<(i64, i64), u64> {
                 ((2.0 * (dots - dots.floor()) - 1.0) * area).round() as i64
             };
             // What is a dot away by rounding is the same place.
-            let around = |along: f64| if around(along) == area as i64 { -(area as i64) } else { around(along) };
+            let around = |along: f64| {
+                if around(along) == area as i64 {
+                    -(area as i64)
+                } else {
+                    around(along)
+                }
+            };
             let (s, t) = (around(a * px - b * py), around(b * px + a * py));
             let value = match screen.dot {
                 Dot::Round => s * s + t * t,
@@ -231,7 +239,11 @@ fn dots(screen: Screen) -> BTreeMap<(i64, i64), u64> {
         .collect();
     pixels.sort_unstable();
     assert_eq!(pixels.len(), area as usize);
-    pixels.into_iter().zip(0..).map(|((_, y, x), rank)| ((x, y), rank)).collect()
+    pixels
+        .into_iter()
+        .zip(0..)
+        .map(|((_, y, x), rank)| ((x, y), rank))
+        .collect()
 }
 
 /// D, the weights of this line and the next ones, centred, and whether lines run back.
@@ -309,7 +321,11 @@ fn of_pass(scan: &Scan, pass: u64) -> Scan {
 
 /// A line whose positions come later by so many 256ths of one: each is shared out over the two places that it then covers.
 fn moved(run: &[Vec<u16>], offset: i32, whole: bool) -> Vec<Vec<u16>> {
-    let offset = if whole { (f64::from(offset) / 256.0 + 0.5).floor() * 256.0 } else { f64::from(offset) };
+    let offset = if whole {
+        (f64::from(offset) / 256.0 + 0.5).floor() * 256.0
+    } else {
+        f64::from(offset)
+    };
     let mut sums = vec![vec![0.5; run[0].len()]; run.len()];
     for (position, channels) in run.iter().enumerate() {
         let place = position as f64 + offset / 256.0;
@@ -320,7 +336,10 @@ fn moved(run: &[Vec<u16>], offset: i32, whole: bool) -> Vec<Vec<u16>> {
                     *sum += part * f64::from(v);
                 }
             } else {
-                assert!(part == 0.0 || channels.iter().all(|&v| v == 0), "something is lost");
+                assert!(
+                    part == 0.0 || channels.iter().all(|&v| v == 0),
+                    "something is lost"
+                );
             }
         }
     }
@@ -721,7 +740,10 @@ fn a_screen_has_256_grays() {
         lines.read(0, side as u64, &mut block, &Cancel::new()).unwrap();
         let set = block.bytes.iter().filter(|&&v| v == 255).count();
         let expected = (usize::from(v) * side * side) as f64 / f64::from(max);
-        assert!((set as f64 - expected).abs() <= side as f64, "{v}: {set} of {expected}");
+        assert!(
+            (set as f64 - expected).abs() <= side as f64,
+            "{v}: {set} of {expected}"
+        );
         let cell = |x: usize, y: usize| block.line(y)[x];
         for (x, y) in [(0, 5), (40, 30), (100, 77)] {
             assert_eq!(cell(x, y), cell(x + 16, y - 5));
@@ -1006,7 +1028,10 @@ fn halftones_have_the_bytes_that_they_had() {
         (Halftone::Atkinson { serpentine: false }, "b8fcd745ae1141cc"),
         (Halftone::Atkinson { serpentine: true }, "6eb8497ff2d29c45"),
     ];
-    let found: Vec<(Halftone, String)> = known.iter().map(|&(halftone, _)| (halftone, digest(halftone))).collect();
+    let found: Vec<(Halftone, String)> = known
+        .iter()
+        .map(|&(halftone, _)| (halftone, digest(halftone)))
+        .collect();
     let known: Vec<(Halftone, String)> = known
         .into_iter()
         .map(|(halftone, digest)| (halftone, digest.to_owned()))

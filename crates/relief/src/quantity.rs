@@ -117,7 +117,9 @@ pub(crate) fn length(text: &str) -> Result<u64, String> {
 pub(crate) fn cost(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(cost) if (0.0..=1e9).contains(&cost) => Ok(cost),
-        _ => Err(format!("'{text}' is no cost; a number from 0 to 10^9 is expected, such as 80")),
+        _ => Err(format!(
+            "'{text}' is no cost; a number from 0 to 10^9 is expected, such as 80"
+        )),
     }
 }
 

@@ -12,7 +12,8 @@ use super::Checker;
 use super::values::Values;
 use crate::report::Problem;
 use crate::scan::{
-    AskedScreen, Bits, Gcode, Halftone, Interleave, Packing, PassAxes, Passes, Quarters, Scan, ScanNode, Screen, Stripe, Swath, Sweep, Zone,
+    AskedScreen, Bits, Gcode, Halftone, Interleave, Packing, PassAxes, Passes, Quarters, Scan, ScanNode,
+    Screen, Stripe, Swath, Sweep, Zone,
 };
 use crate::signature::Signature;
 use crate::syntax::{Element, Span};
@@ -107,7 +108,9 @@ impl Checker<'_> {
             self.note(
                 Problem::new("E402", format!("lines cannot be moved by {pixels} pixels"))
                     .label(span, "out of range")
-                    .help(format!("write an offset of −{MAX_RETURN_OFFSET} to {MAX_RETURN_OFFSET} pixels")),
+                    .help(format!(
+                        "write an offset of −{MAX_RETURN_OFFSET} to {MAX_RETURN_OFFSET} pixels"
+                    )),
             );
             return 0;
         }
@@ -145,10 +148,13 @@ impl Checker<'_> {
         let gap = values.given_length("gap");
         if let Some(gap) = gap.filter(|_| sweep == Sweep::Full) {
             self.note(
-                Problem::new("E802", "`gcode` with sweep=\"full\" takes no property `gap`: it runs over all of a line")
-                    .label(gap.span, "not here")
-                    .label(element.name.span, "of this")
-                    .help("remove it, or write sweep=\"segments\""),
+                Problem::new(
+                    "E802",
+                    "`gcode` with sweep=\"full\" takes no property `gap`: it runs over all of a line",
+                )
+                .label(gap.span, "not here")
+                .label(element.name.span, "of this")
+                .help("remove it, or write sweep=\"segments\""),
             );
         }
         Some(Gcode {
@@ -178,7 +184,10 @@ impl Checker<'_> {
             self.note(
                 Problem::new("E807", problem)
                     .label(values.span("to").unwrap_or(element.name.span), "here")
-                    .help(format!("write to={} to {height}", from.saturating_add(1).min(height))),
+                    .help(format!(
+                        "write to={} to {height}",
+                        from.saturating_add(1).min(height)
+                    )),
             );
             return None;
         }
@@ -260,7 +269,10 @@ impl Checker<'_> {
                 element,
                 kind,
                 if kind == "even" {
-                    ("the property `count`, or `step`", "property `count` beside `step`")
+                    (
+                        "the property `count`, or `step`",
+                        "property `count` beside `step`",
+                    )
                 } else {
                     ("the property `count`", "property `count`")
                 },
@@ -387,11 +399,18 @@ impl Checker<'_> {
         if let (true, Some(size), Some(span)) = (is_matrix, count(&values, "size"), values.span("size"))
             && (size > 16) != (kind == "blue-noise")
         {
-            let sizes = if kind == "bayer" { "2, 4, 8 or 16" } else { "64 or 256" };
+            let sizes = if kind == "bayer" {
+                "2, 4, 8 or 16"
+            } else {
+                "64 or 256"
+            };
             self.note(
-                Problem::new("E402", format!("`halftone` \"{kind}\" has no matrix of {size} × {size}"))
-                    .label(span, "not this")
-                    .help(format!("write a size of {sizes}")),
+                Problem::new(
+                    "E402",
+                    format!("`halftone` \"{kind}\" has no matrix of {size} × {size}"),
+                )
+                .label(span, "not this")
+                .help(format!("write a size of {sizes}")),
             );
             good = false;
         }
@@ -424,11 +443,7 @@ impl Checker<'_> {
     }
 
     /// Dots of a frequency.
-    fn screen(
-        &mut self,
-        element: &Element<'_>,
-        values: &Values,
-    ) -> Option<(Halftone, Option<AskedScreen>)> {
+    fn screen(&mut self, element: &Element<'_>, values: &Values) -> Option<(Halftone, Option<AskedScreen>)> {
         let (frequency, span) = values.real("frequency")?;
         let degrees = values.real("angle").map_or(45.0, |(degrees, _)| degrees);
         let Some(pixel) = self.pixel else {

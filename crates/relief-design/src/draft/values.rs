@@ -811,7 +811,9 @@ impl Checker<'_> {
             Written::Pixels(_) | Written::Nonsense => return Err(self.wrong_type(expected, value)),
             other => return Err(self.no_length(value, other)),
         };
-        let minute = number.times(Ratio::integer(times)).ok_or_else(|| too_long(value))?;
+        let minute = number
+            .times(Ratio::integer(times))
+            .ok_or_else(|| too_long(value))?;
         let metres = minute.times(Ratio::fraction(factor.0, factor.1 * 1_000_000_000_000));
         let metres = metres.ok_or_else(|| too_long(value))?;
         let above = |least: Ratio| metres.minus(least).is_some_and(|more| !more.is_negative());

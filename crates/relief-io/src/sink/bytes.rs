@@ -17,7 +17,9 @@ pub struct ByteFile {
 
 impl std::fmt::Debug for ByteFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ByteFile").field("ending", &self.ending).finish_non_exhaustive()
+        f.debug_struct("ByteFile")
+            .field("ending", &self.ending)
+            .finish_non_exhaustive()
     }
 }
 

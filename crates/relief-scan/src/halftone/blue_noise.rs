@@ -190,14 +190,19 @@ mod tests {
         let energy = |set: &[bool], at: usize| -> i64 {
             let others = (0..cells).filter(|&cell| set[cell]);
             let apart = |cell: usize| {
-                let (x, y) = ((cell % side + side - at % side) % side, (cell / side + side - at / side) % side);
+                let (x, y) = (
+                    (cell % side + side - at % side) % side,
+                    (cell / side + side - at / side) % side,
+                );
                 table[y * side + x]
             };
             others.map(apart).sum()
         };
         let extreme = |set: &[bool], of: bool, sign: i64| {
             let places = (0..cells).filter(|&cell| set[cell] == of);
-            places.min_by_key(|&cell| (sign * energy(set, cell), cell)).unwrap_or(0)
+            places
+                .min_by_key(|&cell| (sign * energy(set, cell), cell))
+                .unwrap_or(0)
         };
         loop {
             let cluster = extreme(&set, true, -1);

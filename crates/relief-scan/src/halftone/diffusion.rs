@@ -55,14 +55,7 @@ const STUCKI: &[(isize, usize, i32)] = &[
     (1, 2, 2),
     (2, 2, 1),
 ];
-const ATKINSON: &[(isize, usize, i32)] = &[
-    (1, 0, 1),
-    (2, 0, 1),
-    (-1, 1, 1),
-    (0, 1, 1),
-    (1, 1, 1),
-    (0, 2, 1),
-];
+const ATKINSON: &[(isize, usize, i32)] = &[(1, 0, 1), (2, 0, 1), (-1, 1, 1), (0, 1, 1), (1, 1, 1), (0, 2, 1)];
 
 impl Kernel {
     /// That of a halftone, where it diffuses errors.
@@ -114,8 +107,10 @@ pub(crate) struct Diffusion {
     /// The next line of the raster.
     line: u64,
     places: usize,
-    /// a of the next lines, one after the other, and of the line that begins with a 0 everywhere.
+    /// a of the next line and of those below, in a ring; the last of them has been given nothing.
     given: Vec<i32>,
+    /// Which row of the ring is that of the next line.
+    next: usize,
 }
 
 impl Diffusion {
@@ -134,12 +129,19 @@ impl Diffusion {
             line,
             places,
             given,
+            next: 0,
         }
     }
 
+    /// Where row `down` of the ring begins, counted from that of the next line.
+    const fn row(&self, down: usize) -> usize {
+        (self.next + down) % (self.kernel.below + 1) * self.places
+    }
+
     /// What the next lines are given.
-    pub(crate) fn errors(&self) -> &[i32] {
-        &self.given[..self.places * self.kernel.below]
+    pub(crate) fn errors(&self) -> Vec<i32> {
+        let rows = (0..self.kernel.below).map(|down| &self.given[self.row(down)..][..self.places]);
+        rows.collect::<Vec<_>>().concat()
     }
 
     /// Screens the next line in place.
@@ -150,35 +152,31 @@ impl Diffusion {
         } else {
             self.any(samples, back);
         }
+        // What this line was given has been spent.
+        let spent = self.row(0);
+        self.given[spent..][..self.places].fill(0);
+        self.next = (self.next + 1) % (self.kernel.below + 1);
         self.line += 1;
-        self.given.rotate_left(self.places);
-        let last = self.places * self.kernel.below;
-        self.given[last..].fill(0);
     }
 
     /// Any kernel, either way.
     fn any<S: Sample>(&mut self, samples: &mut [S], back: bool) {
-        let Kernel {
-            divisor,
-            taps,
-            below,
-            ..
-        } = self.kernel;
+        let Kernel { divisor, taps, .. } = self.kernel;
+        let rows = [self.row(0), self.row(1), self.row(2)];
         let max = i32::from(S::DEPTH.max());
         let (margin, count, way) = (self.kernel.margin(), samples.len(), if back { -1 } else { 1 });
-        debug_assert_eq!(self.given.len(), (below + 1) * self.places);
         for step in 0..count {
             let pixel = if back { count - 1 - step } else { step };
             let at = margin + pixel;
             let sample = &mut samples[pixel];
             let wanted =
-                i32::from(sample.to_u16()) + (self.given[at] + divisor / 2).div_euclid(divisor);
+                i32::from(sample.to_u16()) + (self.given[rows[0] + at] + divisor / 2).div_euclid(divisor);
             let on = 2 * wanted > max;
             let error = wanted - if on { max } else { 0 };
             *sample = if on { S::MAX } else { S::ZERO };
             if error != 0 {
                 for &(ahead, down, weight) in taps {
-                    let to = (down * self.places + at).wrapping_add_signed(way * ahead);
+                    let to = (rows[down] + at).wrapping_add_signed(way * ahead);
                     self.given[to] += weight * error;
                 }
             }
@@ -195,7 +193,12 @@ impl Diffusion {
     fn floyd_steinberg<S: Sample>(&mut self, samples: &mut [S]) {
         let max = i32::from(S::DEPTH.max());
         let (count, mut before, mut last) = (samples.len(), 0, 0);
-        let (next, below) = self.given.split_at_mut(self.places);
+        let (first, second) = self.given.split_at_mut(self.places);
+        let (next, below) = if self.next == 0 {
+            (first, second)
+        } else {
+            (second, first)
+        };
         for ((sample, given), below) in samples.iter_mut().zip(&next[1..]).zip(&mut *below) {
             let wanted = i32::from(sample.to_u16()) + ((given + 7 * last + 8) >> 4);
             let on = 2 * wanted > max;

@@ -68,12 +68,12 @@ fn bezout(a: i64, b: i64) -> (i64, i64, i64) {
     let (mut old, mut new) = ((a, 1, 0), (b, 0, 1));
     while new.0 != 0 {
         let times = old.0.div_euclid(new.0);
-        let next = (old.0 - times * new.0, old.1 - times * new.1, old.2 - times * new.2);
+        let next = (
+            old.0 - times * new.0,
+            old.1 - times * new.1,
+            old.2 - times * new.2,
+        );
         (old, new) = (new, next);
     }
-    if old.0 < 0 {
-        (-old.0, -old.1, -old.2)
-    } else {
-        old
-    }
+    if old.0 < 0 { (-old.0, -old.1, -old.2) } else { old }
 }

@@ -97,6 +97,14 @@ impl Screen {
         })
     }
 
+    /// The bytes of its levels; what diffusion holds is told by its kernel.
+    pub(crate) fn memory(&self) -> u64 {
+        match self {
+            Self::Ordered(ordered) => 2 * ordered.levels.len() as u64,
+            Self::Diffusion(_) => 0,
+        }
+    }
+
     /// Screens pixels `i`… of line `j` in place; diffusion has been done before.
     pub(crate) fn apply<S: Sample>(&self, samples: &mut [S], i: u64, j: u64) {
         let Self::Ordered(ordered) = self else {

@@ -139,7 +139,13 @@ impl<S: Sample> Laid<S> {
                 lines.end
             };
             let at = self.filled;
-            self.read(job, job.program.layout(pass).symmetry, 0..length, done.next..end, wrap)?;
+            self.read(
+                job,
+                job.program.layout(pass).symmetry,
+                0..length,
+                done.next..end,
+                wrap,
+            )?;
             for line in self.lines[at..self.filled].chunks_exact_mut(length as usize) {
                 look_up(table, line);
                 done.state.line(line);
@@ -228,7 +234,7 @@ impl<S: Sample> Laid<S> {
         Some(DiffusionState {
             pass: done.pass,
             line: done.next,
-            errors: done.state.errors().to_vec(),
+            errors: done.state.errors(),
             tail: done.tail.iter().map(|sample| *sample != S::ZERO).collect(),
             length: program.layout(done.pass).path.length,
         })
@@ -240,7 +246,12 @@ impl<S: Sample> Laid<S> {
         self.diffused = Some(Diffused {
             pass: diffusion.pass,
             next: diffusion.line,
-            state: Diffusion::after(kernel, diffusion.length as usize, diffusion.line, &diffusion.errors),
+            state: Diffusion::after(
+                kernel,
+                diffusion.length as usize,
+                diffusion.line,
+                &diffusion.errors,
+            ),
             tail: diffusion.tail.iter().map(sample).collect(),
         });
     }

@@ -50,7 +50,11 @@ impl Program {
             PART.max(self.row_pixels().saturating_mul(depth.bytes()))
         };
         let table = 4 * (u64::from(depth.max()) + 1);
-        self.diffusion_bytes().saturating_add(part).saturating_add(table)
+        let screen = self.screen.as_ref().map_or(0, Screen::memory);
+        self.diffusion_bytes()
+            .saturating_add(part)
+            .saturating_add(table)
+            .saturating_add(screen)
     }
 
     /// What making holds for each line.
@@ -69,11 +73,7 @@ impl Program {
     /// What a thread that packs holds: a travel as samples, one channel of it, and the values and heads of runs.
     fn thread_bytes(&self) -> u64 {
         let bytes = self.raster.depth.bytes();
-        let channel = if self.high() > 1 {
-            self.wide()
-        } else {
-            0
-        };
+        let channel = if self.high() > 1 { self.wide() } else { 0 };
         let runs = if self.scan.run_length { 6 } else { 0 };
         (self.samples() * (bytes + runs) + channel * bytes).max(1)
     }

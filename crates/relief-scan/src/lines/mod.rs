@@ -185,7 +185,11 @@ impl<'a> Lines<'a> {
     /// # Errors
     /// Where the state is not one of such a program.
     pub fn take_up(&mut self, diffusion: &DiffusionState) -> Result<(), Error> {
-        let Some(Screen::Diffusion(kernel)) = self.program.screen.as_ref().filter(|_| diffusion.fits(self.program))
+        let Some(Screen::Diffusion(kernel)) = self
+            .program
+            .screen
+            .as_ref()
+            .filter(|_| diffusion.fits(self.program))
         else {
             let problem = "the state of error diffusion belongs to another job".to_owned();
             return Err(Error::Setting {

@@ -174,9 +174,19 @@ fn expected(
         .zip(values.concat())
         .collect();
     // Where it lies: the raster mirrored and turned.
-    let mut plate: Vec<Vec<u16>> = numbers.samples.chunks(source.width).map(<[u16]>::to_vec).collect();
+    let mut plate: Vec<Vec<u16>> = numbers
+        .samples
+        .chunks(source.width)
+        .map(<[u16]>::to_vec)
+        .collect();
     plate = mirrored(&plate, scan.mirror);
-    let turns = serde_json::to_value(scan.rotate).unwrap().as_str().unwrap().parse::<usize>().unwrap() / 90;
+    let turns = serde_json::to_value(scan.rotate)
+        .unwrap()
+        .as_str()
+        .unwrap()
+        .parse::<usize>()
+        .unwrap()
+        / 90;
     for _ in 0..turns {
         plate = turned(&plate);
     }
@@ -360,7 +370,14 @@ fn plate() -> Whole {
 
 fn of(scan: &Scan, gcode: &Gcode) -> Result<GcodeProgram, relief_scan::Error> {
     let plate = plate();
-    GcodeProgram::new(gcode, scan, &Tables::default(), &Sized(&plate).raster(), (4, 2), (0, 0))
+    GcodeProgram::new(
+        gcode,
+        scan,
+        &Tables::default(),
+        &Sized(&plate).raster(),
+        (4, 2),
+        (0, 0),
+    )
 }
 
 #[test]
@@ -469,5 +486,46 @@ fn columns_from_below_and_bits_are_burnt() {
     assert!(
         text.contains("G0Y0X0.381S0\nG1Y0.254F3000\nY0.508S1000; L1\n"),
         "{text}"
+    );
+}
+
+/// The memory of a text is that of a few lines, however many there are, and any of them is found at once.
+#[test]
+fn lines_of_a_sheet_that_fits_nowhere_are_written_in_a_few_megabytes() {
+    struct Sheet;
+    impl Windows for Sheet {
+        fn raster(&self) -> Raster {
+            Raster::new(4_000, 1 << 40, Depth::Eight).with_pixel(Some(pixel()))
+        }
+
+        fn read(
+            &self,
+            window: relief_engine::Rect,
+            out: relief_engine::SamplesMut<'_>,
+            _: &Cancel,
+        ) -> Result<(), relief_engine::Error> {
+            assert!(window.height() <= 64, "{window:?}");
+            if let relief_engine::SamplesMut::Eight(out) = out {
+                out.fill(255);
+            }
+            Ok(())
+        }
+    }
+    let gcode = Gcode::new(Length::metres(3, 1).unwrap());
+    let scan = Scan::default();
+    let raster = Sheet.raster();
+    let size = (raster.width, raster.height);
+    let program = GcodeProgram::new(&gcode, &scan, &Tables::default(), &raster, size, (0, 0)).unwrap();
+    assert!(program.memory() < 16 << 20, "{}", program.memory());
+    let mut text = Vec::new();
+    let first = (1 << 39) - 1;
+    program
+        .write(&Sheet, first..first + 2, &mut text, &mut |_| {}, &Cancel::new())
+        .unwrap();
+    let text = String::from_utf8(text).unwrap();
+    // The middles of the rows above and below the middle of the sheet: 2³⁹ · 0.254 mm, and half a pixel.
+    assert_eq!(
+        text,
+        "G0X0Y139637976727.679S0\nG1X1016S1000F3000; L549755813887\nG0X0Y139637976727.425S0\nG1X1016S1000F3000; L549755813888\n"
     );
 }

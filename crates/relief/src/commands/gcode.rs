@@ -30,7 +30,8 @@ const PLACES: u64 = 16;
 pub(crate) fn program(opened: &Opened, job: &Job) -> Result<GcodeProgram, Failure> {
     let none = || {
         Failure::Usage(
-            "G-code is made of the lines of a machine: give the design a scan { gcode feed=\"3000mm/min\" }".to_owned(),
+            "G-code is made of the lines of a machine: give the design a scan { gcode feed=\"3000mm/min\" }"
+                .to_owned(),
         )
     };
     let node = opened.design.scan.as_ref().ok_or_else(none)?;
@@ -91,7 +92,11 @@ pub(crate) fn write(render: &Render, opened: &Opened, target: Target, name: &str
     let program = program(opened, &render.job)?;
     let lines = first_line(render, &program)?..program.program().lines();
     let (cancel, cleanup) = (Cancel::new(), Cleanup::default());
-    let plan = job::plan(opened, &render.job, program.memory().saturating_add(ByteFile::MEMORY))?;
+    let plan = job::plan(
+        opened,
+        &render.job,
+        program.memory().saturating_add(ByteFile::MEMORY),
+    )?;
     let guard = interrupt::watch(&cancel, Some(cleanup.clone()));
     let renderer = job::renderer(opened, plan, None, &render.watch, &cancel)?;
     let is_file = matches!(target, Target::Path(_));
@@ -104,7 +109,11 @@ pub(crate) fn write(render: &Render, opened: &Opened, target: Target, name: &str
     drop(guard);
     if is_file && !render.watch.quiet {
         let count = program.program().lines();
-        let text = format!("{name}: {} of G-code, {}", show_bytes(bytes), counted(count, "line"));
+        let text = format!(
+            "{name}: {} of G-code, {}",
+            show_bytes(bytes),
+            counted(count, "line")
+        );
         writeln!(io::stdout(), "{}", relief_design::visible(&text))?;
     }
     Ok(())
@@ -174,8 +183,16 @@ pub(crate) struct Estimate {
 impl Estimate {
     /// Computes lines of the job, all where they are few, and reckons the others by them. Millimetres a second, each second,
     /// are the acceleration; without it speed is there at once.
-    pub(crate) fn new(opened: &Opened, job: &Job, acceleration: Option<f64>) -> Result<Option<Self>, Failure> {
-        let has = opened.design.scan.as_ref().is_some_and(|node| node.gcode.is_some());
+    pub(crate) fn new(
+        opened: &Opened,
+        job: &Job,
+        acceleration: Option<f64>,
+    ) -> Result<Option<Self>, Failure> {
+        let has = opened
+            .design
+            .scan
+            .as_ref()
+            .is_some_and(|node| node.gcode.is_some());
         if !has {
             return Ok(None);
         }
@@ -310,7 +327,11 @@ impl Sum {
             computed_lines: self.lines,
             bytes,
             seconds,
-            bytes_per_second: if seconds > 0.0 { bytes as f64 / seconds } else { 0.0 },
+            bytes_per_second: if seconds > 0.0 {
+                bytes as f64 / seconds
+            } else {
+                0.0
+            },
             most_bytes_per_second: self.most,
             link_bytes_per_second: f64::from(program.settings().baud) / 10.0,
         }

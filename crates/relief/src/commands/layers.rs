@@ -85,7 +85,12 @@ pub(crate) fn ignored(scan: &Scan) -> Vec<&'static str> {
 ///
 /// `{pass}` stands for the number of a pass, counted from 0, and `{pass:03}` for the same in three digits. A folder takes
 /// files of its own names.
-pub(crate) fn names(path: &Path, format: Format, layers: &Layers, asked: bool) -> Result<Option<Vec<PathBuf>>, Failure> {
+pub(crate) fn names(
+    path: &Path,
+    format: Format,
+    layers: &Layers,
+    asked: bool,
+) -> Result<Option<Vec<PathBuf>>, Failure> {
     let wrong = |why: String| Failure::Usage(format!("--output {}: {why}", path.display()));
     let count = layers.count();
     let Some(text) = path.to_str() else {
@@ -102,12 +107,14 @@ pub(crate) fn names(path: &Path, format: Format, layers: &Layers, asked: bool) -
         return Ok(Some((0..count).map(name).collect()));
     }
     if asked && has_place(text) {
-        let all: Result<Vec<PathBuf>, String> = (0..count).map(|pass| Ok(filled(text, pass)?.into())).collect();
+        let all: Result<Vec<PathBuf>, String> =
+            (0..count).map(|pass| Ok(filled(text, pass)?.into())).collect();
         let all = all.map_err(wrong)?;
         let folder = all.first().and_then(|name| name.parent());
         if all.iter().any(|name| name.parent() != folder) {
             return Err(wrong(
-                "{pass} stands in the name of a file, not of a folder: all passes appear in one folder".to_owned(),
+                "{pass} stands in the name of a file, not of a folder: all passes appear in one folder"
+                    .to_owned(),
             ));
         }
         return Ok(Some(all));
@@ -296,7 +303,8 @@ impl Task<'_> {
     fn group(&self, staging: &Staging, passes: &[u32]) -> Result<(), Failure> {
         let render = self.render;
         let origin = job::origin(&self.opened.design, &render.job)?;
-        let job_of = |pass| blake3::hash(&[*self.job.as_bytes(), *self.layers.digest(pass).as_bytes()].concat());
+        let job_of =
+            |pass| blake3::hash(&[*self.job.as_bytes(), *self.layers.digest(pass).as_bytes()].concat());
         if render::is_at_many_places(self.format, render) {
             if self.format == Format::Zarr {
                 let sinks = passes.iter().map(|&pass| {
@@ -380,8 +388,10 @@ impl<'a> Staging<'a> {
             fs::create_dir(parent).map_err(failed("cannot create the folder", parent))?;
             Some(parent.to_owned())
         };
-        relief_atomic::open_partial_folder(&folder, &mut |new| fs::write(new.join(JOB), job.to_hex().as_str()))
-            .map_err(failed("cannot create the folder", &folder))?;
+        relief_atomic::open_partial_folder(&folder, &mut |new| {
+            fs::write(new.join(JOB), job.to_hex().as_str())
+        })
+        .map_err(failed("cannot create the folder", &folder))?;
         let path = folder.join(JOB);
         let mut lock = File::options()
             .read(true)
@@ -545,7 +555,8 @@ pub(crate) fn refuse(render: &Render, layers: &Layers) -> Result<(), Failure> {
     let passes = counted(layers.count(), "file");
     if export.share && !layers.change_nothing() && export.halftone.is_none() {
         return usage(
-            "--share stores the tiles of the design as it is; leave it out, or --passes and --as-scanned".to_owned(),
+            "--share stores the tiles of the design as it is; leave it out, or --passes and --as-scanned"
+                .to_owned(),
         );
     }
     if layers.count() == 1 {
@@ -574,7 +585,15 @@ mod tests {
         assert_eq!(filled("a-{pass}.tif", 7).unwrap(), "a-7.tif");
         assert_eq!(filled("a{{-{pass:03}-}}.tif", 7).unwrap(), "a{-007-}.tif");
         assert_eq!(filled("a-{pass:02}.tif", 1234).unwrap(), "a-1234.tif");
-        for wrong in ["a-{pass", "a-}.tif", "{passes}", "{pass:3}", "{pass:0}", "{pass:0x}", "{pass:099}"] {
+        for wrong in [
+            "a-{pass",
+            "a-}.tif",
+            "{passes}",
+            "{pass:3}",
+            "{pass:0}",
+            "{pass:0x}",
+            "{pass:099}",
+        ] {
             assert!(filled(wrong, 0).is_err(), "{wrong}");
         }
         assert_eq!(protected("{serial}-{pass:03}.tif"), "{serial}-{{pass:03}}.tif");

@@ -48,7 +48,8 @@ fn one(arguments: &PlanArguments, opened: &Opened) -> Result<(), Failure> {
     let machine = Machine::of(arguments, opened)?;
     if arguments.json {
         let mut out = BufWriter::new(io::stdout().lock());
-        serde_json::to_writer_pretty(&mut out, &AsJson(&plan, rounding, &machine)).map_err(io::Error::from)?;
+        serde_json::to_writer_pretty(&mut out, &AsJson(&plan, rounding, &machine))
+            .map_err(io::Error::from)?;
         writeln!(out)?;
         out.flush()?;
     } else {
@@ -78,11 +79,15 @@ impl Machine {
             let seconds = gcode.as_ref().map(gcode::Estimate::seconds);
             (gcode, seconds)
         } else {
-            (None, stream::seconds_of_motion(opened, &arguments.job, &arguments.motion)?)
+            (
+                None,
+                stream::seconds_of_motion(opened, &arguments.job, &arguments.motion)?,
+            )
         };
         if arguments.per_hour.is_some() && seconds.is_none() {
             return Err(Failure::Usage(
-                "--per-hour needs the time of the job: give --speed, or the design a scan { gcode feed=… }".to_owned(),
+                "--per-hour needs the time of the job: give --speed, or the design a scan { gcode feed=… }"
+                    .to_owned(),
             ));
         }
         Ok(Self {
@@ -107,7 +112,11 @@ impl Machine {
         match (&self.gcode, self.seconds) {
             (Some(gcode), _) => text.push_str(&gcode.text()),
             (None, Some(seconds)) => {
-                let _ = writeln!(text, "time     {} by the motion of the machine", stream::time(seconds));
+                let _ = writeln!(
+                    text,
+                    "time     {} by the motion of the machine",
+                    stream::time(seconds)
+                );
             }
             (None, None) => {}
         }

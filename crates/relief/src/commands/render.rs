@@ -105,9 +105,11 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
             settings.join(", "),
             if settings.len() == 1 { "is" } else { "are" }
         ),
-        (false, _) => "W208: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is. \
+        (false, _) => {
+            "W208: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is. \
                        --as-scanned takes its tables, passes and halftone"
-            .to_owned(),
+                .to_owned()
+        }
     };
     if render.job.reading.deny == Some(Deny::Warnings) {
         return Err(Failure::Doubtful(ignored));
@@ -193,7 +195,9 @@ fn screened<T>(
         return Ok(Err(sink));
     }
     let origin = job::origin(&opened.design, &render.job)?;
-    let screened = layers.pass(sink, 0, origin).map_err(relief_machine::Error::from)?;
+    let screened = layers
+        .pass(sink, 0, origin)
+        .map_err(relief_machine::Error::from)?;
     Ok(Ok(screened))
 }
 

@@ -1,7 +1,7 @@
 //! What a scan comes to on its canvas, where that is not what was written.
 
-use relief_design::scan::ScanNode;
 use relief_design::Canvas;
+use relief_design::scan::ScanNode;
 use relief_scan::{Halftone, Program};
 
 /// A sentence for the screen and for lines that are moved, each where there is one.
@@ -51,5 +51,9 @@ pub(crate) fn of(node: &ScanNode, canvas: &Canvas, program: &Program) -> Vec<(&'
 fn short(number: f64) -> String {
     let text = format!("{number:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+    if text == "-0" {
+        "0".to_owned()
+    } else {
+        text.to_owned()
+    }
 }

@@ -57,7 +57,11 @@ fn every_pass_is_a_file_of_what_fires_in_it() {
         ("c-{pass:03}.tif", &["--file-tile", "64x48"]),
     ] {
         let pattern = pattern(name);
-        let command = [&["render", &design, "-o", &pattern, "--passes", "even:20", "-q"], options].concat();
+        let command = [
+            &["render", &design, "-o", &pattern, "--passes", "even:20", "-q"],
+            options,
+        ]
+        .concat();
         assert_eq!(run(&command).done(), b"");
         for pass in 0..20 {
             let path = out.path().join(name.replace("{pass:03}", &format!("{pass:03}")));
@@ -110,7 +114,13 @@ compose {",
         "{}",
         ended.err
     );
-    assert!(ended.text().contains("layer-007.png: 8 passes of 200 × 70 pixels"), "{}", ended.text());
+    assert!(
+        ended
+            .text()
+            .contains("layer-007.png: 8 passes of 200 × 70 pixels"),
+        "{}",
+        ended.text()
+    );
     // Eight passes of at most 10 µm in 75 µm; the material takes half of every sample.
     let names = names(&layers);
     assert_eq!(names.len(), 8);
@@ -139,7 +149,11 @@ fn what_cannot_be_written_as_passes_is_refused_and_leaves_nothing() {
     let design = written(&folder, RAMP);
     let out = TempDir::new().unwrap();
     let place = |name: &str| out.path().join(name).to_str().unwrap().to_owned();
-    let (one, pattern, zarr) = (place("one.tif"), place("layer-{pass:03}.tif"), place("l-{pass}.zarr"));
+    let (one, pattern, zarr) = (
+        place("one.tif"),
+        place("layer-{pass:03}.tif"),
+        place("l-{pass}.zarr"),
+    );
     let dir = place("{pass}/a.tif");
     for (options, said) in [
         (&["-o", &one, "--passes", "even:3"][..], "-o layer-{pass:03}.tif"),
@@ -184,7 +198,8 @@ fn what_cannot_be_written_as_passes_is_refused_and_leaves_nothing() {
 #[test]
 fn rows_of_a_file_and_passes_name_files_together() {
     let folder = TempDir::new().unwrap();
-    let text = "relief version=1\nparameter \"top\" 255\ncanvas width=9 height=2\nramp axis=\"x\" from=0 to=$top\n";
+    let text =
+        "relief version=1\nparameter \"top\" 255\ncanvas width=9 height=2\nramp axis=\"x\" from=0 to=$top\n";
     let design = written(&folder, text);
     let rows = folder.path().join("rows.csv");
     std::fs::write(&rows, "top\n255\n90\n").unwrap();
@@ -218,7 +233,15 @@ fn a_solid_is_as_high_as_the_design_says() {
     let out = TempDir::new().unwrap();
     let solid = |name: &str, options: &[&str]| {
         let path = out.path().join(name);
-        let command = ["render", &design, "-q", "-o", path.to_str().unwrap(), "--base", "1mm"];
+        let command = [
+            "render",
+            &design,
+            "-q",
+            "-o",
+            path.to_str().unwrap(),
+            "--base",
+            "1mm",
+        ];
         run(&[&command[..], options].concat()).done();
         raw(out.path(), name)
     };
@@ -244,7 +267,9 @@ fn passes_that_are_interrupted_go_on_to_the_same_files() {
     let command = |out: &TempDir| {
         let pattern = out.path().join("layer-{pass:02}.tif");
         let mut command = relief(&["render", &design, "--passes", "even:20", "--json-progress", "-o"]);
-        command.arg(pattern).args(["--bits", "1", "--compress", "packbits"]);
+        command
+            .arg(pattern)
+            .args(["--bits", "1", "--compress", "packbits"]);
         command
     };
     assert!(command(&whole).output().unwrap().status.success());
@@ -274,8 +299,15 @@ fn passes_that_are_interrupted_go_on_to_the_same_files() {
     // Another job does not go on with it.
     if names(out.path()).len() == 1 {
         let pattern = out.path().join("layer-{pass:02}.tif");
-        run(&["render", &design, "--passes", "even:20", "-o", pattern.to_str().unwrap()])
-            .failed(2, "of another job");
+        run(&[
+            "render",
+            &design,
+            "--passes",
+            "even:20",
+            "-o",
+            pattern.to_str().unwrap(),
+        ])
+        .failed(2, "of another job");
     }
     assert!(command(&out).output().unwrap().status.success());
     assert_eq!(names(out.path()), names(whole.path()));

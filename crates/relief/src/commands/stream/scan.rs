@@ -214,7 +214,9 @@ pub(crate) fn halftone(text: &str) -> Result<Halftone, String> {
     let serpentine = || match rest {
         None => Ok(false),
         Some("serpentine") => Ok(true),
-        Some(other) => Err(format!("'{other}' is no way to diffuse errors; 'serpentine' is one")),
+        Some(other) => Err(format!(
+            "'{other}' is no way to diffuse errors; 'serpentine' is one"
+        )),
     };
     match name {
         "threshold" => Ok(Halftone::Threshold {
