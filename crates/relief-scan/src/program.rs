@@ -187,6 +187,14 @@ impl Program {
             .sum()
     }
 
+    /// The passes, where all have as many lines; else 1. Those whose axes alternate have as many lines on a square.
+    #[must_use]
+    pub fn equal_passes(&self) -> u32 {
+        let total = self.layouts[0].path.total;
+        let are_equal = self.layouts.iter().all(|layout| layout.path.total == total);
+        if are_equal { self.passes } else { 1 }
+    }
+
     /// How the lines of a pass lie.
     pub(crate) fn layout(&self, pass: u32) -> &Layout {
         &self.layouts[pass as usize % self.layouts.len()]
