@@ -263,6 +263,11 @@ impl Ratio {
         self.numerator > 0
     }
 
+    /// Whether it is below 0.
+    pub(crate) fn is_negative(self) -> bool {
+        self.numerator < 0
+    }
+
     /// The nearest `f64` but for two roundings.
     pub(crate) fn real(self) -> f64 {
         self.numerator as f64 / self.denominator as f64

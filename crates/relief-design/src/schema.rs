@@ -245,6 +245,14 @@ fn value_type(value: ValueType) -> Value {
         ),
         ValueType::Distance => number_or(json!({ "type": "number" }), &unit),
         ValueType::PixelSize | ValueType::Amplitude => json!({ "type": "string", "pattern": metric }),
+        ValueType::Feed => {
+            let feed = format!(r"^\s*{number}\s*({units})\s*/\s*(min|s)\s*$");
+            json!({ "type": "string", "pattern": feed })
+        }
+        ValueType::Frequency => {
+            let frequency = format!(r"^\s*{number}\s*(lpi|lpcm|lpmm)\s*$");
+            json!({ "type": "string", "pattern": frequency })
+        }
         ValueType::Dpi | ValueType::PositiveReal => json!({ "type": "number", "exclusiveMinimum": 0 }),
         ValueType::Sample => number_or(
             json!({ "type": "integer", "minimum": 0, "maximum": 65_535 }),

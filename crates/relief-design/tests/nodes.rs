@@ -8,8 +8,9 @@ use std::collections::HashMap;
 mod files;
 
 use relief_design::scan::{
-    self, BitOrder, Bits, ByteOrder, Corner, Direction, Halftone, Interleave, Mirror, Packing, Passes,
-    Polarity, Quarters, Scan, ScanNode, Stripe, Swath,
+    self, BitOrder, Bits, ByteOrder, Corner, Dialect, Direction, Dot, Gcode, Halftone, Interleave, Laser,
+    Mirror, Origin, Packing, PassAxes, Passes, Polarity, Quarters, Scan, ScanNode, Screen, Stripe, Swath,
+    Sweep, Zone,
 };
 use relief_design::{
     Axis, Blend, Conversion, Design, Gray, Kind, Node, Role, SIGNATURES, ValueType, kinds, parse,
@@ -993,7 +994,7 @@ fn a_design_without_a_scan_has_none_and_an_empty_one_has_the_defaults() {
 fn every_setting_of_a_scan_is_read() {
     let read = scan(
         r#"
-scan mirror="horizontal" rotate=270 axis="column" start="bottom-right" direction="serpentine" interleave=3 \
+scan mirror="horizontal" rotate=270 axis="column" start="bottom-right" direction="serpentine" return-offset="-0.0234375mm" interleave=3 \
     encoding="runs" bits=16 bit-order="least-first" byte-order="big" polarity="inverted" {
     stripe width="0.4mm" overlap=8
     swath lines=5 overlap=2
@@ -1014,6 +1015,7 @@ scan mirror="horizontal" rotate=270 axis="column" start="bottom-right" direction
         axis: scan::Axis::Column,
         start: Corner::BottomRight,
         direction: Direction::Serpentine,
+        return_offset: -600,
         interleave: Interleave(3),
         stripe: Some(Stripe {
             width: 40,
@@ -1025,7 +1027,8 @@ scan mirror="horizontal" rotate=270 axis="column" start="bottom-right" direction
             count: 12,
             exponent: 1.5,
         },
-        halftone: Some(Halftone::Bayer { size: 4 }),
+        pass_axes: PassAxes::Same,
+        halftone: Some(Halftone::bayer(4)),
         packing: Packing {
             bits: Bits::Sixteen,
             bit_order: BitOrder::LeastFirst,
@@ -1043,6 +1046,35 @@ fn every_kind_of_passes_and_halftones_is_read() {
     assert_eq!(passes("\"one\""), Passes::One);
     assert_eq!(passes("\"even\" count=4"), Passes::Even { count: 4 });
     assert_eq!(passes("\"share\" count=4"), Passes::Share { count: 4 });
+    let axes = |text: &str| {
+        scan(&format!("scan {{ passes \"even\" count=2 {text} }}"))
+            .scan
+            .pass_axes
+    };
+    assert_eq!(
+        (axes(""), axes("axes=\"alternate\"")),
+        (PassAxes::Same, PassAxes::Alternate)
+    );
+    let stepped = |step: &str, amplitude: &str| {
+        let text = format!(
+            "relief version=1\ncanvas width=4 height=4 amplitude={amplitude:?}\nscan {{ passes \"even\" step={step:?} }}\nfill value=1"
+        );
+        parse("a.kdl", &text, &HashMap::<String, (u64, u64)>::new())
+            .map(|design| design.scan.unwrap().scan.passes)
+    };
+    for (step, amplitude, count) in [
+        ("10um", "80um", 8),
+        ("10um", "81um", 9),
+        ("1/3mm", "1mm", 3),
+        ("2mm", "1mm", 1),
+    ] {
+        assert_eq!(
+            stepped(step, amplitude).unwrap(),
+            Passes::Even { count },
+            "{step} of {amplitude}"
+        );
+    }
+    assert!(stepped("1pm", "1mm").is_err());
     let thresholds = vec![9, 200, 3];
     assert_eq!(
         passes("\"listed\" { slice 9; slice 200; slice 3 }"),
@@ -1053,8 +1085,110 @@ fn every_kind_of_passes_and_halftones_is_read() {
         halftone("\"threshold\" level=7"),
         Some(Halftone::Threshold { level: 7 })
     );
-    assert_eq!(halftone("\"blue-noise\""), Some(Halftone::BlueNoise));
-    assert_eq!(halftone("\"floyd-steinberg\""), Some(Halftone::FloydSteinberg));
+    assert_eq!(halftone("\"blue-noise\""), Some(Halftone::BLUE_NOISE));
+    assert_eq!(
+        halftone("\"blue-noise\" size=256 spot=\"0.03mm\""),
+        Some(Halftone::BlueNoise { size: 256, spot: 3 })
+    );
+    assert_eq!(
+        halftone("\"bayer\" size=2 spot=5"),
+        Some(Halftone::Bayer { size: 2, spot: 5 })
+    );
+    for (word, one_way, serpentine) in [
+        (
+            "floyd-steinberg",
+            Halftone::FLOYD_STEINBERG,
+            Halftone::FloydSteinberg { serpentine: true },
+        ),
+        (
+            "jarvis",
+            Halftone::Jarvis { serpentine: false },
+            Halftone::Jarvis { serpentine: true },
+        ),
+        (
+            "stucki",
+            Halftone::Stucki { serpentine: false },
+            Halftone::Stucki { serpentine: true },
+        ),
+        (
+            "atkinson",
+            Halftone::Atkinson { serpentine: false },
+            Halftone::Atkinson { serpentine: true },
+        ),
+    ] {
+        assert_eq!(halftone(&format!("\"{word}\"")), Some(one_way));
+        let back = halftone(&format!("\"{word}\" direction=\"serpentine\""));
+        assert_eq!(back, Some(serpentine));
+    }
+}
+
+/// A screen is right where its vectors can be, and near where they cannot.
+#[test]
+fn screens_come_near_to_what_is_asked() {
+    let read = |text: &str| scan(&format!("scan {{ halftone \"screen\" {text} }}"));
+    let found = |node: &ScanNode| match node.scan.halftone {
+        Some(Halftone::Screen(screen)) => screen,
+        other => panic!("{other:?}"),
+    };
+    // Pixels of 10 µm: 10 dots a millimetre are 10 pixels apart; 16 × 16 pixels are the least that has 256 grays.
+    let node = read("frequency=\"10lpmm\" angle=0 dot=\"line\"");
+    let screen = found(&node);
+    assert_eq!((screen.vector, screen.cells, screen.dot), ((20, 0), 2, Dot::Line));
+    assert_eq!(found(&read("frequency=\"100lpcm\" angle=90")).vector, (0, 20));
+    assert_eq!(found(&read("frequency=\"254lpi\" angle=-90")).vector, (0, -20));
+    let asked = node.asked_screen.unwrap();
+    assert!((asked.frequency - 10_000.0).abs() < 1e-6 && asked.degrees == 0.0);
+    let pixel = Length::picometres(10_000_000).unwrap();
+    for frequency in [34.0, 85.0, 133.0, 150.0, 175.0, 200.0, 333.3] {
+        for degrees in [0.0, 7.5, 15.0, 22.5, 45.0, 75.0, 90.0, 105.0, 165.0, -15.0] {
+            let screen = found(&read(&format!("frequency=\"{frequency}lpi\" angle={degrees}")));
+            let reached = screen.frequency(pixel) * 0.0254;
+            assert!(
+                (reached / frequency - 1.0).abs() < 2e-3,
+                "{frequency} {degrees}: {reached}"
+            );
+            assert!(
+                (screen.angle() - degrees).abs() < 0.1,
+                "{frequency} {degrees}: {}",
+                screen.angle()
+            );
+            assert!((256..=Screen::MAX_AREA).contains(&screen.area()));
+        }
+    }
+}
+
+#[test]
+fn every_setting_of_gcode_is_read() {
+    let metres = |above, below| Length::metres(above, below).unwrap();
+    let read = |text: &str| scan(&format!("scan {{ gcode {text} }}")).gcode.unwrap();
+    assert_eq!(read("feed=\"3000mm/min\""), Gcode::new(metres(3, 1)));
+    let mut expected = Gcode::new(metres(3, 1));
+    expected.dialect = Dialect::FluidNc;
+    expected.s_max = 255;
+    expected.laser = Laser::Constant;
+    expected.origin = Origin::Centre;
+    expected.sweep = Sweep::Segments;
+    expected.gap = Some(50);
+    expected.baud = 9_600;
+    expected.zones = vec![
+        Zone {
+            rows: 0..10,
+            feed: metres(254, 1_000),
+        },
+        Zone {
+            rows: 100..300,
+            feed: metres(1, 10),
+        },
+    ];
+    let text =
+        "dialect=\"fluidnc\" feed=\"50mm / s\" s-max=255 laser=\"M3\" origin=\"centre\" sweep=\"segments\" \
+                gap=\"0.5mm\" baud=9600 {
+        zone from=\"1mm\" to=300 feed=\"100mm/min\"
+        zone from=0 to=10 feed=\"1/6in/s\"
+    }";
+    assert_eq!(read(text), expected);
+    assert_eq!(expected.feed_of(9), metres(254, 1_000));
+    assert_eq!(expected.feed_of(10), metres(3, 1));
 }
 
 #[test]

@@ -65,13 +65,17 @@ fn every_example_of_the_reference_is_a_right_design() {
             }
             (
                 Group::Parameter,
-                "stripe" | "swath" | "overscan" | "passes" | "halftone" | "material" | "machine",
+                "stripe" | "swath" | "overscan" | "passes" | "halftone" | "material" | "machine" | "gcode",
             ) => {
                 format!("scan {{\n{}\n}}\nfill value=1", signature.example)
             }
             (Group::Parameter, "vertex") => {
                 format!("line stroke=1 value=1 {{\nvertex 0 0\n{}\n}}", signature.example)
             }
+            (Group::Parameter, "zone") => format!(
+                "scan {{ gcode feed=\"1mm/s\" {{ {} }} }}\nfill value=1",
+                signature.example
+            ),
             (Group::Parameter, "let") => format!("formula \"u\" {{\n{}\n}}", signature.example),
             (Group::Parameter, _) => format!("map {{\n(source)image \"a\"\n{}\n}}", signature.example),
         };

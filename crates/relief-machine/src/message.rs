@@ -161,7 +161,7 @@ pub struct Job {
     pub samples: u64,
     /// Channels of a position.
     pub channels: u32,
-    /// Passes; each has as many lines.
+    /// Passes; each has as many lines. 1 where they have not.
     pub passes: u32,
     /// Bytes of a line, or the most of one where lines are runs.
     pub line_bytes: u32,
@@ -206,7 +206,7 @@ impl Job {
             lines: program.lines(),
             samples: program.samples(),
             channels: program.channels(),
-            passes: program.passes(),
+            passes: program.equal_passes(),
             // A line that is longer than a frame is refused before the start.
             line_bytes: u32::try_from(program.encoding().most()).unwrap_or(u32::MAX),
             pixel: raster.pixel.map_or(0, Length::nearest_picometres),

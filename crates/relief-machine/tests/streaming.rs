@@ -15,7 +15,7 @@ use relief_machine::{
     Record, Secret, SenderOptions, Sent, send,
 };
 use relief_raster::Depth;
-use relief_scan::{Bits, Block, Halftone, Lines, Packing, Program, Scan, Tables, Windows};
+use relief_scan::{Bits, Block, Halftone, Lines, Packing, PassAxes, Passes, Program, Scan, Tables, Windows};
 
 /// A raster that is a function of its coordinates.
 struct Mixed {
@@ -187,6 +187,25 @@ fn what_is_executed_is_every_line_once_in_order() {
         (sent.executed, received.executed, sent.connections),
         (2_000, 2_000, 1)
     );
+}
+
+/// Passes across each other have not as many lines each; the machine executes all of them.
+#[test]
+fn passes_across_each_other_are_executed() {
+    let scan = Scan {
+        passes: Passes::Even { count: 3 },
+        pass_axes: PassAxes::Alternate,
+        ..Scan::default()
+    };
+    let raster = Mixed {
+        width: 300,
+        height: 170,
+    };
+    let program = program(&scan, &raster);
+    assert_eq!(program.lines(), 170 + 300 + 170);
+    assert_eq!((program.passes(), program.equal_passes()), (3, 1));
+    let (executed, ..) = stream(&scan, &raster, &local(), Machine::default());
+    assert!(executed == all(&program, &raster));
 }
 
 #[test]
@@ -608,7 +627,7 @@ fn error_diffusion_is_taken_up_without_the_lines_before() {
         }
     }
     let scan = Scan {
-        halftone: Some(Halftone::FloydSteinberg),
+        halftone: Some(Halftone::FLOYD_STEINBERG),
         packing: Packing {
             bits: Bits::One,
             ..Packing::default()

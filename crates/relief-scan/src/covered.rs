@@ -2,7 +2,7 @@
 
 use relief_raster::Rect;
 
-use crate::program::Program;
+use crate::program::{Layout, Program};
 
 /// A part of the raster of which some lines are executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,18 +30,21 @@ impl Program {
     /// What the first `executed` lines of the job cover: whole stripes as one part, then the stripe that is being executed.
     #[must_use]
     pub fn covered(&self, executed: u64) -> Covered {
-        let executed = executed.min(self.lines());
-        let (travels, path) = (self.path.travels, &self.path);
-        let of_pass = self.lines() / u64::from(self.passes()).max(1);
-        // After the last line the last pass is over, and not another one begun.
-        let pass = (executed / of_pass.max(1)).min(u64::from(self.passes()) - 1);
-        let rest = executed - pass * of_pass;
+        let (pass, rest) = if executed < self.lines() {
+            self.place(executed)
+        } else {
+            // After the last line the last pass is over, and not another one begun.
+            let last = self.passes().saturating_sub(1);
+            (last, self.layout(last).path.total)
+        };
+        let Layout { symmetry, path } = self.layout(pass);
+        let travels = path.travels;
         let (stripes, lines) = (rest / travels, rest % travels);
         let size = (self.raster.width, self.raster.height);
-        let part = |pixels, rows| self.symmetry.window(size, pixels, rows);
+        let part = |pixels, rows| symmetry.window(size, pixels, rows);
         let mut areas = Vec::new();
         let last = |number: u64| {
-            let travel = path.travel(number);
+            let travel = path.travel(pass, number);
             (travel.pixels.start, travel.pixels.end)
         };
         if stripes > 0 {
@@ -55,24 +58,24 @@ impl Program {
         if lines > 0 {
             let pixels = last(stripes * travels);
             let whole = !path.is_plain();
-            let bottom = if whole { path.rows } else { path.travel(lines - 1).lines.end };
+            let bottom = if whole {
+                path.rows
+            } else {
+                path.travel(pass, lines - 1).lines.end
+            };
             areas.push(Area {
                 rect: part(pixels, (0, bottom)),
                 lines: if whole { travels } else { lines },
                 executed: lines,
             });
         }
-        Covered {
-            // There are at most 65 536 passes.
-            pass: pass as u32,
-            areas,
-        }
+        Covered { pass, areas }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use relief_design::scan::{Axis, Corner, Interleave, Passes, Quarters, Scan, Stripe};
+    use relief_design::scan::{Axis, Corner, Interleave, PassAxes, Passes, Quarters, Scan, Stripe};
     use relief_engine::Raster;
     use relief_raster::Depth;
 
@@ -85,7 +88,7 @@ mod tests {
         let mut pixels = vec![false; (width * height) as usize];
         for line in lines {
             let travel = program.travel(line).expect("a line");
-            let rect = program.symmetry.window(
+            let rect = program.layout(travel.pass).symmetry.window(
                 (width, height),
                 (travel.pixels.start, travel.pixels.end),
                 (travel.lines.start, travel.lines.end),
@@ -101,10 +104,10 @@ mod tests {
 
     #[test]
     fn areas_are_the_pixels_of_the_lines_executed() {
-        for (axis, start, rotate) in [
-            (Axis::Row, Corner::TopLeft, Quarters::None),
-            (Axis::Column, Corner::BottomRight, Quarters::None),
-            (Axis::Row, Corner::BottomLeft, Quarters::One),
+        for (axis, start, rotate, pass_axes) in [
+            (Axis::Row, Corner::TopLeft, Quarters::None, PassAxes::Same),
+            (Axis::Column, Corner::BottomRight, Quarters::None, PassAxes::Same),
+            (Axis::Row, Corner::BottomLeft, Quarters::One, PassAxes::Alternate),
         ] {
             for stripe in [None, Some(Stripe { width: 4, overlap: 1 })] {
                 for interleave in [1, 3] {
@@ -114,15 +117,20 @@ mod tests {
                         rotate,
                         stripe,
                         interleave: Interleave(interleave),
-                        passes: Passes::Share { count: 2 },
+                        passes: Passes::Share { count: 3 },
+                        pass_axes,
                         ..Scan::default()
                     };
                     let raster = Raster::new(9, 7, Depth::Eight);
                     let program = Program::new(&scan, &Tables::default(), &raster).expect("a program");
                     for executed in 0..=program.lines() {
                         let covered = program.covered(executed);
-                        let of_pass = program.lines() / 2;
-                        let first = u64::from(covered.pass) * of_pass;
+                        let of_passes_before = |&line: &u64| {
+                            program
+                                .travel(line)
+                                .is_some_and(|travel| travel.pass < covered.pass)
+                        };
+                        let first = (0..program.lines()).filter(of_passes_before).count() as u64;
                         let right = brute(&program, first..executed);
                         for (at, right) in right.into_iter().enumerate() {
                             let (x, y) = ((at % 9) as i64, (at / 9) as i64);
@@ -130,7 +138,10 @@ mod tests {
                             let of = covered.areas.iter().filter(|area| area.rect.contains(&pixel));
                             let all = of.clone().any(|area| area.executed == area.lines);
                             let some = of.count() > 0;
-                            assert!(if right { some } else { !all }, "{executed} of {scan:?}: {covered:?}");
+                            assert!(
+                                if right { some } else { !all },
+                                "{executed} of {scan:?}: {covered:?}"
+                            );
                         }
                         let told: u64 = covered.areas.iter().map(|area| area.executed).sum();
                         assert_eq!(told + first, executed);

@@ -3,7 +3,6 @@
 //! Diffusion is the one screen whose lines depend on all before them. A job of terabytes that is taken up again would
 //! compute everything once more; with the errors of one line it goes on from there.
 
-use crate::halftone::Screen;
 use crate::program::Program;
 
 const MAGIC: &[u8; 8] = b"RLFDIF\x00\x01";
@@ -15,7 +14,8 @@ pub struct DiffusionState {
     pub(crate) pass: u32,
     /// The next line of the raster as laid.
     pub(crate) line: u64,
-    /// The sums of weighted errors, in sixteenths, with a place more at both ends.
+    /// The sums of weighted errors of the next lines, one or two, in parts of the kernel's divisor, each with as many places more
+    /// at both ends as there are lines.
     pub(crate) errors: Vec<i32>,
     /// Whether pixels of the last lines are on: as many lines as two swaths share.
     pub(crate) tail: Vec<bool>,
@@ -50,16 +50,20 @@ impl DiffusionState {
         let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
         let (numbers, _) = head.strip_prefix(MAGIC)?.as_chunks::<8>();
         let [pass, line, length, lines] = <[[u8; 8]; 4]>::try_from(numbers).ok()?.map(u64::from_le_bytes);
-        if length != program.path.length || lines > program.path.shared_lines() {
+        let kernel = program.kernel()?;
+        let pass = u32::try_from(pass).ok()?;
+        let path = program.layout(pass).path;
+        if length != path.length || lines > path.shared_lines() {
             return None;
         }
-        let (errors, tail) = rest.split_at_checked(4 * (usize::try_from(length).ok()? + 2))?;
+        let errors = usize::try_from(kernel.errors(length)).ok()?;
+        let (errors, tail) = rest.split_at_checked(errors.checked_mul(4)?)?;
         let pixels = usize::try_from(lines * length).ok()?;
         if tail.len() != pixels.div_ceil(8) {
             return None;
         }
         let state = Self {
-            pass: u32::try_from(pass).ok()?,
+            pass,
             line,
             errors: errors
                 .as_chunks()
@@ -77,15 +81,17 @@ impl DiffusionState {
 
     /// Whether it can be one of this program.
     pub(crate) fn fits(&self, program: &Program) -> bool {
-        // By induction no error exceeds M / 2 by more than the rounding, and weights sum up to 16: 8·M and a little.
-        let bound = 9 * i32::from(program.raster.depth.max());
+        let Some(kernel) = program.kernel() else {
+            return false;
+        };
+        let bound = kernel.bound(program.raster.depth.max());
+        let path = program.layout(self.pass).path;
         let lines = self.tail.len() as u64 / self.length.max(1);
-        matches!(program.screen, Some(Screen::Diffusion))
-            && self.length == program.path.length
-            && self.errors.len() as u64 == self.length + 2
+        self.length == path.length
+            && self.errors.len() as u64 == kernel.errors(self.length)
             && self.pass < program.passes()
-            && self.line <= program.path.rows
-            && lines <= program.path.shared_lines().min(self.line)
+            && self.line <= path.rows
+            && lines <= path.shared_lines().min(self.line)
             && self.errors.iter().all(|error| error.abs() <= bound)
     }
 }

@@ -18,7 +18,9 @@
 mod covered;
 mod diffusion_state;
 mod error;
+mod gcode;
 mod halftone;
+mod layers;
 mod lines;
 mod packing;
 mod passes;
@@ -33,14 +35,16 @@ mod windows;
 pub use covered::{Area, Covered};
 pub use diffusion_state::DiffusionState;
 pub use error::Error;
-pub use halftone::{bayer, blue_noise};
+pub use gcode::{GcodeLine, GcodeProgram};
+pub use halftone::{bayer, blue_noise, blue_noise_of_256};
+pub use layers::{Layered, Layers};
 pub use lines::{Block, Lines};
 pub use packing::unpack;
 pub use path::Travel;
 pub use program::{Encoding, Program};
 pub use relief_design::scan::{
-    Axis, BitOrder, Bits, ByteOrder, Corner, Direction, Halftone, Interleave, Mirror, Packing, Passes,
-    Polarity, Quarters, Scan, Stripe, Swath,
+    Axis, BitOrder, Bits, ByteOrder, Corner, Dialect, Direction, Dot, Gcode, Halftone, Interleave, Laser,
+    Mirror, Origin, Packing, PassAxes, Passes, Polarity, Quarters, Scan, Screen, Stripe, Swath, Sweep, Zone,
 };
 pub use screened::Screened;
 pub use table::{Table, Tables};

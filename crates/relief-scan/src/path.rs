@@ -21,7 +21,7 @@ pub struct Travel {
     pub backwards: bool,
 }
 
-/// The order of all travels of a scan over `length` × `lines` pixels. The number of a travel gives its place in
+/// The order of the travels of a pass over `length` × `lines` pixels. The number of a travel gives its place in
 /// constant time, so that a job may begin anywhere.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
@@ -29,23 +29,28 @@ pub(crate) struct Path {
     pub(crate) rows: u64,
     /// Pixels of a stripe and the way to the next one.
     pub(crate) stripe: (u64, u64),
-    stripes: u64,
     /// Lines of a swath and the way to the next one.
     pub(crate) swath: (u64, u64),
     /// Travels of a stripe.
     pub(crate) travels: u64,
     interleave: u64,
     serpentine: bool,
-    /// Travels of all passes.
+    /// Travels of a pass.
     pub(crate) total: u64,
 }
 
 impl Path {
-    pub(crate) fn new(scan: &Scan, (length, lines): (u64, u64), passes: u32) -> Result<Self, Error> {
+    /// Over lines of this length; they are as wide as `whole` where there are no stripes.
+    pub(crate) fn new(
+        scan: &Scan,
+        (length, lines): (u64, u64),
+        whole: u64,
+        passes: u32,
+    ) -> Result<Self, Error> {
         let wrong = |setting, problem: String| Err(Error::Setting { setting, problem });
         let (width, overlap) = scan
             .stripe
-            .map_or((length, 0), |stripe| (stripe.width, stripe.overlap));
+            .map_or((whole, 0), |stripe| (stripe.width, stripe.overlap));
         if width == 0 || overlap >= width {
             return wrong(
                 "stripe",
@@ -71,10 +76,13 @@ impl Path {
         let stripe = (width, width - overlap);
         let swath = (u64::from(high), u64::from(high - shared));
         let (stripes, travels) = (count(length, stripe), count(lines, swath));
-        let total = stripes
-            .checked_mul(travels)
-            .and_then(|n| n.checked_mul(u64::from(passes)));
-        let Some(total) = total.filter(|&total| total <= 1 << 62) else {
+        let total = stripes.checked_mul(travels);
+        let fits = |&total: &u64| {
+            total
+                .checked_mul(u64::from(passes))
+                .is_some_and(|all| all <= 1 << 62)
+        };
+        let Some(total) = total.filter(fits) else {
             return wrong(
                 "passes",
                 format!("{passes} passes of {stripes} × {travels} lines are more than 2^62 lines"),
@@ -84,7 +92,6 @@ impl Path {
             length,
             rows: lines,
             stripe,
-            stripes,
             swath,
             travels,
             interleave: u64::from(scan.interleave.0),
@@ -103,15 +110,13 @@ impl Path {
         self.swath.0 - self.swath.1
     }
 
-    /// Travel `number` of all.
-    pub(crate) fn travel(&self, number: u64) -> Travel {
-        let (order, rest) = (number % self.travels, number / self.travels);
-        let (stripe, pass) = (rest % self.stripes, rest / self.stripes);
+    /// Travel `number` of a pass.
+    pub(crate) fn travel(&self, pass: u32, number: u64) -> Travel {
+        let (order, stripe) = (number % self.travels, number / self.travels);
         let swath = interleaved(order, self.travels, self.interleave);
         let (left, top) = (stripe * self.stripe.1, swath * self.swath.1);
         Travel {
-            // There are at most 65 536 passes.
-            pass: pass as u32,
+            pass,
             pixels: left..(left + self.stripe.0).min(self.length),
             lines: top..(top + self.swath.0).min(self.rows),
             backwards: self.serpentine && order % 2 == 1,

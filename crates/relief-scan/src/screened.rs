@@ -1,4 +1,4 @@
-//! Sinks that are given a raster in halftones.
+//! Sinks that are given a raster in halftones, or what a pass makes of it.
 
 use std::io;
 use std::ops::Range;
@@ -10,19 +10,21 @@ use relief_engine::{Grid, Tile, TileSink, Workers};
 use relief_raster::{Depth, Rect, Sample};
 
 use crate::Error;
-use crate::halftone::{Diffusion, Screen};
+use crate::halftone::{Diffusion, Kernel, Screen};
 
 /// Samples that are screened at once.
 const PART: usize = 128 * 1024;
 
-/// Hands a raster in halftones, every sample 0 or M, to another sink.
+/// Hands a raster to another sink as a pass and a halftone make it. Of a halftone every sample is 0 or M.
 ///
 /// The place of a pixel in an ordered screen is that in the canvas, so that a part of the canvas has the halftones of the whole.
 /// Error diffusion begins at the first row that is computed and needs rows in order: as a [`TileSink`] it is refused.
 #[derive(Debug)]
 pub struct Screened<T> {
     inner: T,
-    screen: Screen,
+    /// What the tables and the pass make of a sample; they come first.
+    table: Option<Vec<u16>>,
+    screen: Option<Screen>,
     /// The pixel of the canvas that is the first of the raster.
     origin: (u64, u64),
     /// The row that diffusion waits for.
@@ -53,9 +55,23 @@ impl<T> Screened<T> {
     /// # Errors
     /// Where there is no such halftone for this depth.
     pub fn new(inner: T, halftone: Halftone, depth: Depth, origin: (u64, u64)) -> Result<Self, Error> {
+        Self::with(inner, Some(halftone), None, depth, origin)
+    }
+
+    /// Looks samples up in a table of M + 1 entries, then screens them, where these are given.
+    pub(crate) fn with(
+        inner: T,
+        halftone: Option<Halftone>,
+        table: Option<Vec<u16>>,
+        depth: Depth,
+        origin: (u64, u64),
+    ) -> Result<Self, Error> {
         Ok(Self {
             inner,
-            screen: Screen::new(halftone, depth)?,
+            table,
+            screen: halftone
+                .map(|halftone| Screen::new(halftone, depth))
+                .transpose()?,
             origin,
             rows: None,
             spare: Mutex::default(),
@@ -72,8 +88,18 @@ impl<T> Screened<T> {
         self.inner
     }
 
-    const fn diffuses(&self) -> bool {
-        matches!(self.screen, Screen::Diffusion)
+    /// The kernel of error diffusion.
+    const fn kernel(&self) -> Option<Kernel> {
+        match &self.screen {
+            Some(Screen::Diffusion(kernel)) => Some(*kernel),
+            _ => None,
+        }
+    }
+
+    /// The bytes of the table of a pass and of the levels of a screen.
+    fn tables(&self) -> u64 {
+        let table = self.table.as_ref().map_or(0, |table| 2 * table.len() as u64);
+        table.saturating_add(self.screen.as_ref().map_or(0, Screen::memory))
     }
 
     fn spare(&self) -> Memory {
@@ -88,10 +114,10 @@ impl<T> Screened<T> {
             .push(memory);
     }
 
-    /// Screens the samples of a rectangle in an ordered screen, into `memory`.
+    /// The samples of a rectangle after the table and an ordered screen, in `memory`.
     fn ordered<'a>(&self, rect: Rect, samples: Samples<'_>, memory: &'a mut Memory) -> Samples<'a> {
         fn rows<S: Sample>(
-            screen: &Screen,
+            (table, screen): (Option<&[u16]>, Option<&Screen>),
             (x, y): (u64, u64),
             width: usize,
             samples: &[S],
@@ -99,6 +125,8 @@ impl<T> Screened<T> {
         ) {
             out.clear();
             out.extend_from_slice(samples);
+            look_up(table, out);
+            let Some(screen) = screen else { return };
             for (row, j) in out.chunks_mut(width.max(1)).zip(y..) {
                 screen.apply(row, x, j);
             }
@@ -108,15 +136,25 @@ impl<T> Screened<T> {
             self.origin.1 + rect.y().unsigned_abs(),
         );
         let width = rect.width() as usize;
+        let how = (self.table.as_deref(), self.screen.as_ref());
         match samples {
             Samples::Eight(samples) => {
-                rows(&self.screen, first, width, samples, &mut memory.eight);
+                rows(how, first, width, samples, &mut memory.eight);
                 Samples::Eight(&memory.eight)
             }
             Samples::Sixteen(samples) => {
-                rows(&self.screen, first, width, samples, &mut memory.sixteen);
+                rows(how, first, width, samples, &mut memory.sixteen);
                 Samples::Sixteen(&memory.sixteen)
             }
+        }
+    }
+}
+
+/// Looks samples up in a table of M + 1 entries.
+fn look_up<S: Sample>(table: Option<&[u16]>, samples: &mut [S]) {
+    if let Some(table) = table {
+        for sample in samples {
+            *sample = S::from_u16(table[usize::from(sample.to_u16())]);
         }
     }
 }
@@ -180,10 +218,12 @@ impl<T: Sink> Screened<T> {
             let rect = Rect::between(0, top, rows.raster.width.cast_signed(), top + 1);
             let samples = match rows.raster.depth {
                 Depth::Eight => {
+                    look_up(self.table.as_deref(), &mut rows.eight);
                     rows.state.line(&mut rows.eight);
                     Samples::Eight(&rows.eight)
                 }
                 Depth::Sixteen => {
+                    look_up(self.table.as_deref(), &mut rows.sixteen);
                     rows.state.line(&mut rows.sixteen);
                     Samples::Sixteen(&rows.sixteen)
                 }
@@ -203,12 +243,16 @@ impl<T: Sink> Sink for Screened<T> {
     }
 
     fn memory(&self, raster: &Raster) -> u64 {
-        let own = if self.diffuses() {
-            Diffusion::memory(raster.width).saturating_add(raster.width.saturating_mul(raster.depth.bytes()))
-        } else {
-            PART as u64 * raster.depth.bytes()
+        let own = match self.kernel() {
+            Some(kernel) => kernel
+                .memory(raster.width)
+                .saturating_add(raster.width.saturating_mul(raster.depth.bytes())),
+            None => PART as u64 * raster.depth.bytes(),
         };
-        self.inner.memory(raster).saturating_add(own)
+        self.inner
+            .memory(raster)
+            .saturating_add(own)
+            .saturating_add(self.tables())
     }
 
     fn wants(&self, raster: &Raster) -> u64 {
@@ -217,11 +261,11 @@ impl<T: Sink> Sink for Screened<T> {
 
     fn begin(&mut self, raster: &Raster) -> io::Result<()> {
         self.rows = None;
-        if self.diffuses() {
+        if let Some(kernel) = self.kernel() {
             let width = usize::try_from(raster.width).map_err(io::Error::other)?;
             self.rows = Some(Rows {
                 raster: *raster,
-                state: Diffusion::new(width),
+                state: Diffusion::new(kernel, width),
                 eight: Vec::with_capacity(if raster.depth == Depth::Eight { width } else { 0 }),
                 sixteen: Vec::with_capacity(if raster.depth == Depth::Sixteen { width } else { 0 }),
                 row: 0,
@@ -231,7 +275,7 @@ impl<T: Sink> Sink for Screened<T> {
     }
 
     fn write(&mut self, band: &Band<'_>) -> io::Result<()> {
-        if self.diffuses() {
+        if self.kernel().is_some() {
             self.diffused(band)
         } else {
             self.screened(band)
@@ -245,7 +289,7 @@ impl<T: Sink> Sink for Screened<T> {
 
 impl<T: TileSink> TileSink for Screened<T> {
     fn grid(&self, raster: &Raster) -> io::Result<Grid> {
-        if self.diffuses() {
+        if self.kernel().is_some() {
             let error = Error::Setting {
                 setting: "halftone",
                 problem: "error diffusion needs the rows in order, and tiles are computed in any: take blue-noise or \
@@ -268,6 +312,7 @@ impl<T: TileSink> TileSink for Screened<T> {
         self.inner
             .memory(raster, threads)
             .saturating_add(tile.saturating_mul(threads as u64))
+            .saturating_add(self.tables())
     }
 
     fn begin(&mut self, raster: &Raster, grid: &Grid, tiles: &Range<u128>) -> io::Result<()> {
@@ -366,7 +411,7 @@ mod tests {
             columns in 1_u64..80,
         ) {
             let (size, ranks) = (8_u64, crate::bayer(8));
-            let found = screened(Halftone::Bayer { size: 8 }, origin, (width, height), columns).0;
+            let found = screened(Halftone::bayer(8), origin, (width, height), columns).0;
             let pixels = (0..height).flat_map(|y| (0..width).map(move |x| (origin.0 + x, origin.1 + y)));
             let expected: Vec<u16> = pixels
                 .map(|(x, y)| {
@@ -377,7 +422,7 @@ mod tests {
                 .collect();
             prop_assert!(found == expected);
 
-            let found = screened(Halftone::FloydSteinberg, origin, (width, height), columns).0;
+            let found = screened(Halftone::FLOYD_STEINBERG, origin, (width, height), columns).0;
             // a of every pixel, in sixteenths.
             let mut given = vec![0_i64; (width * (height + 1)) as usize];
             let mut at = 0;
@@ -405,7 +450,7 @@ mod tests {
 
     #[test]
     fn bands_that_are_large_are_handed_on_in_parts() {
-        let found = screened(Halftone::BlueNoise, (3, 5), (300_000, 2), 300_000).1;
+        let found = screened(Halftone::BLUE_NOISE, (3, 5), (300_000, 2), 300_000).1;
         assert!(found.iter().all(|rect| rect.area() <= PART as u128));
         assert_eq!(found.iter().map(Rect::area).sum::<u128>(), 600_000);
     }

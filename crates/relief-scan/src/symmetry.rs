@@ -14,8 +14,8 @@ pub(crate) struct Symmetry {
 }
 
 impl Symmetry {
-    /// From (i, j), pixel of line, to the raster.
-    pub(crate) fn of(scan: &Scan) -> Self {
+    /// From (i, j), pixel of line, to the raster; `axis` is that of the lines.
+    pub(crate) fn of(scan: &Scan, axis: Axis) -> Self {
         let new = |swap, flip_x, flip_y| Self { swap, flip_x, flip_y };
         let mirror = match scan.mirror {
             Mirror::None => new(false, false, false),
@@ -30,7 +30,7 @@ impl Symmetry {
         };
         let right = matches!(scan.start, Corner::TopRight | Corner::BottomRight);
         let bottom = matches!(scan.start, Corner::BottomLeft | Corner::BottomRight);
-        let walk = new(scan.axis == Axis::Column, right, bottom);
+        let walk = new(axis == Axis::Column, right, bottom);
         mirror.under(turn).under(walk)
     }
 

@@ -1,13 +1,18 @@
 //! Every line of every scan against a machine that holds the whole raster and follows the description word by word.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod gcode;
+
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
+use relief_engine::sink::{Band, Samples, Sink};
 use relief_engine::{Cancel, Raster, Rect, SamplesMut};
 use relief_raster::Depth;
 use relief_scan::{
-    Axis, BitOrder, Bits, Block, ByteOrder, Corner, DiffusionState, Direction, Encoding, Halftone,
-    Interleave, Lines, Mirror, Packing, Passes, Polarity, Program, Quarters, Scan, Stripe, Swath, Table,
-    Tables, Windows, bayer, blue_noise, runs, unpack,
+    Axis, BitOrder, Bits, Block, ByteOrder, Corner, DiffusionState, Direction, Dot, Encoding, Halftone,
+    Interleave, Layers, Lines, Mirror, Packing, PassAxes, Passes, Polarity, Program, Quarters, Scan, Screen,
+    Stripe, Swath, Table, Tables, Windows, bayer, blue_noise, blue_noise_of_256, runs, unpack,
 };
 
 /// A raster in memory.
@@ -46,6 +51,31 @@ impl Windows for Whole {
                     .for_each(|(index, out)| *out = at(index));
             }
         }
+        Ok(())
+    }
+}
+
+/// A sink that keeps all samples.
+struct Kept(Vec<u16>);
+
+impl Sink for Kept {
+    fn memory(&self, _: &Raster) -> u64 {
+        0
+    }
+
+    fn begin(&mut self, _: &Raster) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn write(&mut self, band: &Band<'_>) -> std::io::Result<()> {
+        match band.samples {
+            Samples::Eight(samples) => self.0.extend(samples.iter().map(|&v| u16::from(v))),
+            Samples::Sixteen(samples) => self.0.extend_from_slice(samples),
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> std::io::Result<()> {
         Ok(())
     }
 }
@@ -132,43 +162,137 @@ fn screened(raster: &Whole, scan: &Scan, picture: &mut Picture) {
         None => return,
         Some(halftone) => halftone,
     };
-    if halftone == Halftone::FloydSteinberg {
-        return diffused(raster.depth.max(), picture);
+    if let Some((divisor, rows, serpentine)) = kernel(halftone) {
+        return diffused(raster.depth.max(), picture, divisor, rows, serpentine);
     }
+    let dots = match halftone {
+        Halftone::Screen(screen) => dots(screen),
+        _ => BTreeMap::new(),
+    };
     for (j, row) in picture.iter_mut().enumerate() {
         for (i, v) in row.iter_mut().enumerate() {
-            let ordered = |ranks: &[u32], n: usize| {
-                let rank = u64::from(ranks[j % n * n + i % n]);
-                2 * u64::from(*v) * (n * n) as u64 > (2 * rank + 1) * max
+            let fires = |rank: u64, cells: u64| 2 * u64::from(*v) * cells > (2 * rank + 1) * max;
+            let ordered = |ranks: &[u32], n: usize, spot: u32| {
+                let (i, j) = (i / spot as usize, j / spot as usize);
+                fires(ranks[j % n * n + i % n].into(), (n * n) as u64)
             };
             let on = match halftone {
                 Halftone::Threshold { level } => *v >= level,
-                Halftone::Bayer { size } => ordered(&bayer(size), size as usize),
-                _ => ordered(blue_noise(), 64),
+                Halftone::Bayer { size, spot } => ordered(&bayer(size), size as usize, spot),
+                Halftone::BlueNoise { size: 64, spot } => ordered(blue_noise(), 64, spot),
+                Halftone::BlueNoise { size: 256, spot } => ordered(blue_noise_of_256(), 256, spot),
+                Halftone::Screen(screen) => {
+                    let place = dots
+                        .keys()
+                        .find(|place| is_copy(screen, **place, (i as i64, j as i64)));
+                    fires(dots[place.unwrap()], dots.len() as u64)
+                }
+                other => panic!("{other:?}"),
             };
             *v = if on { max as u16 } else { 0 };
         }
     }
 }
 
+/// Whether two pixels lie a vector of the screen's period apart: both coordinates along its two vectors are whole.
+fn is_copy(screen: Screen, one: (i64, i64), other: (i64, i64)) -> bool {
+    let (a, b) = (i64::from(screen.vector.0), i64::from(screen.vector.1));
+    let (x, y) = (other.0 - one.0, other.1 - one.1);
+    let area = a * a + b * b;
+    (x * a - y * b) % area == 0 && (x * b + y * a) % area == 0
+}
+
+/// The ranks of all pixels of a period of a screen: rows from the top as long as no row repeats the first, and columns as long as
+/// none repeats within a row.
+fn dots(screen: Screen) -> BTreeMap<(i64, i64), u64> {
+    let (a, b) = (f64::from(screen.vector.0), f64::from(screen.vector.1));
+    let (n, area) = (f64::from(screen.cells), a * a + b * b);
+    let repeats = |x: i64, y: i64| is_copy(screen, (0, 0), (x, y));
+    let width = (1..).find(|&x| repeats(x, 0)).unwrap();
+    let height = (1..).find(|&y| (0..width).any(|x| repeats(x, y))).unwrap();
+    let mut pixels: Vec<(i64, i64, i64)> = (0..height)
+        .flat_map(|y| (0..width).map(move |x| (y, x)))
+        .map(|(y, x)| {
+            let (px, py) = (x as f64 + 0.5, y as f64 + 0.5);
+            // From −1 to 1 around a dot, times the area: whole numbers.
+            let around = |along: f64| {
+                let dots = n * along / area;
+                ((2.0 * (dots - dots.floor()) - 1.0) * area).round() as i64
+            };
+            // What is a dot away by rounding is the same place.
+            let around = |along: f64| {
+                if around(along) == area as i64 {
+                    -(area as i64)
+                } else {
+                    around(along)
+                }
+            };
+            let (s, t) = (around(a * px - b * py), around(b * px + a * py));
+            let value = match screen.dot {
+                Dot::Round => s * s + t * t,
+                Dot::Ellipse => 4 * s * s + 9 * t * t,
+                Dot::Line => t.abs(),
+                Dot::Diamond => s.abs() + t.abs(),
+            };
+            (value, y, x)
+        })
+        .collect();
+    pixels.sort_unstable();
+    assert_eq!(pixels.len(), area as usize);
+    pixels
+        .into_iter()
+        .zip(0..)
+        .map(|((_, y, x), rank)| ((x, y), rank))
+        .collect()
+}
+
+/// D, the weights of this line and the next ones, centred, and whether lines run back.
+type Weights = &'static [&'static [i64]];
+fn kernel(halftone: Halftone) -> Option<(i64, Weights, bool)> {
+    match halftone {
+        Halftone::FloydSteinberg { serpentine } => Some((16, &[&[0, 0, 7], &[3, 5, 1]], serpentine)),
+        Halftone::Jarvis { serpentine } => Some((
+            48,
+            &[&[0, 0, 0, 7, 5], &[3, 5, 7, 5, 3], &[1, 3, 5, 3, 1]],
+            serpentine,
+        )),
+        Halftone::Stucki { serpentine } => Some((
+            42,
+            &[&[0, 0, 0, 8, 4], &[2, 4, 8, 4, 2], &[1, 2, 4, 2, 1]],
+            serpentine,
+        )),
+        Halftone::Atkinson { serpentine } => Some((
+            8,
+            &[&[0, 0, 0, 1, 1], &[0, 1, 1, 1, 0], &[0, 0, 1, 0, 0]],
+            serpentine,
+        )),
+        _ => None,
+    }
+}
+
 /// Errors are kept for the whole picture at once.
-fn diffused(max: u16, picture: &mut Picture) {
+fn diffused(max: u16, picture: &mut Picture, divisor: i64, rows: Weights, serpentine: bool) {
     let (height, width) = (picture.len() as i64, picture[0].len() as i64);
     let mut given = vec![vec![0_i64; width as usize]; height as usize];
     for j in 0..height {
-        for i in 0..width {
+        let back = serpentine && j % 2 == 1;
+        for step in 0..width {
+            let i = if back { width - 1 - step } else { step };
             let v = i64::from(picture[j as usize][i as usize]);
-            let wanted = v + (given[j as usize][i as usize] + 8).div_euclid(16);
+            let wanted = v + (given[j as usize][i as usize] + divisor / 2).div_euclid(divisor);
             let out = if 2 * wanted > i64::from(max) {
                 i64::from(max)
             } else {
                 0
             };
             picture[j as usize][i as usize] = out as u16;
-            for (di, dj, weight) in [(1, 0, 7), (-1, 1, 3), (0, 1, 5), (1, 1, 1)] {
-                let (x, y) = (i + di, j + dj);
-                if (0..width).contains(&x) && y < height {
-                    given[y as usize][x as usize] += weight * (wanted - out);
+            for (dj, weights) in rows.iter().enumerate() {
+                for (place, weight) in weights.iter().enumerate() {
+                    let ahead = place as i64 - weights.len() as i64 / 2;
+                    let (x, y) = (if back { i - ahead } else { i + ahead }, j + dj as i64);
+                    if (0..width).contains(&x) && y < height {
+                        given[y as usize][x as usize] += weight * (wanted - out);
+                    }
                 }
             }
         }
@@ -183,18 +307,64 @@ fn starts(whole: usize, size: usize, overlap: usize) -> Vec<usize> {
     starts
 }
 
+/// The scan of a pass alone, whose lines may lie along the other axis.
+fn of_pass(scan: &Scan, pass: u64) -> Scan {
+    let mut scan = scan.clone();
+    if scan.pass_axes == PassAxes::Alternate && pass % 2 == 1 {
+        scan.axis = match scan.axis {
+            Axis::Row => Axis::Column,
+            Axis::Column => Axis::Row,
+        };
+    }
+    scan
+}
+
+/// A line whose positions come later by so many 256ths of one: each is shared out over the two places that it then covers.
+fn moved(run: &[Vec<u16>], offset: i32, whole: bool) -> Vec<Vec<u16>> {
+    let offset = if whole {
+        (f64::from(offset) / 256.0 + 0.5).floor() * 256.0
+    } else {
+        f64::from(offset)
+    };
+    let mut sums = vec![vec![0.5; run[0].len()]; run.len()];
+    for (position, channels) in run.iter().enumerate() {
+        let place = position as f64 + offset / 256.0;
+        let share = place - place.floor();
+        for (to, part) in [(place.floor(), 1.0 - share), (place.floor() + 1.0, share)] {
+            if to >= 0.0 && (to as usize) < run.len() {
+                for (sum, &v) in sums[to as usize].iter_mut().zip(channels) {
+                    *sum += part * f64::from(v);
+                }
+            } else {
+                assert!(
+                    part == 0.0 || channels.iter().all(|&v| v == 0),
+                    "something is lost"
+                );
+            }
+        }
+    }
+    sums.into_iter()
+        .map(|channels| channels.into_iter().map(|sum| sum as u16).collect())
+        .collect()
+}
+
 /// All lines as values, before packing.
 fn expected(raster: &Whole, scan: &Scan, tables: &Tables, passes: u32) -> Vec<Vec<u16>> {
     let mut lines = Vec::new();
     for pass in 0..u64::from(passes) {
-        let mut picture = laid(raster, scan);
+        let mut picture = laid(raster, &of_pass(scan, pass));
         picture
             .iter_mut()
             .flatten()
             .for_each(|v| *v = grays(raster, scan, tables, pass, *v));
         screened(raster, scan, &mut picture);
         let length = picture[0].len();
-        let stripe = scan.stripe.map_or(length, |stripe| stripe.width as usize);
+        let whole = if scan.pass_axes == PassAxes::Alternate && passes > 1 {
+            raster.width.max(raster.height)
+        } else {
+            length
+        };
+        let stripe = scan.stripe.map_or(whole, |stripe| stripe.width as usize);
         let overlap = scan.stripe.map_or(0, |stripe| stripe.overlap as usize);
         let swath = scan.swath.unwrap_or(Swath { lines: 1, overlap: 0 });
         for left in starts(length, stripe, overlap) {
@@ -208,10 +378,15 @@ fn expected(raster: &Whole, scan: &Scan, tables: &Tables, passes: u32) -> Vec<Ve
                 let blank = |count: u32| vec![vec![0; swath.lines as usize]; count as usize];
                 let mut positions: Vec<Vec<u16>> =
                     (left..left + stripe).map(|i| position(i).collect()).collect();
-                if scan.direction == Direction::Serpentine && number % 2 == 1 {
+                let back = scan.direction == Direction::Serpentine && number % 2 == 1;
+                if back {
                     positions.reverse();
                 }
-                let run = [blank(scan.overscan.0), positions, blank(scan.overscan.1)].concat();
+                let mut run = [blank(scan.overscan.0), positions, blank(scan.overscan.1)].concat();
+                if back && scan.return_offset != 0 {
+                    let screened = scan.halftone.is_some() || scan.packing.bits == Bits::One;
+                    run = moved(&run, scan.return_offset, screened);
+                }
                 lines.push(run.concat());
             }
         }
@@ -326,10 +501,30 @@ fn halftone() -> impl Strategy<Value = Option<Halftone>> {
     prop_oneof![
         3 => Just(None),
         1 => (0_u16..256).prop_map(|level| Some(Halftone::Threshold { level })),
-        1 => prop::sample::select(vec![2, 4, 8, 16]).prop_map(|size| Some(Halftone::Bayer { size })),
-        1 => Just(Some(Halftone::BlueNoise)),
-        3 => Just(Some(Halftone::FloydSteinberg)),
+        1 => (prop::sample::select(vec![2, 4, 8, 16]), 1_u32..5).prop_map(|(size, spot)| Some(Halftone::Bayer { size, spot })),
+        1 => (prop::sample::select(vec![64, 256]), 1_u32..5).prop_map(|(size, spot)| Some(Halftone::BlueNoise { size, spot })),
+        2 => screen().prop_map(|screen| Some(Halftone::Screen(screen))),
+        3 => diffusion().prop_map(Some),
     ]
+}
+
+fn screen() -> impl Strategy<Value = Screen> {
+    let dots = prop::sample::select(vec![Dot::Round, Dot::Ellipse, Dot::Line, Dot::Diamond]);
+    (-12_i32..13, -12_i32..13, 1_u32..5, dots).prop_map(|(a, b, cells, dot)| {
+        let vector = if (a, b) == (0, 0) { (3, 1) } else { (a, b) };
+        let mut screen = Screen { vector, cells, dot };
+        screen.cells = screen.cells.min(screen.area() as u32);
+        screen
+    })
+}
+
+fn diffusion() -> impl Strategy<Value = Halftone> {
+    (0..4, any::<bool>()).prop_map(|(kernel, serpentine)| match kernel {
+        0 => Halftone::FloydSteinberg { serpentine },
+        1 => Halftone::Jarvis { serpentine },
+        2 => Halftone::Stucki { serpentine },
+        _ => Halftone::Atkinson { serpentine },
+    })
 }
 
 fn packing() -> impl Strategy<Value = Packing> {
@@ -362,12 +557,18 @@ prop_compose! {
         halftone in halftone(),
         packing in packing(),
         run_length in any::<bool>(),
+        pass_axes in prop::sample::select(vec![PassAxes::Same, PassAxes::Alternate]),
+        offset in prop_oneof![1 => Just(0_i32), 1 => -1_100_i32..1_100],
     ) -> Scan {
+        let return_offset = match direction {
+            Direction::Unidirectional => 0,
+            Direction::Serpentine => offset.clamp(-256 * overscan.0 as i32, 256 * overscan.1 as i32),
+        };
         // Shares on lines of 1 bit are refused without a halftone.
         let lost = matches!(passes, Passes::Share { .. }) && packing.bits == Bits::One;
         let halftone = halftone.or(lost.then_some(Halftone::Threshold { level: 60 }));
         Scan {
-            mirror, rotate, axis, start, direction, overscan, passes, halftone, packing, run_length,
+            mirror, rotate, axis, start, direction, overscan, passes, halftone, packing, run_length, return_offset, pass_axes,
             interleave: Interleave(interleave),
             stripe: stripe.map(|(width, overlap)| Stripe { width, overlap: overlap % width }),
             swath: swath.map(|(lines, overlap)| Swath { lines, overlap: overlap % lines }),
@@ -422,10 +623,11 @@ proptest! {
     fn error_diffusion_goes_on_from_a_stored_state(
         raster in raster(),
         scan in scan(),
+        halftone in diffusion(),
         at in any::<prop::sample::Index>(),
         noise in prop::collection::vec(any::<u8>(), 0..64),
     ) {
-        let scan = Scan { halftone: Some(Halftone::FloydSteinberg), ..scan };
+        let scan = Scan { halftone: Some(halftone), ..scan };
         let program = Program::new(&scan, &Tables::default(), &raster.raster()).unwrap();
         let cancel = Cancel::new();
         let count = program.lines().min(400);
@@ -462,6 +664,32 @@ proptest! {
     }
 
     #[test]
+    fn layers_are_what_passes_make_of_rows_and_columns_as_they_are(raster in raster(), scan in scan(), table in any::<u16>()) {
+        let tables = tables(raster.depth, table);
+        let layers = Layers::new(&scan, &tables, raster.depth).unwrap();
+        // Rows are rows in every pass.
+        let plain = Scan { mirror: Mirror::None, rotate: Quarters::None, axis: Axis::Row, start: Corner::TopLeft, ..scan };
+        for pass in 0..layers.count() {
+            let mut expected = laid(&raster, &plain);
+            let samples = expected.iter_mut().flatten();
+            samples.for_each(|v| *v = grays(&raster, &plain, &tables, pass.into(), *v));
+            screened(&raster, &plain, &mut expected);
+            let mut sink = layers.pass(Kept(Vec::new()), pass, (0, 0)).unwrap();
+            let extent = raster.raster();
+            Sink::begin(&mut sink, &extent).unwrap();
+            let rect = Rect::new(0, 0, extent.width, extent.height).unwrap();
+            let bytes: Vec<u8> = raster.samples.iter().map(|&v| v as u8).collect();
+            let samples = match raster.depth {
+                Depth::Eight => Samples::Eight(&bytes),
+                Depth::Sixteen => Samples::Sixteen(&raster.samples),
+            };
+            Sink::write(&mut sink, &Band::new(rect, samples)).unwrap();
+            prop_assert_eq!(sink.into_inner().0, expected.concat());
+        }
+        prop_assert!(layers.pass(Kept(Vec::new()), layers.count(), (0, 0)).is_err());
+    }
+
+    #[test]
     fn settings_survive_json(scan in scan()) {
         let text = serde_json::to_string(&scan).unwrap();
         prop_assert_eq!(serde_json::from_str::<Scan>(&text).unwrap(), scan);
@@ -470,23 +698,58 @@ proptest! {
 
 #[test]
 fn blue_noise_ranks_every_cell_once_and_keeps_set_cells_apart() {
-    let ranks = blue_noise();
-    let mut sorted = ranks.to_vec();
-    sorted.sort_unstable();
-    assert!(
-        sorted
-            .iter()
-            .enumerate()
-            .all(|(rank, &found)| rank as u32 == found)
-    );
-    // Of the first 5 % no two touch, not even over the edges: white noise would have hundreds of such pairs.
-    let set = |x: usize, y: usize| ranks[y % 64 * 64 + x % 64] < 204;
-    let near = [(1, 0), (0, 1), (1, 1), (63, 1)];
-    let touching = (0..4096).filter(|cell| {
-        let (x, y) = (cell % 64, cell / 64);
-        set(x, y) && near.iter().any(|(dx, dy)| set(x + dx, y + dy))
-    });
-    assert_eq!(touching.count(), 0);
+    for (ranks, side) in [(blue_noise(), 64), (blue_noise_of_256(), 256)] {
+        let mut sorted = ranks.to_vec();
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(0..(side * side) as u32));
+        // Of the first 5 % no two touch, not even over the edges: white noise would have hundreds of such pairs.
+        let least = (side * side / 20) as u32;
+        let set = |x: usize, y: usize| ranks[y % side * side + x % side] < least;
+        let near = [(1, 0), (0, 1), (1, 1), (side - 1, 1)];
+        let touching = (0..side * side).filter(|cell| {
+            let (x, y) = (cell % side, cell / side);
+            set(x, y) && near.iter().any(|(dx, dy)| set(x + dx, y + dy))
+        });
+        assert_eq!(touching.count(), 0);
+    }
+}
+
+/// Every gray has as many pixels as it has share, in every period of a screen.
+#[test]
+fn a_screen_has_256_grays() {
+    let screen = Screen {
+        vector: (16, 5),
+        cells: 2,
+        dot: Dot::Round,
+    };
+    let (side, max) = (screen.area() as usize, 255);
+    for v in [0_u16, 1, 2, 77, 128, 254, 255] {
+        let raster = Whole {
+            width: side,
+            height: side,
+            depth: Depth::Eight,
+            samples: vec![v; side * side],
+        };
+        let scan = Scan {
+            halftone: Some(Halftone::Screen(screen)),
+            ..Scan::default()
+        };
+        let program = Program::new(&scan, &Tables::default(), &raster.raster()).unwrap();
+        let mut lines = Lines::new(&program, &raster, 64 << 20).unwrap();
+        let mut block = Block::default();
+        lines.read(0, side as u64, &mut block, &Cancel::new()).unwrap();
+        let set = block.bytes.iter().filter(|&&v| v == 255).count();
+        let expected = (usize::from(v) * side * side) as f64 / f64::from(max);
+        assert!(
+            (set as f64 - expected).abs() <= side as f64,
+            "{v}: {set} of {expected}"
+        );
+        let cell = |x: usize, y: usize| block.line(y)[x];
+        for (x, y) in [(0, 5), (40, 30), (100, 77)] {
+            assert_eq!(cell(x, y), cell(x + 16, y - 5));
+            assert_eq!(cell(x, y), cell(x + 5, y + 16));
+        }
+    }
 }
 
 #[test]
@@ -563,7 +826,7 @@ fn a_stored_state_of_error_diffusion_saves_the_lines_before() {
     }
     let raster = Counted(std::sync::atomic::AtomicU64::new(0));
     let scan = Scan {
-        halftone: Some(Halftone::FloydSteinberg),
+        halftone: Some(Halftone::FLOYD_STEINBERG),
         ..Scan::default()
     };
     let program = Program::new(&scan, &Tables::default(), &raster.raster()).unwrap();
@@ -620,7 +883,7 @@ fn settings_that_make_no_sense_are_refused() {
     };
     assert!(refused(shares.clone()).starts_with("passes"));
     let dots = Scan {
-        halftone: Some(Halftone::BlueNoise),
+        halftone: Some(Halftone::BLUE_NOISE),
         ..shares
     };
     assert!(Program::new(&dots, &Tables::default(), &raster).is_ok());
@@ -653,10 +916,26 @@ fn settings_that_make_no_sense_are_refused() {
     );
     assert!(
         refused(Scan {
-            halftone: Some(Halftone::Bayer { size: 3 }),
+            halftone: Some(Halftone::bayer(3)),
             ..scan()
         })
         .starts_with("halftone")
+    );
+    assert!(
+        refused(Scan {
+            return_offset: 1,
+            ..scan()
+        })
+        .contains("no line runs back")
+    );
+    assert!(
+        refused(Scan {
+            return_offset: 257,
+            direction: Direction::Serpentine,
+            overscan: (9, 1),
+            ..scan()
+        })
+        .contains("overscan after=2")
     );
     assert!(
         refused(Scan {
@@ -704,4 +983,58 @@ fn tables_run_straight_between_their_points() {
     ] {
         assert!(Table::parse(wrong, Depth::Eight).is_err(), "{wrong}");
     }
+}
+
+/// The bytes of every halftone, which stay what they are.
+#[test]
+fn halftones_have_the_bytes_that_they_had() {
+    let (width, height) = (300, 130);
+    let raster = Whole {
+        width,
+        height,
+        depth: Depth::Eight,
+        samples: (0..width * height)
+            .map(|pixel| (pixel % width * 255 / (width - 1) + pixel / width * 3) as u16 % 256)
+            .collect(),
+    };
+    let screen = |vector, cells, dot| Halftone::Screen(Screen { vector, cells, dot });
+    let digest = |halftone: Halftone| {
+        let scan = Scan {
+            halftone: Some(halftone),
+            ..Scan::default()
+        };
+        let program = Program::new(&scan, &Tables::default(), &raster.raster()).unwrap();
+        let mut lines = Lines::new(&program, &raster, 64 << 20).unwrap();
+        let mut block = Block::default();
+        lines.read(0, height as u64, &mut block, &Cancel::new()).unwrap();
+        blake3::hash(&block.bytes).to_hex()[..16].to_owned()
+    };
+    let known = [
+        (Halftone::Threshold { level: 77 }, "79ca33dd8648a272"),
+        (Halftone::bayer(8), "2bec0f37bafbfc82"),
+        (Halftone::Bayer { size: 16, spot: 3 }, "d3b3a3646cc360d5"),
+        (Halftone::BLUE_NOISE, "d2b0d70b0ec90d32"),
+        (Halftone::BlueNoise { size: 256, spot: 1 }, "217f56f9650e49d0"),
+        (screen((16, 0), 2, Dot::Round), "b3becb050ad328f7"),
+        (screen((17, -6), 3, Dot::Ellipse), "bda6389aa6ade50f"),
+        (screen((12, 12), 3, Dot::Line), "a520028d09a421ee"),
+        (screen((5, 16), 2, Dot::Diamond), "17c9b2fcc0140395"),
+        (Halftone::FLOYD_STEINBERG, "af5f50bc7e249ad1"),
+        (Halftone::FloydSteinberg { serpentine: true }, "7101e26809e941db"),
+        (Halftone::Jarvis { serpentine: false }, "cb0b9167c86ddd1a"),
+        (Halftone::Jarvis { serpentine: true }, "244d8c5e71060fd0"),
+        (Halftone::Stucki { serpentine: false }, "39cdbcff132145e5"),
+        (Halftone::Stucki { serpentine: true }, "98b9d71caf00ad6a"),
+        (Halftone::Atkinson { serpentine: false }, "b8fcd745ae1141cc"),
+        (Halftone::Atkinson { serpentine: true }, "6eb8497ff2d29c45"),
+    ];
+    let found: Vec<(Halftone, String)> = known
+        .iter()
+        .map(|&(halftone, _)| (halftone, digest(halftone)))
+        .collect();
+    let known: Vec<(Halftone, String)> = known
+        .into_iter()
+        .map(|(halftone, digest)| (halftone, digest.to_owned()))
+        .collect();
+    assert_eq!(found, known);
 }

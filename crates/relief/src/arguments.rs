@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use relief_design::Setting;
 use relief_engine::{DeviceChoice, Raster, Statistic};
 use relief_io::{Compression, Format, Heights, Level};
-use relief_scan::Halftone;
+use relief_scan::{Halftone, Passes};
 
 use crate::failure::Failure;
 use crate::quantity::{Region, bytes, compress, length, part, region, tile};
@@ -175,6 +175,11 @@ pub(crate) struct PlanArguments {
     pub(crate) export: Export,
     #[command(flatten)]
     pub(crate) level: LevelArguments,
+    #[command(flatten)]
+    pub(crate) motion: crate::commands::stream::MotionArguments,
+    /// What an hour of the machine costs: says what the job costs, where its time is known by --speed or the feed of G-code
+    #[arg(long, value_name = "COST", value_parser = crate::quantity::cost)]
+    pub(crate) per_hour: Option<f64>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -193,6 +198,7 @@ impl PlanArguments {
             format: self.format,
             export: self.export.clone(),
             level: self.level.clone(),
+            from_line: None,
             digest: false,
             force: true,
             watch: Watch {
@@ -229,13 +235,16 @@ pub(crate) struct Render {
     /// Where to write; '-' for the standard output. Not for --format null, which prints how fast it was
     #[arg(long, short, value_name = "PATH", required_unless_present = "format")]
     pub(crate) output: Option<PathBuf>,
-    /// raw, pgm, png, tiff, bmp, stl, dzi, zarr or null [default: by the extension; raw on the standard output]
+    /// raw, pgm, png, tiff, bmp, stl, dzi, zarr, gcode or null [default: by the extension; raw on the standard output]
     #[arg(long, short)]
     pub(crate) format: Option<Format>,
     #[command(flatten)]
     pub(crate) export: Export,
     #[command(flatten)]
     pub(crate) level: LevelArguments,
+    /// G-code: begin with this line of the job, counted from 0; the file is whole
+    #[arg(long, value_name = "LINE")]
+    pub(crate) from_line: Option<u64>,
     /// Print the digest of the raster, or of its halftones, to the standard output as well
     #[arg(long)]
     pub(crate) digest: bool,
@@ -331,7 +340,7 @@ pub(crate) struct Export {
     pub(crate) share: bool,
     /// TIFF or Zarr with all its levels, each half as large as the one before, exact means of pixels: a Cloud Optimized GeoTIFF, or
     /// OME-Zarr of several scales
-    #[arg(long, conflicts_with_all = ["part", "bits", "halftone", "number", "preview"])]
+    #[arg(long, conflicts_with_all = ["part", "bits", "halftone", "passes", "as_scanned", "number", "preview"])]
     pub(crate) levels: bool,
     /// Write part I of N, counted from 0, of what several processes write: an uncompressed TIFF in tiles, or Zarr
     #[arg(long, value_name = "I/N", value_parser = part)]
@@ -340,10 +349,18 @@ pub(crate) struct Export {
     /// design]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=1))]
     pub(crate) bits: Option<u8>,
-    /// Write halftones, every sample 0 or the greatest: threshold:LEVEL, bayer:N, blue-noise or floyd-steinberg
+    /// Write halftones, every sample 0 or the greatest: threshold:LEVEL, bayer:N[,SPOT], blue-noise[:N[,SPOT]], or error
+    /// diffusion by floyd-steinberg, jarvis, stucki or atkinson, each with or without :serpentine
     #[arg(long, value_name = "METHOD", value_parser = crate::commands::stream::halftone)]
     pub(crate) halftone: Option<Halftone>,
-    /// STL: the height of the greatest sample over that of 0, such as 80um
+    /// Write a file for each pass: even:N, curve:N,EXPONENT, share:N, or listed:T,T,… with a threshold for each. --output is
+    /// a pattern, such as layer-{pass:03}.tif, or a folder
+    #[arg(long, value_name = "PASSES", value_parser = crate::commands::stream::passes)]
+    pub(crate) passes: Option<Passes>,
+    /// Take the tables, the passes and the halftone of the design's `scan`; says what of it is ignored
+    #[arg(long)]
+    pub(crate) as_scanned: bool,
+    /// STL: the height of the greatest sample over that of 0, such as 80um [default: the amplitude of the canvas]
     #[arg(long, value_name = "LENGTH", value_parser = length)]
     pub(crate) amplitude: Option<u64>,
     /// STL: how thick the solid is below samples of 0, such as 1mm
@@ -361,11 +378,17 @@ impl Export {
     /// Whether anything is asked for.
     pub(crate) const fn is_given(&self) -> bool {
         self.is_tiled()
+            || self.has_passes()
             || self.shard.is_some()
             || self.bits.is_some()
             || self.halftone.is_some()
             || self.amplitude.is_some()
             || self.base.is_some()
+    }
+
+    /// Whether passes are asked for, so that --output may be a pattern for their files.
+    pub(crate) const fn has_passes(&self) -> bool {
+        self.passes.is_some() || self.as_scanned
     }
 
     /// Whether a TIFF is asked for that all threads write.

@@ -45,7 +45,7 @@ pub(crate) enum Failure {
     Unverified(String),
     /// What is doubtful, where that was to fail.
     #[error("{0}")]
-    Doubtful(&'static str),
+    Doubtful(String),
     /// A file is not laid out as `fmt` would.
     #[error("{0} would change")]
     Unformatted(String),

@@ -113,6 +113,16 @@ pub(crate) fn length(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("{text} is longer than a length can be"))
 }
 
+/// What something costs: a number from 0 on.
+pub(crate) fn cost(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(cost) if (0.0..=1e9).contains(&cost) => Ok(cost),
+        _ => Err(format!(
+            "'{text}' is no cost; a number from 0 to 10^9 is expected, such as 80"
+        )),
+    }
+}
+
 /// I/N: one of N parts, counted from 0.
 pub(crate) fn part(text: &str) -> Result<(u64, u64), String> {
     let expected = || format!("'{text}' is no part; a part and their number are expected, such as 0/64");

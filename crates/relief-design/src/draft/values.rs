@@ -446,6 +446,8 @@ impl Checker<'_> {
                 _ => self.real(expected, value).map(Checked::Real),
             },
             ValueType::PixelSize | ValueType::Amplitude => self.physical(expected, value),
+            ValueType::Feed => self.feed(expected, value),
+            ValueType::Frequency => self.frequency(expected, value).map(Checked::Real),
             ValueType::Dpi => self.dpi(expected, value),
             ValueType::Sample => self.sample(value),
             ValueType::Seed => {
@@ -836,6 +838,58 @@ impl Checker<'_> {
         self.allowed(number.metres(factor), number, factor, value, what, example)
     }
 
+    /// The way in a minute: a length, a stroke and `min` or `s`.
+    fn feed(&self, expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
+        let Literal::Text(text) = &value.literal else {
+            return Err(self.wrong_type(expected, value));
+        };
+        let (way, times) = match text.trim().rsplit_once('/') {
+            Some((way, time)) if time.trim() == "min" => (way, 1),
+            Some((way, time)) if time.trim() == "s" => (way, 60),
+            _ => return Err(self.wrong_type(expected, value)),
+        };
+        let (number, factor) = match written(way) {
+            Written::Metric(number, _, factor) => (number, factor),
+            Written::Pixels(_) | Written::Nonsense => return Err(self.wrong_type(expected, value)),
+            other => return Err(self.no_length(value, other)),
+        };
+        let minute = number
+            .times(Ratio::integer(times))
+            .ok_or_else(|| too_long(value))?;
+        let metres = minute.times(Ratio::fraction(factor.0, factor.1 * 1_000_000_000_000));
+        let metres = metres.ok_or_else(|| too_long(value))?;
+        let above = |least: Ratio| metres.minus(least).is_some_and(|more| !more.is_negative());
+        if !above(Ratio::fraction(1, 1_000_000)) || above(Ratio::fraction(1_000_001, 1_000)) {
+            return Err(self.out_of_range(expected, value));
+        }
+        minute
+            .metres(factor)
+            .map(Checked::Physical)
+            .ok_or_else(|| too_long(value))
+    }
+
+    /// Dots a metre.
+    fn frequency(&self, expected: ValueType, value: &Value<'_>) -> Result<f64, Problem> {
+        let Literal::Text(text) = &value.literal else {
+            return Err(self.wrong_type(expected, value));
+        };
+        let text = text.trim();
+        let units = [("lpcm", (100, 1)), ("lpmm", (1_000, 1)), ("lpi", (10_000, 254))];
+        let found = units
+            .into_iter()
+            .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
+        let (number, (above, below)) = found.ok_or_else(|| self.wrong_type(expected, value))?;
+        match written(number) {
+            Written::Pixels(number) if number.is_positive() => number
+                .times(Ratio::fraction(above, below))
+                .map(Ratio::real)
+                .ok_or_else(|| too_long(value)),
+            Written::Pixels(_) => Err(self.out_of_range(expected, value)),
+            Written::TooLong => Err(too_long(value)),
+            _ => Err(self.wrong_type(expected, value)),
+        }
+    }
+
     /// The side of a pixel of so many an inch.
     fn dpi(&self, expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
         let Literal::Number(number) = &value.literal else {
@@ -958,6 +1012,8 @@ impl Checker<'_> {
         let help = match (expected, &value.literal) {
             (ValueType::PixelSize, _) => "for instance \"10um\"".to_owned(),
             (ValueType::Amplitude, _) => "for instance \"80um\"".to_owned(),
+            (ValueType::Frequency, _) => "for instance \"150lpi\"".to_owned(),
+            (ValueType::Feed, _) => "for instance \"3000mm/min\" or \"50mm/s\"".to_owned(),
             (ValueType::Sample | ValueType::Level | ValueType::Height, Literal::Text(_)) => {
                 "write a number without quotes, or a height with a unit: \"20um\"".to_owned()
             }

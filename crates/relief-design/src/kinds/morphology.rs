@@ -165,10 +165,6 @@ macro_rules! word {
                 read(source)
             }
 
-            fn seam(&self, seam: &mut Seam<'_, '_>) {
-                seam.filter(self.radius, self.edge);
-            }
-
             fn validate(&self, _: &Rules<'_>) -> Result<(), String> {
                 Ok(())
             }

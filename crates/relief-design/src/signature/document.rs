@@ -140,6 +140,14 @@ pub(super) static DOCUMENT: [Signature; 5] = [
                 "whether every second line runs backwards",
             ),
             optional(
+                "return-offset",
+                ValueType::Distance,
+                DefaultValue::Absent("0"),
+                "what lines that run backwards are moved by along their way, to a 256th of a pixel: against a head that answers \
+                 late. A part of a pixel is the mean of two samples, weighted; after a halftone whole pixels count. The overscan \
+                 takes what is moved",
+            ),
+            optional(
                 "interleave",
                 ValueType::Count {
                     least: 1,
@@ -188,6 +196,7 @@ pub(super) static DOCUMENT: [Signature; 5] = [
             parameter("halftone", Count::AtMostOne),
             parameter("material", Count::AtMostOne),
             parameter("machine", Count::AtMostOne),
+            parameter("gcode", Count::AtMostOne),
         ],
         example: "scan start=\"bottom-left\" direction=\"serpentine\" bits=1 {\n    overscan before=20 after=20\n    halftone \"blue-noise\"\n}",
         ..Signature::DOCUMENT

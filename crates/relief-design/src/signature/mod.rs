@@ -170,6 +170,10 @@ pub enum ValueType {
     Dpi,
     /// The height that M stands for: a text with a metric unit.
     Amplitude,
+    /// The way that a head goes in a time: a text such as "3000mm/min".
+    Feed,
+    /// Dots along a length: a text such as "150lpi".
+    Frequency,
     /// A sample, 0…M, or the height that it stands for.
     Sample,
     /// The place of a curve: a sample or a number between, or a height.
@@ -226,6 +230,13 @@ impl ValueType {
             Self::Distance => "a distance in pixels, or a text with a unit".into(),
             Self::PixelSize | Self::Amplitude => {
                 "a length with a unit, between quotes, of 1 pm to 1 m".into()
+            }
+            Self::Feed => {
+                "a length a minute or a second, between quotes, of 0.001 mm/min to 1000 m/min".into()
+            }
+            Self::Frequency => {
+                "a number of dots above 0 an inch, a centimetre or a millimetre, between quotes, as \"150lpi\", \"60lpcm\" or \"6lpmm\""
+                    .into()
             }
             Self::Dpi => "a number above 0: pixels an inch".into(),
             Self::Sample => "a sample, 0 to M, or a height, as \"20um\"".into(),

@@ -28,6 +28,11 @@ const BLANKS: ValueType = ValueType::Length {
     greatest: 1 << 31,
 };
 
+const ROW: ValueType = ValueType::Length {
+    least: 0,
+    greatest: SIDE,
+};
+
 /// A point of a curve: its place is a sample. The reference shows it with that of a profile.
 pub(crate) static CURVE_POINT: Signature = Signature {
     name: "point",
@@ -41,7 +46,7 @@ pub(crate) static CURVE_POINT: Signature = Signature {
 };
 
 /// Parameters, in the order in which the reference lists them.
-pub(super) static PARAMETERS: [Signature; 21] = [
+pub(super) static PARAMETERS: [Signature; 23] = [
     Signature {
         name: "u",
         meaning: "The first vector of a lattice.",
@@ -258,14 +263,27 @@ pub(super) static PARAMETERS: [Signature; 21] = [
                     least: 1,
                     greatest: MAX_PASSES,
                 },
-                DefaultValue::Absent("none: `even`, `curve` and `share` need it"),
+                DefaultValue::Absent("none: `curve` and `share` need it, and `even` without `step`"),
                 "N",
+            ),
+            optional(
+                "step",
+                ValueType::Amplitude,
+                DefaultValue::Absent("none: `count` says how many"),
+                "the height that an `even` pass takes at most: N = ⌈amplitude / step⌉",
             ),
             optional(
                 "exponent",
                 ValueType::PositiveReal,
                 DefaultValue::Absent("none: `curve` needs it"),
                 "the exponent of a curve",
+            ),
+            optional(
+                "axes",
+                ValueType::Word(&["same", "alternate"]),
+                DefaultValue::Word("same"),
+                "whether the lines of passes 1, 3, 5, … lie along the other axis than those of passes 0, 2, 4, …: crossed lines \
+                 leave no grooves. Without a `stripe` lines of both are as long as the longer side, filled with blank positions",
             ),
         ],
         children: &[parameter("slice", Count::Any)],
@@ -285,17 +303,25 @@ pub(super) static PARAMETERS: [Signature; 21] = [
     },
     Signature {
         name: "halftone",
-        meaning: "Grays to 0 or M. `threshold`: M where v is at least the level; `bayer`, by Bayer's matrix of n × n, and \
-                  `blue-noise`, by one of 64 × 64 made by void and cluster: M where 2·v·n² > (2·r + 1)·M with r the rank at \
-                  (i mod n, j mod n); `floyd-steinberg`: error diffusion, along the lines from the first to the last, each from \
-                  its first pixel: M where 2·w > M with w = v + ⌊(a + 8) / 16⌋, where a sums what a pixel was given. Of \
-                  the error w − output, 7 go to the next pixel and 3, 5 and 1 to those before, at and after it on the \
-                  next line; what leaves the raster is lost. Lines of 1 bit without a halftone have a threshold of \
-                  ⌊M / 2⌋ + 1. The halftone comes last, after the tables and the passes: dots are 0 or M whatever \
-                  the `machine` table says.",
+        meaning: "Grays to 0 or M. `threshold`: M where v is at least the level. `bayer`, by Bayer's matrix of n × n, and \
+                  `blue-noise`, by one of 64 × 64 or 256 × 256 made by void and cluster: M where 2·v·n² > (2·r + 1)·M with r the \
+                  rank at (⌊i / spot⌋ mod n, ⌊j / spot⌋ mod n). `screen`: dots that grow, on a grid that is turned. \
+                  `floyd-steinberg`, `jarvis`, `stucki` and `atkinson`: error diffusion. Lines of 1 bit without a halftone have \
+                  a threshold of ⌊M / 2⌋ + 1. The halftone comes last, after the tables and the passes: dots are 0 or M \
+                  whatever the `machine` table says.",
+        details: include_str!("halftone.md"),
         arguments: &[required(
             "kind",
-            ValueType::Word(&["threshold", "bayer", "blue-noise", "floyd-steinberg"]),
+            ValueType::Word(&[
+                "threshold",
+                "bayer",
+                "blue-noise",
+                "screen",
+                "floyd-steinberg",
+                "jarvis",
+                "stucki",
+                "atkinson",
+            ]),
             "how",
         )],
         properties: &[
@@ -307,9 +333,42 @@ pub(super) static PARAMETERS: [Signature; 21] = [
             ),
             optional(
                 "size",
-                ValueType::Choice(&[2, 4, 8, 16]),
-                DefaultValue::Absent("none: `bayer` needs it"),
-                "n of Bayer's matrix",
+                ValueType::Choice(&[2, 4, 8, 16, 64, 256]),
+                DefaultValue::Absent("64 for `blue-noise`; `bayer` needs it"),
+                "n of the matrix: 2, 4, 8 or 16 of Bayer's, 64 or 256 of blue noise",
+            ),
+            optional(
+                "spot",
+                ValueType::Length {
+                    least: 1,
+                    greatest: 1 << 16,
+                },
+                DefaultValue::Absent("1"),
+                "the side of a place of the matrix in pixels, for a beam that is wider than a pixel: `bayer` and `blue-noise`",
+            ),
+            optional(
+                "frequency",
+                ValueType::Frequency,
+                DefaultValue::Absent("none: `screen` needs it"),
+                "dots along an inch, a centimetre or a millimetre; the canvas needs `pixel`",
+            ),
+            optional(
+                "angle",
+                ValueType::Real,
+                DefaultValue::Absent("45"),
+                "degrees by which the rows of dots of a screen are turned against the clock",
+            ),
+            optional(
+                "dot",
+                ValueType::Word(&["round", "ellipse", "line", "diamond"]),
+                DefaultValue::Absent("\"round\""),
+                "the shape of the dots of a screen",
+            ),
+            optional(
+                "direction",
+                ValueType::Word(&["unidirectional", "serpentine"]),
+                DefaultValue::Absent("\"unidirectional\""),
+                "whether error diffusion runs back on every second line",
             ),
         ],
         example: "halftone \"bayer\" size=8",
@@ -337,6 +396,80 @@ pub(super) static PARAMETERS: [Signature; 21] = [
             "the path of the file, relative to the design file",
         )],
         example: "machine \"laser.json\"",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "gcode",
+        meaning: "How `relief render` writes the lines as G-code for a laser, to a file that ends in .gcode, .nc or .gc. The \
+                  canvas needs `pixel`. A pixel is a run of its side at the power S = s-max·v / M, rounded half up; runs of \
+                  equal power are one. [G-code](files.md#g-code) says more.",
+        properties: &[
+            required("feed", ValueType::Feed, "the feed along the lines"),
+            optional(
+                "dialect",
+                ValueType::Word(&["grbl", "fluidnc"]),
+                DefaultValue::Word("grbl"),
+                "what the controller runs",
+            ),
+            optional(
+                "s-max",
+                ValueType::Count {
+                    least: 1,
+                    greatest: 1_000_000,
+                },
+                DefaultValue::Number(1_000),
+                "S for M",
+            ),
+            optional(
+                "laser",
+                ValueType::Word(&["M4", "M3"]),
+                DefaultValue::Word("M4"),
+                "whether the power follows the speed of the head (M4) or not (M3)",
+            ),
+            optional(
+                "origin",
+                ValueType::Word(&["bottom-left", "bottom-right", "top-left", "top-right", "centre"]),
+                DefaultValue::Word("bottom-left"),
+                "the point of the canvas that lies at X0 Y0; Y points up",
+            ),
+            optional(
+                "sweep",
+                ValueType::Word(&["full", "segments"]),
+                DefaultValue::Word("full"),
+                "whether the head runs over every line from end to end, or from the first pixel with power to the last",
+            ),
+            optional(
+                "gap",
+                ValueType::Length {
+                    least: 1,
+                    greatest: SIDE,
+                },
+                DefaultValue::Absent("none: a line is one segment"),
+                "with \"segments\": so much without power is crossed by G0",
+            ),
+            optional(
+                "baud",
+                ValueType::Count {
+                    least: 300,
+                    greatest: 100_000_000,
+                },
+                DefaultValue::Number(115_200),
+                "bits a second of the serial link, ten for each character: `relief plan` says whether that is enough",
+            ),
+        ],
+        children: &[parameter("zone", Count::Any)],
+        example: "gcode feed=\"3000mm/min\" s-max=1000 laser=\"M4\" origin=\"bottom-left\"",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "zone",
+        meaning: "A band of rows of the canvas with a feed of its own. No two zones share a row.",
+        properties: &[
+            required("from", ROW, "the first row"),
+            required("to", ROW, "the row after the last"),
+            required("feed", ValueType::Feed, "the feed along them"),
+        ],
+        example: "zone from=\"1mm\" to=\"2mm\" feed=\"1500mm/min\"",
         ..Signature::PARAMETER
     },
 ];

@@ -71,6 +71,12 @@ pub enum SinkError {
         /// The format.
         format: Format,
     },
+    /// The format holds the lines of a machine, and no raster.
+    #[error("{format} holds the lines of a machine, which a raster does not say")]
+    Lines {
+        /// The format.
+        format: Format,
+    },
     /// The raster cannot be written as a solid.
     #[error("a solid cannot be written: {problem}")]
     Solid {
@@ -254,6 +260,7 @@ impl SinkError {
             | Self::NoBits { .. }
             | Self::NeedsFile { .. }
             | Self::Folder { .. }
+            | Self::Lines { .. }
             | Self::Solid { .. }
             | Self::Empty { .. }
             | Self::Destination { .. }

@@ -93,7 +93,7 @@ impl FileSink {
             Format::Tiff => Self::with(target, format, Box::new(Tiff::new())),
             Format::Stl => Self::with(target, format, Box::new(Stl::new(None))),
             // It is refused when it begins.
-            Format::Dzi | Format::Zarr => Self::with(target, format, Box::new(Null)),
+            Format::Dzi | Format::Zarr | Format::Gcode => Self::with(target, format, Box::new(Null)),
             Format::Null => Self::with(Target::Writer(Box::new(io::sink())), format, Box::new(Null)),
         };
         sink.one_bit = one_bit;
@@ -139,6 +139,9 @@ impl FileSink {
         }
         if matches!(self.format, Format::Dzi | Format::Zarr) {
             return Err(SinkError::Folder { format: self.format }.into());
+        }
+        if self.format == Format::Gcode {
+            return Err(SinkError::Lines { format: self.format }.into());
         }
         if self.format == Format::Stl {
             stl::check(raster, self.heights)?;

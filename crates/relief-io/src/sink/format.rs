@@ -28,13 +28,15 @@ pub enum Format {
     Dzi,
     /// Zarr version 3: a folder of chunks, by [`ZarrSink`](crate::ZarrSink) alone.
     Zarr,
+    /// G-code: lines of a machine, which no sink of rasters writes; [`ByteFile`](crate::ByteFile) takes its text.
+    Gcode,
     /// Nothing: the raster is checked and thrown away.
     Null,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Raw,
         Self::Pgm,
         Self::Png,
@@ -43,10 +45,11 @@ impl Format {
         Self::Stl,
         Self::Dzi,
         Self::Zarr,
+        Self::Gcode,
         Self::Null,
     ];
 
-    /// The name: `raw`, `pgm`, `png`, `tiff`, `bmp`, `stl`, `dzi`, `zarr` or `null`.
+    /// The name: `raw`, `pgm`, `png`, `tiff`, `bmp`, `stl`, `dzi`, `zarr`, `gcode` or `null`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -58,6 +61,7 @@ impl Format {
             Self::Stl => "stl",
             Self::Dzi => "dzi",
             Self::Zarr => "zarr",
+            Self::Gcode => "gcode",
             Self::Null => "null",
         }
     }
@@ -69,7 +73,7 @@ impl Format {
             Self::Png | Self::Bmp => Some((1 << 31) - 1),
             Self::Dzi => Some(1 << 24),
             Self::Tiff | Self::Stl => Some((1 << 32) - 1),
-            Self::Raw | Self::Pgm | Self::Zarr | Self::Null => None,
+            Self::Raw | Self::Pgm | Self::Zarr | Self::Gcode | Self::Null => None,
         }
     }
 
@@ -92,7 +96,7 @@ impl Format {
     }
 
     /// The format that the extension of this path stands for: `raw`, `bin`, `pgm`, `png`, `tif`, `tiff`, `btf`,
-    /// `bmp`, `stl`, `dzi`, `zarr`, in any case.
+    /// `bmp`, `stl`, `dzi`, `zarr`, `gcode`, `nc`, `gc`, in any case.
     #[must_use]
     pub fn from_extension(path: &Path) -> Option<Self> {
         let extension = path.extension().and_then(OsStr::to_str)?.to_ascii_lowercase();
@@ -105,6 +109,7 @@ impl Format {
             "stl" => Some(Self::Stl),
             "dzi" => Some(Self::Dzi),
             "zarr" => Some(Self::Zarr),
+            "gcode" | "nc" | "gc" => Some(Self::Gcode),
             _ => None,
         }
     }
@@ -125,7 +130,7 @@ impl fmt::Display for Format {
 
 /// A word that names no format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no format; there are raw, pgm, png, tiff, bmp, stl, dzi, zarr and null")]
+#[error("\"{0}\" is no format; there are raw, pgm, png, tiff, bmp, stl, dzi, zarr, gcode and null")]
 pub struct UnknownFormat(pub String);
 
 impl FromStr for Format {

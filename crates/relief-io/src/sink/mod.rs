@@ -3,6 +3,7 @@
 mod bit_rows;
 mod bmp;
 mod byte_order;
+mod bytes;
 mod compression;
 mod digest;
 mod dzi;
@@ -28,6 +29,7 @@ mod tiff;
 mod tiles;
 mod zarr;
 
+pub use bytes::ByteFile;
 pub use compression::{Compression, UnknownCompression};
 pub use digest::DigestSink;
 pub use dzi::DziSink;

@@ -3,12 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;
-use std::io::{self, Cursor};
+use std::io::{self, Cursor, Write};
 
 use crate::raster::{Cut, Whole, names};
 use proptest::prelude::*;
 use relief_engine::sink::{Raster, Sink};
-use relief_io::{DigestSink, FileSink, Format, NullSink, Target, Tee};
+use relief_io::{ByteFile, Cleanup, DigestSink, FileSink, Format, NullSink, Target, Tee};
 use relief_raster::Depth;
 use tempfile::TempDir;
 
@@ -32,7 +32,7 @@ fn decoded(bytes: &[u8], format: Format, raster: &Raster) -> (u64, u64, Depth, V
         Format::Tiff => decoded_tiff(bytes),
         Format::Pgm => decoded_pgm(bytes),
         Format::Bmp | Format::Stl => panic!("bits.rs and solids.rs read these"),
-        Format::Raw | Format::Dzi | Format::Zarr | Format::Null => {
+        Format::Raw | Format::Dzi | Format::Zarr | Format::Gcode | Format::Null => {
             let samples = match raster.depth {
                 Depth::Eight => bytes.iter().map(|&v| u16::from(v)).collect(),
                 Depth::Sixteen => bytes
@@ -312,4 +312,33 @@ fn a_tee_writes_and_digests_in_one_pass() {
     );
     whole.stream(&mut tee, Cut::Rows(3)).unwrap();
     assert_eq!(tee.first().digest(), Some(blake3::hash(&fs::read(path).unwrap())));
+}
+
+/// Bytes of a text appear under their name when they are complete, and not before; no raster becomes one.
+#[test]
+fn a_text_appears_whole_or_not_at_all() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("plate.gcode");
+    let target = || Target::Path(path.clone());
+    let begun = |text: &[u8]| {
+        let mut file = ByteFile::open(target(), &Cleanup::default()).unwrap();
+        file.write_all(text).unwrap();
+        file
+    };
+    drop(begun(b"G0X1"));
+    assert_eq!(names(folder.path()), [""; 0]);
+    let cleanup = Cleanup::default();
+    let mut stopped = ByteFile::open(target(), &cleanup).unwrap();
+    stopped.write_all(b"G0X1").unwrap();
+    cleanup.remove();
+    assert!(stopped.complete().is_err());
+    assert_eq!(names(folder.path()), [""; 0]);
+    begun(b"G0X1\n").complete().unwrap();
+    drop(begun(b"G0X2\n"));
+    assert_eq!(fs::read(&path).unwrap(), b"G0X1\n");
+    let error = FileSink::new(target(), Format::Gcode)
+        .begin(&Raster::new(2, 2, Depth::Eight))
+        .unwrap_err();
+    assert!(error.to_string().contains("lines of a machine"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), b"G0X1\n");
 }

@@ -118,9 +118,9 @@ impl<S: Sample> Format<'_, S> {
     /// The samples of a travel where they are a line as it is laid.
     fn as_laid(&self, travel: &Travel, row: usize) -> Option<&[S]> {
         let program = self.program;
-        let length = program.path.stripe.0;
+        let length = program.wide();
         let whole = travel.pixels.end - travel.pixels.start == length;
-        let plain = program.path.swath.0 == 1 && program.scan.overscan == (0, 0) && program.screen.is_none();
+        let plain = program.high() == 1 && program.scan.overscan == (0, 0) && program.screen.is_none();
         (whole && plain && self.table.is_none() && !travel.backwards)
             .then(|| &self.laid[row * length as usize..][..length as usize])
     }
@@ -128,9 +128,9 @@ impl<S: Sample> Format<'_, S> {
     /// The samples of a travel in the order in which it runs.
     fn gather(&self, travel: &Travel, row: usize, room: &mut Room<S>) {
         let program = self.program;
-        let channels = program.path.swath.0 as usize;
+        let channels = program.high() as usize;
         let (before, after) = (program.scan.overscan.0 as usize, program.scan.overscan.1 as usize);
-        let width = program.path.stripe.0 as usize;
+        let width = program.wide() as usize;
         let Room {
             samples,
             channel: line,
@@ -143,7 +143,10 @@ impl<S: Sample> Format<'_, S> {
         let pixels = (travel.pixels.end - travel.pixels.start) as usize;
         // Diffusion has laid whole lines, everything else the pixels of the stripe.
         let (length, from) = match program.screen {
-            Some(Screen::Diffusion) => (program.path.length as usize, travel.pixels.start as usize),
+            Some(Screen::Diffusion(_)) => {
+                let length = program.layout(travel.pass).path.length;
+                (length as usize, travel.pixels.start as usize)
+            }
             _ => (pixels, 0),
         };
         for (number, j) in (travel.lines.start..travel.lines.end).enumerate() {
@@ -170,6 +173,38 @@ impl<S: Sample> Format<'_, S> {
                 // Positions change places, the channels of a position do not.
                 inner.chunks_exact_mut(channels).for_each(<[S]>::reverse);
             }
+            shift(samples, channels, program.return_offset());
         }
+    }
+}
+
+/// Moves positions by so many 256ths further. Between two positions lies their mean, weighted, rounded half up; what is beyond the
+/// line is blank.
+fn shift<S: Sample>(samples: &mut [S], channels: usize, offset: i64) {
+    if offset == 0 {
+        return;
+    }
+    let (whole, part) = (offset.div_euclid(256), offset.rem_euclid(256) as u32);
+    let count = (samples.len() / channels) as i64;
+    let position = |samples: &mut [S], to: i64| {
+        for channel in 0..channels {
+            let at = |from: i64| {
+                if (0..count).contains(&from) {
+                    u32::from(samples[from as usize * channels + channel].to_u16())
+                } else {
+                    0
+                }
+            };
+            let (here, before) = (at(to - whole), at(to - whole - 1));
+            let mean = ((256 - part) * here + part * before + 128) >> 8;
+            // Between two samples.
+            samples[to as usize * channels + channel] = S::from_u16(mean as u16);
+        }
+    };
+    // What is read must not be written yet.
+    if whole >= 0 {
+        (0..count).rev().for_each(|to| position(samples, to));
+    } else {
+        (0..count).for_each(|to| position(samples, to));
     }
 }

@@ -8,9 +8,10 @@ use relief_raster::Sample;
 
 use crate::Error;
 use crate::diffusion_state::DiffusionState;
-use crate::halftone::{Diffusion, Screen};
+use crate::halftone::{Diffusion, Kernel, Screen};
 use crate::path::Travel;
 use crate::program::Program;
+use crate::symmetry::Symmetry;
 use crate::windows::Windows;
 
 use super::{look_up, timed};
@@ -52,11 +53,11 @@ struct Diffused<S> {
 }
 
 impl<S: Sample> Diffused<S> {
-    fn new(pass: u32, length: usize) -> Self {
+    fn new(kernel: Kernel, pass: u32, length: usize) -> Self {
         Self {
             pass,
             next: 0,
-            state: Diffusion::new(length),
+            state: Diffusion::new(kernel, length),
             tail: Vec::new(),
         }
     }
@@ -96,10 +97,11 @@ impl<S: Sample> Laid<S> {
         table: Option<&[S]>,
         wrap: Wrap<S>,
     ) -> Result<(), Error> {
-        if matches!(job.program.screen, Some(Screen::Diffusion)) {
-            self.diffuse(job, travel.pass, travel.lines.clone(), table, wrap)
+        if let Some(Screen::Diffusion(kernel)) = job.program.screen {
+            self.diffuse(job, kernel, (travel.pass, travel.lines.clone()), table, wrap)
         } else {
-            self.read(job, travel.pixels.clone(), travel.lines.clone(), wrap)
+            let symmetry = job.program.layout(travel.pass).symmetry;
+            self.read(job, symmetry, travel.pixels.clone(), travel.lines.clone(), wrap)
         }
     }
 
@@ -108,17 +110,17 @@ impl<S: Sample> Laid<S> {
     fn diffuse(
         &mut self,
         job: &mut Job<'_>,
-        pass: u32,
-        lines: Range<u64>,
+        kernel: Kernel,
+        (pass, lines): (u32, Range<u64>),
         table: Option<&[S]>,
         wrap: Wrap<S>,
     ) -> Result<(), Error> {
-        let length = job.program.path.length;
-        let shared = job.program.path.shared_lines();
+        let path = job.program.layout(pass).path;
+        let (length, shared) = (path.length, path.shared_lines());
         let fits = |done: &Diffused<S>| done.pass == pass && done.known(length) <= lines.start;
         let mut done = match self.diffused.take().filter(fits) {
             Some(done) => done,
-            None => Diffused::new(pass, length as usize),
+            None => Diffused::new(kernel, pass, length as usize),
         };
         let base = self.filled;
         if lines.start < done.next {
@@ -137,7 +139,13 @@ impl<S: Sample> Laid<S> {
                 lines.end
             };
             let at = self.filled;
-            self.read(job, 0..length, done.next..end, wrap)?;
+            self.read(
+                job,
+                job.program.layout(pass).symmetry,
+                0..length,
+                done.next..end,
+                wrap,
+            )?;
             for line in self.lines[at..self.filled].chunks_exact_mut(length as usize) {
                 look_up(table, line);
                 done.state.line(line);
@@ -170,8 +178,14 @@ impl<S: Sample> Laid<S> {
     }
 
     /// Appends pixels `i` of lines `j`.
-    fn read(&mut self, job: &mut Job<'_>, i: Range<u64>, j: Range<u64>, wrap: Wrap<S>) -> Result<(), Error> {
-        let symmetry = job.program.symmetry;
+    fn read(
+        &mut self,
+        job: &mut Job<'_>,
+        symmetry: Symmetry,
+        i: Range<u64>,
+        j: Range<u64>,
+        wrap: Wrap<S>,
+    ) -> Result<(), Error> {
         let raster = (job.program.raster.width, job.program.raster.height);
         let (i, j) = ((i.start, i.end), (j.start, j.end));
         let (length, count) = ((i.1 - i.0) as usize, (j.1 - j.0) as usize);
@@ -220,19 +234,24 @@ impl<S: Sample> Laid<S> {
         Some(DiffusionState {
             pass: done.pass,
             line: done.next,
-            errors: done.state.errors().to_vec(),
+            errors: done.state.errors(),
             tail: done.tail.iter().map(|sample| *sample != S::ZERO).collect(),
-            length: program.path.length,
+            length: program.layout(done.pass).path.length,
         })
     }
 
     /// Takes up error diffusion.
-    pub(super) fn take_up(&mut self, diffusion: &DiffusionState) {
+    pub(super) fn take_up(&mut self, kernel: Kernel, diffusion: &DiffusionState) {
         let sample = |&on: &bool| if on { S::MAX } else { S::ZERO };
         self.diffused = Some(Diffused {
             pass: diffusion.pass,
             next: diffusion.line,
-            state: Diffusion::after(&diffusion.errors),
+            state: Diffusion::after(
+                kernel,
+                diffusion.length as usize,
+                diffusion.line,
+                &diffusion.errors,
+            ),
             tail: diffusion.tail.iter().map(sample).collect(),
         });
     }

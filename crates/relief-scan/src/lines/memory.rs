@@ -44,21 +44,26 @@ impl Program {
     fn fixed_memory(&self) -> u64 {
         let depth = self.raster.depth;
         // Windows that are not lines as they come are laid out from parts of this size; see `Laid::read`.
-        let part = if self.symmetry.is_plain() {
+        let part = if self.layouts().iter().all(|layout| layout.symmetry.is_plain()) {
             0
         } else {
             PART.max(self.row_pixels().saturating_mul(depth.bytes()))
         };
         let table = 4 * (u64::from(depth.max()) + 1);
-        self.diffusion_bytes().saturating_add(part).saturating_add(table)
+        let screen = self.screen.as_ref().map_or(0, Screen::memory);
+        self.diffusion_bytes()
+            .saturating_add(part)
+            .saturating_add(table)
+            .saturating_add(screen)
     }
 
     /// What making holds for each line.
     fn line_memory(&self) -> u64 {
-        let (bytes, high) = (self.raster.depth.bytes(), self.path.swath.0);
+        let (bytes, high) = (self.raster.depth.bytes(), self.high());
         // Runs are made in a thread's room before they are put in a row. A column of a part is as long as the block.
         let copies = if self.scan.run_length { 2 } else { 1 };
-        let column = if self.symmetry.swap { high * bytes } else { 0 };
+        let swaps = self.layouts().iter().any(|layout| layout.symmetry.swap);
+        let column = if swaps { high * bytes } else { 0 };
         self.row_pixels()
             .saturating_mul(bytes * high)
             .saturating_add(self.encoding().most().saturating_mul(copies))
@@ -68,23 +73,23 @@ impl Program {
     /// What a thread that packs holds: a travel as samples, one channel of it, and the values and heads of runs.
     fn thread_bytes(&self) -> u64 {
         let bytes = self.raster.depth.bytes();
-        let channel = if self.path.swath.0 > 1 {
-            self.path.stripe.0
-        } else {
-            0
-        };
+        let channel = if self.high() > 1 { self.wide() } else { 0 };
         let runs = if self.scan.run_length { 6 } else { 0 };
         (self.samples() * (bytes + runs) + channel * bytes).max(1)
     }
 
-    /// Pixels of a line that are read at once: diffusion needs the whole line.
-    pub(super) const fn row_pixels(&self) -> u64 {
-        let diffusion = matches!(self.screen, Some(Screen::Diffusion));
-        // A stripe may be wider than the raster; what is beyond is not read.
-        if diffusion || self.path.stripe.0 > self.path.length {
-            self.path.length
-        } else {
-            self.path.stripe.0
-        }
+    /// Pixels of a line that are read at once, in any pass: diffusion needs the whole line.
+    pub(super) fn row_pixels(&self) -> u64 {
+        let diffusion = matches!(self.screen, Some(Screen::Diffusion(_)));
+        let pixels = self.layouts().iter().map(|layout| {
+            let path = layout.path;
+            // A stripe may be wider than the raster; what is beyond is not read.
+            if diffusion || path.stripe.0 > path.length {
+                path.length
+            } else {
+                path.stripe.0
+            }
+        });
+        pixels.max().unwrap_or(0)
     }
 }

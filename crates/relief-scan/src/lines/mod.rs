@@ -155,9 +155,7 @@ impl<'a> Lines<'a> {
         let mut outcome = Ok(());
         while next < end && outcome.is_ok() {
             // A group lies in one stripe of one pass.
-            let group = (next / self.program.path.travels + 1)
-                .saturating_mul(self.program.path.travels)
-                .min(end);
+            let group = self.program.group_end(next).min(end);
             outcome = match &mut self.work {
                 Work::Eight(state) => state.group(&mut job, next..group, block, self.threads, |out| {
                     SamplesMut::Eight(out)
@@ -187,16 +185,21 @@ impl<'a> Lines<'a> {
     /// # Errors
     /// Where the state is not one of such a program.
     pub fn take_up(&mut self, diffusion: &DiffusionState) -> Result<(), Error> {
-        if !diffusion.fits(self.program) {
+        let Some(Screen::Diffusion(kernel)) = self
+            .program
+            .screen
+            .as_ref()
+            .filter(|_| diffusion.fits(self.program))
+        else {
             let problem = "the state of error diffusion belongs to another job".to_owned();
             return Err(Error::Setting {
                 setting: "halftone",
                 problem,
             });
-        }
+        };
         match &mut self.work {
-            Work::Eight(state) => state.laid.take_up(diffusion),
-            Work::Sixteen(state) => state.laid.take_up(diffusion),
+            Work::Eight(state) => state.laid.take_up(*kernel, diffusion),
+            Work::Sixteen(state) => state.laid.take_up(*kernel, diffusion),
         }
         Ok(())
     }
@@ -231,7 +234,7 @@ impl<S: Sample> State<S> {
         wrap: Wrap<S>,
     ) -> Result<(), Error> {
         let program = job.program;
-        let travels: Vec<Travel> = numbers.map(|number| program.path.travel(number)).collect();
+        let travels: Vec<Travel> = numbers.map(|number| program.travel_of(number)).collect();
         let (Some(first), Some(last)) = (travels.first(), travels.last()) else {
             return Ok(());
         };
@@ -239,7 +242,7 @@ impl<S: Sample> State<S> {
         let table = self.table.as_ref().and_then(|table| table.1.as_deref());
         // The row at which each travel begins in what is laid.
         let mut rows = Vec::with_capacity(travels.len());
-        if program.path.is_plain() {
+        if program.layout(first.pass).path.is_plain() {
             let top = first.lines.start;
             rows.extend(travels.iter().map(|travel| (travel.lines.start - top) as usize));
             let all = Travel {
@@ -260,7 +263,7 @@ impl<S: Sample> State<S> {
         }
         let format = Format {
             program,
-            table: if matches!(program.screen, Some(Screen::Diffusion)) {
+            table: if matches!(program.screen, Some(Screen::Diffusion(_))) {
                 None
             } else {
                 table

@@ -4,13 +4,15 @@ use std::io::{self, Write};
 
 use relief_design::scan::ScanNode;
 use relief_engine::Raster;
-use relief_scan::{Program, Tables};
+use relief_scan::{GcodeProgram, Program, Tables};
 
 use crate::arguments::Check;
 use crate::batch::Batch;
 use crate::design::{self, Opened};
 use crate::failure::Failure;
 use crate::quantity::counted;
+
+use super::told;
 
 pub(crate) fn run(check: &Check) -> Result<(), Failure> {
     let Some(batch) = Batch::of(&check.each, &check.file)? else {
@@ -24,9 +26,10 @@ pub(crate) fn run(check: &Check) -> Result<(), Failure> {
 }
 
 fn one(opened: &Opened) -> Result<(), Failure> {
-    if let Some(node) = &opened.design.scan {
-        prove(opened, node)?;
-    }
+    let told = match &opened.design.scan {
+        Some(node) => told::of(node, &opened.design.canvas, &prove(opened, node)?),
+        None => Vec::new(),
+    };
     let canvas = opened.design.canvas;
     let pixel = canvas.pixel.map_or(String::new(), |pixel| format!(" of {pixel}"));
     let size = canvas.pixel.map_or(String::new(), |pixel| {
@@ -42,11 +45,14 @@ fn one(opened: &Opened) -> Result<(), Failure> {
         canvas.depth,
         counted(opened.design.nodes.len() as u64, "node")
     )?;
+    for (_, text) in told {
+        writeln!(io::stdout(), "{}: {text}", relief_design::visible(&opened.name))?;
+    }
     Ok(())
 }
 
-/// Whether the scan of the design can be made of its canvas.
-fn prove(opened: &Opened, node: &ScanNode) -> Result<(), Failure> {
+/// The scan of the design, which can be made of its canvas.
+fn prove(opened: &Opened, node: &ScanNode) -> Result<Program, Failure> {
     let canvas = opened.design.canvas;
     let table = |path: Option<&str>| {
         path.map(|path| {
@@ -63,8 +69,13 @@ fn prove(opened: &Opened, node: &ScanNode) -> Result<(), Failure> {
         machine: table(node.machine.as_deref())?,
     };
     let raster = Raster::new(canvas.width, canvas.height, canvas.depth).with_pixel(canvas.pixel);
-    Program::new(&node.scan, &tables, &raster).map_err(relief_machine::Error::from)?;
-    Ok(())
+    let program = Program::new(&node.scan, &tables, &raster).map_err(relief_machine::Error::from)?;
+    if let Some(gcode) = &node.gcode {
+        let size = (canvas.width, canvas.height);
+        GcodeProgram::new(gcode, &node.scan, &tables, &raster, size, (0, 0))
+            .map_err(relief_machine::Error::from)?;
+    }
+    Ok(program)
 }
 
 /// Metres as people read them.

@@ -8,7 +8,7 @@ use relief_io::{
     Completion, Compression, FileCut, Format, Level, Pyramid, SharedTiff, Sharing, SinkError, TileOptions,
     TiledTiff, ZarrOptions, ZarrSink,
 };
-use relief_scan::{Halftone, Screened};
+use relief_scan::{Halftone, Layers, Screened};
 
 use crate::arguments::{Compress, Job, Render};
 use crate::design::Opened;
@@ -16,6 +16,8 @@ use crate::failure::Failure;
 use crate::quantity::{counted, show_bytes};
 use crate::show::Meter;
 use crate::{interrupt, job};
+
+use super::layers;
 
 /// A job whose output goes on where it was left.
 struct Export<'a> {
@@ -26,6 +28,7 @@ struct Export<'a> {
     raster: Raster,
     /// With the most samples that are computed for it.
     level: Option<(Level, u64)>,
+    layers: &'a Layers,
     cancel: Cancel,
 }
 
@@ -58,6 +61,90 @@ pub(super) struct FilePlan {
     pub(super) parallel: bool,
     /// Whether several processes may write it.
     pub(super) parts: bool,
+    /// How many such files there are, one for each pass, where they are named by a pattern.
+    pub(super) files: Option<u32>,
+}
+
+impl FilePlan {
+    /// What holds of all files of tiles.
+    pub(super) fn of_tiles(render: &Render, level: Option<Level>) -> Self {
+        Self {
+            exact: matches!(render.export.compress, None | Some(Compress::None)),
+            resumable: true,
+            parallel: level.is_none(),
+            ..Self::default()
+        }
+    }
+
+    /// Of a TIFF, beside what holds of all files of tiles.
+    pub(super) fn of_tiff(sink: &TiledTiff, raster: &Raster, common: Self) -> Result<Self, Failure> {
+        Ok(Self {
+            bytes: Some(sink.bytes(raster)?.into()),
+            tiles: Some(tiles_of(sink, raster)?),
+            parts: common.exact,
+            ..common
+        })
+    }
+
+    /// Of a Zarr store, beside what holds of all files of tiles.
+    pub(super) fn of_zarr(sink: &ZarrSink, raster: &Raster, common: Self) -> Result<Self, Failure> {
+        Ok(Self {
+            bytes: Some(sink.bytes(raster)?),
+            // Chunks of the fill value alone have no bytes.
+            exact: false,
+            tiles: Some(tiles_of(sink, raster)?),
+            parts: true,
+            ..common
+        })
+    }
+}
+
+/// Columns and rows of a tile, and the number of tiles.
+fn tiles_of(sink: &dyn TileSink, raster: &Raster) -> Result<((u64, u64), u128), Failure> {
+    let grid = sink.grid(raster).map_err(sink_error)?;
+    Ok((grid.tile(), grid.count()))
+}
+
+/// How a TIFF is cut, for a job of this digest.
+fn tile_options(render: &Render, job: blake3::Hash) -> TileOptions {
+    let asked = &render.export;
+    TileOptions {
+        cut: match asked.file_tile {
+            Some((width, height)) => FileCut::TilesOf(width, height),
+            // What many processes write is large.
+            None if asked.part.is_some() => FileCut::Tiles,
+            None => FileCut::Strips,
+        },
+        compression: match asked.compress {
+            Some(Compress::Tiff(compression)) => compression,
+            _ => Compression::None,
+        },
+        one_bit: asked.bits == Some(1),
+        job,
+        threads: job::threads(&render.job),
+    }
+}
+
+/// How a Zarr store is cut, for a job of this digest.
+fn zarr_options(render: &Render, job: blake3::Hash) -> ZarrOptions {
+    let asked = &render.export;
+    ZarrOptions {
+        chunk: asked.file_tile,
+        shard: asked.shard,
+        gzip: asked.compress == Some(Compress::Gzip),
+        share: asked.share,
+        job,
+    }
+}
+
+/// A TIFF in tiles or strips, for a job of this digest.
+pub(super) fn tiff_sink(render: &Render, path: &Path, job: blake3::Hash) -> TiledTiff {
+    TiledTiff::new(path.to_owned(), tile_options(render, job))
+}
+
+/// A Zarr store, for a job of this digest.
+pub(super) fn zarr_sink(render: &Render, path: &Path, job: blake3::Hash) -> ZarrSink {
+    ZarrSink::new(path.to_owned(), zarr_options(render, job))
 }
 
 /// Renders into a TIFF in tiles or strips, or into a Zarr store.
@@ -66,14 +153,14 @@ pub(crate) fn run(
     opened: Opened,
     path: &Path,
     format: Format,
-    level: Option<Level>,
+    (layers, level): (&Layers, Option<Level>),
 ) -> Result<(), Failure> {
     let opened = Opened {
         files: opened.files.digesting(),
         ..opened
     };
-    let digest = digest(&opened, &render.job, render.export.halftone, level)?;
-    let export = Export::new(render, &opened, path, level)?;
+    let digest = digest(job::digest(&opened, &render.job)?, layers, 0, level);
+    let export = Export::new(render, &opened, path, (layers, level))?;
     let guard = interrupt::watch(&export.cancel, None);
     let outcome = export.run(format, digest);
     drop(guard);
@@ -83,23 +170,17 @@ pub(crate) fn run(
     outcome
 }
 
-/// What decides the samples of an export: an unfinished one is gone on with where it has the same.
-pub(super) fn digest(
-    opened: &Opened,
-    job: &Job,
-    halftone: Option<Halftone>,
-    level: Option<Level>,
-) -> Result<blake3::Hash, Failure> {
-    let mut digest = job::digest(opened, job)?;
-    if let Some(halftone) = halftone {
-        let name = serde_json::to_vec(&halftone).map_err(io::Error::from)?;
-        digest = blake3::hash(&[digest.as_bytes(), &name[..]].concat());
+/// What decides the samples of a pass of a job with this digest: an unfinished export is gone on with where it has the same.
+pub(super) fn digest(job: blake3::Hash, layers: &Layers, pass: u32, level: Option<Level>) -> blake3::Hash {
+    let mut digest = job;
+    if !layers.change_nothing() {
+        digest = blake3::hash(&[*digest.as_bytes(), *layers.digest(pass).as_bytes()].concat());
     }
     if let Some(level) = level {
         let name = format!("level {} {:?}", level.number(), level.statistic());
         digest = blake3::hash(&[digest.as_bytes(), name.as_bytes()].concat());
     }
-    Ok(digest)
+    digest
 }
 
 /// How an export would be computed, and what its file would be.
@@ -108,42 +189,20 @@ pub(super) fn plan(
     opened: &Opened,
     path: &Path,
     format: Format,
-    level: Option<Level>,
+    (layers, level): (&Layers, Option<Level>),
 ) -> Result<(Plan, FilePlan), Failure> {
-    let export = Export::new(render, opened, path, level)?;
+    let export = Export::new(render, opened, path, (layers, level))?;
     let raster = &export.raster;
     // The digest decides no size.
     let written = export.written(format, blake3::Hash::from_bytes([0; 32]))?;
-    let asked = &render.export;
-    let common = FilePlan {
-        exact: matches!(asked.compress, None | Some(Compress::None)),
-        resumable: true,
-        parallel: level.is_none(),
-        ..FilePlan::default()
-    };
-    let tiled = |sink: &dyn TileSink| {
-        let grid = sink.grid(raster).map_err(sink_error)?;
-        Ok::<_, Failure>(Some((grid.tile(), grid.count())))
-    };
+    let common = FilePlan::of_tiles(render, level);
     match written {
         Written::Tiff(sink) => {
-            let file = FilePlan {
-                bytes: Some(sink.bytes(raster)?.into()),
-                tiles: tiled(&sink)?,
-                parts: common.exact,
-                ..common
-            };
+            let file = FilePlan::of_tiff(&sink, raster, common)?;
             Ok((export.planned(sink)?, file))
         }
         Written::Zarr(sink) => {
-            let file = FilePlan {
-                bytes: Some(sink.bytes(raster)?),
-                // Chunks of the fill value alone have no bytes.
-                exact: false,
-                tiles: tiled(&sink)?,
-                parts: true,
-                ..common
-            };
+            let file = FilePlan::of_zarr(&sink, raster, common)?;
             Ok((export.planned(sink)?, file))
         }
         Written::Pyramid(sink) => {
@@ -179,7 +238,7 @@ impl<'a> Export<'a> {
         render: &'a Render,
         opened: &'a Opened,
         path: &'a Path,
-        level: Option<Level>,
+        (layers, level): (&'a Layers, Option<Level>),
     ) -> Result<Self, Failure> {
         let raster = job::raster(&opened.design, &render.job)?;
         Ok(Self {
@@ -188,52 +247,41 @@ impl<'a> Export<'a> {
             path,
             raster: level.map_or(raster, |level| level.raster(&raster)),
             level: level.map(|level| (level, render.level.cost)),
+            layers,
             cancel: Cancel::new(),
         })
     }
 
     /// The sink that is asked for; it has opened nothing yet.
     fn written(&self, format: Format, digest: blake3::Hash) -> Result<Written, Failure> {
-        let (asked, path) = (&self.render.export, self.path.to_owned());
+        let (render, path) = (self.render, self.path);
+        let asked = &render.export;
         if format == Format::Zarr {
-            let options = ZarrOptions {
-                chunk: asked.file_tile,
-                shard: asked.shard,
-                gzip: asked.compress == Some(Compress::Gzip),
-                share: asked.share,
-                job: digest,
-            };
             if asked.levels {
-                return Ok(Written::Pyramid(Pyramid::zarr(path, &self.raster, &options)?));
+                let options = zarr_options(render, digest);
+                return Ok(Written::Pyramid(Pyramid::zarr(
+                    path.to_owned(),
+                    &self.raster,
+                    &options,
+                )?));
             }
-            let sink = ZarrSink::new(path, options);
+            let sink = zarr_sink(render, path, digest);
             return Ok(Written::Zarr(if asked.part.is_some() {
                 sink.in_parts()
             } else {
                 sink
             }));
         }
-        let compression = match asked.compress {
-            Some(Compress::Tiff(compression)) => compression,
-            _ => Compression::None,
-        };
-        let options = TileOptions {
-            cut: match asked.file_tile {
-                Some((width, height)) => FileCut::TilesOf(width, height),
-                // What many processes write is large.
-                None if asked.part.is_some() => FileCut::Tiles,
-                None => FileCut::Strips,
-            },
-            compression,
-            one_bit: asked.bits == Some(1),
-            job: digest,
-            threads: job::threads(&self.render.job),
-        };
+        let options = tile_options(render, digest);
         if asked.levels {
-            return Ok(Written::Pyramid(Pyramid::tiff(path, &self.raster, &options)?));
+            return Ok(Written::Pyramid(Pyramid::tiff(
+                path.to_owned(),
+                &self.raster,
+                &options,
+            )?));
         }
         if !asked.share {
-            let sink = TiledTiff::new(path, options);
+            let sink = tiff_sink(render, path, digest);
             return Ok(Written::Tiff(if asked.part.is_some() {
                 sink.in_parts()?
             } else {
@@ -250,7 +298,7 @@ impl<'a> Export<'a> {
         let period = job::plan(self.opened, &self.render.job, 0)?.period();
         let sharing = Sharing::new(&self.raster, period, asked.file_tile);
         Ok(Written::Shared(
-            SharedTiff::new(path, sharing.clone(), &options)?,
+            SharedTiff::new(path.to_owned(), sharing.clone(), &options)?,
             sharing,
         ))
     }
@@ -280,43 +328,34 @@ impl<'a> Export<'a> {
         }
     }
 
-    /// Computes tiles into a sink, in halftones where they are asked for: those of a part, or all.
+    /// Computes tiles into a sink, in a pass or in halftones where they are asked for: those of a part, or all.
     fn tiles<T: TileSink>(&self, mut sink: T) -> Result<T, Failure> {
-        let Some(halftone) = self.render.export.halftone else {
+        if self.layers.change_nothing() {
             self.tiles_into(&mut sink)?;
             return Ok(sink);
-        };
-        let mut screened = self.screened(sink, halftone)?;
+        }
+        let mut screened = self.screened(sink)?;
         self.tiles_into(&mut screened)?;
         Ok(screened.into_inner())
     }
 
-    fn screened<T>(&self, sink: T, halftone: Halftone) -> Result<Screened<T>, Failure> {
-        let origin = job::origin(&self.opened.design, &self.render.job)?;
-        let shift = self.level.map_or(0, |(level, _)| level.number());
-        let origin = (origin.0 >> shift, origin.1 >> shift);
-        let screened = Screened::new(sink, halftone, self.raster.depth, origin);
-        Ok(screened.map_err(relief_machine::Error::from)?)
+    fn screened<T>(&self, sink: T) -> Result<Screened<T>, Failure> {
+        let level = self.level.map(|(level, _)| level);
+        layers::screened(sink, (self.layers, 0), level, (self.opened, &self.render.job))
     }
 
     /// How tiles would be computed into a sink.
     fn planned<T: TileSink>(&self, sink: T) -> Result<Plan, Failure> {
-        match self.render.export.halftone {
-            None => self.plan_of(&sink),
-            Some(halftone) => self.plan_of(&self.screened(sink, halftone)?),
+        if self.layers.change_nothing() {
+            self.plan_of(&sink)
+        } else {
+            self.plan_of(&self.screened(sink)?)
         }
     }
 
     fn plan_of(&self, sink: &dyn TileSink) -> Result<Plan, Failure> {
-        let job = &self.render.job;
-        let tile = sink.grid(&self.raster).map_err(sink_error)?.tile();
-        let Some((level, _)) = self.level else {
-            let memory = sink.memory(&self.raster, job::threads(job));
-            return job::plan_tiles(self.opened, job, memory, tile);
-        };
-        // Its tiles come one after the other.
-        let memory = sink.memory(&self.raster, 1);
-        job::plan_level(self.opened, job, level, memory, Some(tile))
+        let level = self.level.map(|(level, _)| level);
+        plan_of_tiles(self.opened, &self.render.job, &self.raster, level, sink)
     }
 
     fn tiles_into(&self, sink: &mut dyn TileSink) -> Result<(), Failure> {
@@ -417,6 +456,24 @@ impl<'a> Export<'a> {
     }
 }
 
+/// How the tiles of a raster, or of its level, would be computed into a sink.
+pub(super) fn plan_of_tiles(
+    opened: &Opened,
+    job: &Job,
+    raster: &Raster,
+    level: Option<Level>,
+    sink: &dyn TileSink,
+) -> Result<Plan, Failure> {
+    let tile = sink.grid(raster).map_err(sink_error)?.tile();
+    let Some(level) = level else {
+        let memory = sink.memory(raster, job::threads(job));
+        return job::plan_tiles(opened, job, memory, tile);
+    };
+    // Its tiles come one after the other.
+    let memory = sink.memory(raster, 1);
+    job::plan_level(opened, job, level, memory, Some(tile))
+}
+
 /// What a sink says before the start.
 fn sink_error(error: io::Error) -> Failure {
     match error.downcast::<SinkError>() {
@@ -426,7 +483,7 @@ fn sink_error(error: io::Error) -> Failure {
 }
 
 /// Whether the arguments can be used together, for this format.
-pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
+pub(crate) fn check(render: &Render, format: Format, layers: &Layers) -> Result<(), Failure> {
     let export = &render.export;
     let leveled = render.level.is_given();
     let usage = |problem: String| Err(Failure::Usage(problem));
@@ -469,11 +526,11 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
         _ => {}
     }
     let by_tiles = export.is_tiled() || zarr || (format == Format::Tiff && export.bits == Some(1));
-    match export.halftone {
-        Some(Halftone::FloydSteinberg) if by_tiles => {
+    match layers.halftone() {
+        Some(halftone) if by_tiles && diffuses(halftone) => {
             return usage(
-                "--halftone floyd-steinberg needs the rows in order, and such a file is written in any: take blue-noise \
-                 or bayer:16, or write png or bmp"
+                "error diffusion needs the rows in order, and such a file is written in any: take blue-noise or bayer:16 as \
+                 --halftone, or write png or bmp"
                     .to_owned(),
             );
         }
@@ -489,8 +546,8 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
         (Format::Stl, Some(_), Some(1..)) => {}
         (Format::Stl, ..) => {
             return usage(
-                "a solid needs --amplitude, the height of the greatest sample, and --base, what lies below samples of 0: \
-                 such as --amplitude 80um --base 1mm"
+                "a solid needs --amplitude, the height of the greatest sample, which the canvas may say as well, and --base, what lies \
+                 below samples of 0: such as --amplitude 80um --base 1mm"
                     .to_owned(),
             );
         }
@@ -517,4 +574,15 @@ pub(crate) fn check(render: &Render, format: Format) -> Result<(), Failure> {
         );
     }
     Ok(())
+}
+
+/// Whether a halftone hands errors from row to row.
+const fn diffuses(halftone: Halftone) -> bool {
+    matches!(
+        halftone,
+        Halftone::FloydSteinberg { .. }
+            | Halftone::Jarvis { .. }
+            | Halftone::Stucki { .. }
+            | Halftone::Atkinson { .. }
+    )
 }

@@ -20,7 +20,7 @@ use crate::quantity::{counted, show_bytes};
 use crate::{design, job};
 
 use super::export::FilePlan;
-use super::{render, stream};
+use super::{gcode, render, stream};
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let job = &arguments.job;
@@ -61,13 +61,20 @@ fn one(arguments: &PlanArguments, opened: &Opened) -> Result<(), Failure> {
     };
     let file = file.as_ref();
     let rounding = opened.design.rounding;
+    let machine = Machine::of(arguments, opened)?;
     if arguments.json {
         let mut out = BufWriter::new(io::stdout().lock());
-        serde_json::to_writer_pretty(&mut out, &AsJson(&plan, rounding, file)).map_err(io::Error::from)?;
+        let plan = AsJson {
+            plan: &plan,
+            rounding,
+            file,
+            machine: &machine,
+        };
+        serde_json::to_writer_pretty(&mut out, &plan).map_err(io::Error::from)?;
         writeln!(out)?;
         out.flush()?;
     } else {
-        io::stdout().write_all(as_text(&plan, rounding, file).as_bytes())?;
+        io::stdout().write_all(as_text(&plan, rounding, file, &machine).as_bytes())?;
     }
     Ok(())
 }
@@ -75,7 +82,76 @@ fn one(arguments: &PlanArguments, opened: &Opened) -> Result<(), Failure> {
 /// The file that would be written.
 type Planned = (Render, FilePlan, Format);
 
-fn as_text(plan: &Plan, rounding: Option<Rounding>, file: Option<&Planned>) -> String {
+/// What is known of a machine that makes the design.
+#[derive(Default)]
+struct Machine {
+    gcode: Option<gcode::Estimate>,
+    seconds: Option<f64>,
+    /// What an hour and the job cost.
+    cost: Option<(f64, f64)>,
+    /// What the scan comes to.
+    told: Vec<(&'static str, String)>,
+}
+
+impl Machine {
+    fn of(arguments: &PlanArguments, opened: &Opened) -> Result<Self, Failure> {
+        let node = opened.design.scan.as_ref();
+        let has_gcode = node.is_some_and(|node| node.gcode.is_some());
+        let (gcode, seconds) = if has_gcode {
+            let acceleration = arguments.motion.acceleration(opened.design.canvas.pixel)?;
+            let gcode = gcode::Estimate::new(opened, &arguments.job, acceleration)?;
+            let seconds = gcode.as_ref().map(gcode::Estimate::seconds);
+            (gcode, seconds)
+        } else {
+            (
+                None,
+                stream::seconds_of_motion(opened, &arguments.job, &arguments.motion)?,
+            )
+        };
+        if arguments.per_hour.is_some() && seconds.is_none() {
+            return Err(Failure::Usage(
+                "--per-hour needs the time of the job: give --speed, or the design a scan { gcode feed=… }"
+                    .to_owned(),
+            ));
+        }
+        Ok(Self {
+            gcode,
+            seconds,
+            told: match node {
+                Some(node) => stream::told(opened, &arguments.job, node)?,
+                None => Vec::new(),
+            },
+            cost: arguments
+                .per_hour
+                .zip(seconds)
+                .map(|(hour, seconds)| (hour, hour * seconds / 3_600.0)),
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (name, what) in &self.told {
+            let _ = writeln!(text, "{name:8} {what}");
+        }
+        match (&self.gcode, self.seconds) {
+            (Some(gcode), _) => text.push_str(&gcode.text()),
+            (None, Some(seconds)) => {
+                let _ = writeln!(
+                    text,
+                    "time     {} by the motion of the machine",
+                    stream::time(seconds)
+                );
+            }
+            (None, None) => {}
+        }
+        if let Some((hour, cost)) = self.cost {
+            let _ = writeln!(text, "cost     {cost:.2}, at {hour} an hour");
+        }
+        text
+    }
+}
+
+fn as_text(plan: &Plan, rounding: Option<Rounding>, file: Option<&Planned>, machine: &Machine) -> String {
     let (raster, shape, peak) = (plan.raster(), plan.shape(), plan.peak());
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -144,6 +220,7 @@ fn as_text(plan: &Plan, rounding: Option<Rounding>, file: Option<&Planned>) -> S
     if let Some((render, file, format)) = file {
         output(render, file, *format, &mut text);
     }
+    text.push_str(&machine.text());
     let _ = writeln!(text, "nodes");
     let nodes = plan.nodes();
     let mut shown = vec![false; nodes.len()];
@@ -167,7 +244,12 @@ fn output(render: &Render, file: &FilePlan, format: Format, text: &mut String) {
         };
         format!(", {}{more}", show_bytes(bytes))
     });
-    let _ = writeln!(text, "output   {name}: {format}{size}");
+    let (files, size) = match file.files {
+        Some(1) => ("a file of ".to_owned(), size),
+        Some(files) => (format!("{files} files of "), size + " each"),
+        None => (String::new(), size),
+    };
+    let _ = writeln!(text, "output   {name}: {files}{format}{size}");
     if let Some(((width, height), tiles)) = file.tiles {
         let distinct = file
             .distinct
@@ -210,6 +292,7 @@ fn output_as_json((render, file, format): &Planned) -> Value {
     json!({
         "path": render.output.as_ref().map(|path| path.display().to_string()),
         "format": format.name(),
+        "files": file.files.unwrap_or(1),
         "bytes": file.bytes.map(|bytes| bytes.to_string()),
         "exact": file.exact,
         "tile": file.tiles.map(|((width, height), _)| json!({ "width": width, "height": height })),
@@ -299,7 +382,12 @@ fn parts(plan: &Plan) -> [(&'static str, u64); 10] {
 }
 
 /// A plan as JSON. Its nodes, of which there may be many, are made one by one as they are written.
-struct AsJson<'a>(&'a Plan, Option<Rounding>, Option<&'a Planned>);
+struct AsJson<'a> {
+    plan: &'a Plan,
+    rounding: Option<Rounding>,
+    file: Option<&'a Planned>,
+    machine: &'a Machine,
+}
 
 impl Serialize for AsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -312,10 +400,10 @@ impl Serialize for AsJson<'_> {
         }
 
         let mut map = serializer.serialize_map(None)?;
-        for (key, value) in summary(self.0) {
+        for (key, value) in summary(self.plan) {
             map.serialize_entry(&key, &value)?;
         }
-        let rounding = self.1.map(|rounding| {
+        let rounding = self.rounding.map(|rounding| {
             json!({
                 "pixels": rounding.pixels,
                 "line": rounding.place.line,
@@ -323,18 +411,29 @@ impl Serialize for AsJson<'_> {
             })
         });
         map.serialize_entry("rounding", &rounding)?;
-        if let Some(file) = self.2 {
+        if let Some(file) = self.file {
             map.serialize_entry("output", &output_as_json(file))?;
         }
-        let shape = self.0.shape();
+        let Machine {
+            gcode,
+            seconds,
+            cost,
+            told,
+        } = self.machine;
+        let told: Vec<&str> = told.iter().map(|(_, text)| text.as_str()).collect();
+        map.serialize_entry("scan", &told)?;
+        map.serialize_entry("gcode", gcode)?;
+        map.serialize_entry("machine_seconds", seconds)?;
+        map.serialize_entry("cost", &cost.map(|(_, cost)| cost))?;
+        let shape = self.plan.shape();
         let bands = Bands {
-            count: self.0.bands(),
+            count: self.plan.bands(),
             width: shape.band_width,
             height: shape.band_height,
             in_flight: shape.bands,
         };
         map.serialize_entry("bands", &bands)?;
-        map.serialize_entry("nodes", &Nodes(self.0.nodes()))?;
+        map.serialize_entry("nodes", &Nodes(self.plan.nodes()))?;
         map.end()
     }
 }

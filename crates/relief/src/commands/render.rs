@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use relief_engine::{Cancel, Plan, Progress, Raster, Sink, Workers};
 use relief_io::{Cleanup, DigestSink, DziSink, FileSink, Format, Level, NullSink, Target, Tee};
-use relief_scan::Screened;
+use relief_raster::Length;
+use relief_scan::{Layers, Screened};
 
 use crate::arguments::{Deny, Job, Render};
 use crate::batch::Batch;
@@ -15,6 +16,7 @@ use crate::show::pace;
 use crate::{design, interrupt, job};
 
 use super::export::{self, FilePlan};
+use super::{gcode, layers};
 
 pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     let Job { file, reading, .. } = &render.job;
@@ -33,9 +35,13 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
             ))
         })
     });
-    let names = template
-        .transpose()?
-        .map(|template| batch.names("--output", template));
+    let names = template.transpose()?.map(|template| {
+        if render.export.has_passes() {
+            batch.names("--output", &layers::protected(template))
+        } else {
+            batch.names("--output", template)
+        }
+    });
     let names = names.transpose()?;
     let job = |row: usize| {
         let mut render = render.clone();
@@ -58,9 +64,28 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
 
 /// Refuses what can be seen not to go before anything is computed, and tells what is doubtful where that is `told`.
 fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Result<(), Failure> {
-    export::check(render, output.format())?;
-    if let Some(path) = output.path() {
-        opened.spare_inputs("--output", path)?;
+    let render = &with_heights(render, output, opened);
+    if output.format() == Format::Gcode {
+        if let Some(path) = output.path() {
+            opened.spare_inputs("--output", path)?;
+        }
+        return gcode::refuse(render, opened);
+    }
+    if render.from_line.is_some() {
+        return Err(Failure::Usage(
+            "--from-line is for G-code; name the file .gcode, or give --format gcode".to_owned(),
+        ));
+    }
+    let layers = layers::asked(&render.export, opened)?;
+    layers::refuse(render, &layers)?;
+    export::check(render, output.format(), &layers)?;
+    match output.files(render, &layers)? {
+        Some(names) => names
+            .iter()
+            .try_for_each(|name| opened.spare_inputs("--output", name))?,
+        None => output
+            .path()
+            .map_or(Ok(()), |path| opened.spare_inputs("--output", path))?,
     }
     let raster = job::raster(&opened.design, &render.job)?;
     let raster = render
@@ -75,31 +100,66 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
                 .to_owned(),
         ));
     }
-    if opened.design.scan.is_none() {
+    let Some(node) = &opened.design.scan else {
         return Ok(());
-    }
-    const IGNORED: &str =
-        "W208: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is";
+    };
+    let ignored = match (render.export.as_scanned, &layers::ignored(&node.scan)[..]) {
+        (true, []) => return Ok(()),
+        (true, settings) => format!(
+            "W208: a file keeps the rows and columns of the canvas: of its `scan`, {} {} for 'relief stream'",
+            settings.join(", "),
+            if settings.len() == 1 { "is" } else { "are" }
+        ),
+        (false, _) => {
+            "W208: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is. \
+                       --as-scanned takes its tables, passes and halftone"
+                .to_owned()
+        }
+    };
     if render.job.reading.deny == Some(Deny::Warnings) {
-        return Err(Failure::Doubtful(IGNORED));
+        return Err(Failure::Doubtful(ignored));
     }
     if told && !render.watch.is_silent() {
         // A job goes on when nobody listens any more.
-        let _ = writeln!(io::stderr(), "relief: {IGNORED}");
+        let _ = writeln!(io::stderr(), "relief: {ignored}");
     }
     Ok(())
 }
 
+/// The arguments, in which a solid has the height that the design says, unless they say another.
+fn with_heights(render: &Render, output: &Output, opened: &Opened) -> Render {
+    let mut render = render.clone();
+    if output.format() == Format::Stl {
+        let amplitude = opened.design.canvas.amplitude.map(Length::nearest_picometres);
+        render.export.amplitude = render.export.amplitude.or(amplitude);
+    }
+    render
+}
+
 fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> {
+    let render = &with_heights(render, output, &opened);
+    match output {
+        Output::File(path, Format::Gcode) => {
+            let name = path.display().to_string();
+            return gcode::write(render, &opened, Target::Path(path.clone()), &name);
+        }
+        Output::Stdout(Format::Gcode) => return gcode::write(render, &opened, Target::Stdout, ""),
+        _ => {}
+    }
     let raster = job::raster(&opened.design, &render.job)?;
     let level = render.level.of(&raster)?;
+    let layers = &layers::asked(&render.export, &opened)?;
+    if let Some(names) = output.files(render, layers)? {
+        return layers::write(render, opened, (&names, output.format()), (layers, level));
+    }
     if let (Output::File(path, format), true) = (output, output.is_at_many_places(render)) {
-        return export::run(render, opened, path, *format, level);
+        return export::run(render, opened, path, *format, (layers, level));
     }
     let (sink, cleanup) = output.open(render);
     let job = InOrder {
         render,
         opened: &opened,
+        layers,
         level,
         cancel: Cancel::new(),
         cleanup,
@@ -134,19 +194,30 @@ fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> 
 pub(super) fn plan(render: &Render, opened: &Opened) -> Result<(Plan, FilePlan, Format), Failure> {
     let output = Output::of(render)?;
     refuse(render, &output, opened, false)?;
+    let render = &with_heights(render, &output, opened);
+    let format = output.format();
+    if format == Format::Gcode {
+        // How long the text is depends on the samples: it is told with the time of the machine.
+        return Ok((gcode::plan(render, opened)?, FilePlan::default(), format));
+    }
     let raster = job::raster(&opened.design, &render.job)?;
     let level = render.level.of(&raster)?;
-    let format = output.format();
+    let layers = &layers::asked(&render.export, opened)?;
+    if let Some(names) = output.files(render, layers)? {
+        let (plan, file) = layers::plan(render, opened, (&names, format), (layers, level))?;
+        return Ok((plan, file, format));
+    }
     if let (Output::File(path, format), true) = (&output, output.is_at_many_places(render)) {
-        let (plan, file) = export::plan(render, opened, path, *format, level)?;
+        let (plan, file) = export::plan(render, opened, path, *format, (layers, level))?;
         return Ok((plan, file, *format));
     }
     let raster = level.map_or(raster, |level| level.raster(&raster));
-    let bytes = output.file(render).and_then(|file| file.bytes(&raster));
+    let file = output.in_order(render, &raster);
     let (sink, _) = output.open(render);
     let job = InOrder {
         render,
         opened,
+        layers,
         level,
         cancel: Cancel::new(),
         cleanup: None,
@@ -155,13 +226,6 @@ pub(super) fn plan(render: &Render, opened: &Opened) -> Result<(Plan, FilePlan, 
         Ok(screened) => job.planned(&screened)?,
         Err(sink) => job.planned(&sink)?,
     };
-    let file = FilePlan {
-        exact: bytes.is_some(),
-        // What is compressed, and folders of tiles.
-        bytes: bytes.or(Some(raster.bytes())),
-        parallel: format == Format::Dzi,
-        ..FilePlan::default()
-    };
     Ok((plan, file, format))
 }
 
@@ -169,34 +233,24 @@ pub(super) fn plan(render: &Render, opened: &Opened) -> Result<(Plan, FilePlan, 
 struct InOrder<'a> {
     render: &'a Render,
     opened: &'a Opened,
+    layers: &'a Layers,
     level: Option<Level>,
     cancel: Cancel,
     cleanup: Option<Cleanup>,
 }
 
 impl InOrder<'_> {
-    /// The sink that is given halftones, where they are asked for; else the sink itself.
+    /// The sink that is given halftones or a pass, where they are asked for; else the sink itself.
     fn screened<T>(&self, sink: T) -> Result<Result<Screened<T>, T>, Failure> {
-        let Some(halftone) = self.render.export.halftone else {
+        if self.layers.change_nothing() {
             return Ok(Err(sink));
-        };
-        let design = &self.opened.design;
-        let origin = job::origin(design, &self.render.job)?;
-        let shift = self.level.map_or(0, |level| level.number());
-        let origin = (origin.0 >> shift, origin.1 >> shift);
-        let screened = Screened::new(sink, halftone, design.canvas.depth, origin)
-            .map_err(relief_machine::Error::from)?;
-        Ok(Ok(screened))
+        }
+        let job = (self.opened, &self.render.job);
+        layers::screened(sink, (self.layers, 0), self.level, job).map(Ok)
     }
 
-    /// How the raster, or its level, would be computed into a sink.
     fn planned(&self, sink: &dyn Sink) -> Result<Plan, Failure> {
-        let Self { render, opened, .. } = self;
-        let Some(level) = self.level else {
-            return job::plan_for(opened, &render.job, sink);
-        };
-        let raster = level.raster(&job::raster(&opened.design, &render.job)?);
-        job::plan_level(opened, &render.job, level, sink.memory(&raster), None)
+        planned(self.opened, &self.render.job, self.level, sink)
     }
 
     /// Computes the raster, or its level, into a sink.
@@ -209,6 +263,20 @@ impl InOrder<'_> {
         drop(guard);
         Ok(progress)
     }
+}
+
+/// How the raster, or its level, would be computed into a sink that takes rows in order.
+pub(super) fn planned(
+    opened: &Opened,
+    job: &Job,
+    level: Option<Level>,
+    sink: &dyn Sink,
+) -> Result<Plan, Failure> {
+    let Some(level) = level else {
+        return job::plan_for(opened, job, sink);
+    };
+    let raster = level.raster(&job::raster(&opened.design, job)?);
+    job::plan_level(opened, job, level, sink.memory(&raster), None)
 }
 
 /// Says where the raster is, or how fast it was computed, unless the standard output is where.
@@ -240,7 +308,7 @@ fn announce(
 }
 
 /// Where the raster goes.
-enum Output {
+pub(super) enum Output {
     /// It is computed and thrown away.
     Nowhere,
     /// The standard output.
@@ -269,7 +337,7 @@ impl Output {
             None if path == Path::new("-") => Format::Raw,
             None => Format::from_extension(path).ok_or_else(|| {
                 Failure::Usage(format!(
-                    "{}: no format has this extension; name the file .raw, .pgm, .png, .tiff, .bmp, .stl, .dzi or .zarr, or give --format",
+                    "{}: no format has this extension; name the file .raw, .pgm, .png, .tiff, .bmp, .stl, .dzi, .zarr or .gcode, or give --format",
                     path.display()
                 ))
             })?,
@@ -297,8 +365,20 @@ impl Output {
         }
     }
 
+    /// The files of all passes, where there is one for each.
+    fn files(&self, render: &Render, layers: &Layers) -> Result<Option<Vec<PathBuf>>, Failure> {
+        match self {
+            Self::File(path, format) => layers::names(path, *format, layers, render.export.has_passes()),
+            _ if layers.count() == 1 => Ok(None),
+            _ => Err(Failure::Usage(format!(
+                "there are {} passes, and a file for each: name them by a pattern, such as -o layer-{{pass:03}}.tif",
+                layers.count()
+            ))),
+        }
+    }
+
     /// Whether the file is written by all threads, each where its tiles are.
-    fn is_at_many_places(&self, render: &Render) -> bool {
+    pub(super) fn is_at_many_places(&self, render: &Render) -> bool {
         let bits = render.export.bits == Some(1);
         match self.format() {
             Format::Zarr => true,
@@ -317,7 +397,7 @@ impl Output {
     }
 
     /// The sink, and how to remove its partial file.
-    fn open(&self, render: &Render) -> (Box<dyn Sink>, Option<Cleanup>) {
+    pub(super) fn open(&self, render: &Render) -> (Box<dyn Sink>, Option<Cleanup>) {
         match (self, self.file(render)) {
             (_, Some(sink)) => {
                 let cleanup = sink.cleanup();
@@ -325,6 +405,18 @@ impl Output {
             }
             (Self::File(path, Format::Dzi), None) => (Box::new(DziSink::new(path.clone())), None),
             (_, None) => (Box::new(NullSink::new()), None),
+        }
+    }
+
+    /// What a file of this raster would be whose rows come in order.
+    pub(super) fn in_order(&self, render: &Render, raster: &Raster) -> FilePlan {
+        let bytes = self.file(render).and_then(|file| file.bytes(raster));
+        FilePlan {
+            exact: bytes.is_some(),
+            // What is compressed, and folders of tiles.
+            bytes: bytes.or(Some(raster.bytes())),
+            parallel: self.format() == Format::Dzi,
+            ..FilePlan::default()
         }
     }
 
@@ -342,8 +434,8 @@ impl Output {
     }
 }
 
-/// A boxed sink as a sink, for [`Tee`].
-struct Boxed(Box<dyn Sink>);
+/// A boxed sink as a sink, for [`Tee`] and passes.
+pub(super) struct Boxed(pub(super) Box<dyn Sink>);
 
 impl Sink for Boxed {
     fn use_workers(&mut self, workers: &Workers) {

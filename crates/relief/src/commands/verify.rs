@@ -8,15 +8,15 @@ use relief_engine::{Cancel, Grid, Renderer, SamplesMut};
 use relief_io::Inspection;
 use relief_machine::{Manifest, verify};
 use relief_raster::{Depth, Rect};
-use relief_scan::Halftone;
+use relief_scan::{Halftone, Passes};
 
-use crate::arguments::{Job, LevelArguments, Watch};
+use crate::arguments::{Export, Job, LevelArguments, Watch};
 use crate::design::{self, Opened};
 use crate::failure::Failure;
 use crate::job;
 use crate::quantity::counted;
 
-use super::export;
+use super::{export, layers};
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
@@ -35,6 +35,12 @@ pub(crate) struct Verify {
     /// The halftone that the file was written with
     #[arg(long, value_name = "METHOD", value_parser = crate::commands::stream::halftone)]
     halftone: Option<Halftone>,
+    /// The passes that the file was written with; it is one of them
+    #[arg(long, value_name = "PASSES", value_parser = crate::commands::stream::passes)]
+    passes: Option<Passes>,
+    /// The file was written with the tables, the passes and the halftone of the design's `scan`
+    #[arg(long)]
+    as_scanned: bool,
     #[command(flatten)]
     level: LevelArguments,
 }
@@ -53,6 +59,8 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     let of_export = [
         (arguments.parts.is_some(), "--parts"),
         (arguments.halftone.is_some(), "--halftone"),
+        (arguments.passes.is_some(), "--passes"),
+        (arguments.as_scanned, "--as-scanned"),
         (arguments.level.is_given(), "--level"),
         (arguments.job.region.is_some(), "--region"),
     ];
@@ -116,18 +124,31 @@ fn exported(arguments: &Verify, path: &Path) -> Result<(), Failure> {
     let level = arguments.level.of(&raster)?;
     let found = Inspection::open(path)?;
     let name = found.path().display().to_string();
-    let digest = export::digest(&opened, job, arguments.halftone, level)?.to_string();
-    if found.job() != digest {
+    let asked = Export {
+        halftone: arguments.halftone,
+        passes: arguments.passes.clone(),
+        as_scanned: arguments.as_scanned,
+        ..Export::default()
+    };
+    let layers = layers::asked(&asked, &opened)?;
+    let whole = job::digest(&opened, job)?;
+    let digest = |pass| export::digest(whole, &layers, pass, level).to_string();
+    let Some(pass) = (0..layers.count()).find(|&pass| found.job() == digest(pass)) else {
         return Err(Failure::Unverified(format!(
-            "{name} is of another job, {}…: this design with these options is {}…; --region, --set, --halftone and --level \
-             are part of it",
+            "{name} is of another job, {}…: this design with these options is {}…{}; --region, --set, --halftone, --passes, \
+             --as-scanned and --level are part of it",
             short(found.job()),
-            short(&digest)
+            short(&digest(0)),
+            if layers.count() > 1 {
+                " in its first pass"
+            } else {
+                ""
+            }
         )));
-    }
+    };
     let mut report = Report::new(found.grid(), arguments.parts);
     found.missing(&mut |tiles| report.missing(tiles.start.into()..tiles.end.into(), "not written"))?;
-    if level.is_none() && arguments.halftone.is_none() {
+    if level.is_none() && layers.change_nothing() {
         lost(&opened, job, &found, &mut report)?;
     }
     let foreign = found.foreign()?;
@@ -141,7 +162,15 @@ fn exported(arguments: &Verify, path: &Path) -> Result<(), Failure> {
     }
     let count = found.grid().count();
     if report.count == 0 && foreign.is_empty() && found.is_complete() {
-        let text = format!("{name}: all {} are there, of this design", counted(count, "tile"));
+        let pass = if layers.count() > 1 {
+            format!(", pass {pass}")
+        } else {
+            String::new()
+        };
+        let text = format!(
+            "{name}: all {} are there, of this design{pass}",
+            counted(count, "tile")
+        );
         writeln!(out, "{}", relief_design::visible(&text))?;
         return Ok(());
     }

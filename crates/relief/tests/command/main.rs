@@ -11,8 +11,10 @@ mod failures;
 mod files;
 mod foreign;
 mod format;
+mod gcode;
 #[cfg(unix)]
 mod lab;
+mod layers;
 mod lengths;
 mod levels;
 mod outputs;

@@ -16,7 +16,7 @@ pub(crate) struct MotionArguments {
     #[arg(long, value_name = "LENGTH", value_parser = length)]
     speed: Option<GivenLength>,
     /// The acceleration before and after a line, each second; without it the speed is there at once
-    #[arg(long, value_name = "LENGTH", value_parser = length, requires = "speed")]
+    #[arg(long, value_name = "LENGTH", value_parser = length)]
     acceleration: Option<GivenLength>,
     /// Seconds from one line to the next, beside the way back of lines that all run the same way
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "speed", default_value_t = 0.0)]
@@ -37,7 +37,7 @@ fn length(text: &str) -> Result<GivenLength, String> {
 
 impl MotionArguments {
     /// The motion in positions of a program.
-    pub(super) fn motion(&self, program: &Program) -> Result<Option<Motion>, Failure> {
+    pub(crate) fn motion(&self, program: &Program) -> Result<Option<Motion>, Failure> {
         let pixels = |length: GivenLength| {
             match (length, program.raster().pixel) {
             (GivenLength::Pixels(pixels), _) => Ok(pixels),
@@ -49,6 +49,11 @@ impl MotionArguments {
         }
         };
         let Some(speed) = self.speed else {
+            if self.acceleration.is_some() {
+                return Err(Failure::Usage(
+                    "--acceleration is that to and from a speed: give --speed as well".to_owned(),
+                ));
+            }
             return Ok(None);
         };
         Ok(Some(Motion {
@@ -56,6 +61,25 @@ impl MotionArguments {
             acceleration: self.acceleration.map_or(Ok(f64::INFINITY), pixels)?,
             turn_around: self.turn_around,
         }))
+    }
+
+    /// Whether anything is said.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.speed.is_some() || self.acceleration.is_some()
+    }
+
+    /// The acceleration of a machine that has its speed from elsewhere: millimetres a second, each second.
+    pub(crate) fn acceleration(&self, pixel: Option<relief_raster::Length>) -> Result<Option<f64>, Failure> {
+        if self.speed.is_some() {
+            return Err(Failure::Usage(
+                "--speed is said by the feed of G-code; leave it out".to_owned(),
+            ));
+        }
+        let metres = |length| match length {
+            GivenLength::Metres(metres) => metres,
+            GivenLength::Pixels(pixels) => pixels * pixel.map_or(0.0, relief_raster::Length::to_metres),
+        };
+        Ok(self.acceleration.map(|length| 1_000.0 * metres(length)))
     }
 }
 
@@ -97,7 +121,7 @@ pub(super) fn sentence(estimate: &Estimate, machine: bool) -> Option<String> {
 }
 
 /// Seconds as people read them.
-pub(super) fn time(seconds: f64) -> String {
+pub(crate) fn time(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;
     let (days, hours, minutes) = (whole / 86_400, whole / 3_600 % 24, whole / 60 % 60);
     match (days, hours, minutes) {

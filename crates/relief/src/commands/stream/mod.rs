@@ -22,12 +22,12 @@ use crate::design::Opened;
 use crate::failure::Failure;
 use crate::job;
 use crate::quantity::{Region, bytes, counted, region, tile};
-use estimate::MotionArguments;
-pub(crate) use inputs::program_of;
+pub(crate) use estimate::{MotionArguments, time};
 use inputs::{Inputs, Parts};
+pub(crate) use inputs::{program_of, tables};
 use report::Report;
 use scan::ScanArguments;
-pub(crate) use scan::halftone;
+pub(crate) use scan::{halftone, passes};
 
 const NO_MANIFEST_OF_STDIN: &str =
     "a design from the standard input cannot be read again, so its job has no manifest";
@@ -145,6 +145,40 @@ pub(crate) fn memory(opened: &Opened, job: &Job, look_ahead: u64) -> Result<u64,
     let mut options = SenderOptions::new(Address::File(PathBuf::new()));
     options.look_ahead = look_ahead;
     Ok(options.memory(&program))
+}
+
+/// What the scan of a design comes to, where that is not what was written.
+pub(crate) fn told(
+    opened: &Opened,
+    job: &Job,
+    node: &relief_design::scan::ScanNode,
+) -> Result<Vec<(&'static str, String)>, Failure> {
+    let is_plain = node.asked_screen.is_none() && node.scan.return_offset == 0;
+    if is_plain {
+        return Ok(Vec::new());
+    }
+    let raster = job::raster(&opened.design, job)?;
+    let program = Program::new(&node.scan, &inputs::tables(opened, node)?, &raster).map_err(Error::from)?;
+    Ok(super::told::of(node, &opened.design.canvas, &program))
+}
+
+/// The seconds that the motion of a machine takes for a design by its own scan, where a speed is given.
+pub(crate) fn seconds_of_motion(
+    opened: &Opened,
+    job: &Job,
+    motion: &MotionArguments,
+) -> Result<Option<f64>, Failure> {
+    if !motion.is_given() {
+        return Ok(None);
+    }
+    let node = opened.design.scan.clone().unwrap_or_default();
+    let raster = job::raster(&opened.design, job)?;
+    let program = Program::new(&node.scan, &inputs::tables(opened, &node)?, &raster).map_err(Error::from)?;
+    let Some(motion) = motion.motion(&program)? else {
+        return Ok(None);
+    };
+    let estimate = relief_machine::Estimate::new(&program, 0, Some(&motion), None, None, 0.0);
+    Ok(estimate.motion)
 }
 
 pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {

@@ -34,6 +34,8 @@ pub(crate) struct ScanArguments {
     start: Option<Corner>,
     #[arg(long, value_parser = words::<Direction>("direction"), help = meaning("direction"))]
     direction: Option<Direction>,
+    #[arg(long, value_name = "PIXELS", value_parser = offset, allow_hyphen_values = true, help = meaning("return-offset"))]
+    return_offset: Option<i32>,
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 31), help = meaning("interleave"))]
     interleave: Option<u32>,
     #[arg(long, value_parser = words::<Encoding>("encoding"), help = meaning("encoding"))]
@@ -58,7 +60,8 @@ pub(crate) struct ScanArguments {
     /// Passes: one, even:N, curve:N,EXPONENT, share:N, or listed:T,T,… with a threshold for each
     #[arg(long, value_parser = passes)]
     passes: Option<Passes>,
-    /// Grays to on and off: threshold:LEVEL, bayer:N, blue-noise, floyd-steinberg or none
+    /// Grays to on and off: threshold:LEVEL, bayer:N[,SPOT], blue-noise[:N[,SPOT]], none, or error diffusion by floyd-steinberg,
+    /// jarvis, stucki or atkinson, each with or without :serpentine
     #[arg(long, value_parser = or_none(halftone))]
     halftone: Option<OrNone<Halftone>>,
     /// The table of the material: a JSON file with name and points; or none
@@ -146,6 +149,14 @@ fn number<T: FromStr>(text: &str) -> Result<T, String> {
         .map_err(|_| format!("'{text}' is no number that fits here"))
 }
 
+/// Pixels, in 256ths.
+fn offset(text: &str) -> Result<i32, String> {
+    match text.trim().parse::<f64>() {
+        Ok(pixels) if pixels.abs() <= 65_536.0 => Ok((pixels * 256.0).round() as i32),
+        _ => Err(format!("'{text}' is no number of pixels from -65536 to 65536")),
+    }
+}
+
 fn pair<T: FromStr + Default>(text: &str) -> Result<Pair<T>, String> {
     match text.split_once(',') {
         Some((first, second)) => Ok((number(first)?, number(second)?)),
@@ -153,7 +164,8 @@ fn pair<T: FromStr + Default>(text: &str) -> Result<Pair<T>, String> {
     }
 }
 
-fn passes(text: &str) -> Result<Passes, String> {
+/// Passes by their name.
+pub(crate) fn passes(text: &str) -> Result<Passes, String> {
     match text.split_once(':') {
         Some(("even", count)) => Ok(Passes::Even {
             count: number(count)?,
@@ -187,14 +199,51 @@ fn listed(thresholds: &str) -> Result<Passes, String> {
 
 /// A halftone by its name.
 pub(crate) fn halftone(text: &str) -> Result<Halftone, String> {
-    match text.split_once(':') {
-        Some(("threshold", level)) => Ok(Halftone::Threshold {
-            level: number(level)?,
+    let (name, rest) = match text.split_once(':') {
+        Some((name, rest)) => (name, Some(rest)),
+        None => (text, None),
+    };
+    let matrix = |rest: Option<&str>, size: Option<u32>| {
+        let (given, spot) = match rest.and_then(|rest| rest.split_once(',')) {
+            Some((size, spot)) => (Some(size), number(spot)?),
+            None => (rest, 1),
+        };
+        let size = given.map(number).transpose()?.or(size);
+        Ok::<_, String>((size.ok_or("bayer:N is expected")?, spot))
+    };
+    let serpentine = || match rest {
+        None => Ok(false),
+        Some("serpentine") => Ok(true),
+        Some(other) => Err(format!(
+            "'{other}' is no way to diffuse errors; 'serpentine' is one"
+        )),
+    };
+    match name {
+        "threshold" => Ok(Halftone::Threshold {
+            level: number(rest.ok_or("threshold:LEVEL is expected")?)?,
         }),
-        Some(("bayer", size)) => Ok(Halftone::Bayer { size: number(size)? }),
-        None if text == "blue-noise" => Ok(Halftone::BlueNoise),
-        None if text == "floyd-steinberg" => Ok(Halftone::FloydSteinberg),
-        _ => Err("threshold:LEVEL, bayer:N, blue-noise, floyd-steinberg or none is expected".to_owned()),
+        "bayer" => matrix(rest, None).map(|(size, spot)| Halftone::Bayer { size, spot }),
+        "blue-noise" => matrix(rest, Some(64)).map(|(size, spot)| Halftone::BlueNoise { size, spot }),
+        "floyd-steinberg" => Ok(Halftone::FloydSteinberg {
+            serpentine: serpentine()?,
+        }),
+        "jarvis" => Ok(Halftone::Jarvis {
+            serpentine: serpentine()?,
+        }),
+        "stucki" => Ok(Halftone::Stucki {
+            serpentine: serpentine()?,
+        }),
+        "atkinson" => Ok(Halftone::Atkinson {
+            serpentine: serpentine()?,
+        }),
+        "screen" => Err(
+            "a screen depends on the size of a pixel: write it into the design, scan { halftone \"screen\" \
+             frequency=\"150lpi\" angle=45 }, which --as-scanned of 'relief render' takes"
+                .to_owned(),
+        ),
+        _ => Err(
+            "threshold:LEVEL, bayer:N, blue-noise, floyd-steinberg, jarvis, stucki, atkinson or none is expected".to_owned(),
+        ),
     }
 }
 
@@ -219,11 +268,13 @@ impl ScanArguments {
             axis: self.axis.unwrap_or(scan.axis),
             start: self.start.unwrap_or(scan.start),
             direction: self.direction.unwrap_or(scan.direction),
+            return_offset: self.return_offset.unwrap_or(scan.return_offset),
             interleave: self.interleave.map_or(scan.interleave, Interleave),
             stripe: stripe.map(|(width, overlap)| Stripe { width, overlap }),
             swath: swath.map(|(lines, overlap)| Swath { lines, overlap }),
             overscan: self.overscan.unwrap_or(scan.overscan),
             passes: self.passes.clone().unwrap_or(scan.passes),
+            pass_axes: scan.pass_axes,
             halftone: OrNone::over(self.halftone.as_ref(), scan.halftone),
             packing: Packing {
                 bits: self.bits.unwrap_or(packing.bits),
@@ -264,7 +315,9 @@ mod tests {
             .properties
             .iter()
             .map(|property| property.name)
-            .chain(signature.parameters());
+            .chain(signature.parameters())
+            // G-code is a text, and streamed to nobody.
+            .filter(|name| *name != "gcode");
         for name in names {
             let option = command
                 .get_arguments()
@@ -294,7 +347,7 @@ mod tests {
         let design = Scan {
             mirror: Mirror::Vertical,
             swath: Some(Swath { lines: 4, overlap: 1 }),
-            halftone: Some(Halftone::BlueNoise),
+            halftone: Some(Halftone::BLUE_NOISE),
             run_length: true,
             ..Scan::default()
         };
@@ -302,7 +355,7 @@ mod tests {
         let expected = Scan {
             rotate: Quarters::One,
             swath: None,
-            halftone: Some(Halftone::Bayer { size: 8 }),
+            halftone: Some(Halftone::bayer(8)),
             run_length: false,
             overscan: (3, 0),
             ..design.clone()

@@ -1,0 +1,59 @@
+//! What a scan comes to on its canvas, where that is not what was written.
+
+use relief_design::Canvas;
+use relief_design::scan::ScanNode;
+use relief_scan::{Halftone, Program};
+
+/// A sentence for the screen and for lines that are moved, each where there is one.
+pub(crate) fn of(node: &ScanNode, canvas: &Canvas, program: &Program) -> Vec<(&'static str, String)> {
+    let mut told = Vec::new();
+    if let (Some(Halftone::Screen(screen)), Some(asked), Some(pixel)) =
+        (node.scan.halftone, node.asked_screen, canvas.pixel)
+    {
+        let inch = 0.0254;
+        told.push((
+            "screen",
+            format!(
+                "{} lpi at {}°, where {} lpi at {}° are asked; it repeats after {} pixels with {} dots",
+                short(screen.frequency(pixel) * inch),
+                short(screen.angle()),
+                short(asked.frequency * inch),
+                short(asked.degrees),
+                screen.area(),
+                u64::from(screen.cells) * u64::from(screen.cells)
+            ),
+        ));
+    }
+    let (asked, moved) = (i64::from(node.scan.return_offset), program.return_offset());
+    if asked != 0 {
+        let how = if moved % 256 == 0 {
+            "whole pixels"
+        } else {
+            "means of two samples"
+        };
+        let asked = if asked == moved {
+            String::new()
+        } else {
+            format!(" of the {} that are asked", short(asked as f64 / 256.0))
+        };
+        told.push((
+            "return",
+            format!(
+                "lines that run back are moved by {} pixels{asked}, by {how}",
+                short(moved as f64 / 256.0)
+            ),
+        ));
+    }
+    told
+}
+
+/// At most four digits after the point.
+fn short(number: f64) -> String {
+    let text = format!("{number:.4}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" {
+        "0".to_owned()
+    } else {
+        text.to_owned()
+    }
+}
