@@ -225,6 +225,96 @@ fn rows_of_a_file_and_passes_name_files_together() {
     assert!(raw(out.path(), "p255-1.raw").contains(&255));
 }
 
+/// A pass of a level is that of its samples, which are exact means.
+#[test]
+fn passes_of_a_level_are_slices_of_its_samples() {
+    let folder = TempDir::new().unwrap();
+    let design = written(&folder, RAMP);
+    let out = TempDir::new().unwrap();
+    let level = ["--level", "2", "--region", "12,8,100x50"];
+    let means = run(&[&["render", &design, "-o", "-"][..], &level].concat()).done();
+    assert_eq!(means.len(), 25 * 13);
+    for (name, options) in [
+        ("rows-{pass}.raw", &[][..]),
+        ("tiles-{pass}.tif", &["--file-tile", "16x16"]),
+    ] {
+        let pattern = out.path().join(name).to_str().unwrap().to_owned();
+        let asked = ["render", &design, "-q", "--passes", "even:3", "-o", &pattern];
+        run(&[&asked[..], &level, options].concat()).done();
+        for pass in 0..3_u32 {
+            let path = out.path().join(name.replace("{pass}", &pass.to_string()));
+            let found = match options {
+                [] => std::fs::read(&path).unwrap(),
+                _ => tiff_samples(&path),
+            };
+            let slice = |&v: &u8| if u32::from(v) * 3 > pass * 255 { 255 } else { 0 };
+            assert!(means.iter().map(slice).eq(found), "{name} {pass}");
+        }
+    }
+    // The place of a sample in a matrix is that in the level of the canvas.
+    let screened = |options: &[&str]| {
+        let asked = ["render", &design, "-o", "-", "--halftone", "bayer:4", "--level", "2"];
+        run(&[&asked[..], options].concat()).done()
+    };
+    let (whole, part) = (screened(&[]), screened(&level[2..]));
+    for (row, found) in part.chunks(25).take(12).enumerate() {
+        let first = (row + 2) * 50 + 3;
+        assert_eq!(found, &whole[first..first + 25], "{row}");
+    }
+    let zarr = out.path().join("a-{pass}.zarr").to_str().unwrap().to_owned();
+    let levels = ["render", &design, "-o", &zarr, "--passes", "even:3", "--levels"];
+    run(&levels).failed(2, "cannot be used with");
+}
+
+/// What `plan` says of the files is what `render` writes, and `verify` knows each of them.
+#[test]
+fn passes_are_planned_and_verified() {
+    let folder = TempDir::new().unwrap();
+    let design = written(&folder, RAMP);
+    let out = TempDir::new().unwrap();
+    let place = |name: &str| out.path().join(name).to_str().unwrap().to_owned();
+    for (name, options) in [
+        ("a-{pass:02}.raw", &["--passes", "even:20"][..]),
+        (
+            "b-{pass:02}.tif",
+            &["--passes", "even:20", "--file-tile", "64x48"],
+        ),
+    ] {
+        let pattern = place(name);
+        let of = |command: &str, more: &[&str]| {
+            run(&[&[command, &design, "-o", &pattern], options, more].concat()).done()
+        };
+        let text = String::from_utf8(of("plan", &[])).unwrap();
+        assert!(text.contains("20 files of "), "{text}");
+        let plan: serde_json::Value = serde_json::from_slice(&of("plan", &["--json"])).unwrap();
+        let output = &plan["output"];
+        assert_eq!(output["files"], 20);
+        assert_eq!((&output["exact"], &output["parts"]), (&true.into(), &false.into()));
+        // Sixteen files are written at once, each with its own memory.
+        let single = ["plan", &design, "-o", &place("one.raw"), "--json"];
+        let single: serde_json::Value = serde_json::from_slice(&run(&single).done()).unwrap();
+        let memory = |plan: &serde_json::Value| plan["memory"]["output"].as_u64().unwrap();
+        assert!(memory(&plan) > 8 * memory(&single), "{plan}");
+        let there = names(out.path()).len();
+        of("render", &["-q"]);
+        assert_eq!(names(out.path()).len(), there + 20);
+        let bytes: u64 = output["bytes"].as_str().unwrap().parse().unwrap();
+        for pass in ["00", "19"] {
+            let path = place(&name.replace("{pass:02}", pass));
+            assert_eq!(std::fs::metadata(path).unwrap().len(), bytes, "{name}");
+        }
+    }
+    let (third, verify) = (place("b-03.tif"), |options: &[&str]| {
+        run(&[&["verify", &design], options].concat())
+    });
+    let said = String::from_utf8(verify(&[&third, "--passes", "even:20"]).done()).unwrap();
+    assert!(said.contains("of this design, pass 3"), "{said}");
+    verify(&[&third]).failed(1, "of another job");
+    verify(&[&third, "--passes", "even:21"]).failed(1, "in its first pass");
+    let manifest = ["verify", &design, &place("a-03.raw"), "--passes", "even:20"];
+    run(&manifest).failed(2, "--passes is for one Zarr store or TIFF");
+}
+
 /// The amplitude of the canvas is that of a solid which is given no other.
 #[test]
 fn a_solid_is_as_high_as_the_design_says() {
