@@ -509,7 +509,7 @@ impl GcodeProgram {
     /// The parts of a travel that the head runs over with a feed.
     fn segments(&self, pixels: usize, power: &impl Fn(usize) -> u32) -> Vec<Range<usize>> {
         if self.gcode.sweep == Sweep::Full {
-            return vec![0..pixels];
+            return std::iter::once(0..pixels).collect();
         }
         let (before, after) = self.program.scan().overscan;
         // What is crossed without feed is at least as long as what the head needs to speed up.
