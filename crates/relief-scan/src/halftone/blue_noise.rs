@@ -32,6 +32,9 @@ pub fn blue_noise_of_256() -> &'static [u32] {
     RANKS.get_or_init(|| make(256))
 }
 
+/// A pixel and its energy.
+type Extreme = Option<(i64, usize)>;
+
 struct Torus {
     side: usize,
     set: Vec<bool>,
@@ -39,8 +42,8 @@ struct Torus {
     /// The Gaussian over the square within reach.
     gauss: Vec<i64>,
     /// Of each row the set pixel of most energy, and the unset one of least, with their energies.
-    clusters: Vec<Option<(i64, usize)>>,
-    voids: Vec<Option<(i64, usize)>>,
+    clusters: Vec<Extreme>,
+    voids: Vec<Extreme>,
 }
 
 impl Torus {
@@ -82,7 +85,7 @@ impl Torus {
     /// Finds the cluster and the void of a row anew.
     fn look(&mut self, row: usize) {
         let cells = row * self.side..(row + 1) * self.side;
-        let (mut cluster, mut void): (Option<(i64, usize)>, Option<(i64, usize)>) = (None, None);
+        let (mut cluster, mut void): (Extreme, Extreme) = (None, None);
         for cell in cells {
             let energy = self.energy[cell];
             if self.set[cell] {

@@ -250,7 +250,7 @@ fn gcode() -> impl Strategy<Value = Gcode> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(160))]
 
     #[test]
     fn a_machine_burns_the_raster(

@@ -1,7 +1,5 @@
 //! G-code by the binary: files, regions, lines to begin with, and what `plan` says of them.
 
-#![expect(clippy::print_stderr, reason = "a test says that it was skipped")]
-
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
