@@ -209,14 +209,14 @@ impl Stream {
         }
         let (row, pixel, is_long) = (self.row, self.pixel, self.is_long());
         let (above, window) = (&self.above, &self.window);
-        let (first, mut filter) = (self.blocks, self.filter);
+        let (first, filter) = (self.blocks, self.filter);
         let in_parallel = self.workers.is_some();
         let work = || {
             let before = |number: usize| match number.checked_sub(1) {
                 None => &above[..],
                 Some(before) => &blocks[before][blocks[before].len() - row..],
             };
-            let mut filters = Vec::with_capacity(blocks.len());
+            let (mut filter, mut filters) = (filter, Vec::with_capacity(blocks.len()));
             for (number, block) in blocks.iter().enumerate() {
                 // By the number in the file, so that it does not depend on how many come together.
                 if !is_long && (first + number as u64) % ALIKE == 0 {
