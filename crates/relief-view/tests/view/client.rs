@@ -63,8 +63,8 @@ pub(crate) fn head(reader: &mut impl BufRead) -> Option<(u16, HashMap<String, St
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-        headers.insert(name.to_ascii_lowercase(), value.to_owned());
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
     }
     Some((status, headers))
 }

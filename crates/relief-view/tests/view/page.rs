@@ -343,13 +343,13 @@ fn hands_move_zoom_probe_and_measure() {
 fn a_node_is_chosen_and_an_edit_shows_over_the_last_picture() {
     let Some(browser) = Browser::start(true) else { return };
     let text = "relief version=1\ncanvas width=\"6mm\" height=\"5mm\" pixel=\"10um\"\ncompose {\n    \
-        (base)noise seed=1 low=40 high=60\n    (max)repeat step-x=90 step-y=70 { (pattern)disc diameter=60 value=200 }\n}";
+        (base)fill value=50\n    (max)repeat step-x=90 step-y=70 { (pattern)disc diameter=60 value=200 }\n}";
     let served = Served::texts(&[text], ServerOptions::default());
     served.key(0);
     browser.open(&format!("http://{}/", served.address));
     browser.exact();
     let nodes = browser.run("return [...document.querySelectorAll('[data-node]')].map((node) => node.textContent)");
-    assert_eq!(nodes, json!(["compose line 3", "base noise line 4", "max repeat line 5", "pattern disc line 5"]));
+    assert_eq!(nodes, json!(["compose line 3", "base fill line 4", "max repeat line 5", "pattern disc line 5"]));
     browser.run("[...document.querySelectorAll('[data-node]')].at(-1).click()");
     browser.wait("document.getElementById('name').textContent.includes('60 × 60 px')");
     browser.exact();

@@ -9,7 +9,7 @@ use crate::served::{Served, read};
 
 const TEXT: &str = r#"relief version=1
 canvas width="6mm" height="5mm" pixel="10um" bits=16
-disc diameter="2mm" value=40000 x="1mm" y="1mm"
+compose { (base)disc diameter="2mm" value=40000 x="1mm" y="1mm"; }
 "#;
 
 #[test]
@@ -88,14 +88,14 @@ fn a_window_is_a_store_of_its_own() {
 
 #[test]
 fn levels_are_listed_as_far_as_they_are_exact_within_the_cost() {
-    // Nothing is known of noise but by looking at all of it: 256 · 2^4 pixels a side are 2^24.
+    // Nothing is known of noise but by looking at all of it: chunks of 256 samples of level 2 are 2^20 pixels.
     let text = "relief version=1\ncanvas width=1000000 height=1000000\nnoise seed=1";
     let served = Served::texts(&[text], ServerOptions::default().cost(1 << 20));
     served.key(0);
     let group = get(served.address, "/zarr/zarr.json").json();
     let told = &group["attributes"]["relief"];
-    assert_eq!((told["levels"].as_u64(), told["of"].as_u64()), (Some(1), Some(13)));
-    assert_eq!(get(served.address, "/zarr/1/zarr.json").status, 404);
+    assert_eq!((told["levels"].as_u64(), told["of"].as_u64()), (Some(3), Some(13)));
+    assert_eq!(get(served.address, "/zarr/3/zarr.json").status, 404);
     let tile = get(served.address, "/dzi/image_files/14/0_0.png");
     assert_eq!(tile.refusal(), (422, "inexact".to_owned()));
     // All levels of a constant are known.

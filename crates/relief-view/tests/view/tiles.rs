@@ -48,7 +48,7 @@ compose {
 const SHALLOW: &str = r#"relief version=1
 canvas width=530 height=700
 compose {
-    (base)noise seed=7 low=10 high=90
+    (base)noise seed=7
     (over)disc diameter=300 value=200 x=100 y=120
 }"#;
 
