@@ -55,7 +55,11 @@ impl Program {
         if lines > 0 {
             let pixels = last(stripes * travels);
             let whole = !path.is_plain();
-            let bottom = if whole { path.rows } else { path.travel(lines - 1).lines.end };
+            let bottom = if whole {
+                path.rows
+            } else {
+                path.travel(lines - 1).lines.end
+            };
             areas.push(Area {
                 rect: part(pixels, (0, bottom)),
                 lines: if whole { travels } else { lines },
@@ -130,7 +134,10 @@ mod tests {
                             let of = covered.areas.iter().filter(|area| area.rect.contains(&pixel));
                             let all = of.clone().any(|area| area.executed == area.lines);
                             let some = of.count() > 0;
-                            assert!(if right { some } else { !all }, "{executed} of {scan:?}: {covered:?}");
+                            assert!(
+                                if right { some } else { !all },
+                                "{executed} of {scan:?}: {covered:?}"
+                            );
                         }
                         let told: u64 = covered.areas.iter().map(|area| area.executed).sum();
                         assert_eq!(told + first, executed);

@@ -40,13 +40,15 @@ impl DesignSource for Source {
     }
 
     fn open(&self) -> Result<Opened, OpenError> {
-        let text = fs::read_to_string(&self.path).map_err(|error| OpenError::Unreadable(error.to_string()))?;
+        let text =
+            fs::read_to_string(&self.path).map_err(|error| OpenError::Unreadable(error.to_string()))?;
         let folder = self.path.parent().unwrap();
         let files = Files::new(folder);
-        let reading = relief_design::read(&self.name, &text, &files, &[]).map_err(|report| OpenError::Design {
-            report: Box::new(report),
-            text: text.clone(),
-        })?;
+        let reading =
+            relief_design::read(&self.name, &text, &files, &[]).map_err(|report| OpenError::Design {
+                report: Box::new(report),
+                text: text.clone(),
+            })?;
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let pictures = reading.design.files().map(|file| folder.join(file));
         let inputs: Vec<PathBuf> = pictures.chain([self.path.clone()]).collect();
@@ -114,7 +116,8 @@ impl Served {
             design["ready"] == true || !design["trouble"].is_null()
         });
         let key = state["designs"][which]["scene"]["key"].as_str();
-        key.unwrap_or_else(|| panic!("it is not ready: {state}")).to_owned()
+        key.unwrap_or_else(|| panic!("it is not ready: {state}"))
+            .to_owned()
     }
 
     /// The first state that is as it should be.
@@ -164,7 +167,10 @@ impl Events {
         write!(stream, "GET /api/events HTTP/1.1\r\nhost: {address}\r\n\r\n").unwrap();
         let mut reader = BufReader::new(stream);
         let (status, headers) = head(&mut reader).unwrap();
-        assert_eq!((status, headers["content-type"].as_str()), (200, "text/event-stream"));
+        assert_eq!(
+            (status, headers["content-type"].as_str()),
+            (200, "text/event-stream")
+        );
         Self(reader)
     }
 
@@ -208,16 +214,30 @@ pub(crate) const WRONG: &str = "relief version=1\ncanvas width=600 height=500\nf
 
 #[test]
 fn the_page_and_all_its_files_are_served_with_a_policy_that_lets_nothing_else_in() {
-    let served = Served::texts(&["relief version=1\ncanvas width=4 height=3\nfill value=7"], ServerOptions::default());
+    let served = Served::texts(
+        &["relief version=1\ncanvas width=4 height=3\nfill value=7"],
+        ServerOptions::default(),
+    );
     let page = get(served.address, "/");
-    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+    assert_eq!(
+        (page.status, page.header("content-type")),
+        (200, "text/html; charset=utf-8")
+    );
     let policy = page.header("content-security-policy");
-    assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{policy}");
+    assert!(
+        policy.starts_with("default-src 'none'; script-src 'self';"),
+        "{policy}"
+    );
     assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
     assert_eq!(page.header("x-content-type-options"), "nosniff");
     let text = String::from_utf8(page.body).unwrap();
     // Nothing is written into the page that a policy would have to allow, and nothing comes from elsewhere.
-    assert!(!text.contains("<script>") && !text.contains("style=") && !text.contains("onclick") && !text.contains("//"));
+    assert!(
+        !text.contains("<script>")
+            && !text.contains("style=")
+            && !text.contains("onclick")
+            && !text.contains("//")
+    );
     let mut files: Vec<String> = text
         .split(['"', '\''])
         .filter(|word| word.ends_with(".js") || word.ends_with(".css") || word.ends_with(".svg"))
@@ -231,7 +251,13 @@ fn the_page_and_all_its_files_are_served_with_a_policy_that_lets_nothing_else_in
         assert_eq!(reply.status, 200, "{file}");
         let text = String::from_utf8(reply.body).unwrap();
         for import in text.lines().filter(|line| line.starts_with("import ")) {
-            let from = import.split('"').nth(1).unwrap().strip_prefix("./").unwrap().to_owned();
+            let from = import
+                .split('"')
+                .nth(1)
+                .unwrap()
+                .strip_prefix("./")
+                .unwrap()
+                .to_owned();
             if !files.contains(&from) {
                 files.push(from);
             }
@@ -249,10 +275,23 @@ fn options_that_cannot_be_are_refused_with_what_would_do() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a.kdl");
     fs::write(&path, text).unwrap();
-    let bind = |options| Server::bind(vec![Source::new(&path)], options).unwrap_err().to_string();
-    for origin in ["*", "example.org", "https://a.example/path", "https://a.example,https://b.example", "null"] {
+    let bind = |options| {
+        Server::bind(vec![Source::new(&path)], options)
+            .unwrap_err()
+            .to_string()
+    };
+    for origin in [
+        "*",
+        "example.org",
+        "https://a.example/path",
+        "https://a.example,https://b.example",
+        "null",
+    ] {
         let error = bind(ServerOptions::default().cors(origin));
-        assert!(error.starts_with("cors: ") && error.contains("such as https://example.org"), "{error}");
+        assert!(
+            error.starts_with("cors: ") && error.contains("such as https://example.org"),
+            "{error}"
+        );
     }
     assert!(bind(ServerOptions::default().memory(1)).contains("16 MiB at least"));
     assert!(bind(ServerOptions::default().threads(0)).contains("one at least"));
