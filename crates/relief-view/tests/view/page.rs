@@ -347,7 +347,7 @@ fn hands_move_zoom_probe_and_measure() {
     // The pixel under the pointer, its place in millimetres and its sample.
     let sample = read(&served.renderer(0), Rect::new(510, 605, 1, 1).unwrap())[0];
     browser.mouse(&[(642, 402)], false);
-    browser.wait("document.getElementById('value').textContent.startsWith('sample')");
+    browser.wait("document.getElementById('place').textContent.startsWith('510')");
     assert_eq!(browser.text("place"), "510, 605 px · 5.1 mm, 6.05 mm");
     assert_eq!(browser.text("value"), format!("sample {sample}"));
     // A distance: 40 pixels across and 30 down are 50, half a millimetre.

@@ -22,12 +22,19 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn new(path: &Path) -> Box<dyn DesignSource> {
+    pub(crate) fn at(path: &Path) -> Box<dyn DesignSource> {
         Box::new(Self {
-            name: path.display().to_string(),
+            name: called(path),
             path: path.to_owned(),
         })
     }
+}
+
+/// The last two parts of a path: the folder of an example names it. One that is made for a test does not.
+fn called(path: &Path) -> String {
+    let parts = path.iter().rev().take(2).map(|part| part.to_string_lossy());
+    let named: Vec<_> = parts.filter(|part| !part.starts_with('.')).collect();
+    named.into_iter().rev().collect::<Vec<_>>().join("/")
 }
 
 impl DesignSource for Source {
@@ -89,7 +96,7 @@ impl Served {
     }
 
     pub(crate) fn files(paths: Vec<PathBuf>, options: ServerOptions, folder: Option<TempDir>) -> Self {
-        let sources = paths.iter().map(|path| Source::new(path)).collect();
+        let sources = paths.iter().map(|path| Source::at(path)).collect();
         let server = Server::bind(sources, options).unwrap();
         let (address, stopper) = (server.address(), server.stopper());
         assert!(address.ip().is_loopback());
@@ -133,7 +140,7 @@ impl Served {
 
     /// The renderer of a design, made apart from the server.
     pub(crate) fn renderer(&self, which: usize) -> Renderer {
-        let opened = Source::new(&self.paths[which]).open().unwrap();
+        let opened = Source::at(&self.paths[which]).open().unwrap();
         let plan = Plan::new(&opened.design, &*opened.images, &Options::default()).unwrap();
         Renderer::new(plan, &*opened.images, &Cancel::new()).unwrap()
     }
@@ -276,7 +283,7 @@ fn options_that_cannot_be_are_refused_with_what_would_do() {
     let path = folder.path().join("a.kdl");
     fs::write(&path, text).unwrap();
     let bind = |options| {
-        Server::bind(vec![Source::new(&path)], options)
+        Server::bind(vec![Source::at(&path)], options)
             .unwrap_err()
             .to_string()
     };
@@ -295,10 +302,10 @@ fn options_that_cannot_be_are_refused_with_what_would_do() {
     }
     assert!(bind(ServerOptions::default().memory(1)).contains("16 MiB at least"));
     assert!(bind(ServerOptions::default().threads(0)).contains("one at least"));
-    let taken = Server::bind(vec![Source::new(&path)], ServerOptions::default()).unwrap();
+    let taken = Server::bind(vec![Source::at(&path)], ServerOptions::default()).unwrap();
     let error = bind(ServerOptions::default().listen(taken.address()));
     assert_eq!(error, format!("cannot listen on {}", taken.address()));
-    let sources = (0..3).map(|_| Source::new(&path)).collect();
+    let sources = (0..3).map(|_| Source::at(&path)).collect();
     let error = Server::bind(sources, ServerOptions::default()).unwrap_err();
     assert!(error.to_string().contains("there are 3"), "{error}");
 }
