@@ -61,7 +61,7 @@ class Stats(NamedTuple):
 
 
 class Plan:
-    """How a surface is computed, and the memory that takes. It prints as `relief plan` does."""
+    """How a surface is computed, and the memory that takes. It prints much as `relief plan` does."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self._told = told
@@ -265,17 +265,13 @@ class Surface(_Lazy):
 
     @property
     def digest(self) -> str:
-        """The BLAKE3 of all that decides the samples of the canvas: the design, its parameters and its pictures. It reads the pictures.
+        """The BLAKE3 of all that decides the samples of the canvas: the design, its parameters and its pictures, which it reads.
 
-        Two surfaces with the same digest and region have the same samples, wherever their files lie.
+        Two surfaces with the same digest and region have the same samples, wherever their files lie. Files that are written of
+        the whole canvas have it as the digest of their job.
         """
-        from hashlib import blake2b
-
-        whole = blake2b(digest_size=32)
-        whole.update(str(_native.MEANING).encode())
-        for name, digest in self._files():
-            whole.update(f"\0{name}\0{digest}".encode())
-        return whole.hexdigest()
+        digest: str = self._native().digest()
+        return digest
 
     def _files(self) -> tuple[tuple[str, str], ...]:
         if self._digests is None:
