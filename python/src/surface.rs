@@ -253,12 +253,12 @@ impl Surface {
     fn read_steps<'py>(&self, py: Python<'py>, x: Steps, y: Steps) -> PyResult<Bound<'py, PyAny>> {
         let renderer = &self.renderer;
         match self.depth() {
-            Depth::Eight => Self::filled::<u8>(py, (x.1, y.1), |out, cancel| {
-                steps(renderer, x, y, out, cancel)
-            }),
-            Depth::Sixteen => Self::filled::<u16>(py, (x.1, y.1), |out, cancel| {
-                steps(renderer, x, y, out, cancel)
-            }),
+            Depth::Eight => {
+                Self::filled::<u8>(py, (x.1, y.1), |out, cancel| steps(renderer, x, y, out, cancel))
+            }
+            Depth::Sixteen => {
+                Self::filled::<u16>(py, (x.1, y.1), |out, cancel| steps(renderer, x, y, out, cancel))
+            }
         }
     }
 
@@ -428,10 +428,18 @@ fn steps<S: Sample>(
         return Ok(());
     }
     // Single columns cost a window each, so that only long steps are worth them.
-    let columns_at_once = if across >= 64 * FAR { 1 } else { (SPAN / across).max(1) };
+    let columns_at_once = if across >= 64 * FAR {
+        1
+    } else {
+        (SPAN / across).max(1)
+    };
     let span = |count: u64, step: u64| (count - 1) * step + 1;
     let widest = span(columns_at_once.min(columns), across);
-    let rows_at_once = if down >= FAR { 1 } else { (SAMPLES / widest / down).max(1) };
+    let rows_at_once = if down >= FAR {
+        1
+    } else {
+        (SAMPLES / widest / down).max(1)
+    };
     let tallest = span(rows_at_once.min(rows), down);
     let mut window = vec![S::default(); (widest * tallest) as usize];
     for row in (0..rows).step_by(rows_at_once as usize) {
@@ -442,7 +450,11 @@ fn steps<S: Sample>(
             let (x, y) = (left + column * across, top + row * down);
             let rect = Rect::new(x.cast_signed(), y.cast_signed(), width, height).unwrap_or(Rect::EMPTY);
             let samples = &mut window[..(width * height) as usize];
-            renderer.read_view(rect, ViewMut::packed(samples, width as usize, height as usize), cancel)?;
+            renderer.read_view(
+                rect,
+                ViewMut::packed(samples, width as usize, height as usize),
+                cancel,
+            )?;
             let read = samples.chunks(width as usize).step_by(down as usize);
             let first = (row * columns + column) as usize;
             let into = out[first..].chunks_mut(columns as usize);
