@@ -8,9 +8,7 @@ use relief_design::Setting;
 use relief_io::pack::Pack;
 use relief_io::read_bounded;
 use relief_machine::message::Job;
-use relief_machine::{
-    Cut, Error, Input, Manifest, NamedInput, Parameter, Region, SenderOptions,
-};
+use relief_machine::{Cut, Error, Input, Manifest, NamedInput, Parameter, Region, SenderOptions};
 use relief_raster::{Depth, Rect};
 use relief_scan::{Program, Scan, Table, Tables};
 
@@ -37,11 +35,13 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
 /// The bytes of a regular file, or of one in a packed job, of at most so many.
 fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
     let packed = Pack::read_within(path, limit);
-    packed.unwrap_or_else(|| read_bounded(path, limit)).map_err(|source| Failure::File {
-        action: "cannot read",
-        path: path.display().to_string(),
-        source,
-    })
+    packed
+        .unwrap_or_else(|| read_bounded(path, limit))
+        .map_err(|source| Failure::File {
+            action: "cannot read",
+            path: path.display().to_string(),
+            source,
+        })
 }
 
 /// The files and settings of a job.
@@ -126,7 +126,11 @@ impl Inputs {
     pub(super) fn take_up(parts: Parts, reading: &Reading) -> Result<Self, Failure> {
         // A value beside those that the job was begun with would be of another job.
         for setting in &reading.settings {
-            let known = parts.settings.iter().rev().find(|known| known.name == setting.name);
+            let known = parts
+                .settings
+                .iter()
+                .rev()
+                .find(|known| known.name == setting.name);
             if known.is_none_or(|known| known.value != setting.value) {
                 let begun = known.map_or("without a value for it".to_owned(), |known| {
                     format!("with {}={}", known.name, known.value)
