@@ -379,7 +379,8 @@ impl<'b> Writer<'b> {
                 self.node("", depth + 1, false, false);
                 for _ in 0..self.below(3) {
                     let filters = ["threshold level=9", "flip axis=\"x\"", "turn", "map { invert }"];
-                    let _ = writeln!(self.text, "{}", filters[self.below(4) as usize]);
+                    let filter = filters[self.below(4) as usize];
+                    let _ = writeln!(self.text, "{filter}");
                 }
             }
             13 => {
