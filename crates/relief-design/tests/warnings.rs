@@ -168,7 +168,7 @@ fn what_cannot_be_proven_to_close_is_told() {
         let warnings = reading
             .warnings
             .map(|report| report.problems().iter().map(|problem| problem.code()).collect());
-        warnings.unwrap_or_else(Vec::new)
+        warnings.unwrap_or_default()
     };
     for node in [
         "image \"a\"",
@@ -234,7 +234,7 @@ fn grays_of_pictures_are_seen_in_masks() {
         let warnings = reading
             .warnings
             .map(|report| report.problems().iter().map(|problem| problem.code()).collect());
-        warnings.unwrap_or_else(Vec::new)
+        warnings.unwrap_or_default()
     };
     let mask = |mask: &str| format!("distance radius=5 {{ (mask){mask}; profile \"d\" }}");
     for gray in ["1", "128", "254"] {
