@@ -212,7 +212,8 @@ impl<'b> Writer<'b> {
         let (width, height) = ((1 + self.below(40)) << scale, (1 + self.below(40)) << scale);
         let depth = if self.below(2) == 0 { 8 } else { 16 };
         let rounding = ["exact", "nearest"][self.below(2) as usize];
-        let wrap = ["", "", "", "", "", " wrap=\"x\"", " wrap=\"y\"", " wrap=\"both\""][self.below(8) as usize];
+        let wrap =
+            ["", "", "", "", "", " wrap=\"x\"", " wrap=\"y\"", " wrap=\"both\""][self.below(8) as usize];
         self.text = format!(
             "relief version=1\nparameter \"p\" {}\ncanvas width={width} height={height} bits={depth} rounding=\"{rounding}\"{wrap}\n",
             1 + self.below(9)
@@ -289,7 +290,10 @@ impl<'b> Writer<'b> {
                     1 + self.below(3),
                     ["clamp", "mirror", "wrap", "zero"][self.below(4) as usize],
                 );
-                format!("median radius={radius} rank={} edge=\"{edge}\"", 1 + self.below(9))
+                format!(
+                    "median radius={radius} rank={} edge=\"{edge}\"",
+                    1 + self.below(9)
+                )
             }
             19 => "chain".to_owned(),
             _ => {
@@ -340,7 +344,10 @@ impl<'b> Writer<'b> {
                     (1 + self.below(9), self.below(9)),
                     (self.below(9) - 9, 1 + self.below(9)),
                 );
-                let (p, q) = ([1, 1, 2, 7][self.below(4) as usize], [1, 1, 3, 5][self.below(4) as usize]);
+                let (p, q) = (
+                    [1, 1, 2, 7][self.below(4) as usize],
+                    [1, 1, 3, 5][self.below(4) as usize],
+                );
                 let _ = writeln!(
                     self.text,
                     "u \"{}/{p}\" \"{}/{q}\"\nv \"{}/{p}\" {}",
@@ -372,7 +379,8 @@ impl<'b> Writer<'b> {
                 self.node("", depth + 1, false, false);
                 for _ in 0..self.below(3) {
                     let filters = ["threshold level=9", "flip axis=\"x\"", "turn", "map { invert }"];
-                    let _ = writeln!(self.text, "{}", filters[self.below(4) as usize]);
+                    let filter = filters[self.below(4) as usize];
+                    let _ = writeln!(self.text, "{filter}");
                 }
             }
             13 => {

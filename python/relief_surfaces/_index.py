@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 
 class Axis(NamedTuple):
-    """Which samples of an axis are read: `count` of them, each `step` after the one before, from `start` on."""
+    """Which samples of an axis are read: `length` of them, each `step` after the one before, from `start` on."""
 
     start: int
-    count: int
+    length: int
     step: int
 
 
@@ -18,7 +18,7 @@ def normalised(key: Any, shape: tuple[int, int]) -> tuple[tuple[Axis, Axis], tup
     """What has to be read for `key`, rows first, and the index that makes its result of what was read.
 
     >>> normalised((3, slice(None, None, -2)), (10, 5))
-    ((Axis(start=3, count=1, step=1), Axis(start=0, count=3, step=2)), (0, slice(None, None, -1)))
+    ((Axis(start=3, length=1, step=1), Axis(start=0, length=3, step=2)), (0, slice(None, None, -1)))
     """
     keys = key if isinstance(key, tuple) else (key,)
     given = sum(1 for one in keys if one is not None and one is not Ellipsis)
@@ -76,6 +76,6 @@ def window(region: Any, shape: tuple[int, int]) -> tuple[int, int, int, int]:
     rows, columns = normalised(region, shape)[0]
     if rows.step != 1 or columns.step != 1:
         raise RegionError("a region is two slices without steps, such as np.s_[0:480, 0:640]")
-    if rows.count == 0 or columns.count == 0:
+    if rows.length == 0 or columns.length == 0:
         raise RegionError(f"the region {region!r} has no pixel of the {shape[0]} × {shape[1]}")
-    return columns.start, rows.start, columns.count, rows.count
+    return columns.start, rows.start, columns.length, rows.length

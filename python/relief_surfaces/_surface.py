@@ -61,7 +61,7 @@ class Stats(NamedTuple):
 
 
 class Plan:
-    """How a surface is computed, and the memory that takes. It prints as `relief plan` does."""
+    """How a surface is computed, and the memory that takes. It prints much as `relief plan` does."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self._told = told
@@ -151,11 +151,11 @@ class _Lazy:
 
     def __getitem__(self, key: Any) -> Any:
         (rows, columns), after = normalised(key, self.shape)
-        if rows.count == 0 or columns.count == 0:
+        if rows.length == 0 or columns.length == 0:
             import numpy as np
 
-            return np.empty((rows.count, columns.count), self.dtype)[after]
-        _affordable(rows.count * columns.count * self.dtype.itemsize)
+            return np.empty((rows.length, columns.length), self.dtype)[after]
+        _affordable(rows.length * columns.length * self.dtype.itemsize)
         return self._read(rows, columns)[after]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -265,17 +265,13 @@ class Surface(_Lazy):
 
     @property
     def digest(self) -> str:
-        """The BLAKE3 of all that decides the samples of the canvas: the design, its parameters and its pictures. It reads the pictures.
+        """The BLAKE3 of all that decides the samples of the canvas: the design, its parameters and its pictures, which it reads.
 
-        Two surfaces with the same digest and region have the same samples, wherever their files lie.
+        Two surfaces with the same digest and region have the same samples, wherever their files lie. Files that are written of
+        the whole canvas have it as the digest of their job.
         """
-        from hashlib import blake2b
-
-        whole = blake2b(digest_size=32)
-        whole.update(str(_native.MEANING).encode())
-        for name, digest in self._files():
-            whole.update(f"\0{name}\0{digest}".encode())
-        return whole.hexdigest()
+        digest: str = self._native().digest()
+        return digest
 
     def _files(self) -> tuple[tuple[str, str], ...]:
         if self._digests is None:
@@ -325,7 +321,7 @@ class Surface(_Lazy):
 
     def _read(self, rows: Axis, columns: Axis) -> np.ndarray[Any, Any]:
         if rows.step == 1 and columns.step == 1:
-            return self._native().read((columns.start, rows.start, columns.count, rows.count))
+            return self._native().read((columns.start, rows.start, columns.length, rows.length))
         return self._native().read_steps(tuple(columns), tuple(rows))
 
     def crop(self, region: Any) -> Surface:
@@ -664,7 +660,7 @@ class Level(_Lazy):
         return "relief_surfaces.Level", self.surface.__dask_tokenize__(), self.number, self.statistic
 
     def _read(self, rows: Axis, columns: Axis) -> np.ndarray[Any, Any]:
-        width, height = (columns.count - 1) * columns.step + 1, (rows.count - 1) * rows.step + 1
+        width, height = (columns.length - 1) * columns.step + 1, (rows.length - 1) * rows.step + 1
         _affordable(width * height * self.dtype.itemsize)
         place = (columns.start, rows.start, width, height)
         core = self.surface._native()

@@ -99,9 +99,12 @@ impl Opened {
             .into_iter()
             .chain(tables)
             .chain(self.rows.iter().map(String::as_str));
-        inputs.extend(
-            names.filter_map(|name| Some((format!("the file \"{name}\" of the design"), self.source.path(name)?))),
-        );
+        inputs.extend(names.filter_map(|name| {
+            Some((
+                format!("the file \"{name}\" of the design"),
+                self.source.path(name)?,
+            ))
+        }));
         inputs
     }
 }
@@ -270,8 +273,8 @@ pub(crate) fn open<'py>(
         .map_err(|error| raised(Failure::Option("device", error.to_string())))?;
     let region = region.map(rectangle).transpose().map_err(raised)?;
     let outcome = watch::run(py, progress.as_ref(), |cancel, meter| {
-        let devices = select_prepared(&choice)
-            .map_err(|error| Failure::Option("device", errors::chain(&error)))?;
+        let devices =
+            select_prepared(&choice).map_err(|error| Failure::Option("device", errors::chain(&error)))?;
         let means = Means {
             memory,
             threads,

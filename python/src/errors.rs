@@ -98,11 +98,7 @@ fn of_sink(py: Python<'_>, error: SinkError) -> PyResult<PyErr> {
 }
 
 /// The exception of this class of `relief_surfaces.errors`.
-fn raise<'py>(
-    py: Python<'py>,
-    class: &str,
-    arguments: impl pyo3::call::PyCallArgs<'py>,
-) -> PyResult<PyErr> {
+fn raise<'py>(py: Python<'py>, class: &str, arguments: impl pyo3::call::PyCallArgs<'py>) -> PyResult<PyErr> {
     let errors = py.import("relief_surfaces.errors")?;
     Ok(PyErr::from_value(errors.getattr(class)?.call1(arguments)?))
 }

@@ -102,11 +102,14 @@ impl Job<'_> {
         let export = self.export;
         let refuse = |option, problem: String| Err(Failure::Option(option, problem));
         let zarr = format == Format::Zarr;
-        let of_tiles = export.tile.is_some() || export.compress.is_some() || export.share || export.part.is_some();
+        let of_tiles =
+            export.tile.is_some() || export.compress.is_some() || export.share || export.part.is_some();
         if of_tiles && !zarr && format != Format::Tiff {
             return refuse(
                 "format",
-                format!("tile=, compress=, share= and part= are for TIFF and Zarr, and {format} was asked for"),
+                format!(
+                    "tile=, compress=, share= and part= are for TIFF and Zarr, and {format} was asked for"
+                ),
             );
         }
         if export.shard.is_some() && !zarr {
@@ -115,7 +118,8 @@ impl Job<'_> {
         if zarr && export.share && export.shard.is_none() {
             return refuse(
                 "share",
-                "equal chunks of a Zarr store share their bytes within a shard: give shard=(4096, 4096)".to_owned(),
+                "equal chunks of a Zarr store share their bytes within a shard: give shard=(4096, 4096)"
+                    .to_owned(),
             );
         }
         if export.share && export.part.is_some() && !zarr {
@@ -133,7 +137,10 @@ impl Job<'_> {
         }
         let compress = export.compress.as_deref();
         if zarr && !matches!(compress, None | Some("none" | "gzip")) {
-            return refuse("compress", "Zarr is compressed by \"gzip\" or not at all".to_owned());
+            return refuse(
+                "compress",
+                "Zarr is compressed by \"gzip\" or not at all".to_owned(),
+            );
         }
         if !zarr && compress == Some("gzip") {
             return refuse(

@@ -1,6 +1,8 @@
 //! A surface: a design made ready to be read.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use numpy::{Element, PyArray2, PyArrayMethods, PyReadwriteArray2};
 use pyo3::exceptions::PyTypeError;
@@ -30,6 +32,8 @@ pub(crate) struct Surface {
     region: Option<Rect>,
     /// Held by whoever writes a file: the plan counts one at a time.
     writing: Arc<Mutex<()>>,
+    /// The nanoseconds that 1 024 samples of the last window took; 0 before the first.
+    pace: Arc<AtomicU64>,
 }
 
 /// Samples that a NumPy array holds.
@@ -52,6 +56,11 @@ impl Element8Or16 for u16 {
 /// The rows of an array that are read at once where progress is told, in bytes.
 const STEP: u64 = 32 << 20;
 
+/// A window of at most so many samples is computed by the thread that asks for it, where it takes less than this: handing it to
+/// another one costs as long as a small window, and on a busy machine much longer.
+const SHORT: u128 = 1 << 18;
+const SHORT_TIME: Duration = Duration::from_millis(20);
+
 impl Surface {
     pub(crate) fn new(opened: Arc<Opened>, means: Means, renderer: Renderer, region: Option<Rect>) -> Self {
         Self {
@@ -60,6 +69,7 @@ impl Surface {
             renderer,
             region,
             writing: Arc::default(),
+            pace: Arc::default(),
         }
     }
 
@@ -71,10 +81,24 @@ impl Surface {
         rectangle(window).map_err(|failure| failure.raised(py))
     }
 
+    /// Whether a window of so many samples is over before anybody would miss Ctrl-C, by how long the last one took.
+    fn is_short(&self, samples: u128) -> bool {
+        let pace = u128::from(self.pace.load(Ordering::Relaxed));
+        pace > 0 && samples <= SHORT && samples * pace / 1_024 < SHORT_TIME.as_nanos()
+    }
+
+    /// Notes how long a window took.
+    fn learn(&self, samples: u128, taken: Duration) {
+        let pace = (taken.as_nanos() * 1_024).checked_div(samples).unwrap_or(0);
+        self.pace
+            .store(u64::try_from(pace).unwrap_or(u64::MAX).max(1), Ordering::Relaxed);
+    }
+
     /// A new array of so many rows and columns, filled by `fill`.
     fn filled<'py, S: Element8Or16>(
         py: Python<'py>,
         (width, height): (u64, u64),
+        short: bool,
         fill: impl FnOnce(&mut [S], &Cancel) -> Result<(), Error> + Send,
     ) -> PyResult<Bound<'py, PyAny>> {
         let bytes = u128::from(width) * u128::from(height) * size_of::<S>() as u128;
@@ -90,7 +114,11 @@ impl Surface {
         {
             let mut writable = array.readwrite();
             let samples = writable.as_slice_mut()?;
-            let outcome = watch::run(py, None, |cancel, _| fill(samples, cancel))?;
+            let outcome = if short {
+                py.detach(|| fill(samples, &Cancel::new()))
+            } else {
+                watch::run(py, None, |cancel, _| fill(samples, cancel))?
+            };
             outcome.map_err(|error| Failure::Engine(error).raised(py))?;
         }
         Ok(array.into_any())
@@ -231,6 +259,7 @@ impl Surface {
             renderer,
             region: Some(rect),
             writing: Arc::clone(&self.writing),
+            pace: Arc::clone(&self.pace),
         })
     }
 
@@ -239,24 +268,27 @@ impl Surface {
         let rect = Self::rect(py, window)?;
         let size = (rect.width(), rect.height());
         let renderer = &self.renderer;
-        match self.depth() {
-            Depth::Eight => Self::filled::<u8>(py, size, |out, cancel| {
+        let (short, start) = (self.is_short(rect.area()), Instant::now());
+        let array = match self.depth() {
+            Depth::Eight => Self::filled::<u8>(py, size, short, |out, cancel| {
                 renderer.read(rect, SamplesMut::Eight(out), cancel)
             }),
-            Depth::Sixteen => Self::filled::<u16>(py, size, |out, cancel| {
+            Depth::Sixteen => Self::filled::<u16>(py, size, short, |out, cancel| {
                 renderer.read(rect, SamplesMut::Sixteen(out), cancel)
             }),
-        }
+        }?;
+        self.learn(rect.area(), start.elapsed());
+        Ok(array)
     }
 
     /// Some of the columns and rows of a window as an array.
     fn read_steps<'py>(&self, py: Python<'py>, x: Steps, y: Steps) -> PyResult<Bound<'py, PyAny>> {
         let renderer = &self.renderer;
         match self.depth() {
-            Depth::Eight => Self::filled::<u8>(py, (x.1, y.1), |out, cancel| {
+            Depth::Eight => Self::filled::<u8>(py, (x.1, y.1), false, |out, cancel| {
                 steps(renderer, x, y, out, cancel)
             }),
-            Depth::Sixteen => Self::filled::<u16>(py, (x.1, y.1), |out, cancel| {
+            Depth::Sixteen => Self::filled::<u16>(py, (x.1, y.1), false, |out, cancel| {
                 steps(renderer, x, y, out, cancel)
             }),
         }
@@ -382,7 +414,7 @@ impl Surface {
         let rect = Self::rect(py, window)?;
         let mut within = 0;
         let (renderer, effort, told) = (&self.renderer, effort.unwrap_or(u64::MAX), &mut within);
-        let array = Self::filled::<S>(py, (rect.width(), rect.height()), |out, cancel| {
+        let array = Self::filled::<S>(py, (rect.width(), rect.height()), false, |out, cancel| {
             let out = S::samples_mut(out);
             let exactness = renderer.read_level(level, rect, statistic, effort, out, cancel)?;
             if let Exactness::Within(most) = exactness {
@@ -428,10 +460,18 @@ fn steps<S: Sample>(
         return Ok(());
     }
     // Single columns cost a window each, so that only long steps are worth them.
-    let columns_at_once = if across >= 64 * FAR { 1 } else { (SPAN / across).max(1) };
+    let columns_at_once = if across >= 64 * FAR {
+        1
+    } else {
+        (SPAN / across).max(1)
+    };
     let span = |count: u64, step: u64| (count - 1) * step + 1;
     let widest = span(columns_at_once.min(columns), across);
-    let rows_at_once = if down >= FAR { 1 } else { (SAMPLES / widest / down).max(1) };
+    let rows_at_once = if down >= FAR {
+        1
+    } else {
+        (SAMPLES / widest / down).max(1)
+    };
     let tallest = span(rows_at_once.min(rows), down);
     let mut window = vec![S::default(); (widest * tallest) as usize];
     for row in (0..rows).step_by(rows_at_once as usize) {
@@ -442,7 +482,11 @@ fn steps<S: Sample>(
             let (x, y) = (left + column * across, top + row * down);
             let rect = Rect::new(x.cast_signed(), y.cast_signed(), width, height).unwrap_or(Rect::EMPTY);
             let samples = &mut window[..(width * height) as usize];
-            renderer.read_view(rect, ViewMut::packed(samples, width as usize, height as usize), cancel)?;
+            renderer.read_view(
+                rect,
+                ViewMut::packed(samples, width as usize, height as usize),
+                cancel,
+            )?;
             let read = samples.chunks(width as usize).step_by(down as usize);
             let first = (row * columns + column) as usize;
             let into = out[first..].chunks_mut(columns as usize);

@@ -144,8 +144,9 @@ def test_zarr_by_another_reader(noise16: Any, tmp_path: Path) -> None:
     surface, whole = noise16
     written = surface.to_zarr(tmp_path / "a.zarr", chunks=(8, 16), shards=(16, 32), compress="gzip")
     assert written.complete
-    array = zarr.open_group(tmp_path / "a.zarr", mode="r")["0"]
-    assert array.chunks == (8, 16)
+    group = zarr.open_group(tmp_path / "a.zarr", mode="r")
+    array = group["0"]
+    assert array.chunks == (8, 16) and group.attrs["relief"]["job"] == surface.digest
     np.testing.assert_array_equal(array[...], whole)
     with pytest.raises(relief.OptionError):
         surface.to_zarr(tmp_path / "b.zarr", chunks=0)

@@ -408,9 +408,7 @@ fn no_length(text: &str, written: Written<'_>) -> String {
             )
         }
         Written::TooLong => format!("'{text}' has too many digits"),
-        _ => format!(
-            "'{text}' is no length; a number of pixels or a length such as 20mm is expected"
-        ),
+        _ => format!("'{text}' is no length; a number of pixels or a length such as 20mm is expected"),
     }
 }
 

@@ -105,7 +105,10 @@ fn section(page: &mut String, signature: &Signature, pictures: bool) {
         &format!("\n### `{name}`\n\n```kdl\n{}\n```\n", signature.example),
     );
     if pictures && signature.group == Group::Node {
-        line(page, &format!("![What this `{name}` makes](images/nodes/{name}.png)\n"));
+        line(
+            page,
+            &format!("![What this `{name}` makes](images/nodes/{name}.png)\n"),
+        );
     }
     line(page, signature.meaning);
     if !signature.arguments.is_empty() {

@@ -371,7 +371,9 @@ impl Resolver<'_, '_> {
     /// The exact copies of the first child, where they may be told.
     fn copies_of(&self, draft: &DraftNode, size: Size, children: &[Child]) -> Option<Copies> {
         self.document.wrap?;
-        let What::Kind(kind) = &draft.what else { return None };
+        let What::Kind(kind) = &draft.what else {
+            return None;
+        };
         let extent = children.first()?.extent;
         let pattern = (extent.width(), extent.height());
         Some(Copies {
@@ -588,7 +590,10 @@ impl Resolver<'_, '_> {
         // What would be smooth where its children are shows them as they are.
         let is_file = node.kind.file().is_some().then_some(NodeId(self.nodes.len()));
         let passes_on = node.kind.is_smooth(true) && !node.kind.is_smooth(false);
-        let inner = node.children.iter().find_map(|child| self.shown.get(child.node.0).copied().flatten());
+        let inner = node
+            .children
+            .iter()
+            .find_map(|child| self.shown.get(child.node.0).copied().flatten());
         self.shown.push(is_file.or(inner.filter(|_| passes_on)));
         self.nodes.push(node);
         self.spans.push(span);

@@ -119,10 +119,7 @@ fn vectors_are_never_rounded() {
     let exact = refused(&format!("{head} rounding=\"exact\"\n{node}"));
     let problem = &exact.problems()[0];
     assert_eq!(problem.code(), "E405");
-    assert!(
-        problem.help_text().unwrap().contains("stay exact"),
-        "{problem:?}"
-    );
+    assert!(problem.help_text().unwrap().contains("stay exact"), "{problem:?}");
     // 5 mm are 30 000 / 127 pixels: each copy has its own place, and only that is rounded.
     let design = design(&format!("{head}\n{node}"));
     let Kind::Lattice(lattice) = &design.node(design.root()).kind else {

@@ -852,8 +852,14 @@ fn rectangles_of_a_definition_are_drawn_once() {
     assert_eq!(design.validate(), Ok(()));
 }
 
+/// X, y, columns and rows.
+type Placed = (i64, i64, u64, u64);
+
+/// Left, top, right and bottom.
+type Pixels = (i64, i64, i64, i64);
+
 /// The one child of a root that composes it, with drawings: its extent, and the pixels that it is drawn in.
-fn drawn_child(node: &str) -> ((i64, i64, u64, u64), Option<(i64, i64, i64, i64)>) {
+fn drawn_child(node: &str) -> (Placed, Option<Pixels>) {
     let drawings = files::Drawings(&[(
         "half.svg",
         "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='20'><rect width='40' height='10' fill='#fff'/></svg>",

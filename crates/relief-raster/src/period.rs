@@ -261,7 +261,8 @@ mod tests {
             assert!(found > 0);
             // The determinant of the whole combinations is that of the vectors times how many combinations there are for one
             // that is whole.
-            let determinant = (i128::from(u.0) * i128::from(v.1) - i128::from(u.1) * i128::from(v.0)).unsigned_abs();
+            let determinant =
+                (i128::from(u.0) * i128::from(v.1) - i128::from(u.1) * i128::from(v.0)).unsigned_abs();
             let classes = period.cell() * u128::from(over.0) * u128::from(over.1);
             assert_eq!(classes % determinant, 0);
             let index = classes / determinant;

@@ -79,8 +79,8 @@ export class Flat {
             const beside = (dx, dy) => { const other = read(x + dx, y + dy); return other < 0 ? v : other; };
             const gx = (beside(1, 0) - beside(-1, 0)) / 2 * look.slope, gy = (beside(0, 1) - beside(0, -1)) / 2 * look.slope;
             const facing = Math.max((-gx * lx - gy * ly + lz) / Math.hypot(gx, gy, 1), 0);
-            const lit = 0.22 + 0.78 * facing / Math.max(lz, 0.35);
-            colour = colour.map((part) => (0.45 * 218 + 0.55 * part) * lit);
+            const lit = Math.min(0.3 + 0.7 * facing / Math.max(lz, 0.35), 1.16);
+            colour = colour.map((part) => (0.65 * 218 + 0.35 * part) * lit);
           }
           if (second && look.difference) {
             const other = readers[1](...place(1));

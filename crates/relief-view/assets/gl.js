@@ -41,7 +41,7 @@ vec3 normal(int which, vec2 at, float reach) {
   float y = between(which, at + vec2(0, reach)) - between(which, at - vec2(0, reach));
   return normalize(vec3(-x * slope / (2.0 * reach), -y * slope / (2.0 * reach), 1.0));
 }
-float lit(vec3 n) { return 0.22 + 0.78 * max(dot(n, light), 0.0) / max(light.z, 0.35); }
+float lit(vec3 n) { return min(0.3 + 0.7 * max(dot(n, light), 0.0) / max(light.z, 0.35), 1.16); }
 float spread(float v) { return clamp((v - range.x) / max(range.y - range.x, 1e-6), 0.0, 1.0); }
 vec3 painted(float v) { return texture(ramp, vec2((spread(v) * 255.0 + 0.5) / 256.0, 0.5)).rgb; }
 `;
@@ -57,7 +57,7 @@ out vec4 colour;
 vec3 shade(int which, vec2 at) {
   float v = value(which, at);
   if (mode == 2) return sampled(which, ivec2(floor(at))) >= threshold ? vec3(1.0) : vec3(0.09, 0.13, 0.2);
-  if (mode == 3) return mix(vec3(0.86, 0.85, 0.83), painted(v), 0.55) * lit(normal(which, at, 1.0));
+  if (mode == 3) return mix(vec3(0.86, 0.85, 0.83), painted(v), 0.35) * lit(normal(which, at, 1.0));
   return painted(v);
 }
 void main() {
@@ -90,19 +90,17 @@ const SIDE = 320;
 
 const SOLID_VERTEX = `${COMMON}
 uniform mat4 view;
-uniform vec2 window;        // columns and rows of samples that are shown
+uniform vec2 corner;        // the first sample that is shown
+uniform vec2 window;        // columns and rows of those shown
 uniform float rise;         // the height of M, of the window's longer side
 uniform int side;
 out vec2 place;
 out float depth;
 void main() {
   vec2 part = vec2(gl_VertexID % side, gl_VertexID / side) / float(side - 1);
-  place = fraction[0] + part * window;
-  vec2 inside = clamp(place, extent[0].xy + 0.001, extent[0].zw - 0.001);
-  float longer = max(window.x, window.y);
-  vec2 xy = (inside - fraction[0] - window / 2.0) / longer;
-  place = inside;
-  gl_Position = view * vec4(xy.x, -xy.y, (between(0, inside) - 0.5) * rise, 1.0);
+  place = corner + clamp(part * window, vec2(0.001), window - 0.001);
+  vec2 xy = (place - corner - window / 2.0) / max(window.x, window.y);
+  gl_Position = view * vec4(xy.x, -xy.y, (between(0, place) - 0.5) * rise, 1.0);
   depth = gl_Position.w;
 }`;
 
@@ -113,7 +111,7 @@ out vec4 colour;
 void main() {
   if (state(0, ivec2(floor(place))) == 0u) discard;
   float v = between(0, place);
-  vec3 paint = mode == 0 ? mix(vec3(0.84, 0.83, 0.81), painted(v), 0.3) : mix(vec3(0.86, 0.85, 0.83), painted(v), 0.6);
+  vec3 paint = mix(vec3(0.86, 0.85, 0.83), painted(v), 0.45);
   colour = vec4(paint * lit(normal(0, place, 1.0)), 1.0);
 }`;
 
@@ -258,6 +256,7 @@ export class Gl {
     if (solid) {
       gl.enable(gl.DEPTH_TEST);
       gl.uniformMatrix4fv(at("view"), false, look.solid.view);
+      gl.uniform2f(at("corner"), ...look.solid.corner);
       gl.uniform2f(at("window"), ...look.solid.window);
       gl.uniform1f(at("rise"), look.solid.rise);
       gl.uniform1i(at("side"), SIDE);

@@ -6,7 +6,7 @@ import { Flat } from "./flat.js";
 import { Gl } from "./gl.js";
 import { problems, tree } from "./panels.js";
 import { names as rampNames, ramp } from "./ramps.js";
-import { direction, orbit, relief, windowOf } from "./shading.js";
+import { direction, orbit, relief, visible, windowOf } from "./shading.js";
 import { Tiles } from "./tiles.js";
 import { clamp, count, element, length } from "./words.js";
 
@@ -136,9 +136,15 @@ function exaggeration(level) {
   const of = raster();
   const { pixels } = relief(of);
   if (!view.auto) return view.exaggeration;
-  const exact = view.mode === "solid" ? (0.16 * Math.max(camera.width, camera.height)) / camera.scale / pixels : (26 * 2 ** level) / pixels;
+  const exact = view.mode === "solid" ? (0.07 * longest()) / pixels : (26 * 2 ** level) / pixels;
   const power = 10 ** Math.floor(Math.log10(exact));
   return Math.round(exact / power * 10) / 10 * power;
+}
+
+/** The longer side of what is seen of the raster, in pixels. */
+function longest() {
+  const of = raster();
+  return Math.max(Math.min(camera.width / camera.scale, of.columns), Math.min(camera.height / camera.scale, of.rows));
 }
 
 function paint(windows, level) {
@@ -160,8 +166,8 @@ function paint(windows, level) {
     difference: view.difference,
     solid: solid ? {
       view: orbit(view.spin, view.tilt, camera.width / camera.height),
-      window: [camera.width / step, camera.height / step],
-      rise: (pixels * times) / (Math.max(camera.width, camera.height) / camera.scale),
+      ...visible(windows[0], step, camera),
+      rise: (pixels * times) / longest(),
     } : null,
   });
   picture.dataset.drawn = String(Number(picture.dataset.drawn ?? 0) + 1);
@@ -439,7 +445,7 @@ function lookText(of, level) {
   if (view.auto) $("exaggeration").value = String(clamp(Math.log2(times), -6, 16));
   $("heights").textContent = known
     ? `${count(of.max)} is ${length(of.amplitude)} high; a pixel is ${length(of.pixel)} wide.`
-    : `The design says no amplitude or no pixel: ${count(of.max)} is taken as ${count(pixels)} px high.`;
+    : `The canvas has not both amplitude= and pixel=: ${count(of.max)} is taken to be ${count(pixels)} px high.`;
 }
 
 /** Has screen readers say where the cross is. */

@@ -27,6 +27,13 @@ export function relief({ pixel, amplitude, columns, rows }) {
   return { pixels: Math.min(64, Math.max(Math.min(columns, rows) / 16, 1)), true: false };
 }
 
+/** The samples of the raster that the window shows: the first and how many. */
+export function visible({ fraction, extent }, step, { width, height }) {
+  const from = [0, 1].map((axis) => Math.max(fraction[axis], extent[axis]));
+  const to = [0, 1].map((axis) => Math.min(fraction[axis] + [width, height][axis] / step, extent[axis + 2]));
+  return { corner: from, window: to.map((end, axis) => Math.max(end - from[axis], 1)) };
+}
+
 function product(a, b) {
   const out = new Float32Array(16);
   for (let column = 0; column < 4; column += 1) {
@@ -45,7 +52,7 @@ export function orbit(azimuth, elevation, aspect) {
   const [ca, sa, ce, se] = [Math.cos(a), Math.sin(a), Math.cos(e), Math.sin(e)];
   const turn = [ca, sa, 0, 0, -sa, ca, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
   const tilt = [1, 0, 0, 0, 0, ce, -se, 0, 0, se, ce, 0, 0, 0, 0, 1];
-  const distance = 2.3, near = 0.2, far = 8, focus = 2.3;
+  const distance = 2.3, near = 0.2, far = 8, focus = 3.1;
   const lens = [
     focus / Math.max(aspect, 1), 0, 0, 0, 0, focus * Math.min(aspect, 1), 0, 0,
     0, 0, -(far + near) / (far - near), -1, 0, 0, (-2 * far * near) / (far - near), 0,

@@ -15,7 +15,11 @@ use crate::request::number;
 use crate::routes::{App, Asked, Caching, Reply, Samples};
 
 /// Answers `image.dzi`, `image_files/LEVEL/X_Y.png`, and the same with the key of a design in place of `image`.
-pub(crate) async fn reply(app: &Arc<App>, path: &[&str], known: Option<&HeaderValue>) -> Result<Reply, Fault> {
+pub(crate) async fn reply(
+    app: &Arc<App>,
+    path: &[&str],
+    known: Option<&HeaderValue>,
+) -> Result<Reply, Fault> {
     let nothing = || Fault::missing("there are /dzi/image.dzi and its tiles /dzi/image_files/LEVEL/X_Y.png");
     let (name, tile) = match path {
         [name] => (name.strip_suffix(".dzi").ok_or_else(nothing)?, None),

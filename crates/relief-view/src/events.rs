@@ -19,7 +19,11 @@ pub(crate) fn stream(stage: watch::Receiver<String>, job: watch::Receiver<String
     Body::Events(receiver)
 }
 
-async fn send(sender: mpsc::Sender<Bytes>, mut stage: watch::Receiver<String>, mut job: watch::Receiver<String>) {
+async fn send(
+    sender: mpsc::Sender<Bytes>,
+    mut stage: watch::Receiver<String>,
+    mut job: watch::Receiver<String>,
+) {
     stage.mark_changed();
     job.mark_changed();
     loop {

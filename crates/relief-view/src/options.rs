@@ -102,7 +102,9 @@ impl ServerOptions {
             if !right || !origin.bytes().all(|byte| byte.is_ascii_graphic()) {
                 return wrong(
                     "cors",
-                    format!("{origin:?} is no origin; a scheme and a host are expected, such as https://example.org"),
+                    format!(
+                        "{origin:?} is no origin; a scheme and a host are expected, such as https://example.org"
+                    ),
                 );
             }
         }
@@ -121,7 +123,9 @@ impl ServerOptions {
     /// The threads that compute.
     pub(crate) fn computing(&self) -> usize {
         let all = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.unwrap_or_else(all).clamp(1, relief_engine::MAX_THREADS)
+        self.threads
+            .unwrap_or_else(all)
+            .clamp(1, relief_engine::MAX_THREADS)
     }
 }
 

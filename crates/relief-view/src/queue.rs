@@ -159,7 +159,9 @@ impl Queue {
                 continue;
             };
             state.waiting.remove(&order);
-            let Some(job) = state.jobs.get_mut(&order.2) else { continue };
+            let Some(job) = state.jobs.get_mut(&order.2) else {
+                continue;
+            };
             let cancel = job.cancel.clone();
             let Some(work) = job.work.take() else { continue };
             state.slow += usize::from(order.0);
@@ -191,7 +193,9 @@ impl Queue {
     /// One that waited for an answer waits no longer.
     fn leave(&self, id: u64) {
         let mut state = self.lock();
-        let Some(job) = state.jobs.get_mut(&id) else { return };
+        let Some(job) = state.jobs.get_mut(&id) else {
+            return;
+        };
         job.waiters -= 1;
         if job.waiters > 0 {
             return;
@@ -303,7 +307,9 @@ mod tests {
             .into_iter()
             .map(|(key, stamp, slow)| {
                 let told = told.clone();
-                queue.submit(request(key, stamp, slow, move |_| told.send(key).expect("it is heard")))
+                queue.submit(request(key, stamp, slow, move |_| {
+                    told.send(key).expect("it is heard")
+                }))
             })
             .collect();
         thread::scope(|scope| {
@@ -322,7 +328,9 @@ mod tests {
         let (told, runs) = mpsc::channel();
         let submit = |key: &'static str| {
             let told = told.clone();
-            queue.submit(request(key, 0, false, move |_| told.send(key).expect("it is heard")))
+            queue.submit(request(key, 0, false, move |_| {
+                told.send(key).expect("it is heard")
+            }))
         };
         let (first, second, left) = (submit("a"), submit("a"), submit("b"));
         drop(left);

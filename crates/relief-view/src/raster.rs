@@ -32,7 +32,8 @@ impl Window {
         let read = match renderer.plan().depth() {
             Depth::Eight => {
                 let mut samples = zeroed::<u8>(count)?;
-                fill(SamplesMut::Eight(&mut samples)).map(|exactness| (OwnedSamples::Eight(samples), exactness))
+                fill(SamplesMut::Eight(&mut samples))
+                    .map(|exactness| (OwnedSamples::Eight(samples), exactness))
             }
             Depth::Sixteen => {
                 let mut samples = zeroed::<u16>(count)?;

@@ -136,7 +136,10 @@ impl Renderers {
         progress: &mut dyn FnMut(Progress),
         cancel: &Cancel,
     ) -> Result<Arc<Renderer>, Fault> {
-        let options = Options::default().memory(self.memory).threads(self.threads).levels();
+        let options = Options::default()
+            .memory(self.memory)
+            .threads(self.threads)
+            .levels();
         let made = Plan::new(&scene.design_of(node), &*scene.images, &options)
             .and_then(|plan| Renderer::prepare(plan, &*scene.images, None, progress, cancel));
         made.map(Arc::new).map_err(|error| Fault::engine(&error))

@@ -94,7 +94,11 @@ impl Guard {
                 "pages of others may not ask; --cors ORIGIN allows those of one origin",
             ));
         }
-        let says = |name: &'static str| headers.get(HeaderName::from_static(name)).map(HeaderValue::as_bytes);
+        let says = |name: &'static str| {
+            headers
+                .get(HeaderName::from_static(name))
+                .map(HeaderValue::as_bytes)
+        };
         let across = matches!(says("sec-fetch-site"), Some(b"cross-site" | b"same-site"));
         if across && says("sec-fetch-mode") != Some(b"navigate") {
             return Err(Fault::forbidden(
@@ -112,14 +116,19 @@ impl Guard {
         }
         let address: Option<SocketAddr> = match host.parse() {
             Ok(address) => Some(address),
-            Err(_) if port == 80 => host.trim_matches(['[', ']']).parse().ok().map(|ip| SocketAddr::new(ip, 80)),
+            Err(_) if port == 80 => host
+                .trim_matches(['[', ']'])
+                .parse()
+                .ok()
+                .map(|ip| SocketAddr::new(ip, 80)),
             Err(_) => None,
         };
         // Where all addresses of this machine are listened on, each of them is its own.
         address.is_some_and(|address| {
             let ip = address.ip();
             let local = self.address.ip();
-            address.port() == port && (ip == local || local.is_unspecified() || (ip.is_loopback() && local.is_loopback()))
+            address.port() == port
+                && (ip == local || local.is_unspecified() || (ip.is_loopback() && local.is_loopback()))
         })
     }
 }
@@ -181,7 +190,10 @@ mod tests {
 
     #[test]
     fn hosts_that_others_name_and_pages_of_others_are_refused() {
-        let guard = Guard::new("127.0.0.1:8080".parse().expect("an address"), Some("https://viewer.example"));
+        let guard = Guard::new(
+            "127.0.0.1:8080".parse().expect("an address"),
+            Some("https://viewer.example"),
+        );
         let own = [
             &[("host", "127.0.0.1:8080")][..],
             &[("host", "localhost:8080")],
@@ -189,7 +201,11 @@ mod tests {
             &[("host", "localhost:8080"), ("origin", "http://localhost:8080")],
             &[("host", "127.0.0.1:8080"), ("origin", "https://viewer.example")],
             &[("host", "127.0.0.1:8080"), ("sec-fetch-site", "same-origin")],
-            &[("host", "127.0.0.1:8080"), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")],
+            &[
+                ("host", "127.0.0.1:8080"),
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", "navigate"),
+            ],
         ];
         for pairs in own {
             assert!(guard.check(&headers(pairs)).is_ok(), "{pairs:?}");
@@ -203,14 +219,22 @@ mod tests {
             &[("host", "127.0.0.1:8080"), ("host", "evil.example")],
             &[("host", "127.0.0.1:8080"), ("origin", "https://evil.example")],
             &[("host", "127.0.0.1:8080"), ("origin", "null")],
-            &[("host", "127.0.0.1:8080"), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")],
+            &[
+                ("host", "127.0.0.1:8080"),
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", "no-cors"),
+            ],
         ];
         for pairs in others {
             let mut map = HeaderMap::new();
             for (name, value) in pairs {
                 map.append(HeaderName::from_static(name), value.parse().expect("a value"));
             }
-            assert_eq!(guard.check(&map).expect_err("it is refused").code, "forbidden", "{pairs:?}");
+            assert_eq!(
+                guard.check(&map).expect_err("it is refused").code,
+                "forbidden",
+                "{pairs:?}"
+            );
         }
     }
 

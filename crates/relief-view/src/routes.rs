@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
-    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH,
-    REFERRER_POLICY, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+    HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, RETRY_AFTER, VARY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Method, Request, Response, StatusCode};
 use relief_design::NodeId;
@@ -103,9 +104,16 @@ pub(crate) async fn respond(app: Arc<App>, request: Request<Incoming>) -> Result
     headers.insert(CONTENT_SECURITY_POLICY, POLICY);
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    let across = if origin.is_some() { "cross-origin" } else { "same-origin" };
+    let across = if origin.is_some() {
+        "cross-origin"
+    } else {
+        "same-origin"
+    };
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static(across));
-    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    headers.insert(
+        "cross-origin-opener-policy",
+        HeaderValue::from_static("same-origin"),
+    );
     if let Some(origin) = origin {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(
@@ -140,7 +148,10 @@ async fn answered(app: &Arc<App>, request: &Request<Incoming>) -> Result<Respons
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Err(Fault::method());
     }
-    let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+    let target = request
+        .uri()
+        .path_and_query()
+        .map_or("/", |target| target.as_str());
     if target.len() > MAX_TARGET {
         return Err(Fault::too_long(format!(
             "a path with its query has at most {MAX_TARGET} bytes"
@@ -160,8 +171,14 @@ fn preflight() -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD"));
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("range, if-none-match"));
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static("GET, HEAD"),
+    );
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("range, if-none-match"),
+    );
     response
 }
 
@@ -223,7 +240,9 @@ async fn routed(app: &Arc<App>, path: &str, query: &Query<'_>, headers: &HeaderM
         ["raw"] => raw(app, query).await,
         ["zarr", ref rest @ ..] => zarr::reply(app, rest, headers.get(IF_NONE_MATCH)).await,
         ["dzi", ref rest @ ..] => dzi::reply(app, rest, headers.get(IF_NONE_MATCH)).await,
-        _ => page::reply(path).ok_or_else(|| Fault::missing("there is nothing of this path; docs/viewer.md lists what there is")),
+        _ => page::reply(path).ok_or_else(|| {
+            Fault::missing("there is nothing of this path; docs/viewer.md lists what there is")
+        }),
     }
 }
 
@@ -256,7 +275,11 @@ impl App {
                 self.queue.largest()
             )));
         }
-        let Window { level, rect, statistic } = asked.window;
+        let Window {
+            level,
+            rect,
+            statistic,
+        } = asked.window;
         let key = format!(
             "{}{}/{level}/{}/{},{},{}x{}/{}",
             prefix(&scene.key, node),
@@ -372,7 +395,11 @@ async fn tile(app: &Arc<App>, parts: [&str; 6], query: &Query<'_>) -> Result<Rep
     let effort = query.number("effort", Some(EFFORT))?;
     let asked = Asked {
         what: "tile",
-        window: Window { level, rect, statistic },
+        window: Window {
+            level,
+            rect,
+            statistic,
+        },
         effort,
         exact: false,
         bytes: rect.area() as u64 * depth.bytes(),
@@ -398,7 +425,12 @@ async fn raw(app: &Arc<App>, query: &Query<'_>) -> Result<Reply, Fault> {
     let level = u32::try_from(level)
         .ok()
         .filter(|level| *level <= relief_engine::MAX_LEVEL)
-        .ok_or_else(|| Fault::missing(format!("there is no level {level}; the coarsest is {}", relief_engine::MAX_LEVEL)))?;
+        .ok_or_else(|| {
+            Fault::missing(format!(
+                "there is no level {level}; the coarsest is {}",
+                relief_engine::MAX_LEVEL
+            ))
+        })?;
     let size = level_size(
         (scene.design.node(node).width, scene.design.node(node).height),
         level,
@@ -424,7 +456,11 @@ async fn raw(app: &Arc<App>, query: &Query<'_>) -> Result<Reply, Fault> {
     let depth = scene.design.canvas.depth;
     let asked = Asked {
         what: "raw",
-        window: Window { level, rect, statistic },
+        window: Window {
+            level,
+            rect,
+            statistic,
+        },
         effort: app.cost,
         exact: true,
         bytes: rect.area() as u64 * depth.bytes(),
@@ -432,6 +468,10 @@ async fn raw(app: &Arc<App>, query: &Query<'_>) -> Result<Reply, Fault> {
     let answer = app
         .compute(scene, node, asked, query.get("view"), plain(rect, depth.bits()))
         .await?;
-    let caching = if design.len() > 1 { Caching::Forever } else { Caching::Never };
+    let caching = if design.len() > 1 {
+        Caching::Forever
+    } else {
+        Caching::Never
+    };
     Ok(Reply { answer, caching })
 }

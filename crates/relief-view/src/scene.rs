@@ -117,7 +117,10 @@ pub(crate) fn problems(report: &Report, text: &str) -> Vec<Value> {
                     let line = lines.get(pointer.place.line as usize - 1).copied().unwrap_or("");
                     let (start, length) = pointer.bytes;
                     let marked = text.get(start..start + length).map_or(1, |marked| {
-                        marked.lines().next().map_or(1, |line| line.chars().count().max(1))
+                        marked
+                            .lines()
+                            .next()
+                            .map_or(1, |line| line.chars().count().max(1))
                     });
                     json!({
                         "line": pointer.place.line, "column": pointer.place.column,

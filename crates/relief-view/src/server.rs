@@ -71,7 +71,10 @@ impl Server {
         if !(1..=2).contains(&sources.len()) {
             return Err(Error::Option {
                 option: "designs",
-                problem: format!("there are {}; one is shown, or two beside each other", sources.len()),
+                problem: format!(
+                    "there are {}; one is shown, or two beside each other",
+                    sources.len()
+                ),
             });
         }
         let failed = |source| Error::Listen {

@@ -90,7 +90,9 @@ impl Stage {
 
     /// Whether any design was never ready.
     pub(crate) fn is_loading(&self) -> bool {
-        self.lock().iter().any(|slot| slot.scene.is_none() && slot.loading.is_some())
+        self.lock()
+            .iter()
+            .any(|slot| slot.scene.is_none() && slot.loading.is_some())
     }
 
     /// Opens all designs, and again those whose files change, until `cancel` is thrown.

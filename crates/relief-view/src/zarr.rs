@@ -60,10 +60,16 @@ enum Item {
 }
 
 /// Answers `zarr.json`, `LEVEL/zarr.json` and `LEVEL/c/Y/X` under `/zarr`, `/zarr/KEY` and either with `window/X,Y,WxH`.
-pub(crate) async fn reply(app: &Arc<App>, path: &[&str], known: Option<&HeaderValue>) -> Result<Reply, Fault> {
+pub(crate) async fn reply(
+    app: &Arc<App>,
+    path: &[&str],
+    known: Option<&HeaderValue>,
+) -> Result<Reply, Fault> {
     let nothing = || Fault::missing("there is no such key in this store");
     let (key, rest) = match path {
-        [key, rest @ ..] if key.len() >= 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit()) => (Some(*key), rest),
+        [key, rest @ ..] if key.len() >= 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            (Some(*key), rest)
+        }
         rest => (None, rest),
     };
     let scene = app.scene(key.unwrap_or("0"))?;
@@ -180,7 +186,9 @@ impl Group {
         };
         let bytes = 2 * SIDES.0 * SIDES.0 * self.scene.design.canvas.depth.bytes();
         let answer = self.ask(app, "levels", bytes, counted).await?;
-        let levels = std::str::from_utf8(&answer.bytes).ok().and_then(|text| text.parse().ok());
+        let levels = std::str::from_utf8(&answer.bytes)
+            .ok()
+            .and_then(|text| text.parse().ok());
         let levels = levels.ok_or_else(|| Fault::failed("the number of levels is none"))?;
         let mut known = app.zarr.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.put(name, levels);
@@ -197,7 +205,9 @@ impl Group {
         }
         let middle = (size.0 / side / 2, size.1 / side / 2);
         for place in [(0, 0), middle] {
-            let Some(rect) = square(place, SIDES.0, size) else { continue };
+            let Some(rect) = square(place, SIDES.0, size) else {
+                continue;
+            };
             let window = Window {
                 level,
                 rect,
@@ -282,8 +292,12 @@ impl Group {
                 return Err(empty());
             }
             let samples = match window.exact(renderer, cost, cancel)? {
-                OwnedSamples::Eight(samples) if samples.iter().all(|sample| *sample == 0) => return Err(empty()),
-                OwnedSamples::Sixteen(samples) if samples.iter().all(|sample| *sample == 0) => return Err(empty()),
+                OwnedSamples::Eight(samples) if samples.iter().all(|sample| *sample == 0) => {
+                    return Err(empty());
+                }
+                OwnedSamples::Sixteen(samples) if samples.iter().all(|sample| *sample == 0) => {
+                    return Err(empty());
+                }
                 OwnedSamples::Eight(samples) => OwnedSamples::Eight(padded(samples, rect, side)?),
                 OwnedSamples::Sixteen(samples) => OwnedSamples::Sixteen(padded(samples, rect, side)?),
             };

@@ -29,7 +29,11 @@ told["levels"] = len(group.attrs["ome"]["multiscales"][0]["datasets"])
 window = zarr.open_group(f"{url}/window/{x},{y},300x200", mode="r")
 told["window"] = window["0"][:].ravel().tolist()
 
-data = xarray.open_dataset(window.store, engine="zarr", consolidated=False, chunks=None)
+# Levels have other sizes under the same names of dimensions: one at a time.
+coarser = [str(level) for level in range(1, len(list(window.arrays())))]
+data = xarray.open_dataset(
+    f"{url}/window/{x},{y},300x200", engine="zarr", consolidated=True, chunks=None, drop_variables=coarser
+)
 told["xarray"] = data["0"].values.ravel().tolist()
 
 # The reader makes a Dask graph of every level: a window is small enough for one.

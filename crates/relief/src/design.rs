@@ -166,7 +166,10 @@ pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opene
                 path: name,
                 source: io::Error::new(
                     io::ErrorKind::InvalidData,
-                    format!("the packed job is damaged: it says that it is {}, and is {found}", job.digest),
+                    format!(
+                        "the packed job is damaged: it says that it is {}, and is {found}",
+                        job.digest
+                    ),
                 ),
             });
         }

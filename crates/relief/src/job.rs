@@ -106,7 +106,10 @@ pub(crate) fn key(opened: &Opened) -> Result<blake3::Hash, Failure> {
         if file.len() <= DIGESTED {
             hasher.update(digest_file(&path)?.as_bytes());
         } else {
-            let time = file.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+            let time = file
+                .modified()
+                .ok()
+                .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
             hasher.update(&file.len().to_le_bytes());
             hasher.update(&time.map_or(0, |time| time.as_nanos()).to_le_bytes());
         }

@@ -37,7 +37,8 @@ struct Found {
 const TAKES_NEAREST: &str = "rounding=\"nearest\" at the canvas takes the nearest pixels";
 
 /// As above, of steps and vectors.
-const KEEPS_STEPS: &str = "with rounding=\"nearest\" at the canvas steps stay exact, and each copy lies at the nearest pixels";
+const KEEPS_STEPS: &str =
+    "with rounding=\"nearest\" at the canvas steps stay exact, and each copy lies at the nearest pixels";
 
 /// The values of an element by their names: those that are given and right, and the defaults of those that are not given.
 #[derive(Debug, Default)]
@@ -414,9 +415,7 @@ impl Checker<'_> {
                 Literal::Text(_) => self.text(expected, value),
                 _ => Err(self.wrong_type(expected, value)),
             },
-            ValueType::Length { least, greatest } => {
-                self.whole_length(expected, value, (least, greatest))
-            }
+            ValueType::Length { least, greatest } => self.whole_length(expected, value, (least, greatest)),
             ValueType::Step { least, greatest } => {
                 let length = self.exact_length(expected, value, (least, greatest))?;
                 let within = |limit: i64| length.minus(Ratio::integer(limit.into()));

@@ -48,7 +48,9 @@ impl NodeKind for Flip {
     }
 
     fn support(&self, size: (u64, u64), children: &[(Role, Support)]) -> Support {
-        let [mut x, mut y] = children.first().map_or([Interval::EMPTY; 2], |(_, support)| *support);
+        let [mut x, mut y] = children
+            .first()
+            .map_or([Interval::EMPTY; 2], |(_, support)| *support);
         match self.axis {
             Axis::X => x = x.mirrored(size.0.into()),
             Axis::Y => y = y.mirrored(size.1.into()),

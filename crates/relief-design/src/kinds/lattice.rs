@@ -125,7 +125,8 @@ impl Scaled {
             larger(width, self.denominators.0),
             larger(height, self.denominators.1),
         );
-        Period::spanned(self.u, self.v).map_or(u128::MAX, |period| copies(self.u, self.v, period, width, height))
+        Period::spanned(self.u, self.v)
+            .map_or(u128::MAX, |period| copies(self.u, self.v, period, width, height))
     }
 }
 
@@ -310,7 +311,9 @@ fn too_fine(u: Vector, v: Vector) -> Problem {
 fn no_period(u: Vector, v: Vector) -> Problem {
     // Where the products are too long the vectors are as well.
     let cross = |a: Ratio, b: Ratio| a.times(b);
-    let parallel = cross(u.x, v.y).zip(cross(u.y, v.x)).is_some_and(|(one, other)| one == other);
+    let parallel = cross(u.x, v.y)
+        .zip(cross(u.y, v.x))
+        .is_some_and(|(one, other)| one == other);
     if !parallel {
         return Problem::new("E506", "this lattice repeats after more than 2^62 pixels only")
             .label(v.span, "v")

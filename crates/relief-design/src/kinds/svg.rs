@@ -41,25 +41,25 @@ words!(Fit {
 
 /// Which gray a colour becomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Ink {
+enum Shade {
     #[default]
     Luma,
     Ink,
     Opacity,
 }
 
-words!(Ink {
+words!(Shade {
     Luma = "luma",
     Ink = "ink",
     Opacity = "opacity",
 });
 
-impl From<Ink> for svg::Gray {
-    fn from(ink: Ink) -> Self {
-        match ink {
-            Ink::Luma => Self::Luma,
-            Ink::Ink => Self::Ink,
-            Ink::Opacity => Self::Opacity,
+impl From<Shade> for svg::Gray {
+    fn from(shade: Shade) -> Self {
+        match shade {
+            Shade::Luma => Self::Luma,
+            Shade::Ink => Self::Ink,
+            Shade::Opacity => Self::Opacity,
         }
     }
 }
@@ -164,8 +164,8 @@ impl NodeKind for Svg {
             ),
             optional(
                 "gray",
-                ValueType::Word(Ink::WORDS),
-                DefaultValue::Word(Ink::Luma.word()),
+                ValueType::Word(Shade::WORDS),
+                DefaultValue::Word(Shade::Luma.word()),
                 "what colours become: white is M, black is M, or whatever is painted is M; times their opacity",
             ),
             ANTIALIAS,
@@ -178,7 +178,7 @@ impl NodeKind for Svg {
     fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<SvgDraft> {
         let values = source.values;
         let fit = values.word("fit").and_then(Fit::of_word).unwrap_or_default();
-        let gray = values.word("gray").and_then(Ink::of_word).unwrap_or_default();
+        let gray = values.word("gray").and_then(Shade::of_word).unwrap_or_default();
         let antialias = antialias(values);
         let (path, at) = values.text("file")?;
         let pixel = checker.drawing_pixel();

@@ -85,7 +85,9 @@ impl NodeKind for Turn {
     }
 
     fn support(&self, size: (u64, u64), children: &[(Role, Support)]) -> Support {
-        let [x, y] = children.first().map_or([Interval::EMPTY; 2], |(_, support)| *support);
+        let [x, y] = children
+            .first()
+            .map_or([Interval::EMPTY; 2], |(_, support)| *support);
         let (width, height) = (size.0.into(), size.1.into());
         match self.quarters {
             // (x, y) is the source's (y, w − 1 − x).

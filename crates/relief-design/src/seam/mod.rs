@@ -169,7 +169,10 @@ pub(crate) fn gaps(nodes: &[Node], axis: Axis) -> Vec<(usize, Gap)> {
     let closes = walk.ask(root, axis, canvas, canvas.len());
     let mut gaps = walk.gaps;
     if !closes && gaps.is_empty() {
-        gaps.push((root, Gap::Unproven("nothing is known of what it shows".to_owned())));
+        gaps.push((
+            root,
+            Gap::Unproven("nothing is known of what it shows".to_owned()),
+        ));
     }
     gaps
 }
@@ -250,7 +253,10 @@ impl Walk<'_> {
         self.visits += 1;
         let nodes = self.nodes;
         let closes = if self.visits > MAX_VISITS {
-            self.gap(node, Gap::Unproven("the design has too many nodes to be looked through".to_owned()));
+            self.gap(
+                node,
+                Gap::Unproven("the design has too many nodes to be looked through".to_owned()),
+            );
             false
         } else {
             let mut seam = Seam {
@@ -288,9 +294,7 @@ impl Walk<'_> {
     }
 
     fn cut(&mut self, child: &Child, axis: Axis, window: Interval, halves: bool) {
-        let support = self
-            .support(child.node.0, axis)
-            .moved(place(child, axis).from);
+        let support = self.support(child.node.0, axis).moved(place(child, axis).from);
         let gap = Gap::Cut {
             support,
             window,
@@ -300,7 +304,13 @@ impl Walk<'_> {
     }
 
     /// Whether no child between two others of a fold could tell them apart: those could change places with it.
-    fn may_meet(&mut self, children: &[Child], (one, other): (usize, usize), axis: Axis, window: Interval) -> bool {
+    fn may_meet(
+        &mut self,
+        children: &[Child],
+        (one, other): (usize, usize),
+        axis: Axis,
+        window: Interval,
+    ) -> bool {
         let shape = |walk: &Self, child: &Child| {
             let shape = walk.support(child.node.0, axis);
             shape.moved(place(child, axis).from).intersection(window)
@@ -331,7 +341,12 @@ impl Walk<'_> {
                     (child.role, same, child.extent.x(), child.extent.y())
                 })
                 .collect();
-            let key = (std::mem::discriminant(&node.kind), node.width, node.height, children);
+            let key = (
+                std::mem::discriminant(&node.kind),
+                node.width,
+                node.height,
+                children,
+            );
             let alike = alike.entry(key).or_default();
             self.looks += alike.len();
             let first = (self.looks <= MAX_LOOKS)
@@ -479,7 +494,13 @@ impl Seam<'_, '_> {
         let Some(child) = nodes[self.node].children.first() else {
             return;
         };
-        let (whole, reach) = (Interval { from: 0, to: self.side() }, i128::from(radius));
+        let (whole, reach) = (
+            Interval {
+                from: 0,
+                to: self.side(),
+            },
+            i128::from(radius),
+        );
         let read = self.window.grown(reach);
         if whole.covers(read) {
             return self.child(0, self.axis, read);

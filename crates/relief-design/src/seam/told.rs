@@ -33,7 +33,8 @@ pub(crate) struct Told<'t> {
 impl Told<'_> {
     pub(crate) fn problem(&self, gap: &Gap) -> Problem {
         let axis = self.axis.word();
-        let open = |message: String| Problem::new("E508", format!("the surface is open along {axis}: {message}"));
+        let open =
+            |message: String| Problem::new("E508", format!("the surface is open along {axis}: {message}"));
         let (problem, at, help) = match gap {
             Gap::Cut {
                 support,
@@ -86,7 +87,10 @@ impl Told<'_> {
         };
         problem
             .label(self.span, at)
-            .label(self.wrap, format!("a turn is {}", self.told(Ratio::integer(self.turn.into()))))
+            .label(
+                self.wrap,
+                format!("a turn is {}", self.told(Ratio::integer(self.turn.into()))),
+            )
             .help(help)
     }
 
@@ -115,12 +119,16 @@ impl Told<'_> {
         let beyond = support.to - window.to;
         let told = |pixels: i128| self.told(Ratio::integer(pixels));
         match (before > 0, beyond > 0) {
-            (true, true) => format!("this `{name}` reaches {} and {} over it", told(before), told(beyond)),
+            (true, true) => format!(
+                "this `{name}` reaches {} and {} over it",
+                told(before),
+                told(beyond)
+            ),
             (true, false) => format!("{} of this `{name}` lie before its first pixel", told(before)),
             (false, true) => format!("{} of this `{name}` lie beyond its last pixel", told(beyond)),
-            (false, false) => format!(
-                "what reads this `{name}` reads over the seam, where it does not go on"
-            ),
+            (false, false) => {
+                format!("what reads this `{name}` reads over the seam, where it does not go on")
+            }
         }
     }
 
@@ -133,7 +141,10 @@ impl Told<'_> {
                  {axis} and {axis} + {turn}"
             )
         } else {
-            format!("give it a place and a {} within the canvas, or all around it", self.side_word())
+            format!(
+                "give it a place and a {} within the canvas, or all around it",
+                self.side_word()
+            )
         }
     }
 
@@ -208,7 +219,10 @@ impl Told<'_> {
         };
         let Some((count, off, change)) = self.nearest_combination(copies.vectors) else {
             let message = "no whole combination of its vectors is one turn".to_owned();
-            return (message, would_close(&self.sizes(cycle).into_iter().collect::<Vec<_>>()));
+            return (
+                message,
+                would_close(&self.sizes(cycle).into_iter().collect::<Vec<_>>()),
+            );
         };
         let sign = if count.1 < 0 { '−' } else { '+' };
         let message = format!(
@@ -238,12 +252,18 @@ impl Told<'_> {
         let i = cross(goal, v)?.over(determinant)?.rounded();
         let j = cross(u, goal)?.over(determinant)?.rounded();
         let off = |axis: usize| {
-            let along = u[axis].times(Ratio::integer(i))?.plus(v[axis].times(Ratio::integer(j))?)?;
+            let along = u[axis]
+                .times(Ratio::integer(i))?
+                .plus(v[axis].times(Ratio::integer(j))?)?;
             goal[axis].minus(along)
         };
         let off = [off(0)?, off(1)?];
         // The vector that is taken more often changes less.
-        let (name, vector, count) = if i.abs() >= j.abs() { ("u", u, i) } else { ("v", v, j) };
+        let (name, vector, count) = if i.abs() >= j.abs() {
+            ("u", u, i)
+        } else {
+            ("v", v, j)
+        };
         let changed = |axis: usize| vector[axis].plus(off[axis].over(Ratio::integer(count))?);
         let change = (count != 0)
             .then(|| Some((name, [changed(0)?, changed(1)?])))
@@ -280,5 +300,9 @@ fn as_written(pixels: Ratio) -> String {
 fn short(number: f64) -> String {
     let text = format!("{number:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+    if text == "-0" {
+        "0".to_owned()
+    } else {
+        text.to_owned()
+    }
 }

@@ -39,8 +39,9 @@ fn parting(counts: &[u128]) -> u16 {
     // Of counts without their lowest bits none may be left; then the greatest level parts nothing.
     let last = counted()
         .filter(|(_, count)| *count > 0)
-        .last()
-        .map_or(0, |(level, _)| level);
+        .map(|(level, _)| level)
+        .max()
+        .unwrap_or(0);
     let (mut best, mut found) = (0.0, last);
     let (mut up_to, mut sum) = (0_u128, 0_u128);
     for (level, count) in counted().take(usize::from(last)) {

@@ -29,7 +29,7 @@ impl Resize {
     }
 
     /// What counts for the samples of `rect`, which is not empty; it may reach beyond the source.
-    fn window(&self, rect: Rect) -> Rect {
+    fn counts(&self, rect: Rect) -> Rect {
         let (x, y) = (
             self.across.reads(rect.x()..rect.right()),
             self.down.reads(rect.y()..rect.bottom()),
@@ -37,9 +37,42 @@ impl Resize {
         Rect::between(x.start, y.start, x.end, y.end)
     }
 
+    /// [`counts`](Self::counts), with what is mirrored into it: beyond a border it reaches further than within.
+    fn window(&self, rect: Rect) -> Rect {
+        let counts = self.counts(rect);
+        if self.edge != Edge::Mirror {
+            return counts;
+        }
+        let mirrored = |from: i64, to: i64, side: u64| {
+            let side = side.cast_signed();
+            let end = if from < 0 { to.max(side.min(1 - from)) } else { to };
+            let begin = if to > side {
+                from.min((2 * side - 1 - to).max(0))
+            } else {
+                from
+            };
+            (begin, end)
+        };
+        let (left, right) = mirrored(counts.x(), counts.right(), self.across.source());
+        let (top, bottom) = mirrored(counts.y(), counts.bottom(), self.down.source());
+        Rect::between(left, top, right, bottom)
+    }
+
     /// The most columns and rows that a request reads.
     fn span(&self, request: &Request) -> (u64, u64) {
-        (self.across.span(request.width), self.down.span(request.height))
+        let side = |axis: &Axis, pixels: u64| {
+            // As much again as lies beyond a border may be mirrored there.
+            let mirrored = if self.edge == Edge::Mirror {
+                axis.taps() as u64
+            } else {
+                0
+            };
+            axis.span(pixels).saturating_add(mirrored)
+        };
+        (
+            side(&self.across, request.width),
+            side(&self.down, request.height),
+        )
     }
 }
 
@@ -131,13 +164,14 @@ impl Tile for Resize {
         match framed::read(inputs, &links[0], self.source(), self.edge, window, block, rest)? {
             Filled::Uniform(value) => Ok(Filled::Uniform(value)),
             Filled::Written => {
-                cpu::resample(
-                    View::packed(samples, width, height),
-                    (&self.across, &self.down),
-                    (rect.x(), rect.y()),
-                    out,
-                    rest,
+                let counts = self.counts(rect).translated(-window.x(), -window.y());
+                let block = View::packed(samples, width, height).part(
+                    counts.x() as usize,
+                    counts.y() as usize,
+                    counts.width() as usize,
+                    counts.height() as usize,
                 );
+                cpu::resample(block, (&self.across, &self.down), (rect.x(), rect.y()), out, rest);
                 Ok(Filled::Written)
             }
         }

@@ -74,6 +74,27 @@ fn bounds_are_narrow_where_little_is_there() {
     assert_eq!(of(&gauss, (0, 0, 400_000, 400_000)), (9, 9));
     let median = format!("median radius=16 rank=1089 {{ (source){marks} }}");
     assert_eq!(of(&median, (0, 0, 400_000, 400_000)), (9, 9));
+    for (filter, sample) in [
+        ("box radius=100", 9),
+        ("erode radius=100", 9),
+        ("top-hat radius=20", 0),
+        ("sobel", 0),
+        ("sobel of=\"x\"", 128),
+        ("convolve \"1 2 1\" offset=5", 14),
+        ("sharpen sigma=9 amount=3", 9),
+        ("bilateral sigma=2 range=9", 9),
+        ("local-threshold radius=9", 255),
+        ("resize by=\"linear\"", 9),
+    ] {
+        let filtered = format!("{filter} {{ (source){marks} }}");
+        assert_eq!(
+            of(&filtered, (0, 0, 400_000, 400_000)),
+            (sample, sample),
+            "{filter}"
+        );
+    }
+    let seamless = format!("seamless overlap=100 {{ (source){marks} }}");
+    assert_eq!(of(&seamless, (100, 100, 400_000, 400_000)), (9, 9));
 }
 
 #[test]

@@ -283,7 +283,10 @@ fn pieces() -> impl Strategy<Value = Vec<Piece>> {
 
 /// The columns of a shape, as its text says them.
 fn columns(node: &str) -> i64 {
-    let (_, number) = node.split_once("diameter=").or(node.split_once("width=")).unwrap();
+    let (_, number) = node
+        .split_once("diameter=")
+        .or(node.split_once("width="))
+        .unwrap();
     number.split(' ').next().unwrap().parse().unwrap()
 }
 
@@ -295,7 +298,12 @@ fn turns(pieces: &[Piece], count: i64, wrap: &str) -> String {
         count * TURN
     );
     let mut shown = std::collections::HashSet::new();
-    for Piece { role, text: node, place } in pieces {
+    for Piece {
+        role,
+        text: node,
+        place,
+    } in pieces
+    {
         let Some((x, y)) = place else {
             text.push_str(&format!("({role}){}\n", over_turns(node, count)));
             continue;

@@ -194,6 +194,43 @@ fn a_median_stands_among_nodes_of_the_device() {
 }
 
 #[test]
+fn filters_of_the_host_stand_among_nodes_of_the_device() {
+    for edge in ["clamp", "mirror", "wrap", "zero"] {
+        for filter in [
+            "box radius=3",
+            "open radius=1 shape=\"disc\"",
+            "top-hat radius=2 of=\"dark\"",
+            "sobel of=\"y\"",
+            "convolve \"1 -2 1\" divisor=2 offset=9",
+            "sharpen sigma=0.7 amount=1.5",
+            "bilateral sigma=1 range=40",
+            "local-threshold radius=4 method=\"sauvola\"",
+            "resize by=\"cubic\"",
+        ] {
+            both(
+                31,
+                17,
+                &format!(
+                    "map {{ invert; (source)compose {{ (base)noise seed=1; (mean){filter} edge=\"{edge}\" x=3 y=-2 width=21 height=9 {{ (source)distance radius=5 width=24 height=11 {{ (mask)image \"p3\"; profile \"$M - d * $Q\" }} }} }} }}"
+                ),
+            );
+        }
+    }
+    for node in [
+        "normalise low=5 high=90",
+        "otsu",
+        "equalise limit=2",
+        "seamless overlap=3",
+    ] {
+        both(
+            31,
+            17,
+            &format!("{node} {{ (source)gauss sigma=1 {{ (source)noise seed=2 }} }}"),
+        );
+    }
+}
+
+#[test]
 fn an_equalise_has_the_table_of_the_whole_source() {
     for width in WIDTHS {
         both(width, 9, "equalise { (source)image \"p0\" x=1 y=2 }");

@@ -4,8 +4,8 @@
 //! and ends at a whole byte, so that the blocks one behind the other are one stream: as `pigz` has it. The file depends on the samples
 //! alone, not on the number of threads. Chunks and their check sums are written by the crate `png`, whose own encoder is one thread.
 //!
-//! Of a block all rows have one filter: the one that makes a part of it shortest, or none where none is much shorter. Rows that repeat,
-//! as those of a design mostly do, are best without.
+//! All rows of eight blocks have one filter: the one that makes a part of the first block shortest, or none where none is much shorter.
+//! Rows that repeat, as those of a design mostly do, are best without.
 //!
 //! Formats: <https://www.w3.org/TR/png-3/>, RFC 1950 and 1951.
 
@@ -36,9 +36,10 @@ const WINDOW: usize = 32 * 1024;
 /// The level of Deflate.
 const LEVEL: i32 = 6;
 
-/// The level by which filters are compared, and the bytes of a block that are.
+/// The level by which filters are compared, the bytes of a block that are, and the blocks that then have the same.
 const TRIAL_LEVEL: i32 = 2;
-const TRIAL: usize = 64 * 1024;
+const TRIAL: usize = 32 * 1024;
+const ALIKE: u64 = 8;
 
 /// What a compressor holds.
 const COMPRESSOR: u64 = 512 * 1024;
@@ -125,6 +126,8 @@ impl Encoding for Png {
             bytes: Vec::new(),
             above: Vec::new(),
             window: Vec::new(),
+            blocks: 0,
+            filter: 0,
             sum: None,
         });
         Ok(())
@@ -162,6 +165,9 @@ struct Stream {
     above: Vec<u8>,
     /// What Deflate has seen last.
     window: Vec<u8>,
+    /// Blocks that are written, and the filter of the last.
+    blocks: u64,
+    filter: u8,
     /// The check sum so far; `None` before the first block.
     sum: Option<u32>,
 }
@@ -203,17 +209,29 @@ impl Stream {
         }
         let (row, pixel, is_long) = (self.row, self.pixel, self.is_long());
         let (above, window) = (&self.above, &self.window);
+        let (first, filter) = (self.blocks, self.filter);
         let in_parallel = self.workers.is_some();
         let work = || {
+            let before = |number: usize| match number.checked_sub(1) {
+                None => &above[..],
+                Some(before) => &blocks[before][blocks[before].len() - row..],
+            };
+            let (mut filter, mut filters) = (filter, Vec::with_capacity(blocks.len()));
+            for (number, block) in blocks.iter().enumerate() {
+                // By the number in the file, so that it does not depend on how many come together.
+                if !is_long && (first + number as u64) % ALIKE == 0 {
+                    filter = best(block, before(number), (row, pixel), in_parallel);
+                }
+                filters.push(filter);
+            }
             let filtered = each(blocks.len(), in_parallel, |number| {
                 if is_long {
                     return blocks[number].to_vec();
                 }
-                let above = match number.checked_sub(1) {
-                    None => above,
-                    Some(before) => &blocks[before][blocks[before].len() - row..],
-                };
-                filtered(blocks[number], above, row, pixel)
+                let rows = blocks[number];
+                let mut out = Vec::with_capacity(rows.len() + rows.len() / row);
+                apply(filters[number], rows, before(number), (row, pixel), &mut out);
+                out
             });
             let deflated = each(blocks.len(), in_parallel, |number| {
                 let before = match number.checked_sub(1) {
@@ -229,9 +247,9 @@ impl Stream {
                 // A short last block is followed by none.
                 last[last.len().saturating_sub(WINDOW)..].to_vec()
             });
-            (deflated, last.unwrap_or_default())
+            (deflated, last.unwrap_or_default(), filter)
         };
-        let (deflated, window) = match &self.workers {
+        let (deflated, window, filter) = match &self.workers {
             Some(workers) => workers.run(work),
             None => work(),
         };
@@ -242,6 +260,8 @@ impl Stream {
             self.above.extend_from_slice(last);
         }
         self.window = window;
+        self.filter = filter;
+        self.blocks += deflated.len() as u64;
         self.bytes.drain(..all);
         let count = deflated.len();
         for (number, block) in deflated.into_iter().enumerate() {
@@ -303,10 +323,8 @@ fn each<T: Send>(count: usize, in_parallel: bool, of: impl Fn(usize) -> T + Send
 /// The filters of PNG that are tried, by their numbers.
 const FILTERS: [u8; 4] = [0, 1, 2, 4];
 
-/// Rows, each with the number of its filter and filtered: by the one that makes a part of them shortest.
-fn filtered(rows: &[u8], above: &[u8], row: usize, pixel: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(rows.len() + rows.len() / row);
-    // Some rows in the middle, with the one above them.
+/// The filter that makes some rows in the middle of a block shortest.
+fn best(rows: &[u8], above: &[u8], (row, pixel): (usize, usize), in_parallel: bool) -> u8 {
     let count = rows.len() / row;
     let tried = (TRIAL / row).clamp(1, count);
     let first = (count - tried) / 2;
@@ -318,31 +336,19 @@ fn filtered(rows: &[u8], above: &[u8], row: usize, pixel: usize) -> Vec<u8> {
             &rows[(first - 1) * row..][..row],
         )
     };
-    let mut best: Option<(usize, u8)> = None;
-    for filter in FILTERS {
-        out.clear();
-        apply(filter, part, before, row, pixel, &mut out);
-        let Ok(length) = length(&out) else { continue };
+    let lengths = each(FILTERS.len(), in_parallel, |number| {
+        let mut out = Vec::with_capacity(part.len() + tried);
+        apply(FILTERS[number], part, before, (row, pixel), &mut out);
+        let length = length(&out).unwrap_or(usize::MAX);
         // A filter that gains little here loses where rows repeat: it must be an eighth shorter than none.
-        let length = if filter == 0 { length - length / 8 } else { length };
-        if best.is_none_or(|(least, _)| length < least) {
-            best = Some((length, filter));
-        }
-    }
-    out.clear();
-    apply(
-        best.map_or(0, |(_, filter)| filter),
-        rows,
-        above,
-        row,
-        pixel,
-        &mut out,
-    );
-    out
+        if number == 0 { length - length / 8 } else { length }
+    });
+    let shortest = lengths.iter().zip(FILTERS).min_by_key(|(length, _)| **length);
+    shortest.map_or(0, |(_, filter)| filter)
 }
 
 /// Appends rows filtered by one filter. Above the first row of a picture there is nothing, which counts as 0.
-fn apply(filter: u8, rows: &[u8], above: &[u8], row: usize, pixel: usize, out: &mut Vec<u8>) {
+fn apply(filter: u8, rows: &[u8], above: &[u8], (row, pixel): (usize, usize), out: &mut Vec<u8>) {
     let nothing;
     let mut above = if above.is_empty() {
         nothing = vec![0; row];

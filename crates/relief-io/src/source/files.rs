@@ -134,11 +134,7 @@ impl Files {
             _ => Reading::Plain(input),
         };
         let input = BufReader::with_capacity(64 * 1024, input);
-        Opened::new(
-            picture(input, length, &self.limits)?,
-            conversion,
-            &self.limits,
-        )
+        Opened::new(picture(input, length, &self.limits)?, conversion, &self.limits)
     }
 
     /// The bytes of a regular file, and how many they are.

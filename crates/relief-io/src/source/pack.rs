@@ -111,7 +111,9 @@ impl Pack {
         // Raw: names and lengths that other entries would give are not followed, but refused as entries.
         let mut entries = archive.entries()?.raw(true);
         let mut next = |name: &str, limit: u64| {
-            let entry = entries.next().ok_or_else(|| damaged(format!("{name} is missing")))??;
+            let entry = entries
+                .next()
+                .ok_or_else(|| damaged(format!("{name} is missing")))??;
             let found = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
             if !entry.header().entry_type().is_file() || found != name {
                 return Err(damaged(format!("{} stands where {name} should", visible(&found))));
@@ -341,8 +343,8 @@ struct List {
 
 impl List {
     fn parse(bytes: &[u8]) -> io::Result<Self> {
-        let list: Value =
-            serde_json::from_slice(bytes).map_err(|error| damaged(format!("its list is no JSON: {error}")))?;
+        let list: Value = serde_json::from_slice(bytes)
+            .map_err(|error| damaged(format!("its list is no JSON: {error}")))?;
         match list["relief-pack"].as_u64() {
             Some(VERSION) => {}
             Some(other) => {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use relief_engine::{Cancel, Error, NoImages, Options, Plan, Progress, Renderer, SamplesMut, Statistic};
+use relief_engine::{Cancel, Error, Options, Renderer, Statistic};
 use relief_io::{
     Compression, FileCut, FileSink, Format, Level, LevelRenderer, Target, TileOptions, TiledTiff,
     ZarrOptions, ZarrSink,
@@ -14,14 +14,11 @@ use relief_io::{
 use relief_raster::{Depth, Length, Rect};
 use tempfile::TempDir;
 
-fn nothing(_: Progress) {}
+use crate::jobs::{self, nothing, whole};
 
 fn renderer(text: &str, region: Option<Rect>) -> Renderer {
-    let text = format!("relief version=1\n{text}");
-    let design = relief_design::parse("levels.kdl", &text, &relief_design::NoImages).unwrap();
     let options = Options::default().threads(2).with(|with| with.region = region);
-    let plan = Plan::new(&design, &NoImages, &options.levels()).unwrap();
-    Renderer::new(plan, &NoImages, &Cancel::new()).unwrap()
+    jobs::renderer(text, &options.levels())
 }
 
 /// A design of which much is known without computing it, and a corner is not.
@@ -39,28 +36,6 @@ compose {{
 /// One of which nothing is known.
 fn grain(width: u64, height: u64, depth: u64) -> String {
     format!("canvas width={width} height={height} depth={depth}\nnoise seed=3")
-}
-
-fn pixels(renderer: &Renderer) -> Vec<u16> {
-    let raster = renderer.plan().raster();
-    let rect = Rect::sized(raster.width, raster.height);
-    let cancel = Cancel::new();
-    match raster.depth {
-        Depth::Eight => {
-            let mut samples = vec![0; rect.area() as usize];
-            renderer
-                .read(rect, SamplesMut::Eight(&mut samples), &cancel)
-                .unwrap();
-            samples.into_iter().map(u16::from).collect()
-        }
-        Depth::Sixteen => {
-            let mut samples = vec![0; rect.area() as usize];
-            renderer
-                .read(rect, SamplesMut::Sixteen(&mut samples), &cancel)
-                .unwrap();
-            samples
-        }
-    }
 }
 
 /// The level, pixel by pixel.
@@ -137,7 +112,7 @@ proptest! {
         let raster = renderer.plan().raster();
         let statistic = STATISTICS[statistic];
         let found = raw(&renderer, Level::new(level, statistic).unwrap(), 1 << 40).unwrap();
-        let expected = expected(&pixels(&renderer), (raster.width, raster.height), level, statistic);
+        let expected = expected(&whole(&renderer), (raster.width, raster.height), level, statistic);
         prop_assert!(found == expected);
     }
 }
@@ -165,7 +140,7 @@ compose {{
     let part = renderer.part(narrow).unwrap();
     let level = Level::new(5, Statistic::Greatest).unwrap();
     let found = raw(&part, level, 1 << 24).unwrap();
-    assert!(found == expected(&pixels(&part), (4_000, 3_000), 5, Statistic::Greatest));
+    assert!(found == expected(&whole(&part), (4_000, 3_000), 5, Statistic::Greatest));
 }
 
 /// Rows of a level that are too long to gather as they stream come in parts.
@@ -185,7 +160,7 @@ fn a_row_of_any_length_has_a_level() {
 fn tiles_of_a_level_are_its_samples_in_any_file() {
     let renderer = renderer(&sheet(700, 500, 8), None);
     let level = Level::new(2, Statistic::Mean).unwrap();
-    let expected = expected(&pixels(&renderer), (700, 500), 2, Statistic::Mean);
+    let expected = expected(&whole(&renderer), (700, 500), 2, Statistic::Mean);
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("out.tif");
     let options = TileOptions {

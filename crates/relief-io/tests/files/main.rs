@@ -8,6 +8,7 @@ mod damaged_pictures;
 mod dzi;
 mod examples;
 mod failures;
+mod jobs;
 mod levels;
 mod packs;
 mod pictures;

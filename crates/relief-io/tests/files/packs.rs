@@ -47,19 +47,37 @@ fn archives_that_are_no_packed_jobs_are_refused() {
     let file = tar::EntryType::Regular;
     let (text, picture) = ("relief version=1", &b"P5 1 1 255\n7"[..]);
     let good = list(text, &[("a.pgm", picture)]);
-    let head = [("relief.json", file, good.as_bytes()), ("design.kdl", file, text.as_bytes())];
+    let head = [
+        ("relief.json", file, good.as_bytes()),
+        ("design.kdl", file, text.as_bytes()),
+    ];
     let with = |more: &[Entry<'_>]| Pack::open(&written(&folder, &[&head[..], more].concat()));
     assert!(with(&[("files/1.pgm", file, picture)]).is_ok());
     for (more, says) in [
         (vec![], "files/1.pgm is missing"),
         (vec![("files/1.pgm", file, &b"P5 1 1 255\n8"[..])], "other bytes"),
         (vec![("files/1.pgm", file, &picture[1..])], "other bytes"),
-        (vec![("files/1.pgm", file, &[7; 4_000][..])], "has 4000 bytes, where at most 12"),
-        (vec![("../1.pgm", file, picture)], "../1.pgm stands where files/1.pgm should"),
+        (
+            vec![("files/1.pgm", file, &[7; 4_000][..])],
+            "has 4000 bytes, where at most 12",
+        ),
+        (
+            vec![("../1.pgm", file, picture)],
+            "../1.pgm stands where files/1.pgm should",
+        ),
         (vec![("/etc/passwd", file, picture)], "stands where"),
-        (vec![("files/1.pgm", tar::EntryType::Symlink, &[][..])], "stands where"),
-        (vec![("files/1.pgm", tar::EntryType::GNULongName, picture)], "stands where"),
-        (vec![("files/1.pgm", tar::EntryType::XHeader, picture)], "stands where"),
+        (
+            vec![("files/1.pgm", tar::EntryType::Symlink, &[][..])],
+            "stands where",
+        ),
+        (
+            vec![("files/1.pgm", tar::EntryType::GNULongName, picture)],
+            "stands where",
+        ),
+        (
+            vec![("files/1.pgm", tar::EntryType::XHeader, picture)],
+            "stands where",
+        ),
         (
             vec![("files/1.pgm", file, picture), ("files/1.pgm", file, picture)],
             "does not name files/1.pgm",
@@ -95,10 +113,7 @@ fn lists_that_are_none_are_refused() {
         (change("\"bytes\":16", "\"bytes\":-1"), "without a length"),
         (change("\"bytes\":16", "\"bytes\":1099511627776"), "longer than"),
         (change("\"digest\":\"d\"", "\"digest\":5"), "no \"digest\""),
-        (
-            list(text, &[("a", b"x"), ("a", b"x")]),
-            "names a twice",
-        ),
+        (list(text, &[("a", b"x"), ("a", b"x")]), "names a twice"),
     ] {
         let entries = [
             ("relief.json", file, list.as_bytes()),
@@ -118,9 +133,12 @@ fn every_cut_and_every_changed_header_is_found() {
     let path = folder.path().join("job.relief");
     let mut bytes = Vec::new();
     let files = ["a.pgm".to_owned(), "b".to_owned()];
-    pack(&mut bytes, &Job::new("a.kdl", "relief version=1", "d"), &files, &mut |path| {
-        Ok(Box::new(io::Cursor::new(path.repeat(300).into_bytes())))
-    })
+    pack(
+        &mut bytes,
+        &Job::new("a.kdl", "relief version=1", "d"),
+        &files,
+        &mut |path| Ok(Box::new(io::Cursor::new(path.repeat(300).into_bytes()))),
+    )
     .unwrap();
     std::fs::write(&path, &bytes).unwrap();
     let whole = Pack::open(&path).unwrap();
@@ -154,6 +172,11 @@ fn a_file_that_changes_while_it_is_packed_is_an_error() {
             Ok(Box::new(io::Cursor::new(vec![calls; 9])))
         },
     );
-    assert!(packed.unwrap_err().to_string().contains("changed while it was packed"));
+    assert!(
+        packed
+            .unwrap_err()
+            .to_string()
+            .contains("changed while it was packed")
+    );
     assert!(!Pack::is_at(Path::new("/")) && !Pack::is_at(Path::new("/nowhere")));
 }

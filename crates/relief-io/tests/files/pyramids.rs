@@ -9,55 +9,32 @@ use std::io::Cursor;
 use std::path::Path;
 
 use proptest::prelude::*;
-use relief_engine::{Cancel, Error, NoImages, Options, Plan, Progress, Raster, Renderer, SamplesMut};
+use relief_engine::{Cancel, Error, Options, Progress, Raster, Renderer};
 use relief_io::{Compression, FileCut, Pyramid, SinkError, TileOptions, ZarrOptions, partial_path};
-use relief_raster::{Depth, Rect};
+use relief_raster::Depth;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiff::decoder::{Decoder, DecodingResult};
 
+use crate::jobs::{self, nothing, whole};
 use crate::raster::names;
 use crate::zarr::{files, read_array};
 
 fn renderer(width: u64, height: u64, depth: u64, threads: usize) -> Renderer {
     let text = format!(
-        "relief version=1
-canvas width={width} height={height} depth={depth} pixel=\"2um\"
+        "canvas width={width} height={height} depth={depth} pixel=\"2um\"
 compose {{
     (base)repeat step-x=90 step-y=64 {{ (pattern)disc diameter=31 value=200 }}
     (max)noise seed=7 width=140 height=133
 }}"
     );
-    let design = relief_design::parse("pyramid.kdl", &text, &relief_design::NoImages).unwrap();
-    let plan = Plan::new(&design, &NoImages, &Options::default().threads(threads)).unwrap();
-    Renderer::new(plan, &NoImages, &Cancel::new()).unwrap()
-}
-
-fn pixels(renderer: &Renderer) -> Vec<u16> {
-    let raster = renderer.plan().raster();
-    let rect = Rect::sized(raster.width, raster.height);
-    let count = rect.area() as usize;
-    let cancel = Cancel::new();
-    match raster.depth {
-        Depth::Eight => {
-            let mut samples = vec![0; count];
-            let out = SamplesMut::Eight(&mut samples);
-            renderer.read(rect, out, &cancel).unwrap();
-            samples.into_iter().map(u16::from).collect()
-        }
-        Depth::Sixteen => {
-            let mut samples = vec![0; count];
-            let out = SamplesMut::Sixteen(&mut samples);
-            renderer.read(rect, out, &cancel).unwrap();
-            samples
-        }
-    }
+    jobs::renderer(&text, &Options::default().threads(threads))
 }
 
 /// Level after level, each from the pixels of the raster, until one tile holds it.
 fn levels(renderer: &Renderer, tile: (u64, u64)) -> Vec<(u64, u64, Vec<u16>)> {
     let raster = renderer.plan().raster();
-    let all = pixels(renderer);
+    let all = whole(renderer);
     let mut levels = vec![(raster.width, raster.height, all.clone())];
     for level in 1.. {
         let (width, height, _) = levels[levels.len() - 1];
@@ -103,8 +80,6 @@ fn zarr_options(chunk: (u64, u64), shard: Option<(u64, u64)>, gzip: bool) -> Zar
         job: blake3::hash(b"a job"),
     }
 }
-
-fn nothing(_: Progress) {}
 
 fn write(renderer: &Renderer, pyramid: &Pyramid) {
     pyramid.render(renderer, &mut nothing, &Cancel::new()).unwrap();
@@ -223,7 +198,7 @@ fn directories_come_first_and_tiles_from_the_coarsest_level_on() {
             .collect();
         assert_eq!(reduced, [&[][..], &[1], &[1], &[1], &[1]]);
         // The bytes do not depend on threads.
-        let one = super::pyramids::renderer(700, 500, 8, 1);
+        let one = self::renderer(700, 500, 8, 1);
         assert!(tiff(&one, &tiff_options((64, 48), compression)) == file);
     }
 }

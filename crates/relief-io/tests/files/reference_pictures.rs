@@ -158,11 +158,17 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 #[test]
 fn every_node_has_a_picture_of_its_example() {
     let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/images/nodes");
-    let nodes = SIGNATURES.iter().filter(|signature| signature.group == Group::Node);
+    let nodes = SIGNATURES
+        .iter()
+        .filter(|signature| signature.group == Group::Node);
     let mut names = Vec::new();
     for signature in nodes {
         let grays = grays(signature);
-        assert!(grays.iter().any(|gray| *gray != grays[0]) || signature.name == "fill", "{}", signature.name);
+        assert!(
+            grays.iter().any(|gray| *gray != grays[0]) || signature.name == "fill",
+            "{}",
+            signature.name
+        );
         let name = format!("{}.png", signature.name);
         let path = folder.join(&name);
         names.push(name);

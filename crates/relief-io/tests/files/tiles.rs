@@ -4,17 +4,16 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Cursor};
-use std::ops::{ControlFlow, Range};
+use std::io::Cursor;
+use std::ops::ControlFlow;
 use std::path::Path;
 
+use crate::jobs::{self, Stops, nothing, whole, window};
 use crate::raster::names;
 use proptest::prelude::*;
 use relief_design::Conversion;
 use relief_engine::source::ImageSource;
-use relief_engine::{
-    Cancel, Error, Grid, NoImages, Options, Plan, Progress, Raster, Renderer, SamplesMut, Tile, TileSink,
-};
+use relief_engine::{Cancel, Error, Options, Progress, Raster, Renderer, TileSink};
 use relief_io::{
     Completion, Compression, FileCut, Files, SharedTiff, Sharing, SinkError, TileOptions, TiledTiff,
     partial_path,
@@ -43,11 +42,7 @@ fn job(threads: usize, tile: (u64, u64), compression: Compression) -> TileOption
 
 /// A design ready to run.
 fn renderer(text: &str, threads: usize) -> Renderer {
-    let text = format!("relief version=1\n{text}");
-    let design = relief_design::parse("tiles.kdl", &text, &relief_design::NoImages).unwrap();
-    let options = Options::default().threads(threads);
-    let plan = Plan::new(&design, &NoImages, &options).unwrap();
-    Renderer::new(plan, &NoImages, &Cancel::new()).unwrap()
+    jobs::renderer(text, &Options::default().threads(threads))
 }
 
 /// Noise under a grain that repeats, so that compressed tiles differ in length.
@@ -59,29 +54,6 @@ compose {{
     (add)noise seed=7 width=200 height=90
 }}"
     )
-}
-
-fn window(renderer: &Renderer, rect: Rect) -> Vec<u16> {
-    let count = rect.area() as usize;
-    match renderer.plan().depth() {
-        Depth::Eight => {
-            let mut samples = vec![0; count];
-            let out = SamplesMut::Eight(&mut samples);
-            renderer.read(rect, out, &Cancel::new()).unwrap();
-            samples.into_iter().map(u16::from).collect()
-        }
-        Depth::Sixteen => {
-            let mut samples = vec![0; count];
-            let out = SamplesMut::Sixteen(&mut samples);
-            renderer.read(rect, out, &Cancel::new()).unwrap();
-            samples
-        }
-    }
-}
-
-fn whole(renderer: &Renderer) -> Vec<u16> {
-    let raster = renderer.plan().raster();
-    window(renderer, Rect::sized(raster.width, raster.height))
 }
 
 /// The samples of a file, by this crate's reader of pictures and, but for LZW, by the crate `tiff`: where a border cuts a
@@ -157,8 +129,6 @@ fn tiles(file: &[u8]) -> Vec<(u64, &[u8])> {
         |(&offset, &length): (&u64, &u64)| (offset, &file[offset as usize..(offset + length) as usize]);
     offsets.iter().zip(&lengths).map(stored).collect()
 }
-
-fn nothing(_: Progress) {}
 
 fn written(renderer: &Renderer, options: &TileOptions) -> Vec<u8> {
     let folder = TempDir::new().unwrap();
@@ -406,42 +376,6 @@ fn a_run_that_is_stopped_goes_on_to_the_same_bytes() {
                 "{compression}, shared: {share}"
             );
         }
-    }
-}
-
-/// Fails from the tile of this number on.
-pub(crate) struct Stops<T>(pub(crate) T, pub(crate) u128);
-
-impl<T: TileSink> TileSink for Stops<T> {
-    fn grid(&self, raster: &Raster) -> io::Result<Grid> {
-        self.0.grid(raster)
-    }
-
-    fn memory(&self, raster: &Raster, threads: usize) -> u64 {
-        self.0.memory(raster, threads)
-    }
-
-    fn begin(&mut self, raster: &Raster, grid: &Grid, tiles: &Range<u128>) -> io::Result<()> {
-        self.0.begin(raster, grid, tiles)
-    }
-
-    fn has(&self, number: u128) -> io::Result<bool> {
-        self.0.has(number)
-    }
-
-    fn write(&self, tile: &Tile<'_>) -> io::Result<()> {
-        if tile.number >= self.1 {
-            return Err(io::Error::other("it is to stop"));
-        }
-        self.0.write(tile)
-    }
-
-    fn stop(&self) {
-        self.0.stop();
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        self.0.finish()
     }
 }
 

@@ -7,14 +7,12 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
+use crate::jobs::{self, Stops, nothing, whole};
 use crate::raster::names;
-use crate::tiles::Stops;
 use proptest::prelude::*;
-use relief_engine::{
-    Cancel, Error, NoImages, Options, Plan, Progress, Raster, Renderer, SamplesMut, TileSink,
-};
+use relief_engine::{Cancel, Error, Options, Progress, Raster, Renderer, TileSink};
 use relief_io::{Completion, ZarrOptions, ZarrSink};
-use relief_raster::{Depth, Rect};
+use relief_raster::Depth;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -31,41 +29,14 @@ fn options(chunk: (u64, u64), shard: Option<(u64, u64)>, gzip: bool) -> ZarrOpti
 /// A design with much that is 0: dots far from one another, and noise in a corner.
 fn renderer(width: u64, height: u64, depth: u64, threads: usize) -> Renderer {
     let text = format!(
-        "relief version=1
-canvas width={width} height={height} depth={depth} pixel=\"2.5um\"
+        "canvas width={width} height={height} depth={depth} pixel=\"2.5um\"
 compose {{
     (base)repeat step-x=90 step-y=64 {{ (pattern)disc diameter=11 value=200 }}
     (max)noise seed=7 width=40 height=33
 }}"
     );
-    let design = relief_design::parse("zarr.kdl", &text, &relief_design::NoImages).unwrap();
-    let options = Options::default().threads(threads);
-    let plan = Plan::new(&design, &NoImages, &options).unwrap();
-    Renderer::new(plan, &NoImages, &Cancel::new()).unwrap()
+    jobs::renderer(&text, &Options::default().threads(threads))
 }
-
-fn whole(renderer: &Renderer) -> Vec<u16> {
-    let raster = renderer.plan().raster();
-    let rect = Rect::sized(raster.width, raster.height);
-    let cancel = Cancel::new();
-    match raster.depth {
-        Depth::Eight => {
-            let mut samples = vec![0; rect.area() as usize];
-            let out = SamplesMut::Eight(&mut samples);
-            renderer.read(rect, out, &cancel).unwrap();
-            samples.into_iter().map(u16::from).collect()
-        }
-        Depth::Sixteen => {
-            let mut samples = vec![0; rect.area() as usize];
-            renderer
-                .read(rect, SamplesMut::Sixteen(&mut samples), &cancel)
-                .unwrap();
-            samples
-        }
-    }
-}
-
-fn nothing(_: Progress) {}
 
 fn write(renderer: &Renderer, path: &Path, options: &ZarrOptions) {
     let mut sink = ZarrSink::new(path.to_owned(), options.clone());

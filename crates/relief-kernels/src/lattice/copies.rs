@@ -128,12 +128,7 @@ pub fn overlap(size: (u64, u64), u: (i64, i64), v: (i64, i64)) -> u128 {
 
 /// As [`overlap`], for the copies of [`fractional_copies`].
 #[must_use]
-pub fn fractional_overlap(
-    size: (u64, u64),
-    u: (i64, i64),
-    v: (i64, i64),
-    denominators: (u32, u32),
-) -> u128 {
+pub fn fractional_overlap(size: (u64, u64), u: (i64, i64), v: (i64, i64), denominators: (u32, u32)) -> u128 {
     let given = Basis::given(u, v);
     let Some(period) = Period::spanned(u, v) else {
         return u128::MAX;

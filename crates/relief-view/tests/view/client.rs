@@ -16,7 +16,13 @@ impl std::fmt::Debug for Reply {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let body = String::from_utf8_lossy(&self.body);
         let start: String = body.chars().take(200).collect();
-        write!(f, "{} {:?} {} bytes: {start:?}", self.status, self.headers, self.body.len())
+        write!(
+            f,
+            "{} {:?} {} bytes: {start:?}",
+            self.status,
+            self.headers,
+            self.body.len()
+        )
     }
 }
 
@@ -63,8 +69,10 @@ pub(crate) fn head(reader: &mut impl BufRead) -> Option<(u16, HashMap<String, St
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-        headers.insert(name.to_ascii_lowercase(), value.to_owned());
+        let Some((name, value)) = line.trim_end().split_once(':') else {
+            break;
+        };
+        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
     }
     Some((status, headers))
 }
@@ -78,7 +86,9 @@ pub(crate) fn send(address: SocketAddr, bytes: &[u8]) -> Option<Reply> {
     let (status, headers) = head(&mut reader)?;
     let length = headers.get("content-length").and_then(|text| text.parse().ok());
     let mut body = Vec::new();
-    let chunked = headers.get("transfer-encoding").is_some_and(|how| how == "chunked");
+    let chunked = headers
+        .get("transfer-encoding")
+        .is_some_and(|how| how == "chunked");
     match length {
         _ if bytes.starts_with(b"HEAD") => {}
         Some(length) => {
@@ -122,7 +132,10 @@ pub(crate) fn request(
         text += &format!("{name}: {value}\r\n");
     }
     if !body.is_empty() {
-        text += &format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len());
+        text += &format!(
+            "content-type: application/json\r\ncontent-length: {}\r\n",
+            body.len()
+        );
     }
     text += "\r\n";
     text += body;

@@ -3,8 +3,6 @@
 //! `RELIEF_READERS` names a Python that has what `tests/clients.txt` lists, `RELIEF_OPENSEADRAGON` the folder of `openseadragon.min.js`;
 //! without them these tests say that they were skipped. `RELIEF_REQUIRE_READERS=1` asks for the first.
 
-#![expect(clippy::print_stderr, reason = "a test says that it was skipped")]
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -30,7 +28,11 @@ fn zarr_python_ome_zarr_and_xarray_read_a_raster_that_exists_nowhere() {
         .is_ok_and(|status| status.success());
     if !there {
         let required = std::env::var_os("RELIEF_REQUIRE_READERS").is_some_and(|value| value == "1");
-        assert!(!required, "{} has not the clients of clients.txt", python.display());
+        assert!(
+            !required,
+            "{} has not the clients of clients.txt",
+            python.display()
+        );
         eprintln!("skipped: {} has not the clients of clients.txt", python.display());
         return;
     }
@@ -47,17 +49,35 @@ fn zarr_python_ome_zarr_and_xarray_read_a_raster_that_exists_nowhere() {
         .args([x.to_string(), y.to_string()])
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     let right = read(&renderer, Rect::new(x, y, 300, 200).unwrap());
     for client in ["zarr", "window", "ome_zarr", "xarray"] {
-        let found: Vec<u16> = told[client].as_array().unwrap().iter().map(|v| v.as_u64().unwrap() as u16).collect();
+        let found: Vec<u16> = told[client]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|v| v.as_u64().unwrap() as u16)
+            .collect();
         assert!(found == right, "{client} reads other samples");
     }
     // The coarsest level: all of it, in one chunk.
-    assert_eq!(told["shapes"].as_array().unwrap().len() as u64, told["levels"].as_u64().unwrap());
+    assert_eq!(
+        told["shapes"].as_array().unwrap().len() as u64,
+        told["levels"].as_u64().unwrap()
+    );
     assert_eq!(told["shapes"][0], serde_json::json!([30_000_000, 40_000_000]));
-    assert!(told["coarsest"].as_array().unwrap().iter().all(|side| side.as_u64().unwrap() <= 256));
+    assert!(
+        told["coarsest"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|side| side.as_u64().unwrap() <= 256)
+    );
 }
 
 #[test]
@@ -67,7 +87,9 @@ fn openseadragon_shows_a_raster_of_another_origin() {
         return;
     };
     let library = fs::read_to_string(folder.join("openseadragon.min.js")).unwrap();
-    let Some(browser) = Browser::start(false) else { return };
+    let Some(browser) = Browser::start(false) else {
+        return;
+    };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     let text = "relief version=1\ncanvas width=3000 height=2000\nfill value=173";
@@ -90,12 +112,19 @@ fn openseadragon_shows_a_raster_of_another_origin() {
             } else {
                 ("text/html", &page)
             };
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {media}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
-            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: {media}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                body.len()
+            );
+            let _ = stream
+                .write_all(head.as_bytes())
+                .and_then(|()| stream.write_all(body.as_bytes()));
         }
     });
     browser.open(&origin);
-    browser.wait("window.viewer && viewer.world.getItemCount() === 1 && viewer.world.getItemAt(0).getFullyLoaded()");
+    browser.wait(
+        "window.viewer && viewer.world.getItemCount() === 1 && viewer.world.getItemAt(0).getFullyLoaded()",
+    );
     browser.frames();
     assert_eq!(browser.picture().at(500, 300), [173; 3]);
 }

@@ -27,15 +27,28 @@ fn an_edit_shows_and_a_wrong_one_says_where_and_what_would_work_over_the_last_pi
     let problem = &wrong["trouble"]["problems"][0];
     assert_eq!(problem["places"][0]["line"], 3);
     assert_eq!(problem["places"][0]["text"], "fill valu=7");
-    assert!(problem["help"].as_str().is_some_and(|help| help.contains("value")), "{problem}");
+    assert!(
+        problem["help"]
+            .as_str()
+            .is_some_and(|help| help.contains("value")),
+        "{problem}"
+    );
     // The last picture is still there.
     assert_eq!(wrong["scene"]["key"], first.as_str());
-    assert_eq!(get(served.address, &format!("/tile/{first}/root/mean/0/0/0")).samples()[0], 7);
+    assert_eq!(
+        get(served.address, &format!("/tile/{first}/root/mean/0/0/0")).samples()[0],
+        7
+    );
 
     fs::write(path, FIRST.replace("value=7", "value=201")).unwrap();
-    let right = next(&|design| design["ready"] == true && design["trouble"].is_null() && design["scene"]["key"] != first.as_str());
+    let right = next(&|design| {
+        design["ready"] == true && design["trouble"].is_null() && design["scene"]["key"] != first.as_str()
+    });
     let second = right["scene"]["key"].as_str().unwrap();
-    assert_eq!(get(served.address, &format!("/tile/{second}/root/mean/0/0/0")).samples()[0], 201);
+    assert_eq!(
+        get(served.address, &format!("/tile/{second}/root/mean/0/0/0")).samples()[0],
+        201
+    );
     let stale = get(served.address, &format!("/tile/{first}/root/mean/0/0/0"));
     assert_eq!(stale.refusal(), (410, "stale".to_owned()));
 
@@ -43,7 +56,10 @@ fn an_edit_shows_and_a_wrong_one_says_where_and_what_would_work_over_the_last_pi
     let gone = next(&|design| !design["trouble"].is_null());
     assert_eq!(gone["trouble"]["problems"].as_array().unwrap().len(), 0);
     assert!(!gone["trouble"]["text"].as_str().unwrap().is_empty());
-    assert_eq!(get(served.address, &format!("/tile/{second}/root/mean/0/0/0")).samples()[0], 201);
+    assert_eq!(
+        get(served.address, &format!("/tile/{second}/root/mean/0/0/0")).samples()[0],
+        201
+    );
 }
 
 #[test]
@@ -52,7 +68,11 @@ fn a_picture_that_changes_is_read_again() {
     let pgm = |gray: u8| [b"P5 2 2 255\n".as_slice(), &[gray; 4]].concat();
     fs::write(folder.path().join("a.pgm"), pgm(30)).unwrap();
     let path = folder.path().join("design.kdl");
-    fs::write(&path, "relief version=1\ncanvas width=2 height=2\nimage \"a.pgm\"").unwrap();
+    fs::write(
+        &path,
+        "relief version=1\ncanvas width=2 height=2\nimage \"a.pgm\"",
+    )
+    .unwrap();
     let picture = folder.path().join("a.pgm");
     let served = Served::files(vec![path], ServerOptions::default(), Some(folder));
     let first = served.key(0);
@@ -70,7 +90,10 @@ fn a_design_that_is_wrong_at_first_shows_when_it_is_right() {
     let served = Served::texts(&[WRONG], ServerOptions::default());
     let state = served.state(|state| !state["designs"][0]["trouble"].is_null());
     assert_eq!(state["designs"][0]["scene"], serde_json::Value::Null);
-    assert_eq!(get(served.address, "/raw?x=0&y=0&w=1&h=1").refusal(), (410, "stale".to_owned()));
+    assert_eq!(
+        get(served.address, "/raw?x=0&y=0&w=1&h=1").refusal(),
+        (410, "stale".to_owned())
+    );
     fs::write(&served.paths[0], FIRST).unwrap();
     served.state(|state| state["designs"][0]["ready"] == true);
     assert_eq!(get(served.address, "/raw?x=0&y=0&w=1&h=1").samples(), [7]);

@@ -20,7 +20,11 @@ fn hosts_and_pages_of_others_get_nothing() {
         &[("host", "")],
         &[("host", &own), ("origin", "https://evil.example")],
         &[("host", &own), ("origin", "null")],
-        &[("host", &own), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")],
+        &[
+            ("host", &own),
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-mode", "no-cors"),
+        ],
     ] {
         for path in [&path[..], "/", "/api/state", "/api/events", "/zarr/zarr.json"] {
             let reply = request(served.address, "GET", path, headers, "");
@@ -28,18 +32,36 @@ fn hosts_and_pages_of_others_get_nothing() {
             assert_eq!(reply.header("access-control-allow-origin"), "");
         }
     }
-    let reply = request(served.address, "GET", &path, &[("host", &own), ("origin", "https://viewer.example")], "");
-    assert_eq!((reply.status, reply.header("access-control-allow-origin")), (200, "https://viewer.example"));
+    let reply = request(
+        served.address,
+        "GET",
+        &path,
+        &[("host", &own), ("origin", "https://viewer.example")],
+        "",
+    );
+    assert_eq!(
+        (reply.status, reply.header("access-control-allow-origin")),
+        (200, "https://viewer.example")
+    );
     let asked = request(
         served.address,
         "OPTIONS",
         &path,
-        &[("origin", "https://viewer.example"), ("access-control-request-method", "GET")],
+        &[
+            ("origin", "https://viewer.example"),
+            ("access-control-request-method", "GET"),
+        ],
         "",
     );
-    assert_eq!((asked.status, asked.header("access-control-allow-methods")), (204, "GET, HEAD"));
+    assert_eq!(
+        (asked.status, asked.header("access-control-allow-methods")),
+        (204, "GET, HEAD")
+    );
     let reply = request(served.address, "GET", &path, &[], "");
-    assert_eq!((reply.status, reply.header("access-control-allow-origin")), (200, ""));
+    assert_eq!(
+        (reply.status, reply.header("access-control-allow-origin")),
+        (200, "")
+    );
 }
 
 #[test]
@@ -48,7 +70,10 @@ fn requests_that_make_no_sense_are_refused_and_the_server_goes_on() {
     let key = served.key(0);
     let host = served.address;
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "BREW"] {
-        assert_eq!(request(host, method, "/", &[], "").refusal(), (405, "method".to_owned()));
+        assert_eq!(
+            request(host, method, "/", &[], "").refusal(),
+            (405, "method".to_owned())
+        );
     }
     let long = "9".repeat(3_000);
     for (path, refusal) in [
@@ -57,18 +82,27 @@ fn requests_that_make_no_sense_are_refused_and_the_server_goes_on() {
         ("/%2e%2e/Cargo.toml".to_owned(), (404, "not-found")),
         ("/style.css/".to_owned(), (404, "not-found")),
         (format!("/{long}"), (414, "too-long")),
-        (format!("/tile/{key}/root/mean/0/0/0?effort={}", &long[..400]), (400, "request")),
+        (
+            format!("/tile/{key}/root/mean/0/0/0?effort={}", &long[..400]),
+            (400, "request"),
+        ),
         (format!("/tile/{key}/root/mean/0/0/0?effort=-1"), (400, "request")),
         (format!("/tile/{key}/root/mode/0/0/0"), (400, "request")),
         (format!("/tile/{key}/root/mean/x/0/0"), (400, "request")),
         (format!("/tile/{key}/root/mean/0/-1/0"), (400, "request")),
-        (format!("/tile/{key}/root/mean/0/18446744073709551615/18446744073709551615"), (404, "not-found")),
+        (
+            format!("/tile/{key}/root/mean/0/18446744073709551615/18446744073709551615"),
+            (404, "not-found"),
+        ),
         (format!("/tile/{key}/root/mean/99/0/0"), (404, "not-found")),
         (format!("/tile/{key}/root/mean/3/0/0"), (404, "not-found")),
         (format!("/tile/{key}/root/mean/0/3/0"), (404, "not-found")),
         (format!("/tile/{key}/99/mean/0/0/0"), (404, "not-found")),
         (format!("/tile/{key}/root/mean/0/0"), (404, "not-found")),
-        (format!("/tile/{}/root/mean/0/0/0", "0".repeat(32)), (410, "stale")),
+        (
+            format!("/tile/{}/root/mean/0/0/0", "0".repeat(32)),
+            (410, "stale"),
+        ),
         ("/zarr/c/0/0".to_owned(), (404, "not-found")),
         ("/zarr/0/c/9/9".to_owned(), (404, "not-found")),
         ("/zarr/window/0,0,0x0/zarr.json".to_owned(), (404, "not-found")),
@@ -91,11 +125,18 @@ fn requests_that_make_no_sense_are_refused_and_the_server_goes_on() {
         b"GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n",
         b"GET /\0 HTTP/1.1\r\n\r\n",
         format!("GET / HTTP/1.1\r\nhost: {host}\r\n{many}\r\n").as_bytes(),
-        format!("GET / HTTP/1.1\r\nhost: {host}\r\nx: {}\r\n\r\n", "a".repeat(40_000)).as_bytes(),
+        format!(
+            "GET / HTTP/1.1\r\nhost: {host}\r\nx: {}\r\n\r\n",
+            "a".repeat(40_000)
+        )
+        .as_bytes(),
     ] {
         let reply = send(host, bytes);
         let status = reply.map(|reply| reply.status);
-        assert!(status.is_none_or(|status| (400..500).contains(&status)), "{status:?}");
+        assert!(
+            status.is_none_or(|status| (400..500).contains(&status)),
+            "{status:?}"
+        );
     }
     // Requests that are never finished, and answers that are never read.
     let idle: Vec<_> = (0..40)
@@ -110,6 +151,9 @@ fn requests_that_make_no_sense_are_refused_and_the_server_goes_on() {
             stream
         })
         .collect();
-    assert_eq!(get(host, &format!("/tile/{key}/root/mean/0/1/1")).samples().len(), 244 * 256);
+    assert_eq!(
+        get(host, &format!("/tile/{key}/root/mean/0/1/1")).samples().len(),
+        244 * 256
+    );
     drop(idle);
 }

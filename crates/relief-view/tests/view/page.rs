@@ -72,12 +72,16 @@ impl Browser {
         if dark {
             arguments.push("--force-dark-mode".to_owned());
         }
-        let made = browser.call("POST", "/session", &json!({"capabilities": {"alwaysMatch": {
-            "browserName": "chrome",
-            "goog:chromeOptions": {"args": arguments},
-            "goog:loggingPrefs": {"browser": "ALL"},
-            "timeouts": {"script": 240_000},
-        }}}));
+        let made = browser.call(
+            "POST",
+            "/session",
+            &json!({"capabilities": {"alwaysMatch": {
+                "browserName": "chrome",
+                "goog:chromeOptions": {"args": arguments},
+                "goog:loggingPrefs": {"browser": "ALL"},
+                "timeouts": {"script": 240_000},
+            }}}),
+        );
         browser.session = made["sessionId"].as_str().unwrap().to_owned();
         // The window's frame is not the page's: it grows until the page has the size.
         let inner = browser.run("return [outerWidth - innerWidth, outerHeight - innerHeight]");
@@ -91,7 +95,11 @@ impl Browser {
     }
 
     fn call(&self, method: &str, path: &str, body: &Value) -> Value {
-        let body = if method == "POST" { body.to_string() } else { String::new() };
+        let body = if method == "POST" {
+            body.to_string()
+        } else {
+            String::new()
+        };
         let reply = request(self.address, method, path, &[], &body);
         let value = reply.json()["value"].clone();
         assert_eq!(reply.status, 200, "{method} {path}: {value}");
@@ -140,9 +148,18 @@ impl Browser {
     fn keys(&self, keys: &str) {
         let actions: Vec<Value> = keys
             .chars()
-            .flat_map(|key| [json!({"type": "keyDown", "value": key.to_string()}), json!({"type": "keyUp", "value": key.to_string()})])
+            .flat_map(|key| {
+                [
+                    json!({"type": "keyDown", "value": key.to_string()}),
+                    json!({"type": "keyUp", "value": key.to_string()}),
+                ]
+            })
             .collect();
-        self.command("POST", "actions", &json!({"actions": [{"type": "key", "id": "keys", "actions": actions}]}));
+        self.command(
+            "POST",
+            "actions",
+            &json!({"actions": [{"type": "key", "id": "keys", "actions": actions}]}),
+        );
     }
 
     /// Moves the mouse to these places, and presses at each where asked for.
@@ -162,13 +179,17 @@ impl Browser {
 
     fn drag(&self, from: (i32, i32), to: (i32, i32)) {
         let step = |x: i32, y: i32| json!({"type": "pointerMove", "duration": 0, "x": x, "y": y});
-        self.command("POST", "actions", &json!({"actions": [
-            {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": [
-                step(from.0, from.1), {"type": "pointerDown", "button": 0},
-                step(i32::midpoint(from.0, to.0), i32::midpoint(from.1, to.1)), step(to.0, to.1),
-                {"type": "pointerUp", "button": 0},
-            ]},
-        ]}));
+        self.command(
+            "POST",
+            "actions",
+            &json!({"actions": [
+                {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": [
+                    step(from.0, from.1), {"type": "pointerDown", "button": 0},
+                    step(i32::midpoint(from.0, to.0), i32::midpoint(from.1, to.1)), step(to.0, to.1),
+                    {"type": "pointerUp", "button": 0},
+                ]},
+            ]}),
+        );
     }
 
     /// What the window shows: columns, rows, red, green and blue.
@@ -180,7 +201,10 @@ impl Browser {
         let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut bytes).unwrap();
         let channels = info.color_type.samples();
-        let pixels = bytes.chunks_exact(channels).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
+        let pixels = bytes
+            .chunks_exact(channels)
+            .map(|pixel| [pixel[0], pixel[1], pixel[2]])
+            .collect();
         assert_eq!((info.width as usize, info.height as usize), WINDOW);
         Picture { pixels, file }
     }
@@ -190,7 +214,12 @@ impl Browser {
         let log = self.command("POST", "se/log", &json!({"type": "browser"}));
         let told: Vec<&Value> = (log.as_array().unwrap().iter())
             // A driver of this browser says that reading pixels back is slow.
-            .filter(|entry| !entry["message"].as_str().unwrap().contains("GPU stall due to ReadPixels"))
+            .filter(|entry| {
+                !entry["message"]
+                    .as_str()
+                    .unwrap()
+                    .contains("GPU stall due to ReadPixels")
+            })
             .collect();
         assert!(told.is_empty(), "{told:?}");
     }
@@ -199,7 +228,7 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         if !self.session.is_empty() && !std::thread::panicking() {
-            self.command("DELETE", "", &Value::Null);
+            self.call("DELETE", &format!("/session/{}", self.session), &Value::Null);
         }
         let _ = self.driver.kill();
         let _ = self.driver.wait();
@@ -260,13 +289,18 @@ fn shows(picture: &Picture, samples: &[u16], max: u16) {
         let (x, y) = (WINDOW.0 / 2 - 80 + 4 * i + 2, WINDOW.1 / 2 - 80 + 4 * j + 2);
         let gray = (f64::from(*sample) * 255.0 / f64::from(max)).round() as i32;
         let [red, green, blue] = picture.at(x, y).map(i32::from);
-        assert!(red == green && green == blue && (red - gray).abs() <= 1, "{red},{green},{blue} for {gray} at {i},{j}");
+        assert!(
+            red == green && green == blue && (red - gray).abs() <= 1,
+            "{red},{green},{blue} for {gray} at {i},{j}"
+        );
     }
 }
 
 #[test]
 fn the_picture_is_the_raster_however_it_is_drawn_and_the_address_brings_it_back() {
-    let Some(browser) = Browser::start(false) else { return };
+    let Some(browser) = Browser::start(false) else {
+        return;
+    };
     let served = Served::example("logo", ServerOptions::default());
     served.key(0);
     let samples = read(&served.renderer(0), Rect::new(480, 580, 40, 40).unwrap());
@@ -285,8 +319,16 @@ fn the_picture_is_the_raster_however_it_is_drawn_and_the_address_brings_it_back(
     let served = Served::texts(&[text], ServerOptions::default());
     served.key(0);
     let side = 1_i64 << 40;
-    let samples = read(&served.renderer(0), Rect::new(side - 140, side - 140, 40, 40).unwrap());
-    browser.open(&format!("http://{}/#x={}&y={}&z=4&mode=gray", served.address, side - 120, side - 120));
+    let samples = read(
+        &served.renderer(0),
+        Rect::new(side - 140, side - 140, 40, 40).unwrap(),
+    );
+    browser.open(&format!(
+        "http://{}/#x={}&y={}&z=4&mode=gray",
+        served.address,
+        side - 120,
+        side - 120
+    ));
     browser.exact();
     shows(&browser.picture(), &samples, 65_535);
     assert_eq!(browser.text("zoom"), "4 : 1");
@@ -295,7 +337,9 @@ fn the_picture_is_the_raster_however_it_is_drawn_and_the_address_brings_it_back(
 
 #[test]
 fn hands_move_zoom_probe_and_measure() {
-    let Some(browser) = Browser::start(false) else { return };
+    let Some(browser) = Browser::start(false) else {
+        return;
+    };
     let served = Served::example("logo", ServerOptions::default());
     served.key(0);
     browser.open(&format!("http://{}/#x=500&y=600&z=4&mode=gray", served.address));
@@ -303,7 +347,7 @@ fn hands_move_zoom_probe_and_measure() {
     // The pixel under the pointer, its place in millimetres and its sample.
     let sample = read(&served.renderer(0), Rect::new(510, 605, 1, 1).unwrap())[0];
     browser.mouse(&[(642, 402)], false);
-    browser.wait("document.getElementById('value').textContent.startsWith('sample')");
+    browser.wait("document.getElementById('place').textContent.startsWith('510')");
     assert_eq!(browser.text("place"), "510, 605 px · 5.1 mm, 6.05 mm");
     assert_eq!(browser.text("value"), format!("sample {sample}"));
     // A distance: 40 pixels across and 30 down are 50, half a millimetre.
@@ -328,9 +372,17 @@ fn hands_move_zoom_probe_and_measure() {
     browser.run("document.getElementById('picture').focus()");
     browser.keys("\u{E014}p");
     browser.wait("document.getElementById('spoken').textContent.includes('px')");
-    for (key, mode) in [("c", "colour"), ("t", "threshold"), ("s", "relief"), ("3", "solid"), ("g", "gray")] {
+    for (key, mode) in [
+        ("c", "colour"),
+        ("t", "threshold"),
+        ("s", "relief"),
+        ("3", "solid"),
+        ("g", "gray"),
+    ] {
         browser.keys(key);
-        browser.wait(&format!("document.querySelector('[data-mode={mode}]').getAttribute('aria-checked') === 'true'"));
+        browser.wait(&format!(
+            "document.querySelector('[data-mode={mode}]').getAttribute('aria-checked') === 'true'"
+        ));
     }
     browser.keys("?");
     browser.wait("document.getElementById('help').open");
@@ -341,15 +393,26 @@ fn hands_move_zoom_probe_and_measure() {
 
 #[test]
 fn a_node_is_chosen_and_an_edit_shows_over_the_last_picture() {
-    let Some(browser) = Browser::start(true) else { return };
+    let Some(browser) = Browser::start(true) else {
+        return;
+    };
     let text = "relief version=1\ncanvas width=\"6mm\" height=\"5mm\" pixel=\"10um\"\ncompose {\n    \
-        (base)noise seed=1 low=40 high=60\n    (max)repeat step-x=90 step-y=70 { (pattern)disc diameter=60 value=200 }\n}";
+        (base)fill value=50\n    (max)repeat step-x=90 step-y=70 { (pattern)disc diameter=60 value=200 }\n}";
     let served = Served::texts(&[text], ServerOptions::default());
     served.key(0);
     browser.open(&format!("http://{}/", served.address));
     browser.exact();
-    let nodes = browser.run("return [...document.querySelectorAll('[data-node]')].map((node) => node.textContent)");
-    assert_eq!(nodes, json!(["compose line 3", "base noise line 4", "max repeat line 5", "pattern disc line 5"]));
+    let nodes =
+        browser.run("return [...document.querySelectorAll('[data-node]')].map((node) => node.textContent)");
+    assert_eq!(
+        nodes,
+        json!([
+            "compose line 3",
+            "base fill line 4",
+            "max repeat line 5",
+            "pattern disc line 5"
+        ])
+    );
     browser.run("[...document.querySelectorAll('[data-node]')].at(-1).click()");
     browser.wait("document.getElementById('name').textContent.includes('60 × 60 px')");
     browser.exact();
@@ -364,16 +427,30 @@ fn a_node_is_chosen_and_an_edit_shows_over_the_last_picture() {
     fs::write(&served.paths[0], text.replace("diameter=60", "diametre=60")).unwrap();
     browser.wait("!document.getElementById('problems').hidden");
     let problems = browser.text("problems");
-    for word in ["design-0.kdl", "diametre", "line", "The picture is the last that was right."] {
-        assert!(problems.contains(word) || word == "line", "{word} is not in {problems}");
+    for word in [
+        "design-0.kdl",
+        "diametre",
+        "line",
+        "The picture is the last that was right.",
+    ] {
+        assert!(
+            problems.contains(word) || word == "line",
+            "{word} is not in {problems}"
+        );
     }
-    assert_eq!(browser.run("return document.body.classList.contains('stale')"), json!(true));
+    assert_eq!(
+        browser.run("return document.body.classList.contains('stale')"),
+        json!(true)
+    );
     browser.picture().bless("viewer-problem.png");
     fs::write(&served.paths[0], text.replace("value=200", "value=255")).unwrap();
     browser.wait("document.getElementById('problems').hidden && !document.body.classList.contains('stale')");
     browser.exact();
     let of_disc = browser.run("return document.title");
-    assert!(of_disc.as_str().unwrap().ends_with("design-0.kdl – Relief"), "{of_disc}");
+    assert!(
+        of_disc.as_str().unwrap().ends_with("design-0.kdl – Relief"),
+        "{of_disc}"
+    );
     fs::write(&served.paths[0], WRONG).unwrap();
     browser.wait("!document.getElementById('problems').hidden");
     browser.is_quiet();
@@ -381,15 +458,25 @@ fn a_node_is_chosen_and_an_edit_shows_over_the_last_picture() {
 
 #[test]
 fn pictures_of_the_examples_have_many_colours_and_two_designs_are_compared() {
-    let Some(browser) = Browser::start(false) else { return };
+    let Some(browser) = Browser::start(false) else {
+        return;
+    };
     let served = Served::example("logo", ServerOptions::default());
     served.key(0);
-    for (mode, name) in [("gray", "viewer-gray.png"), ("relief", "viewer-relief.png"), ("solid", "viewer-solid.png")] {
+    for (mode, name) in [
+        ("gray", "viewer-gray.png"),
+        ("relief", "viewer-relief.png"),
+        ("solid", "viewer-solid.png"),
+    ] {
         browser.open(&format!("http://{}/#mode={mode}", served.address));
         browser.exact();
         let picture = browser.picture();
         picture.bless(name);
-        assert!(picture.colours() > 50, "{mode} shows {} colours", picture.colours());
+        assert!(
+            picture.colours() > 50,
+            "{mode} shows {} colours",
+            picture.colours()
+        );
     }
     browser.is_quiet();
     let lens = |value: u32| {
@@ -400,7 +487,10 @@ fn pictures_of_the_examples_have_many_colours_and_two_designs_are_compared() {
     };
     let served = Served::texts(&[&lens(120), &lens(128)], ServerOptions::default());
     served.key(1);
-    browser.open(&format!("http://{}/#difference=true&compare=true", served.address));
+    browser.open(&format!(
+        "http://{}/#difference=true&compare=true",
+        served.address
+    ));
     browser.exact();
     browser.picture().bless("viewer-compare.png");
     browser.run("document.getElementById('split').focus()");

@@ -22,12 +22,19 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn new(path: &Path) -> Box<dyn DesignSource> {
+    pub(crate) fn at(path: &Path) -> Box<dyn DesignSource> {
         Box::new(Self {
-            name: path.display().to_string(),
+            name: called(path),
             path: path.to_owned(),
         })
     }
+}
+
+/// The last two parts of a path: the folder of an example names it. One that is made for a test does not.
+fn called(path: &Path) -> String {
+    let parts = path.iter().rev().take(2).map(|part| part.to_string_lossy());
+    let named: Vec<_> = parts.filter(|part| !part.starts_with('.')).collect();
+    named.into_iter().rev().collect::<Vec<_>>().join("/")
 }
 
 impl DesignSource for Source {
@@ -40,13 +47,15 @@ impl DesignSource for Source {
     }
 
     fn open(&self) -> Result<Opened, OpenError> {
-        let text = fs::read_to_string(&self.path).map_err(|error| OpenError::Unreadable(error.to_string()))?;
+        let text =
+            fs::read_to_string(&self.path).map_err(|error| OpenError::Unreadable(error.to_string()))?;
         let folder = self.path.parent().unwrap();
         let files = Files::new(folder);
-        let reading = relief_design::read(&self.name, &text, &files, &[]).map_err(|report| OpenError::Design {
-            report: Box::new(report),
-            text: text.clone(),
-        })?;
+        let reading =
+            relief_design::read(&self.name, &text, &files, &[]).map_err(|report| OpenError::Design {
+                report: Box::new(report),
+                text: text.clone(),
+            })?;
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let pictures = reading.design.files().map(|file| folder.join(file));
         let inputs: Vec<PathBuf> = pictures.chain([self.path.clone()]).collect();
@@ -87,7 +96,7 @@ impl Served {
     }
 
     pub(crate) fn files(paths: Vec<PathBuf>, options: ServerOptions, folder: Option<TempDir>) -> Self {
-        let sources = paths.iter().map(|path| Source::new(path)).collect();
+        let sources = paths.iter().map(|path| Source::at(path)).collect();
         let server = Server::bind(sources, options).unwrap();
         let (address, stopper) = (server.address(), server.stopper());
         assert!(address.ip().is_loopback());
@@ -114,7 +123,8 @@ impl Served {
             design["ready"] == true || !design["trouble"].is_null()
         });
         let key = state["designs"][which]["scene"]["key"].as_str();
-        key.unwrap_or_else(|| panic!("it is not ready: {state}")).to_owned()
+        key.unwrap_or_else(|| panic!("it is not ready: {state}"))
+            .to_owned()
     }
 
     /// The first state that is as it should be.
@@ -130,7 +140,7 @@ impl Served {
 
     /// The renderer of a design, made apart from the server.
     pub(crate) fn renderer(&self, which: usize) -> Renderer {
-        let opened = Source::new(&self.paths[which]).open().unwrap();
+        let opened = Source::at(&self.paths[which]).open().unwrap();
         let plan = Plan::new(&opened.design, &*opened.images, &Options::default()).unwrap();
         Renderer::new(plan, &*opened.images, &Cancel::new()).unwrap()
     }
@@ -164,7 +174,10 @@ impl Events {
         write!(stream, "GET /api/events HTTP/1.1\r\nhost: {address}\r\n\r\n").unwrap();
         let mut reader = BufReader::new(stream);
         let (status, headers) = head(&mut reader).unwrap();
-        assert_eq!((status, headers["content-type"].as_str()), (200, "text/event-stream"));
+        assert_eq!(
+            (status, headers["content-type"].as_str()),
+            (200, "text/event-stream")
+        );
         Self(reader)
     }
 
@@ -208,16 +221,30 @@ pub(crate) const WRONG: &str = "relief version=1\ncanvas width=600 height=500\nf
 
 #[test]
 fn the_page_and_all_its_files_are_served_with_a_policy_that_lets_nothing_else_in() {
-    let served = Served::texts(&["relief version=1\ncanvas width=4 height=3\nfill value=7"], ServerOptions::default());
+    let served = Served::texts(
+        &["relief version=1\ncanvas width=4 height=3\nfill value=7"],
+        ServerOptions::default(),
+    );
     let page = get(served.address, "/");
-    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+    assert_eq!(
+        (page.status, page.header("content-type")),
+        (200, "text/html; charset=utf-8")
+    );
     let policy = page.header("content-security-policy");
-    assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{policy}");
+    assert!(
+        policy.starts_with("default-src 'none'; script-src 'self';"),
+        "{policy}"
+    );
     assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
     assert_eq!(page.header("x-content-type-options"), "nosniff");
     let text = String::from_utf8(page.body).unwrap();
     // Nothing is written into the page that a policy would have to allow, and nothing comes from elsewhere.
-    assert!(!text.contains("<script>") && !text.contains("style=") && !text.contains("onclick") && !text.contains("//"));
+    assert!(
+        !text.contains("<script>")
+            && !text.contains("style=")
+            && !text.contains("onclick")
+            && !text.contains("//")
+    );
     let mut files: Vec<String> = text
         .split(['"', '\''])
         .filter(|word| word.ends_with(".js") || word.ends_with(".css") || word.ends_with(".svg"))
@@ -231,7 +258,13 @@ fn the_page_and_all_its_files_are_served_with_a_policy_that_lets_nothing_else_in
         assert_eq!(reply.status, 200, "{file}");
         let text = String::from_utf8(reply.body).unwrap();
         for import in text.lines().filter(|line| line.starts_with("import ")) {
-            let from = import.split('"').nth(1).unwrap().strip_prefix("./").unwrap().to_owned();
+            let from = import
+                .split('"')
+                .nth(1)
+                .unwrap()
+                .strip_prefix("./")
+                .unwrap()
+                .to_owned();
             if !files.contains(&from) {
                 files.push(from);
             }
@@ -249,17 +282,30 @@ fn options_that_cannot_be_are_refused_with_what_would_do() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a.kdl");
     fs::write(&path, text).unwrap();
-    let bind = |options| Server::bind(vec![Source::new(&path)], options).unwrap_err().to_string();
-    for origin in ["*", "example.org", "https://a.example/path", "https://a.example,https://b.example", "null"] {
+    let bind = |options| {
+        Server::bind(vec![Source::at(&path)], options)
+            .unwrap_err()
+            .to_string()
+    };
+    for origin in [
+        "*",
+        "example.org",
+        "https://a.example/path",
+        "https://a.example,https://b.example",
+        "null",
+    ] {
         let error = bind(ServerOptions::default().cors(origin));
-        assert!(error.starts_with("cors: ") && error.contains("such as https://example.org"), "{error}");
+        assert!(
+            error.starts_with("cors: ") && error.contains("such as https://example.org"),
+            "{error}"
+        );
     }
     assert!(bind(ServerOptions::default().memory(1)).contains("16 MiB at least"));
     assert!(bind(ServerOptions::default().threads(0)).contains("one at least"));
-    let taken = Server::bind(vec![Source::new(&path)], ServerOptions::default()).unwrap();
+    let taken = Server::bind(vec![Source::at(&path)], ServerOptions::default()).unwrap();
     let error = bind(ServerOptions::default().listen(taken.address()));
     assert_eq!(error, format!("cannot listen on {}", taken.address()));
-    let sources = (0..3).map(|_| Source::new(&path)).collect();
+    let sources = (0..3).map(|_| Source::at(&path)).collect();
     let error = Server::bind(sources, ServerOptions::default()).unwrap_err();
     assert!(error.to_string().contains("there are 3"), "{error}");
 }

@@ -10,7 +10,10 @@ use crate::served::{Served, read};
 const ALL: &str = "effort=18446744073709551615";
 
 fn figure(pixels: &[u16], name: &str) -> u16 {
-    let (n, sum) = (pixels.len() as u64, pixels.iter().map(|&v| u64::from(v)).sum::<u64>());
+    let (n, sum) = (
+        pixels.len() as u64,
+        pixels.iter().map(|&v| u64::from(v)).sum::<u64>(),
+    );
     match name {
         "mean" => ((2 * sum + n) / (2 * n)) as u16,
         "least" => *pixels.iter().min().unwrap(),
@@ -48,7 +51,7 @@ compose {
 const SHALLOW: &str = r#"relief version=1
 canvas width=530 height=700
 compose {
-    (base)noise seed=7 low=10 high=90
+    (base)noise seed=7
     (over)disc diameter=300 value=200 x=100 y=120
 }"#;
 
@@ -64,13 +67,24 @@ fn tiles_of_every_level_are_the_raster_averaged_pixel_by_pixel() {
         for level in 0..3_u32 {
             let of = (size.0.div_ceil(1 << level), size.1.div_ceil(1 << level));
             for name in ["mean", "least", "greatest"] {
-                for (x, y) in (0..of.1.div_ceil(256)).flat_map(|y| (0..of.0.div_ceil(256)).map(move |x| (x, y))) {
-                    let reply = get(served.address, &format!("/tile/{key}/root/{name}/{level}/{x}/{y}?{ALL}"));
+                for (x, y) in
+                    (0..of.1.div_ceil(256)).flat_map(|y| (0..of.0.div_ceil(256)).map(move |x| (x, y)))
+                {
+                    let reply = get(
+                        served.address,
+                        &format!("/tile/{key}/root/{name}/{level}/{x}/{y}?{ALL}"),
+                    );
                     let tile = reply.samples();
                     let (width, height) = ((of.0 - x * 256).min(256), (of.1 - y * 256).min(256));
-                    assert_eq!(reply.header("relief-samples"), format!("{width}x{height}x{}", raster.depth.bits()));
+                    assert_eq!(
+                        reply.header("relief-samples"),
+                        format!("{width}x{height}x{}", raster.depth.bits())
+                    );
                     assert_eq!(reply.header("relief-exactness"), "exact");
-                    assert_eq!(reply.header("cache-control"), "public, max-age=31536000, immutable");
+                    assert_eq!(
+                        reply.header("cache-control"),
+                        "public, max-age=31536000, immutable"
+                    );
                     for (at, found) in tile.into_iter().enumerate() {
                         let place = (x * 256 + at as u64 % width, y * 256 + at as u64 / width);
                         let right = figure(&block(&samples, size, level, place), name);
@@ -96,10 +110,16 @@ fn what_is_not_exact_says_within_how_much_and_is_not_kept() {
     for (at, found) in rough.samples().into_iter().enumerate() {
         let place = (at as u64 % 175, at as u64 / 175);
         let right = figure(&block(&samples, (700, 530), 2, place), "mean");
-        assert!(found.abs_diff(right) <= off, "{found} for {right}, said to be within {off}");
+        assert!(
+            found.abs_diff(right) <= off,
+            "{found} for {right}, said to be within {off}"
+        );
     }
     let exact = get(served.address, &format!("{path}?{ALL}"));
-    assert_eq!((within(&exact), exact.header("cache-control")), (0, "public, max-age=31536000, immutable"));
+    assert_eq!(
+        (within(&exact), exact.header("cache-control")),
+        (0, "public, max-age=31536000, immutable")
+    );
 }
 
 #[test]
@@ -109,7 +129,14 @@ fn any_node_is_a_raster_of_its_own() {
     let state = served.state(|state| state["designs"][0]["ready"] == true);
     let nodes = state["designs"][0]["scene"]["nodes"].as_array().unwrap().clone();
     let disc = nodes.iter().find(|node| node["kind"] == "disc").unwrap();
-    assert_eq!((disc["width"].as_u64(), disc["height"].as_u64(), disc["line"].as_u64()), (Some(60), Some(60), Some(5)));
+    assert_eq!(
+        (
+            disc["width"].as_u64(),
+            disc["height"].as_u64(),
+            disc["line"].as_u64()
+        ),
+        (Some(60), Some(60), Some(5))
+    );
     let tile = get(served.address, &format!("/tile/{key}/{}/mean/0/0/0", disc["id"])).samples();
     assert_eq!(tile.len(), 3_600);
     // A disc of 60 pixels: a pixel belongs to it where its centre lies within.
@@ -135,8 +162,14 @@ fn two_designs_are_served_beside_each_other() {
         let tile = get(served.address, &format!("/tile/{key}/root/mean/0/1/1"));
         assert_eq!(tile.header("relief-samples"), format!("256x256x{bits}"));
         assert_eq!(tile.samples(), samples);
-        let raw = get(served.address, &format!("/raw?design={which}&x=256&y=256&w=256&h=256"));
-        assert_eq!((raw.samples(), raw.header("cache-control")), (samples, "no-store"));
+        let raw = get(
+            served.address,
+            &format!("/raw?design={which}&x=256&y=256&w=256&h=256"),
+        );
+        assert_eq!(
+            (raw.samples(), raw.header("cache-control")),
+            (samples, "no-store")
+        );
     }
 }
 
@@ -172,17 +205,28 @@ fn raw_windows_are_exact_or_refused() {
     let rect = Rect::new(333, 17, 101, 3).unwrap();
     let window = get(served.address, &format!("/raw?design={key}&x=333&y=17&w=101&h=3"));
     assert_eq!(window.samples(), read(&served.renderer(0), rect));
-    let refused = get(served.address, &format!("/raw?design={key}&x=0&y=0&w=100&h=100&level=2"));
+    let refused = get(
+        served.address,
+        &format!("/raw?design={key}&x=0&y=0&w=100&h=100&level=2"),
+    );
     assert_eq!(refused.refusal(), (422, "inexact".to_owned()));
     for wrong in [
-        "x=700&y=0&w=1&h=1", "x=0&y=0&w=0&h=1", "x=0&y=0&w=701&h=1", "x=-1&y=0&w=1&h=1", "x=0&y=0&w=1", "x=0&y=0&w=1&h=1&statistic=mode",
+        "x=700&y=0&w=1&h=1",
+        "x=0&y=0&w=0&h=1",
+        "x=0&y=0&w=701&h=1",
+        "x=-1&y=0&w=1&h=1",
+        "x=0&y=0&w=1",
+        "x=0&y=0&w=1&h=1&statistic=mode",
         "x=18446744073709551615&y=0&w=18446744073709551615&h=1",
     ] {
         let reply = get(served.address, &format!("/raw?design={key}&{wrong}"));
         assert_eq!(reply.refusal(), (400, "request".to_owned()), "{wrong}");
     }
     for (wrong, refusal) in [
-        ("design=00000000000000000000000000000000&x=0&y=0&w=1&h=1", (410, "stale")),
+        (
+            "design=00000000000000000000000000000000&x=0&y=0&w=1&h=1",
+            (410, "stale"),
+        ),
         ("x=0&y=0&w=1&h=1&level=41", (404, "not-found")),
         ("x=0&y=0&w=1&h=1&node=99", (404, "not-found")),
     ] {

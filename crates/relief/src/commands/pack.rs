@@ -26,7 +26,11 @@ pub(crate) struct Pack {
 pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
     let opened = design::open(&arguments.file, &arguments.reading, false)?;
     opened.spare_inputs("--output", &arguments.output)?;
-    let mut job = pack::Job::new(opened.title.clone(), opened.text.clone(), opened.digest.to_string());
+    let mut job = pack::Job::new(
+        opened.title.clone(),
+        opened.text.clone(),
+        opened.digest.to_string(),
+    );
     job.parameters = opened
         .settings
         .iter()

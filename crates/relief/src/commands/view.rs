@@ -74,7 +74,9 @@ pub(crate) fn run(view: &View) -> Result<(), Failure> {
         let manifest = Manifest::read(path)?;
         let program = super::stream::program_of(&manifest, path, &view.reading)?;
         let region = manifest.region;
-        let origin = region.map_or((0, 0), |region| (region.x.unsigned_abs(), region.y.unsigned_abs()));
+        let origin = region.map_or((0, 0), |region| {
+            (region.x.unsigned_abs(), region.y.unsigned_abs())
+        });
         options = options.job(path, program, origin);
     }
     let server = Server::bind(sources.collect(), options)?;

@@ -18,7 +18,11 @@ fn job() -> (TempDir, String) {
     let outer = tempfile::tempdir().unwrap();
     let folder = outer.path().join("job");
     std::fs::create_dir_all(folder.join("tables")).unwrap();
-    std::fs::write(outer.path().join("photo.pgm"), [&b"P5 4 3 255\n"[..], &[7; 12]].concat()).unwrap();
+    std::fs::write(
+        outer.path().join("photo.pgm"),
+        [&b"P5 4 3 255\n"[..], &[7; 12]].concat(),
+    )
+    .unwrap();
     std::fs::write(folder.join("rows.csv"), "size\n5\n9\n").unwrap();
     let table = r#"{"name": "laser", "points": [[0, 0], [255, 200]]}"#;
     std::fs::write(folder.join("tables/power.json"), table).unwrap();
@@ -77,13 +81,22 @@ fn a_packed_job_is_streamed_and_verified() {
     let [packed, lines, manifest] =
         ["job.relief", "lines.job", "job.json"].map(|name| path(folder.path(), name));
     run(&["pack", &design, "-o", &packed, "--set", "gray=90"]).done();
-    run(&["stream", &packed, &format!("file:{lines}"), "--manifest", &manifest, "-q"]).done();
+    run(&[
+        "stream",
+        &packed,
+        &format!("file:{lines}"),
+        "--manifest",
+        &manifest,
+        "-q",
+    ])
+    .done();
     run(&["verify", &manifest, &lines]).done();
     run(&["verify", &manifest, &lines, "--set", "gray=90"]).done();
     run(&["verify", &manifest, &lines, "--set", "gray=91"]).failed(2, "the job was begun with gray=90");
     run(&["verify", &manifest, &lines, "--set", "side=1"]).failed(2, "without a value for it");
     // Another job under its name is not the one that was begun.
-    run(&["pack", &design, "-o", &packed, "--set", "gray=91"]).done();
+    std::fs::write(&design, DESIGN.replace("height=5", "height=6")).unwrap();
+    run(&["pack", &design, "-o", &packed, "--set", "gray=90"]).done();
     run(&["verify", &manifest, &lines]).failed(1, "changed");
 }
 
@@ -105,14 +118,20 @@ fn a_packed_job_is_a_plain_archive() {
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     assert_eq!(read("design.kdl"), DESIGN.as_bytes());
     assert_eq!(read("files/2.csv"), b"size\n5\n9\n");
-    assert_eq!(read("files/1.pgm"), std::fs::read(source.path().join("photo.pgm")).unwrap());
+    assert_eq!(
+        read("files/1.pgm"),
+        std::fs::read(source.path().join("photo.pgm")).unwrap()
+    );
     let list: serde_json::Value = serde_json::from_slice(&read("relief.json")).unwrap();
     assert_eq!(list["files"][0]["path"], "../photo.pgm");
     assert_eq!(
         list["files"][0]["blake3"],
         blake3::hash(&read("files/1.pgm")).to_string()
     );
-    assert_eq!(list["parameters"], serde_json::json!([{ "name": "gray", "value": "90" }]));
+    assert_eq!(
+        list["parameters"],
+        serde_json::json!([{ "name": "gray", "value": "90" }])
+    );
 }
 
 #[test]
@@ -140,7 +159,10 @@ fn a_damaged_job_is_refused() {
     let picture = bytes.windows(6).position(|window| window == b"P5 4 3").unwrap() + 13;
     for (at, says) in [
         (text, "design.kdl has other bytes than its list says"),
-        (picture, "files/1.pgm (../photo.pgm) has other bytes than its list says"),
+        (
+            picture,
+            "files/1.pgm (../photo.pgm) has other bytes than its list says",
+        ),
     ] {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1;
@@ -168,7 +190,10 @@ fn rows_are_read_from_the_standard_input() {
         assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
         for (gray, side) in [("7", "3"), ("200", "50")] {
             let set = [format!("gray={gray}"), format!("side={side}")];
-            let one = run(&["render", design, "-f", "raw", "-o", "-", "--set", &set[0], "--set", &set[1]]).done();
+            let arguments = [
+                "render", design, "-f", "raw", "-o", "-", "-q", "--set", &set[0], "--set", &set[1],
+            ];
+            let one = run(&arguments).done();
             let file = folder.path().join(format!("plate-{gray}.raw"));
             assert!(std::fs::read(&file).unwrap() == one);
             std::fs::remove_file(file).unwrap();

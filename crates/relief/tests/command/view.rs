@@ -28,7 +28,9 @@ impl Viewer {
         BufReader::new(child.stdout.as_mut().unwrap())
             .read_line(&mut line)
             .unwrap();
-        let address = line.strip_prefix("http://127.0.0.1:").unwrap_or_else(|| panic!("{line}"));
+        let address = line
+            .strip_prefix("http://127.0.0.1:")
+            .unwrap_or_else(|| panic!("{line}"));
         Self {
             address: format!("127.0.0.1:{}", address.trim_end_matches("/\n")),
             child,
@@ -39,7 +41,12 @@ impl Viewer {
     fn get(&self, path: &str) -> Vec<u8> {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.address).unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
+            self.address
+        )
+        .unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
         let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap();
@@ -54,7 +61,12 @@ impl Viewer {
     fn event(&self, name: &str, right: impl Fn(&Value) -> bool) -> Value {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
-        write!(stream, "GET /api/events HTTP/1.1\r\nhost: {}\r\n\r\n", self.address).unwrap();
+        write!(
+            stream,
+            "GET /api/events HTTP/1.1\r\nhost: {}\r\n\r\n",
+            self.address
+        )
+        .unwrap();
         let mut lines = BufReader::new(stream).lines();
         let mut of = String::new();
         loop {
@@ -72,9 +84,18 @@ impl Viewer {
     }
 
     fn interrupt(mut self) {
-        kill(Pid::from_raw(i32::try_from(self.child.id()).unwrap()), Signal::SIGINT).unwrap();
+        kill(
+            Pid::from_raw(i32::try_from(self.child.id()).unwrap()),
+            Signal::SIGINT,
+        )
+        .unwrap();
         let mut told = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+        self.child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut told)
+            .unwrap();
         assert_eq!((self.child.wait().unwrap().code(), told.as_str()), (Some(0), ""));
     }
 }
@@ -83,11 +104,27 @@ impl Viewer {
 fn the_address_comes_first_samples_are_those_of_render_and_ctrl_c_ends_it() {
     let viewer = Viewer::start(&["logo/design.kdl"]);
     viewer.event("state", |state| state["designs"][0]["ready"] == true);
-    let rendered = run(&["render", "logo/design.kdl", "--region", "700,500,64x32", "-f", "raw", "-o", "-", "-q"]).done();
+    let rendered = run(&[
+        "render",
+        "logo/design.kdl",
+        "--region",
+        "700,500,64x32",
+        "-f",
+        "raw",
+        "-o",
+        "-",
+        "-q",
+    ])
+    .done();
     assert_eq!(viewer.get("/raw?x=700&y=500&w=64&h=32"), rendered);
     // A client that only listens does not hold it.
     let listening = TcpStream::connect(&viewer.address).unwrap();
-    write!(&listening, "GET /api/events HTTP/1.1\r\nhost: {}\r\n\r\n", viewer.address).unwrap();
+    write!(
+        &listening,
+        "GET /api/events HTTP/1.1\r\nhost: {}\r\n\r\n",
+        viewer.address
+    )
+    .unwrap();
     (&listening).read_exact(&mut [0]).unwrap();
     viewer.interrupt();
 }
@@ -95,7 +132,10 @@ fn the_address_comes_first_samples_are_those_of_render_and_ctrl_c_ends_it() {
 #[test]
 fn parameters_have_the_values_given_and_warnings_are_told_to_the_page() {
     let folder = tempfile::tempdir().unwrap();
-    let design = written(&folder, "relief version=1\nparameter \"gray\" 7\ncanvas width=4 height=3 depth=8\nfill value=$gray");
+    let design = written(
+        &folder,
+        "relief version=1\nparameter \"gray\" 7\ncanvas width=4 height=3 depth=8\nfill value=$gray",
+    );
     let viewer = Viewer::start(&[&design, "--set", "gray=99"]);
     let state = viewer.event("state", |state| state["designs"][0]["ready"] == true);
     assert_eq!(state["designs"][0]["scene"]["warnings"][0]["code"], "W101");
@@ -106,14 +146,30 @@ fn parameters_have_the_values_given_and_warnings_are_told_to_the_page() {
 #[test]
 fn executed_lines_of_a_job_lie_where_they_were_executed() {
     let folder = tempfile::tempdir().unwrap();
-    let design = written(&folder, "relief version=1\ncanvas width=50 height=40\nnoise seed=7");
+    let design = written(
+        &folder,
+        "relief version=1\ncanvas width=50 height=40\nnoise seed=7",
+    );
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let output = format!("file:{}", at("out.raw"));
-    let streamed = run(&["stream", &design, &output, "--region", "10,5,30x20", "--manifest", &at("job.json"), "--raw", "--quiet"]);
+    let streamed = run(&[
+        "stream",
+        &design,
+        &output,
+        "--region",
+        "10,5,30x20",
+        "--manifest",
+        &at("job.json"),
+        "--raw",
+        "--quiet",
+    ]);
     assert_eq!(streamed.code, Some(0), "{streamed:?}");
     let viewer = Viewer::start(&[&design, "--job", &at("job.json")]);
     let job = viewer.event("job", |job| job["executed"] == 20);
-    assert_eq!((&job["complete"], &job["lines"]), (&Value::Bool(true), &Value::from(20)));
+    assert_eq!(
+        (&job["complete"], &job["lines"]),
+        (&Value::Bool(true), &Value::from(20))
+    );
     let area = &job["areas"][0];
     let place = ["x", "y", "width", "height"].map(|name| area[name].as_u64().unwrap());
     assert_eq!((place, area["share"].as_f64()), ([10, 5, 30, 20], Some(1.0)));

@@ -83,6 +83,10 @@ impl Encoder {
         memory: &mut Memory,
     ) -> io::Result<bool> {
         memory.out.clear();
+        if self.gzip && self.shard.is_none() {
+            // A list that grows has room for twice as much.
+            memory.out.reserve_exact(self.most() as usize);
+        }
         let rows = samples.len() / columns.max(1);
         if self.shard.is_none() {
             return self.append(samples, columns, (0..columns, 0..rows), memory);

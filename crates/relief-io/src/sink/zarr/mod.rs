@@ -27,9 +27,10 @@ const LEVEL: u32 = 6;
 /// The most bytes of a chunk or shard: readers hold one at a time.
 const MAX_BYTES: u128 = 1 << 31;
 
-/// What noting chunks holds, and the bytes of gzip.
-const NOTING: u64 = 1024 * 1024;
-const GZIP: u64 = 512 * 1024;
+/// What noting chunks and naming their files holds, and the bytes of gzip: a compressor for each chunk, and what the allocator keeps of the
+/// one before.
+const NOTING: u64 = 2 * 1024 * 1024;
+const GZIP: u64 = 1024 * 1024;
 
 /// How a store is cut in chunks and what is in them.
 #[derive(Clone, Debug)]

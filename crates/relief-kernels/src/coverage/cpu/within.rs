@@ -11,12 +11,12 @@ use crate::coverage::{Index, Rule, Sampling};
 const MAX_CHAINS: usize = 1 << 12;
 const MAX_POINTS: usize = 1 << 16;
 
-/// An element of a copy, and whether it covers all of the rectangle or none of it.
+/// An element of a copy, and whether it covers all of the rectangle or none of it, where one of both is known.
 struct Covered {
     placement: u32,
     copy: u64,
     element: u32,
-    all: bool,
+    all: Option<bool>,
 }
 
 /// The least and the greatest sample that the pixels of `rect` may have: sound, and one value where no edge comes near.
@@ -47,9 +47,11 @@ fn uniform(index: &Index, grid: &Grid, rect: Rect) -> Option<u16> {
     };
     let (mut covered, mut looks) = (Vec::new(), (0, 0));
     let told = visit(index, &piece, |visit| {
-        let Some(all) = covers(index, grid, &piece, &visit, &mut looks) else {
+        let all = covers(index, grid, &piece, &visit, &mut looks);
+        // What clips an element that covers nothing decides nothing.
+        if looks.0 > MAX_CHAINS || looks.1 > MAX_POINTS || (all.is_none() && !index.clipped) {
             return false;
-        };
+        }
         covered.push(Covered {
             placement: visit.placement,
             copy: visit.copy,
@@ -71,8 +73,10 @@ fn uniform(index: &Index, grid: &Grid, rect: Rect) -> Option<u16> {
             (one.placement, one.copy, one.element) < (last.placement, last.copy, group.start)
         });
         let members = &covered[first..at];
-        if members.len() == group.len() && members.iter().all(|one| one.all) {
-            return Some(index.elements[group.start as usize].value);
+        let uncovered = members.len() < group.len() || members.iter().any(|one| one.all == Some(false));
+        if !uncovered {
+            let all = members.iter().all(|one| one.all == Some(true));
+            return all.then(|| index.elements[group.start as usize].value);
         }
         at = first;
     }

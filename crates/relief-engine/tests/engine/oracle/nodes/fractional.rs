@@ -87,15 +87,19 @@ impl Node for FractionalLattice {
         let component = || -19_i64..=19;
         let vectors = ((component(), component()), (component(), component()))
             .prop_filter("parallel", |(u, v)| u.0 * v.1 != u.1 * v.0);
-        let any = (select(&BLENDS[..]), vectors, (1_i64..6, 1_i64..6), inner.pattern.clone()).prop_map(
-            |(blend, (u, v), over, pattern)| Self {
+        let any = (
+            select(&BLENDS[..]),
+            vectors,
+            (1_i64..6, 1_i64..6),
+            inner.pattern.clone(),
+        )
+            .prop_map(|(blend, (u, v), over, pattern)| Self {
                 blend,
                 u,
                 v,
                 over,
                 pattern: Box::new(pattern),
-            },
-        );
+            });
         Some((1, any.boxed()))
     }
 }
@@ -106,7 +110,9 @@ impl Node for FractionalRepeat {
     one_child!(pattern);
 
     fn properties(&self, model: &Model, frame: Option<(u64, u64)>) -> String {
-        let (width, height) = model.size("pattern", &self.pattern, frame).expect("a pattern has a size");
+        let (width, height) = model
+            .size("pattern", &self.pattern, frame)
+            .expect("a pattern has a size");
         let step = |side: u64, (n, d): (i64, i64)| format!("\"{}/{d}px\"", side as i64 * d + n);
         format!(
             " step-x={} step-y={}",

@@ -25,7 +25,10 @@ impl Node for SidedDistance {
     one_child!(mask);
 
     fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
-        format!(" radius={} side=\"{}\" level={}", self.radius, self.side, self.level)
+        format!(
+            " radius={} side=\"{}\" level={}",
+            self.radius, self.side, self.level
+        )
     }
 
     fn parameters(&self) -> Vec<String> {
@@ -57,16 +60,22 @@ impl Node for SidedDistance {
 
     fn branches(max: u16, inner: &Inner) -> Option<Weighted<Self>> {
         let sides = select(&["outside", "inside", "both"][..]);
-        let any = (0_u64..6, sides, 1..=max, profiles(max), samples(max), inner.item.clone()).prop_map(
-            |(radius, side, level, profile, beyond, mask)| Self {
+        let any = (
+            0_u64..6,
+            sides,
+            1..=max,
+            profiles(max),
+            samples(max),
+            inner.item.clone(),
+        )
+            .prop_map(|(radius, side, level, profile, beyond, mask)| Self {
                 radius,
                 side,
                 level,
                 profile,
                 beyond,
                 mask: Box::new(mask),
-            },
-        );
+            });
         Some((1, any.boxed()))
     }
 }

@@ -24,7 +24,10 @@ pub(crate) enum Word {
     /// Quarters above 1.
     Contrast(i32),
     /// v·a / 8 + b
-    Line { a: i32, b: i32 },
+    Line {
+        a: i32,
+        b: i32,
+    },
 }
 
 impl Word {
