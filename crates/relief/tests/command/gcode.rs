@@ -75,7 +75,10 @@ fn a_plan_tells_bytes_time_link_and_cost() {
     let found = plan(&["--per-hour", "72"]);
     assert!(found["output"].is_null(), "{found}");
     let output = &plan(&["-o", "plate.gcode"])["output"];
-    assert_eq!((&output["format"], &output["parts"]), (&"gcode".into(), &false.into()));
+    assert_eq!(
+        (&output["format"], &output["parts"]),
+        (&"gcode".into(), &false.into())
+    );
     // How long it is decide the samples: `gcode` tells it.
     assert!(output["bytes"].is_null(), "{output}");
     run(&["plan", &design, "-o", "plate.gcode", "--level", "1"]).failed(2, "is for files of rasters");
@@ -133,10 +136,7 @@ fn what_g_code_cannot_be_made_of_is_refused() {
         ),
         (&[&design, "--passes", "even:3"], "G-code takes all of the `scan`"),
         (&[&design, "--level", "1"], "--level is for files of rasters"),
-        (
-            &[&design, "--preview", "10"],
-            "--preview is for files of rasters",
-        ),
+        (&[&design, "--preview", "10"], "--preview is for files of rasters"),
         (&[&design, "--levels"], "--levels is for files of rasters"),
         (&[&design, "--digest"], "leave it out"),
         (&[bare.to_str().unwrap()], "scan { gcode feed="),

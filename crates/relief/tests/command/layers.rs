@@ -253,7 +253,16 @@ fn passes_of_a_level_are_slices_of_its_samples() {
     }
     // The place of a sample in a matrix is that in the level of the canvas.
     let screened = |options: &[&str]| {
-        let asked = ["render", &design, "-o", "-", "--halftone", "bayer:4", "--level", "2"];
+        let asked = [
+            "render",
+            &design,
+            "-o",
+            "-",
+            "--halftone",
+            "bayer:4",
+            "--level",
+            "2",
+        ];
         run(&[&asked[..], options].concat()).done()
     };
     let (whole, part) = (screened(&[]), screened(&level[2..]));
@@ -289,7 +298,10 @@ fn passes_are_planned_and_verified() {
         let plan: serde_json::Value = serde_json::from_slice(&of("plan", &["--json"])).unwrap();
         let output = &plan["output"];
         assert_eq!(output["files"], 20);
-        assert_eq!((&output["exact"], &output["parts"]), (&true.into(), &false.into()));
+        assert_eq!(
+            (&output["exact"], &output["parts"]),
+            (&true.into(), &false.into())
+        );
         // Sixteen files are written at once, each with its own memory.
         let single = ["plan", &design, "-o", &place("one.raw"), "--json"];
         let single: serde_json::Value = serde_json::from_slice(&run(&single).done()).unwrap();
