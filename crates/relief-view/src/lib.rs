@@ -17,6 +17,9 @@
 //!
 //! What there is to ask for stands in `docs/viewer.md`.
 
+// That what computes may be shared by threads is proved through all types of the devices.
+#![recursion_limit = "256"]
+
 mod answer;
 mod body;
 mod dzi;

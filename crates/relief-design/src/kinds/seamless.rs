@@ -3,9 +3,9 @@
 use super::edge::SOURCE;
 use super::{Bounds, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing};
 use crate::draft::Checker;
-use crate::syntax::Span;
 use crate::report::Problem;
 use crate::signature::{DefaultExtent, Signature, ValueType, required};
+use crate::syntax::Span;
 use crate::validate::Rules;
 
 /// The most columns and rows that are faded.

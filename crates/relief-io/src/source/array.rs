@@ -152,12 +152,24 @@ impl Picture for ArrayPicture {
             let taken = match &self.samples {
                 ArraySamples::Eight(samples) => {
                     whole.clear();
-                    whole.extend(samples.get(range).ok_or_else(outside)?.iter().map(|&v| u32::from(v)));
+                    whole.extend(
+                        samples
+                            .get(range)
+                            .ok_or_else(outside)?
+                            .iter()
+                            .map(|&v| u32::from(v)),
+                    );
                     rows.take(y as u64, self.pixels, Row::Whole(&whole))
                 }
                 ArraySamples::Sixteen(samples) => {
                     whole.clear();
-                    whole.extend(samples.get(range).ok_or_else(outside)?.iter().map(|&v| u32::from(v)));
+                    whole.extend(
+                        samples
+                            .get(range)
+                            .ok_or_else(outside)?
+                            .iter()
+                            .map(|&v| u32::from(v)),
+                    );
                     rows.take(y as u64, self.pixels, Row::Whole(&whole))
                 }
                 ArraySamples::Numbers(samples) => {

@@ -70,6 +70,17 @@ impl ImageSource for Examples {
         };
         Ok(Box::new(drawn))
     }
+
+    /// Drawings and fonts are those of the examples.
+    fn data(&self, path: &str, _: u64) -> Result<Vec<u8>, String> {
+        let bytes: &[u8] = match path.rsplit_once('.') {
+            Some((_, "svg")) => include_bytes!("../../../../examples/plate/logo.svg"),
+            Some((_, "gds")) => include_bytes!("../../../../examples/mask/mask.gds"),
+            Some((_, "ttf")) => include_bytes!("../../../../examples/plate/FredokaOne-Regular.ttf"),
+            _ => return Err(format!("{path} does not exist")),
+        };
+        Ok(bytes.to_vec())
+    }
 }
 
 impl Picture for Drawn {

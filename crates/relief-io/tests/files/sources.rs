@@ -729,7 +729,11 @@ fn an_array_reads_as_the_colour_that_its_samples_are() {
                     (1..4)
                         .map(|x| {
                             let pixel = &samples[(y * width + x) * channels..][..channels];
-                            let alpha = if channels % 2 == 0 { pixel[channels - 1] } else { 65_535 };
+                            let alpha = if channels % 2 == 0 {
+                                pixel[channels - 1]
+                            } else {
+                                65_535
+                            };
                             let colour = if channels < 3 {
                                 [pixel[0]; 3]
                             } else {
@@ -740,7 +744,11 @@ fn an_array_reads_as_the_colour_that_its_samples_are() {
                         .collect()
                 })
                 .collect();
-            assert_eq!(read_array(&picture, window, depth), rows, "{channels} samples a pixel");
+            assert_eq!(
+                read_array(&picture, window, depth),
+                rows,
+                "{channels} samples a pixel"
+            );
         }
     }
 }
