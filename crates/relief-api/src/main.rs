@@ -17,13 +17,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// The libraries that other programs are written against.
-const LIBRARIES: [&str; 9] = [
+const LIBRARIES: [&str; 10] = [
     "relief-atomic",
     "relief-design",
     "relief-engine",
     "relief-io",
     "relief-kernels",
     "relief-machine",
+    "relief-view",
     "relief-raster",
     "relief-scan",
     "relief-vector",

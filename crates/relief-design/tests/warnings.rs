@@ -165,10 +165,9 @@ fn what_cannot_be_proven_to_close_is_told() {
     let codes = |node: &str| {
         let text = format!("relief version=1\ncanvas width=60 height=40 wrap=\"x\"\n{node}");
         let reading = read("test.kdl", &text, &|_: &str| Ok((60, 40)), &[]).unwrap();
-        let warnings = reading
-            .warnings
-            .map(|report| report.problems().iter().map(|problem| problem.code()).collect());
-        warnings.unwrap_or_default()
+        let warnings = reading.warnings;
+        let problems = warnings.iter().flat_map(|report| report.problems());
+        problems.map(|problem| problem.code()).collect::<Vec<_>>()
     };
     for node in [
         "image \"a\"",
@@ -231,10 +230,9 @@ fn grays_of_pictures_are_seen_in_masks() {
     let codes = |node: &str| {
         let text = format!("relief version=1\ncanvas width=60 height=40\n{node}");
         let reading = read("test.kdl", &text, &Dots, &[]).unwrap();
-        let warnings = reading
-            .warnings
-            .map(|report| report.problems().iter().map(|problem| problem.code()).collect());
-        warnings.unwrap_or_default()
+        let warnings = reading.warnings;
+        let problems = warnings.iter().flat_map(|report| report.problems());
+        problems.map(|problem| problem.code()).collect::<Vec<_>>()
     };
     let mask = |mask: &str| format!("distance radius=5 {{ (mask){mask}; profile \"d\" }}");
     for gray in ["1", "128", "254"] {

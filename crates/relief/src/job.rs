@@ -101,10 +101,15 @@ pub(crate) fn key(opened: &Opened) -> Result<blake3::Hash, Failure> {
             path: name.to_owned(),
             source,
         };
+        // What a packed job holds does not change while it is open.
+        if opened.packed {
+            hasher.update(opened.files.digest(name).map_err(failed)?.as_bytes());
+            continue;
+        }
         let path = opened.files.path(name).map_err(failed)?;
         let file = std::fs::metadata(&path).map_err(failed)?;
         if file.len() <= DIGESTED {
-            hasher.update(digest_file(&path)?.as_bytes());
+            hasher.update(opened.files.digest(name).map_err(failed)?.as_bytes());
         } else {
             let time = file
                 .modified()
