@@ -349,7 +349,7 @@ pub(crate) struct Export {
     /// design]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=1))]
     pub(crate) bits: Option<u8>,
-    /// Write halftones, every sample 0 or the greatest: threshold:LEVEL, bayer:N[,SPOT], blue-noise[:N[,SPOT]], or error
+    /// Write halftones, every sample 0 or the greatest: threshold:LEVEL, bayer:N or bayer:N,SPOT, blue-noise or blue-noise:N,SPOT, or error
     /// diffusion by floyd-steinberg, jarvis, stucki or atkinson, each with or without :serpentine
     #[arg(long, value_name = "METHOD", value_parser = crate::commands::stream::halftone)]
     pub(crate) halftone: Option<Halftone>,

@@ -183,7 +183,7 @@ impl Pack {
         self.files.keys().map(String::as_str)
     }
 
-    /// The bytes of what is called `files/3` in the packed job that this path goes on from, as [`place`](Self::place) names it,
+    /// The bytes of what is called `files/3` in the packed job that this path goes on from, as its path names it,
     /// at most `limit` of them. Nothing where no packed job lies on the way.
     ///
     /// # Errors

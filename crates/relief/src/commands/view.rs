@@ -29,7 +29,7 @@ pub(crate) struct View {
     /// Open the page in the browser
     #[arg(long)]
     open: bool,
-    /// Let pages of this origin read tiles, such as https://neuroglancer-demo.appspot.com [default: none]
+    /// Let pages of this origin, a scheme and a host, read tiles [default: none]
     #[arg(long, value_name = "ORIGIN")]
     cors: Option<String>,
     /// The most memory that renderers and answers may take, such as 512MiB [default: 1GiB]

@@ -60,7 +60,7 @@ pub(crate) struct ScanArguments {
     /// Passes: one, even:N, curve:N,EXPONENT, share:N, or listed:T,T,… with a threshold for each
     #[arg(long, value_parser = passes)]
     passes: Option<Passes>,
-    /// Grays to on and off: threshold:LEVEL, bayer:N[,SPOT], blue-noise[:N[,SPOT]], none, or error diffusion by floyd-steinberg,
+    /// Grays to on and off: threshold:LEVEL, bayer:N or bayer:N,SPOT, blue-noise or blue-noise:N,SPOT, none, or error diffusion by floyd-steinberg,
     /// jarvis, stucki or atkinson, each with or without :serpentine
     #[arg(long, value_parser = or_none(halftone))]
     halftone: Option<OrNone<Halftone>>,
