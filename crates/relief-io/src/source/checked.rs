@@ -5,7 +5,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::part::Bytes;
+use super::part::{Bytes, sought};
 
 /// Bytes that are digested, and compared, at once.
 const BLOCK: usize = 1 << 18;
@@ -102,12 +102,7 @@ impl Read for Checked {
 
 impl Seek for Checked {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let position = match to {
-            SeekFrom::Start(position) => Some(position),
-            SeekFrom::End(offset) => self.bytes.checked_add_signed(offset),
-            SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
-        };
-        self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
+        self.position = sought(to, self.position, self.bytes)?;
         Ok(self.position)
     }
 }

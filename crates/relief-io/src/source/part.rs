@@ -30,6 +30,16 @@ impl Part {
     }
 }
 
+/// The place that is sought in so many bytes, of which `position` is the place at hand; it may lie beyond them.
+pub(super) fn sought(to: SeekFrom, position: u64, bytes: u64) -> io::Result<u64> {
+    let place = match to {
+        SeekFrom::Start(place) => Some(place),
+        SeekFrom::End(offset) => bytes.checked_add_signed(offset),
+        SeekFrom::Current(offset) => position.checked_add_signed(offset),
+    };
+    Ok(place.ok_or(io::ErrorKind::InvalidInput)?)
+}
+
 impl From<File> for Bytes {
     fn from(file: File) -> Self {
         Self::File(file)
@@ -52,12 +62,7 @@ impl Read for Part {
 
 impl Seek for Part {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let position = match to {
-            SeekFrom::Start(position) => Some(position),
-            SeekFrom::End(offset) => self.bytes.checked_add_signed(offset),
-            SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
-        };
-        self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
+        self.position = sought(to, self.position, self.bytes)?;
         Ok(self.position)
     }
 }
