@@ -89,7 +89,7 @@ impl Opened {
     pub(crate) fn inputs(&self) -> Vec<(String, PathBuf)> {
         let mut inputs = Vec::new();
         inputs.extend(self.path.clone().map(|path| ("the design".to_owned(), path)));
-        let scan = self.design.scan.iter();
+        let scan = self.design.scan().into_iter();
         let tables = scan
             .flat_map(|scan| [&scan.material, &scan.machine])
             .flatten()
@@ -238,7 +238,7 @@ pub(crate) fn canvas(
 ) -> PyResult<(u64, u64)> {
     let text = Text::new(name, text, path, &folder, settings, given)?;
     match watch::run(py, None, |_, _| text.read())? {
-        Ok(reading) => Ok((reading.design.canvas.height, reading.design.canvas.width)),
+        Ok(reading) => Ok((reading.design.canvas().height, reading.design.canvas().width)),
         Err(report) => Err(Failure::Design(Box::new(report), text.text).raised(py)),
     }
 }

@@ -45,7 +45,7 @@ impl Failure {
         match self {
             Self::Design(report, text) => {
                 let problems = problems(py, &report, &text)?;
-                raise(py, "DesignError", (format!("{report:#}"), problems))
+                raise(py, "DesignError", (report.to_string(), problems))
             }
             Self::File(action, error) => {
                 let message = format!("{action}: {error}");
@@ -71,7 +71,7 @@ fn of_engine(py: Python<'_>, error: Error) -> PyResult<PyErr> {
         Error::Image { path, .. } | Error::ImageChanged { path, .. } => {
             raise(py, "ImageError", (message, path))
         }
-        Error::TooDeep { .. } | Error::Design(_) => raise(py, "DesignError", (message, PyList::empty(py))),
+        Error::TooDeep { .. } => raise(py, "DesignError", (message, PyList::empty(py))),
         Error::Allocation { bytes, .. } => raise(py, "MemoryRefused", (message, bytes, py.None(), "")),
         Error::Sink(source) => match source.downcast::<SinkError>() {
             Ok(error) => of_sink(py, error),

@@ -206,7 +206,7 @@ impl Surface {
     fn amplitude(&self) -> Option<f64> {
         self.opened
             .design
-            .canvas
+            .canvas()
             .amplitude
             .map(relief_engine::Length::to_metres)
     }

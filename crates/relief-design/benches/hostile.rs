@@ -117,7 +117,7 @@ fn measure(name: &str, text: &str) -> Result<(), Box<dyn std::error::Error>> {
     let mut shown = String::new();
     if let Err(report) = parse("hostile.kdl", text, &images) {
         GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
-            .render_report(&mut shown, &report)?;
+            .render_report(&mut shown, &report.underlined())?;
     }
     let wall = start.elapsed();
     let usage = getrusage(UsageWho::RUSAGE_SELF)?;

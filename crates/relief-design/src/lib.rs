@@ -16,7 +16,7 @@
 //! }
 //! "#;
 //! let design = relief_design::parse("dots.kdl", text, &NoImages)?;
-//! assert_eq!((design.canvas.width, design.canvas.height), (400, 300));
+//! assert_eq!((design.canvas().width, design.canvas().height), (400, 300));
 //! assert_eq!(design.node(design.root()).kind, Kind::Repeat(Repeat { step_x: 50, step_y: 50 }));
 //! # Ok::<(), relief_design::Report>(())
 //! ```
@@ -77,7 +77,7 @@ pub use length::{GivenLength, given_length, rectangle};
 pub use parameters::{MAX_DATA, Rows, Setting};
 pub use pictures::{ImageError, ImageSource, NoImages, Picture};
 pub use reference::{reference, reference_of};
-pub use report::{MAX_PROBLEMS, Pointer, Problem, Report};
+pub use report::{MAX_PROBLEMS, Pointer, Problem, Report, Underlined};
 pub use resolve::MAX_NODES;
 pub use schema::schema;
 pub use signature::{
@@ -126,7 +126,7 @@ pub fn parse(name: &str, text: &str, images: &dyn ImageSource) -> Result<Design,
 /// let text = "relief version=1\nparameter \"gray\" 7\ncanvas width=4 height=3 depth=16\nfill value=$gray";
 /// let setting = Setting { name: "gray".into(), value: "9".into(), origin: "--set".into() };
 /// let reading = relief_design::read("a.kdl", text, &NoImages, &[setting])?;
-/// assert_eq!(reading.design.nodes[0].kind, Kind::Fill(kinds::Fill { value: 9 }));
+/// assert_eq!(reading.design.nodes()[0].kind, Kind::Fill(kinds::Fill { value: 9 }));
 /// assert_eq!(reading.warnings.unwrap().problems()[0].code(), "W101");
 /// # Ok::<(), relief_design::Report>(())
 /// ```

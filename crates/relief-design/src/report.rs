@@ -184,8 +184,16 @@ impl Diagnostic for Problem {
 
 /// All that is wrong with a design: at least one [`Problem`], in the order of the text.
 ///
-/// It displays as one line, how many problems the text has; with `{:#}`, a line `file:line:column: CODE: message` for each
-/// follows. As a [`Diagnostic`] it relates its problems. Whatever the text was, a report shows at most 1 MiB.
+/// It displays as how many problems the text has and a line `file:line:column: CODE: message` for each, as compilers write
+/// them. [`Report::underlined`] shows the same with excerpts of the text. Whatever the text was, a report shows at most
+/// 1 MiB.
+///
+/// ```
+/// let text = "relief version=1\ncanvas width=4 height=3\nfill value=700";
+/// let report = relief_design::parse("a.kdl", text, &relief_design::NoImages).unwrap_err();
+/// assert_eq!(report.headline(), "a.kdl: 1 problem");
+/// assert!(report.to_string().starts_with("a.kdl: 1 problem\na.kdl:3:12: E"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Report {
     name: String,
@@ -252,21 +260,31 @@ impl Report {
     pub fn name(&self) -> &str {
         &self.name
     }
-}
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// How many problems the text has, in one line.
+    #[must_use]
+    pub fn headline(&self) -> String {
         let warnings = self.problems.iter().all(Problem::is_warning);
         let noun = if warnings { "warning" } else { "problem" };
         let plural = if self.total == 1 { "" } else { "s" };
         let more = if self.total >= MAX_COUNTED { " or more" } else { "" };
-        write!(f, "{}: {}{more} {noun}{plural}", self.shown, self.total)?;
+        let mut line = format!("{}: {}{more} {noun}{plural}", self.shown, self.total);
         if self.total > self.problems.len() {
-            write!(f, ", of which the first {} are shown", self.problems.len())?;
+            line += &format!(", of which the first {} are shown", self.problems.len());
         }
-        if !f.alternate() {
-            return Ok(());
-        }
+        line
+    }
+
+    /// The report as what a renderer of [`Diagnostic`]s shows: each problem underlined in an excerpt of the text.
+    #[must_use]
+    pub fn underlined(&self) -> Underlined<'_> {
+        Underlined(self)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.headline())?;
         for problem in &self.problems {
             write!(f, "\n{}", self.shown)?;
             if let Some(pointer) = problem.pointers().next() {
@@ -280,14 +298,26 @@ impl fmt::Display for Report {
 
 impl std::error::Error for Report {}
 
-impl Diagnostic for Report {
+/// A [`Report`] as a [`Diagnostic`]: its headline, to which its problems are related, each with an excerpt of the text.
+#[derive(Clone, Copy, Debug)]
+pub struct Underlined<'r>(&'r Report);
+
+impl fmt::Display for Underlined<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.headline())
+    }
+}
+
+impl std::error::Error for Underlined<'_> {}
+
+impl Diagnostic for Underlined<'_> {
     fn severity(&self) -> Option<Severity> {
-        self.problems.first().and_then(Diagnostic::severity)
+        self.0.problems.first().and_then(Diagnostic::severity)
     }
 
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
         Some(Box::new(
-            self.problems.iter().map(|problem| problem as &dyn Diagnostic),
+            self.0.problems.iter().map(|problem| problem as &dyn Diagnostic),
         ))
     }
 }

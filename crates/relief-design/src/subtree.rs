@@ -12,9 +12,8 @@ impl Design {
     ///     repeat step-x=8 step-y=8 { (pattern)disc diameter=6 value=200 }";
     /// let design = relief_design::parse("a.kdl", text, &NoImages)?;
     /// let disc = design.subtree(NodeId(0));
-    /// assert_eq!((disc.canvas.width, disc.canvas.height, disc.nodes.len()), (6, 6, 1));
-    /// assert!(disc.validate().is_ok());
-    /// assert_eq!(design.subtree(design.root()).nodes, design.nodes);
+    /// assert_eq!((disc.canvas().width, disc.canvas().height, disc.nodes().len()), (6, 6, 1));
+    /// assert_eq!(design.subtree(design.root()).nodes(), design.nodes());
     /// # Ok::<(), relief_design::Report>(())
     /// ```
     ///

@@ -2,7 +2,7 @@
 //!
 //! A [`Design`] holds its nodes in one list in which every child stands before its parents; a node used more than
 //! once (`define`, `use`) stands once. Everything in it has been checked: sizes and offsets are in range, units are
-//! gone, real functions are tables of samples. What builds one by hand has it checked by [`Design::validate`].
+//! gone, real functions are tables of samples. [`Design::new`] checks one that is built by hand.
 
 use relief_raster::{Depth, Extent, Length};
 
@@ -13,14 +13,10 @@ use crate::scan::ScanNode;
 /// A checked design.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Design {
-    /// The raster that the root fills.
-    pub canvas: Canvas,
-    /// All nodes; the children of each stand before it, the root stands last.
-    pub nodes: Vec<Node>,
-    /// How a machine wants the raster, where the design says it.
-    pub scan: Option<ScanNode>,
-    /// The largest rounding of a length or a place to whole pixels; nothing where all are exact.
-    pub rounding: Option<Rounding>,
+    pub(crate) canvas: Canvas,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) scan: Option<ScanNode>,
+    pub(crate) rounding: Option<Rounding>,
 }
 
 /// How far a length or a place of a design lies from the whole pixels that it became.
@@ -33,10 +29,35 @@ pub struct Rounding {
 }
 
 impl Design {
+    /// The raster that the root fills.
+    #[must_use]
+    pub fn canvas(&self) -> Canvas {
+        self.canvas
+    }
+
+    /// All nodes, at least one; the children of each stand before it, the root stands last.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// How a machine wants the raster, where the design says it.
+    #[must_use]
+    pub fn scan(&self) -> Option<&ScanNode> {
+        self.scan.as_ref()
+    }
+
+    /// The largest rounding of a length or a place to whole pixels; nothing where all are exact, and nothing in a design
+    /// that [`Design::new`] built.
+    #[must_use]
+    pub fn rounding(&self) -> Option<Rounding> {
+        self.rounding
+    }
+
     /// The node that fills the canvas.
     #[must_use]
     pub fn root(&self) -> NodeId {
-        NodeId(self.nodes.len().saturating_sub(1))
+        NodeId(self.nodes.len() - 1)
     }
 
     /// The paths of the files that its nodes show, as it says them, in the order of the nodes.

@@ -5,8 +5,9 @@ use std::fmt;
 use relief_raster::{MAX_COORDINATE, MAX_SIDE};
 
 use crate::resolve::MAX_NODES;
+use crate::scan::ScanNode;
 use crate::signature::{ChildName, Count, Signature};
-use crate::tree::{Child, Design, Node, NodeId, Role, nodes_within};
+use crate::tree::{Canvas, Child, Design, Node, NodeId, Role, nodes_within};
 
 /// Why a design is none: a rule that [`parse`](crate::parse) keeps and a design that was built by hand does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,22 +36,38 @@ impl fmt::Display for InvalidDesign {
 impl std::error::Error for InvalidDesign {}
 
 impl Design {
-    /// Checks what every design that [`parse`](crate::parse) gives keeps: there is a node, children stand before their
-    /// parents, sizes, offsets and samples are in range, tables have their lengths, and every kind has the children that
-    /// it reads.
+    /// The design of these nodes, once it keeps what every design keeps: there is a node, children stand before their
+    /// parents, sizes, offsets and samples are in range, tables have their lengths, every kind has the children that it
+    /// reads, and the root, which stands last, fills the canvas. The scan is taken as it is: the program of its lines
+    /// checks it.
     ///
     /// # Errors
     /// The first rule that is broken.
     ///
     /// ```
+    /// use relief_design::{Design, NoImages};
+    ///
     /// let text = "relief version=1\ncanvas width=4 height=3\nfill value=7";
-    /// let mut design = relief_design::parse("a.kdl", text, &relief_design::NoImages)?;
-    /// assert!(design.validate().is_ok());
-    /// design.nodes.clear();
-    /// assert_eq!(design.validate().unwrap_err().to_string(), "the design: it has no node");
+    /// let design = relief_design::parse("a.kdl", text, &NoImages)?;
+    /// let again = Design::new(design.canvas(), design.nodes().to_vec(), design.scan().cloned());
+    /// assert_eq!(again, Ok(design.clone()));
+    /// let empty = Design::new(design.canvas(), Vec::new(), None);
+    /// assert_eq!(empty.unwrap_err().to_string(), "the design: it has no node");
     /// # Ok::<(), relief_design::Report>(())
     /// ```
-    pub fn validate(&self) -> Result<(), InvalidDesign> {
+    pub fn new(canvas: Canvas, nodes: Vec<Node>, scan: Option<ScanNode>) -> Result<Self, InvalidDesign> {
+        let design = Self {
+            canvas,
+            nodes,
+            scan,
+            rounding: None,
+        };
+        design.validate()?;
+        Ok(design)
+    }
+
+    /// Whether the design keeps the rules.
+    fn validate(&self) -> Result<(), InvalidDesign> {
         let whole = |problem: &str| InvalidDesign {
             node: None,
             problem: problem.to_owned(),

@@ -42,10 +42,10 @@ fn millimetres(hundredths: i64) -> String {
 #[test]
 fn a_canvas_of_1200_dpi_is_exact() {
     let design = design("relief version=1\ncanvas width=\"1000mm\" height=\"40in\" dpi=1200\nfill value=1");
-    assert_eq!(design.canvas.pixel, Length::metres(254, 12_000_000));
-    assert_eq!((design.canvas.width, design.canvas.height), (47_244, 48_000));
+    assert_eq!(design.canvas().pixel, Length::metres(254, 12_000_000));
+    assert_eq!((design.canvas().width, design.canvas().height), (47_244, 48_000));
     // 47 244.094…
-    let rounding = design.rounding.unwrap();
+    let rounding = design.rounding().unwrap();
     assert!((rounding.pixels - 12.0 / 127.0).abs() < 1e-12, "{rounding:?}");
     assert_eq!((rounding.place.line, rounding.place.column), (2, 14));
 }
@@ -63,7 +63,11 @@ fn a_pixel_may_be_a_fraction_of_any_unit() {
         let design = design(&format!(
             "relief version=1\ncanvas width=9 height=9 {pixel}\nfill value=1"
         ));
-        assert_eq!(design.canvas.pixel, Length::metres(metres.0, metres.1), "{pixel}");
+        assert_eq!(
+            design.canvas().pixel,
+            Length::metres(metres.0, metres.1),
+            "{pixel}"
+        );
     }
     for wrong in [
         "pixel=\"1/0in\"",
@@ -108,7 +112,7 @@ fn without_rounding_a_length_is_whole_or_refused() {
     assert_eq!(extents(&rounded), [(1, 0, 236, 300)]);
     let exact =
         "relief version=1\ncanvas width=\"1in\" height=\"1/2in\" dpi=1200 rounding=\"exact\"\nfill value=1";
-    assert_eq!(design(exact).rounding, None);
+    assert_eq!(design(exact).rounding(), None);
     assert_eq!(code(&exact.replace("1/2in", "5mm")), "E405");
 }
 
@@ -127,7 +131,7 @@ fn vectors_are_never_rounded() {
     };
     assert_eq!(lattice.denominators, (127, 1));
     assert_eq!((lattice.u, lattice.v), ((30_000, 0), (12_700, 400)));
-    assert_eq!(design.rounding, None);
+    assert_eq!(design.rounding(), None);
     assert!(lattice.period.has(30_000, 0) && lattice.period.has(100, 400));
     assert!(!lattice.period.has(236, 0));
 }
@@ -157,7 +161,7 @@ fn diameters_and_radii_are_rounded_by_themselves_and_do_not_vanish() {
     let head = "relief version=1\ncanvas width=\"20mm\" height=\"20mm\" dpi=1200\ncompose {";
     let design = design(&format!("{head} (base)disc diameter=\"0.2mm\" value=9 }}"));
     assert_eq!(
-        design.nodes[0].kind,
+        design.nodes()[0].kind,
         Kind::Disc(kinds::Disc {
             diameter: 9,
             value: 9
@@ -223,7 +227,7 @@ fn percentages_are_parts_of_the_parent_whatever_the_rounding() {
     ));
     // 200.5 − 50.125 = 150.375, and 100.25 further 250.625.
     assert_eq!(extents(&centred), [(150, 145, 101, 10)]);
-    assert!(centred.rounding.is_some());
+    assert!(centred.rounding().is_some());
     // In a frame of its own size, and once for each parent of a definition.
     let nested = design(&format!(
         "{head}define \"half\" {{ fill value=1 width=\"50%\" x=\"10%\" }}\ncompose {{
@@ -231,7 +235,7 @@ fn percentages_are_parts_of_the_parent_whatever_the_rounding() {
             (base)use \"half\" x=\"-10%\"
         }}"
     ));
-    let sizes: Vec<u64> = nested.nodes.iter().map(|node| node.width).collect();
+    let sizes: Vec<u64> = nested.nodes().iter().map(|node| node.width).collect();
     assert_eq!(sizes, [50, 100, 201, 401]);
     assert_eq!(extents(&nested)[1], (0, 0, 201, 300));
     for wrong in [
@@ -278,7 +282,7 @@ fn a_side_of_an_image_that_is_a_percentage_is_not_its_own() {
     .unwrap();
     // The height of the turned node depends on its parent, its width on the picture alone.
     assert_eq!(extents(&turned), [(0, 0, 40, 300)]);
-    assert_eq!(turned.nodes[0].width, 150);
+    assert_eq!(turned.nodes()[0].width, 150);
 }
 
 #[test]
@@ -291,7 +295,7 @@ fn samples_may_be_heights() {
             let exact = (2 * max * micrometres + 80).div_euclid(160);
             let sample = u16::try_from(exact).unwrap();
             assert_eq!(
-                design(&text).nodes[0].kind,
+                design(&text).nodes()[0].kind,
                 Kind::Fill(kinds::Fill { value: sample }),
                 "{text}"
             );
@@ -309,7 +313,7 @@ fn samples_may_be_heights() {
         .replace("; profile-none", "")
         .as_str(),
     );
-    let kinds: Vec<&Kind> = design.nodes.iter().map(|node| &node.kind).collect();
+    let kinds: Vec<&Kind> = design.nodes().iter().map(|node| &node.kind).collect();
     assert!(
         matches!(kinds[0], Kind::Ramp(kinds::Ramp { from: 0, to: 255, .. })),
         "{:?}",
@@ -360,7 +364,7 @@ fn heights_need_an_amplitude_and_lie_within_it() {
     let slices = "relief version=1\ncanvas width=9 height=9 amplitude=\"80um\"
         scan { passes \"listed\" { slice \"40um\"; slice \"20um\" }; halftone \"threshold\" level=\"10um\" }
         fill value=1";
-    let scan = design(slices).scan.unwrap().scan;
+    let scan = design(slices).scan().unwrap().scan.clone();
     assert_eq!(
         scan.passes,
         relief_design::scan::Passes::Listed {
@@ -373,11 +377,11 @@ fn heights_need_an_amplitude_and_lie_within_it() {
 fn the_former_word_for_bits_is_read_with_a_warning() {
     let text = "relief version=1\ncanvas width=9 height=9 depth=16\nfill value=60000";
     let reading = read("a.kdl", text, &NoImages, &[]).unwrap();
-    assert_eq!(reading.design.canvas.depth, Depth::Sixteen);
-    assert_eq!(reading.warnings.unwrap().to_string(), "a.kdl: 1 warning");
+    assert_eq!(reading.design.canvas().depth, Depth::Sixteen);
+    assert_eq!(reading.warnings.unwrap().headline(), "a.kdl: 1 warning");
     let now = read("a.kdl", &text.replace("depth", "bits"), &NoImages, &[]).unwrap();
     assert!(now.warnings.is_none());
-    assert_eq!(now.design.nodes[0].kind, reading.design.nodes[0].kind);
+    assert_eq!(now.design.nodes()[0].kind, reading.design.nodes()[0].kind);
 }
 
 proptest! {
@@ -414,7 +418,7 @@ proptest! {
         prop_assert_eq!(&found, &expected);
         let ends = found.iter().map(|&(x, width)| x + width.cast_signed());
         prop_assert!(ends.zip(&found[1..]).all(|(end, next)| end == next.0));
-        prop_assert!(design.rounding.is_none_or(|rounding| rounding.pixels <= 0.5));
+        prop_assert!(design.rounding().is_none_or(|rounding| rounding.pixels <= 0.5));
     }
 
     /// Columns of a third, or any other part, cover their parent without a gap.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
 
 use proptest::prelude::*;
-use relief_design::{Design, Kind, Node, kinds, parse};
+use relief_design::{Design, InvalidDesign, Kind, Node, kinds, parse};
 
 fn design(text: &str) -> Design {
     let images = |_: &str| Ok((60, 40));
@@ -66,7 +66,7 @@ fn a_pattern_without_a_size_takes_its_natural_one() {
     }
     let elsewhere =
         design("canvas width=400 height=300\ncompose { (base)map { (source)image \"a\"; invert } }");
-    assert_eq!(elsewhere.nodes[1].width, 400);
+    assert_eq!(elsewhere.nodes()[1].width, 400);
     // Steps are at least as large as the natural size, no longer as the parent.
     let (root, _) = pattern("repeat step-x=100 step-y=50 { (pattern)map { (source)image \"a\"; invert } }");
     assert_eq!(
@@ -132,19 +132,20 @@ fn a_cell_of_many_nodes_is_repeated_with_fractional_steps() {
          repeat step-x=\"5mm\" step-y=\"5mm\" {{ (pattern)compose width=100 height=100 {{\n{cell}}} }}"
     );
     let design = design(&text);
-    assert_eq!(design.validate(), Ok(()));
+    assert_eq!(valid(&design), Ok(()));
     // 127 copies in each direction, each node once.
-    assert_eq!(design.nodes.len(), 604);
+    assert_eq!(design.nodes().len(), 604);
 }
 
 #[test]
 fn a_chain_is_nesting_from_the_inside_out() {
     let meaning = |text: &str| {
-        let mut design = design(&format!("canvas width=400 height=300\n{text}"));
-        for node in &mut design.nodes {
+        let design = design(&format!("canvas width=400 height=300\n{text}"));
+        let mut nodes = design.nodes().to_vec();
+        for node in &mut nodes {
             (node.place.line, node.place.column) = (1, 1);
         }
-        design
+        Design::new(design.canvas(), nodes, design.scan().cloned())
     };
     for (chained, nested) in [
         ("chain { noise seed=1 }", "noise seed=1"),
@@ -208,7 +209,7 @@ fn wrong_chains_are_told() {
         "canvas width=4 height=3\nchain {{ noise seed=1; {} }}",
         "turn; ".repeat(60)
     );
-    assert_eq!(design(&allowed).nodes.len(), 61);
+    assert_eq!(design(&allowed).nodes().len(), 61);
 }
 
 proptest! {
@@ -224,7 +225,7 @@ proptest! {
             hundredths / 100, hundredths % 100
         );
         let design = design(&text);
-        prop_assert_eq!(design.validate(), Ok(()));
+        prop_assert_eq!(valid(&design), Ok(()));
         let root = design.node(design.root());
         let Kind::Repeat(kinds::Repeat { step_x, step_y }) = root.kind else { panic!("{root:?}") };
         let offset = root.children[0].extent;
@@ -253,4 +254,9 @@ proptest! {
             prop_assert_eq!(found, expected);
         }
     }
+}
+
+/// What [`Design::new`] says of the nodes of a design.
+fn valid(design: &Design) -> Result<(), InvalidDesign> {
+    Design::new(design.canvas(), design.nodes().to_vec(), None).map(|_| ())
 }

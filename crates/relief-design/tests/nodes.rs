@@ -13,7 +13,8 @@ use relief_design::scan::{
     Sweep, Zone,
 };
 use relief_design::{
-    Axis, Blend, Conversion, Design, Gray, Kind, Node, Role, SIGNATURES, ValueType, kinds, parse,
+    Axis, Blend, Conversion, Design, Gray, InvalidDesign, Kind, Node, Role, SIGNATURES, ValueType, kinds,
+    parse,
 };
 use relief_raster::{Depth, Length, Period};
 
@@ -70,7 +71,11 @@ compose {
 "#,
     );
     assert_eq!(
-        (design.canvas.width, design.canvas.height, design.canvas.pixel),
+        (
+            design.canvas().width,
+            design.canvas().height,
+            design.canvas().pixel
+        ),
         (2_000, 1_200, Length::picometres(10_000_000))
     );
     let root = design.node(design.root());
@@ -109,11 +114,14 @@ compose {
 #[test]
 fn the_canvas_has_a_depth_of_8_and_no_pixel_by_default() {
     let design = design_of("relief version=1\ncanvas width=7 height=5\nfill value=255");
-    assert_eq!((design.canvas.depth, design.canvas.pixel), (Depth::Eight, None));
+    assert_eq!(
+        (design.canvas().depth, design.canvas().pixel),
+        (Depth::Eight, None)
+    );
     let design =
         design_of("relief version=1\ncanvas depth=16 pixel=\"0.5nm\" width=7 height=5\nfill value=65535");
     assert_eq!(
-        (design.canvas.depth, design.canvas.pixel),
+        (design.canvas().depth, design.canvas().pixel),
         (Depth::Sixteen, Length::picometres(500))
     );
     assert_eq!(
@@ -319,10 +327,12 @@ fn a_median_that_was_built_by_hand_keeps_the_rules_of_its_depth() {
         let text = format!(
             "relief version=1\ncanvas width=9 height=9 depth={depth}\nmedian radius=1 {{ (source)noise seed=1 }}"
         );
-        let mut design = design_of(&text);
+        let design = design_of(&text);
         let edge = kinds::Edge::Clamp;
-        design.nodes[1].kind = kinds::Median { radius, rank, edge }.into();
-        let found = design.validate().err().map(|error| error.to_string());
+        let median = kinds::Median { radius, rank, edge };
+        let found = with_kind(&design, median.into())
+            .err()
+            .map(|error| error.to_string());
         let expected = rule.map(|rule| format!("node 1 of the design: {rule}"));
         assert_eq!(found, expected, "{depth} bits, radius {radius}, rank {rank}");
     }
@@ -476,9 +486,9 @@ fn words_that_stand_for_other_filters_become_those() {
     let kinds_of = |node: &str| {
         let text = format!("relief version=1\ncanvas width=9 height=9\n{node} {{ (source)noise seed=1 }}");
         let design = design_of(&text);
-        assert!(design.validate().is_ok());
+        assert!(valid(&design).is_ok());
         design
-            .nodes
+            .nodes()
             .iter()
             .map(|node| node.kind.name())
             .collect::<Vec<_>>()
@@ -568,11 +578,7 @@ fn filters_that_were_built_by_hand_keep_their_rules() {
         kinds::Equalise { limit: Some(3) }.into(),
     ];
     let text = "relief version=1\ncanvas width=9 height=9 depth=8\nbox radius=1 { (source)noise seed=1 }";
-    let is_valid = |kind: &Kind| {
-        let mut design = design_of(text);
-        design.nodes[1].kind = kind.clone();
-        design.validate().is_ok()
-    };
+    let is_valid = |kind: &Kind| with_kind(&design_of(text), kind.clone()).is_ok();
     for kind in &right {
         assert!(is_valid(kind), "{kind:?}");
     }
@@ -771,7 +777,7 @@ fn a_definition_used_twice_at_one_size_is_one_node_with_two_offsets() {
     let inner = design.node(children[3].node).children[0];
     assert_ne!(inner.node, children[2].node);
     assert_eq!((inner.extent.width(), children[2].extent.width()), (9, 400));
-    assert_eq!(design.nodes.len(), 5);
+    assert_eq!(design.nodes().len(), 5);
 }
 
 #[test]
@@ -780,7 +786,7 @@ fn children_stand_before_their_parents_and_agree_on_their_size() {
         "define \"a\" { repeat { (pattern)image \"cell.png\" } }\ndefine \"b\" { map { (source)use \"a\" x=3; invert } }\n\
          compose {\n(base)use \"b\"\n(add)use \"a\"\n(mask)threshold level=3 { (source)use \"b\" x=-4 y=-4 }\n}",
     );
-    for (i, node) in design.nodes.iter().enumerate() {
+    for (i, node) in design.nodes().iter().enumerate() {
         for child in &node.children {
             assert!(child.node.0 < i);
             let inner = design.node(child.node);
@@ -848,8 +854,8 @@ fn rectangles_of_a_definition_are_drawn_once() {
     let text = "define \"r\" { rectangle size-x=3.5 size-y=2 value=9 }\n\
                 compose {\n(base)use \"r\"\n(add)use \"r\" x=9\n}";
     let design = design(text);
-    assert_eq!(design.nodes.len(), 2);
-    assert_eq!(design.validate(), Ok(()));
+    assert_eq!(design.nodes().len(), 2);
+    assert_eq!(valid(&design), Ok(()));
 }
 
 /// X, y, columns and rows.
@@ -868,7 +874,7 @@ fn drawn_child(node: &str) -> (Placed, Option<Pixels>) {
         "relief version=1\ncanvas width=4000 height=3000 pixel=\"1um\"\ncompose {{\n(base){node}\n}}"
     );
     let design = parse("test.kdl", &text, &drawings).unwrap_or_else(|report| panic!("{report:?}"));
-    assert_eq!(design.validate(), Ok(()));
+    assert_eq!(valid(&design), Ok(()));
     let child = design.node(design.root()).children[0];
     let drawn = match &design.node(child.node).kind {
         Kind::Svg(kind) => kind.drawn.clone(),
@@ -962,7 +968,7 @@ fn places_count_lines_and_characters() {
     let design =
         design_of("relief version=1\ncanvas width=9 height=9\n/* äöü */ compose {\n\t(base)fill value=1\n}");
     let places: Vec<(u32, u32)> = design
-        .nodes
+        .nodes()
         .iter()
         .map(|node| (node.place.line, node.place.column))
         .collect();
@@ -987,12 +993,12 @@ fn comments_and_every_form_of_a_string_are_read() {
 
 /// The `scan` of a design of 400 × 300 pixels of 10 µm.
 fn scan(text: &str) -> ScanNode {
-    design(&format!("{text}\nfill value=1")).scan.unwrap()
+    design(&format!("{text}\nfill value=1")).scan().unwrap().clone()
 }
 
 #[test]
 fn a_design_without_a_scan_has_none_and_an_empty_one_has_the_defaults() {
-    assert_eq!(design("fill value=1").scan, None);
+    assert_eq!(design("fill value=1").scan(), None);
     assert_eq!(scan("scan"), ScanNode::default());
 }
 
@@ -1066,7 +1072,7 @@ fn every_kind_of_passes_and_halftones_is_read() {
             "relief version=1\ncanvas width=4 height=4 amplitude={amplitude:?}\nscan {{ passes \"even\" step={step:?} }}\nfill value=1"
         );
         parse("a.kdl", &text, &HashMap::<String, (u64, u64)>::new())
-            .map(|design| design.scan.unwrap().scan.passes)
+            .map(|design| design.scan().unwrap().scan.passes.clone())
     };
     for (step, amplitude, count) in [
         ("10um", "80um", 8),
@@ -1227,4 +1233,16 @@ fn every_word_of_the_scan_is_a_setting_of_its_own() {
             property.name
         );
     }
+}
+
+/// What [`Design::new`] says of the nodes of a design.
+fn valid(design: &Design) -> Result<(), InvalidDesign> {
+    Design::new(design.canvas(), design.nodes().to_vec(), None).map(|_| ())
+}
+
+/// The design with another kind of its second node.
+fn with_kind(design: &Design, kind: Kind) -> Result<Design, InvalidDesign> {
+    let mut nodes = design.nodes().to_vec();
+    nodes[1].kind = kind;
+    Design::new(design.canvas(), nodes, None)
 }

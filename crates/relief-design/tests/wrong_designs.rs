@@ -70,7 +70,7 @@ impl ImageSource for Folder {
 fn rendered(report: &Report) -> String {
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(100);
     let mut out = String::new();
-    handler.render_report(&mut out, report).unwrap();
+    handler.render_report(&mut out, &report.underlined()).unwrap();
     // The lines of the renderer end in spaces at places.
     out.lines()
         .map(|line| line.trim_end().to_owned() + "\n")

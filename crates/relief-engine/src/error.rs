@@ -3,7 +3,6 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use relief_design::InvalidDesign;
 use relief_raster::Rect;
 
 use crate::panics::message;
@@ -23,9 +22,6 @@ pub enum Error {
         /// What would fit.
         advice: String,
     },
-    /// The design was built by hand, and is none.
-    #[error(transparent)]
-    Design(#[from] InvalidDesign),
     /// A drawing cannot be computed.
     #[error("the drawing of line {line}: {problem}")]
     Drawing {

@@ -335,11 +335,11 @@ impl Program {
         merge: Merge,
         drawings: &mut Drawings,
     ) -> Result<Self, Error> {
-        let mut numbering = Numbering::new(design.nodes.len(), merge, drawings);
+        let mut numbering = Numbering::new(design.nodes().len(), merge, drawings);
         // Which step is which node of the design.
-        let mut places = Vec::with_capacity(design.nodes.len());
+        let mut places = Vec::with_capacity(design.nodes().len());
         let mut children = 0;
-        for (number, node) in design.nodes.iter().enumerate() {
+        for (number, node) in design.nodes().iter().enumerate() {
             children += node.children.len();
             let mut links: Vec<Link> = node
                 .children
@@ -362,12 +362,12 @@ impl Program {
                 }];
                 links.extend(rest);
             }
-            let root = number + 1 == design.nodes.len();
+            let root = number + 1 == design.nodes().len();
             places.push(numbering.step((number, node), links, root)?);
         }
-        let nodes = design.nodes.len() * size_of::<Node>() + children * size_of::<Child>();
+        let nodes = design.nodes().len() * size_of::<Node>() + children * size_of::<Child>();
         Ok(Self {
-            canvas: design.canvas,
+            canvas: design.canvas(),
             nesting: numbering.depths.last().copied().unwrap_or(0),
             steps: numbering.steps,
             pictures: numbering.pictures,

@@ -128,7 +128,7 @@ fn case(name: &str, path: &Path, text: &str) -> Case {
     let files = Files::new(path.parent().unwrap());
     let design = relief_design::parse(name, text, &files)
         .unwrap_or_else(|report| panic!("{}: {:#?}", path.display(), report.problems()));
-    let canvas = design.canvas;
+    let canvas = design.canvas();
     let whole = [0, 0, canvas.width.cast_signed(), canvas.height.cast_signed()];
     let chosen: Vec<[i64; 4]> = WINDOWS
         .iter()
@@ -315,7 +315,7 @@ fn every_node_fold_and_blend_has_a_design() {
     let cases = cases();
     let kinds: Vec<&str> = cases
         .iter()
-        .flat_map(|case| case.design.nodes.iter().map(|node| node.kind.name()))
+        .flat_map(|case| case.design.nodes().iter().map(|node| node.kind.name()))
         .collect();
     for signature in &relief_design::SIGNATURES {
         if signature.group != relief_design::Group::Node {

@@ -36,7 +36,7 @@ pub(crate) async fn reply(
     } else {
         Caching::Forever
     };
-    let canvas = scene.design.canvas;
+    let canvas = scene.design.canvas();
     let size = (canvas.width, canvas.height);
     let Some((level, tile)) = tile else {
         let text = format!(

@@ -391,7 +391,7 @@ async fn tile(app: &Arc<App>, parts: [&str; 6], query: &Query<'_>) -> Result<Rep
         .ok_or_else(|| Fault::missing(format!("there is no level {level}; the coarsest is {coarsest}")))?;
     let rect = square(place, TILE, level_size(size, level))
         .ok_or_else(|| Fault::missing("the level has no such tile"))?;
-    let depth = scene.design.canvas.depth;
+    let depth = scene.design.canvas().depth;
     let effort = query.number("effort", Some(EFFORT))?;
     let asked = Asked {
         what: "tile",
@@ -453,7 +453,7 @@ async fn raw(app: &Arc<App>, query: &Query<'_>) -> Result<Reply, Fault> {
     }
     let rect = relief_engine::Rect::new(x.cast_signed(), y.cast_signed(), width, height)
         .ok_or_else(|| Fault::request("the window is too far out"))?;
-    let depth = scene.design.canvas.depth;
+    let depth = scene.design.canvas().depth;
     let asked = Asked {
         what: "raw",
         window: Window {

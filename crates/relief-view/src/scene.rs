@@ -41,7 +41,7 @@ impl Scene {
             return Some(self.design.root());
         }
         let number: usize = text.parse().ok()?;
-        (number < self.design.nodes.len()).then_some(NodeId(number))
+        (number < self.design.nodes().len()).then_some(NodeId(number))
     }
 
     /// The design of a node: itself for its root.
@@ -55,10 +55,10 @@ impl Scene {
 
     /// The raster and its nodes, for the page.
     pub(crate) fn json(&self) -> Value {
-        let canvas = &self.design.canvas;
+        let canvas = &self.design.canvas();
         let lines: Vec<&str> = self.text.lines().collect();
-        let first = self.design.nodes.len().saturating_sub(MAX_LISTED);
-        let nodes: Vec<Value> = (self.design.nodes.iter().enumerate().skip(first))
+        let first = self.design.nodes().len().saturating_sub(MAX_LISTED);
+        let nodes: Vec<Value> = (self.design.nodes().iter().enumerate().skip(first))
             .map(|(id, node)| {
                 let children: Vec<Value> = (node.children.iter().filter(|child| child.node.0 >= first))
                     .map(|child| {

@@ -233,7 +233,7 @@ impl Stage {
 fn trouble(error: OpenError) -> Value {
     match error {
         OpenError::Design { report, text } => json!({
-            "text": report.to_string(),
+            "text": report.headline(),
             "problems": problems(&report, &text),
         }),
         OpenError::Unreadable(why) => json!({"text": visible(&why), "problems": []}),

@@ -73,7 +73,7 @@ pub(crate) async fn reply(
         rest => (None, rest),
     };
     let scene = app.scene(key.unwrap_or("0"))?;
-    let canvas = scene.design.canvas;
+    let canvas = scene.design.canvas();
     let (rect, rest) = match rest {
         ["window", text, rest @ ..] => (window(text, (canvas.width, canvas.height))?, rest),
         rest => (Rect::sized(canvas.width, canvas.height), rest),
@@ -148,7 +148,7 @@ impl Group {
     /// The side of the chunks of a level.
     fn side(&self, level: u32) -> u64 {
         let (width, height) = self.size(level);
-        let bytes = self.scene.design.canvas.depth.bytes();
+        let bytes = self.scene.design.canvas().depth.bytes();
         let fits = |side: u64| side * side * bytes <= self.largest;
         let mut side = SIDES.0;
         while side < SIDES.1
@@ -184,7 +184,7 @@ impl Group {
                 samples: None,
             })
         };
-        let bytes = 2 * SIDES.0 * SIDES.0 * self.scene.design.canvas.depth.bytes();
+        let bytes = 2 * SIDES.0 * SIDES.0 * self.scene.design.canvas().depth.bytes();
         let answer = self.ask(app, "levels", bytes, counted).await?;
         let levels = std::str::from_utf8(&answer.bytes)
             .ok()
@@ -222,7 +222,7 @@ impl Group {
 
     /// The metadata of the group, with that of its arrays: over HTTP nobody can list them.
     fn json(&self, levels: u32) -> Value {
-        let canvas = &self.scene.design.canvas;
+        let canvas = &self.scene.design.canvas();
         // Micrometres of a pixel; pixels where the design does not say it.
         let pixel = canvas.pixel.map(|pixel| pixel.to_metres() * 1e6);
         let axis = |name: &str| match pixel {
@@ -262,7 +262,7 @@ impl Group {
     /// The metadata of an array.
     fn array(&self, level: u32) -> Value {
         let ((width, height), side) = (self.size(level), self.side(level));
-        let bits = self.scene.design.canvas.depth.bits();
+        let bits = self.scene.design.canvas().depth.bits();
         let codec = match bits {
             8 => json!({"name": "bytes"}),
             _ => json!({"name": "bytes", "configuration": {"endian": "little"}}),
@@ -280,7 +280,7 @@ impl Group {
         let side = self.side(level);
         let rect = square(place, side, self.size(level))
             .ok_or_else(|| Fault::missing("the level has no such chunk"))?;
-        let (bits, cost) = (self.scene.design.canvas.depth.bits(), self.cost);
+        let (bits, cost) = (self.scene.design.canvas().depth.bits(), self.cost);
         let make = move |renderer: &Renderer, cancel: &Cancel, reservation| {
             let window = Window {
                 level,

@@ -84,7 +84,7 @@ impl Opened {
             let what = format!("the image \"{path}\" of the design");
             inputs.push((what, folder.join(path)));
         }
-        let scan = self.design.scan.iter();
+        let scan = self.design.scan().into_iter();
         for table in scan.flat_map(|scan| [&scan.material, &scan.machine]).flatten() {
             inputs.push((
                 format!("the table \"{table}\" of the design"),

@@ -95,7 +95,7 @@ impl Failure {
         let mut text = String::new();
         match self {
             Self::Design(report) => {
-                if handler().render_report(&mut text, report.as_ref()).is_err() {
+                if handler().render_report(&mut text, &report.underlined()).is_err() {
                     text = report.to_string();
                 }
             }
@@ -162,7 +162,10 @@ impl Failure {
 /// Says what is doubtful in a design on the standard error.
 pub(crate) fn tell(warnings: &relief_design::Report) {
     let mut text = String::new();
-    if handler().render_report(&mut text, warnings).is_err() {
+    if handler()
+        .render_report(&mut text, &warnings.underlined())
+        .is_err()
+    {
         text = warnings.to_string();
     }
     // A job goes on when nobody listens any more.

@@ -14,13 +14,13 @@ use crate::show::Meter;
 
 /// The part of the canvas that a job asks for, in pixels.
 pub(crate) fn region(design: &Design, job: &Job) -> Result<Option<Rect>, Failure> {
-    let region = job.region.as_ref().map(|region| region.of(&design.canvas));
+    let region = job.region.as_ref().map(|region| region.of(&design.canvas()));
     region.transpose()
 }
 
 /// The raster that a job will stream.
 pub(crate) fn raster(design: &Design, job: &Job) -> Result<Raster, Failure> {
-    let (canvas, region) = (design.canvas, region(design, job)?);
+    let (canvas, region) = (design.canvas(), region(design, job)?);
     let width = region.map_or(canvas.width, |region| region.width());
     let height = region.map_or(canvas.height, |region| region.height());
     Ok(Raster::new(width, height, canvas.depth).with_pixel(canvas.pixel))

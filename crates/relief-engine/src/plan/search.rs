@@ -23,11 +23,10 @@ impl Plan {
     /// Plans a job on the CPU. Looks at the pictures the design names, but reads no sample and computes none.
     ///
     /// # Errors
-    /// Where the design breaks a rule of [`Design::validate`], an option is out of range, a picture is not what the design
+    /// Where an option is out of range, a picture is not what the design
     /// was checked with, or no plan fits in the memory allowed: the error then says what would.
     pub fn new(design: &Design, images: &dyn ImageSource, options: &Options) -> Result<Self, Error> {
-        design.validate()?;
-        let canvas = design.canvas;
+        let canvas = design.canvas();
         let region = region(canvas.width, canvas.height, options.region)?;
         let threads = threads(options.threads)?;
         let readers = readers(options.readers)?;

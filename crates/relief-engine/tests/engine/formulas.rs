@@ -132,7 +132,7 @@ fn given<'n>((x, y): (u64, u64), (width, height): (u64, u64), max: f64) -> Names
 fn samples(text: &str, pictures: &Pictures) -> Vec<u16> {
     let design = relief_design::parse("test.kdl", text, pictures)
         .unwrap_or_else(|report| panic!("{:#?}\n{text}", report.problems()));
-    let (width, height) = (design.canvas.width, design.canvas.height);
+    let (width, height) = (design.canvas().width, design.canvas().height);
     let options = |threads, tile, kept| {
         Options::default()
             .threads(threads)

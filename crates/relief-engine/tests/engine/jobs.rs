@@ -283,15 +283,16 @@ fn windows_and_memory_that_do_not_fit_are_refused() {
 
 /// `levels` nodes, each in the one before: made by hand, for the language allows fewer.
 fn chain(levels: usize) -> Design {
-    let mut design = parse("relief version=1\ncanvas width=3 height=3\ncompose { (add)fill value=7 }");
-    let parent = design.nodes.pop().unwrap();
+    let design = parse("relief version=1\ncanvas width=3 height=3\ncompose { (add)fill value=7 }");
+    let mut nodes = design.nodes().to_vec();
+    let parent = nodes.pop().unwrap();
     assert!(matches!(parent.kind, Kind::Compose(_)));
     for level in 1..levels {
         let mut node = parent.clone();
         node.children[0].node = NodeId(level - 1);
-        design.nodes.push(node);
+        nodes.push(node);
     }
-    design
+    Design::new(design.canvas(), nodes, None).unwrap()
 }
 
 #[test]

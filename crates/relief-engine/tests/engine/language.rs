@@ -9,7 +9,6 @@ use crate::run::{parse, rendered, renderer};
 /// All samples of a design, by tiles of odd sizes without anything kept, and as planned.
 fn samples(text: &str) -> Vec<u16> {
     let design = parse(&format!("relief version=1\n{text}"));
-    assert_eq!(design.validate(), Ok(()));
     let ways = [
         Options::default(),
         Options::default().tile((7, 5)).kept(0).threads(2),

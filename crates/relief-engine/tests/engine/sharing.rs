@@ -17,25 +17,25 @@ use crate::run::{design, parse, rendered, renderer, window};
 
 /// The greater of a design and a copy of it, which is the design.
 fn doubled(design: &Design) -> Design {
-    let count = design.nodes.len();
-    let mut doubled = design.clone();
-    doubled.nodes.extend(design.nodes.iter().map(|node| {
+    let count = design.nodes().len();
+    let mut nodes = design.nodes().to_vec();
+    nodes.extend(design.nodes().iter().map(|node| {
         let mut copy = node.clone();
         copy.children.iter_mut().for_each(|child| child.node.0 += count);
         copy
     }));
-    let root = &design.nodes[count - 1];
+    let root = &design.nodes()[count - 1];
     let child = |role, node| Child {
         role,
         node: NodeId(node),
         extent: Extent::new(0, 0, root.width, root.height).unwrap(),
     };
-    doubled.nodes.push(Node {
+    nodes.push(Node {
         kind: Kind::Compose(Compose),
         children: vec![child(Role::Base, count - 1), child(Role::Max, 2 * count - 1)],
         ..root.clone()
     });
-    doubled
+    Design::new(design.canvas(), nodes, None).unwrap()
 }
 
 proptest! {

@@ -33,7 +33,7 @@ fn every_example_parses_and_its_pictures_read_without_leaving_its_folder() {
         let text = fs::read_to_string(folder.join("design.kdl")).unwrap();
         let design = relief_design::parse("design.kdl", &text, &files)
             .unwrap_or_else(|report| panic!("{}: {report:?}", folder.display()));
-        for node in &design.nodes {
+        for node in design.nodes() {
             let Kind::Image(image) = &node.kind else { continue };
             let Image {
                 path,
@@ -45,7 +45,7 @@ fn every_example_parses_and_its_pictures_read_without_leaving_its_folder() {
             let picture = files.open(path, conversion).unwrap();
             let whole = Rect::sized(*width, *height);
             picture
-                .read(whole, design.canvas.depth, &mut |_, row| {
+                .read(whole, design.canvas().depth, &mut |_, row| {
                     samples += row.len() as u64;
                     ControlFlow::Continue(())
                 })

@@ -26,11 +26,11 @@ pub(crate) fn run(check: &Check) -> Result<(), Failure> {
 }
 
 fn one(opened: &Opened) -> Result<(), Failure> {
-    let told = match &opened.design.scan {
-        Some(node) => told::of(node, &opened.design.canvas, &prove(opened, node)?),
+    let told = match opened.design.scan() {
+        Some(node) => told::of(node, &opened.design.canvas(), &prove(opened, node)?),
         None => Vec::new(),
     };
-    let canvas = opened.design.canvas;
+    let canvas = opened.design.canvas();
     let pixel = canvas.pixel.map_or(String::new(), |pixel| format!(" of {pixel}"));
     let size = canvas.pixel.map_or(String::new(), |pixel| {
         let side = |count: u64| length(count as f64 * pixel.to_metres());
@@ -43,7 +43,7 @@ fn one(opened: &Opened) -> Result<(), Failure> {
         canvas.width,
         canvas.height,
         canvas.depth,
-        counted(opened.design.nodes.len() as u64, "node")
+        counted(opened.design.nodes().len() as u64, "node")
     )?;
     for (_, text) in told {
         writeln!(io::stdout(), "{}: {text}", relief_design::visible(&opened.name))?;
@@ -53,7 +53,7 @@ fn one(opened: &Opened) -> Result<(), Failure> {
 
 /// The scan of the design, which can be made of its canvas.
 fn prove(opened: &Opened, node: &ScanNode) -> Result<Program, Failure> {
-    let canvas = opened.design.canvas;
+    let canvas = opened.design.canvas();
     let table = |path: Option<&str>| {
         path.map(|path| {
             let bytes = opened

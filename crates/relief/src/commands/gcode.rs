@@ -34,9 +34,9 @@ pub(crate) fn program(opened: &Opened, job: &Job) -> Result<GcodeProgram, Failur
                 .to_owned(),
         )
     };
-    let node = opened.design.scan.as_ref().ok_or_else(none)?;
+    let node = opened.design.scan().ok_or_else(none)?;
     let gcode = node.gcode.as_ref().ok_or_else(none)?;
-    let canvas = opened.design.canvas;
+    let canvas = opened.design.canvas();
     let program = GcodeProgram::new(
         gcode,
         &node.scan,
@@ -199,7 +199,7 @@ impl Estimate {
     ) -> Result<Option<Self>, Failure> {
         let has = opened
             .design
-            .scan
+            .scan()
             .as_ref()
             .is_some_and(|node| node.gcode.is_some());
         if !has {

@@ -35,7 +35,7 @@ pub(crate) fn asked(asked: &Export, opened: &Opened) -> Result<Layers, Failure> 
     let mut scan = Scan::default();
     let mut tables = Tables::default();
     if asked.as_scanned {
-        let Some(node) = &opened.design.scan else {
+        let Some(node) = opened.design.scan() else {
             return Err(Failure::Usage(
                 "--as-scanned takes the tables, passes and halftone of the `scan` of the design, which has none; leave it \
                  out, or give --passes or --halftone"
@@ -53,7 +53,7 @@ pub(crate) fn asked(asked: &Export, opened: &Opened) -> Result<Layers, Failure> 
     if asked.halftone.is_some() {
         scan.halftone = asked.halftone;
     }
-    Ok(Layers::new(&scan, &tables, opened.design.canvas.depth).map_err(relief_machine::Error::from)?)
+    Ok(Layers::new(&scan, &tables, opened.design.canvas().depth).map_err(relief_machine::Error::from)?)
 }
 
 /// Hands what a pass makes of a raster, or of its level, to `sink`.

@@ -60,7 +60,7 @@ fn one(arguments: &PlanArguments, opened: &Opened) -> Result<(), Failure> {
         None => (job::plan(opened, &arguments.job, sink)?, None),
     };
     let file = file.as_ref();
-    let rounding = opened.design.rounding;
+    let rounding = opened.design.rounding();
     let machine = Machine::of(arguments, opened)?;
     if arguments.json {
         let mut out = BufWriter::new(io::stdout().lock());
@@ -95,10 +95,10 @@ struct Machine {
 
 impl Machine {
     fn of(arguments: &PlanArguments, opened: &Opened) -> Result<Self, Failure> {
-        let node = opened.design.scan.as_ref();
+        let node = opened.design.scan();
         let has_gcode = node.is_some_and(|node| node.gcode.is_some());
         let (gcode, seconds) = if has_gcode {
-            let acceleration = arguments.motion.acceleration(opened.design.canvas.pixel)?;
+            let acceleration = arguments.motion.acceleration(opened.design.canvas().pixel)?;
             let gcode = gcode::Estimate::new(opened, &arguments.job, acceleration)?;
             let seconds = gcode.as_ref().map(gcode::Estimate::seconds);
             (gcode, seconds)

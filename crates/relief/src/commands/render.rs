@@ -100,7 +100,7 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
                 .to_owned(),
         ));
     }
-    let Some(node) = &opened.design.scan else {
+    let Some(node) = opened.design.scan() else {
         return Ok(());
     };
     let ignored = match (render.export.as_scanned, &layers::ignored(&node.scan)[..]) {
@@ -130,7 +130,7 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
 fn with_heights(render: &Render, output: &Output, opened: &Opened) -> Render {
     let mut render = render.clone();
     if output.format() == Format::Stl {
-        let amplitude = opened.design.canvas.amplitude.map(Length::nearest_picometres);
+        let amplitude = opened.design.canvas().amplitude.map(Length::nearest_picometres);
         render.export.amplitude = render.export.amplitude.or(amplitude);
     }
     render

@@ -107,9 +107,9 @@ impl Inputs {
     ) -> Result<Self, Failure> {
         let opened = design::open(&file, reading, silent)?;
         let region = region
-            .map(|region| region.of(&opened.design.canvas))
+            .map(|region| region.of(&opened.design.canvas()))
             .transpose()?;
-        let node = opened.design.scan.clone().unwrap_or_default();
+        let node = opened.design.scan().cloned().unwrap_or_default();
         let named = |path: Option<Arc<str>>| path.map(|path| file_of(&opened, &path)).transpose();
         let (material, machine) = (named(node.material)?, named(node.machine)?);
         let parts = Parts {
@@ -155,7 +155,7 @@ impl Inputs {
             files: opened.files.digesting(),
             ..opened
         };
-        let depth = opened.design.canvas.depth;
+        let depth = opened.design.canvas().depth;
         let tables = Tables {
             material: table(parts.material.as_deref(), depth)?,
             machine: table(parts.machine.as_deref(), depth)?,
@@ -171,7 +171,7 @@ impl Inputs {
 
     /// The scan checked for the raster.
     pub(super) fn program(&self) -> Result<Program, Error> {
-        let canvas = self.opened.design.canvas;
+        let canvas = self.opened.design.canvas();
         let region = self.parts.region;
         let raster = relief_engine::Raster::new(
             region.map_or(canvas.width, |region| region.width()),
@@ -347,7 +347,7 @@ fn table(path: Option<&Path>, depth: Depth) -> Result<Option<Table>, Failure> {
 
 /// The tables of the scan of a design.
 pub(crate) fn tables(opened: &Opened, node: &ScanNode) -> Result<Tables, Failure> {
-    let depth = opened.design.canvas.depth;
+    let depth = opened.design.canvas().depth;
     let read = |path: &Option<Arc<str>>| {
         let path = path.as_deref().map(|path| file_of(opened, path)).transpose()?;
         table(path.as_deref(), depth)

@@ -139,7 +139,7 @@ pub(crate) fn secret(path: Option<&std::path::Path>) -> Result<Option<Secret>, F
 
 /// The most bytes that streaming a design holds beside computing it, by its own scan.
 pub(crate) fn memory(opened: &Opened, job: &Job, look_ahead: u64) -> Result<u64, Failure> {
-    let scan = opened.design.scan.clone().unwrap_or_default().scan;
+    let scan = opened.design.scan().cloned().unwrap_or_default().scan;
     let program =
         Program::new(&scan, &Tables::default(), &job::raster(&opened.design, job)?).map_err(Error::from)?;
     let mut options = SenderOptions::new(Address::File(PathBuf::new()));
@@ -159,7 +159,7 @@ pub(crate) fn told(
     }
     let raster = job::raster(&opened.design, job)?;
     let program = Program::new(&node.scan, &inputs::tables(opened, node)?, &raster).map_err(Error::from)?;
-    Ok(super::told::of(node, &opened.design.canvas, &program))
+    Ok(super::told::of(node, &opened.design.canvas(), &program))
 }
 
 /// The seconds that the motion of a machine takes for a design by its own scan, where a speed is given.
@@ -171,7 +171,7 @@ pub(crate) fn seconds_of_motion(
     if !motion.is_given() {
         return Ok(None);
     }
-    let node = opened.design.scan.clone().unwrap_or_default();
+    let node = opened.design.scan().cloned().unwrap_or_default();
     let raster = job::raster(&opened.design, job)?;
     let program = Program::new(&node.scan, &inputs::tables(opened, &node)?, &raster).map_err(Error::from)?;
     let Some(motion) = motion.motion(&program)? else {
