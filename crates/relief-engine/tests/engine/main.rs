@@ -2,10 +2,16 @@
 //!
 //! `oracle` evaluates designs pixel by pixel from the definitions alone; the other modules hold the engine to it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by a panic"
+)]
 
 mod bounds;
 mod collect;
+mod corpus;
 mod designs;
 mod drawings;
 mod far;

@@ -6,12 +6,12 @@ use relief_design::{Conversion, ImageError, ImageSource, Picture};
 /// The bytes of a file by the end of its name: those of an example.
 pub(crate) fn drawing(path: &str) -> Option<Vec<u8>> {
     if path == "drawing.svg" {
-        return Some(include_bytes!("../../../relief-engine/tests/golden/drawing.svg").to_vec());
+        return Some(include_bytes!("../../../../relief-engine/tests/golden/drawing.svg").to_vec());
     }
     let bytes: &[u8] = match path.rsplit_once('.')?.1 {
-        "svg" => include_bytes!("../../../../examples/plate/logo.svg"),
-        "gds" => include_bytes!("../../../../examples/mask/mask.gds"),
-        "ttf" => include_bytes!("../../../../examples/plate/FredokaOne-Regular.ttf"),
+        "svg" => include_bytes!("../../../../../examples/plate/logo.svg"),
+        "gds" => include_bytes!("../../../../../examples/mask/mask.gds"),
+        "ttf" => include_bytes!("../../../../../examples/plate/FredokaOne-Regular.ttf"),
         _ => return None,
     };
     Some(bytes.to_vec())

@@ -1,17 +1,15 @@
 //! Text from outside: nothing panics, overflows the stack or runs long, and limits are errors.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
-
-#[path = "hostile/texts.rs"]
+#[path = "../hostile/texts.rs"]
 mod texts;
 
+use self::texts::HEAD;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
 use relief_design::{
     Conversion, Design, ImageError, ImageSource, InvalidDesign, MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES,
     MAX_FILES, MAX_PROBLEMS, MAX_TABLE_WORK, MAX_TEXT, NoImages, Picture, Report, format, parse,
 };
-use texts::HEAD;
 
 fn refused(text: &str) -> Report {
     parse("hostile.kdl", text, &NoImages).expect_err("a hostile design")

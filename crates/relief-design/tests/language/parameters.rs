@@ -1,7 +1,5 @@
 //! Parameters, texts that are made of them, and arrays.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
-
 use proptest::prelude::*;
 use relief_design::{
     Conversion, Design, ImageError, ImageSource, Kind, Picture, Report, Setting, kinds, read,

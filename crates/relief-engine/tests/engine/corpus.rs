@@ -1,10 +1,8 @@
 //! The corpus of the fuzz targets through what they check.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
-
 use std::path::Path;
 
-#[path = "../../../fuzz/properties.rs"]
+#[path = "../../../../fuzz/properties.rs"]
 mod properties;
 
 fn replay(target: &str, property: fn(&[u8])) {

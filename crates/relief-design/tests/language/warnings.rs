@@ -1,7 +1,5 @@
 //! What is told of designs that are right and most likely not meant, and what is not.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
-
 use std::ops::ControlFlow;
 
 use relief_design::{Conversion, ImageError, ImageSource, NoImages, Picture, read};

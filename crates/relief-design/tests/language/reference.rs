@@ -1,13 +1,10 @@
 //! The pages that are generated from the table of signatures.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
-
 use std::path::Path;
 
-#[path = "files/mod.rs"]
-mod files;
-
 use relief_design::{Group, NoImages, SIGNATURES, parse, reference, schema};
+
+use crate::files;
 
 #[test]
 fn the_reference_on_disk_is_that_of_the_table() {

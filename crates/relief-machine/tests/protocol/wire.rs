@@ -1,5 +1,4 @@
 //! Bytes off the wire: frames and messages survive the way there and back, and nothing else is taken for one.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use proptest::prelude::*;
 use relief_machine::frame::{self, HEADER, Header, Kind};

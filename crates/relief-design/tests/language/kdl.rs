@@ -3,8 +3,6 @@
 //! The texts are short and shallow: on others the `kdl` crate is not safe. `/-` stands within nodes only: before a node,
 //! version 6.7 of that crate takes `/-a{}b`, which lacks an end, and refuses `/-a;`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
-
 use proptest::prelude::*;
 use relief_design::{NoImages, format, parse};
 

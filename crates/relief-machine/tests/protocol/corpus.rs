@@ -1,16 +1,10 @@
 //! The corpora of the fuzz targets of this crate through what they check.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test fails by a panic"
-)]
 
 use std::path::Path;
 
-#[path = "../../../fuzz/record_properties.rs"]
+#[path = "../../../../fuzz/record_properties.rs"]
 mod record_properties;
-#[path = "../../../fuzz/wire_properties.rs"]
+#[path = "../../../../fuzz/wire_properties.rs"]
 mod wire_properties;
 
 #[test]

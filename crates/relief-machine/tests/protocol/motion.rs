@@ -1,5 +1,4 @@
 //! Times of motion against profiles computed by hand, and against a head that is moved in small steps.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use proptest::prelude::*;
 use relief_engine::Raster;

@@ -3,7 +3,6 @@
 //! Bytes are a thousandth of what they stand for, and time passes only when everyone waits for it: the raster, which is
 //! computed at a rate and stands still for some seconds in every minute, and the machine, which executes at another
 //! rate. Time stands still while bytes and words are on their way.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;

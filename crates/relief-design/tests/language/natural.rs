@@ -1,7 +1,5 @@
 //! Natural sizes of patterns, repetitions with fractional steps, chains.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
-
 use proptest::prelude::*;
 use relief_design::{Design, InvalidDesign, Kind, Node, kinds, parse};
 

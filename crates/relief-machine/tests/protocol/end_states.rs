@@ -1,6 +1,5 @@
 //! How a job ends, and what its record says then: a sender against machines that say what they are told to say, over
 //! real sockets.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;

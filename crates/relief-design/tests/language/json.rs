@@ -1,7 +1,5 @@
 //! The JSON form of designs: described by the schema, and read back as the same design.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
-
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -9,8 +7,7 @@ use relief_design::{
     Conversion, Design, ImageError, ImageSource, Picture, from_json, parse, schema, to_json,
 };
 
-#[path = "files/mod.rs"]
-mod files;
+use crate::files;
 
 /// Any file.
 struct Any;
@@ -23,8 +20,8 @@ impl ImageSource for Any {
     fn data(&self, path: &str, _: u64) -> Result<Vec<u8>, String> {
         match path {
             // Of the numbered plates.
-            "bits.csv" => Ok(include_bytes!("../../../examples/batch/bits.csv").to_vec()),
-            "depths.csv" => Ok(include_bytes!("../../../examples/field/depths.csv").to_vec()),
+            "bits.csv" => Ok(include_bytes!("../../../../examples/batch/bits.csv").to_vec()),
+            "depths.csv" => Ok(include_bytes!("../../../../examples/field/depths.csv").to_vec()),
             _ => Ok(files::drawing(path).unwrap_or_else(|| b"picture\na.png\n".to_vec())),
         }
     }

@@ -1,7 +1,5 @@
 //! Lengths at any resolution: rounding, percentages, anchors, heights.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
-
 use proptest::prelude::*;
 use relief_design::{Design, Kind, NoImages, Report, kinds, parse, read};
 use relief_raster::{Depth, Length};

@@ -1,5 +1,4 @@
 //! The receiver, by frames that a test writes and reads itself: end states, faults, limits.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};

@@ -1,11 +1,6 @@
 //! What right designs mean: every node, every default, sizes and offsets.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
-
 use std::collections::HashMap;
-
-#[path = "files/mod.rs"]
-mod files;
 
 use relief_design::scan::{
     self, BitOrder, Bits, ByteOrder, Corner, Dialect, Direction, Dot, Gcode, Halftone, Interleave, Laser,
@@ -17,6 +12,8 @@ use relief_design::{
     parse,
 };
 use relief_raster::{Depth, Length, Period};
+
+use crate::files;
 
 fn design_of(text: &str) -> Design {
     let images: HashMap<String, (u64, u64)> = [

@@ -2,8 +2,6 @@
 //!
 //! `RELIEF_BLESS=1 cargo test -p relief-design` writes the messages anew; the difference is then to be read.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -13,8 +11,7 @@ use relief_design::{
 };
 use relief_raster::Depth;
 
-#[path = "files/mod.rs"]
-mod files;
+use crate::files;
 
 /// Drawings in which something is wrong.
 const DRAWINGS: [(&str, &str); 5] = [

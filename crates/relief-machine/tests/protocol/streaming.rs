@@ -1,5 +1,4 @@
 //! Sender and receiver in one process, over real sockets.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
