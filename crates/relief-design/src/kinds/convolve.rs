@@ -4,8 +4,10 @@ use super::edge::{EDGE, SOURCE};
 use super::{Edge, NodeKind, NodeSource};
 use crate::draft::Checker;
 use crate::report::Problem;
+use crate::seam::Seam;
 use crate::signature::{DefaultValue, Signature, ValueType, optional, required};
 use crate::syntax::{Span, shortened};
+use crate::tree::Axis;
 use crate::validate::Rules;
 
 /// The most columns and rows of a kernel.
@@ -102,6 +104,15 @@ impl NodeKind for Convolve {
 
     fn is_smooth(&self, _: bool) -> bool {
         true
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        let rows = self.weights.len() / self.columns.max(1);
+        let across = match seam.axis {
+            Axis::X => self.columns,
+            Axis::Y => rows,
+        };
+        seam.filter((across / 2) as u32, self.edge);
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

@@ -9,6 +9,7 @@ use super::{Bounds, Doubts, NaturalSize, words};
 use crate::draft::{Checker, Values};
 use crate::length::Ratio;
 use crate::report::Problem;
+use crate::seam::{Interval, Support};
 use crate::signature::{DefaultValue, Parameter, ValueType, optional, required};
 use crate::syntax::{Element, Span};
 use crate::validate::Rules;
@@ -307,6 +308,18 @@ impl Drawn {
         )
     }
 
+    /// The columns and rows that are drawn in.
+    pub(crate) fn support(&self) -> Support {
+        let side = |from: i64, to: i64| Interval {
+            from: from.into(),
+            to: to.into(),
+        };
+        match self.drawing.pixels() {
+            Some((left, top, right, bottom)) => [side(left, right), side(top, bottom)],
+            None => [Interval::EMPTY; 2],
+        }
+    }
+
     /// Whether a pixel may be covered in part.
     pub(crate) fn is_smooth(&self) -> bool {
         self.antialias == Antialias::Area && !self.drawing.is_of_whole_pixels()
@@ -373,6 +386,22 @@ macro_rules! drawn {
 
         fn is_smooth(&self, _: bool) -> bool {
             self.drawn.is_smooth()
+        }
+
+        fn support(
+            &self,
+            _: (u64, u64),
+            _: &[(crate::tree::Role, crate::seam::Support)],
+        ) -> crate::seam::Support {
+            self.drawn.support()
+        }
+
+        fn seam(&self, seam: &mut crate::seam::Seam<'_, '_>) {
+            let support = self.drawn.support()[seam.axis as usize];
+            seam.reaching(
+                support,
+                "a drawing goes all around, and whether its ends meet is not looked at",
+            );
         }
 
         fn doubt(draft: &Self, doubts: &mut super::Doubts<'_>) {

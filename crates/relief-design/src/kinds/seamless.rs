@@ -4,6 +4,7 @@ use super::edge::SOURCE;
 use super::{Bounds, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing};
 use crate::draft::Checker;
 use crate::report::Problem;
+use crate::seam::{Gap, Interval, Seam};
 use crate::signature::{DefaultExtent, Signature, ValueType, required};
 use crate::syntax::Span;
 use crate::validate::Rules;
@@ -79,6 +80,15 @@ impl NodeKind for Seamless {
 
     fn is_smooth(&self, children: bool) -> bool {
         children
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        // Whatever the source is: what lies behind the last sample is faded into the first ones.
+        if seam.window != Interval::side(seam.side() as u64) || seam.window.len() != seam.turn {
+            seam.gap(Gap::Unproven(
+                "`seamless` goes on over its own sides, which are not those of the canvas".to_owned(),
+            ));
+        }
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

@@ -462,6 +462,12 @@ impl Seam<'_, '_> {
     /// It is a shape that ends where its support does. One that goes all around is not known to meet itself.
     pub(crate) fn shape(&mut self, all_around: &str) {
         let support = self.walk.support(self.node, self.axis);
+        self.reaching(support, all_around);
+    }
+
+    /// It is a shape that reaches from here to there, beyond the ends of the node as well: what a canvas cuts off would have
+    /// gone on a turn away.
+    pub(crate) fn reaching(&mut self, support: Interval, all_around: &str) {
         if !support.meets(self.window) || is_free(support, self.window, self.turn) {
             return;
         }

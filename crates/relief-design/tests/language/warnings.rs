@@ -173,6 +173,9 @@ fn what_cannot_be_proven_to_close_is_told() {
         "formula \"9 * r\"",
         "map { invert; (source)image \"a\" }",
         "gauss sigma=1 edge=\"wrap\" { (source)image \"a\" }",
+        "rectangle size-x=90 size-y=9 value=7",
+        "convolve \"1 2 1\" edge=\"wrap\" { (source)image \"a\" }",
+        "flip axis=\"x\" { (source)compose { (base)seamless overlap=4 width=70 { (source)noise seed=1 } } }",
     ] {
         assert_eq!(codes(node), ["W209"], "{node}");
     }
@@ -181,8 +184,21 @@ fn what_cannot_be_proven_to_close_is_told() {
         "compose { (add)image \"a\" x=30; (add)image \"a\" x=-30 }",
         "compose { (over)image \"a\" x=3 width=50 }",
         "chain { image \"a\"; turn; turn; threshold level=9; repeat count-x=1 }",
+        "rectangle size-x=20 size-y=9 shift-x=9 value=7",
+        "ellipse size-x=20 size-y=9 shift-x=9 value=7",
+        "convolve \"1 2 1\" edge=\"wrap\" { (source)repeat step-x=6 { (pattern)disc diameter=5 value=9 } }",
+        "convolve \"1 2 1\" { (source)rectangle size-x=20 size-y=9 shift-x=9 value=7 }",
+        "seamless overlap=4 { (source)noise seed=1 }",
     ] {
         assert!(!codes(node).contains(&"W209"), "{node}");
+    }
+    for node in [
+        "rectangle size-x=20 size-y=9 shift-x=50 value=7",
+        "convolve \"1 2 1\" { (source)repeat step-x=6 { (pattern)disc diameter=5 value=9 } }",
+    ] {
+        let text = format!("relief version=1\ncanvas width=60 height=40 wrap=\"x\"\n{node}");
+        let report = read("test.kdl", &text, &NoImages, &[]).expect_err(node);
+        assert_eq!(report.problems()[0].code(), "E508", "{node}");
     }
 }
 
