@@ -3,8 +3,21 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use proptest::prelude::*;
 use relief_io::pack::{Job, Pack, pack};
 use tempfile::TempDir;
+
+#[path = "../../../../fuzz/pack_properties.rs"]
+mod pack_properties;
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn any_bytes_are_a_packed_job_or_refused(way in 0..3_u8, bytes in prop::collection::vec(any::<u8>(), 0..2_000)) {
+        pack_properties::packed(&[&[way], &bytes[..]].concat());
+    }
+}
 
 /// An entry of an archive: its name, its kind and its bytes.
 type Entry<'e> = (&'e str, tar::EntryType, &'e [u8]);
