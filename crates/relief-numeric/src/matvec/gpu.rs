@@ -25,8 +25,8 @@ pub const ROWS_SPACE: Space = Space {
     vectors: &[4],
 };
 
-/// The layout of M·x where no other was found: of 128 × 2²⁰ numbers 131.9 µs where 256 units with four rows take 136.4, of 4 096² 19.5 and 20.9, of 12 288² and 2²⁰ × 128 the
-/// same (`relief lab run matvec/rows --device cuda`, NVIDIA H200, 2026-11-23).
+/// The layout of M·x where no policy names another: small cubes (blocks) with two rows, so that wide matrices
+/// of few rows still fill the device.
 pub const ROWS_DEFAULT: Tuning = Tuning {
     units: 128,
     items: 2,

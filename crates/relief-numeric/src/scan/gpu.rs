@@ -88,13 +88,12 @@ pub enum Route {
 }
 
 impl Route {
-    /// The one pass where the device promises [`forward_progress`], all its planes have one size and, for floats, it has
-    /// atomics of 64 bits; else the two passes.
+    /// The one pass where the device promises [`forward_progress`], all its planes have one size and, for
+    /// floats, it has atomics of 64 bits; else the two passes.
     ///
-    /// On CUDA a cube takes the tile of its own number, as CUB's scans do: cubes begin in the order of their numbers there, though no
-    /// document says so. With a glance words took 668 µs instead of 846, bytes 430 instead of 468; loading
-    /// ahead took longer than either (`relief lab run scan/u32 scan/u8 --device cuda --size 2^28`, NVIDIA H200, 2026-11-21, batches of
-    /// two calls).
+    /// On CUDA a cube takes the tile of its own number, as CUB's scans do: cubes begin in the order of their
+    /// numbers there, though no document says so. A glance takes atomic reads off the critical path; loading
+    /// ahead took longer.
     #[must_use]
     pub fn fitting(gpu: &Gpu, element: Element) -> Self {
         if looks_back(gpu) && (element != Element::F32 || look_back::wide(gpu)) {

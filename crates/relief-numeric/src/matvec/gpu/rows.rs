@@ -39,8 +39,8 @@ impl Along {
             _ => 1,
         };
         let vectors = columns.div_ceil(4).max(1);
-        // Where a processor imitates a device, teams of several planes wait for each other in turn, and a loop that nobody enters is
-        // computed once.
+        // On software Vulkan teams of several planes wait for each other in turn, and a loop that nobody
+        // enters is computed once.
         let software = gpu.report().software;
         if lanes > 1 && (vectors <= SPAN || software) {
             let span = vectors.next_power_of_two().min(SPAN);

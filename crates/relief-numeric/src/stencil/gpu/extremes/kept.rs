@@ -63,9 +63,10 @@ pub(in super::super) struct Kept {
 }
 
 impl Kept {
-    /// The layout for a picture of `pitch` words a row and `height` rows that takes least time, as far as that is the rows that a cube goes down times
-    /// its units: of cubes of at most `units` units and `most` bytes of shared memory, one on each of so many multiprocessors. Of few planes each waits for
-    /// itself: eight take an eighth longer for the same than twelve (NVIDIA H200, 2026-11-23).
+    /// The layout for a picture of `pitch` words a row and `height` rows that takes least time, as far as
+    /// that is the rows that a cube goes down times its units: of cubes of at most `units` units and `most`
+    /// bytes of shared memory, one on each of so many multiprocessors. With few planes (warps) nothing hides
+    /// their waiting, so that a cube of eight counts as an eighth slower than one of twelve.
     pub(in super::super) fn best(
         of: Self,
         pitch: u32,
