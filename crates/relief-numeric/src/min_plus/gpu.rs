@@ -43,7 +43,7 @@ pub const DEFAULT: Tuning = Tuning {
 };
 
 /// The layout of numbers of which some are negative, and that where a device does not copy to shared memory
-/// by itself. Here three-way maxima of bits bind, so rows ahead would only cost registers.
+/// by itself. Here three-way maxima of bits bind, and rows ahead are slower.
 const SIGNED: Layout = Layout {
     units: 256,
     rows: 8,

@@ -31,8 +31,8 @@ pub const SPACE: Space = Space {
     vectors: &[4],
 };
 
-/// The layout where no policy names another. More rows for a unit (thread) mean fewer loads for each sum; at
-/// 7 × 7 heights they mean more unrolled code than the instruction cache holds.
+/// The layout where no policy names another. More rows for a unit (thread) mean fewer loads for each sum; for
+/// many heights they also mean more unrolled code.
 #[must_use]
 pub const fn default(separable: bool, radius: u32) -> Tuning {
     layout(128, if separable || radius == 3 { 4 } else { 8 })

@@ -219,7 +219,7 @@ impl Way {
 pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Way {
     if report.software {
         return Way {
-            // Only at medium radii are rows kept cheaper than rows read again.
+            // Rows kept are a little cheaper than rows read again.
             kept: matches!(
                 (filter, samples),
                 (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes)
@@ -236,7 +236,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
             match *radius {
                 // No row of a window that is lower than a step is read again.
                 0..=3 => (false, 2),
-                // Where memory is slow, it pays to keep rows; elsewhere to read them again.
+                // Where memory is slow, rows read again are cheaper; elsewhere rows kept are.
                 4..=8 => (!slow, 1),
                 // Caches still have them, and shared memory would be too much for many cubes. Slow memory
                 // takes long to bring again what caches have lost: there rows are kept.
@@ -244,7 +244,7 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
                 _ => (true, 1),
             }
         }
-        // So small a window needs no steps ahead where memory is slow.
+        // Where memory is slow, the rows of so small a window are read again.
         (Filter::Box(0..=1), Samples::Bytes) if slow => (false, 1),
         // The rows of wider windows are too much for as many units as are needed.
         (Filter::Box(0..=24), Samples::Bytes) => (true, 1),
@@ -310,7 +310,7 @@ pub fn apply_with(
             ..way
         },
         (Samples::Bytes, Filter::Box(radius)) => Way {
-            // Where memory is slow as well.
+            // Small pictures keep the rows of 3 × 3 windows on every device.
             kept: way.kept || (*radius <= 1 && each < FEW && !gpu.report().software),
             wide: way.wide && (each >= WIDE_FROM || (*radius <= 1 && each < FEW)),
             as_extremes: way.as_extremes && as_extremes(gpu.report(), *radius, each),
@@ -382,10 +382,10 @@ const AS_EXTREMES_BELOW: u64 = 1 << 15;
 const FEW: u64 = 1 << 14;
 
 /// Pixels for each multiprocessor from which on 3 × 3 convolutions are computed by matrix instructions;
-/// smaller pictures have too few tiles for them.
+/// smaller ones take longer that way.
 const SQUARE_FROM: u64 = 1 << 16;
 
-/// The same for other convolutions and weighted means by matrix instructions, which save more sums.
+/// The same for other convolutions and weighted means by matrix instructions.
 const MATRIX_FROM: u64 = 1 << 14;
 
 /// [`apply_with`] in another way; results are the same.
