@@ -311,7 +311,8 @@ pub struct About {
     pub keeps: bool,
     /// What can be tuned of it; where that depends on the problem, what most problems have.
     pub tuning: Option<Layouts>,
-    /// Whether production computes by something else where a processor imitates a device: a layout found there would be of no use.
+    /// Whether production computes by something else on software Vulkan: a layout found there would be of no
+    /// use.
     pub untuned_on_software: bool,
 }
 
@@ -462,7 +463,7 @@ impl<P> Variant<P> {
 pub enum Class {
     /// Processors.
     Cpu,
-    /// A device imitated by processors.
+    /// Software Vulkan: a device that processors emulate.
     Software,
     /// A device.
     Gpu,

@@ -86,7 +86,7 @@ fn ladder() -> Ladder<Copy> {
         ),
         Variant::cpu(
             "non-temporal",
-            "stores past the caches: the target is not read first",
+            "non-temporal stores: the target is not read first",
             |_, call| whole(call, cpu::stream),
         ),
         Variant::cpu(
@@ -96,7 +96,7 @@ fn ladder() -> Ladder<Copy> {
         ),
         Variant::cpu(
             "threads non-temporal",
-            "stores past the caches, a part for each thread",
+            "non-temporal stores, a part for each thread",
             |_, call| parts(call, cpu::stream),
         ),
         Variant::cpu(

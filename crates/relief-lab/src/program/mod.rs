@@ -257,7 +257,8 @@ fn working_set(machine: &Machine, quick: bool) -> u64 {
         (Class::Software, _) => 16 << 20,
         (Class::Gpu, true) | (Class::Cpu, true) => 256 << 20,
         (Class::Gpu, false) => 1 << 30,
-        // Half of it are outputs. Where these go past the caches, the inputs alone must be more than the caches hold.
+        // Half of it are outputs. Where these take non-temporal stores, the inputs alone must be more than
+        // the caches hold.
         (Class::Cpu, false) => (4 * host::largest_cache().unwrap_or(32 << 20)).min(1 << 30),
     }
 }

@@ -107,7 +107,7 @@ fn what_tuning_finds_is_written_for_the_device_and_is_what_runs_afterwards() {
         "{tunings:?}"
     );
 
-    // Where a processor imitates the device, copies are by something that has no layout.
+    // On software Vulkan copies are by something that has no layout.
     let none = tune("copy", &[]);
     let software = text(&none.stderr).contains("no kernel of copy has layouts to search");
     assert!(software || none.status.success(), "{}", text(&none.stderr));

@@ -1,40 +1,44 @@
 //! Compaction: the elements that are not zero, in their order, without gaps; and how many they are.
 //!
-//! Least work: every element is read once, and each that is kept is written once. Where it goes depends on all before, and
-//! that is what the variants differ in.
+//! Least work: every element is read once, and each that is kept is written once. Where it goes depends on
+//! all before, and that is what the variants differ in.
 //!
 //! On devices:
-//! - The article's, in *compaction/implementations*: `InK-Compact`, `Spataro`, `Orange Owls`: cubes own their words, and differ in
-//!   how a unit learns what the units before it keep; `Billeter, Olsson, Assarsson`, `modernised`: planes own sequences. Counts
-//!   become places by this crate's scan, which reads as many numbers as there are owners.
+//! - The article's, in *compaction/implementations*: `InK-Compact`, `Spataro`, `Orange Owls`: cubes own their
+//!   words, and differ in how a unit learns what the units before it keep; `Billeter, Olsson, Assarsson`,
+//!   `modernised`: planes own sequences. Counts become places by this crate's scan, which reads as many
+//!   numbers as there are owners.
 //! - `three phases`: one launch counts what tiles keep, one adds up, one moves: the input is read twice.
 //! - `sequences`: the same three phases, a long sequence for each unit, which counts and moves it alone.
-//! - `look-back`: one pass; a tile learns from its predecessors where to write, by the states of as many as a plane has lanes at a
-//!   time.
-//! - `look-back in order`: a cube takes the tile of its own number, and no counter has to answer first. It rests on devices beginning
-//!   cubes in the order of their numbers.
-//! - `look-back wide`: four states for each lane at a time, so that a window reaches four times as far. It lost everywhere.
-//! - `look-back ahead`: cubes stay and load the next tile while one waits and is written, so that memory is always busy.
+//! - `look-back`: one pass; a tile learns from its predecessors where to write, by the states of as many as a
+//!   plane has lanes at a time.
+//! - `look-back in order`: a cube takes the tile of its own number, and no counter has to answer first. It
+//!   rests on devices beginning cubes in the order of their numbers.
+//! - `look-back wide`: four states for each lane at a time, so that a window reaches four times as far. It
+//!   lost everywhere.
+//! - `look-back ahead`: cubes stay and load the next tile while one waits and is written, so that memory is
+//!   always busy.
 //! - `… glance`: states are first read as other memory is, not by atomic operations, as scans gained from.
-//! - `production`: look-back, ahead for words, its layout tuned, where a device promises that cubes that have begun go on; else three
-//!   phases, of sequences where a processor imitates a device.
+//! - `production`: look-back, ahead for words, its layout tuned, where a device promises that cubes that have
+//!   begun go on; else three phases, of sequences on software Vulkan.
 //!
-//! Phases are rows of their own in `compaction/phases`: `count`, `prefix`, `move`, each alone in the memory that all of them
-//! have left. A check of small ones spoils what a phase leaves, calls it alone, and compares: counts with how many are kept of each owner's elements,
-//! places with their sums, and what was moved with what is kept.
+//! Phases are rows of their own in `compaction/phases`: `count`, `prefix`, `move`, each alone in the memory
+//! that all of them have left. A check of small ones spoils what a phase leaves, calls it alone, and
+//! compares: counts with how many are kept of each owner's elements, places with their sums, and what was
+//! moved with what is kept.
 //!
 //! On the CPU:
 //! - `loop`: a branch for each element.
 //! - `branch-free`: every element is stored, and the place moves on where it is kept.
 //! - `vectors`: vectors compressed in registers.
 //! - `threads two passes`: parts are counted, then moved.
-//! - `threads production`: one pass in blocks that stay in the nearest cache; a thread waits for its turn to learn where to
-//!   write, gives it on, and stores past the caches.
+//! - `threads production`: one pass in blocks that stay in the nearest cache; a thread waits for its turn to
+//!   learn where to write, gives it on, and takes non-temporal stores.
 //!
 //! `selections`: by flags, by bounds, of indices, of both halves, and of runs.
 //!
-//! The source's times are of a GTX 690, 2^24 words of which half are kept; on the CPU 7.4 ms structured (1, 0, 3, 0, …) and
-//! 55.1 ms random.
+//! The source's times are of a GTX 690, 2^24 words of which half are kept; on the CPU 7.4 ms structured (1,
+//! 0, 3, 0, …) and 55.1 ms random.
 
 mod cpu;
 #[cfg(feature = "gpu")]

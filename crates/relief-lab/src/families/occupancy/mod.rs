@@ -1,17 +1,20 @@
 //! Occupancy: how many warps a multiprocessor has to hold for its units not to wait.
 //!
-//! A kernel's registers, its shared memory and the size of its cubes decide how many warps are resident ([`Limits`]). Here shared
-//! memory that nobody needs is taken until exactly as many are resident as the axis says, for cubes of several sizes: where
-//! only the number of warps counts, the lines lie on each other.
+//! A kernel's registers, its shared memory and the size of its cubes decide how many warps are resident
+//! ([`Limits`]). Here shared memory that nobody needs is taken until exactly as many are resident as the axis
+//! says, for cubes of several sizes: where only the number of warps counts, the lines lie on each other.
 //!
-//! By Little's law a multiprocessor has to have as much on the way as a step takes times what it completes meanwhile:
-//! - `occupancy/arithmetic`: 512 multiply-adds of f32, each on the result of the last. A step takes 4 clocks, a scheduler begins one a clock: 4 warps
-//!   for each of 4 schedulers, 16 in all, are enough.
-//! - `occupancy/words`: a copy in which the place of the next word depends on the last: 128 bytes a warp on the way. An H200 needs 32 KiB or so
-//!   for each multiprocessor: 64 warps have a quarter of it.
+//! By Little's law a multiprocessor has to have as much on the way as a step takes times what it completes
+//! meanwhile:
+//! - `occupancy/arithmetic`: 512 multiply-adds of f32, each on the result of the last. A step takes 4 clocks,
+//!   a scheduler begins one a clock: 4 warps for each of 4 schedulers, 16 in all, are enough.
+//! - `occupancy/words`: a copy in which the place of the next word depends on the last: 128 bytes a warp on
+//!   the way. A device with fast memory needs some tens of KiB for each multiprocessor: 64 warps have a
+//!   quarter of it.
 //! - `occupancy/quads`: the same in vectors of 16 bytes: 512 bytes a warp, so that 64 warps are just enough.
 //!
-//! The source: more shared memory, fewer resident warps; 64 warps of a multiprocessor on Maxwell, Pascal and Volta, 32 on Turing.
+//! The source: more shared memory, fewer resident warps; 64 warps of a multiprocessor on Maxwell, Pascal and
+//! Volta, 32 on Turing.
 
 #[cfg(feature = "gpu")]
 mod gpu;

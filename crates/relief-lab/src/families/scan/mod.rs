@@ -1,34 +1,41 @@
 //! Scan: out(i) = Σ in(k) over k ≤ i (inclusive) or k < i (exclusive); sums of integers modulo 2^32.
 //!
-//! Least work: every number is read once and every sum written once, so that a copy of as many bytes is the bound; what is
-//! added is less. What costs is that the last sum depends on the first number.
+//! Least work: every number is read once and every sum written once, so that a copy of as many bytes is the
+//! bound; what is added is less. What costs is that the last sum depends on the first number.
 //!
 //! On devices:
 //! - `Hillis–Steele`: every number is added to the one 1, 2, 4, … places on: log₂ n passes over all (1986).
-//! - `Hillis–Steele in blocks`: the same within blocks of 256 in shared memory; blocks' sums are scanned in the same way, and added.
-//! - `Blelloch`: up the tree of a block and down again: fewer additions, twice the steps (1990); 512 numbers a block. Strides of powers
-//!   of two meet the same banks.
+//! - `Hillis–Steele in blocks`: the same within blocks of 256 in shared memory; blocks' sums are scanned in
+//!   the same way, and added.
+//! - `Blelloch`: up the tree of a block and down again: fewer additions, twice the steps (1990); 512 numbers
+//!   a block. Strides of powers of two meet the same banks.
 //! - `Blelloch, padded`: a word left out after each 32.
 //! - `planes`: blocks of 256, where lanes exchange registers.
-//! - `reduce, then scan`: shares are added up; each cube adds up the shares before its own, and scans its own from there:
-//!   numbers are read twice. What production uses where cubes cannot wait for each other.
-//! - `look-back`: one pass; tiles tell each other their sums (Merrill and Garland, 2016). Its layout is tuned.
-//! - `look-back, ahead`: the same by as many cubes as the device holds, which load their next tile while one waits.
-//! - `look-back, in order`: a cube takes the tile of its own number, as CUB's does: no counter has to answer first. It rests on devices
-//!   beginning cubes in the order of their numbers, which none promises.
-//! - `look-back, in order, glance`: states are first read as other memory is. An atomic load is compiled to an addition of 0, which takes
-//!   its turn in the L2 cache.
+//! - `reduce, then scan`: shares are added up; each cube adds up the shares before its own, and scans its own
+//!   from there: numbers are read twice. What production uses where cubes cannot wait for each other.
+//! - `look-back`: one pass; tiles tell each other their sums (Merrill and Garland, 2016). Its layout is
+//!   tuned.
+//! - `look-back, ahead`: the same by as many cubes as the device holds, which load their next tile while one
+//!   waits.
+//! - `look-back, in order`: a cube takes the tile of its own number, as CUB's does: no counter has to answer
+//!   first. It rests on devices beginning cubes in the order of their numbers, which none promises.
+//! - `look-back, in order, glance`: states are first read as other memory is. An atomic load is compiled to
+//!   an addition of 0, which takes its turn in the L2 cache.
 //! - `production`: the one of these that suits the device.
 //!
 //! On the CPU:
 //! - `serial`: one addition after the other.
-//! - `vectors`: sixteen at a time, by additions of the vector to itself, shifted; one thread, past the caches.
+//! - `vectors`: sixteen at a time, by additions of the vector to itself, shifted; one thread, non-temporal
+//!   stores.
 //! - `threads, two passes`: all parts are added up, then all are scanned: numbers are read twice.
-//! - `threads, in turns`: the same for a piece that the caches hold, piece after piece, so that memory is read once.
-//! - `threads, one pass`: production: threads take pieces that the second cache holds, and pass on the sum of all before in their
-//!   order, so that none waits for the slowest of all after each piece. What is small is left to one thread.
+//! - `threads, in turns`: the same for a piece that the caches hold, piece after piece, so that memory is
+//!   read once.
+//! - `threads, one pass`: production: threads take pieces that the second cache holds, and pass on the sum of
+//!   all before in their order, so that none waits for the slowest of all after each piece. What is small is
+//!   left to one thread.
 //!
-//! The source names scan as the pattern behind integral images, and has no figures. The only rival is CUB's DeviceScan.
+//! The source names scan as the pattern behind integral images, and has no figures. The only rival is CUB's
+//! DeviceScan.
 
 mod cpu;
 #[cfg(feature = "gpu")]
