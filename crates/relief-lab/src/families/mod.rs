@@ -7,7 +7,6 @@ use crate::record::Timeline;
 
 pub mod banks;
 pub mod bilateral;
-pub mod compaction;
 pub mod composition;
 pub mod copy;
 pub mod count;
@@ -24,9 +23,10 @@ pub mod nbody;
 pub mod occupancy;
 pub mod overlap;
 pub mod reduce;
+pub mod repeat;
 pub mod scan;
+pub mod select;
 pub mod stencil;
-pub mod stitch;
 pub mod transpose;
 pub mod votes;
 
@@ -36,7 +36,7 @@ pub fn all() -> Vec<Family> {
     vec![
         copy::family(),
         map::family(),
-        stitch::family(),
+        repeat::family(),
         lattice::family(),
         distance::family(),
         transpose::family(),
@@ -45,7 +45,7 @@ pub fn all() -> Vec<Family> {
         reduce::family(),
         scan::family(),
         integral::family(),
-        compaction::family(),
+        select::family(),
         count::family(),
         histogram::family(),
         votes::family(),

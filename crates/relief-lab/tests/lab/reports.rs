@@ -423,20 +423,20 @@ fn a_record_without_machines_of_figures_is_read() {
 #[test]
 fn a_header_knows_the_machines_of_the_figures_of_its_ladders() {
     let families = relief_lab::families::all();
-    let asked = ["compaction".to_owned(), "morphology".to_owned()];
+    let asked = ["select".to_owned(), "morphology".to_owned()];
     let ladders = relief_lab::selection::ladders(&families, &asked).unwrap();
     let mut header = Header::default();
     header.tell_sources(&families, &ladders);
     // Morphology has no figures.
     assert_eq!(header.sources.len(), 1);
-    assert!(header.source("compaction/densities").unwrap().contains("GTX 690"));
-    let mut rows = [row("compaction/sizes", "2^10 u32", "best", &[1e-3])];
+    assert!(header.source("select/densities").unwrap().contains("GTX 690"));
+    let mut rows = [row("select/sizes", "2^10 u32", "best", &[1e-3])];
     rows[0].source = None;
     header.forget_sources(&rows);
-    assert!(header.source("compaction/sizes").is_some());
+    assert!(header.source("select/sizes").is_some());
     rows[0].source = Some("1 ms".to_owned());
     header.forget_sources(&rows);
-    assert_eq!(header.source("compaction/sizes"), None);
+    assert_eq!(header.source("select/sizes"), None);
 }
 
 #[test]

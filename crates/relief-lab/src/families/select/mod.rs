@@ -1,10 +1,10 @@
-//! Compaction: the elements that are not zero, in their order, without gaps; and how many they are.
+//! Select (the source: stream compaction): the elements that are not zero, in their order, without gaps; and how many they are.
 //!
 //! Least work: every element is read once, and each that is kept is written once. Where it goes depends on
 //! all before, and that is what the variants differ in.
 //!
 //! On devices:
-//! - The article's, in *compaction/implementations*: `InK-Compact`, `Spataro`, `Orange Owls`: cubes own their
+//! - The article's, in *select/implementations*: `InK-Compact`, `Spataro`, `Orange Owls`: cubes own their
 //!   words, and differ in how a unit learns what the units before it keep; `Billeter, Olsson, Assarsson`,
 //!   `modernised`: planes own sequences. Counts become places by this crate's scan, which reads as many
 //!   numbers as there are owners.
@@ -22,7 +22,7 @@
 //! - `production`: look-back, ahead for words, its layout tuned, where a device promises that cubes that have
 //!   begun go on; else three phases, of sequences on software Vulkan.
 //!
-//! Phases are rows of their own in `compaction/phases`: `count`, `prefix`, `move`, each alone in the memory
+//! Phases are rows of their own in `select/phases`: `count`, `prefix`, `move`, each alone in the memory
 //! that all of them have left. A check of small ones spoils what a phase leaves, calls it alone, and
 //! compares: counts with how many are kept of each owner's elements, places with their sums, and what was
 //! moved with what is kept.
@@ -57,31 +57,31 @@ use crate::family::{Class, Failure, Family, Ladder, Outcome, Problem, Scale, Wor
 #[must_use]
 pub fn family() -> Family {
     Family {
-        name: "compaction",
+        name: "select",
         about: "what is not zero, without gaps: a place that depends on all before",
         source: "GTX 690, 2^24 u32, half of them kept",
         ladders: vec![
-            Box::new(ladder("compaction/u32", Kind::U32, None, |scale| {
+            Box::new(ladder("select/u32", Kind::U32, None, |scale| {
                 all(Kind::U32, scale)
             })),
-            Box::new(ladder("compaction/u8", Kind::U8, None, |scale| {
+            Box::new(ladder("select/u8", Kind::U8, None, |scale| {
                 all(Kind::U8, scale)
             })),
-            Box::new(everyone("compaction/densities", Some(DENSITY), |scale| {
+            Box::new(everyone("select/densities", Some(DENSITY), |scale| {
                 densities(scale, false)
             })),
-            Box::new(everyone("compaction/structured", Some(DENSITY), |scale| {
+            Box::new(everyone("select/structured", Some(DENSITY), |scale| {
                 densities(scale, true)
             })),
-            Box::new(everyone("compaction/sizes", Some(SIZE), sizes)),
-            Box::new(everyone("compaction/implementations", None, |scale| {
+            Box::new(everyone("select/sizes", Some(SIZE), sizes)),
+            Box::new(everyone("select/implementations", None, |scale| {
                 let random = Compaction::new(Kind::U32, swept(scale) as usize, 50);
                 vec![random.structured(), random]
             })),
-            Box::new(phases("compaction/phases", DENSITY, |scale| {
+            Box::new(phases("select/phases", DENSITY, |scale| {
                 densities(scale, false)
             })),
-            Box::new(phases("compaction/phases-sizes", SIZE, sizes)),
+            Box::new(phases("select/phases-sizes", SIZE, sizes)),
             Box::new(selections::ladder(What::Flagged)),
             Box::new(selections::ladder(What::Within)),
             Box::new(selections::ladder(What::Indices)),
