@@ -1,4 +1,4 @@
-//! Memory asked for before it is read.
+//! Prefetches: memory is asked for before it is read.
 //!
 //! Processors see for themselves which memory a loop reads next, but no further than the end of a page, and not across a phase that
 //! writes only.

@@ -1,7 +1,7 @@
 //! The kernels: a tree of [`Shape`]s expanded while the kernel is compiled.
 //!
-//! Every function evaluates the four words of one unit, which lie `step` pixels apart: next to each other where a unit
-//! stores one vector, a cube's width apart where it stores four words.
+//! Every function evaluates the four words of one unit (thread), which lie `step` pixels apart: next to each
+//! other where a unit stores one vector, a cube's width apart where it stores four words.
 
 use cubecl::prelude::*;
 

@@ -1,12 +1,13 @@
-//! Repeat on a device, from a cell that lies there: a unit puts one vector together and stores it in a copy or several.
+//! Repeat on a device, from a cell that lies there: a unit (thread) puts one vector together and stores it in
+//! a copy or several.
 //!
-//! The vector at column v of row j comes again in every row that is a multiple of the cell's height away. So a unit takes
-//! one vector of one row of the cell, however its samples lie in words, and stores it down the raster; what a copy costs is
-//! one store. Neighbouring units store neighbouring vectors.
+//! The vector at column v of row j comes again in every row that is a multiple of the cell's height away. So
+//! a unit takes one vector of one row of the cell, however its samples lie in words, and stores it down the
+//! raster; what a copy costs is one store. Neighbouring units store neighbouring vectors.
 //!
-//! Fused kernels repeat cells too, as leaves of trees: they load a vector for each that they store, from a cell that is
-//! stored as often as a vector has samples. That is as fast while all those copies stay near the units; here the cell is
-//! small and as it is.
+//! Fused kernels repeat cells too, as leaves of trees: they load a vector for each that they store, from a
+//! cell that is stored as often as a vector has samples. That is as fast while all those copies stay near the
+//! units; here the cell is small and as it is.
 
 use cubecl::prelude::*;
 

@@ -3,7 +3,7 @@
 //!
 //! Large sums and multiples take non-temporal stores, so that what they overwrite is not read first; where
 //! vectors are lines of the caches, from registers, so that memory reads and writes at once. Grays do not:
-//! they are a quarter of what moves, and the way past the caches costs more.
+//! they are a quarter of what moves, and non-temporal stores cost more than they save.
 #![allow(unsafe_code)]
 
 use relief_kernels::copy::cpu::{LARGE, past_caches_part};

@@ -1,7 +1,7 @@
 //! Products on the CPU: plain loops, compiled for each set of vector instructions.
 //!
 //! Memory binds, and a processor sees for itself what a row reads next only up to the end of a page, so it is
-//! asked for before. Rows are taken from two places at once: more of memory is then on its way than where one
+//! prefetched. Rows are taken from two places at once: more of memory is then on its way than where one
 //! page is read after the other.
 //!
 //! Memory waits while the sums of a row are folded. So rows fold their sums by pairs, in loops that become
@@ -37,7 +37,7 @@ const LONG: usize = BLOCK * SUMS;
 /// the second-level cache, because the first can wait for few lines at a time.
 const AHEAD: usize = 1_024;
 
-/// The most lines of a row that are asked for before the sums of the one before are added to each other.
+/// The most lines of a row that are prefetched before the sums of the one before are added to each other.
 const ASKED_AFTER: usize = 64;
 
 /// Sums of a row that registers hold.

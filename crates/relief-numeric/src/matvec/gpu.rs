@@ -1,10 +1,11 @@
-//! Products on a device: M·x by teams that take rows, x·M by cubes that walk down columns.
+//! Products on a device: M·x by teams that take rows, x·M by cubes (blocks) that walk down columns.
 //!
-//! Both read 16 bytes at once and have at least eight such loads of the matrix on the way for each unit, because memory answers
-//! late and nothing is read twice. A team of M·x takes several rows, so that a vector of x is loaded once for all of them; a
-//! cube of x·M has units side by side along a row, and groups of them take rows four at a time. Where a sum has several
-//! blocks, what they come to is written and summed by a launch of the same kernel with 1 for x: the order is that of the
-//! [module](super), and there is no atomic.
+//! Both read 16 bytes at once and have at least eight such loads of the matrix on the way for each unit
+//! (thread), because memory answers late and nothing is read twice. A team of M·x takes several rows, so that
+//! a vector of x is loaded once for all of them; a cube of x·M has units side by side along a row, and groups
+//! of them take rows four at a time. Where a sum has several blocks, what they come to is written and summed
+//! by a launch of the same kernel with 1 for x: the order is that of the [module](super), and there is no
+//! atomic.
 
 use cubecl::prelude::*;
 

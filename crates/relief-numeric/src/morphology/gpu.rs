@@ -1,14 +1,16 @@
 //! Grey dilation and erosion on a device, in one pass.
 //!
-//! - **Any function**: tiles in shared memory, a vector of columns of some rows for a unit (`square`).
-//! - **Separable functions**: strips of columns, a ring of rows in shared memory (`sum`); of 3 × 3 whole heights tiles as well.
+//! - **Any function**: tiles in shared memory, a vector of columns of some rows for a unit (thread)
+//!   (`square`).
+//! - **Separable functions**: strips of columns, a ring of rows in shared memory (`sum`); of 3 × 3 whole
+//!   heights tiles as well.
 //!
-//! Samples of 8 and 16 bits are computed as integers of 32, of which Hopper adds two and takes the greater of the sum and a third in one
-//! instruction; those of f32 take two. Heights are operands like samples, so that another function is no other
-//! kernel.
+//! Samples of 8 and 16 bits are computed as integers of 32, of which Hopper adds two and takes the greater of
+//! the sum and a third in one instruction; those of f32 take two. Heights are operands like samples, so that
+//! another function is no other kernel.
 //!
-//! Rows of a picture are whole vectors of 16 bytes ([`Element::words`]). What a row has past its width is not looked at, and
-//! is 0 in results.
+//! Rows of a picture are whole vectors of 16 bytes ([`Element::words`]). What a row has past its width is not
+//! looked at, and is 0 in results.
 
 use cubecl::prelude::*;
 

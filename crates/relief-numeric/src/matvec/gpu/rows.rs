@@ -1,7 +1,8 @@
-//! M·x: a team of units takes a block of several rows.
+//! M·x: a team of units (threads) takes a block of several rows.
 //!
-//! A team plays 256 units, each with a vector of four sums: fewer units play several. Rows of up to 1 024 numbers have smaller
-//! teams, a part of a plane where that is enough, and several teams share a cube.
+//! A team plays 256 units, each with a vector of four sums: fewer units play several. Rows of up to 1 024
+//! numbers have smaller teams, a part of a plane (warp) where that is enough, and several teams share a cube
+//! (block).
 
 use cubecl::prelude::*;
 

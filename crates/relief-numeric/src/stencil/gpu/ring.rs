@@ -3,7 +3,7 @@
 //!
 //! The row that leaves could be read again from memory, or from a cache that still has it. But that is as
 //! many bytes again between cache and multiprocessor, and the windows of all strips together are more than a
-//! cache holds. A unit keeps words of its own column alone, so nothing waits for the others.
+//! cache holds. A unit (thread) keeps words of its own column alone, so nothing waits for the others.
 //!
 //! It pays where windows are wide. With narrower ones the ring of one cube (block) takes the room of another
 //! cube. Bytes gain nothing: caches hold four times as many of their rows.
