@@ -22,8 +22,19 @@ pub struct Family {
     pub about: &'static str,
     /// The machine that the figures of the source are from.
     pub source: &'static str,
+    /// What its ladders teach.
+    pub lesson: Lesson,
     /// Its ladders.
     pub ladders: Vec<Box<dyn AnyLadder>>,
+}
+
+/// What the ladders of a family teach, as sentences in Markdown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lesson {
+    /// Why the winner wins.
+    pub wins: &'static str,
+    /// What loses, and why.
+    pub loses: &'static str,
 }
 
 /// One thing to compute, of one size and with its parameters.

@@ -23,7 +23,9 @@ mod limits;
 pub use limits::Limits;
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Class, Family, Ladder, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{
+    Class, Family, Ladder, Lesson, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work,
+};
 
 /// The family.
 #[must_use]
@@ -45,6 +47,12 @@ pub fn family() -> Family {
         name: "occupancy",
         about: "resident warps of a multiprocessor, and what they hide",
         source: "64 warps on Maxwell, Pascal and Volta, 32 on Turing",
+        lesson: Lesson {
+            wins: "Bytes and operations in flight count, not warps (Little's law): vectors of 16 bytes \
+                    need a quarter of the warps that words need.",
+            loses: "Few resident warps with one word each leave memory waiting. More warps than the \
+                    latency needs bring nothing.",
+        },
         ladders: vec![
             ladder!(
                 "occupancy/arithmetic",

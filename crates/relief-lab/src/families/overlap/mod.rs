@@ -45,7 +45,9 @@ use rayon::prelude::*;
 
 use super::part;
 use crate::array::{Array, Fill, Layout, mix};
-use crate::family::{Class, Family, Ladder, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{
+    Class, Family, Ladder, Lesson, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work,
+};
 use crate::machine::Machine;
 #[cfg(feature = "cuda")]
 use crate::record::Span;
@@ -89,6 +91,13 @@ pub fn family() -> Family {
         name: "overlap",
         about: "transfers both ways and a kernel at once: what the bus allows",
         source: "two streams that overlap copies and kernels; no figures",
+        lesson: Lesson {
+            wins: "A queue for each step with events between: both ways of the bus and the kernel are \
+                    busy at once, as the bound says.",
+            loses: "One queue does one thing after another, however it is cut into chunks. Small chunks \
+                    pay for their launches and copies; large ones for the first and the last, which \
+                    overlap nothing. Ordinary memory is copied by the host first.",
+        },
         ladders: vec![
             Box::new(Ladder {
                 name: "overlap",

@@ -45,7 +45,7 @@ use relief_numeric::element::Element;
 use relief_numeric::scan::Kind;
 
 use crate::array::{self, Array, Fill, Layout};
-use crate::family::{Family, LENGTHS, Ladder, Problem, Scale, Tolerance, Variant, Work};
+use crate::family::{Family, LENGTHS, Ladder, Lesson, Problem, Scale, Tolerance, Variant, Work};
 
 /// The ladder of a kind of scan and of numbers.
 macro_rules! ladder {
@@ -75,6 +75,15 @@ pub fn family() -> Family {
         name: "scan",
         about: "the sum of all numbers up to each: many results that depend on everything before",
         source: "none: scan is named as a pattern",
+        lesson: Lesson {
+            wins: "One pass over memory: tiles tell each other their sums by look-back (Merrill and \
+                    Garland), so numbers are read and written once. A tile takes the number of its block, \
+                    and a plain glance comes before the atomic read.",
+            loses: "Every further pass over memory costs its full time: log₂ n of them (Hillis and Steele) \
+                    most. Blelloch's tree needs fewer additions, and twice the steps with bank conflicts. \
+                    Reading twice (reduce, then scan) is the best without forward progress. Loading the \
+                    next tile ahead hides nothing that other blocks do not hide already.",
+        },
         ladders: vec![
             ladder!("scan/u32", "out(i) = Σ in(k), k ≤ i, u32", Inclusive, U32),
             ladder!(

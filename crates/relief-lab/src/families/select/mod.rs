@@ -51,7 +51,7 @@ use relief_numeric::element::Element as Number;
 
 use self::selections::What;
 use crate::array::{Array, Element, Fill, Kind, Layout, mix};
-use crate::family::{Class, Failure, Family, Ladder, Outcome, Problem, Scale, Work};
+use crate::family::{Class, Failure, Family, Ladder, Lesson, Outcome, Problem, Scale, Work};
 
 /// The family.
 #[must_use]
@@ -60,13 +60,19 @@ pub fn family() -> Family {
         name: "select",
         about: "what is not zero, without gaps: a place that depends on all before",
         source: "GTX 690, 2^24 u32, half of them kept",
+        lesson: Lesson {
+            wins: "One pass with look-back: a tile counts what it keeps, learns its place from its \
+                    predecessors, and writes whole lines staged in shared memory.",
+            loses: "Three phases read the input twice. Few long sequences, the source's winner, starve a \
+                    large device. A look-back window of four states a lane loses: the nearer states are \
+                    the ones that are ready. On processors a branch for each element is mispredicted half \
+                    the time at half density.",
+        },
         ladders: vec![
             Box::new(ladder("select/u32", Kind::U32, None, |scale| {
                 all(Kind::U32, scale)
             })),
-            Box::new(ladder("select/u8", Kind::U8, None, |scale| {
-                all(Kind::U8, scale)
-            })),
+            Box::new(ladder("select/u8", Kind::U8, None, |scale| all(Kind::U8, scale))),
             Box::new(everyone("select/densities", Some(DENSITY), |scale| {
                 densities(scale, false)
             })),
@@ -78,9 +84,7 @@ pub fn family() -> Family {
                 let random = Compaction::new(Kind::U32, swept(scale) as usize, 50);
                 vec![random.structured(), random]
             })),
-            Box::new(phases("select/phases", DENSITY, |scale| {
-                densities(scale, false)
-            })),
+            Box::new(phases("select/phases", DENSITY, |scale| densities(scale, false))),
             Box::new(phases("select/phases-sizes", SIZE, sizes)),
             Box::new(selections::ladder(What::Flagged)),
             Box::new(selections::ladder(What::Within)),

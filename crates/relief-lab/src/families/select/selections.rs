@@ -58,10 +58,7 @@ pub(super) struct Selected {
 
 pub(super) fn ladder(what: What) -> Ladder<Selected> {
     let (name, about) = match what {
-        What::Flagged => (
-            "select/flagged",
-            "the words whose flag is not 0, in their order",
-        ),
+        What::Flagged => ("select/flagged", "the words whose flag is not 0, in their order"),
         What::Within => ("select/within", "the words from 0 to a bound, in their order"),
         What::Indices => ("select/indices", "where the words lie that are not 0"),
         What::Halves => ("select/partition", "the words that are not 0, and the others"),

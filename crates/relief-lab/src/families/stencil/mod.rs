@@ -46,7 +46,7 @@ mod reference;
 use relief_numeric::stencil::{Filter, GaussWeights, Mask, Shape};
 
 use crate::array::{Array, Fill, Kind, Layout};
-use crate::family::{Class, Family, Ladder, Problem, Scale, Tolerance, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Tolerance, Work};
 
 /// The family.
 #[must_use]
@@ -95,6 +95,15 @@ pub fn family() -> Family {
         name: "stencil",
         about: "pixels from the pixels around them: each read once, whatever the radius",
         source: "a box of 24 Mpx; the device is not named",
+        lesson: Lesson {
+            wins: "One pass, strip by strip: columns are folded down and then across rows while both are \
+                    on the chip, so each pixel is read once or twice whatever the radius. Sums slide by \
+                    what enters and leaves, extremes go by van Herk's blocks, weighted sums of bytes by \
+                    matrix instructions.",
+            loses: "The definition and tiles in shared memory load a pixel for each pixel of its window. \
+                    Separable passes and running sums write a picture in between and read it again. A \
+                    border kernel of its own changes little: the check is cheap beside the loads.",
+        },
         ladders: both.collect(),
     }
 }
