@@ -171,7 +171,7 @@ def stitches(record):
                 return same(host(kept["y"][-300:]), reference.repeated(host(pattern), width, width, 300))
 
             record.rival(
-                f"stitch/{kind}", f"{side}² over {width} × {width} {kind}", "cupy.tile", "the last 300 rows with NumPy",
+                f"repeat/{kind}", f"{side}² over {width} × {width} {kind}", "cupy.tile", "the last 300 rows with NumPy",
                 lambda i: kept.update(y=cupy.tile(pattern, (count, count))[:width, :width]), check, 0.2,
             )
             kept.clear()
@@ -325,9 +325,9 @@ def compactions(record):
             return same(host(kept["y"]), values[values != 0])
 
         case = f"{power(n)} u32, {percent} %"
-        also = [("compaction/sizes", case)] if percent == 50 else []
+        also = [("select/sizes", case)] if percent == 50 else []
         record.rival(
-            "compaction/u32", case, "cupy a[a != 0]", "every sample with NumPy; the count goes to the host",
+            "select/u32", case, "cupy a[a != 0]", "every sample with NumPy; the count goes to the host",
             lambda i: kept.update(y=random[random != 0]), check, 0.2, also,
         )
         del random, kept

@@ -31,7 +31,7 @@ def stitches(record):
                 kept[i % len(kept)] = numpy.tile(pattern, (down, across))[:height, :width]
 
             record.rival(
-                f"stitch/{kind}", f"{side}² over {width} × {height} {kind}", "numpy.tile, a new array", "the last 50 rows by index",
+                f"repeat/{kind}", f"{side}² over {width} × {height} {kind}", "numpy.tile, a new array", "the last 50 rows by index",
                 run, lambda: equal(kept[0][-50:], reference.repeated(pattern, height, width, 50)),
             )
 
@@ -81,9 +81,9 @@ def compactions(record):
                     kept["y"] = v[v != 0]
 
                 case = f"{power(n)} {kind}, {percent} %"
-                also = ["compaction/densities", "compaction/sizes"] if kind == "u32" else []
+                also = ["select/densities", "select/sizes"] if kind == "u32" else []
                 also = [(ladder, case) for ladder in also]
-                record.rival(f"compaction/{kind}", case, "numpy v[v != 0]", "every sample by numpy.extract", run, check, 0.2, also)
+                record.rival(f"select/{kind}", case, "numpy v[v != 0]", "every sample by numpy.extract", run, check, 0.2, also)
 
 
 def near(found, expected, part=1e-3):

@@ -127,7 +127,7 @@ def stitches(record):
                 return same(host(kept["y"][-300:]), reference.repeated(host(pattern), width, width, 300))
 
             record.rival(
-                f"stitch/{kind}", f"{side}² over {width} × {width} {kind}", "torch.tile", "the last 300 rows with NumPy",
+                f"repeat/{kind}", f"{side}² over {width} × {width} {kind}", "torch.tile", "the last 300 rows with NumPy",
                 lambda i: kept.update(y=torch.tile(pattern, (count, count))[:width, :width]), check,
             )
             kept.clear()
@@ -275,9 +275,9 @@ def compactions(record):
                 return same(host(kept["y"]), values[values != 0])
 
             case = f"{power(n)} {kind}, {percent} %"
-            also = [("compaction/sizes", case)] if (kind, percent) == ("u32", 50) else []
+            also = [("select/sizes", case)] if (kind, percent) == ("u32", 50) else []
             record.rival(
-                f"compaction/{kind}", case, "torch.masked_select", "every sample with NumPy; the count goes to the host",
+                f"select/{kind}", case, "torch.masked_select", "every sample with NumPy; the count goes to the host",
                 lambda i: kept.update(y=torch.masked_select(a, a != 0)), kept_right, 0.2, also,
             )
             del a

@@ -48,21 +48,21 @@ static void words(int exponent, int percent) {
     if (!reason.empty()) return reason;
     return out.host(expected.size()) == expected ? "" : "words differ";
   };
-  cub_rival("compaction/flagged", label, "cub::DeviceSelect::Flagged", "every word and the count, with a loop",
+  cub_rival("select/flagged", label, "cub::DeviceSelect::Flagged", "every word and the count, with a loop",
             [&](void* memory, size_t& bytes, size_t i) { return cub::DeviceSelect::Flagged(memory, bytes, in[i], flags[i], out[i], count[0], (int)n); },
             [&] { return is(values); });
-  cub_rival("compaction/within", label, "cub::DeviceSelect::If of a range", "every word and the count, with a loop",
+  cub_rival("select/within", label, "cub::DeviceSelect::If of a range", "every word and the count, with a loop",
             [&](void* memory, size_t& bytes, size_t i) {
               return cub::DeviceSelect::If(memory, bytes, in[i], out[i], count[0], (int)n, Within{1, ~1u});
             },
             [&] { return is(values); });
-  cub_rival("compaction/indices", label, "cub::DeviceSelect::Flagged of a counting iterator", "every place and the count, with a loop",
+  cub_rival("select/indices", label, "cub::DeviceSelect::Flagged of a counting iterator", "every place and the count, with a loop",
             [&](void* memory, size_t& bytes, size_t i) {
               return cub::DeviceSelect::Flagged(memory, bytes, thrust::counting_iterator<u32>(0), in[i], out[i], count[0], (int)n);
             },
             [&] { return is(places); });
   // Both halves lie in one array, the second in reverse.
-  cub_rival("compaction/partition", label, "cub::DevicePartition::If, the others in reverse", "every word and the count, with a loop",
+  cub_rival("select/partition", label, "cub::DevicePartition::If, the others in reverse", "every word and the count, with a loop",
             [&](void* memory, size_t& bytes, size_t i) { return cub::DevicePartition::If(memory, bytes, in[i], out[i], count[0], (int)n, Kept{}); },
             [&]() -> std::string {
               std::string reason = differs(count, values.size());
@@ -89,7 +89,7 @@ static void runs(int exponent, int percent) {
     sizes.back()++;
   }
   for (size_t copy = 0; copy < k; copy++) CHECK(cudaMemcpy(in[copy], input.data(), n, cudaMemcpyHostToDevice));
-  cub_rival("compaction/runs-u8", label_of(exponent, "u8", percent), "cub::DeviceRunLengthEncode::Encode, lengths and no rows",
+  cub_rival("select/runs-u8", label_of(exponent, "u8", percent), "cub::DeviceRunLengthEncode::Encode, lengths and no rows",
             "every run and the count, with a loop",
             [&](void* memory, size_t& bytes, size_t i) { return cub::DeviceRunLengthEncode::Encode(memory, bytes, in[i], values[i], lengths[i], count[0], (int)n); },
             [&]() -> std::string {

@@ -21,9 +21,9 @@ template <class T> static void select_of(const char* kind) {
         });
       }
       std::string label = "2^" + std::to_string(exponent) + " " + kind + ", " + std::to_string(percent) + " %";
-      std::string ladder = std::string("compaction/") + kind;
-      if (sizeof(T) == 4 && exponent == 24) ladder = percent == 50 ? ladder + " compaction/densities" : "compaction/densities";
-      if (sizeof(T) == 4 && percent == 50) ladder += " compaction/sizes";
+      std::string ladder = std::string("select/") + kind;
+      if (sizeof(T) == 4 && exponent == 24) ladder = percent == 50 ? ladder + " select/densities" : "select/densities";
+      if (sizeof(T) == 4 && percent == 50) ladder += " select/sizes";
       cub_rival(ladder, label, "cub::DeviceSelect::If", "every sample and the count, with a loop",
                 [&](void* memory, size_t& bytes, size_t i) { return cub::DeviceSelect::If(memory, bytes, in[i], out[i], count[0], (int)n, Kept<T>{}); },
                 [&]() -> std::string {

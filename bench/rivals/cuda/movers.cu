@@ -139,7 +139,7 @@ template <class T> static void stitch_of(const char* kind, int width) {
   for (int side : {16, 100, 128, 1000}) {
     std::string w = std::to_string(width), label = std::to_string(side) + "² over " + w + " × " + w + " " + kind;
     out.poison();
-    rival(std::string("stitch/") + kind, label, "CUDA C++, a modulo for each pixel", "every pixel",
+    rival(std::string("repeat/") + kind, label, "CUDA C++, a modulo for each pixel", "every pixel",
           [&](size_t) { stitch_pixels<<<dim3(blocks(width, 32), blocks(width, 8)), dim3(32, 8)>>>(out[0], width, pattern[0], side); }, [&] {
             const T *a = pattern[0], *b = out[0];
             size_t w = width, s = side;

@@ -1,4 +1,4 @@
-//! Memory asked for before it is read.
+//! Prefetches: memory is asked for before it is read.
 //!
 //! Processors see for themselves which memory a loop reads next, but no further than the end of a page, and not across a phase that
 //! writes only.
@@ -15,8 +15,9 @@ pub fn ask<T>(place: *const T) {
     let _ = place;
 }
 
-/// [`ask`] for what is needed so much later that the second cache is near enough. Memory that is read once, line after line, is best asked for so: a first cache waits for few
-/// lines at a time (24 on AMD's Zen 3 and 4), and to it they take the whole way from memory.
+/// [`ask`] for what is needed so much later that the second cache is near enough. Memory that is read once,
+/// line after line, is best asked for so: a first-level cache can wait for only a few dozen lines at a time,
+/// and each of them takes the whole latency of memory.
 #[inline(always)]
 pub fn ask_for_later<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]

@@ -18,7 +18,7 @@ pub(crate) struct Blocker<'a> {
 const CUBES: u32 = 256;
 const UNITS: u32 = 32;
 
-/// About what a round takes: six operations, each of which waits for the last one (an H200, 2026-11-25).
+/// About what a round takes: six operations, each of which waits for the last one.
 const ROUND: Duration = Duration::from_nanos(15);
 
 impl<'a> Blocker<'a> {

@@ -44,8 +44,8 @@ const LONG: Duration = Duration::from_millis(5);
 #[cfg(feature = "gpu")]
 const AT_ONCE: Duration = Duration::from_micros(10);
 
-/// Calls that take less are timed while they wait in the device's queue: a launch takes the host 4 to 8 µs, and who launches less often or
-/// with fewer arguments would be ahead.
+/// Calls that take less are timed while they wait in the device's queue: a launch takes the host longer than
+/// such a call takes the device, and who launches less often or with fewer arguments would be ahead.
 #[cfg(feature = "gpu")]
 const SHORT: Duration = Duration::from_micros(40);
 
@@ -139,16 +139,17 @@ pub(crate) fn queued(gpu: &Gpu, calls: u64, call: &mut dyn FnMut() -> Outcome) -
     Ok(Some(taken))
 }
 
-/// Of calls to a device that is at work before, asked for as fast as the host can: the clock starts when others like them are done, while the first of these run already.
+/// Of calls to a device that is at work before, asked for as fast as the host can: the clock starts when
+/// others like them are done, while the first of these run already.
 ///
-/// A device that has idled between two batches, if only for as long as the host takes to see that it is done, takes longer for what comes
-/// first: an H200 took 440 µs for one sum of 2^28 floats, 1 344 for five, and 240 for each of many (2026-11-22). Other programs are timed by
-/// events of the device, with all calls asked for at once. Where the device is done before the host has asked for more, it waits for the host
-/// at every call, and all of the time counts.
+/// A device that has idled between two batches, if only for as long as the host takes to see that it is done,
+/// takes longer for what comes first. Other programs are timed by events of the device, with all calls asked
+/// for at once. Where the device is done before the host has asked for more, it waits for the host at every
+/// call, and all of the time counts.
 #[cfg(feature = "gpu")]
 pub(crate) fn at_pace(gpu: &Gpu, calls: u64, call: &mut dyn FnMut() -> Outcome) -> Outcome<Duration> {
     let wait = || Ok(gpu.sync()?);
-    // What an imitation does is done by the host.
+    // What software Vulkan does is done by the host.
     if gpu.report().software {
         return until_done(calls, call, wait);
     }

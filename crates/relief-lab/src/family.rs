@@ -22,8 +22,19 @@ pub struct Family {
     pub about: &'static str,
     /// The machine that the figures of the source are from.
     pub source: &'static str,
+    /// What its ladders teach.
+    pub lesson: Lesson,
     /// Its ladders.
     pub ladders: Vec<Box<dyn AnyLadder>>,
+}
+
+/// What the ladders of a family teach, as sentences in Markdown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lesson {
+    /// Why the winner wins.
+    pub wins: &'static str,
+    /// What loses, and why.
+    pub loses: &'static str,
 }
 
 /// One thing to compute, of one size and with its parameters.
@@ -311,7 +322,8 @@ pub struct About {
     pub keeps: bool,
     /// What can be tuned of it; where that depends on the problem, what most problems have.
     pub tuning: Option<Layouts>,
-    /// Whether production computes by something else where a processor imitates a device: a layout found there would be of no use.
+    /// Whether production computes by something else on software Vulkan: a layout found there would be of no
+    /// use.
     pub untuned_on_software: bool,
 }
 
@@ -462,7 +474,7 @@ impl<P> Variant<P> {
 pub enum Class {
     /// Processors.
     Cpu,
-    /// A device imitated by processors.
+    /// Software Vulkan: a device that processors emulate.
     Software,
     /// A device.
     Gpu,

@@ -1,8 +1,8 @@
-//! Which devices promise *forward progress*: that a cube (thread block, workgroup) which has begun goes on to its end while others wait
-//! for it in a loop.
+//! Which devices promise *forward progress*: that a cube (thread block, workgroup) which has begun goes on to
+//! its end while others wait for it in a loop.
 //!
-//! Kernels that look back at the results of earlier cubes wait so. Where the promise does not hold they may wait for ever, and
-//! that is no error but a device that hangs.
+//! Kernels that look back at the results of earlier cubes wait so. Where the promise does not hold they may
+//! wait for ever, and that is no error but a device that hangs.
 //!
 //! | device | | source |
 //! |---|---|---|

@@ -1,7 +1,7 @@
 //! Designs on a device: the CPU's samples, whatever the device, the bands and the memory.
 //!
 //! `RELIEF_TEST_DEVICE` names the device ("vulkan:0", "cuda"); else it is the first Vulkan adapter, which may be one
-//! that the processor imitates. Without one, tests say that they were skipped, unless `RELIEF_REQUIRE_GPU` is set to
+//! of software Vulkan. Without one, tests say that they were skipped, unless `RELIEF_REQUIRE_GPU` is set to
 //! "vulkan" or "cuda": then that is a failure.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]

@@ -60,7 +60,7 @@ pub fn stream_open(from: &[u8], to: &mut [u8], ahead: &[u8]) {
     }
 }
 
-/// Stores past the caches are ordered with what other threads see only by this.
+/// Non-temporal stores are ordered with what other threads see only by this.
 pub fn fence() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 machine has it.
@@ -69,15 +69,15 @@ pub fn fence() {
     }
 }
 
-/// Bytes that are computed before they are stored past the caches: a part of the nearest one.
+/// Bytes that are computed before non-temporal stores take them: a part of the nearest cache.
 const PART: usize = 8 << 10;
 
 /// A part, aligned as vectors are.
 #[repr(align(64))]
 struct Part([u8; PART]);
 
-/// Computes `out` by parts, which `compute` gets with the index of their first element. Where it is large, a part is
-/// computed in the nearest cache and then stored past the caches by [`stream`].
+/// Computes `out` by parts, which `compute` gets with the index of their first element. Where it is large, a
+/// part is computed in the nearest cache and then stored by [`stream`], non-temporally.
 pub fn past_caches<T: bytemuck::Pod>(out: &mut [T], compute: impl Fn(usize, &mut [T])) {
     past_caches_part(out, size_of_val(out), compute);
 }

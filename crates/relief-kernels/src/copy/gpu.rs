@@ -1,10 +1,10 @@
 //! Copies on a device.
 //!
-//! A unit loads several vectors of 16 bytes before it stores the first of them, so that many loads are on the way at
-//! once; neighbouring units load neighbouring vectors.
+//! A unit (thread) loads several vectors of 16 bytes before it stores the first of them, so that many loads
+//! are on the way at once; neighbouring units load neighbouring vectors.
 //!
-//! Where a processor imitates a device, to begin a cube costs as much as copying several KiB: there few planes copy long
-//! sequences.
+//! On software Vulkan starting a cube (block) costs as much as copying several KiB, so a few planes (warps)
+//! copy long sequences.
 
 use cubecl::prelude::*;
 
@@ -18,17 +18,17 @@ pub const SPACE: Space = Space {
     vectors: &[1, 2, 4],
 };
 
-/// The layout where no other was found: at most 0.5 % behind the best of each size on an H200 (`relief lab tune copy`).
+/// The layout where no policy names another (`relief lab tune copy` searches for one).
 pub const DEFAULT: Tuning = Tuning {
     units: 128,
     items: 1,
     vector: 4,
 };
 
-/// The layout for so many words where no other was found.
+/// The layout for so many words where no policy names another.
 ///
-/// Of slow memory, four vectors a unit copy 2^22 words in 13.4 µs, one or two in 14.0 to 14.2, eight in 14.3; 2^20 take the same time with one, two and four, and
-/// from 2^24 on one is 1 % ahead (`relief lab tune copy --device cuda`, NVIDIA H100, 2026-11-25).
+/// On devices with slow memory medium copies have four vectors a unit: enough bytes are in flight with fewer
+/// units.
 #[must_use]
 pub fn default(report: &DeviceReport, words: usize) -> Tuning {
     let items = if report.has_slow_memory() && words <= 1 << 23 {

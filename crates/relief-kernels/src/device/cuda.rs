@@ -178,9 +178,8 @@ pub(super) unsafe fn copy(ordinal: u16, address: u64, bytes: &[u8]) -> Result<()
     }
 }
 
-/// Lets a device that was started fetch whole lines of 128 bytes from its memory to its second cache, where it fetches 64 otherwise. That is a hint: a device
-/// that does not take it computes the same. Stencils up to r = 5 gain 1.5 to 3 % by it, and nothing of 2^24 words or more loses 1 % (means of f32 at r = 1 549 µs in place of 562,
-/// `relief lab run stencil/box-f32 --size 2^28`, NVIDIA H200, 2026-11-24).
+/// Asks a started device to fetch whole lines of 128 bytes from memory into its second-level cache; by
+/// default it fetches 64. This is a hint: a device that ignores it computes the same.
 pub(super) fn fetch_whole_lines(ordinal: u16) {
     const LINE: usize = 128;
     let Ok(device) = result::device::get(i32::from(ordinal)) else {

@@ -200,8 +200,8 @@ impl Gpu {
         &self.shared.report
     }
 
-    /// How many multiprocessors the device has; where its runtime does not tell, a guess. Of a device that is imitated, the threads that
-    /// imitate it: as many as the processor has.
+    /// How many multiprocessors the device has; where its runtime does not tell, a guess. On software Vulkan,
+    /// the threads that run it: as many as the processor has.
     #[must_use]
     pub fn multiprocessors(&self) -> u32 {
         // Asked for once: that may read files.

@@ -35,7 +35,7 @@ pub struct DeviceReport {
     pub name: String,
     /// The driver and its version.
     pub driver: String,
-    /// Whether a GPU is imitated by the processor.
+    /// Whether the device is software Vulkan (llvmpipe): a GPU that the processor emulates.
     pub software: bool,
     /// The memory of the device in bytes, where the driver tells it.
     pub memory: Option<u64>,
@@ -55,8 +55,8 @@ pub struct DeviceReport {
     pub bindings: u32,
 }
 
-/// Bytes a second for each multiprocessor below which memory is slow: between the 25 · 10⁹ of an H100 (3.35 TB/s, 132 multiprocessors, NVIDIA's data sheet) and the
-/// 36 · 10⁹ of an H200, whose multiprocessors are the same (4.81 TB/s, `relief devices`, 2026-11-25).
+/// Bytes a second for each multiprocessor below which memory counts as slow. The two groups known, H100 and
+/// H200 (same multiprocessors, other memory), lie on either side (NVIDIA's data sheets).
 const SLOW: u64 = 30_000_000_000;
 
 impl DeviceReport {

@@ -1,14 +1,15 @@
 //! The distance on a device: exact, and the same for every way of computing it.
 //!
-//! Three ways (`docs/gpu.md` has the measurements); by the radius on hardware:
+//! Three algorithms (`docs/gpu.md` has the measurements). On hardware the radius decides:
 //!
-//! - [`bits`], up to 20: 32 pixels of a column in a word, white pixels at every offset taken in the order of their
-//!   distance. What they cost grows with the square of the radius and hardly depends on the mask.
+//! - [`bits`], up to 20: 32 pixels of a column in a word, one unit (thread) a word, white pixels at every
+//!   offset taken in the order of their distance. What they cost grows with the square of the radius and
+//!   hardly depends on the mask.
 //! - [`tiles`], up to 118: distances along columns, then along rows, in shared memory.
 //! - [`rows`], for every radius: steps over whole rows.
 //!
-//! A processor that imitates a device skips what a plane of eight agrees to skip, and its shared memory is its nearest cache: there
-//! tiles win at every radius that they can compute (`relief lab run distance --device vulkan:0`).
+//! Software Vulkan skips what a plane (warp) of eight agrees to skip, and its shared memory is its nearest
+//! cache. There tiles win at every radius that they can compute.
 
 #[doc(hidden)]
 pub mod bits;
@@ -27,8 +28,8 @@ use crate::fused::shape::per_word;
 #[doc(hidden)]
 pub use rows::{profile_steps, render as render_by_rows};
 
-/// Up to this radius [`bits`] compute the distance. They are faster than tiles up to 24 at least; but the kernel grows with the
-/// square of the radius, and compiling it must not hold up the first band.
+/// Up to this radius [`bits`] compute the distance. They stay ahead of tiles a little longer, but the kernel
+/// grows with the square of the radius, and compiling it must not hold up the first band.
 const BITS: u32 = 20;
 
 /// Up to this radius [`tiles`] do, beyond it [`rows`].

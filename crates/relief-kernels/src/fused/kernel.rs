@@ -1,7 +1,7 @@
 //! The kernels: a tree of [`Shape`]s expanded while the kernel is compiled.
 //!
-//! Every function evaluates the four words of one unit, which lie `step` pixels apart: next to each other where a unit
-//! stores one vector, a cube's width apart where it stores four words.
+//! Every function evaluates the four words of one unit (thread), which lie `step` pixels apart: next to each
+//! other where a unit stores one vector, a cube's width apart where it stores four words.
 
 use cubecl::prelude::*;
 
@@ -59,8 +59,9 @@ pub(super) fn rows_of_vectors<N: Size>(
     }
 }
 
-/// As [`rows_of_vectors`] of a cell alone that is loaded by vectors: the place in the cell is computed once and then goes from row to row. Where a
-/// processor imitates the device, the high halves of products that quotients take, and numbers that are read for each row, are the better part of the time.
+/// As [`rows_of_vectors`] of a cell alone that is loaded by vectors: the place in the cell is computed once
+/// and then goes from row to row. On software Vulkan most of the time otherwise goes to the high halves of
+/// products that quotients take, and to numbers that are read for each row.
 ///
 /// Numbers: those of a cell, see [`cell`].
 #[cube(launch_unchecked)]

@@ -29,10 +29,10 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// What was fastest for an expression where it was measured: as [`for_device`](Self::for_device), but for a lone cell where a processor imitates
-    /// the device. Of one that is loaded by vectors a unit steps down eight rows: 2 048² f32 5.3 ms in place of 13.8, 1 024² u8 0.49 in place of 1.04
-    /// (`relief lab run lattice --device vulkan:0`, llvmpipe on two cores of Zen 4, 2026-11-26). Of others four rows at once share what is loaded for each lane;
-    /// a kernel of four rows of a larger tree would take long to compile.
+    /// The layout for an expression: as [`for_device`](Self::for_device), except for a lone cell on software
+    /// Vulkan. If the cell is loaded by vectors, a unit (thread) steps down eight rows; otherwise four rows
+    /// at once share what is loaded for each lane. A larger tree stays at one row, because a kernel of four
+    /// would take long to compile.
     #[must_use]
     pub fn fitting(gpu: &Gpu, expression: &Expression) -> Self {
         let usual = Self::for_device(gpu);
@@ -76,7 +76,7 @@ impl Policy {
         )))
     }
 
-    /// What was fastest where it was measured.
+    /// The default layout.
     #[must_use]
     pub fn for_device(gpu: &Gpu) -> Self {
         Self {

@@ -1,11 +1,11 @@
 //! The lattice on a device, blended pixel by pixel.
 //!
-//! With the lattice in Hermite normal form (a, 0), (b, c), the copies that can cover a pixel of row y have their top on
-//! the rows y − dy with dy ≡ y mod c, one every c rows, and the nearest one to the left on each of them lies r columns
-//! away, where r grows by b modulo a from one such row to the next: two additions for each row of copies, no division.
-//! A unit first lists the copies that meet its pixels, then blends them, so that units whose copies lie on different
-//! rows still blend at the same time. (Blending where a copy is found was a fifth as fast on paper: the units of a
-//! plane find theirs on different rows.)
+//! With the lattice in Hermite normal form (a, 0), (b, c), the copies that can cover a pixel of row y have
+//! their top on the rows y − dy with dy ≡ y mod c, one every c rows, and the nearest one to the left on each
+//! of them lies r columns away, where r grows by b modulo a from one such row to the next: two additions for
+//! each row of copies, no division. A unit (thread) first lists the copies that meet its pixels, then blends
+//! them, so that units whose copies lie on different rows still blend at the same time. (Blending where a
+//! copy is found was a fifth as fast on paper: the units of a plane (warp) find theirs on different rows.)
 //!
 //! Where the cell of the lattice fits memory, it is made once by this kernel, and repeated.
 

@@ -1,18 +1,19 @@
 //! Medians, and any other rank, of the samples in a square.
 //!
-//! The sample at (x, y) becomes the k-th smallest of the (2R + 1)² samples of the square around it; k = 1 gives the least
-//! (an erosion), the middle k the median. What counts beyond the border is the caller's choice ([`crate::edge`]): the
-//! kernel reads a block of samples that has R more columns and rows on every side than the result.
+//! The sample at (x, y) becomes the k-th smallest of the (2R + 1)² samples of the square around it; k = 1
+//! gives the least (an erosion), the middle k the median. What counts beyond the border is the caller's
+//! choice ([`crate::edge`]): the kernel reads a block of samples that has R more columns and rows on every
+//! side than the result.
 //!
-//! The k-th smallest is the greatest v below which there are fewer than k samples. Its bits are found from the highest
-//! down: one more bit is tried, and stays where fewer than k samples lie below. That compares each sample as often as it
-//! has bits, but with no branch, no table and no memory, so that as many pixels go together as a vector has lanes, and no
-//! picture takes longer than another.
+//! The k-th smallest is the greatest v below which there are fewer than k samples. Its bits are found from
+//! the highest down: one more bit is tried, and stays where fewer than k samples lie below. That compares
+//! each sample as often as it has bits, but with no branch, no table and no memory, so that as many pixels go
+//! together as a vector has lanes, and no picture takes longer than another.
 //!
-//! The other way is a histogram that slides along the rows (T. S. Huang, G. J. Yang, G. Y. Tang, *A fast two-dimensional
-//! median filtering algorithm*, 1979), of two levels. It changes 4R + 2 counts for a pixel, one after the other. With AVX2 it
-//! was slower for all squares of 8 bits up to R = 16 (50 ns a pixel for R = 1 instead of 2, about 200 for R = 16 either way), and
-//! of 16 bits up to R = 6; at R = 8 it took 134 ns instead of 185, not enough for 130 kB of counts for every thread.
+//! The alternative is a histogram that slides along the rows (T. S. Huang, G. J. Yang, G. Y. Tang, *A fast
+//! two-dimensional median filtering algorithm*, 1979), of two levels. It changes 4R + 2 counts for a pixel,
+//! one after the other. With AVX2 it is slower for all squares of 8 bits up to R = 16, and of 16 bits up to R
+//! = 6; at R = 8 it gains a quarter, not enough for 130 kB of counts for every thread.
 
 pub mod cpu;
 

@@ -1,11 +1,11 @@
 //! Repeat on the CPU: copies of long runs, which the platform's `memcpy` makes at the speed of its stores.
 //!
-//! Of each row one period is taken from the cell; then the row is its own source, first doubling what it has, then
-//! copying the same run, short enough to stay in the nearest cache, until it is full. A narrow row that has come before
-//! is copied whole instead: one call for each row beats one for each doubling.
+//! Of each row one period is taken from the cell; then the row is its own source, first doubling what it has,
+//! then copying the same run, short enough to stay in the nearest cache, until it is full. A narrow row that
+//! has come before is copied whole instead: one call for each row beats one for each doubling.
 //!
-//! Large rasters are stored past the caches, so that what they overwrite is not read first: whole periods are laid out
-//! in the nearest cache and stored as often as they fit, in all rows that are equal.
+//! Large rasters take non-temporal stores, so that what they overwrite is not read first: whole periods are
+//! laid out in the nearest cache and stored as often as they fit, in all rows that are equal.
 
 use relief_raster::{Period, Sample, View, ViewMut};
 
@@ -15,8 +15,8 @@ use crate::copy::cpu::{self as copy, fence, stream_open};
 /// so many cost little themselves.
 const RUN: usize = 8 << 10;
 
-/// From so many bytes on, a raster is stored past the caches: nothing else is read or written meanwhile. One that is hardly more than a
-/// single cell is a copy of it, and goes by the rule of copies.
+/// From so many bytes on, a raster takes non-temporal stores: nothing else is read or written meanwhile. One
+/// that is hardly more than a single cell is a copy of it, and goes by the rule of copies.
 const LARGE: usize = 1 << 20;
 
 /// Rows of at most so many bytes are copied whole from an equal row.
@@ -165,7 +165,7 @@ fn expand_row<S: Sample>(cell: &[S], a: u64, column: u64, out: &mut [S]) {
 #[repr(align(64))]
 struct Run([u8; RUN]);
 
-/// What a row past the caches is copied from.
+/// What a row of non-temporal stores is copied from.
 enum Source<'a, S> {
     /// Whole periods, in the nearest cache.
     Run(&'a [S]),
@@ -186,7 +186,7 @@ impl<'a, S: Sample> Source<'a, S> {
         }
     }
 
-    /// Fills a row, past the caches, up to a [`fence`].
+    /// Fills a row by non-temporal stores, up to a [`fence`].
     fn stream(&self, out: &mut [S]) {
         match *self {
             Self::Run(run) => {

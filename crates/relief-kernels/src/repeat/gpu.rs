@@ -1,12 +1,13 @@
-//! Repeat on a device, from a cell that lies there: a unit puts one vector together and stores it in a copy or several.
+//! Repeat on a device, from a cell that lies there: a unit (thread) puts one vector together and stores it in
+//! a copy or several.
 //!
-//! The vector at column v of row j comes again in every row that is a multiple of the cell's height away. So a unit takes
-//! one vector of one row of the cell, however its samples lie in words, and stores it down the raster; what a copy costs is
-//! one store. Neighbouring units store neighbouring vectors.
+//! The vector at column v of row j comes again in every row that is a multiple of the cell's height away. So
+//! a unit takes one vector of one row of the cell, however its samples lie in words, and stores it down the
+//! raster; what a copy costs is one store. Neighbouring units store neighbouring vectors.
 //!
-//! Fused kernels repeat cells too, as leaves of trees: they load a vector for each that they store, from a cell that is
-//! stored as often as a vector has samples. That is as fast while all those copies stay near the units; here the cell is
-//! small and as it is.
+//! Fused kernels repeat cells too, as leaves of trees: they load a vector for each that they store, from a
+//! cell that is stored as often as a vector has samples. That is as fast while all those copies stay near the
+//! units; here the cell is small and as it is.
 
 use cubecl::prelude::*;
 
@@ -20,13 +21,13 @@ pub const SPACE: Space = Space {
     vectors: &[4],
 };
 
-/// The layout for samples of so many bits, a raster of so many vectors of 16 bytes and a cell of so many bytes where no other was found; without a device, that of most. Rasters of 2^25 and 2^28 floats took 31.9 and 235 µs with one store
-/// a unit, 33.3 and 241 with eight, for cells of 100²; bytes of 2^25, whose vectors are more work, 10.6 with one, 10.4 with two (`relief lab tune stitch --size 2^25 --device cuda`, NVIDIA H200, 2026-11-25);
-/// 2^22 floats 6.6 with two for a cell of 256², 7.2 by the lab's kernel of a vector a unit (`relief lab run stitch/f32 --size 2^22 --device cuda`). On software each unit costs: 2^22
-/// floats took 3.0 ms with eight, 3.8 with two and 5.4 with one (`relief lab tune stitch/f32 --size 2^22 --device vulkan:0`, llvmpipe on two cores of Zen 5, the same day).
+/// The layout for samples of so many bits, a raster of so many vectors of 16 bytes and a cell of so many
+/// bytes, where no policy names another; without a device, that of most. Large rasters take one store a unit
+/// (thread); bytes, whose vectors are more work, take two, and so do small rasters. On software Vulkan
+/// starting a unit costs, so each has eight.
 ///
-/// On devices with slow memory narrower cubes serve larger cells better, and a cell of more than 2 MiB should be read once for many copies: 2^26 floats took 86.1 µs with 64 units for a
-/// cell of 500², 88.0 with 256, and for one of 1000² 95.5 with 16 copies a unit, 108.5 with one (`relief lab tune stitch/f32 --size 2^26 --device cuda`, NVIDIA H100, 2026-11-25).
+/// On devices with slow memory, larger cells are served by narrower cubes (blocks), and a cell of more than 2
+/// MiB is read once for many copies.
 #[must_use]
 pub fn default(bits: u32, vectors: u64, cell: u64, device: Option<&DeviceReport>) -> Tuning {
     let software = device.is_some_and(|report| report.software);
@@ -195,8 +196,8 @@ pub fn expand_with(
     )
 }
 
-/// The same cell and column of it as the widest samples that its rows are whole in: a vector is put together of fewer. Cells of 500² bytes
-/// took 3.9 µs in place of 4.8 with each byte by itself (`relief lab run stitch/u8 --size 2^22 --device cuda`, NVIDIA H200, 2026-11-25).
+/// The same cell and column of it as the widest samples that its rows are whole in: a vector is put together
+/// of fewer loads.
 fn widest(bits: u32, cell: Cell<'_>, x: u32) -> (u32, Cell<'_>, u32) {
     let halves = (cell.width | cell.pitch | x)
         .trailing_zeros()
@@ -251,12 +252,12 @@ struct Shape {
     bits: u32,
     tuning: Tuning,
     order: Order,
-    /// Whether no unit has a copy outside of the raster, on software, which loads each size for each lane. A kernel that compares with
-    /// none takes a quarter to a third less (`relief lab run stitch --size 2^20 --device vulkan:0`, llvmpipe, 2026-11-24).
+    /// Whether no unit has a copy outside of the raster, on software Vulkan, which loads each size for each
+    /// lane. A kernel without these comparisons is faster by a quarter or more.
     exact: bool,
     /// Whether vectors of the raster are vectors of the cell.
     whole: bool,
-    /// Whether a processor imitates the device.
+    /// Whether the device is software Vulkan.
     software: bool,
 }
 
@@ -348,7 +349,8 @@ fn store_copies<M: Size, N: Size>(
     // At most 35 times the raster's rows, of which there are 2^26, and 32 for each cube past the last line.
     let mut j = row + part * items * rows;
     if comptime!(shape.exact) || (vector < vectors && row < rows && j < height) {
-        // Fewer than three times the cell's height: without quotients, which imitated devices take one lane after the other.
+        // Fewer than three times the cell's height: without quotients, which software Vulkan computes one
+        // lane after the other.
         let below = y + row;
         let below = select(below >= cell_height, below - cell_height, below);
         let source = select(below >= cell_height, below - cell_height, below) * cell_pitch;
@@ -390,7 +392,8 @@ fn store_copies<M: Size, N: Size>(
     }
 }
 
-/// A number in a variable: where a processor imitates the device, one of the launch's is read from memory by each lane wherever it is used.
+/// A number in a variable: on software Vulkan, each lane reads a number of the launch from memory wherever it
+/// is used.
 #[cube]
 pub(crate) fn held(number: u32) -> u32 {
     let mut held = u32::new(0);

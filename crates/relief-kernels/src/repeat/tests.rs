@@ -36,7 +36,7 @@ fn expands<S: Sample>(cell_size: (usize, usize), period: Period, x: i64, y: i64,
     let mut out = Canvas::<S>::poisoned(size);
     expand(cell.read(), period, x, y, out.view());
     out.assert_is(sample);
-    // As a part of what is large it is stored past the caches, whatever its own size.
+    // As a part of what is large it is stored by non-temporal stores, whatever its own size.
     let mut out = Canvas::<S>::poisoned(size);
     expand_part(cell.read(), period, x, y, out.view(), usize::MAX);
     out.assert_is(sample);

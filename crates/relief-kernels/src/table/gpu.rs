@@ -1,13 +1,13 @@
 //! Tables on a device.
 //!
-//! A table of 256 entries is kept in shared memory, four entries a word as it lies in memory: filling it is one load for each of 64 units;
-//! a unit looks up the 16 samples of a vector of words. Copies of the table for every lane would keep lanes from waiting
-//! for each other's banks, but filling them takes longer than waiting. Of few samples the table is read from where it lies. A table of 65 536 entries exceeds shared memory:
-//! it is read from where it lies, and stays in the caches.
+//! A table of 256 entries is kept in shared memory, four entries a word as it lies in memory: filling it is
+//! one load for each of 64 units; a unit (thread) looks up the 16 samples of a vector of words. Copies of the
+//! table for every lane would keep lanes from waiting for each other's banks, but filling them takes longer
+//! than waiting. Of few samples the table is read from where it lies. A table of 65 536 entries exceeds
+//! shared memory: it is read from where it lies, and stays in the caches.
 //!
-//! Where a processor imitates the device, entries have a word each: no lane waits for another there, and taking one of four out of a word is work.
-//! That takes 0.82 of the time of entries that are read from where they lie (`relief lab run map/table-u8 --size 2^22 --device vulkan:0`,
-//! llvmpipe on two threads of an AMD EPYC, Zen 5, 2026-11-25).
+//! On software Vulkan entries have a word each: no lane waits for another there, and taking one of four out
+//! of a word is work.
 
 use cubecl::prelude::*;
 use relief_raster::Depth;
@@ -29,8 +29,7 @@ pub const DEFAULT: Tuning = Tuning {
     vector: 4,
 };
 
-/// The same for a device. Where memory is slow, units of bytes that take one vector are ahead of those that take four: 14.6 µs of 2^24 bytes in place of 15.4,
-/// 179.6 of 2^28 in place of 183.9 (`relief lab tune map/table-u8 --device cuda`, NVIDIA H100, 2026-11-25).
+/// The same for a device. Where memory is slow, a unit of bytes takes one vector, not four.
 #[must_use]
 pub fn default(report: &DeviceReport, depth: Depth) -> Tuning {
     let items = match depth {
@@ -97,8 +96,7 @@ pub fn map_with(
     // A short array has few cubes, which are to leave no multiprocessor idle.
     let least = tuning.units * CUBES * gpu.multiprocessors();
     let vector = match depth {
-        // Units wait for entries in memory, so many are better than wide ones: 2^20 samples take 7.9 µs by words, 8.1 by pairs and quads
-        // (`relief lab tune map/table-u16 --size 2^20 --device cuda`, NVIDIA H100, 2026-11-25).
+        // Units wait for entries in memory, so many units are better than wide ones.
         Depth::Sixteen if !gpu.report().software && padded / tuning.vector < least => 1,
         _ => tuning.vector,
     };
@@ -125,8 +123,8 @@ pub fn map_with(
     })
 }
 
-/// Words of samples up to which a table of 256 entries is read from where it lies: shared memory is filled for too little. 2^20 samples take 3.7 µs in place of
-/// 3.9 (`relief lab run map/table-u8 --device cuda --size 2^20`, NVIDIA H200, 2026-11-25).
+/// Words of samples up to which a table of 256 entries is read from where it lies: filling shared memory
+/// would not pay.
 const FEW: u32 = 1 << 18;
 
 /// Where a table of 256 entries is looked up.

@@ -1,8 +1,9 @@
 //! Turns on a device, by blocks in registers.
 //!
-//! A unit makes one vector of as many rows as a word holds samples: it loads a word of each of as many rows as a vector holds samples, and puts
-//! the vectors together by shifts. Neighbouring units load neighbouring words of a row and, a few of them, store neighbouring vectors, so that
-//! both sides move whole sectors. No shared memory is needed, whose barriers are slow where a processor imitates the device.
+//! A unit (thread) makes one vector of as many rows as a word holds samples: it loads a word of each of as
+//! many rows as a vector holds samples, and puts the vectors together by shifts. Neighbouring units load
+//! neighbouring words of a row and, a few of them, store neighbouring vectors, so that both sides move whole
+//! sectors. No shared memory is needed; its barriers are slow on software Vulkan.
 
 use cubecl::prelude::*;
 use relief_raster::Rect;

@@ -136,7 +136,7 @@ enum Way {
     Stream,
     /// Sums of words by all threads, from the first on.
     Read,
-    /// The same from four places in turn, asked for before.
+    /// The same from four places in turn, prefetched.
     ReadInTurn,
     Fill,
     /// Non-temporal copies of a few bytes that stay in the nearest cache.

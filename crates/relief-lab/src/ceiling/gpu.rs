@@ -365,8 +365,8 @@ fn driver(gpu: &Gpu, sampling: &Sampling, bytes: usize) -> Vec<Transfer> {
     Way::ALL.map(measure).into()
 }
 
-/// What a bus carries, measured in turn with variants: this changes from second to second where both ways are used at once (88 to 102 GB/s
-/// of the same H200).
+/// What a bus carries, measured in turn with variants: this changes from second to second where both ways are
+/// used at once.
 #[cfg(feature = "cuda")]
 pub(super) struct Beside {
     copies: relief_kernels::device::driver::Copies,

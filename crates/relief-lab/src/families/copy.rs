@@ -23,7 +23,7 @@ use relief_kernels::copy::cpu;
 
 use super::part;
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Family, LENGTHS, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{Family, LENGTHS, Ladder, Lesson, OnCpu, Outcome, Problem, Scale, Variant, Work};
 
 /// The family.
 #[must_use]
@@ -32,6 +32,14 @@ pub fn family() -> Family {
         name: "copy",
         about: "words from one place to another: what memory allows",
         source: "GTX 690, 2^24 u32, best block and grid sizes",
+        lesson: Lesson {
+            wins: "A vector of 16 bytes a thread, without a loop, keeps enough bytes in flight for the \
+                    latency of memory and comes to the device's own copy. On processors non-temporal \
+                    stores save reading the lines that are overwritten.",
+            loses: "One word a thread has a quarter of the bytes in flight, and waits. Few long sequences \
+                    (480 warps with one each, the winner on the source's GPU) starve a large device: it \
+                    needs more loads in flight than so few warps can have.",
+        },
         ladders: vec![Box::new(ladder())],
     }
 }
@@ -86,7 +94,7 @@ fn ladder() -> Ladder<Copy> {
         ),
         Variant::cpu(
             "non-temporal",
-            "stores past the caches: the target is not read first",
+            "stores that bypass the caches: the target is not read first",
             |_, call| whole(call, cpu::stream),
         ),
         Variant::cpu(
@@ -96,7 +104,7 @@ fn ladder() -> Ladder<Copy> {
         ),
         Variant::cpu(
             "threads non-temporal",
-            "stores past the caches, a part for each thread",
+            "non-temporal stores, a part for each thread",
             |_, call| parts(call, cpu::stream),
         ),
         Variant::cpu(

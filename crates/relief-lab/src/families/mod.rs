@@ -7,7 +7,6 @@ use crate::record::Timeline;
 
 pub mod banks;
 pub mod bilateral;
-pub mod compaction;
 pub mod composition;
 pub mod copy;
 pub mod count;
@@ -24,9 +23,10 @@ pub mod nbody;
 pub mod occupancy;
 pub mod overlap;
 pub mod reduce;
+pub mod repeat;
 pub mod scan;
+pub mod select;
 pub mod stencil;
-pub mod stitch;
 pub mod transpose;
 pub mod votes;
 
@@ -36,7 +36,7 @@ pub fn all() -> Vec<Family> {
     vec![
         copy::family(),
         map::family(),
-        stitch::family(),
+        repeat::family(),
         lattice::family(),
         distance::family(),
         transpose::family(),
@@ -45,7 +45,7 @@ pub fn all() -> Vec<Family> {
         reduce::family(),
         scan::family(),
         integral::family(),
-        compaction::family(),
+        select::family(),
         count::family(),
         histogram::family(),
         votes::family(),
@@ -79,8 +79,8 @@ pub fn with_patterns(patterns: Vec<banks::Pattern>) -> Vec<Family> {
     families
 }
 
-/// Parts that each thread gets of what is dealt out to all of them. A thread that sleeps takes 20 to 90 microseconds until it has woken up (two
-/// cores of an AMD EPYC in a virtual machine), in which the one that called it does parts that would be its own.
+/// Parts that each thread gets of what is dealt out to all of them. A sleeping thread takes a while to wake
+/// up; meanwhile its caller does parts that would be its own.
 const PARTS: usize = 8;
 
 /// The fewest elements of a part: of fewer, dealing them out is much of the work, and of so few in all no thread has woken up before
@@ -92,8 +92,8 @@ fn part(len: usize) -> usize {
     share(len).next_multiple_of(64).max(LEAST)
 }
 
-/// [`part`] of elements of so many bytes each, no less than what kernels store past the caches where the whole is twice as much: they see no
-/// more than a part.
+/// [`part`] of elements of so many bytes each, no less than what kernels store non-temporally where the whole
+/// is twice as much: they see no more than a part.
 fn stored_part(len: usize, bytes: usize) -> usize {
     let least = STORED / bytes;
     if len < 2 * least {
@@ -103,7 +103,7 @@ fn stored_part(len: usize, bytes: usize) -> usize {
     }
 }
 
-/// Bytes of a result that kernels store past the caches.
+/// Bytes of a result from which kernels take non-temporal stores.
 const STORED: usize = 4 << 20;
 
 /// How many of `count` things, each worth a thread's while, are a part.

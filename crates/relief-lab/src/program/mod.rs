@@ -150,6 +150,9 @@ struct Show {
     /// Records of other programs on the same problems, of bench/rivals/run
     #[arg(long, value_name = "FILE", value_delimiter = ',')]
     rivals: Vec<PathBuf>,
+    /// Write a page in Markdown for each family of the records into this folder
+    #[arg(long, value_name = "FOLDER")]
+    markdown: Option<PathBuf>,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -257,7 +260,8 @@ fn working_set(machine: &Machine, quick: bool) -> u64 {
         (Class::Software, _) => 16 << 20,
         (Class::Gpu, true) | (Class::Cpu, true) => 256 << 20,
         (Class::Gpu, false) => 1 << 30,
-        // Half of it are outputs. Where these go past the caches, the inputs alone must be more than the caches hold.
+        // Half of it are outputs. Where these take non-temporal stores, the inputs alone must be more than
+        // the caches hold.
         (Class::Cpu, false) => (4 * host::largest_cache().unwrap_or(32 << 20)).min(1 << 30),
     }
 }
@@ -410,7 +414,30 @@ fn run_show(show: &Show) -> Result<(), Failure> {
         rivals::join(record, &others);
         io::stdout().write_all(shown(record).as_bytes())?;
     }
+    if let Some(folder) = &show.markdown {
+        write_pages(folder, &records)?;
+    }
     show.outputs.write(&records)
+}
+
+/// Writes a page for each family of the records, and makes the folder where there is none.
+fn write_pages(folder: &Path, records: &[Record]) -> Result<(), Failure> {
+    let pages = report::markdown(records, &families::all());
+    if pages.is_empty() {
+        return Err(Failure::Usage(
+            "the records have no timed row of a family that this lab knows, so there is no page to write"
+                .to_owned(),
+        ));
+    }
+    std::fs::create_dir_all(folder).map_err(|source| Failure::File {
+        action: "cannot make the folder",
+        path: folder.display().to_string(),
+        source,
+    })?;
+    for (name, text) in pages {
+        write(&folder.join(name), &text)?;
+    }
+    Ok(())
 }
 
 fn run_compare(arguments: &Compare) -> Result<(), Failure> {

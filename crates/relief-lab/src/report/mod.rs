@@ -1,7 +1,8 @@
-//! What a record looks like: a table for terminals, CSV for spreadsheets, a page for browsers. Other programs stand below our
+//! What a record looks like: a table for terminals, CSV for spreadsheets, a page for browsers, and a page a family in Markdown. Other programs stand below our
 //! variants, marked as such.
 
 mod csv;
+mod markdown;
 mod occupancy;
 mod page;
 mod plot;
@@ -11,6 +12,7 @@ mod table;
 mod timeline;
 
 pub use csv::csv;
+pub use markdown::markdown;
 pub use page::page;
 pub use summary::summary;
 pub use table::{ceilings, conditions, header, table};

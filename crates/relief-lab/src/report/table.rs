@@ -199,7 +199,7 @@ fn marked(variant: &str, production: bool) -> String {
 }
 
 /// How many times as fast as another time a row is.
-fn relation(row: &Row, other: Option<f64>) -> String {
+pub(super) fn relation(row: &Row, other: Option<f64>) -> String {
     let ratio = other.and_then(|other| Some(other / row.summary?.median));
     ratio.map_or(String::new(), |ratio| digits(ratio, 3))
 }

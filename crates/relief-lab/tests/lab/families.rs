@@ -13,8 +13,8 @@ const WITHOUT_PRODUCTION: [&str; 25] = [
     "map/gray-float",
     "lattice/stores",
     "banks",
-    "compaction/phases",
-    "compaction/phases-sizes",
+    "select/phases",
+    "select/phases-sizes",
     "votes/block",
     "votes/ballot",
     "votes/elect",
@@ -166,7 +166,7 @@ fn every_ladder_is_checked_on_nothing_and_on_the_least_there_is() {
 
 #[test]
 fn rows_that_are_stored_apart_are_checked_where_they_are_odd() {
-    let apart = ["stitch/", "lattice/", "distance/"];
+    let apart = ["repeat/", "lattice/", "distance/"];
     for family in families::all() {
         for ladder in &family.ladders {
             let name = ladder.name();

@@ -107,7 +107,7 @@ fn what_tuning_finds_is_written_for_the_device_and_is_what_runs_afterwards() {
         "{tunings:?}"
     );
 
-    // Where a processor imitates the device, copies are by something that has no layout.
+    // On software Vulkan copies are by something that has no layout.
     let none = tune("copy", &[]);
     let software = text(&none.stderr).contains("no kernel of copy has layouts to search");
     assert!(software || none.status.success(), "{}", text(&none.stderr));
@@ -162,7 +162,7 @@ fn every_family_and_its_variants_are_listed() {
     for part in [
         "copy: words",
         "map/gray:",
-        "non-temporal: stores past",
+        "non-temporal: stores that bypass",
         "map/table-u16",
     ] {
         assert!(all.contains(part), "{part}: {all}");
@@ -465,4 +465,33 @@ fn a_file_that_is_no_record_of_rivals_is_refused_before_anything_is_measured() {
         "{said}"
     );
     assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn records_become_a_page_a_family() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = record(folder.path(), "a.json");
+    let pages = folder.path().join("pages");
+    let output = lab(&["show", &path, "--markdown", &pages.display().to_string()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let page = std::fs::read_to_string(pages.join("copy.md")).unwrap();
+    assert!(page.contains("| **`threads production`** |"), "{page}");
+    assert!(!page.contains("no longer in the lab"), "{page}");
+}
+
+#[test]
+fn a_record_without_times_makes_no_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("a.json").display().to_string();
+    let whole = std::fs::read_to_string(record(folder.path(), "b.json")).unwrap();
+    std::fs::write(&empty, whole.lines().next().unwrap()).unwrap();
+    let pages = folder.path().join("pages");
+    let output = lab(&["show", &empty, "--markdown", &pages.display().to_string()]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("no timed row"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(!pages.exists());
 }

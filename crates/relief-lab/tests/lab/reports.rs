@@ -4,7 +4,7 @@ use relief_lab::family::Operation;
 use relief_lab::statistics::Summary;
 use relief_lab::{
     Again, Bound, Ceilings, Conditions, Header, Point, Record, Row, Shares, Span, Timeline, Transfer,
-    Verdict, report,
+    Verdict, families, report,
 };
 
 fn row(ladder: &str, case: &str, variant: &str, times: &[f64]) -> Row {
@@ -423,20 +423,20 @@ fn a_record_without_machines_of_figures_is_read() {
 #[test]
 fn a_header_knows_the_machines_of_the_figures_of_its_ladders() {
     let families = relief_lab::families::all();
-    let asked = ["compaction".to_owned(), "morphology".to_owned()];
+    let asked = ["select".to_owned(), "morphology".to_owned()];
     let ladders = relief_lab::selection::ladders(&families, &asked).unwrap();
     let mut header = Header::default();
     header.tell_sources(&families, &ladders);
     // Morphology has no figures.
     assert_eq!(header.sources.len(), 1);
-    assert!(header.source("compaction/densities").unwrap().contains("GTX 690"));
-    let mut rows = [row("compaction/sizes", "2^10 u32", "best", &[1e-3])];
+    assert!(header.source("select/densities").unwrap().contains("GTX 690"));
+    let mut rows = [row("select/sizes", "2^10 u32", "best", &[1e-3])];
     rows[0].source = None;
     header.forget_sources(&rows);
-    assert!(header.source("compaction/sizes").is_some());
+    assert!(header.source("select/sizes").is_some());
     rows[0].source = Some("1 ms".to_owned());
     header.forget_sources(&rows);
-    assert_eq!(header.source("compaction/sizes"), None);
+    assert_eq!(header.source("select/sizes"), None);
 }
 
 #[test]
@@ -522,4 +522,56 @@ fn files_longer_than_any_record_are_not_read_whole() {
     long.set_len(1 << 40).unwrap();
     let refused = relief_lab::read_text(&path).unwrap_err();
     assert!(refused.to_string().contains("32 MiB"), "{refused}");
+}
+
+#[test]
+fn a_page_of_a_family_has_its_lesson_its_bound_and_the_ladder() {
+    let mut record = record();
+    record.header.device = "cpu".to_owned();
+    record.rows[0].variant = "scalar".to_owned();
+    record.rows[1].variant = "memcpy".to_owned();
+    record.rows[2].variant = "threads production".to_owned();
+    record.rows.insert(2, row("copy", "2^20 u32", "of old", &[2e-3]));
+    let pages = report::markdown(&[record], &families::all());
+    let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["copy.md", "map.md", "sources.md"]);
+    let (copy, map, sources) = (&pages[0].1, &pages[1].1, &pages[2].1);
+    let all = families::all();
+    let family = all.iter().find(|family| family.name == "copy").unwrap();
+    assert!(copy.contains(family.lesson.wins) && copy.contains(family.lesson.loses));
+    assert!(copy.contains("\n## A &lt;fast> device\n"), "{copy}");
+    assert!(
+        copy.contains(
+            "**Bound.** 2^20 u32: at least 4.00 MiB read, 4.00 MiB written; the ceiling of copy allows 1.000 ms."
+        ),
+        "{copy}"
+    );
+    // 4.1 ms and 1.1 ms; the one between is wrong and has no time, and one is in the lab no more.
+    let variants = family.ladders[0].variants();
+    let idea = |name: &str| variants.iter().find(|about| about.name == name).unwrap().idea;
+    let figure = "861.8 µs, \"155.7 GB/s\"";
+    let lines = [
+        format!(
+            "| `scalar` | {} | 4.100 ms | 24.4 % | 1.00 |  | {figure} |",
+            idea("scalar")
+        ),
+        format!("| `memcpy` | {} | wrong |  |  |  | {figure} |", idea("memcpy")),
+        format!(
+            "| **`threads production`** | {} | 1.100 ms | 90.9 % | 3.73 | 3.73 | {figure} |",
+            idea("threads production")
+        ),
+        "The record has 1 variant more, which the lab has no longer.".to_owned(),
+    ];
+    for line in lines {
+        assert!(copy.contains(&line), "{line}\n{copy}");
+    }
+    assert!(!copy.contains("of old"), "{copy}");
+    assert!(map.contains("| variant | k = 1 | k = 51 |\n"), "{map}");
+    assert!(map.contains("| `plain` | 1.000 µs | 51.00 µs |\n"), "{map}");
+    assert!(
+        sources.contains(&format!(
+            "| copy, 2^20 u32 | **`threads production`** | {figure} | 1.100 ms | A &lt;fast> device |"
+        )),
+        "{sources}"
+    );
 }

@@ -1,9 +1,10 @@
 //! The bilateral grid on a device: three launches.
 //!
-//! *Splat*: a cube computes some neighbouring columns of cells from the pixels that belong to them, counting and adding in
-//! shared memory, blurs them along the values there, and writes each cell once: no counter in memory has to be cleared or
-//! waited for. *Blur* takes 25 cells for each, along rows and columns at once: the grid is small and stays in the cache.
-//! *Slice* reads four pairs of cells for each pixel, and stores whole words.
+//! *Splat*: a cube (block) computes some neighbouring columns of cells from the pixels that belong to them,
+//! counting and adding in shared memory, blurs them along the values there, and writes each cell once: no
+//! counter in memory has to be cleared or waited for. *Blur* takes 25 cells for each, along rows and columns
+//! at once: the grid is small and stays in the cache. *Slice* reads four pairs of cells for each pixel, and
+//! stores whole words.
 
 use cubecl::prelude::*;
 

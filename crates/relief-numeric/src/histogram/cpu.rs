@@ -29,8 +29,7 @@ const ALIKE: usize = COMPARED / 8;
 /// Words of scratch that [`sixteen`] takes.
 pub const SCRATCH_WORDS: usize = (2 << 16) + GAP;
 
-/// Words between its two tables, for the same reason as [`SPACED`]: without them 2^23 samples of a photograph, spread over 16 bits, took 14.1 ms,
-/// and take 8.3.
+/// Words between its two tables, for the same reason as [`SPACED`].
 const GAP: usize = 16;
 
 /// Adds to `counts[v]` how many of the samples are v. Takes 75 KB of the stack.

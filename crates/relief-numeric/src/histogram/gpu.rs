@@ -1,17 +1,20 @@
 //! Histograms on a device.
 //!
-//! Bytes: a cube keeps a counter for each value and each lane in shared memory, counter v of lane l at 32·v + l. So the lanes of
-//! a plane always add in different banks, whatever the samples are, and planes share their counters by atomic additions. A
-//! vector of 16 equal bytes is one addition. Cubes stay for the whole input, then add up their lanes' counters and
-//! write them out; a second launch adds up the cubes'.
+//! Bytes: a cube (block) keeps a counter for each value and each lane in shared memory, counter v of lane l
+//! at 32·v + l. So the lanes of a plane (warp) always add in different banks, whatever the samples are, and
+//! planes share their counters by atomic additions. A vector of 16 equal bytes is one addition. Cubes stay
+//! for the whole input, then add up their lanes' counters and write them out; a second launch adds up the
+//! cubes'.
 //!
-//! Words of 16 bits: 65 536 counters of 32 bits exceed shared memory. Of 16 bits they do not where a cube may have 128 KiB of it, as on
-//! CUDA: two counters share a word, and who sees his counter wrap around notes that in memory, which happens once in 65 536
-//! additions to it. Where there is less shared memory a cube counts only some of the values, and cubes that run side by side read
-//! the same samples, all but one of them from the cache.
+//! Words of 16 bits: 65 536 counters of 32 bits exceed shared memory. Of 16 bits they do not where a cube may
+//! have 128 KiB of it, as on CUDA: two counters share a word, and who sees his counter wrap around notes that
+//! in memory, which happens once in 65 536 additions to it. Where there is less shared memory a cube counts
+//! only some of the values, and cubes that run side by side read the same samples, all but one of them from
+//! the cache.
 //!
-//! Where a processor imitates a device, shared memory is memory as any other, and additions in the counts themselves cost no more: words of
-//! 16 bits are counted there, in one launch, and bytes with one counter for each value and cube.
+//! On software Vulkan shared memory is memory as any other, and additions in the counts themselves cost no
+//! more: words of 16 bits are counted there, in one launch, and bytes with one counter for each value and
+//! cube.
 
 use std::fmt;
 
@@ -141,7 +144,7 @@ impl Route {
             8 if gpu.report().software => Self::SHARED,
             _ if gpu.report().software => Self::Memory,
             8 => Self::Lanes,
-            // To read few samples twice takes less time than to see to what wraps around (2^24 samples on an H200: 35 to 43 µs, and 43 to 48).
+            // Reading few samples twice takes less time than noting which counters wrap around.
             _ if gpu.most_shared_memory() >= whole && len < 1 << 25 => Self::HALVES,
             _ if gpu.most_shared_memory() >= whole => Self::Values {
                 bits: 16,

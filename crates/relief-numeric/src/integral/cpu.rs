@@ -1,14 +1,16 @@
 //! Integral images on the CPU, by bands of rows, each from what enters it.
 //!
-//! A band needs the integral image in the row above it. Bands are dealt to threads, so these rows are made first:
-//! [`column_sums`] of each band, and [`last_rows`] from those. So the picture is read twice, the second time from a cache if
-//! the bands of one turn fit it. Then [`band`] goes down strips of columns that stay in the nearest cache: sixteen samples of a row at a time are
-//! scanned by four additions of the vector to itself, shifted, added to the sum of the row so far, and to what the columns
-//! have. Large results go past the caches.
+//! A band needs the integral image in the row above it. Bands are dealt to threads, so these rows are made
+//! first: [`column_sums`] of each band, and [`last_rows`] from those. So the picture is read twice, the
+//! second time from a cache if the bands of one turn fit it. Then [`band`] goes down strips of columns that
+//! stay in the nearest cache: sixteen samples of a row at a time are scanned by four additions of the vector
+//! to itself, shifted, added to the sum of the row so far, and to what the columns have. Large results take
+//! non-temporal stores.
 //!
-//! **The order of sums of floats**: along a row, a sample's sum within its sixteen is added to that of the sixteens before, one
-//! after the other; down a column, rows of a band are added one after the other to what is above the band. That is made of
-//! sums of columns, added one after the other along each band's last row, and of what is above the band before.
+//! **The order of sums of floats**: along a row, a sample's sum within its sixteen is added to that of the
+//! sixteens before, one after the other; down a column, rows of a band are added one after the other to what
+//! is above the band. That is made of sums of columns, added one after the other along each band's last row,
+//! and of what is above the band before.
 
 use bytemuck::Pod;
 

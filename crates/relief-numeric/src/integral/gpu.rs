@@ -1,17 +1,19 @@
-//! Integral images on a device: what enters a tile from the left and from above first, then everything else in one pass.
+//! Integral images on a device: what enters a tile from the left and from above first, then everything else
+//! in one pass.
 //!
-//! A picture is cut in strips of 128 columns and bands of some rows; where both meet is a tile, and a tile is a plane's. What it
-//! has to know is for each of its rows the sum of all samples to its left, and for each of its columns the integral image
-//! in the row above it. Five launches:
+//! A picture is cut in strips of 128 columns and bands of some rows; where both meet is a tile, and a tile is
+//! a plane's. What it has to know is for each of its rows the sum of all samples to its left, and for each of
+//! its columns the integral image in the row above it. Five launches:
 //! 1. each tile sums its rows and its columns: the picture is read once;
 //! 2. what its rows sum up to is added along the strips: the sums to the left;
 //! 3. what its columns sum up to is added along the bands, down;
 //! 4. and then along the columns: the integral image in the row above each band;
-//! 5. a plane walks down its tile: it scans a row (lanes exchange registers), adds the sum to its left, and adds that to
-//!    what its columns have so far.
+//! 5. a plane (warp) walks down its tile: it scans a row (lanes exchange registers), adds the sum to its
+//!    left, and adds that to what its columns have so far.
 //!
-//! Steps 2 to 4 move a few percent of what 1 and 5 move. So 8 bits are read twice and 32 written once: 6 bytes a sample, where the least
-//! is 5. A pass over rows and one over columns move 13. One pass with look-back along both axes moves 5, and waits.
+//! Steps 2 to 4 move a few percent of what 1 and 5 move. So 8 bits are read twice and 32 written once: 6
+//! bytes a sample, where the least is 5. A pass over rows and one over columns move 13. One pass with
+//! look-back along both axes moves 5, and waits.
 
 use cubecl::prelude::*;
 

@@ -1,9 +1,9 @@
-//! Maps on the CPU: plain loops, compiled for each set of vector instructions; gray with byte permutes where there are
-//! some, because compilers take colours apart badly.
+//! Maps on the CPU: plain loops, compiled for each set of vector instructions; gray with byte permutes where
+//! there are some, because compilers take colours apart badly.
 //!
-//! Large sums and multiples go past the caches, so that what they overwrite is not read first; where vectors are lines of the caches,
-//! from registers, so that memory reads and writes at once. Grays do not: they are a quarter of what moves, and the way past the
-//! caches costs more.
+//! Large sums and multiples take non-temporal stores, so that what they overwrite is not read first; where
+//! vectors are lines of the caches, from registers, so that memory reads and writes at once. Grays do not:
+//! they are a quarter of what moves, and non-temporal stores cost more than they save.
 #![allow(unsafe_code)]
 
 use relief_kernels::copy::cpu::{LARGE, past_caches_part};
@@ -129,7 +129,7 @@ mod x86 {
     /// Floats of a vector, which is a line of the caches.
     const LANES: usize = LINE / size_of::<f32>();
 
-    /// Sums of floats, past the caches.
+    /// Sums of floats, by non-temporal stores.
     #[target_feature(enable = "avx512f")]
     pub(super) fn add_past(a: &[f32], b: &[f32], out: &mut [f32]) {
         let (a, b) = (&a[..out.len()], &b[..out.len()]);
@@ -140,7 +140,7 @@ mod x86 {
         );
     }
 
-    /// Multiples of floats, past the caches.
+    /// Multiples of floats, by non-temporal stores.
     #[target_feature(enable = "avx512f")]
     pub(super) fn scale_past(values: &[f32], factor: f32, out: &mut [f32]) {
         let (values, factors) = (&values[..out.len()], _mm512_set1_ps(factor));

@@ -1,11 +1,12 @@
-//! Maps on a device: a unit loads its vectors before it stores one, as copies do.
+//! Maps on a device: a unit (thread) loads its vectors before it stores one, as copies do.
 //!
-//! Fast memory is quickest with neither too few bytes under way nor too many. An H200 adds best with 46 KiB for each multiprocessor, two cubes of 736 units with a
-//! vector of both terms each; four of 512 or two of 1 024 have 64 KiB under way and take 1 % longer (`relief lab run map/add --device cuda`, 2026-11-25). With one
-//! term, 2 048 units have 32 KiB under way at most: there cubes are small, so that all of these units find a place.
+//! Memory is fastest with enough bytes in flight to cover its latency, and no more. Sums, which load two
+//! terms, have cubes (blocks) of a size that leaves just that many on a multiprocessor. With one term all
+//! resident units together have less in flight than memory needs: there cubes are small, so that all of these
+//! units find a place.
 //!
-//! A unit that makes gray takes three vectors of four words, 16 colours, and stores one: its loads are 48 bytes from its
-//! neighbour's, and what a load leaves of a line the next two find in the nearest cache.
+//! A unit that makes gray takes three vectors of four words, 16 colours, and stores one: its loads are 48
+//! bytes from its neighbour's, and what a load leaves of a line the next two find in the nearest cache.
 
 use cubecl::prelude::*;
 
@@ -35,7 +36,7 @@ pub const DEFAULT: Tuning = Tuning {
     vector: 4,
 };
 
-/// That of sums on CUDA: of all cubes, an H200 is fastest with two of these on a multiprocessor, see above.
+/// That of sums on CUDA: two of these cubes fit a multiprocessor, see above.
 const ADD_ON_CUDA: Tuning = Tuning {
     units: 736,
     items: 1,

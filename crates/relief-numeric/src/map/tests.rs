@@ -28,7 +28,7 @@ fn every_colour_has_its_gray() {
 #[test]
 fn results_of_every_length_are_whole_and_in_their_place() {
     Isa::each(|| {
-        // The last is stored past the caches.
+        // The last takes non-temporal stores.
         for length in [0, 1, 15, 16, 17, 1_000, 1 << 20 | 77, 5 << 20 | 3] {
             let rgb: Vec<u8> = (0..3 * length).map(|i| (i * 31 % 251) as u8).collect();
             let mut found = vec![0xAA; length + 1];
@@ -52,7 +52,7 @@ fn results_of_every_length_are_whole_and_in_their_place() {
             let right = sum[..length].iter().zip(&a).all(|(scaled, a)| *scaled == 2.5 * a);
             assert!(right && sum[length] == -1.0, "{length} multiples");
 
-            // Short parts of what is large are stored past the caches, too.
+            // Short parts of what is large take non-temporal stores, too.
             let each = (length / 3).max(1);
             let (mut by_parts, mut scaled) = (vec![-1.0; length + 1], vec![-1.0; length + 1]);
             let terms = a.chunks(each).zip(b.chunks(each));

@@ -1,14 +1,19 @@
-//! Products on the CPU, after Goto and van de Geijn ("Anatomy of high-performance matrix multiplication", 2008).
+//! Products on the CPU, after Goto and van de Geijn ("Anatomy of high-performance matrix multiplication",
+//! 2008).
 //!
-//! The right matrix is packed once, in blocks of [`INNER`] rows, each a row of panels of [`PANEL`] columns, so that what the
-//! innermost loop reads lies in a row. A panel and a packed block of the left matrix stay in a second cache of 2 MiB;
-//! longer blocks mean that the result is read and written less often. A tile of the result stays in registers while it takes the products of a block: 14 × 32 with AVX-512, where 28 of 32
-//! registers hold sums, and fewer rows at the lower end. Between blocks it lies in the result, so that the order of its sums is that of k.
+//! The right matrix is packed once, in blocks of [`INNER`] rows, each a row of panels of [`PANEL`] columns,
+//! so that what the innermost loop reads lies in a row. A panel and a packed block of the left matrix stay in
+//! a second cache of 2 MiB; longer blocks mean that the result is read and written less often. A tile of the
+//! result stays in registers while it takes the products of a block: 14 × 32 with AVX-512, where 28 of 32
+//! registers hold sums, and fewer rows at the lower end. Between blocks it lies in the result, so that the
+//! order of its sums is that of k.
 //!
-//! The left matrix is packed by squares that are turned in registers where AVX-512 is: number by number it took a tenth of a product of 512³.
+//! The left matrix is packed by squares that are turned in registers where AVX-512 is: number by number it
+//! took a tenth of a product of 512³.
 //!
-//! A tile asks for what it reads 16 steps later, for the tile below, and for the next panel, a line at a time: asked for at once before each tile,
-//! the next panel costs a tenth of the time of a product of 1 024³ (`docs/lab/products.md`).
+//! A tile asks for what it reads 16 steps later, for the tile below, and for the next panel, a line at a
+//! time: asked for at once before each tile, the next panel would otherwise cost a tenth of the time of a
+//! small product.
 //!
 //! Threads share the packed right matrix and take rows each.
 

@@ -30,7 +30,8 @@ pub const SPACE: Space = Space {
     vectors: &[8, 16, 32],
 };
 
-/// The layout where no other was found, but that slices are of 32 where a device copies to shared memory by itself. On an H200, 8 192³, cubes of 128 units with slices of 8 took 8 % longer.
+/// The layout where no policy names another, except that slices are of 32 where a device copies to shared
+/// memory by itself.
 pub const DEFAULT: Tuning = Tuning {
     units: 256,
     items: 128,
@@ -49,7 +50,7 @@ const SMALLER: [Tuning; 3] = [
         items: 64,
         vector: 8,
     },
-    // Not smaller, but of more units: 1 024³ takes 82 µs instead of 85 (NVIDIA H200, `relief lab run matmul/f32 --device cuda --size 2^20`, 2026-11-22).
+    // Not a smaller tile, but more units for it.
     Tuning {
         units: 128,
         items: 32,

@@ -1,10 +1,11 @@
 //! Products on the CPU: plain loops, compiled for each set of vector instructions.
 //!
-//! Memory binds, and a processor sees for itself what a row reads next only up to the end of a page, so it is asked for before. Rows are taken from two places
-//! at once: more of memory is then on its way than where one page is read after the other.
+//! Memory binds, and a processor sees for itself what a row reads next only up to the end of a page, so it is
+//! prefetched. Rows are taken from two places at once: more of memory is then on its way than where one
+//! page is read after the other.
 //!
-//! What a row's sums come to is time in which memory waits: a tenth to a sixth of the whole on two cores of an AMD EPYC of Zen 5. So rows fold their sums by
-//! pairs, in loops that become vector instructions (`docs/lab/products.md` has the trials).
+//! Memory waits while the sums of a row are folded. So rows fold their sums by pairs, in loops that become
+//! vector instructions.
 //!
 //! Threads deal out rows of M·x, and of x·M columns and blocks of rows: each is a sum of its own.
 
@@ -22,8 +23,8 @@ pub use columns::{BLOCK_SCRATCH, block_sums, blocks_of, scratch_len, total, tota
 /// Levels of blocks: 2¹⁴ blocks of 2¹⁴ products each, and blocks of these, are more than memory holds.
 const LEVELS: usize = 4;
 
-/// Rows of M·x that are taken at once, and places of memory that are read in turn. Of four, with their sums and `x`, what lies a multiple of a page apart
-/// does not find room in a first cache of 32 KiB: 84 to 96 % of a sum of words on two cores of an AMD EPYC of Zen 3, where two read 91 to 102.
+/// Rows of M·x that are taken at once, and places of memory that are read in turn. Of four, with their sums
+/// and `x`, what lies a multiple of a page apart does not find room in a first-level cache of 32 KiB.
 const STREAMS: usize = 2;
 
 /// Rows of several blocks that share the part of `x` that a block takes.
@@ -32,12 +33,11 @@ const SHARING: usize = 16;
 /// Numbers of a row of as many blocks as one level of sums takes, one each.
 const LONG: usize = BLOCK * SUMS;
 
-/// How many numbers of a row ahead of those that are taken memory is asked for: a page. It comes to the second cache, because what a first cache waits for at a time are few
-/// lines: of 12 288² numbers two cores of an AMD EPYC of Zen 4 read 69 to 73 % of what a sum of words does where it was asked for to the first, and 96 % this way; 256 numbers
-/// ahead 70, 512 87, 768 95, 2 048 92 (2026-11-23).
+/// How many numbers of a row ahead of those that are taken memory is asked for: a page. It is prefetched into
+/// the second-level cache, because the first can wait for few lines at a time.
 const AHEAD: usize = 1_024;
 
-/// The most lines of a row that are asked for before the sums of the one before are added to each other.
+/// The most lines of a row that are prefetched before the sums of the one before are added to each other.
 const ASKED_AFTER: usize = 64;
 
 /// Sums of a row that registers hold.

@@ -1,10 +1,11 @@
-//! Products on a device: M·x by teams that take rows, x·M by cubes that walk down columns.
+//! Products on a device: M·x by teams that take rows, x·M by cubes (blocks) that walk down columns.
 //!
-//! Both read 16 bytes at once and have at least eight such loads of the matrix on the way for each unit, because memory answers
-//! late and nothing is read twice. A team of M·x takes several rows, so that a vector of x is loaded once for all of them; a
-//! cube of x·M has units side by side along a row, and groups of them take rows four at a time. Where a sum has several
-//! blocks, what they come to is written and summed by a launch of the same kernel with 1 for x: the order is that of the
-//! [module](super), and there is no atomic.
+//! Both read 16 bytes at once and have at least eight such loads of the matrix on the way for each unit
+//! (thread), because memory answers late and nothing is read twice. A team of M·x takes several rows, so that
+//! a vector of x is loaded once for all of them; a cube of x·M has units side by side along a row, and groups
+//! of them take rows four at a time. Where a sum has several blocks, what they come to is written and summed
+//! by a launch of the same kernel with 1 for x: the order is that of the [module](super), and there is no
+//! atomic.
 
 use cubecl::prelude::*;
 
@@ -25,8 +26,8 @@ pub const ROWS_SPACE: Space = Space {
     vectors: &[4],
 };
 
-/// The layout of M·x where no other was found: of 128 × 2²⁰ numbers 131.9 µs where 256 units with four rows take 136.4, of 4 096² 19.5 and 20.9, of 12 288² and 2²⁰ × 128 the
-/// same (`relief lab run matvec/rows --device cuda`, NVIDIA H200, 2026-11-23).
+/// The layout of M·x where no policy names another: small cubes (blocks) with two rows, so that wide matrices
+/// of few rows still fill the device.
 pub const ROWS_DEFAULT: Tuning = Tuning {
     units: 128,
     items: 2,

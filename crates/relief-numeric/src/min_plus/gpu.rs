@@ -34,17 +34,16 @@ pub const SPACE: Space = Space {
     vectors: &[4],
 };
 
-/// The layout where no other was found: tiles of 64 × 256, the fastest on an H200 for n = 16 384 and numbers that are not negative, 263.1 ms with slices of 16
-/// that the device copies itself and rows ahead (2026-11-23; 270.0 without, 276 by way of registers). Of 64 units with 8 × 8 sums it takes 4 % longer, of 256 20 %
-/// (`relief lab run min-plus/f32-non-negative --device cuda --size 2^28`, 2026-11-21).
+/// The layout where no policy names another: tiles of 64 × 256, for numbers that are not negative. The device
+/// copies slices of 16 itself, and rows are loaded ahead.
 pub const DEFAULT: Tuning = Tuning {
     units: 128,
     items: 32,
     vector: 4,
 };
 
-/// The layout of numbers of which some are negative, and that where a device does not copy to shared memory by itself. On an H200, n = 16 384
-/// (`relief lab run min-plus/f32 --device cuda --size 2^28`, 2026-11-23), 263.0 ms, of which nearly all is three-way maxima of bits; with rows ahead 278.9.
+/// The layout of numbers of which some are negative, and that where a device does not copy to shared memory
+/// by itself. Here three-way maxima of bits bind, and rows ahead are slower.
 const SIGNED: Layout = Layout {
     units: 256,
     rows: 8,
@@ -190,7 +189,7 @@ pub fn min_plus(
 /// The kernels of a product where nobody chooses.
 fn fitting(gpu: &Gpu, element: Element, size: Size) -> Result<Shapes, DeviceError> {
     let tiles = u64::from(size.rows.div_ceil(128)) * u64::from(size.columns.div_ceil(128));
-    // The processor that imitates a device is busy with a few.
+    // Software Vulkan is busy with a few.
     let large = gpu.report().software || tiles >= BUSY;
     let nearly = copies(gpu) && tiles >= NEARLY_BUSY;
     let step = match element {
@@ -225,8 +224,7 @@ fn copies(gpu: &Gpu) -> bool {
 /// Tiles of 128 × 128 that a large device has on the way at once.
 const BUSY: u64 = 264;
 
-/// Nearly as many: one of 256 units each is then better than four times as many of 64. On an H200 256 tiles (n = 2 048) took 591, 570, 577 and 573 µs of f32 of any
-/// sign, none negative, i32 and u16, and 801, 664, 623 and 615 with small tiles (`relief lab run min-plus --quick --device cuda`, 2026-11-22).
+/// Nearly as many: one of 256 units each is then better than four times as many of 64.
 const NEARLY_BUSY: u64 = 198;
 
 /// [`min_plus`] with another layout, and by this step. [`Step::NonNegative`] gives wrong numbers, but nothing worse, where there are negative ones.

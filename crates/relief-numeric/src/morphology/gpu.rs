@@ -1,14 +1,16 @@
 //! Grey dilation and erosion on a device, in one pass.
 //!
-//! - **Any function**: tiles in shared memory, a vector of columns of some rows for a unit (`square`).
-//! - **Separable functions**: strips of columns, a ring of rows in shared memory (`sum`); of 3 × 3 whole heights tiles as well.
+//! - **Any function**: tiles in shared memory, a vector of columns of some rows for a unit (thread)
+//!   (`square`).
+//! - **Separable functions**: strips of columns, a ring of rows in shared memory (`sum`); of 3 × 3 whole
+//!   heights tiles as well.
 //!
-//! Samples of 8 and 16 bits are computed as integers of 32, of which Hopper adds two and takes the greater of the sum and a third in one
-//! instruction; those of f32 take two. Heights are operands like samples, so that another function is no other
-//! kernel.
+//! Samples of 8 and 16 bits are computed as integers of 32, of which Hopper adds two and takes the greater of
+//! the sum and a third in one instruction; those of f32 take two. Heights are operands like samples, so that
+//! another function is no other kernel.
 //!
-//! Rows of a picture are whole vectors of 16 bytes ([`Element::words`]). What a row has past its width is not looked at, and
-//! is 0 in results.
+//! Rows of a picture are whole vectors of 16 bytes ([`Element::words`]). What a row has past its width is not
+//! looked at, and is 0 in results.
 
 use cubecl::prelude::*;
 
@@ -31,9 +33,8 @@ pub const SPACE: Space = Space {
     vectors: &[4],
 };
 
-/// The layout where no other was found: on an H200 more rows for a unit mean fewer loads for each sum, but at 7 × 7 heights more code
-/// that is unrolled (`relief lab run morphology --device cuda`, 4 096 × 4 096 f32, 2026-11-21: k = 3 46.6 µs by 8 rows and 52.1 by 4, k = 7 96.8 and 91.0,
-/// k = 31 1.391 ms and 1.434).
+/// The layout where no policy names another. More rows for a unit (thread) mean fewer loads for each sum; for
+/// many heights they also mean more unrolled code.
 #[must_use]
 pub const fn default(separable: bool, radius: u32) -> Tuning {
     layout(128, if separable || radius == 3 { 4 } else { 8 })
@@ -115,9 +116,8 @@ pub fn words<H: DeviceHeight>(operator: Operator, function: &StructuringFunction
     }
 }
 
-/// A separable function of 3 × 3 whole heights as a square of them: so few of them are fewer steps than a strip takes (4 096 × 4 096
-/// bytes on an H200: 32 and 36 µs; `relief lab run morphology/paraboloid-u8 --device cuda`, 2026-11-21). Sums of f32 would be rounded
-/// in another order.
+/// A separable function of 3 × 3 whole heights as a square of them: so few of them are fewer steps than a
+/// strip takes. Sums of f32 would be rounded in another order.
 fn squared<H: DeviceHeight>(function: &StructuringFunction<H>) -> Option<StructuringFunction<H>> {
     let reach = function.radius() as i32;
     if !function.is_separable() || reach > 1 || H::is_of(Element::F32) {
@@ -310,9 +310,8 @@ impl Morphology {
     }
 }
 
-/// Tiles for each multiprocessor below which some wait while others have two: then tiles are low and cubes large (1 024 × 1 024 by
-/// 15 × 15 heights on an H200: 23.9 µs for bytes by 256 units of two rows, 28.5 by 128 of eight; 4 096 × 4 096 309 and 308;
-/// `relief lab run morphology --device cuda`, 2026-11-21).
+/// Tiles for each multiprocessor below which some wait while others have two: then tiles are low and cubes
+/// large.
 const FEW: u32 = 4;
 
 const fn layout(units: u32, items: u32) -> Tuning {

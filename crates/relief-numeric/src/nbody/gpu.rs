@@ -1,14 +1,14 @@
-//! N bodies on a device: units pull several bodies each, by bodies that their cube shares.
+//! N bodies on a device: units (threads) pull several bodies each, by bodies that their cube (block) shares.
 //!
-//! A cube loads as many sources as it has units into shared memory, and every unit takes all of them into account before the
-//! next are loaded (Nyland, Harris and Prins, "Fast N-body simulation with CUDA", GPU Gems 3, 2007). A vector of 16
-//! bytes is loaded once for all bodies of a unit: with one body each, a load takes a slot of the scheduler beside every
-//! 13 of computing, with four beside every 52.
+//! A cube loads as many sources as it has units into shared memory, and every unit takes all of them into
+//! account before the next are loaded (Nyland, Harris and Prins, "Fast N-body simulation with CUDA", GPU Gems
+//! 3, 2007). A vector of 16 bytes is loaded once for all bodies of a unit: with one body each, a load takes a
+//! slot of the scheduler beside every 13 of computing, with four beside every 52.
 //!
-//! Bodies alone make too few cubes: 16 128 of them, four for each of 128 units, are 32, and a large device has 132
-//! multiprocessors that want eight each. So the sources are cut into [`parts`], a cube for each, and a second kernel adds
-//! what the parts came to, in their order. How many there are depends on nothing but the numbers of bodies, and so do the
-//! bits.
+//! Bodies alone make too few cubes: 16 128 of them, four for each of 128 units, are 32, and a large device
+//! has 132 multiprocessors that want eight each. So the sources are cut into [`parts`], a cube for each, and
+//! a second kernel adds what the parts came to, in their order. How many there are depends on nothing but the
+//! numbers of bodies, and so do the bits.
 
 use cubecl::prelude::*;
 

@@ -17,8 +17,8 @@ const SUMS: usize = 1_024;
 /// Floats of a line of the caches.
 const LANES: usize = LINE / size_of::<f32>();
 
-/// How many lines ahead of the one that is summed memory is asked for: two rows of sums. By way of the second cache 2^26 floats are summed at 28 GB/s, to the first at 22 to 23 (two
-/// cores of an AMD EPYC of Zen 4, `relief lab run reduce/sum-f32 --size 2^26`, 2026-11-23).
+/// How many lines ahead of the one that is summed memory is prefetched: two rows of sums, into the
+/// second-level cache, because the first can wait for few lines at a time.
 const AHEAD: usize = 2 * SUMS / LANES;
 
 /// Floats of a row of which sixteen are summed at once.
@@ -219,8 +219,8 @@ versions! {
             return sum_short(block);
         }
         let mut sums = [0.0_f32; SUMS];
-        // A row after the other, each line of it asked for long before: four rows at once, whose sums are read and written once, took a
-        // sixth longer on two cores of an AMD EPYC (Zen 5, 2026-11-22).
+        // A row after the other, each line of it prefetched long before. Four rows at once, whose sums are
+        // read and written once, are slower.
         for row in block.chunks(SUMS) {
             let (lines, rest) = row.as_chunks::<LANES>();
             let (all, last) = sums.as_chunks_mut::<LANES>().0.split_at_mut(lines.len());

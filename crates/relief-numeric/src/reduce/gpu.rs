@@ -1,17 +1,16 @@
 //! Reductions on a device, in two launches: blocks, then their results.
 //!
-//! A cube of 256 units (a team) reduces a block of 16 rows of 256 vectors: neighbouring units load neighbouring vectors, and a
-//! unit has eight loads on the way: each that it takes into account makes room for the next. With eight loads and then eight more, 2^28 floats took 250 µs and as
-//! many words 255; now both take 243 (NVIDIA H200, `relief lab run reduce --device cuda`, 2026-11-21). What units are left with is
-//! halved by way of shared memory until one plane holds it, and then by exchanges within the plane (Harris, "Optimizing
-//! parallel reduction in CUDA", 2007, with the planes of later devices). Where a row is shorter than a row of a block, a
-//! plane is team enough, and eight rows share a cube.
+//! A cube (block) of 256 units (threads; a team) reduces a block of 16 rows of 256 vectors: neighbouring
+//! units load neighbouring vectors, and a unit has eight loads on the way: each that it takes into account
+//! makes room for the next. What units are left with is halved by way of shared memory until one plane (warp)
+//! holds it, and then by exchanges within the plane (Harris, "Optimizing parallel reduction in CUDA", 2007,
+//! with the planes of later devices). Where a row is shorter than a row of a block, a plane is team enough,
+//! and eight rows share a cube.
 //!
-//! 1 024 cubes that stay, take block after block and leave the second launch 1 024 results lost 3 %, with the next block loaded ahead or
-//! not (2^28 floats, NVIDIA H200, 2026-11-21).
+//! Cubes that stay and take block after block, leaving few results to the second launch, are no faster.
 //!
-//! One launch, in which the last cube to end reduces the results of all, needs a counter that is 0 before, and costs as much as
-//! the second launch that it saves.
+//! One launch, in which the last cube to end reduces the results of all, needs a counter that is 0 before,
+//! and costs as much as the second launch that it saves.
 
 use cubecl::prelude::*;
 

@@ -1,12 +1,14 @@
-//! Scans on the CPU: sixteen numbers at a time by four additions of the vector to itself, shifted by 1, 2, 4 and 8 (Hillis and
-//! Steele), where vectors have 64 or 32 bytes; elsewhere one integer after the other, and floats in the same order.
+//! Scans on the CPU: sixteen numbers at a time by four additions of the vector to itself, shifted by 1, 2, 4
+//! and 8 (Hillis and Steele), where vectors have 64 or 32 bytes; elsewhere one integer after the other, and
+//! floats in the same order.
 //!
-//! Blocks of [`BLOCK`] numbers are what threads deal out: [`block_sums`] of all blocks, [`sums_before`] of these, and
-//! [`scan_blocks`] of parts are [`scan`], to the bit, and so is [`Shared`], which does all of it in one pass over memory. Large
-//! results go past the caches, so that what they overwrite is not read first.
+//! Blocks of [`BLOCK`] numbers are what threads deal out: [`block_sums`] of all blocks, [`sums_before`] of
+//! these, and [`scan_blocks`] of parts are [`scan`], to the bit, and so is [`Shared`], which does all of it
+//! in one pass over memory. Large results take non-temporal stores, so that what they overwrite is not read
+//! first.
 //!
-//! **The order of sums of floats**: a number's sum within its sixteen, added to that of the sixteens of its block before, one
-//! after the other, added to that of the blocks before, one after the other.
+//! **The order of sums of floats**: a number's sum within its sixteen, added to that of the sixteens of its
+//! block before, one after the other, added to that of the blocks before, one after the other.
 
 use std::cell::Cell;
 
@@ -50,8 +52,9 @@ pub trait Scannable: Number {
     #[doc(hidden)]
     fn block(isa: Isa, kind: Kind, values: &[Self], before: Self::Sum, out: &mut [Self::Sum]) -> Self::Sum;
 
-    /// [`Self::block`] past the caches, where the machine can and sums begin with a line of them; meanwhile memory is asked for
-    /// what is read next. Returns whether that was done; other threads see it after a [`fence`](relief_kernels::copy::cpu::fence).
+    /// [`Self::block`] by non-temporal stores, where the machine can and sums begin with a line of the
+    /// caches; meanwhile memory is prefetched from what is read next. Returns whether that was done; other
+    /// threads see it after a [`fence`](relief_kernels::copy::cpu::fence).
     #[doc(hidden)]
     fn block_past(
         isa: Isa,

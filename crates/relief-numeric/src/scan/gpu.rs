@@ -1,28 +1,31 @@
-//! Scans on a device, in one pass where cubes can wait for each other, else in two.
+//! Scans on a device, in one pass where cubes (blocks) can wait for each other, else in two.
 //!
-//! **One pass** ([`Route::LookBack`]) after Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back"
-//! (2016): a cube takes the next tile, scans it, publishes its sum, and adds up what the tiles before it have published: their
-//! sums, as far back as a tile that knows the sum of all before it too. Numbers are read once.
-//! - A cube that waits needs the cubes of earlier tiles to go on. Tiles are given out by a counter, or by the numbers of cubes where
-//!   these begin in their order, so those cubes have started; that cubes which have started all go on is known of some devices
-//!   ([`forward_progress`]).
-//! - An atomic load is compiled to an addition of 0 on CUDA, which takes its turn in the L2 cache, and all cubes that wait ask for the same
-//!   few lines. So states are read at a glance first, as other memory is: what a nearer cache holds may be what was some time ago, but
-//!   a state that was published stays true. Only what is missing is read by atomics.
-//! - Status and sum have to be read together, and atomics promise no order between two words. With atomics of 64 bits they
-//!   share one; else each half of the sum has its own status, and a reader waits until both have the same, which a tile's
-//!   two words pass through in the same order.
-//! - Sums of floats are added from the last known sum of all before on, tile by tile, so that the result does not depend on
-//!   how far a cube had to look back.
+//! **One pass** ([`Route::LookBack`]) after Merrill and Garland, "Single-pass parallel prefix scan with
+//! decoupled look-back" (2016): a cube takes the next tile, scans it, publishes its sum, and adds up what the
+//! tiles before it have published: their sums, as far back as a tile that knows the sum of all before it too.
+//! Numbers are read once.
+//! - A cube that waits needs the cubes of earlier tiles to go on. Tiles are given out by a counter, or by the
+//!   numbers of cubes where these begin in their order, so those cubes have started; that cubes which have
+//!   started all go on is known of some devices ([`forward_progress`]).
+//! - An atomic load is compiled to an addition of 0 on CUDA, which takes its turn in the L2 cache, and all
+//!   cubes that wait ask for the same few lines. So states are read at a glance first, as other memory is:
+//!   what a nearer cache holds may be what was some time ago, but a state that was published stays true. Only
+//!   what is missing is read by atomics.
+//! - Status and sum have to be read together, and atomics promise no order between two words. With atomics of
+//!   64 bits they share one; else each half of the sum has its own status, and a reader waits until both have
+//!   the same, which a tile's two words pass through in the same order.
+//! - Sums of floats are added from the last known sum of all before on, tile by tile, so that the result does
+//!   not depend on how far a cube had to look back.
 //!
-//! With [`Order::Ahead`] cubes go on: they take their next tile and load it before they wait for this one. A tile that was
-//! taken is that of a cube which goes on, as before. It was meant to hide the wait, and lost (see [`Route::fitting`]).
+//! With [`Order::Ahead`] cubes go on: they take their next tile and load it before they wait for this one. A
+//! tile that was taken is that of a cube which goes on, as before. It was meant to hide the wait, and lost
+//! (see [`Route::fitting`]).
 //!
-//! **Two passes** ([`Route::ReduceThenScan`]): cubes add up their shares; then each adds up the sums of the shares before its
-//! own, and scans its share from there. Numbers are read twice, nobody waits.
+//! **Two passes** ([`Route::ReduceThenScan`]): cubes add up their shares; then each adds up the sums of the
+//! shares before its own, and scans its share from there. Numbers are read twice, nobody waits.
 //!
-//! Within a tile a plane owns a run of vectors, an item after the other: units add up their vectors, planes scan these sums, and the
-//! sums of planes are exchanged through shared memory.
+//! Within a tile a plane (warp) owns a run of vectors, an item after the other: units (threads) add up their
+//! vectors, planes scan these sums, and the sums of planes are exchanged through shared memory.
 
 use cubecl::prelude::*;
 
@@ -88,13 +91,12 @@ pub enum Route {
 }
 
 impl Route {
-    /// The one pass where the device promises [`forward_progress`], all its planes have one size and, for floats, it has
-    /// atomics of 64 bits; else the two passes.
+    /// The one pass where the device promises [`forward_progress`], all its planes have one size and, for
+    /// floats, it has atomics of 64 bits; else the two passes.
     ///
-    /// On CUDA a cube takes the tile of its own number, as CUB's scans do: cubes begin in the order of their numbers there, though no
-    /// document says so. With a glance words took 668 µs instead of 846, bytes 430 instead of 468; loading
-    /// ahead took longer than either (`relief lab run scan/u32 scan/u8 --device cuda --size 2^28`, NVIDIA H200, 2026-11-21, batches of
-    /// two calls).
+    /// On CUDA a cube takes the tile of its own number, as CUB's scans do: cubes begin in the order of their
+    /// numbers there, though no document says so. A glance takes atomic reads off the critical path; loading
+    /// ahead took longer.
     #[must_use]
     pub fn fitting(gpu: &Gpu, element: Element) -> Self {
         if looks_back(gpu) && (element != Element::F32 || look_back::wide(gpu)) {

@@ -94,10 +94,12 @@ impl Marks<'_> {
     }
 }
 
-/// What vectors have not done, one element after the other: tells `put` the place of each, the element, and how many are kept of those before, never more than its
-/// place. What it puts there is overwritten by the next where it is not wanted. Returns how many are kept of all.
+/// What vectors have not done, one element after the other: tells `put` the place of each, the element, and
+/// how many are kept of those before, never more than its place. What it puts there is overwritten by the
+/// next where it is not wanted. Returns how many are kept of all.
 ///
-/// It writes without looking whether there is room: to look takes up to a half more where there are no vectors (a core of an AMD EPYC, Zen 3, 2026-11-23).
+/// It writes without looking whether there is room: a check takes up to half as much time again where there
+/// are no vectors.
 #[inline(always)]
 fn rest<T: Number>(
     from: &[T],

@@ -1,17 +1,17 @@
 //! Selection on a device.
 //!
-//! A cube takes a tile: it loads all of it at once, counts what it keeps, stages that without gaps in shared memory, and
-//! writes it as whole lines once it knows where. Counts of several vectors are added up across a plane at once, side by side in
-//! a word. Where to write comes by one of two ways, a [`Route`]:
+//! A cube (block) takes a tile: it loads all of it at once, counts what it keeps, stages that without gaps in
+//! shared memory, and writes it as whole lines once it knows where. Counts of several vectors are added up
+//! across a plane (warp) at once, side by side in a word. One of two routes ([`Route`]) says where to write:
 //!
-//! - look-back: a tile publishes its own count, then adds up those of its predecessors until one tells the sum of all
-//!   before it. Status and count share a word, because atomic operations of devices are relaxed. A tile waits for tiles
-//!   that began before it: their numbers are those of the cubes, which CUDA begins in order, or come from a ticket in the order in which
-//!   cubes begin.
+//! - look-back: a tile publishes its own count, then adds up those of its predecessors until one tells the
+//!   sum of all before it. Status and count share a word, because atomic operations of devices are relaxed. A
+//!   tile waits for tiles that began before it: their numbers are those of the cubes, which CUDA begins in
+//!   order, or come from a ticket in the order in which cubes begin.
 //! - phases: one launch counts, one adds up, one moves. That reads the input twice, and waits for nobody.
 //!
-//! Where a processor imitates a device, planes are loops, and that units wait for each other costs more than all else. There a third
-//! way replaces tiles: each unit keeps a long sequence of its own.
+//! On software Vulkan planes are loops, and units (threads) that wait for each other cost more than all else.
+//! There a third route replaces tiles: each unit keeps a long sequence of its own.
 //!
 //! Look-back is for devices of which [`forward_progress`] is known.
 
@@ -110,11 +110,9 @@ pub enum Order {
 }
 
 impl Route {
-    /// The route that a device takes: look-back where it promises [`forward_progress`]; else phases, of sequences on software
-    /// (`relief lab run compaction --device vulkan:0`).
-    /// On an H200 tiles in the order of cubes (as scans take them there) and a glance are the fastest for bytes and for 2^20 to 2^28 words,
-    /// or within 1 % of it: to load ahead took up to 15 % longer at 2^24 and up to 3 % at 2^28, and to read four states for each lane lost
-    /// everywhere (`relief lab run compaction --device cuda --size 2^24`, 2026-11-22).
+    /// The route that a device takes: look-back where it promises [`forward_progress`]; else phases, of
+    /// sequences on software Vulkan. Look-back takes tiles in the order of cubes, as scans do, and a glance
+    /// at states before an atomic read.
     #[must_use]
     pub fn fitting(report: &DeviceReport) -> Self {
         match report {
@@ -482,7 +480,7 @@ impl Shape {
                 ..shape
             });
         }
-        // More than a kernel has by default: two such cubes fit a multiprocessor of an H200.
+        // More than a kernel has by default: two such cubes fit a multiprocessor.
         let shared = gpu.most_shared_memory().min(100 << 10);
         // What a unit holds are registers.
         while shape.shared_bytes() > shared || shape.items * shape.width > 64 {

@@ -183,7 +183,7 @@ fn many_blocks_are_kept_in_order_by_threads() {
             *v != 0
         });
     }
-    // Enough that results are stored past the caches.
+    // Enough that results take non-temporal stores.
     let from = elements((4 << 20) + 3, 60, |v| v as u8 | 1, 0);
     selections_hold(&from, |v| *v != 0);
 }

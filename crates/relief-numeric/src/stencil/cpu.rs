@@ -1,14 +1,17 @@
-//! Stencils on the CPU: tiles of columns, down their rows, so that what a row needs of the rows above is still in a
-//! cache; each row first along the columns, then across, by plain loops compiled for each set of vector instructions.
+//! Stencils on the CPU: tiles of columns, down their rows, so that what a row needs of the rows above is
+//! still in a cache; each row first along the columns, then across, by plain loops compiled for each set of
+//! vector instructions.
 //!
-//! - **Box of 8 bits**: sums of columns in 16 bits, updated by the row that enters and the one that leaves; across, sums of
-//!   2, 4, 8, … columns (`mean`).
-//! - **Erosion, dilation, box of f32**: a column's window from two running results (`sliding`); across, windows of 2, 4,
-//!   8, … as well. A running sum across would be one addition for a pixel, but one after the other.
-//! - **Gauss**: columns in 16 bits, exactly; rows in f32, exactly too, because its multiply-add is the fastest (`weighted`).
+//! - **Box of 8 bits**: sums of columns in 16 bits, updated by the row that enters and the one that leaves;
+//!   across, sums of 2, 4, 8, … columns (`mean`).
+//! - **Erosion, dilation, box of f32**: a column's window from two running results (`sliding`); across,
+//!   windows of 2, 4, 8, … as well. A running sum across would be one addition for a pixel, but one after the
+//!   other.
+//! - **Gauss**: columns in 16 bits, exactly; rows in f32, exactly too, because its multiply-add is the
+//!   fastest (`weighted`).
 //! - **Sobel, convolution**: `square`.
 //!
-//! Results of large pictures go past the caches.
+//! Results of large pictures take non-temporal stores.
 
 mod mean;
 mod product;
@@ -33,10 +36,9 @@ const CHUNK: usize = 1_024;
 /// Bytes of a line of the caches: row buffers begin with one, so that no vector of them lies in two.
 const LINE: usize = 64;
 
-/// Row buffers begin so many bytes after the beginning of a page, wherever their memory lies: a load waits for a store before it to the same place of
-/// another page, so that the time of a picture would depend on the allocator. Of a megabyte, erosion at r = 1 took 86 to 101 µs and Sobel's filter 96 to
-/// 115 by where in a page, and in a line, their memory began; from here erosion took 92, 91, 83 and 75 µs with rows of 1 024, 1 088, 2 048 and 4 096 bytes,
-/// within 8 % of the best place (EPYC, Zen 5, 2026-11-25).
+/// Row buffers begin so many bytes after the beginning of a page, wherever their memory lies: a load waits
+/// for a store before it to the same place of another page, so that the time of a picture would depend on the
+/// allocator.
 const PHASE: usize = 256;
 
 /// Bytes of a page.
@@ -45,7 +47,7 @@ const PAGE: usize = 4_096;
 /// The most row buffers of a filter.
 const BUFFERS: usize = 8;
 
-/// From so many bytes on, results go past the caches.
+/// From so many bytes on, results take non-temporal stores.
 const LARGE: usize = 4 << 20;
 
 /// The samples of a picture.
@@ -197,7 +199,7 @@ struct Target<'a, T> {
     width: usize,
     rows: Range<usize>,
     isa: Isa,
-    /// Whether they go past the caches.
+    /// Whether they take non-temporal stores.
     large: bool,
 }
 
@@ -239,7 +241,8 @@ impl<'a, T: bytemuck::Pod> Target<'a, T> {
         &mut self.samples[start..start + tile.columns]
     }
 
-    /// Lets `compute` write the samples of row `y` that lie in a tile, past the caches by way of `held` where that is better.
+    /// Lets `compute` write the samples of row `y` that lie in a tile, by non-temporal stores from `held`
+    /// where that is better.
     fn write(&mut self, y: usize, tile: &Tile, held: &mut [T], compute: impl FnOnce(&mut [T])) {
         let large = self.large;
         let out = self.row(y, tile);

@@ -1,14 +1,16 @@
 //! Stencils on a device, each in one pass: a pixel is read from memory about once and written once.
 //!
-//! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the radius (`slide`; of bytes
-//!   `sums` and `extremes`). Boxes of bytes also by units of 16 columns (`wide`), extremes of bytes above r = 8 and boxes above r = 31, of large pictures, by cubes that keep the
-//!   rows of their windows (`extremes::kept`), as processors that imitate devices do wherever these fit; those of f32 on such processors down columns, then along rows (`lines`).
+//! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the
+//!   radius (`slide`; of bytes `sums` and `extremes`). Large pictures of bytes go other routes: boxes by
+//!   units (threads) of 16 columns (`wide`), extremes above r = 8 and boxes above r = 31 by cubes (blocks)
+//!   that keep the rows of their windows in shared memory (`extremes::kept`). Software Vulkan keeps rows
+//!   wherever they fit, and computes f32 down columns, then along rows (`lines`).
 //! - **Gauss**: the same with weights (`weigh`).
 //! - **Sobel, convolution**: small squares in registers (`square`; Sobel of bytes `edges`).
 //! - Gauss filters and convolutions of bytes by matrix instructions, where a device has them (`matrix`).
 //!
-//! Rows of a picture are whole vectors of 16 bytes: [`row_words`]. What a row has past its width is not looked at, and is 0
-//! in results.
+//! Rows of a picture are whole vectors of 16 bytes: [`row_words`]. What a row has past its width is not
+//! looked at, and is 0 in results.
 
 use cubecl::ir::features::MmaConfig;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
@@ -166,7 +168,8 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
     Tuning { units, items, vector }
 }
 
-/// Strips of planes that a multiprocessor gets, of convolutions by matrix instructions: several times as many as it holds at once.
+/// Strips of planes (warps) that a multiprocessor gets, of convolutions by matrix instructions: several times
+/// as many as it holds at once.
 const PLANES: u32 = 96;
 
 /// Cubes that a multiprocessor gets at most where rows are copied: all at once. High strips read fewer rows twice; of rows that units load low ones are
@@ -210,20 +213,18 @@ impl Way {
     };
 }
 
-/// The way of a filter. A processor that imitates a device has its caches for what is kept and looks ahead itself, and planes that exchange
-/// are loops: there the plain way is as good as any or better (`relief lab run stencil --device vulkan:0`).
+/// The route of a filter. Software Vulkan has caches for what is kept and prefetches by itself, and planes
+/// that exchange are loops there: the plain route is as good as any or better.
 #[must_use]
 pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Way {
     if report.software {
         return Way {
-            // r = 15 of 2^20 pixels 4.34 ms, 4.61 without (`relief lab run stencil/erosion-u8 --size 2^20 --device vulkan:0`,
-            // llvmpipe on two cores of an Intel Xeon, 2026-11-24).
+            // Rows kept are a little cheaper than rows read again.
             kept: matches!(
                 (filter, samples),
                 (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes)
             ),
-            // Wherever the rows fit: r = 15 of 2^22 pixels 10.4 ms in place of 15.2, r = 28 11.6 in place of 22.6, r = 40 14.7 in place of 17.3 (llvmpipe on two cores of Zen 5,
-            // 2026-11-25).
+            // Wherever the rows fit.
             as_extremes: matches!((filter, samples), (Filter::Box(8..), Samples::Bytes)),
             lines: true,
             ..Way::PLAIN
@@ -235,34 +236,31 @@ pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Wa
             match *radius {
                 // No row of a window that is lower than a step is read again.
                 0..=3 => (false, 2),
-                // Where memory is slow, rows read again take 383 µs in place of 404 (2^27 pixels, r = 5, NVIDIA H100), elsewhere 154 in place of 146 (2^26 pixels,
-                // NVIDIA H200, `relief lab run stencil/box-f32 --size 2^27 --device cuda`, 2026-11-25).
+                // Where memory is slow, rows read again are cheaper; elsewhere rows kept are.
                 4..=8 => (!slow, 1),
-                // Caches still have them, and shared memory would be too much for many cubes. Slow memory brings again what caches have lost: there 396 µs kept in place of
-                // 469 (2^27 pixels, r = 15, NVIDIA H100), elsewhere the same either way (2^26 pixels, NVIDIA H200).
+                // Caches still have them, and shared memory would be too much for many cubes. Slow memory
+                // takes long to bring again what caches have lost: there rows are kept.
                 9..=31 => (slow, 1),
                 _ => (true, 1),
             }
         }
-        // 112 µs in place of 124 (2^27 pixels, r = 1, NVIDIA H100, 2026-11-25).
+        // Where memory is slow, the rows of so small a window are read again.
         (Filter::Box(0..=1), Samples::Bytes) if slow => (false, 1),
         // The rows of wider windows are too much for as many units as are needed.
         (Filter::Box(0..=24), Samples::Bytes) => (true, 1),
-        // Lower windows end within a run of columns or two: 176 µs in place of 182 at r = 9, 178 in place of 211 at r = 15, 212 in place of 296 at r = 50
-        // (`relief lab run stencil/erosion-u8 --size 2^28`, NVIDIA H200, 2026-11-23).
+        // Lower windows end within a run of columns or two.
         (Filter::Erosion(radius) | Filter::Dilation(radius), Samples::Bytes) => (*radius > 8, 1),
         _ => (false, 1),
     };
     let exchange = match (filter, samples) {
-        // At larger radii that takes too many registers: 366 µs instead of 337 at r = 50 (`relief lab run stencil/box-u8 --size 2^28`,
-        // NVIDIA H200, 2026-11-21).
+        // At larger radii that takes too many registers.
         (Filter::Box(radius), Samples::Bytes) => *radius <= 31,
         _ => true,
     };
     Way {
         kept,
         ahead,
-        // Where a device has such copies and rows are not kept: 256 µs in place of 264 at r = 50 (NVIDIA H200, 2026-11-22).
+        // Where a device has such copies and rows are not kept.
         copied: true,
         exchange,
         matrix: true,
@@ -312,19 +310,18 @@ pub fn apply_with(
             ..way
         },
         (Samples::Bytes, Filter::Box(radius)) => Way {
-            // Where memory is slow as well: 6.6 µs of 2^20 pixels in place of 7.9, r = 1 (NVIDIA H100, 132 multiprocessors, 2026-11-25).
+            // Small pictures keep the rows of 3 × 3 windows on every device.
             kept: way.kept || (*radius <= 1 && each < FEW && !gpu.report().software),
             wide: way.wide && (each >= WIDE_FROM || (*radius <= 1 && each < FEW)),
             as_extremes: way.as_extremes && as_extremes(gpu.report(), *radius, each),
             ..way
         },
-        // At r = 15 rows read again take 61.5 µs of 2^24 pixels, kept ones 63.0; of 2^26 242.6 and 212.5
-        // (`relief lab run stencil --device cuda`, NVIDIA H100, 132 multiprocessors, 2026-11-25).
+        // Medium pictures: caches still hold the rows that are read again.
         (Samples::Floats, Filter::Box(9..=31) | Filter::Erosion(9..=31) | Filter::Dilation(9..=31)) => Way {
             kept: way.kept && each >= KEPT_FROM,
             ..way
         },
-        // 7.2 µs in place of 7.5 at r = 5 (2^20 pixels, NVIDIA H200, 2026-11-25).
+        // Small pictures: caches hold the rows that are read again.
         (Samples::Floats, Filter::Box(4..=8)) => Way {
             kept: way.kept && each >= FEW,
             ..way
@@ -348,19 +345,17 @@ pub fn apply_with(
     apply_by(gpu, way, tuning, filter, size, from, to)
 }
 
-/// Pixels for each multiprocessor from which on the rows of such windows are kept: lower strips begin too often, and there are too few. At r = 15 rows read again take 7.4, 9.2 and
-/// 18.5 µs of 2^20, 2^22 and 2^24 pixels, kept ones 10.2, 12.8 and 19.8; of 2^26 62.0 and 54.5 (NVIDIA H200, 132 multiprocessors, 2026-11-23).
+/// Pixels for each multiprocessor from which on the rows of such windows are kept: with fewer, strips are so
+/// low that they begin too often, and there are too few of them.
 const KEPT_FROM: u64 = 1 << 18;
 
-/// The same for boxes: at r = 50 rows kept take 94.1 µs of 2^26 pixels and 241.5 of 2^28, units of 16 columns that read them again 84.8 and 257.1; at r = 15 202.7 and 200.3 of 2^28
-/// (`relief lab run stencil/box-u8 --size 2^28`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
+/// The same for boxes.
 const AS_EXTREMES_FROM: u64 = 1 << 20;
 
-/// The same where memory is slow: at r = 50 rows kept take 66.9, 94.7 and 147 µs of 2^25, 2^26 and 2^27 pixels, units of 16 columns 63.3, 99.9 and 172
-/// (`relief lab run stencil/box-u8 --device cuda --size 2^26`, NVIDIA H100, 132 multiprocessors, 2026-11-25).
+/// The same where memory is slow: it pays sooner there.
 const AS_EXTREMES_FROM_IF_SLOW: u64 = 3 << 17;
 
-/// And of windows of r < 32 there: at r = 15 86.9, 132 and 228 µs of 2^26, 2^27 and 2^28 pixels, units of 16 columns 76.4, 136 and 241.
+/// And of windows of r < 32 there.
 const NARROW_AS_EXTREMES_FROM: u64 = 1 << 19;
 
 /// Whether boxes of bytes whose way this is are computed as extremes are, of so many pixels for each multiprocessor.
@@ -376,24 +371,21 @@ fn as_extremes(report: &DeviceReport, radius: u32, each: u64) -> bool {
             }
 }
 
-/// Pixels for each multiprocessor from which on boxes are computed by units of 16 columns: of fewer there are not units enough. Boxes of 2^22, 2^24 and 2^25 pixels take 13.2, 28.6
-/// and 42.7 µs at r = 15, by four columns 11.4, 24.3 and 39.6; at r = 1 10.0, 20.1 and 30.3, by four columns 9.7, 18.9 and 31.1
-/// (`relief lab run stencil/box-u8 --device cuda --size 2^22`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
+/// Pixels for each multiprocessor from which on boxes are computed by units of 16 columns: of fewer there are
+/// not units enough.
 const WIDE_FROM: u64 = 1 << 18;
 
-/// Pixels for each multiprocessor below which boxes of r > 31 keep their rows as well: at r = 50 rows kept take 22.4 µs of 2^20 pixels and 23.8 of 2^22, four columns 25.3 and 28.3
-/// (`relief lab run stencil/box-u8 --device cuda --size 2^20`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
+/// Pixels for each multiprocessor below which boxes of r > 31 keep their rows as well.
 const AS_EXTREMES_BELOW: u64 = 1 << 15;
 
-/// Pixels for each multiprocessor below which a 3 × 3 box is computed by units of 16 columns all the same: of 2^20 pixels that come from memory it takes 6.2 µs in place of 6.9,
-/// at r = 5 8.5 in place of 6.9 (`relief lab run stencil/box-u8 --device cuda --size 2^20`, NVIDIA H200, 132 multiprocessors, 2026-11-25).
+/// Pixels for each multiprocessor below which a 3 × 3 box is computed by units of 16 columns all the same.
 const FEW: u64 = 1 << 14;
 
-/// Pixels for each multiprocessor from which on 3 × 3 convolutions are computed by matrix instructions: 2^20 and 2^22 pixels took 1.5 and 1.1 × as long as by sums; of 2^24 they are ahead
-/// (`relief lab run stencil --device cuda --size 2^20`, NVIDIA H200, 132 multiprocessors, 2026-11-23).
+/// Pixels for each multiprocessor from which on 3 × 3 convolutions are computed by matrix instructions;
+/// smaller ones take longer that way.
 const SQUARE_FROM: u64 = 1 << 16;
 
-/// The same for other convolutions and weighted means by matrix instructions: 2^20 pixels took 1.15 and 1.18 × as long, 2^22 no longer.
+/// The same for other convolutions and weighted means by matrix instructions.
 const MATRIX_FROM: u64 = 1 << 14;
 
 /// [`apply_with`] in another way; results are the same.

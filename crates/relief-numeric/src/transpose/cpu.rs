@@ -1,21 +1,20 @@
 //! Transposes on the CPU: tiles of 64 × 64 elements, turned by interleaving.
 //!
-//! Rows of a tile are whole lines of the caches on both sides, so every line is loaded once and stored once. Between, lanes of
-//! 16 bytes are turned as squares of L × L elements, four side by side: to interleave rows i and i + L/2 into rows 2i and 2i + 1, log₂ L
-//! times over, transposes a square (the perfect shuffle; H. S. Stone, "Parallel processing with the perfect
-//! shuffle", 1971). An interleave within lanes is one instruction that all vector sets have, and the compiler finds it
-//! in plain loops.
+//! Rows of a tile are whole lines of the caches on both sides, so every line is loaded once and stored once.
+//! Between, lanes of 16 bytes are turned as squares of L × L elements, four side by side: to interleave rows
+//! i and i + L/2 into rows 2i and 2i + 1, log₂ L times over, transposes a square (the perfect shuffle; H. S.
+//! Stone, "Parallel processing with the perfect shuffle", 1971). An interleave within lanes is one
+//! instruction that all vector sets have, and the compiler finds it in plain loops.
 //!
-//! A turned tile waits in the nearest cache until its rows are whole: then each goes out at once. Stores that visit a row for
-//! every line are slower by a tenth for elements of 32 bits where rows are a power of two apart, because such rows share few sets
-//! of a cache. Tiles are taken in blocks of 512 bytes each way, so that neighbouring lines of memory follow each other: by blocks of 128 and 256 bytes it takes up
-//! to 2.5 and 1.2 times as long, by larger ones 0.97 to 1.17 times (one thread of an AMD EPYC, Zen 5, 2026-11-25).
+//! A turned tile waits in the nearest cache until its rows are whole: then each goes out at once. Stores that
+//! visit a row for every line are slower where rows are a power of two apart, because such rows share few
+//! sets of a cache. Tiles are taken in blocks of 512 bytes each way, so that neighbouring lines of memory
+//! follow each other.
 //!
-//! All lines of a tile are asked for before it is turned, and of bytes that stay in the caches those that it goes to: 1 024² words take 465 µs in place of 543, 2 048² 1 708 in
-//! place of 1 969, 4 160² bytes 1 858 in place of 2 204 (past the caches, two threads of Zen 4, 128 MiB in turn, 2026-11-25).
+//! All lines of a tile are prefetched before it is turned; for bytes that stay in the caches, the lines of
+//! the result too.
 //!
-//! Large matrices are stored past the caches, which saves reading the lines that are overwritten: that is half as fast
-//! again, or twice.
+//! Large matrices take non-temporal stores, which save reading the lines that are overwritten.
 #![allow(unsafe_code)]
 
 use relief_kernels::ahead::{LINE, ask, ask_for_later, ask_to_write};
@@ -29,13 +28,11 @@ const SIDE: usize = 64;
 /// Bytes of the sides of a block.
 const BLOCK: usize = 512;
 
-/// A matrix of so many bytes is stored past the caches: of elements of 16 bits, 2 MiB by way of them take 1.17 of the time.
+/// A matrix of so many bytes takes non-temporal stores.
 const LARGE: usize = 2 << 20;
 
-/// Whether a matrix of so many bytes, elements of 8 bits, whose tiles have lines of one vector, is stored past the caches. By way of them Zen 5 takes 0.84 of the time for 1 MiB and
-/// 0.77 for 4 MiB (64 MiB in turn); Zen 4 1.34, 1.08 and 1.09 for 1, 4 and 8 MiB (`relief lab run transpose/u8 --device cpu --size 2^22`, two threads each, 128 MiB in turn, 2026-11-25).
-/// Of more, two hosts of Zen 4 disagree: 0.83, 0.89 and 0.94 for 16, 64 and 128 MiB on one that day; 0.99, 1.09, 1.12 and 1.11 for 16, 32, 64 and 128, medians of three, on another on
-/// 2026-11-26.
+/// Whether a matrix of so many bytes, elements of 8 bits, whose tiles have lines of one vector, takes
+/// non-temporal stores. Zen 5 prefers cached stores up to a few MiB, Zen 4 does not.
 fn bytes_pass_caches(bytes: usize) -> bool {
     match amd_family() {
         Some(0x1A) => bytes >= 8 << 20,
@@ -126,8 +123,8 @@ pub fn transpose<T: Element>(from: Matrix<'_, T>, first: usize, to: &mut [T], pi
         1 => bytes_pass_caches(elements),
         size => elements >= LARGE / size,
     };
-    // Where rows of bytes begin anywhere in a line, only one in 64 lines of a tile is a line of the caches, and to store it past them loses: 2.95 ms in place of 2.52 for
-    // 4 219 × 4 111. Of wider elements more lines are, and it gains (`relief lab run transpose --device cpu`, two cores of Zen 5, 2026-11-25).
+    // Where rows of bytes begin anywhere in a line, only one in 64 lines of a tile is a line of the caches,
+    // and non-temporal stores lose. Of wider elements more lines are, and they gain.
     let apart = size_of::<T>() == 1 && !pitch.is_multiple_of(LINE);
     let stores = if large && !apart {
         Stores::Streamed
@@ -216,7 +213,7 @@ fn turn<T: Element, const L: usize>(
                             ask_to_write(to.as_ptr().wrapping_add((x + row) * pitch + y));
                         }
                     }
-                    // Of what stays in the caches, elements of 16 bits lose: 400 µs in place of 381 for 1 088² (two threads of Zen 4, 2026-11-25).
+                    // Of what stays in the caches, elements of 16 bits lose by it.
                     if stores == Stores::Streamed || size_of::<T>() != 2 {
                         ask_tile(from, first + x, y);
                     }
@@ -314,7 +311,7 @@ fn interleave_rows<T: Copy, const L: usize>(from: &Squares<T, L>, to: &mut Squar
     }
 }
 
-/// Stores a row of a tile, past the caches where asked for and the target is aligned.
+/// Stores a row of a tile, by non-temporal stores where asked for and the target is aligned.
 #[inline(always)]
 fn store<T: Copy>(row: &[T; SIDE], to: &mut [T], stores: Stores) {
     #[cfg(target_arch = "x86_64")]

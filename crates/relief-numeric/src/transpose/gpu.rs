@@ -1,18 +1,16 @@
-//! Transposes on a device: blocks turned in registers, tiles of blocks turned in shared memory, everything in vectors of
-//! 16 bytes.
+//! Transposes on a device: blocks turned in registers, tiles of blocks turned in shared memory, everything in
+//! vectors of 16 bytes.
 //!
-//! A unit loads a block of V × V samples, V as many as 16 bytes hold, by V loads, and turns it in registers: that makes
-//! V vectors of the transpose. A cube keeps a tile of blocks in shared memory, written along the rows of blocks of one
-//! side and read along those of the other, so that neighbouring units load and store neighbouring vectors on both. Where the
-//! tile is plain, the units of a plane would write one bank; instead the place of a vector in its row is exchanged by
-//! the number of its block: place y of block column x lies at y xor x. That costs no memory, unlike a padded column, and
-//! keeps every vector aligned.
+//! A unit (thread) loads a block of V × V samples, V as many as 16 bytes hold, by V loads, and turns it in
+//! registers: that makes V vectors of the transpose. A cube (block) keeps a tile of blocks in shared memory,
+//! written along the rows of blocks of one side and read along those of the other, so that neighbouring units
+//! load and store neighbouring vectors on both. Where the tile is plain, the units of a plane (warp) would
+//! write one bank; instead the place of a vector in its row is exchanged by the number of its block: place y
+//! of block column x lies at y xor x. That costs no memory, unlike a padded column, and keeps every vector
+//! aligned.
 //!
-//! Blocks of bytes are so large that shared memory can be left out: neighbouring units then store whole sectors, if not
-//! lines. For large matrices of bytes that is the faster [`Route`].
-//!
-//! To take tiles in bands of 16 rows, so that what is on the way at once lies in long runs on both sides, made no difference
-//! on an H200.
+//! Blocks of bytes are so large that shared memory can be left out: neighbouring units then store whole
+//! sectors, if not lines. For large matrices of bytes that is the faster [`Route`].
 
 use cubecl::prelude::*;
 
@@ -42,10 +40,9 @@ pub enum Route {
 }
 
 impl Route {
-    /// The one that was faster on an H200, by a tenth for 16 384² bytes, and as fast for 4 096²
-    /// (`relief lab run transpose/u8 --device cuda`, 2026-11-21). Software has no memory nearer than its caches: there registers are, but for many
-    /// samples of 32 bits, of which a block is only 4 wide: 12.1 ms in place of 9.5 for 2 048² (`relief lab run transpose/u32 --size 2^22 --device vulkan:0`, llvmpipe on
-    /// two cores of Zen 4, 2026-11-26).
+    /// Registers for large matrices of bytes, shared memory otherwise. Software Vulkan has no memory nearer
+    /// than its caches: there registers win, except for many samples of 32 bits, of which a block is only 4
+    /// wide.
     #[must_use]
     pub const fn fitting(report: &DeviceReport, bits: u32, (width, height): (u32, u32)) -> Self {
         let samples = width as u64 * height as u64;

@@ -320,7 +320,7 @@ fn wide_extremes_and_sums_keep_their_rows_whatever_the_radius() {
             _ => Filter::Dilation(radius),
         };
         for (units, copied) in [(64, false), (128, true)] {
-            // A processor that imitates a device copies nothing by itself.
+            // Software Vulkan has no copies of its own to shared memory.
             if copied && gpu.report().software {
                 continue;
             }

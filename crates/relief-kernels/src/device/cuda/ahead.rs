@@ -148,7 +148,7 @@ fn assemble((major, minor): (u32, u32), source: &CString) -> Option<Vec<c_char>>
     if cccl.exists() {
         options.push(format!("--include-path={}", cccl.display()));
     }
-    // Leaves out what kernels have no use for: 5 ms each. A compiler that does not know it compiles without.
+    // Leaves out built-in headers that kernels do not use. A compiler that does not know it compiles without.
     options.push("--minimal".to_owned());
     translate(source, &options).or_else(|| translate(source, &options[..options.len() - 1]))
 }

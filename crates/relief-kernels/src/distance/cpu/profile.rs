@@ -1,9 +1,8 @@
 //! The samples of a row for its squared distances.
 //!
 //! A profile of bytes up to distance 15 is a table of 256 entries, which byte permutes look up 64 at a time
-//! (`table::cpu`). Of a longer profile they look up the first 2 048 entries, as 2, 4 or 8 such tables. Where one of 64
-//! pixels is farther away, each of them takes a load. (0.07 ns a pixel below 512, 0.19 below 2 048; a load 0.31, where two
-//! share a store 0.25; `vpgatherdd` 0.35. One thread of an AMD EPYC, Zen 4, 2026-11-25.)
+//! (`table::cpu`). Of a longer profile they look up the first 2 048 entries, as 2, 4 or 8 such tables. Where
+//! one of 64 pixels is farther away, each of them takes a load, which is several times slower.
 #![allow(unsafe_code)]
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports))]
 
@@ -137,8 +136,7 @@ enum Block {
     Mixed,
 }
 
-/// The entries of squared distances that are all within a profile of bytes: two loads and half a store each (0.25 ns in place of 0.33,
-/// one thread of an AMD EPYC, Zen 4, 2026-11-25).
+/// The entries of squared distances that are all within a profile of bytes: two loads and half a store each.
 ///
 /// # Safety
 /// Every one of `least` is less than the number of entries.

@@ -1,26 +1,29 @@
 //! The distance on a device for radii up to 27, 32 pixels of a column in the bits of a word.
 //!
-//! 1. *Columns*: the mask becomes vertical words, bit r of a word being row r of 32, with a margin around the output.
-//! 2. *Tiles*: a cube computes 32 rows. For every column x of the tile and its margins and every k it puts Vₖ(x) into
-//!    shared memory, the rows that have white exactly k rows above or below: two funnel shifts. The pixels with white
-//!    exactly d columns and k rows away are Vₖ(x − d) | Vₖ(x + d). Taken in the order of d² + k² they leave fewer and
-//!    fewer pixels black, and the number of levels that leave a pixel black is its answer. It is counted in Gray code,
-//!    one bit of which changes from level to level (`bits/levels.rs`): one exclusive or into one of up to eight planes.
-//!    The planes are then transposed to bytes, which index the profile in the order of the codes.
+//! 1. *Columns*: the mask becomes vertical words, bit r of a word being row r of 32, with a margin around the
+//!    output.
+//! 2. *Tiles*: a cube (block) computes 32 rows. For every column x of the tile and its margins and every k it
+//!    puts Vₖ(x) into shared memory, the rows that have white exactly k rows above or below: two funnel
+//!    shifts. The pixels with white exactly d columns and k rows away are Vₖ(x − d) | Vₖ(x + d). Taken in the
+//!    order of d² + k² they leave fewer and fewer pixels black, and the number of levels that leave a pixel
+//!    black is its answer. It is counted in Gray code, one bit of which changes from level to level
+//!    (`bits/levels.rs`): one exclusive or into one of up to eight planes. The planes are then transposed to
+//!    bytes, which index the profile in the order of the codes.
 //!
-//! The work hardly depends on the mask: a unit stops where nothing around it is white, and once none of its pixels is
-//! black, because no later level could count.
+//! The work hardly depends on the mask: a unit (thread) stops where nothing around it is white, and once none
+//! of its pixels is black, because no later level could count.
 //!
-//! **Counts** for a column of 32 pixels at a radius of 15, with two columns to a unit, as NVRTC 13.0 compiles it for
-//! compute capability 9.0. Operations on integers: 193 pairs (d, k) of one operation with three inputs each, 64 to count
-//! 87 levels, 54 for V, 38 to transpose, 60 to look up and pack; 409, or 13 for each pixel, where
-//! [`tiles`](super::tiles) take 31 additions fused with a minimum. Words of shared memory: 193 of V read and 18 written,
-//! 16 of codes, 32 samples, whose reads collide in banks. Both pipes have about the same to do, 64 operations and 32
-//! words for each clock of a multiprocessor. More columns to a unit share more of what they read: 104 words of V with
-//! four, for 157 registers instead of 64.
+//! **Counts** for a column of 32 pixels at a radius of 15, with two columns to a unit, as NVRTC 13.0 compiles
+//! it for compute capability 9.0. Operations on integers: 193 pairs (d, k) of one operation with three inputs
+//! each, 64 to count 87 levels, 54 for V, 38 to transpose, 60 to look up and pack; 409, or 13 for each pixel,
+//! where [`tiles`](super::tiles) take 31 additions fused with a minimum. Words of shared memory: 193 of V
+//! read and 18 written, 16 of codes, 32 samples, whose reads collide in banks. Both pipes have about the same
+//! to do, 64 operations and 32 words for each clock of a multiprocessor. More columns to a unit share more of
+//! what they read: 104 words of V with four, for 157 registers instead of 64.
 //!
-//! Counted and not written: shifting for each pair, E_d = M(x − d) | M(x + d) by 16 ± k, takes three operations where a
-//! read and one stand here. Minima of distances in bit planes, row by row, take some 40 operations for each of 31 rows.
+//! Counted and not written: shifting for each pair, E_d = M(x − d) | M(x + d) by 16 ± k, takes three
+//! operations where a read and one stand here. Minima of distances in bit planes, row by row, take
+//! some 40 operations for each of 31 rows.
 
 mod columns;
 mod levels;

@@ -1,17 +1,19 @@
 //! The distance on a device for radii up to 118, tile by tile in shared memory.
 //!
-//! 1. *Blocks*: the mask becomes words of 4 columns × 8 rows, one bit per pixel: byte k of a word is column k, bit r of
-//!    it row r. A margin of the radius, rounded up to 8, surrounds the output.
-//! 2. *Tiles*: for each column of the tile and of the margin left and right of it a unit looks up and down from the tile for the
-//!    nearest white pixel, four columns at once in the bytes of a word, and carries how far it is from block to block. The
-//!    cube then sweeps the blocks down and up, which gives g, the distance along the column; each unit takes eight pixels of a
-//!    row and finds the least dx² + g² chunk by chunk of eight columns, outwards from its own. Chunks without a white pixel
-//!    within the radius are not looked at: a bit for each says so, and the next one is found by counting zeros. A chunk is
-//!    skipped where its least g cannot win, and the search ends where dx² alone cannot.
+//! 1. *Blocks*: the mask becomes words of 4 columns × 8 rows, one bit per pixel: byte k of a word is column
+//!    k, bit r of it row r. A margin of the radius, rounded up to 8, surrounds the output.
+//! 2. *Tiles*: for each column of the tile and of the margin left and right of it a unit (thread) looks up
+//!    and down from the tile for the nearest white pixel, four columns at once in the bytes of a word, and
+//!    carries how far it is from block to block. The cube (block) then sweeps the blocks down and up, which
+//!    gives g, the distance along the column; each unit takes eight pixels of a row and finds the least dx² +
+//!    g² chunk by chunk of eight columns, outwards from its own. Chunks without a white pixel within the
+//!    radius are not looked at: a bit for each says so, and the next one is found by counting zeros. A chunk
+//!    is skipped where its least g cannot win, and the search ends where dx² alone cannot.
 //!
-//! Columns come first, the other way round than in [`render`](super::render): their sweeps are a few operations for
-//! four pixels at once, where zeros in front of a bit take several for each, and eight neighbours of a row share what
-//! is loaded and leave in one store. Only 1/8 of a byte per pixel lies in memory between the steps.
+//! Columns come first, the other way round than in [`render`](super::render): their sweeps are a few
+//! operations for four pixels at once, where zeros in front of a bit take several for each, and eight
+//! neighbours of a row share what is loaded and leave in one store. Only 1/8 of a byte per pixel lies in
+//! memory between the steps.
 //!
 //! What limits: additions fused with a minimum, of which step 3 needs up to 2·radius + 1 per pixel.
 

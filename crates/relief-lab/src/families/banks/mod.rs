@@ -26,7 +26,7 @@ mod pattern;
 
 use crate::array::{Array, Fill, Layout};
 use crate::family::{
-    About, AnyLadder, Case, Class, Family, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work,
+    About, AnyLadder, Case, Class, Family, Ladder, Lesson, OnCpu, Outcome, Problem, Scale, Variant, Work,
 };
 
 pub use expression::{Expression, Operator, SyntaxError};
@@ -84,6 +84,15 @@ pub fn family_of(patterns: Vec<Pattern>) -> Family {
         name: "banks",
         about: "which access patterns conflict in the banks of shared memory",
         source: "a course's table: 32 banks of 4 bytes",
+        lesson: Lesson {
+            wins: "Accesses without conflict: neighbouring threads read different banks, or the same \
+                    word. The prediction by the model of 32 banks of 4 bytes says which patterns conflict, \
+                    and in which order.",
+            loses: "Strides that share a factor with 32 put several threads' words into one bank, and they \
+                    wait in turn: 8 t on bytes two-way, columns of an unpadded 32 × 32 tile 32-way. Wide \
+                    types conflict less than their word addresses suggest, because a warp's access is \
+                    split.",
+        },
         ladders: vec![Box::new(Explorer { patterns, ladder })],
     }
 }

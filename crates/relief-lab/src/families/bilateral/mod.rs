@@ -30,7 +30,7 @@ use rayon::prelude::*;
 use relief_numeric::bilateral::{Bilateral, Level};
 
 use crate::array::{Array, Fill, Kind, Layout, mix};
-use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Tolerance, Variant, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Tolerance, Variant, Work};
 
 /// The family.
 #[must_use]
@@ -39,6 +39,13 @@ pub fn family() -> Family {
         name: "bilateral",
         about: "a mean that stops at edges: by its definition, and on a grid of places and values",
         source: "GTX 690, 640 × 480",
+        lesson: Lesson {
+            wins: "The bilateral grid: samples are gathered into coarse cells of place and value, \
+                    blurred, and read back by interpolation. Its work hardly depends on σ.",
+            loses: "The definition costs an exponential for each neighbour; tables and shared memory help \
+                    by a constant and leave the σ² work. The separable approximation costs σ and leaves \
+                    streaks. A temporal mean blurs what moves.",
+        },
         ladders: vec![
             Box::new(filters("bilateral/u8", Kind::U8, Way::Disc)),
             Box::new(filters("bilateral/f32", Kind::F32, Way::Disc)),

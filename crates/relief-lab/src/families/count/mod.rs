@@ -19,7 +19,7 @@ use relief_numeric::select::cpu::{Wanted, count};
 
 use super::part;
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Family, LENGTHS, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{Family, LENGTHS, Ladder, Lesson, OnCpu, Outcome, Problem, Scale, Variant, Work};
 
 /// The family.
 #[must_use]
@@ -28,6 +28,11 @@ pub fn family() -> Family {
         name: "count",
         about: "how many words are not zero: reading, and nothing else",
         source: "2^24 u32 on the compaction article's GTX 690",
+        lesson: Lesson {
+            wins: "Wide loads: a vector a thread. The sum of a block's counts is free beside memory.",
+            loses: "Words and pairs leave memory waiting. Sequences are no better than blocks with \
+                    vectors, as the source found: its lesson is the wide loads, not the sequences.",
+        },
         ladders: vec![Box::new(ladder())],
     }
 }

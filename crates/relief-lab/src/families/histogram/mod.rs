@@ -36,7 +36,7 @@ mod photograph;
 
 use self::photograph::photograph;
 use crate::array::{Array, Fill, Kind, Layout, mix};
-use crate::family::{Class, Failure, Family, Ladder, Outcome, Problem, Scale, Work};
+use crate::family::{Class, Failure, Family, Ladder, Lesson, Outcome, Problem, Scale, Work};
 
 /// The family.
 #[must_use]
@@ -45,6 +45,14 @@ pub fn family() -> Family {
         name: "histogram",
         about: "how often each value occurs: additions that meet",
         source: "no figures",
+        lesson: Lesson {
+            wins: "A counter for each value and lane in shared memory: no lane waits for another whatever \
+                    the distribution, and a vector of equal bytes is one addition.",
+            loses: "Atomics in memory serialise on common values, most of all where all samples are equal. \
+                    Counters shared by a block do the same within it. Aggregation by warps helps constant \
+                    data only. Words of 16 bits need 65 536 counters, which fit shared memory only as \
+                    halves, with wraps noted in memory.",
+        },
         ladders: vec![
             Box::new(ladder("histogram/u8", Kind::U8, |scale| all(Kind::U8, scale))),
             Box::new(ladder("histogram/u16", Kind::U16, |scale| all(Kind::U16, scale))),

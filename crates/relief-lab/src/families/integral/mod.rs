@@ -34,7 +34,7 @@ mod windows;
 use relief_numeric::integral::Sums;
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Class, Family, Ladder, Problem, Scale, Tolerance, Variant, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Tolerance, Variant, Work};
 
 macro_rules! ladder {
     ($name:literal, $about:literal, $sums:ident, $huge:expr) => {
@@ -57,6 +57,12 @@ pub fn family() -> Family {
         name: "integral",
         about: "the sum of all samples left of and above each: scans along both axes",
         source: "none: named as what scans are for",
+        lesson: Lesson {
+            wins: "What enters each tile is computed first, by sums of tiles alone, and then everything \
+                    in one pass: the picture is read about once more, and no tile waits for another.",
+            loses: "Two scans with transposes move the picture four times. Look-back along both axes makes \
+                    every tile wait twice.",
+        },
         ladders: vec![
             ladder!(
                 "integral/u8",

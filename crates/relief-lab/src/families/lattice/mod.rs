@@ -40,7 +40,7 @@ use rayon::prelude::*;
 use relief_raster::Period;
 
 use crate::array::{Array, Element, Fill, Layout};
-use crate::family::{Class, Family, Ladder, Problem, Rows, Scale, Tolerance, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Rows, Scale, Tolerance, Work};
 
 /// The family.
 #[must_use]
@@ -49,6 +49,14 @@ pub fn family() -> Family {
         name: "lattice",
         about: "copies of a pattern at every i·u + j·v, blended where they overlap",
         source: "RTX 2070, CUDA 10.2; i9-9900K, one thread",
+        lesson: Lesson {
+            wins: "A lattice of integer vectors is periodic: one cell is blended once and then repeated \
+                    at the speed of memory, however many copies overlap.",
+            loses: "The loop over the target blends every pixel again. Atomic additions do the work copy \
+                    by copy, with a read and a write each. In `lattice/stores` an atomic is faster than a \
+                    store only where neighbouring threads write pixels far apart; which hardware counter \
+                    would show why has not been recorded.",
+        },
         ladders: vec![
             Box::new(mean::<f32>("lattice/mean-f32")),
             Box::new(mean::<u8>("lattice/mean-u8")),

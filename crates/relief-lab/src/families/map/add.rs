@@ -1,14 +1,15 @@
 //! Vector addition: c(i) = a(i) + b(i), f32.
 //!
-//! Least work: two words read, one written, one addition: memory binds by far. The source reached 0.02 to 0.03 GFLOPS,
-//! transfers included: the advice is not to move data for one addition.
+//! Least work: two words read, one written, one addition: memory binds by far. The source reached 0.02 to
+//! 0.03 GFLOPS, transfers included: the advice is not to move data for one addition.
 //!
 //! - `scalar`: an addition at a time.
 //! - `SSE2 or NEON`, `AVX2`, `AVX-512`: the same loop, vectorised for each.
 //! - `threads`: all threads, ordinary stores.
-//! - `production`: all threads; large results go past the caches.
-//! - devices: `scalar`, `pair`, `quad` a unit; `boxes stored`: units load, the device copies the sums of a cube to memory; `boxes`: it copies the terms to the cube as
-//!   well, as CUB does; `several quads`: as tuned; `production`: on CUDA with the bytes under way that suit memory best.
+//! - `production`: all threads; large results take non-temporal stores.
+//! - devices: `scalar`, `pair`, `quad` a unit; `boxes stored`: units load, the device copies the sums of a
+//!   cube to memory; `boxes`: it copies the terms to the cube as well, as CUB does; `several quads`: as
+//!   tuned; `production`: on CUDA with the bytes under way that suit memory best.
 
 use rayon::prelude::*;
 use relief_kernels::isa::{Isa, Level};
@@ -72,7 +73,7 @@ pub(super) fn ladder() -> Ladder<Add> {
         }),
         Variant::cpu(
             "production",
-            "a part for each thread; large results go past the caches",
+            "a part for each thread; large results take non-temporal stores",
             |problem: &Add, call| parts(call, |a, b, out| cpu::add_part(a, b, out, problem.len)),
         )
         .production(),

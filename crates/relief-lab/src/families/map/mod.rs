@@ -1,6 +1,6 @@
 //! Map: every element computed from the elements at its own place, or at a fixed distance from it.
 
-use crate::family::Family;
+use crate::family::{Family, Lesson};
 
 mod access;
 mod add;
@@ -15,6 +15,15 @@ pub fn family() -> Family {
         name: "map",
         about: "an element from the elements at its place: sums, multiples, grays, tables, and reading with a distance",
         source: "course slides; GPUs of about 2010",
+        lesson: Lesson {
+            wins: "Memory binds, so a vector a thread wins, as in a copy. A table of bytes pays in shared \
+                    memory only when it is packed, four entries a word. On processors byte permutes look \
+                    up a whole vector at once.",
+            loses: "Blocks of 16 × 16 threads touch half a line a row. A table with an entry a word in \
+                    shared memory loses to the caches. A stride costs a line for each word until every \
+                    word has a line of its own, and no more after that; an offset costs at most one line a \
+                    warp.",
+        },
         ladders: vec![
             Box::new(access::offset()),
             Box::new(access::stride()),

@@ -1,11 +1,13 @@
 //! Picture scale: every pixel of a picture doubled, f32: the first kernel of the course.
 //!
-//! Least work: a word read, a word written, a multiplication. The source's picture has 62 × 76 pixels and is cut into
-//! blocks of 16 × 16, so that blocks at its edges hang over: their units check the border, and some planes diverge.
+//! Least work: a word read, a word written, a multiplication. The source's picture has 62 × 76 pixels and is
+//! cut into blocks of 16 × 16, so that blocks at its edges hang over: their units check the border, and some
+//! planes diverge.
 //!
-//! - CPU: `plain`, `threads`, `production` (large results go past the caches).
-//! - devices: `blocks 16 × 16`: a pixel for each unit, the course's; `rows`: cubes as wide as 256 pixels of a row;
-//!   `flat`: a picture is one run of pixels; `several quads`: production, flat vectors, with its layout tuned.
+//! - CPU: `plain`, `threads`, `production` (large results take non-temporal stores).
+//! - devices: `blocks 16 × 16`: a pixel for each unit, the course's; `rows`: cubes as wide as 256 pixels of a
+//!   row; `flat`: a picture is one run of pixels; `several quads`: production, flat vectors, with its layout
+//!   tuned.
 
 use rayon::prelude::*;
 use relief_numeric::map::cpu;
@@ -80,7 +82,7 @@ pub(super) fn ladder() -> Ladder<Picture> {
         }),
         Variant::cpu(
             "production",
-            "a part for each thread; large results go past the caches",
+            "a part for each thread; large results take non-temporal stores",
             |problem: &Picture, call| {
                 let whole = problem.width * problem.height;
                 parts(call, |values, out| cpu::scale_part(values, FACTOR, out, whole))

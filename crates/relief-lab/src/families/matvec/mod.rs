@@ -35,7 +35,7 @@ use rayon::prelude::*;
 
 use crate::array::{Array, Fill, Layout};
 use crate::families::factors;
-use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Tolerance, Variant, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Tolerance, Variant, Work};
 use crate::quantity::count;
 
 /// The family.
@@ -45,6 +45,13 @@ pub fn family() -> Family {
         name: "matvec",
         about: "a matrix and a vector: each number is used once",
         source: "AMD Radeon HD 5750; 12 288² took 2 452 ms on its CPU",
+        lesson: Lesson {
+            wins: "Straight from memory: a number of the matrix is used once, so nothing is worth \
+                    staging. Several rows at once let a load of x serve all of them.",
+            loses: "Tiles of both in shared memory pay barriers for data that is not used again. A thread \
+                    a row reads numbers a row apart. The kernel of matrix products wastes 127 of 128 of \
+                    its sums.",
+        },
         ladders: vec![
             Box::new(ladder("matvec/rows", "y(r) = Σ M(r, c)·x(c), f32", Side::Rows)),
             Box::new(ladder(

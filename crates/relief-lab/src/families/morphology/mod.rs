@@ -34,7 +34,7 @@ use relief_numeric::element::Element;
 use relief_numeric::morphology::StructuringFunction;
 
 use crate::array::{Array, Fill, Kind, Layout, mix};
-use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Variant, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Variant, Work};
 
 macro_rules! ladder {
     ($name:literal, $about:literal, $kind:ident, $separable:literal) => {
@@ -57,6 +57,13 @@ pub fn family() -> Family {
         name: "morphology",
         about: "max-plus convolutions: an addition and a maximum for each height of a structuring function",
         source: "none",
+        lesson: Lesson {
+            wins: "More rows a thread: each sample and height that was loaded serves several sums. A \
+                    separable function goes by rows and then columns, with a ring of rows in shared \
+                    memory.",
+            loses: "The definition loads two numbers for each sum. A tile in shared memory cuts the \
+                    latency and not the number of loads. Two separable kernels write the picture between.",
+        },
         ladders: vec![
             ladder!(
                 "morphology/dilation-u8",

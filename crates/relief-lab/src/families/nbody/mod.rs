@@ -36,7 +36,7 @@ use relief_numeric::nbody::{Body, Interaction, Space};
 
 use crate::array::{Array, Fill, Layout, mix};
 use crate::family::{
-    Class, Failure, Family, Ladder, Operation, Outcome, Problem, Scale, Tolerance, Variant, Work,
+    Class, Failure, Family, Ladder, Lesson, Operation, Outcome, Problem, Scale, Tolerance, Variant, Work,
 };
 
 /// The family.
@@ -46,6 +46,14 @@ pub fn family() -> Family {
         name: "nbody",
         about: "all pairs of bodies: operations, not bytes",
         source: "16 128 particles: 229–329 GFLOPS, 20 floating-point operations a pull",
+        lesson: Lesson {
+            wins: "Split the sources over blocks and share tiles: a small number of bodies then fills a \
+                    large device, and each loaded body serves several pulls. The inverse square root of \
+                    the device is the other half of the bound.",
+            loses: "A thread a body that loads every source alone waits for loads. Shared tiles alone \
+                    leave most multiprocessors idle at a few thousand bodies. On processors exact roots \
+                    and divisions take longer than all the rest.",
+        },
         ladders: vec![
             Box::new(Ladder {
                 name: "nbody",

@@ -1,17 +1,20 @@
 //! Occupancy: how many warps a multiprocessor has to hold for its units not to wait.
 //!
-//! A kernel's registers, its shared memory and the size of its cubes decide how many warps are resident ([`Limits`]). Here shared
-//! memory that nobody needs is taken until exactly as many are resident as the axis says, for cubes of several sizes: where
-//! only the number of warps counts, the lines lie on each other.
+//! A kernel's registers, its shared memory and the size of its cubes decide how many warps are resident
+//! ([`Limits`]). Here shared memory that nobody needs is taken until exactly as many are resident as the axis
+//! says, for cubes of several sizes: where only the number of warps counts, the lines lie on each other.
 //!
-//! By Little's law a multiprocessor has to have as much on the way as a step takes times what it completes meanwhile:
-//! - `occupancy/arithmetic`: 512 multiply-adds of f32, each on the result of the last. A step takes 4 clocks, a scheduler begins one a clock: 4 warps
-//!   for each of 4 schedulers, 16 in all, are enough.
-//! - `occupancy/words`: a copy in which the place of the next word depends on the last: 128 bytes a warp on the way. An H200 needs 32 KiB or so
-//!   for each multiprocessor: 64 warps have a quarter of it.
+//! By Little's law a multiprocessor has to have as much on the way as a step takes times what it completes
+//! meanwhile:
+//! - `occupancy/arithmetic`: 512 multiply-adds of f32, each on the result of the last. A step takes 4 clocks,
+//!   a scheduler begins one a clock: 4 warps for each of 4 schedulers, 16 in all, are enough.
+//! - `occupancy/words`: a copy in which the place of the next word depends on the last: 128 bytes a warp on
+//!   the way. A device with fast memory needs some tens of KiB for each multiprocessor: 64 warps have a
+//!   quarter of it.
 //! - `occupancy/quads`: the same in vectors of 16 bytes: 512 bytes a warp, so that 64 warps are just enough.
 //!
-//! The source: more shared memory, fewer resident warps; 64 warps of a multiprocessor on Maxwell, Pascal and Volta, 32 on Turing.
+//! The source: more shared memory, fewer resident warps; 64 warps of a multiprocessor on Maxwell, Pascal and
+//! Volta, 32 on Turing.
 
 #[cfg(feature = "gpu")]
 mod gpu;
@@ -20,7 +23,9 @@ mod limits;
 pub use limits::Limits;
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Class, Family, Ladder, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{
+    Class, Family, Ladder, Lesson, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work,
+};
 
 /// The family.
 #[must_use]
@@ -42,6 +47,12 @@ pub fn family() -> Family {
         name: "occupancy",
         about: "resident warps of a multiprocessor, and what they hide",
         source: "64 warps on Maxwell, Pascal and Volta, 32 on Turing",
+        lesson: Lesson {
+            wins: "Bytes and operations in flight count, not warps (Little's law): vectors of 16 bytes \
+                    need a quarter of the warps that words need.",
+            loses: "Few resident warps with one word each leave memory waiting. More warps than the \
+                    latency needs bring nothing.",
+        },
         ladders: vec![
             ladder!(
                 "occupancy/arithmetic",

@@ -1,37 +1,41 @@
-//! Overlap: words go from the host to a device, are multiplied there, out(i) = 2 654 435 761 · in(i) + 1, and come back.
+//! Overlap: words go from the host to a device, are multiplied there, out(i) = 2 654 435 761 · in(i) + 1, and
+//! come back.
 //!
-//! Least time: that of both ways over the bus at once, because they and the kernel can go on beside each other; one after another they
-//! take twice as long. So what is measured is bytes each way, under half of what both ways carry at once from and to page-locked memory
-//! (it stands among the ceilings: 98 to 102 GB/s on an H200, where each way alone carries 55). The first chunk's way there and the last
-//! one's back have nothing beside them: 0.15 ms of 2.7 for 128 MiB in chunks of 4 MiB, which is why there is a case of 1 GiB. What both ways carry changes
-//! from second to second, so copies of at most 256 MiB each way are timed in turn with the variants.
+//! Least time: that of both ways over the bus at once, because they and the kernel can go on beside each
+//! other; one after another they take twice as long. So what is measured is bytes each way, under half of
+//! what both ways carry at once from and to page-locked memory (it stands among the ceilings). The first
+//! chunk's way there and the last one's back have nothing beside them, which is why there is a case of 1 GiB.
+//! What both ways carry changes from second to second, so copies of at most 256 MiB each way are timed in
+//! turn with the variants.
 //!
-//! `overlap`, by NVIDIA's driver alone, from page-locked memory, in chunks of 4 MiB, of 16 MiB where that is less than a thirty-second part:
+//! `overlap`, by NVIDIA's driver alone, from page-locked memory, in chunks of 4 MiB, of 16 MiB where that is
+//! less than a thirty-second part:
 //! - `one after another`: one chunk that is everything, in one queue.
 //! - `1 queue`: chunks in one queue: no better.
 //! - `2 queues` … `8 queues`: chunks in turn: one is copied while another is computed and a third comes back.
-//! - `a queue a step`: one queue copies there, one computes, one copies back, and events hand chunks over, so that copies of one way follow each other
-//!   without waiting for the other way.
+//! - `a queue a step`: one queue copies there, one computes, one copies back, and events hand chunks over, so
+//!   that copies of one way follow each other without waiting for the other way.
 //!
 //! By the runtime, from ordinary memory, as a program has it that does not own what it sends:
 //! - `runtime`: one thread that copies, launches, and has three reads on the way.
-//! - `runtime, 2 threads` … : as many, each with a queue of its own. The runtime copies to a device while the caller waits: only other
-//!   threads' work goes on meanwhile.
+//! - `runtime, 2 threads` … : as many, each with a queue of its own. The runtime copies to a device while the
+//!   caller waits: only other threads' work goes on meanwhile.
 //!
-//! `overlap/chunk` sweeps the chunks: small ones pay for their launches and copies (2.8 µs and more each), large ones for the first, which
-//! nothing overlaps, and the last.
+//! `overlap/chunk` sweeps the chunks: small ones pay for their launches and copies, large ones for the first,
+//! which nothing overlaps, and the last.
 //!
-//! `overlap/bands` is how a design streams: bands of up to 64 MiB that are computed on the device and only come back, under the way to the
-//! host alone.
+//! `overlap/bands` is how a design streams: bands of up to 64 MiB that are computed on the device and only
+//! come back, under the way to the host alone.
 //! - `one after another`: a band is computed, then read, then the next.
 //! - `three on the way`: as many reads as the engine has.
 //! - `three on the way, 2 threads`: as the engine does on CUDA.
 //!
-//! `overlap/design` does the same with a design in the place of the multiplication, the lesser of a ramp and noise in 8 bits, by the kernel
-//! that designs run with: what a design's bands come to beside what the bus allows.
+//! `overlap/design` does the same with a design in the place of the multiplication, the lesser of a ramp and
+//! noise in 8 bits, by the kernel that designs run with: what a design's bands come to beside what the bus
+//! allows.
 //!
-//! What a launch costs, and what waiting for one does, stands among the ceilings. The source names the technique: two streams that overlap copies
-//! and kernels.
+//! What a launch costs, and what waiting for one does, stands among the ceilings. The source names the
+//! technique: two streams that overlap copies and kernels.
 
 mod design;
 #[cfg(feature = "gpu")]
@@ -41,7 +45,9 @@ use rayon::prelude::*;
 
 use super::part;
 use crate::array::{Array, Fill, Layout, mix};
-use crate::family::{Class, Family, Ladder, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{
+    Class, Family, Ladder, Lesson, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work,
+};
 use crate::machine::Machine;
 #[cfg(feature = "cuda")]
 use crate::record::Span;
@@ -85,6 +91,13 @@ pub fn family() -> Family {
         name: "overlap",
         about: "transfers both ways and a kernel at once: what the bus allows",
         source: "two streams that overlap copies and kernels; no figures",
+        lesson: Lesson {
+            wins: "A queue for each step with events between: both ways of the bus and the kernel are \
+                    busy at once, as the bound says.",
+            loses: "One queue does one thing after another, however it is cut into chunks. Small chunks \
+                    pay for their launches and copies; large ones for the first and the last, which \
+                    overlap nothing. Ordinary memory is copied by the host first.",
+        },
         ladders: vec![
             Box::new(Ladder {
                 name: "overlap",

@@ -36,7 +36,7 @@ use relief_numeric::element::{Element, Number};
 use relief_numeric::reduce::Operation;
 
 use crate::array::{Array, Fill, Kind, Layout};
-use crate::family::{Class, Family, LENGTHS, Ladder, Problem, Scale, Tolerance, Variant, Work};
+use crate::family::{Class, Family, LENGTHS, Ladder, Lesson, Problem, Scale, Tolerance, Variant, Work};
 
 /// The ladder of an operation on one row of numbers.
 macro_rules! ladder {
@@ -75,6 +75,13 @@ pub fn family() -> Family {
         name: "reduce",
         about: "many numbers become one: how fast memory can be read",
         source: "none: the ladder is announced",
+        lesson: Lesson {
+            wins: "Vectors and many loads in flight: a team loads rows of vectors, each of which makes \
+                    room for the next, and only the rest is halved in shared memory and within a warp.",
+            loses: "Harris's steps in order: interleaved addressing diverges, strided addressing meets \
+                    bank conflicts, one number a thread leaves memory idle. One launch with a counter \
+                    saves nothing over a small second launch.",
+        },
         ladders: vec![
             ladder!("reduce/sum-f32", "Σ in(i), f32", Sum, F32),
             ladder!("reduce/sum-u32", "Σ in(i), u32, exact", Sum, U32),

@@ -1,34 +1,41 @@
 //! Scan: out(i) = Σ in(k) over k ≤ i (inclusive) or k < i (exclusive); sums of integers modulo 2^32.
 //!
-//! Least work: every number is read once and every sum written once, so that a copy of as many bytes is the bound; what is
-//! added is less. What costs is that the last sum depends on the first number.
+//! Least work: every number is read once and every sum written once, so that a copy of as many bytes is the
+//! bound; what is added is less. What costs is that the last sum depends on the first number.
 //!
 //! On devices:
 //! - `Hillis–Steele`: every number is added to the one 1, 2, 4, … places on: log₂ n passes over all (1986).
-//! - `Hillis–Steele in blocks`: the same within blocks of 256 in shared memory; blocks' sums are scanned in the same way, and added.
-//! - `Blelloch`: up the tree of a block and down again: fewer additions, twice the steps (1990); 512 numbers a block. Strides of powers
-//!   of two meet the same banks.
+//! - `Hillis–Steele in blocks`: the same within blocks of 256 in shared memory; blocks' sums are scanned in
+//!   the same way, and added.
+//! - `Blelloch`: up the tree of a block and down again: fewer additions, twice the steps (1990); 512 numbers
+//!   a block. Strides of powers of two meet the same banks.
 //! - `Blelloch, padded`: a word left out after each 32.
 //! - `planes`: blocks of 256, where lanes exchange registers.
-//! - `reduce, then scan`: shares are added up; each cube adds up the shares before its own, and scans its own from there:
-//!   numbers are read twice. What production uses where cubes cannot wait for each other.
-//! - `look-back`: one pass; tiles tell each other their sums (Merrill and Garland, 2016). Its layout is tuned.
-//! - `look-back, ahead`: the same by as many cubes as the device holds, which load their next tile while one waits.
-//! - `look-back, in order`: a cube takes the tile of its own number, as CUB's does: no counter has to answer first. It rests on devices
-//!   beginning cubes in the order of their numbers, which none promises.
-//! - `look-back, in order, glance`: states are first read as other memory is. An atomic load is compiled to an addition of 0, which takes
-//!   its turn in the L2 cache.
+//! - `reduce, then scan`: shares are added up; each cube adds up the shares before its own, and scans its own
+//!   from there: numbers are read twice. What production uses where cubes cannot wait for each other.
+//! - `look-back`: one pass; tiles tell each other their sums (Merrill and Garland, 2016). Its layout is
+//!   tuned.
+//! - `look-back, ahead`: the same by as many cubes as the device holds, which load their next tile while one
+//!   waits.
+//! - `look-back, in order`: a cube takes the tile of its own number, as CUB's does: no counter has to answer
+//!   first. It rests on devices beginning cubes in the order of their numbers, which none promises.
+//! - `look-back, in order, glance`: states are first read as other memory is. An atomic load is compiled to
+//!   an addition of 0, which takes its turn in the L2 cache.
 //! - `production`: the one of these that suits the device.
 //!
 //! On the CPU:
 //! - `serial`: one addition after the other.
-//! - `vectors`: sixteen at a time, by additions of the vector to itself, shifted; one thread, past the caches.
+//! - `vectors`: sixteen at a time, by additions of the vector to itself, shifted; one thread, non-temporal
+//!   stores.
 //! - `threads, two passes`: all parts are added up, then all are scanned: numbers are read twice.
-//! - `threads, in turns`: the same for a piece that the caches hold, piece after piece, so that memory is read once.
-//! - `threads, one pass`: production: threads take pieces that the second cache holds, and pass on the sum of all before in their
-//!   order, so that none waits for the slowest of all after each piece. What is small is left to one thread.
+//! - `threads, in turns`: the same for a piece that the caches hold, piece after piece, so that memory is
+//!   read once.
+//! - `threads, one pass`: production: threads take pieces that the second cache holds, and pass on the sum of
+//!   all before in their order, so that none waits for the slowest of all after each piece. What is small is
+//!   left to one thread.
 //!
-//! The source names scan as the pattern behind integral images, and has no figures. The only rival is CUB's DeviceScan.
+//! The source names scan as the pattern behind integral images, and has no figures. The only rival is CUB's
+//! DeviceScan.
 
 mod cpu;
 #[cfg(feature = "gpu")]
@@ -38,7 +45,7 @@ use relief_numeric::element::Element;
 use relief_numeric::scan::Kind;
 
 use crate::array::{self, Array, Fill, Layout};
-use crate::family::{Family, LENGTHS, Ladder, Problem, Scale, Tolerance, Variant, Work};
+use crate::family::{Family, LENGTHS, Ladder, Lesson, Problem, Scale, Tolerance, Variant, Work};
 
 /// The ladder of a kind of scan and of numbers.
 macro_rules! ladder {
@@ -68,6 +75,15 @@ pub fn family() -> Family {
         name: "scan",
         about: "the sum of all numbers up to each: many results that depend on everything before",
         source: "none: scan is named as a pattern",
+        lesson: Lesson {
+            wins: "One pass over memory: tiles tell each other their sums by look-back (Merrill and \
+                    Garland), so numbers are read and written once. A tile takes the number of its block, \
+                    and a plain glance comes before the atomic read.",
+            loses: "Every further pass over memory costs its full time: log₂ n of them (Hillis and Steele) \
+                    most. Blelloch's tree needs fewer additions, and twice the steps with bank conflicts. \
+                    Reading twice (reduce, then scan) is the best without forward progress. Loading the \
+                    next tile ahead hides nothing that other blocks do not hide already.",
+        },
         ladders: vec![
             ladder!("scan/u32", "out(i) = Σ in(k), k ≤ i, u32", Inclusive, U32),
             ladder!(

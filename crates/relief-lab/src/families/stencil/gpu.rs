@@ -138,7 +138,7 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
     variants.push(
         Variant::gpu(
             "one pass",
-            "columns and rows at once, in strips; f32 on processors that imitate devices by columns, then rows in place",
+            "columns and rows at once, in strips; f32 on software Vulkan by columns, then rows in place",
             |p: &Stencil, call| {
                 let OnGpu {
                     gpu,

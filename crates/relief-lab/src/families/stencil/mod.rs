@@ -1,11 +1,12 @@
-//! Stencils: box, Gauss, Sobel, convolution, erosion and dilation, of 8 bits and of f32, as `relief_numeric::stencil` defines
-//! them: pixels outside of the picture are the nearest inside, results of 8 bits are exact.
+//! Stencils: box, Gauss, Sobel, convolution, erosion and dilation, of 8 bits and of f32, as
+//! `relief_numeric::stencil` defines them: pixels outside of the picture are the nearest inside, results of 8
+//! bits are exact.
 //!
 //! Rows begin at multiples of 16 bytes; what follows a row of the result, up to there, is 0.
 //!
-//! Least work: a pixel is read once and written once, whatever the radius. Computing is free as long as a device does it in the
-//! time that takes: an H200 has room for about 80 instructions for each f32 and 20 for each byte. What the ladders show is what
-//! it takes to get there: from (2r + 1)² loads for a pixel to one.
+//! Least work: a pixel is read once and written once, whatever the radius. Computing is free as long as a
+//! device does it in the time that takes. What the ladders show is what it takes to get there: from (2r + 1)²
+//! loads for a pixel to one.
 //!
 //! On devices:
 //! - `naive`: every unit loads the square of each of its pixels from memory, that is from caches.
@@ -14,14 +15,17 @@
 //! - `tiled, padded`: the picture is copied with its border first, so that tiles need not look where it ends.
 //! - `separable`: columns, then rows, with the picture of the columns' results between.
 //! - `running sum`: the same for a box, each sum from the last by what enters and what leaves.
-//! - `one pass`: columns and rows at once, strip by strip, what is between in shared memory, least and greatest and sum
-//!   by van Herk, Gil and Werman (or weights; or, for small squares, registers); bytes two at a time, as halves of words,
-//!   and weighted by matrix instructions where a device has them; production, with its layout tuned.
-//! - `columns, then rows in place`: two kernels, adds alone; a unit goes along its line and keeps the samples of a window in registers, so each is loaded and stored once on
-//!   either way. Production's way for f32 on processors that imitate devices, where loads go unit by unit and additions by whole vectors.
-//! - `one pass, own stores`, `… rows again`, `… rows kept`, `… one step ahead`, `… two steps ahead`: production in another way: whether
-//!   neighbours exchange vectors so that a store writes whole sectors of 32 bytes, whether rows that leave a window are read again or
-//!   kept in shared memory, and how long before rows are used they are asked for. Which is best depends on the radius.
+//! - `one pass`: columns and rows at once, strip by strip, what is between in shared memory, least and
+//!   greatest and sum by van Herk, Gil and Werman (or weights; or, for small squares, registers); bytes two
+//!   at a time, as halves of words, and weighted by matrix instructions where a device has them; production,
+//!   with its layout tuned.
+//! - `columns, then rows in place`: two kernels, adds alone; a unit goes along its line and keeps the samples
+//!   of a window in registers, so each is loaded and stored once on either way. Production's route for f32 on
+//!   software Vulkan, where loads go unit by unit and additions by whole vectors.
+//! - `one pass, own stores`, `… rows again`, `… rows kept`, `… one step ahead`, `… two steps ahead`:
+//!   production in another way: whether neighbours exchange vectors so that a store writes whole sectors of
+//!   32 bytes, whether rows that leave a window are read again or kept in shared memory, and how long before
+//!   rows are used they are asked for. Which is best depends on the radius.
 //!
 //! On the CPU:
 //! - `definition`: the square of each pixel.
@@ -31,7 +35,8 @@
 //! - `van Herk`: least or greatest of runs of pixels, backwards and forwards, for rows; then for columns.
 //! - `vectors`, `threads production`: vectors of columns and of rows; on one thread, and on all, in strips.
 //!
-//! The source's figures are for a box on 24 Mpx: from global memory 163 ms, by tiles with a border in shared memory 116 ms.
+//! The source's figures are for a box on 24 Mpx: from global memory 163 ms, by tiles with a border in shared
+//! memory 116 ms.
 
 mod cpu;
 #[cfg(feature = "gpu")]
@@ -41,7 +46,7 @@ mod reference;
 use relief_numeric::stencil::{Filter, GaussWeights, Mask, Shape};
 
 use crate::array::{Array, Fill, Kind, Layout};
-use crate::family::{Class, Family, Ladder, Problem, Scale, Tolerance, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Tolerance, Work};
 
 /// The family.
 #[must_use]
@@ -90,6 +95,15 @@ pub fn family() -> Family {
         name: "stencil",
         about: "pixels from the pixels around them: each read once, whatever the radius",
         source: "a box of 24 Mpx; the device is not named",
+        lesson: Lesson {
+            wins: "One pass, strip by strip: columns are folded down and then across rows while both are \
+                    on the chip, so each pixel is read once or twice whatever the radius. Sums slide by \
+                    what enters and leaves, extremes go by van Herk's blocks, weighted sums of bytes by \
+                    matrix instructions.",
+            loses: "The definition and tiles in shared memory load a pixel for each pixel of its window. \
+                    Separable passes and running sums write a picture in between and read it again. A \
+                    border kernel of its own changes little: the check is cheap beside the loads.",
+        },
         ladders: both.collect(),
     }
 }

@@ -2,27 +2,28 @@
 //!
 //! Rows begin at multiples of 16 bytes; what follows a row of the result, up to there, is 0.
 //!
-//! Least work: every element is read once and written once; nothing is computed. So a copy of as many bytes is the
-//! bound, and what the ladder shows is the price of walking memory across its lines.
+//! Least work: every element is read once and written once; nothing is computed. So a copy of as many bytes
+//! is the bound, and what the ladder shows is the price of walking memory across its lines.
 //!
 //! On devices:
 //! - `naive`: a unit for each word of the result; loads follow rows, stores lie a row apart.
-//! - `tiled`: tiles of 32 × 32 words by way of shared memory; loads and stores follow rows. Columns of the tile lie in one bank.
+//! - `tiled`: tiles of 32 × 32 words by way of shared memory; loads and stores follow rows. Columns of the
+//!   tile lie in one bank.
 //! - `padded`: a column more for each row of words, so that columns lie in all banks.
 //! - `swizzled`: no column more; place x of row y lies at (x + y) mod 32, the source's alternative.
-//! - `blocks`: blocks of 16 × 16 bytes (8 × 8, 4 × 4 elements) turned in registers, without shared memory; stores of a
-//!   plane are runs of 64 bytes.
-//! - `vectors`: the same blocks by way of shared memory, so that loads and stores are runs of 128 bytes and more; place y of
-//!   column x lies at y xor x. Its layout is tuned.
+//! - `blocks`: blocks of 16 × 16 bytes (8 × 8, 4 × 4 elements) turned in registers, without shared memory;
+//!   stores of a plane are runs of 64 bytes.
+//! - `vectors`: the same blocks by way of shared memory, so that loads and stores are runs of 128 bytes and
+//!   more; place y of column x lies at y xor x. Its layout is tuned.
 //! - `production`: the one of both that suits the size.
 //!
 //! On the CPU:
 //! - `naive`: rows are read in order, and stores lie a row apart.
 //! - `blocked`: blocks of 64 × 64 elements, so that lines are used whole before they leave the cache.
-//! - `recursive`: halves of the longer side until a block fits every cache there is (cache-oblivious; Frigo, Leiserson,
-//!   Prokop and Ramachandran, 1999).
-//! - `tiles`: tiles of whole lines turned by interleaving, in vectors; stores by way of the caches.
-//! - `tiles streamed`: stores past the caches.
+//! - `recursive`: halves of the longer side until a block fits every cache there is (cache-oblivious; Frigo,
+//!   Leiserson, Prokop and Ramachandran, 1999).
+//! - `tiles`: tiles of whole lines turned by interleaving, in vectors; cached stores.
+//! - `tiles streamed`: non-temporal stores.
 //! - `threads …`: the same on all threads, in parts; production chooses the stores by size.
 //!
 //! The source's figures are of a K40, in GB/s: copy 177.15, naive 68.98, tiled 116.82, padded 121.83.
@@ -32,7 +33,7 @@ mod cpu;
 mod gpu;
 
 use crate::array::{Array, Element, Fill, Kind, Layout};
-use crate::family::{Class, Family, Ladder, Problem, Scale, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Work};
 
 /// The family.
 #[must_use]
@@ -41,6 +42,15 @@ pub fn family() -> Family {
         name: "transpose",
         about: "rows become columns: the price of walking across the lines of memory",
         source: "K40, whose copy makes 177.15 GB/s",
+        lesson: Lesson {
+            wins: "Both sides move whole sectors: blocks of vectors are turned in registers, or go \
+                    through shared memory with place y xor x, which needs no padding and keeps vectors \
+                    aligned. On processors tiles of whole lines are turned by interleaving and stored \
+                    non-temporally.",
+            loses: "The naive kernel stores one word a sector. A square tile in shared memory has its \
+                    columns in one bank; a padded column or an exchange by (x + y) mod 32 mends that. \
+                    Words instead of vectors leave a third of memory's speed.",
+        },
         ladders: vec![
             Box::new(ladder(
                 "transpose/u8",

@@ -23,7 +23,7 @@ mod border;
 mod branch;
 mod product;
 
-use crate::family::Family;
+use crate::family::{Family, Lesson};
 
 /// The family.
 #[must_use]
@@ -32,6 +32,13 @@ pub fn family() -> Family {
         name: "votes",
         about: "what units agree on, and what it costs where they do not",
         source: "counts of planes that diverge; their cost is expected to be less than 12 %",
+        lesson: Lesson {
+            wins: "Ballots and one atomic a warp: what lanes agree on costs one instruction. Where runs \
+                    of lanes fill a warp, a branch costs nothing.",
+            loses: "A warp that diverges runs both sides, which doubles the time of two equal branches. \
+                    Atomics by every thread wait in one queue. Checks at each load of a tiled product cost \
+                    little: they hide behind the loads.",
+        },
         ladders: vec![
             Box::new(block::counts()),
             Box::new(block::ballots()),

@@ -1,4 +1,4 @@
-//! The kernels: one that counts in shared memory, and one that adds up what cubes have counted.
+//! The kernels: one that counts in shared memory, and one that adds up what cubes (blocks) have counted.
 
 use cubecl::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The kernels over the picture: a plane walks down a tile.
+//! The kernels over the picture: a plane (warp) walks down a tile.
 
 use cubecl::prelude::*;
 

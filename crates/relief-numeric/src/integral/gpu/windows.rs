@@ -1,7 +1,8 @@
 //! Means over windows of any size by an integral image, and adaptive thresholds by those.
 //!
-//! A unit makes a word of four samples. Each takes four sums whatever its window is, which neighbouring units take from the
-//! same lines. The division is one of floats, which may be one off, and a step that puts that right.
+//! A unit (thread) makes a word of four samples. Each takes four sums whatever its window is, which
+//! neighbouring units take from the same lines. The division is one of floats, which may be one off, and a
+//! step that puts that right.
 
 use cubecl::prelude::*;
 

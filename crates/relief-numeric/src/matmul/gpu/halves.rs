@@ -1,21 +1,24 @@
 //! Products of numbers of 16 bits by the matrix instructions of a device, into floats of 32 bits.
 //!
-//! A cube of 8 planes computes 256 × 128 sums, each plane 64 × 64 in registers: 32 products of 16 × 8 × 16 for each 16 of k. Slices of
-//! 64 of k go straight from memory to shared memory, three on the way while one is multiplied: the device copies boxes of a matrix by itself (the tensor memory
-//! accelerator of Hopper), one unit asks for them and the others have nothing to do with it.
-//! Rows of 64 numbers are permuted, vector v of row r at v xor r mod 8, so that the eight rows of a matrix of 8 × 8 that the
-//! instruction loads lie in different banks, and so do neighbours of a row that is stored. Boxes come permuted so.
+//! A cube (block) of 8 planes (warps) computes 256 × 128 sums, each plane 64 × 64 in registers: 32 products
+//! of 16 × 8 × 16 for each 16 of k. Slices of 64 of k go straight from memory to shared memory, three on the
+//! way while one is multiplied: the device copies boxes of a matrix by itself (the tensor memory accelerator
+//! of Hopper), one unit (thread) asks for them and the others have nothing to do with it. Rows of 64 numbers
+//! are permuted, vector v of row r at v xor r mod 8, so that the eight rows of a matrix of 8 × 8 that the
+//! instruction loads lie in different banks, and so do neighbours of a row that is stored. Boxes come
+//! permuted so.
 //!
-//! What the instructions of one step take is loaded to registers while those of the step before run, across slices too. Planes wait for a slice behind
-//! products, not before them, and not for each other: each says when it has taken the last of a slice, and who asks for the next one in that place waits
-//! for all to have said so.
+//! What the instructions of one step take is loaded to registers while those of the step before run, across
+//! slices too. Planes wait for a slice behind products, not before them, and not for each other: each says
+//! when it has taken the last of a slice, and who asks for the next one in that place waits for all to have
+//! said so.
 //!
-//! On an H200, bf16, 4 096³, 128 × 256 sums a cube took 7 to 8 % longer (2026-11-22). The clock falls below 1.8 GHz: power binds as well. From registers alone the same instructions reach 297 to 309 T multiply-adds a
-//! second, and cuBLAS 320 to 370, by those that take whole groups of planes, which the runtime does not offer.
+//! The bound is the instruction itself: from registers alone it reaches little more. cuBLAS is faster by
+//! instructions that take whole groups of planes (`wgmma`), which the runtime does not offer.
 //!
-//! The instructions add the products of 16 k at once, in an order and with roundings that their maker does not state: here results
-//! have an error, not an order. Devices of other makers, and Vulkan, offer no such instructions through the runtime: there it is
-//! said that they lack them.
+//! The instructions add the products of 16 k at once, in an order and with roundings that their maker does
+//! not state: here results have an error, not an order. Devices of other makers, and Vulkan, offer no such
+//! instructions through the runtime: there it is said that they lack them.
 
 use cubecl::prelude::barrier::Barrier;
 use cubecl::prelude::*;

@@ -1,9 +1,12 @@
-//! Tiles of a product of floats whose slices the device copies to shared memory without registers (`cp.async`).
+//! Tiles of a product of floats whose slices the device copies to shared memory without registers
+//! (`cp.async`).
 //!
-//! A slice of the left matrix is turned on the way: number by number, so that eight lanes read eight neighbours of a row and write them below each other. Columns of it
-//! are four numbers longer than the tile, so that those of a plane go to different banks. Vectors of the right matrix go as they are. There are three slices,
-//! so that one barrier does: units that wait for a slice have asked for it while they used the one before, none of them uses that before this any more, and what
-//! is asked for next takes its place. Meanwhile they may be almost a slice apart, which hides what one of them waits for.
+//! A slice of the left matrix is turned on the way: number by number, so that eight lanes read eight
+//! neighbours of a row and write them below each other. Columns of it are four numbers longer than the tile,
+//! so that those of a plane (warp) go to different banks. Vectors of the right matrix go as they are. There
+//! are three slices, so that one barrier does: units (threads) that wait for a slice have asked for it while
+//! they used the one before, none of them uses that before this any more, and what is asked for next takes
+//! its place. Meanwhile they may be almost a slice apart, which hides what one of them waits for.
 
 use cubecl::prelude::barrier::{Barrier, copy_async, copy_async_checked};
 use cubecl::prelude::*;

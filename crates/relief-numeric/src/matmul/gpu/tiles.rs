@@ -1,16 +1,17 @@
 //! Tiles of a product of floats: registers, and two slices of both matrices in shared memory.
 //!
-//! A slice of the left matrix lies transposed in shared memory, so that a unit's rows of one k are vectors. Eight units that are
-//! served at once read one vector of it and eight neighbours of the right one; rows and columns of a unit's block are groups of
-//! four, far apart, which is what keeps its vectors next to those of its neighbours. Units transpose squares of 4 × 4 in their
-//! registers on the way to shared memory, and eight that are served at once store neighbours.
+//! A slice of the left matrix lies transposed in shared memory, so that the rows of a unit (thread) of one k
+//! are vectors. Eight units that are served at once read one vector of it and eight neighbours of the right
+//! one; rows and columns of a unit's block are groups of four, far apart, which is what keeps its vectors
+//! next to those of its neighbours. Units transpose squares of 4 × 4 in their registers on the way to shared
+//! memory, and eight that are served at once store neighbours.
 //!
-//! What counts beside multiply-adds was read off the machine code that CUDA 13.0 makes for sm_90, 2 048 multiply-adds of a slice of 16:
-//! - Words of a vector that is stored are neighbours, as are those of one that is loaded, so that a sum and its factor are both in even registers or both in
-//!   odd ones, which are said to be read one a clock each. The compiler moved sums away and back in each slice. Stored by way of an exclusive or with 0, which
-//!   it does not know to be 0, they lie where it likes. On an H200 (`relief lab run matmul/f32 --device cuda`, 2026-11-21) 8 192³ took 25.1 ms instead of 25.5, 4 096³
-//!   3.19 instead of 3.30.
-//! - Places in shared memory need no arithmetic where the compiler sees that they are small: 2 391 instructions became 2 207. That was not measured on a device.
+//! Two things count beside multiply-adds, read off the machine code that CUDA makes for sm_90:
+//! - Words of a vector that is stored are neighbours, as are those of one that is loaded, so that a sum and
+//!   its factor are both in even registers or both in odd ones, which are said to be read one a clock each.
+//!   The compiler moved sums away and back in each slice. Stored by way of an exclusive or with 0, which it
+//!   does not know to be 0, they lie where it likes.
+//! - Places in shared memory need no arithmetic where the compiler sees that they are small.
 
 use cubecl::prelude::*;
 
@@ -20,7 +21,8 @@ use relief_kernels::policy::Tuning;
 /// Rows of a unit's block, in groups of four.
 const BLOCK: u32 = 8;
 
-/// The most numbers of k that one piece of code takes: of 32 in one piece the compiler loads what it multiplies later, and a product of 8 192³ takes 5 % longer.
+/// The most numbers of k that one piece of code takes: of 32 in one piece the compiler delays loads until
+/// just before their use.
 const PIECE: u32 = 16;
 
 /// Rows of tiles that are computed side by side, so that the cubes that run at a time use the same rows and columns.

@@ -1,6 +1,6 @@
 //! x·M: sums down columns, of eight rows at once along runs of many pages.
 //!
-//! What sums are added to is added while rows are read: in passes of their own it was a tenth to a sixth of the whole on two cores of an AMD EPYC of Zen 5.
+//! What sums are added to is added while rows are read: passes of their own would let memory wait.
 
 use super::LANES;
 use super::eight::{EIGHT, OTHERS, Rows, Sum, add};

@@ -1,9 +1,9 @@
 //! Eight rows that are read at once, from as many places of memory.
 //!
-//! A processor sees what a row reads next, and asked for all of it as well, memory served two cores of an AMD EPYC of Zen 5 more slowly (87 % of what sums of
-//! words read, beside 95 %). So memory is asked for only at the end of the rows: what the next begin with, which nothing has announced. Loops are as
-//! short as they can be, each for its own number of sums that are added: how much of memory is on its way is bound by how many instructions a processor has in
-//! flight.
+//! The hardware prefetcher sees what a row reads next, and software prefetches of the same lines only slow
+//! memory down. So memory is prefetched only at the end of the rows: what the next begin with, which nothing
+//! has announced. Loops are as short as they can be, each for its own number of sums that are added: how much
+//! of memory is on its way is bound by how many instructions a processor has in flight.
 
 use super::{LANES, plus};
 use crate::matrix::Matrix;

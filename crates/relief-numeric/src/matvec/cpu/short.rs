@@ -11,7 +11,8 @@ mod avx2;
 /// The most numbers of such a row.
 pub(super) const MOST: usize = 64;
 
-/// Places of memory that short rows are read from in turn. Of four, some distances are read at half the speed of others (an AMD EPYC of Zen 5).
+/// Places of memory that short rows are read from in turn. With four, some distances are read at half the
+/// speed of others.
 const PLACES: usize = 2;
 
 /// How many numbers ahead of those that are taken memory is asked for, to the second cache: three pages, of several rows each.

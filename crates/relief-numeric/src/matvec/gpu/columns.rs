@@ -1,11 +1,12 @@
-//! x·M: cubes walk down the rows of blocks of a few columns.
+//! x·M: cubes (blocks) walk down the rows of blocks of a few columns.
 //!
-//! 16 units, or fewer that play 16, lie below each other: unit q takes rows 4q to 4q + 3 of every 64, so that it loads a vector
-//! of x for four vectors of the matrix. Where rows are short, several blocks share a cube.
+//! 16 units (threads), or fewer that play 16, lie below each other: unit q takes rows 4q to 4q + 3 of every
+//! 64, so that it loads a vector of x for four vectors of the matrix. Where rows are short, several blocks
+//! share a cube.
 //!
-//! Up to 8 blocks of not too many columns are all in one cube, which adds up what they come to, without a second launch. Then units are few, and each has
-//! twice as many loads on the way, as one that it takes makes room for the next. Together this made 25.5 µs for 4 096² to 21.0 (NVIDIA H200, `relief lab run matvec/columns --device cuda`, 2026-11-21), and a loop that
-//! keeps the loads on the way another 6 % less.
+//! Up to 8 blocks of not too many columns are all in one cube, which adds up what they come to, without a
+//! second launch. Then units are few, and each has twice as many loads on the way, as one that it takes makes
+//! room for the next.
 
 use cubecl::prelude::*;
 

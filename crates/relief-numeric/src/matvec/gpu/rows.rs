@@ -1,7 +1,8 @@
-//! M·x: a team of units takes a block of several rows.
+//! M·x: a team of units (threads) takes a block of several rows.
 //!
-//! A team plays 256 units, each with a vector of four sums: fewer units play several. Rows of up to 1 024 numbers have smaller
-//! teams, a part of a plane where that is enough, and several teams share a cube.
+//! A team plays 256 units, each with a vector of four sums: fewer units play several. Rows of up to 1 024
+//! numbers have smaller teams, a part of a plane (warp) where that is enough, and several teams share a cube
+//! (block).
 
 use cubecl::prelude::*;
 
@@ -39,8 +40,8 @@ impl Along {
             _ => 1,
         };
         let vectors = columns.div_ceil(4).max(1);
-        // Where a processor imitates a device, teams of several planes wait for each other in turn, and a loop that nobody enters is
-        // computed once.
+        // On software Vulkan teams of several planes wait for each other in turn, and a loop that nobody
+        // enters is computed once.
         let software = gpu.report().software;
         if lanes > 1 && (vectors <= SPAN || software) {
             let span = vectors.next_power_of_two().min(SPAN);

@@ -461,7 +461,7 @@ fn slice<T: Numeric, C: Numeric, N: Size>(
     );
     #[unroll]
     for k in 0..turns {
-        // Which vectors are asked for before the rows of this turn, and which are stored after it.
+        // Which vectors are prefetched before the rows of this turn, and which are stored after it.
         let (asked, stored) = comptime!(comes(shape.arrival, loads, turns, k));
         if comptime!(asked.0 < asked.1) {
             if turn.more {
@@ -499,7 +499,7 @@ fn slice<T: Numeric, C: Numeric, N: Size>(
     }
 }
 
-/// The vectors, first to end, that are asked for before a turn, and those that are stored after it.
+/// The vectors, first to end, that are prefetched before a turn, and those that are stored after it.
 const fn comes(arrival: Arrival, loads: u32, turns: u32, k: u32) -> ((u32, u32), (u32, u32)) {
     match arrival {
         Arrival::First => (if k == 0 { (0, loads) } else { (0, 0) }, (0, 0)),

@@ -1,8 +1,10 @@
 //! Any function, in one pass over tiles in shared memory.
 //!
-//! A unit computes four columns of some rows. Row by row of the samples that these see, four columns at a time, it loads samples once and adds
-//! to them heights of as many rows of the function as it has rows of results: a vector of samples and one of heights for each row, for 16
-//! additions and maxima a row. Heights are the same for all units, so that loading them is one access of shared memory for a plane.
+//! A unit (thread) computes four columns of some rows. Row by row of the samples that these see, four columns
+//! at a time, it loads samples once and adds to them heights of as many rows of the function as it has rows
+//! of results: a vector of samples and one of heights for each row, for 16 additions and maxima a row.
+//! Heights are the same for all units, so that loading them is one access of shared memory for a plane
+//! (warp).
 
 use cubecl::prelude::*;
 

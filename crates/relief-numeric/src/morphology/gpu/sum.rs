@@ -1,9 +1,10 @@
 //! Functions that are a sum of one of the column and one of the row, in one pass.
 //!
-//! A cube goes down a strip of columns, some rows at a time. They come to shared memory, are dilated along themselves by the function
-//! of the column, and take their place in a ring of rows there, from which the function of the row makes results. So no
-//! row is dilated twice but at the ends of a strip, and nothing but the picture and the result goes through memory. Both functions
-//! stay in the registers of every unit.
+//! A cube (block) goes down a strip of columns, some rows at a time. They come to shared memory, are dilated
+//! along themselves by the function of the column, and take their place in a ring of rows there, from which
+//! the function of the row makes results. So no row is dilated twice but at the ends of a strip, and nothing
+//! but the picture and the result goes through memory. Both functions stay in the registers of every unit
+//! (thread).
 
 use cubecl::prelude::*;
 

@@ -1,7 +1,8 @@
-//! The kernels: teams that reduce blocks, and cubes that reduce what blocks came to.
+//! The kernels: teams that reduce blocks, and cubes (thread blocks) that reduce what blocks came to.
 //!
-//! A team has fewer units than a row of a block has vectors: it plays 256 of them, each unit several. What a unit keeps is one
-//! or more words; what it is left with after its block is a pair: a sum of 64 bits, a key and a place, or one word.
+//! A team has fewer units (threads) than a row of a block has vectors: it plays 256 of them, each unit
+//! several. What a unit keeps is one or more words; what it is left with after its block is a pair: a sum of
+//! 64 bits, a key and a place, or one word.
 
 use cubecl::prelude::*;
 

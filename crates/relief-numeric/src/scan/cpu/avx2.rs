@@ -125,10 +125,11 @@ fn scan_fours(values: __m256i) -> __m256i {
     _mm256_add_epi32(sums, _mm256_slli_si256::<8>(sums))
 }
 
-/// Scans a block of integers from `before` on, and returns its sum. Sums are of 32 bits, with or without a sign.
+/// Scans a block of integers from `before` on, and returns its sum. Sums are of 32 bits, with or without a
+/// sign.
 ///
 /// # Safety
-/// Where sums go past the caches, they begin with a line of them.
+/// Where sums take non-temporal stores, they begin with a line of them.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn block<T: Load>(
     kind: Kind,

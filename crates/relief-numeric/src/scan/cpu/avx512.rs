@@ -85,10 +85,11 @@ load! {
     i32, from => _mm512_loadu_si512(from.cast());
 }
 
-/// Scans a block of integers from `before` on, and returns its sum. Sums are of 32 bits, with or without a sign.
+/// Scans a block of integers from `before` on, and returns its sum. Sums are of 32 bits, with or without a
+/// sign.
 ///
 /// # Safety
-/// Where sums go past the caches, they begin with a line of them.
+/// Where sums take non-temporal stores, they begin with a line of them.
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) unsafe fn block<T: Load>(
     kind: Kind,

@@ -1,12 +1,13 @@
 //! One scan by several threads, in one pass.
 //!
-//! A thread takes the next piece, sums up its blocks, waits for its turn to learn the sum of all before, gives on what
-//! follows, and scans them while its second cache still holds them. So memory is read once, where sums of all blocks first would
-//! read it twice, and threads wait for each other once a piece, not for the slowest of all.
+//! A thread takes the next piece, sums up its blocks, waits for its turn to learn the sum of all before,
+//! gives on what follows, and scans them while its second cache still holds them. So memory is read once,
+//! where sums of all blocks first would read it twice, and threads wait for each other once a piece, not for
+//! the slowest of all.
 //!
-//! Memory would rest from reading while a piece is written, and from writing while the next is summed up. So a thread takes its next
-//! piece before it writes one, and asks for as much of that as it writes. Sums go past the caches from registers: by way of the nearest
-//! cache they took two fifths longer on two cores of an AMD EPYC (Zen 5; bytes, 2^22).
+//! Memory would rest from reading while a piece is written, and from writing while the next is summed up. So
+//! a thread takes its next piece before it writes one, and prefetches as much of that as it writes. Sums take
+//! non-temporal stores straight from registers; a detour through the nearest cache is much slower.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
@@ -19,7 +20,7 @@ use relief_kernels::isa::Isa;
 /// The most blocks of a piece.
 const BLOCKS: usize = 64;
 
-/// Numbers of a piece, 128 KiB: second caches hold two. A quarter of it, or four times as much, made no more than a twentieth.
+/// Numbers of a piece, 128 KiB: second-level caches hold two.
 const fn piece<T>() -> usize {
     BLOCKS / size_of::<T>() * BLOCK
 }

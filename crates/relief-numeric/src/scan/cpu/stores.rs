@@ -1,4 +1,4 @@
-//! Where the sums of a block go: to the caches, or past them.
+//! Where the sums of a block go: cached or non-temporal stores.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -14,11 +14,12 @@ pub(super) trait Stores<V>: Copy {
     unsafe fn store(self, to: *mut u32, sums: V, done: usize);
 }
 
-/// Scans a block by `group`, which makes sums of sixteen numbers; what is missing in the last are zeros. It is compiled into functions that have the instructions of
-/// `group`.
+/// Scans a block by `group`, which makes sums of sixteen numbers; what is missing in the last are zeros. It
+/// is compiled into functions that have the instructions of `group`.
 ///
 /// # Safety
-/// The machine has the vectors, and sums have 32 bits. Where they go past the caches, they begin with a line of them.
+/// The machine has the vectors, and sums have 32 bits. Where they take non-temporal stores, they begin with a
+/// line of them.
 #[inline(always)]
 pub(super) unsafe fn each_group<T: Copy + Default, S: Copy + Default, V>(
     values: &[T],

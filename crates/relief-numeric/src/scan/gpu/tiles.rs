@@ -1,4 +1,4 @@
-//! The kernels: tiles of vectors, scanned by planes.
+//! The kernels: tiles of vectors, scanned by planes (warps).
 
 use cubecl::prelude::*;
 

@@ -1,9 +1,10 @@
 //! One selection by several threads, in one pass.
 //!
-//! A thread takes the next block, selects from it into memory of its own, waits for its turn to learn where to write, gives
-//! the turn on, and copies. So memory is read once and written once, past the caches where there is much; to count first
-//! would read it twice. Turns are short, because they are given on before the copy. A thread takes its next block before the copy,
-//! which asks memory for it: else memory would rest from reading meanwhile.
+//! A thread takes the next block, selects from it into memory of its own, waits for its turn to learn where
+//! to write, gives the turn on, and copies. So memory is read once and written once, by non-temporal stores
+//! where there is much; to count first would read it twice. Turns are short, because they are given on before
+//! the copy. A thread takes its next block before the copy, which asks memory for it: else memory would rest
+//! from reading meanwhile.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;

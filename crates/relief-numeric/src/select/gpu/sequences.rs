@@ -1,7 +1,9 @@
-//! Kernels in which a unit keeps a long sequence to itself: one counts, one moves. Between them the counts are added up.
+//! Kernels in which a unit (thread) keeps a long sequence to itself: one counts, one moves. Between them the
+//! counts are added up.
 //!
-//! A unit goes through its sequence vector by vector and writes what it keeps as it goes, so that nothing is staged and no unit waits
-//! for another. Its neighbours load and store far from it, which a processor does not mind, and which costs hardware the most.
+//! A unit goes through its sequence vector by vector and writes what it keeps as it goes, so that nothing is
+//! staged and no unit waits for another. Its neighbours load and store far from it, which a processor does
+//! not mind, and which costs hardware the most.
 // In kernels a sum with 0 is a variable of its own.
 #![allow(clippy::identity_op)]
 

@@ -133,13 +133,13 @@ pub(super) fn store_run<W: Numeric, N: Size>(
     }
 }
 
-/// Stores the runs of eight words of all units of a plane, which are side by side from column `left` of words on, those of an even
-/// and of an odd unit beside each other; `run` is this unit's, and those from `runs` on are left out.
+/// Stores the runs of eight words of all units of a plane, which are side by side from column `left` of words
+/// on, those of an even and of an odd unit beside each other; `run` is this unit's, and those from `runs` on
+/// are left out.
 ///
-/// Where each unit stores its own, each store of a plane writes every other vector: half a sector of memory at a time, and each sector
-/// twice. So two neighbours exchange a vector each, and store first the one's run, then the other's: means of f32 at r = 15 take 676 µs
-/// instead of 818, weighted means 734 instead of 771 (`relief lab run stencil --size 2^28`, NVIDIA H200, 2026-11-21). Far from all ends nothing is looked at for each vector:
-/// 629 µs in place of 637 at r = 15, 771 in place of 783 at r = 50 (the same, 2026-11-25).
+/// Where each unit stores its own, each store of a plane writes every other vector: half a sector of memory
+/// at a time, and each sector twice. So two neighbours exchange a vector each, and store first the one's run,
+/// then the other's. Far from all ends no vector is checked against them.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn store_two_runs<W: Numeric, N: Size>(

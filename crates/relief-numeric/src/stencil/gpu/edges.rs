@@ -1,8 +1,9 @@
-//! Sobel's filter of bytes: a unit owns a vector of 16 pixels and goes down a strip of rows.
+//! Sobel's filter of bytes: a unit (thread) owns a vector of 16 pixels and goes down a strip of rows.
 //!
-//! Even and odd pixels of a word are two pairs ([`super::pairs`]). Columns are weighted as whole numbers of 16 bits, two at once, with
-//! what makes an f16 of them added on the way; then |gx| + |gy| is computed as f16, where a size costs nothing. A pixel's
-//! neighbours in a row are the other pair of its word, or lie half in this word and half in the next.
+//! Even and odd pixels of a word are two pairs ([`super::pairs`]). Columns are weighted as whole numbers of
+//! 16 bits, two at once, with what makes an f16 of them added on the way; then |gx| + |gy| is computed as
+//! f16, where a size costs nothing. A pixel's neighbours in a row are the other pair of its word, or lie half
+//! in this word and half in the next.
 
 use cubecl::prelude::*;
 

@@ -1,13 +1,15 @@
-//! Least and greatest of squares of bytes in one pass: cubes stream down strips of columns, a few rows at a step, two pixels at a time
-//! as the halves of a word ([`super::pairs`]).
+//! Least and greatest of squares of bytes in one pass: cubes (blocks) stream down strips of columns, a few
+//! rows at a step, two pixels at a time as the halves of a word ([`super::pairs`]).
 //!
-//! *Down* ([`super::down`]) the halves are pixels of one row. *Across* they are the same pixel of two rows, so that a run is folded pixel by
-//! pixel for both at once: each unit takes a run of 2 K pixels of two rows. A window is the end of the run in which it begins, whole
-//! runs, and the beginning of the run in which it ends; the totals of runs are exchanged through shared memory. As down
-//! the columns, ends and beginnings are kept of every other pixel alone. Shared memory holds vectors of four pairs; after each
-//! run a vector is left out, so that units read different banks.
+//! *Down* ([`super::down`]) the halves are pixels of one row. *Across* they are the same pixel of two rows,
+//! so that a run is folded pixel by pixel for both at once: each unit takes a run of 2 K pixels of two rows.
+//! A window is the end of the run in which it begins, whole runs, and the beginning of the run in which it
+//! ends; the totals of runs are exchanged through shared memory. As down the columns, ends and beginnings are
+//! kept of every other pixel alone. Shared memory holds vectors of four pairs; after each run a vector is
+//! left out, so that units read different banks.
 //!
-//! A device with f16 compares both halves at once, where bytes are subnormal numbers; others one after the other.
+//! A device with f16 compares both halves at once, where bytes are subnormal numbers; others one after the
+//! other.
 
 use cubecl::prelude::*;
 

@@ -1,12 +1,15 @@
-//! Sums, least and greatest of squares of f32 by units that go along lines, down columns and then, in the place of the result, along rows. Of sums nothing is
-//! taken away again.
+//! Sums, least and greatest of squares of f32 by units (threads) that go along lines, down columns and then,
+//! in the place of the result, along rows. Of sums nothing is taken away again.
 //!
-//! A unit keeps the 2r samples before the ones that enter in registers, and the totals of blocks of them: a step's windows are the end of what it keeps from each sample
-//! on, and the beginning of what enters. So each sample is loaded once and stored once on either way, and no unit waits for another or needs anything of it. A unit has a row
-//! to itself from end to end and is r samples ahead of what it stores, so rows need no other place.
+//! A unit keeps the 2r samples before the ones that enter in registers, and the totals of blocks of them: a
+//! step's windows are the end of what it keeps from each sample on, and the beginning of what enters. So each
+//! sample is loaded once and stored once on either way, and no unit waits for another or needs anything of
+//! it. A unit has a row to itself from end to end and is r samples ahead of what it stores, so rows need no
+//! other place.
 //!
-//! That suits processors that imitate devices: each load and store there goes unit by unit, while what lies in registers, or where a compiler puts it, is whole vectors. A device has
-//! too few rows for its units, and reaches for neighbouring samples at once only down columns.
+//! That suits software Vulkan: each load and store there goes unit by unit, while arithmetic in registers is
+//! by whole vectors. A device has too few rows for its units, and reaches for neighbouring samples at once
+//! only down columns.
 
 use cubecl::prelude::*;
 

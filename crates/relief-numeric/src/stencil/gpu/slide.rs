@@ -1,9 +1,10 @@
-//! Least and greatest of squares, and sums, of f32 in one pass: cubes stream down strips of columns, a few rows at a step. Of sums
-//! nothing is taken away again, because what rounding left of it would stay.
+//! Least and greatest of squares, and sums, of f32 in one pass: cubes (blocks) stream down strips of columns,
+//! a few rows at a step. Of sums nothing is taken away again, because what rounding left of it would stay.
 //!
-//! *Down* see [`super::down`]. *Across* the K rows lie in shared memory; each unit takes a run of K pixels of one of them and does the
-//! same along it: the end of the run in which a window begins, whole runs, the beginning of the run in which it ends. The totals
-//! of runs are exchanged through shared memory. Each K pixels one is left out, so that units read different banks.
+//! *Down* see [`super::down`]. *Across* the K rows lie in shared memory; each unit takes a run of K pixels of
+//! one of them and does the same along it: the end of the run in which a window begins, whole runs, the
+//! beginning of the run in which it ends. The totals of runs are exchanged through shared memory. Each K
+//! pixels one is left out, so that units read different banks.
 //!
 //! Bytes have ways of their own (`extremes`, `sums`).
 

@@ -1,8 +1,8 @@
-//! Small squares in registers: a unit computes four words of each of a few rows, and finds what it shares with its
-//! neighbours in the nearest cache.
+//! Small squares in registers: a unit (thread) computes four words of each of a few rows, and finds what it
+//! shares with its neighbours in the nearest cache.
 //!
-//! Samples are f32 there, those of 8 bits too: their sums are whole numbers below 2^24, so exact, and a GPU adds and
-//! multiplies f32 at twice the rate of integers.
+//! Samples are f32 there, those of 8 bits too: their sums are whole numbers below 2^24, so exact, and a GPU
+//! adds and multiplies f32 at twice the rate of integers.
 
 use cubecl::prelude::*;
 

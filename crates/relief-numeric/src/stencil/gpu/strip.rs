@@ -1,4 +1,5 @@
-//! Strips of columns that cubes stream down, a few rows at a step: what is compiled into all kernels that do.
+//! Strips of columns that cubes (blocks) stream down, a few rows at a step: what is compiled into all kernels
+//! that do.
 
 /// How a cube takes its strip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,16 +1,17 @@
-//! Sums of squares of bytes in one pass: cubes stream down strips of columns, a few rows at a step.
+//! Sums of squares of bytes in one pass: cubes (blocks) stream down strips of columns, a few rows at a step.
 //!
-//! Whole numbers can be taken away again, so every window follows from the one before by what enters and what leaves, which is
-//! half the work of `slide`.
+//! Whole numbers can be taken away again, so every window follows from the one before by what enters and what
+//! leaves, which is half the work of `slide`.
 //!
-//! *Down.* A unit owns a column of words, and the sums of its windows: two pairs of 16 bits, even and odd pixels apart, which are
-//! added and taken away as they are, because what is left is never negative. The row that leaves is read again (from a cache: it
-//! was read 2r rows ago).
+//! *Down.* A unit (thread) owns a column of words, and the sums of its windows: two pairs of 16 bits, even
+//! and odd pixels apart, which are added and taken away as they are, because what is left is never negative.
+//! The row that leaves is read again (from a cache: it was read 2r rows ago).
 //!
-//! *Across.* The rows of a step lie in shared memory; each unit takes a run of words of one of them. Its first window is summed from
-//! whole runs, which units exchange, and what is left; two sums of 16 bits are then added at once. From there on sums are f32: beside
-//! 2²³ a number of 16 bits is its own lowest bits, so taking a pixel from a pair makes it a float, differences are exact, and a GPU
-//! adds f32 at twice the rate of whole numbers. Each K words a word is left out, so that units read different banks.
+//! *Across.* The rows of a step lie in shared memory; each unit takes a run of words of one of them. Its
+//! first window is summed from whole runs, which units exchange, and what is left; two sums of 16 bits are
+//! then added at once. From there on sums are f32: beside 2²³ a number of 16 bits is its own lowest bits, so
+//! taking a pixel from a pair makes it a float, differences are exact, and a GPU adds f32 at twice the rate
+//! of whole numbers. Each K words a word is left out, so that units read different banks.
 
 use cubecl::prelude::*;
 

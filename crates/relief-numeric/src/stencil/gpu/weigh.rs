@@ -1,8 +1,9 @@
-//! Symmetric weights in one pass: cubes stream down strips of columns, a few rows at a step.
+//! Symmetric weights in one pass: cubes (blocks) stream down strips of columns, a few rows at a step.
 //!
-//! A unit owns a column of words and keeps the rows that a window needs in registers; rows weighted down the columns lie in
-//! shared memory, from where each unit takes a run of words and weights it across. Four bytes are two pairs of 16 bits, and a
-//! multiplication weights a pair: with weights in 256ths sums are at most 65 280. Across, sums have 24 bits.
+//! A unit (thread) owns a column of words and keeps the rows that a window needs in registers; rows weighted
+//! down the columns lie in shared memory, from where each unit takes a run of words and weights it across.
+//! Four bytes are two pairs of 16 bits, and a multiplication weights a pair: with weights in 256ths sums are
+//! at most 65 280. Across, sums have 24 bits.
 
 use cubecl::prelude::*;
 

@@ -1,14 +1,17 @@
-//! Means of squares of bytes by units of 16 columns: cubes go down strips, a few rows at a step.
+//! Means of squares of bytes by units (threads) of 16 columns: cubes (blocks) go down strips, a few rows at a
+//! step.
 //!
-//! *Down.* A unit has the sums of its columns' windows as pairs of 16 bits, even and odd pixels of a word apart; what enters is added, what
-//! leaves taken away. Where they are few enough the rows between lie in shared memory, each unit's vectors for itself, and so do those on their
-//! way: what is read again from a cache takes about as long as what is read from afar, because it goes the same way from there to a multiprocessor.
-//! The rows of wide windows would leave room for too few units; they are read again.
+//! *Down.* A unit has the sums of its columns' windows as pairs of 16 bits, even and odd pixels of a word
+//! apart; what enters is added, what leaves taken away. Where they are few enough the rows between lie in
+//! shared memory, each unit's vectors for itself, and so do those on their way: what is read again from a
+//! cache takes about as long as what is read from afar, because it goes the same way from there to a
+//! multiprocessor. The rows of wide windows would leave room for too few units; they are read again.
 //!
-//! *Across.* The pairs of a step lie in shared memory, and so do the totals of each unit's columns. The window of a unit's first pixel is the end
-//! of one unit's columns, whole units, and the beginning of another's; the next windows follow one from the other, and what leaves and what
-//! enters are other units' pairs. So results are where they belong, in whole vectors, and only a cube's ends are read for
-//! other cubes. Sums are f32 then: see [`super::sums`].
+//! *Across.* The pairs of a step lie in shared memory, and so do the totals of each unit's columns. The
+//! window of a unit's first pixel is the end of one unit's columns, whole units, and the beginning of
+//! another's; the next windows follow one from the other, and what leaves and what enters are other units'
+//! pairs. So results are where they belong, in whole vectors, and only a cube's ends are read for other
+//! cubes. Sums are f32 then: see [`super::sums`].
 
 use cubecl::prelude::barrier::{Barrier, copy_async};
 use cubecl::prelude::*;

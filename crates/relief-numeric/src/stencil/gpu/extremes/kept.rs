@@ -1,15 +1,19 @@
-//! Least and greatest, and sums, of wide squares of bytes by cubes that keep the rows of their windows in shared memory, so that each row comes once.
+//! Least and greatest, and sums, of wide squares of bytes by cubes (blocks) that keep the rows of their
+//! windows in shared memory, so that each row comes once.
 //!
-//! *Down*, each unit has a word of every row. With blocks of whole steps, as many as fit into 2r rows, a window is the end of the block in which it
-//! begins, and the beginning of all that follows. Of a step that has entered its total takes the place of its first row, and once a block is there, the
-//! block's end from each step on takes that of the totals, from the last on. Ends within a step are folded as it leaves, of every other row alone, because a
-//! device folds three pairs at once ([`super::super::down`]).
+//! *Down*, each unit (thread) has a word of every row. With blocks of whole steps, as many as fit into 2r
+//! rows, a window is the end of the block in which it begins, and the beginning of all that follows. Of a
+//! step that has entered its total takes the place of its first row, and once a block is there, the block's
+//! end from each step on takes that of the totals, from the last on. Ends within a step are folded as it
+//! leaves, of every other row alone, because a device folds three pairs at once ([`super::super::down`]).
 //!
-//! *Across*, each unit takes 16 columns of two rows, as pairs of both. A window is the end of the run in which it begins, whole runs, and the
-//! beginning of those that follow. Each unit folds the end of one run and the beginning of another by itself; the totals between are those of the
-//! units after it in its plane, so the last units of a plane have none and only tell theirs.
+//! *Across*, each unit takes 16 columns of two rows, as pairs of both. A window is the end of the run in
+//! which it begins, whole runs, and the beginning of those that follow. Each unit folds the end of one run
+//! and the beginning of another by itself; the totals between are those of the units after it in its plane
+//! (warp), so the last units of a plane have none and only tell theirs.
 //!
-//! Rows go across while the next ones go down: shared memory holds the pairs of two steps, and one wait is enough for each.
+//! Rows go across while the next ones go down: shared memory holds the pairs of two steps, and one wait is
+//! enough for each.
 
 use cubecl::prelude::*;
 
@@ -63,9 +67,10 @@ pub(in super::super) struct Kept {
 }
 
 impl Kept {
-    /// The layout for a picture of `pitch` words a row and `height` rows that takes least time, as far as that is the rows that a cube goes down times
-    /// its units: of cubes of at most `units` units and `most` bytes of shared memory, one on each of so many multiprocessors. Of few planes each waits for
-    /// itself: eight take an eighth longer for the same than twelve (NVIDIA H200, 2026-11-23).
+    /// The layout for a picture of `pitch` words a row and `height` rows that takes least time, as far as
+    /// that is the rows that a cube goes down times its units: of cubes of at most `units` units and `most`
+    /// bytes of shared memory, one on each of so many multiprocessors. With few planes (warps) nothing hides
+    /// their waiting, so that a cube of eight counts as an eighth slower than one of twelve.
     pub(in super::super) fn best(
         of: Self,
         pitch: u32,

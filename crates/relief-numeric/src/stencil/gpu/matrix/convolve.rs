@@ -1,8 +1,10 @@
-//! Convolutions of bytes: a row of the mask is a band, so a result takes an instruction for each row of the mask, whatever its weights.
+//! Convolutions of bytes: a row of the mask is a band, so a result takes an instruction for each row of the
+//! mask, whatever its weights.
 //!
-//! A plane has eight groups of 16 columns of one row. The left matrix is the band of a row of the mask, 16 columns of the result × 32
-//! columns read. Weights beyond 8 bits are split: upper bytes with their sign first, then 256 times that and lower bytes.
-//! Rows are read once and kept while a window reaches them; nothing is shared by planes.
+//! A plane (warp) has eight groups of 16 columns of one row. The left matrix is the band of a row of the
+//! mask, 16 columns of the result × 32 columns read. Weights beyond 8 bits are split: upper bytes with their
+//! sign first, then 256 times that and lower bytes. Rows are read once and kept while a window reaches them;
+//! nothing is shared by planes.
 
 use cubecl::prelude::barrier::Barrier;
 use cubecl::prelude::*;

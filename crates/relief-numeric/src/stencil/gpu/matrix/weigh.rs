@@ -1,16 +1,20 @@
-//! Symmetric weights of bytes: four tiles of 16 × 16 pixels for each plane at a time, down a strip, with nothing between planes.
+//! Symmetric weights of bytes: four tiles of 16 × 16 pixels for each plane (warp) at a time, down a strip,
+//! with nothing between planes.
 //!
 //! A weighted sum along an axis is a product with a band of weights.
 //!
-//! *Across.* Band (16 columns of the result × 32 columns read) times rows (32 columns × 8 rows): what a lane needs of the right matrix are
-//! words of the picture as they are, whichever, as long as the band has them in the same order. So a lane loads a vector of the columns of the
-//! result, and one word beside them. Sums have 16 bits.
+//! *Across.* Band (16 columns of the result × 32 columns read) times rows (32 columns × 8 rows): what a lane
+//! needs of the right matrix are words of the picture as they are, whichever, as long as the band has them in
+//! the same order. So a lane loads a vector of the columns of the result, and one word beside them. Sums have
+//! 16 bits.
 //!
-//! *Down.* Band (16 rows of the result × 32 rows) times those sums (32 rows × 8 columns), their high bytes, then 256 times that
-//! and their low bytes. What a lane has of sums is what it needs of the right matrix: the order in which an instruction counts the 32 is
-//! ours to choose, as long as both matrices have the same. Of 32 rows 16 are those of the step before.
+//! *Down.* Band (16 rows of the result × 32 rows) times those sums (32 rows × 8 columns), their high bytes,
+//! then 256 times that and their low bytes. What a lane has of sums is what it needs of the right matrix: the
+//! order in which an instruction counts the 32 is ours to choose, as long as both matrices have the same. Of
+//! 32 rows 16 are those of the step before.
 //!
-//! The columns of the result are dealt to the rows of the first product so that a lane ends with 16 neighbours: a vector of the result.
+//! The columns of the result are dealt to the rows of the first product so that a lane ends with 16
+//! neighbours: a vector of the result.
 
 use cubecl::prelude::barrier::{Barrier, copy_async};
 use cubecl::prelude::*;

@@ -1,7 +1,9 @@
-//! The same of wide windows where a device copies boxes of a picture to shared memory by itself (the tensor memory accelerator of Hopper): rows that enter and rows that
-//! leave are copied, some steps ahead, and take no registers on their way. One unit asks for each row; all wait for those of a step.
+//! The same of wide windows where a device copies boxes of a picture to shared memory by itself (the tensor
+//! memory accelerator of Hopper): rows that enter and rows that leave are copied, some steps ahead, and take
+//! no registers on their way. One unit (thread) asks for each row; all wait for those of a step.
 //!
-//! What lies outside of the picture at its left and right comes as 0: units there take the vector of the unit that has the nearest pixels.
+//! What lies outside of the picture at its left and right comes as 0: units there take the vector of the unit
+//! that has the nearest pixels.
 
 use cubecl::prelude::barrier::Barrier;
 use cubecl::prelude::*;

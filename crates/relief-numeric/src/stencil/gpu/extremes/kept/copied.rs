@@ -1,8 +1,10 @@
-//! The same where a device copies boxes of a picture to shared memory by itself (the tensor memory accelerator of Hopper): rows come some steps ahead, and take
-//! no registers on their way. A plane asks for each row, or the nearest inside, and waits for those of a step before any other needs them.
+//! The same where a device copies boxes of a picture to shared memory by itself (the tensor memory
+//! accelerator of Hopper): rows come some steps ahead, and take no registers on their way. A plane (warp)
+//! asks for each row, or the nearest inside, and waits for those of a step before any other needs them.
 //!
-//! Planes do not meet at each step. Each tells a barrier that its part of a step has gone down, folds across what it has taken of the step before, and waits for the
-//! others' parts only then: so while one reads shared memory, another computes.
+//! Planes do not meet at each step. Each tells a barrier that its part of a step has gone down, folds across
+//! what it has taken of the step before, and waits for the others' parts only then: so while one reads shared
+//! memory, another computes.
 
 use cubecl::prelude::barrier::Barrier;
 use cubecl::prelude::*;

@@ -1,8 +1,11 @@
-//! Sums of squares by the same cubes. *Down*, a row that enters is added and the one that has left taken away, both in shared memory. Words outside of the picture are not left out
-//! but the nearest inside, so a unit there goes down the column of words that has it.
+//! Sums of squares by the same cubes (blocks). *Down*, a row that enters is added and the one that has left
+//! taken away, both in shared memory. Words outside of the picture are not left out but the nearest inside,
+//! so a unit (thread) there goes down the column of words that has it.
 //!
-//! *Across*, a unit adds up its first windows as extremes fold theirs, from whole runs and what is left. From there on each window is the one before, with the difference of two
-//! pixels added: of sums of columns, at most 127 · 255, two differences are computed at once in the halves of a word, and made floats beside 2²³, as in [`super::super::super::sums`].
+//! *Across*, a unit adds up its first windows as extremes fold theirs, from whole runs and what is left. From
+//! there on each window is the one before, with the difference of two pixels added: of sums of columns, at
+//! most 127 · 255, two differences are computed at once in the halves of a word, and made floats beside 2²³,
+//! as in [`super::super::super::sums`].
 
 use cubecl::prelude::*;
 

@@ -9,7 +9,7 @@ use relief_kernels::fused::{self, CellLayout, Expression};
 use relief_kernels::repeat::gpu::{self as production, Cell, Raster};
 use relief_raster::{Depth, Period, Rect, Sample};
 
-use super::Stitch;
+use super::Repeat;
 use crate::array::Kind;
 use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};
 use crate::measure::MOST_SETS;
@@ -22,9 +22,9 @@ const HIGH: u32 = 8;
 const PART: usize = 32 << 20;
 const IN_FLIGHT: usize = 3;
 
-pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
+pub(super) fn variants(kind: Kind) -> Vec<Variant<Repeat>> {
     let simple = |name, idea, way| {
-        Variant::gpu(name, idea, move |p: &Stitch, call: OnGpu<'_>| {
+        Variant::gpu(name, idea, move |p: &Repeat, call: OnGpu<'_>| {
             launch(p, call.gpu, way, &call.inputs[0], &call.outputs[0])
         })
     };
@@ -33,7 +33,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
         Variant::gpu(
             "modulo and transfers",
             "the pattern up, a unit for each word, the result down",
-            |p: &Stitch, call| {
+            |p: &Repeat, call| {
                 transfers(p, &call, |pattern, out| {
                     launch(p, call.gpu, Way::Modulo, pattern, out)
                 })
@@ -71,13 +71,13 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
         Variant::gpu(
             "fused cell",
             "the engine's kernel for trees, of a cell stored once for each alignment",
-            move |p: &Stitch, call| fused(p, &call, &cells),
+            move |p: &Repeat, call| fused(p, &call, &cells),
         )
         .keeps(),
         Variant::gpu(
             "copies and transfers",
             "the pattern up, production's kernel, the result down",
-            |p: &Stitch, call| {
+            |p: &Repeat, call| {
                 transfers(p, &call, |pattern, out| {
                     let (cell, to) = (cell_of(p, pattern), raster_of(p, out));
                     Ok(production::expand(call.gpu, bits(p), cell, (0, 0), to)?)
@@ -87,7 +87,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
         Variant::gpu(
             "copies",
             "a unit stores one vector down many copies",
-            |p: &Stitch, call| {
+            |p: &Repeat, call| {
                 let (cell, to) = (cell_of(p, &call.inputs[0]), raster_of(p, &call.outputs[0]));
                 production::expand_with(call.gpu, call.tuning, bits(p), cell, (0, 0), to)?;
                 Ok(())
@@ -108,17 +108,17 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Stitch>> {
     ]
 }
 
-fn bits(problem: &Stitch) -> u32 {
+fn bits(problem: &Repeat) -> u32 {
     8 * problem.kind.bytes() as u32
 }
 
 /// Words of a row of the raster.
-fn pitch(problem: &Stitch) -> u32 {
+fn pitch(problem: &Repeat) -> u32 {
     (problem.pitch() * problem.kind.bytes() / 4) as u32
 }
 
 /// The pattern, as production takes it.
-fn cell_of<'a>(problem: &Stitch, buffer: &'a Buffer) -> Cell<'a> {
+fn cell_of<'a>(problem: &Repeat, buffer: &'a Buffer) -> Cell<'a> {
     let side = problem.side as u32;
     Cell {
         buffer,
@@ -128,7 +128,7 @@ fn cell_of<'a>(problem: &Stitch, buffer: &'a Buffer) -> Cell<'a> {
     }
 }
 
-fn raster_of<'a>(problem: &Stitch, buffer: &'a Buffer) -> Raster<'a> {
+fn raster_of<'a>(problem: &Repeat, buffer: &'a Buffer) -> Raster<'a> {
     Raster {
         buffer,
         width: problem.width as u32,
@@ -138,7 +138,7 @@ fn raster_of<'a>(problem: &Stitch, buffer: &'a Buffer) -> Raster<'a> {
 }
 
 /// The pattern comes down first, a few microseconds, because the lab hands it over on the device.
-fn transfers(problem: &Stitch, call: &OnGpu<'_>, compute: impl Fn(&Buffer, &Buffer) -> Outcome) -> Outcome {
+fn transfers(problem: &Repeat, call: &OnGpu<'_>, compute: impl Fn(&Buffer, &Buffer) -> Outcome) -> Outcome {
     let (gpu, out) = (call.gpu, &call.outputs[0]);
     let pattern = gpu.upload(&words_of(gpu, &call.inputs[0])?)?;
     compute(&pattern, out)?;
@@ -172,7 +172,7 @@ fn words_of(gpu: &Gpu, buffer: &Buffer) -> Result<Vec<u32>, DeviceError> {
 struct Cells(Mutex<Vec<(Buffer, usize, fused::Cell)>>);
 
 impl Cells {
-    fn of(&self, problem: &Stitch, gpu: &Gpu, pattern: &Buffer) -> Outcome<fused::Cell> {
+    fn of(&self, problem: &Repeat, gpu: &Gpu, pattern: &Buffer) -> Outcome<fused::Cell> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known =
             |(buffer, side, _): &&(Buffer, usize, fused::Cell)| buffer.same(pattern) && *side == problem.side;
@@ -206,7 +206,7 @@ fn cell<S: Sample>(gpu: &Gpu, words: &[u32], width: usize, height: usize) -> Out
     )?)
 }
 
-fn fused(problem: &Stitch, call: &OnGpu<'_>, cells: &Cells) -> Outcome {
+fn fused(problem: &Repeat, call: &OnGpu<'_>, cells: &Cells) -> Outcome {
     let cell = cells.of(problem, call.gpu, &call.inputs[0])?;
     let expression = Expression::Cell { cell, x: 0, y: 0 };
     let (depth, width) = match problem.kind {
@@ -237,7 +237,7 @@ struct Shape {
     shared: u32,
 }
 
-fn launch(problem: &Stitch, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer) -> Outcome {
+fn launch(problem: &Repeat, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer) -> Outcome {
     if problem.elements() == 0 {
         return Ok(());
     }
@@ -284,7 +284,7 @@ fn launch(problem: &Stitch, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer)
         cubes,
     };
     gpu.launch(
-        "stitch ladder",
+        "repeat ladder",
         &shape,
         &[Operand::write("the output", out)],
         || on_client!(gpu, client => launch_on(client, shape, sizes, pattern, out)),

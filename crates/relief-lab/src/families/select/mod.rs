@@ -1,40 +1,44 @@
-//! Compaction: the elements that are not zero, in their order, without gaps; and how many they are.
+//! Select (the source: stream compaction): the elements that are not zero, in their order, without gaps; and how many they are.
 //!
-//! Least work: every element is read once, and each that is kept is written once. Where it goes depends on all before, and
-//! that is what the variants differ in.
+//! Least work: every element is read once, and each that is kept is written once. Where it goes depends on
+//! all before, and that is what the variants differ in.
 //!
 //! On devices:
-//! - The article's, in *compaction/implementations*: `InK-Compact`, `Spataro`, `Orange Owls`: cubes own their words, and differ in
-//!   how a unit learns what the units before it keep; `Billeter, Olsson, Assarsson`, `modernised`: planes own sequences. Counts
-//!   become places by this crate's scan, which reads as many numbers as there are owners.
+//! - The article's, in *select/implementations*: `InK-Compact`, `Spataro`, `Orange Owls`: cubes own their
+//!   words, and differ in how a unit learns what the units before it keep; `Billeter, Olsson, Assarsson`,
+//!   `modernised`: planes own sequences. Counts become places by this crate's scan, which reads as many
+//!   numbers as there are owners.
 //! - `three phases`: one launch counts what tiles keep, one adds up, one moves: the input is read twice.
 //! - `sequences`: the same three phases, a long sequence for each unit, which counts and moves it alone.
-//! - `look-back`: one pass; a tile learns from its predecessors where to write, by the states of as many as a plane has lanes at a
-//!   time.
-//! - `look-back in order`: a cube takes the tile of its own number, and no counter has to answer first. It rests on devices beginning
-//!   cubes in the order of their numbers.
-//! - `look-back wide`: four states for each lane at a time, so that a window reaches four times as far. It lost everywhere.
-//! - `look-back ahead`: cubes stay and load the next tile while one waits and is written, so that memory is always busy.
+//! - `look-back`: one pass; a tile learns from its predecessors where to write, by the states of as many as a
+//!   plane has lanes at a time.
+//! - `look-back in order`: a cube takes the tile of its own number, and no counter has to answer first. It
+//!   rests on devices beginning cubes in the order of their numbers.
+//! - `look-back wide`: four states for each lane at a time, so that a window reaches four times as far. It
+//!   lost everywhere.
+//! - `look-back ahead`: cubes stay and load the next tile while one waits and is written, so that memory is
+//!   always busy.
 //! - `… glance`: states are first read as other memory is, not by atomic operations, as scans gained from.
-//! - `production`: look-back, ahead for words, its layout tuned, where a device promises that cubes that have begun go on; else three
-//!   phases, of sequences where a processor imitates a device.
+//! - `production`: look-back, ahead for words, its layout tuned, where a device promises that cubes that have
+//!   begun go on; else three phases, of sequences on software Vulkan.
 //!
-//! Phases are rows of their own in `compaction/phases`: `count`, `prefix`, `move`, each alone in the memory that all of them
-//! have left. A check of small ones spoils what a phase leaves, calls it alone, and compares: counts with how many are kept of each owner's elements,
-//! places with their sums, and what was moved with what is kept.
+//! Phases are rows of their own in `select/phases`: `count`, `prefix`, `move`, each alone in the memory
+//! that all of them have left. A check of small ones spoils what a phase leaves, calls it alone, and
+//! compares: counts with how many are kept of each owner's elements, places with their sums, and what was
+//! moved with what is kept.
 //!
 //! On the CPU:
 //! - `loop`: a branch for each element.
 //! - `branch-free`: every element is stored, and the place moves on where it is kept.
 //! - `vectors`: vectors compressed in registers.
 //! - `threads two passes`: parts are counted, then moved.
-//! - `threads production`: one pass in blocks that stay in the nearest cache; a thread waits for its turn to learn where to
-//!   write, gives it on, and stores past the caches.
+//! - `threads production`: one pass in blocks that stay in the nearest cache; a thread waits for its turn to
+//!   learn where to write, gives it on, and takes non-temporal stores.
 //!
 //! `selections`: by flags, by bounds, of indices, of both halves, and of runs.
 //!
-//! The source's times are of a GTX 690, 2^24 words of which half are kept; on the CPU 7.4 ms structured (1, 0, 3, 0, …) and
-//! 55.1 ms random.
+//! The source's times are of a GTX 690, 2^24 words of which half are kept; on the CPU 7.4 ms structured (1,
+//! 0, 3, 0, …) and 55.1 ms random.
 
 mod cpu;
 #[cfg(feature = "gpu")]
@@ -47,37 +51,41 @@ use relief_numeric::element::Element as Number;
 
 use self::selections::What;
 use crate::array::{Array, Element, Fill, Kind, Layout, mix};
-use crate::family::{Class, Failure, Family, Ladder, Outcome, Problem, Scale, Work};
+use crate::family::{Class, Failure, Family, Ladder, Lesson, Outcome, Problem, Scale, Work};
 
 /// The family.
 #[must_use]
 pub fn family() -> Family {
     Family {
-        name: "compaction",
+        name: "select",
         about: "what is not zero, without gaps: a place that depends on all before",
         source: "GTX 690, 2^24 u32, half of them kept",
+        lesson: Lesson {
+            wins: "One pass with look-back: a tile counts what it keeps, learns its place from its \
+                    predecessors, and writes whole lines staged in shared memory.",
+            loses: "Three phases read the input twice. Few long sequences, the source's winner, starve a \
+                    large device. A look-back window of four states a lane loses: the nearer states are \
+                    the ones that are ready. On processors a branch for each element is mispredicted half \
+                    the time at half density.",
+        },
         ladders: vec![
-            Box::new(ladder("compaction/u32", Kind::U32, None, |scale| {
+            Box::new(ladder("select/u32", Kind::U32, None, |scale| {
                 all(Kind::U32, scale)
             })),
-            Box::new(ladder("compaction/u8", Kind::U8, None, |scale| {
-                all(Kind::U8, scale)
-            })),
-            Box::new(everyone("compaction/densities", Some(DENSITY), |scale| {
+            Box::new(ladder("select/u8", Kind::U8, None, |scale| all(Kind::U8, scale))),
+            Box::new(everyone("select/densities", Some(DENSITY), |scale| {
                 densities(scale, false)
             })),
-            Box::new(everyone("compaction/structured", Some(DENSITY), |scale| {
+            Box::new(everyone("select/structured", Some(DENSITY), |scale| {
                 densities(scale, true)
             })),
-            Box::new(everyone("compaction/sizes", Some(SIZE), sizes)),
-            Box::new(everyone("compaction/implementations", None, |scale| {
+            Box::new(everyone("select/sizes", Some(SIZE), sizes)),
+            Box::new(everyone("select/implementations", None, |scale| {
                 let random = Compaction::new(Kind::U32, swept(scale) as usize, 50);
                 vec![random.structured(), random]
             })),
-            Box::new(phases("compaction/phases", DENSITY, |scale| {
-                densities(scale, false)
-            })),
-            Box::new(phases("compaction/phases-sizes", SIZE, sizes)),
+            Box::new(phases("select/phases", DENSITY, |scale| densities(scale, false))),
+            Box::new(phases("select/phases-sizes", SIZE, sizes)),
             Box::new(selections::ladder(What::Flagged)),
             Box::new(selections::ladder(What::Within)),
             Box::new(selections::ladder(What::Indices)),

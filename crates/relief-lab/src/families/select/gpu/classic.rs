@@ -75,7 +75,7 @@ pub(super) fn compact(
     let wanted = |which| phase.is_none_or(|phase| phase == which);
     if wanted(Phase::Count) {
         gpu.launch(
-            "compaction count",
+            "select count",
             &launch.shape,
             &[Operand::write("the output", counts)],
             || on_client!(gpu, client => launch.count(client, counts)),
@@ -88,7 +88,7 @@ pub(super) fn compact(
     }
     if wanted(Phase::Move) {
         gpu.launch(
-            "compaction move",
+            "select move",
             &launch.shape,
             &[Operand::write("the output", count)],
             || on_client!(gpu, client => launch.move_words(client, counts, places, out, count)),

@@ -1,4 +1,4 @@
-//! Stitching: out(x, y) = pattern(x mod side, y mod side), of f32 and of u8.
+//! Repeat (the source: stitching): out(x, y) = pattern(x mod side, y mod side), of f32 and of u8.
 //!
 //! Least work: every sample is written once, and the pattern is read once; nothing is computed. Stores alone are the
 //! bound; what the ladder shows is what it costs to find the sample.
@@ -30,19 +30,27 @@ mod cpu;
 mod gpu;
 
 use crate::array::{Array, Element, Fill, Kind, Layout};
-use crate::family::{Class, Family, Ladder, Problem, Rows, Scale, Variant, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Rows, Scale, Variant, Work};
 
 /// The family.
 #[must_use]
 pub fn family() -> Family {
     Family {
-        name: "stitch",
+        name: "repeat",
         about: "a pattern over and over: what it costs to find a sample",
         source: "i9-9900K, one thread; RTX 2070; 100 × 100 f32 over 10 240²",
+        lesson: Lesson {
+            wins: "Copying beats computing: a thread stores one vector down many copies, so a sample's \
+                    place is found once. On processors whole rows are copied by non-temporal stores.",
+            loses: "A modulo for each pixel costs more than the store. The repeater grid, a thread a \
+                    sample of the pattern, scatters its stores. One thread that loads the pattern into \
+                    shared memory for all is the instructive mistake: 10 000 loads for at most 1 024 uses. \
+                    With transfers the bus decides, and no kernel matters.",
+        },
         ladders: vec![
             Box::new(ladder(
                 Kind::F32,
-                "stitch/f32",
+                "repeat/f32",
                 "out(x, y) = pattern(x mod side, y mod side), f32",
                 Sizes {
                     checks: || checks(Kind::F32),
@@ -52,7 +60,7 @@ pub fn family() -> Family {
             )),
             Box::new(ladder(
                 Kind::U8,
-                "stitch/u8",
+                "repeat/u8",
                 "out(x, y) = pattern(x mod side, y mod side), 8 bits",
                 Sizes {
                     checks: || checks(Kind::U8),
@@ -66,12 +74,12 @@ pub fn family() -> Family {
 
 /// The problems of one kind of samples.
 struct Sizes {
-    checks: fn() -> Vec<Stitch>,
-    cases: fn(Scale) -> Vec<Stitch>,
-    huge: fn() -> Vec<Stitch>,
+    checks: fn() -> Vec<Repeat>,
+    cases: fn(Scale) -> Vec<Repeat>,
+    huge: fn() -> Vec<Repeat>,
 }
 
-fn ladder(kind: Kind, name: &'static str, about: &'static str, sizes: Sizes) -> Ladder<Stitch> {
+fn ladder(kind: Kind, name: &'static str, about: &'static str, sizes: Sizes) -> Ladder<Repeat> {
     #[allow(unused_mut)]
     let mut variants = cpu::variants();
     #[cfg(feature = "gpu")]
@@ -91,7 +99,7 @@ fn ladder(kind: Kind, name: &'static str, about: &'static str, sizes: Sizes) -> 
     }
 }
 
-fn checks(kind: Kind) -> Vec<Stitch> {
+fn checks(kind: Kind) -> Vec<Repeat> {
     // No larger than shared memory is everywhere, so that what takes the whole pattern is not ruled out here.
     let sizes = [
         (0, 0, 3),
@@ -114,7 +122,7 @@ fn checks(kind: Kind) -> Vec<Stitch> {
         (256, 256, 64),
         (48, 20, 77),
     ];
-    let of = |(width, height, side)| Stitch {
+    let of = |(width, height, side)| Repeat {
         kind,
         width,
         height,
@@ -123,7 +131,7 @@ fn checks(kind: Kind) -> Vec<Stitch> {
     sizes.into_iter().map(of).collect()
 }
 
-fn cases(kind: Kind, scale: Scale) -> Vec<Stitch> {
+fn cases(kind: Kind, scale: Scale) -> Vec<Repeat> {
     let full: u64 = match (scale.class, kind) {
         (Class::Software, _) => 1 << 18,
         (Class::Cpu, _) if scale.quick => 1 << 22,
@@ -144,7 +152,7 @@ fn cases(kind: Kind, scale: Scale) -> Vec<Stitch> {
     };
     let size = scale.or(full);
     let width = ((size.isqrt() / 16) as usize * 16).max(16);
-    let of = |side: &usize| Stitch {
+    let of = |side: &usize| Repeat {
         kind,
         width,
         height: (size as usize / width).max(1),
@@ -153,10 +161,10 @@ fn cases(kind: Kind, scale: Scale) -> Vec<Stitch> {
     sides.iter().map(of).collect()
 }
 
-fn huge(kind: Kind) -> Vec<Stitch> {
+fn huge(kind: Kind) -> Vec<Repeat> {
     // A pattern that caches hold, and one that some devices write many copies of at a time.
     [100, 1_000]
-        .map(|side| Stitch {
+        .map(|side| Repeat {
             kind,
             width: 65_552 / kind.bytes(),
             height: 65_551,
@@ -167,20 +175,20 @@ fn huge(kind: Kind) -> Vec<Stitch> {
 
 /// A square pattern over a raster.
 #[derive(Clone, Copy)]
-struct Stitch {
+struct Repeat {
     kind: Kind,
     width: usize,
     height: usize,
     side: usize,
 }
 
-impl Stitch {
+impl Repeat {
     /// Samples from one row to the next.
     const fn pitch(&self) -> usize {
         self.width.next_multiple_of(16 / self.kind.bytes())
     }
 
-    fn stitch<T: Element>(&self, pattern: &[T], out: &mut [T]) {
+    fn repeat<T: Element>(&self, pattern: &[T], out: &mut [T]) {
         for y in 0..self.height {
             for x in 0..self.width {
                 out[y * self.pitch() + x] = pattern[y % self.side * self.side + x % self.side];
@@ -189,7 +197,7 @@ impl Stitch {
     }
 }
 
-impl Problem for Stitch {
+impl Problem for Repeat {
     fn label(&self) -> String {
         let kind = match self.kind {
             Kind::F32 => "f32",
@@ -219,8 +227,8 @@ impl Problem for Stitch {
 
     fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
         match self.kind {
-            Kind::F32 => self.stitch(inputs[0].slice::<f32>(), outputs[0].slice_mut()),
-            _ => self.stitch(inputs[0].slice::<u8>(), outputs[0].slice_mut()),
+            Kind::F32 => self.repeat(inputs[0].slice::<f32>(), outputs[0].slice_mut()),
+            _ => self.repeat(inputs[0].slice::<u8>(), outputs[0].slice_mut()),
         }
     }
 

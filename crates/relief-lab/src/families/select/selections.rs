@@ -5,7 +5,7 @@
 //! The other half of words that are not 0 is zeros, so its order does not show here; `gpu_numeric/select.rs` and `select/tests.rs` of `relief-numeric` check
 //! it by flags.
 //!
-//! On devices, by the routes of compaction:
+//! On devices, by the routes of selection:
 //! - `three phases`: counts, their sums, moves: what is read is read twice.
 //! - `look-back`: one pass; `look-back ahead`: cubes load their next tile while one waits and is written.
 //! - `marks, then two selections` (runs): where runs begin is marked in memory, a byte each; places and values are selected by the
@@ -58,15 +58,12 @@ pub(super) struct Selected {
 
 pub(super) fn ladder(what: What) -> Ladder<Selected> {
     let (name, about) = match what {
-        What::Flagged => (
-            "compaction/flagged",
-            "the words whose flag is not 0, in their order",
-        ),
-        What::Within => ("compaction/within", "the words from 0 to a bound, in their order"),
-        What::Indices => ("compaction/indices", "where the words lie that are not 0"),
-        What::Halves => ("compaction/partition", "the words that are not 0, and the others"),
+        What::Flagged => ("select/flagged", "the words whose flag is not 0, in their order"),
+        What::Within => ("select/within", "the words from 0 to a bound, in their order"),
+        What::Indices => ("select/indices", "where the words lie that are not 0"),
+        What::Halves => ("select/partition", "the words that are not 0, and the others"),
         What::Runs => (
-            "compaction/runs-u8",
+            "select/runs-u8",
             "where runs of equal bytes begin in rows of 4 096, and what they hold",
         ),
     };

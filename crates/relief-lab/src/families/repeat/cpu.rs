@@ -4,16 +4,16 @@ use rayon::prelude::*;
 use relief_kernels::repeat::cpu::expand_bands;
 use relief_raster::{Period, Sample, View, ViewMut};
 
-use super::Stitch;
+use super::Repeat;
 use crate::array::{Element, Kind};
 use crate::family::{Failure, OnCpu, Outcome, Variant};
 
 /// A way of writing a raster, for both kinds of samples.
 trait Way: Sync {
-    fn stitch<T: Element>(&self, problem: &Stitch, pattern: &[T], out: &mut [T]);
+    fn repeat<T: Element>(&self, problem: &Repeat, pattern: &[T], out: &mut [T]);
 }
 
-pub(super) fn variants() -> Vec<Variant<Stitch>> {
+pub(super) fn variants() -> Vec<Variant<Repeat>> {
     vec![
         variant("basic", "an index from x and y, with two modulos", Basic).source("870 000 µs"),
         variant("indexed", "a running index; the modulos stay", Indexed).source("114 000 µs"),
@@ -28,22 +28,22 @@ pub(super) fn variants() -> Vec<Variant<Stitch>> {
         Variant::cpu(
             "production",
             "production's rows, on one thread",
-            |p: &Stitch, call| production(p, call, false),
+            |p: &Repeat, call| production(p, call, false),
         ),
         Variant::cpu(
             "threads production",
             "the same, a part for each thread",
-            |p: &Stitch, call| production(p, call, true),
+            |p: &Repeat, call| production(p, call, true),
         )
         .production(),
     ]
 }
 
-fn variant(name: &'static str, idea: &'static str, way: impl Way + Send + 'static) -> Variant<Stitch> {
-    Variant::cpu(name, idea, move |p: &Stitch, call: OnCpu<'_>| {
+fn variant(name: &'static str, idea: &'static str, way: impl Way + Send + 'static) -> Variant<Repeat> {
+    Variant::cpu(name, idea, move |p: &Repeat, call: OnCpu<'_>| {
         match p.kind {
-            Kind::F32 => way.stitch(p, call.inputs[0].slice::<f32>(), call.outputs[0].slice_mut()),
-            _ => way.stitch(p, call.inputs[0].slice::<u8>(), call.outputs[0].slice_mut()),
+            Kind::F32 => way.repeat(p, call.inputs[0].slice::<f32>(), call.outputs[0].slice_mut()),
+            _ => way.repeat(p, call.inputs[0].slice::<u8>(), call.outputs[0].slice_mut()),
         }
         Ok(())
     })
@@ -52,8 +52,8 @@ fn variant(name: &'static str, idea: &'static str, way: impl Way + Send + 'stati
 struct Basic;
 
 impl Way for Basic {
-    fn stitch<T: Element>(&self, problem: &Stitch, pattern: &[T], out: &mut [T]) {
-        let Stitch {
+    fn repeat<T: Element>(&self, problem: &Repeat, pattern: &[T], out: &mut [T]) {
+        let Repeat {
             width, height, side, ..
         } = *problem;
         let pitch = problem.pitch();
@@ -69,8 +69,8 @@ impl Way for Basic {
 struct Indexed;
 
 impl Way for Indexed {
-    fn stitch<T: Element>(&self, problem: &Stitch, pattern: &[T], out: &mut [T]) {
-        let Stitch {
+    fn repeat<T: Element>(&self, problem: &Repeat, pattern: &[T], out: &mut [T]) {
+        let Repeat {
             width, height, side, ..
         } = *problem;
         let pitch = problem.pitch();
@@ -88,8 +88,8 @@ impl Way for Indexed {
 struct Pointer;
 
 impl Way for Pointer {
-    fn stitch<T: Element>(&self, problem: &Stitch, pattern: &[T], out: &mut [T]) {
-        let Stitch {
+    fn repeat<T: Element>(&self, problem: &Repeat, pattern: &[T], out: &mut [T]) {
+        let Repeat {
             width, height, side, ..
         } = *problem;
         let pitch = problem.pitch();
@@ -110,8 +110,8 @@ impl Way for Pointer {
 struct RepeaterLoop;
 
 impl Way for RepeaterLoop {
-    fn stitch<T: Element>(&self, problem: &Stitch, pattern: &[T], out: &mut [T]) {
-        let Stitch {
+    fn repeat<T: Element>(&self, problem: &Repeat, pattern: &[T], out: &mut [T]) {
+        let Repeat {
             width, height, side, ..
         } = *problem;
         let pitch = problem.pitch();
@@ -128,8 +128,8 @@ impl Way for RepeaterLoop {
 struct Rows;
 
 impl Way for Rows {
-    fn stitch<T: Element>(&self, problem: &Stitch, pattern: &[T], out: &mut [T]) {
-        let Stitch { width, side, .. } = *problem;
+    fn repeat<T: Element>(&self, problem: &Repeat, pattern: &[T], out: &mut [T]) {
+        let Repeat { width, side, .. } = *problem;
         for (row, pattern) in out
             .chunks_exact_mut(problem.pitch().max(1))
             .zip(pattern.chunks_exact(side).cycle())
@@ -145,7 +145,7 @@ impl Way for Rows {
 const SMALL: usize = 1 << 20;
 
 /// Floats go as pairs of 16 bits: a repeat moves samples and does not look at them.
-fn production(problem: &Stitch, call: OnCpu<'_>, threads: bool) -> Outcome {
+fn production(problem: &Repeat, call: OnCpu<'_>, threads: bool) -> Outcome {
     let (pattern, out) = (call.inputs[0].bytes(), call.outputs[0].bytes_mut());
     match problem.kind {
         Kind::F32 => rows::<u16>(
@@ -159,7 +159,7 @@ fn production(problem: &Stitch, call: OnCpu<'_>, threads: bool) -> Outcome {
     }
 }
 
-fn rows<S: Sample>(problem: &Stitch, times: usize, pattern: &[S], out: &mut [S], threads: bool) -> Outcome {
+fn rows<S: Sample>(problem: &Repeat, times: usize, pattern: &[S], out: &mut [S], threads: bool) -> Outcome {
     let (side, width, pitch) = (
         problem.side * times,
         problem.width * times,
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn threads_that_share_a_high_pattern_write_the_raster() {
         let (width, height, side) = (1_100, 1_003, 701);
-        let problem = Stitch {
+        let problem = Repeat {
             kind: Kind::U8,
             width,
             height,
