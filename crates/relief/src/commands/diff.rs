@@ -117,7 +117,7 @@ fn found(diff: &Diff) -> Result<bool, Failure> {
 }
 
 /// The pictures that both designs name and that are the same bytes.
-fn same_pictures(first: &Opened, second: &Opened) -> Result<BTreeSet<String>, Failure> {
+pub(super) fn same_pictures(first: &Opened, second: &Opened) -> Result<BTreeSet<String>, Failure> {
     let digest = |opened: &Opened, name: &str| {
         opened.files.digest(name).map_err(|source| Failure::File {
             action: "cannot read",
