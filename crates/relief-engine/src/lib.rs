@@ -37,8 +37,10 @@
 
 mod cache;
 mod cancel;
+mod counts;
 mod cpu;
 mod deal;
+mod difference;
 mod drawings;
 mod error;
 #[cfg(feature = "gpu")]
@@ -55,11 +57,14 @@ mod renderer;
 pub mod sink;
 pub mod source;
 mod tiles;
+mod why;
 mod workers;
 
 pub use cancel::Cancel;
+pub use counts::Counts;
+pub use difference::{Compared, compare, differing};
 pub use error::Error;
-pub use levels::{Exactness, MAX_LEVEL, Statistic};
+pub use levels::{Exactness, KnownLevels, MAX_LEVEL, Statistic};
 pub use node::Summary;
 pub use plan::{
     DEFAULT_MEMORY, DevicePlan, Kept, MAX_THREADS, Options, Peak, Plan, PlannedChild, PlannedNode, Shape,
@@ -77,6 +82,7 @@ pub use renderer::{Bands, OwnedBand, OwnedSamples, Renderer, SamplesMut};
 pub use sink::{Band, Raster, Samples, Sink};
 pub use source::{ImageError, ImageSource, NoImages, Picture};
 pub use tiles::{Grid, Tile, TileSink};
+pub use why::{ExplainedNode, Explanation, explain};
 pub use workers::Workers;
 
 /// The page for those who embed the engine, of which all code is tested.

@@ -4,7 +4,7 @@
 //! in the same places. So a subtree that is written twice is computed as one that is defined once and used twice.
 //! Tables of the same entries are one table, and a picture is one plane however many nodes show it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use relief_design::tree::{Canvas, Child, Conversion, Design, Node, Place, Role};
@@ -158,6 +158,10 @@ impl Step {
 pub(crate) struct Program {
     pub(crate) canvas: Canvas,
     pub(crate) steps: Vec<Step>,
+    /// The step of every node of the design, by the number of the node.
+    pub(crate) places: Vec<usize>,
+    /// Whether single samples of nodes are asked for, also of those below a node of which a cell is kept.
+    pub(crate) probed: bool,
     pub(crate) pictures: Vec<Picture>,
     pub(crate) tables: Vec<Arc<[u16]>>,
     /// Columns and rows of a cached tile.
@@ -200,7 +204,10 @@ struct Numbering<'d> {
     depths: Vec<usize>,
     values: HashMap<Value, usize>,
     pictures: Vec<Picture>,
-    by_name: HashMap<Arc<str>, Vec<usize>>,
+    by_name: HashMap<(bool, Arc<str>), Vec<usize>>,
+    /// Whether nodes are those of a second design, and the pictures that are others there under the same name.
+    other: bool,
+    apart: HashSet<Arc<str>>,
     tables: Vec<Arc<[u16]>>,
     by_entries: HashMap<Arc<[u16]>, usize>,
     /// Tables as the design holds them, which are looked at once each.
@@ -218,6 +225,8 @@ impl<'d> Numbering<'d> {
             values: HashMap::new(),
             pictures: Vec::new(),
             by_name: HashMap::new(),
+            other: false,
+            apart: HashSet::new(),
             tables: Vec::new(),
             by_entries: HashMap::new(),
             by_place: HashMap::new(),
@@ -278,6 +287,40 @@ impl<'d> Numbering<'d> {
         self.values.insert(value, index);
         Ok(index)
     }
+
+    /// Makes the steps of all nodes of a design. Which step is which node, and how many children there are. Nodes that
+    /// [divide](crate::node::Node::divides) and have more than `layers` children become nodes of nodes.
+    fn nodes(&mut self, design: &Design, layers: usize) -> Result<(Vec<usize>, usize), Error> {
+        let mut places = Vec::with_capacity(design.nodes().len());
+        let mut children = 0;
+        for (number, node) in design.nodes().iter().enumerate() {
+            children += node.children.len();
+            let mut links: Vec<Link> = node
+                .children
+                .iter()
+                .map(|child| Link {
+                    node: places[child.node.0],
+                    role: child.role,
+                    extent: child.extent,
+                })
+                .collect();
+            let whole = Extent::new(0, 0, node.width, node.height);
+            let divides = links.len() > layers && Kind::new(node, self)?.divides();
+            while let (Some(extent), true, true) = (whole, divides, links.len() > layers) {
+                // The first children, as a node of their own.
+                let rest = links.split_off(layers);
+                links = vec![Link {
+                    node: self.step((number, node), links, false)?,
+                    role: Role::Base,
+                    extent,
+                }];
+                links.extend(rest);
+            }
+            let root = number + 1 == design.nodes().len();
+            places.push(self.step((number, node), links, root)?);
+        }
+        Ok((places, children))
+    }
 }
 
 impl Resources for Numbering<'_> {
@@ -304,7 +347,10 @@ impl Resources for Numbering<'_> {
     }
 
     fn picture(&mut self, path: &Arc<str>, conversion: Conversion, (width, height): (u64, u64)) -> usize {
-        let named = self.by_name.entry(Arc::clone(path)).or_default();
+        let named = self
+            .by_name
+            .entry((self.other && self.apart.contains(path), Arc::clone(path)))
+            .or_default();
         let same = |number: &&usize| {
             let picture = &self.pictures[**number];
             picture.conversion == conversion && (picture.width, picture.height) == (width, height)
@@ -336,40 +382,14 @@ impl Program {
         drawings: &mut Drawings,
     ) -> Result<Self, Error> {
         let mut numbering = Numbering::new(design.nodes().len(), merge, drawings);
-        // Which step is which node of the design.
-        let mut places = Vec::with_capacity(design.nodes().len());
-        let mut children = 0;
-        for (number, node) in design.nodes().iter().enumerate() {
-            children += node.children.len();
-            let mut links: Vec<Link> = node
-                .children
-                .iter()
-                .map(|child| Link {
-                    node: places[child.node.0],
-                    role: child.role,
-                    extent: child.extent,
-                })
-                .collect();
-            let whole = Extent::new(0, 0, node.width, node.height);
-            let divides = links.len() > layers && Kind::new(node, &mut numbering)?.divides();
-            while let (Some(extent), true, true) = (whole, divides, links.len() > layers) {
-                // The first children, as a node of their own.
-                let rest = links.split_off(layers);
-                links = vec![Link {
-                    node: numbering.step((number, node), links, false)?,
-                    role: Role::Base,
-                    extent,
-                }];
-                links.extend(rest);
-            }
-            let root = number + 1 == design.nodes().len();
-            places.push(numbering.step((number, node), links, root)?);
-        }
+        let (places, children) = numbering.nodes(design, layers)?;
         let nodes = design.nodes().len() * size_of::<Node>() + children * size_of::<Child>();
         Ok(Self {
             canvas: design.canvas(),
             nesting: numbering.depths.last().copied().unwrap_or(0),
             steps: numbering.steps,
+            places,
+            probed: false,
             pictures: numbering.pictures,
             tables: numbering.tables,
             cached: (1, 1),
@@ -381,10 +401,29 @@ impl Program {
         })
     }
 
+    /// The nodes of two designs of one depth, in which equal nodes of both are one step, but for their roots, and the steps of
+    /// the roots. `apart` are the pictures that are others in the second design.
+    pub(crate) fn of_two(
+        designs: (&Design, &Design),
+        apart: HashSet<Arc<str>>,
+        drawings: &mut Drawings,
+    ) -> Result<(Vec<Step>, usize, usize), Error> {
+        let count = designs.0.nodes.len() + designs.1.nodes.len();
+        let mut numbering = Numbering::new(count, Merge::Equal, drawings);
+        numbering.nodes(designs.0, usize::MAX)?;
+        let first = numbering.steps.len() - 1;
+        (numbering.other, numbering.apart) = (true, apart);
+        numbering.nodes(designs.1, usize::MAX)?;
+        let second = numbering.steps.len() - 1;
+        Ok((numbering.steps, first, second))
+    }
+
     /// The bytes of all steps.
     pub(crate) fn bytes(&self) -> u64 {
         let links: usize = self.steps.iter().map(|step| step.links.len()).sum();
-        (self.steps.len() * size_of::<Step>() + links * size_of::<Link>()) as u64
+        (self.steps.len() * size_of::<Step>()
+            + self.places.len() * size_of::<usize>()
+            + links * size_of::<Link>()) as u64
     }
 
     /// Tells every picture, and every node that shows it, what is read of it by all of them. Of those that can be read window

@@ -1,6 +1,7 @@
 //! Running a plan: windows, bands, whole rasters.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use relief_kernels::device::DeviceId;
@@ -8,12 +9,13 @@ use relief_raster::{Depth, Rect, Sample, ViewMut};
 
 use crate::Error;
 use crate::cancel::Cancel;
+use crate::counts::Counts;
 use crate::cpu::{Cpu, stream, zeroed};
 use crate::deal::deal;
 use crate::error::describe;
 #[cfg(feature = "gpu")]
 use crate::gpu::Gpus;
-use crate::levels::{Exactness, MAX_LEVEL, Statistic};
+use crate::levels::{Exactness, KnownLevels, MAX_LEVEL, Statistic};
 use crate::node::{Bounds, Summary};
 use crate::plan::Plan;
 use crate::prepared::{Prepared, Start};
@@ -171,6 +173,7 @@ impl<S: Sample> Typed<S> {
 /// [`render`](Self::render) and [`bands`](Self::bands) hold bands of their own: the plan counts those of one job.
 pub struct Renderer {
     device: Device,
+    known: Option<Arc<dyn KnownLevels>>,
 }
 
 impl Renderer {
@@ -199,7 +202,14 @@ impl Renderer {
             Depth::Eight => Device::Eight(Typed::new(plan, images, start, cancel)?),
             Depth::Sixteen => Device::Sixteen(Typed::new(plan, images, start, cancel)?),
         };
-        Ok(Self { device })
+        Ok(Self { device, known: None })
+    }
+
+    /// With figures of blocks that were written down when the same raster was computed: levels are read from them where they are there. Parts of
+    /// the renderer do not know them.
+    #[must_use]
+    pub fn with_known(self, known: Option<Arc<dyn KnownLevels>>) -> Self {
+        Self { known, ..self }
     }
 
     /// What is known of whole sources, for a later [`Renderer::prepare`] of the same design.
@@ -274,6 +284,7 @@ impl Renderer {
                 Device::Eight(device) => Device::Eight(device.part(plan)),
                 Device::Sixteen(device) => Device::Sixteen(device.part(plan)),
             },
+            known: None,
         })
     }
 
@@ -396,6 +407,35 @@ impl Renderer {
         }
     }
 
+    /// How often each sample stands in `window`, in coordinates of the streamed raster: cells that the plan keeps are counted as often as they
+    /// stand there, and at most `effort` samples are computed. What is left is known within bounds. The plan must have been made with
+    /// [`Options::levels`](crate::Options::levels), and with [`Counts::memory`] in its sink.
+    ///
+    /// ```
+    /// # use relief_engine::{Cancel, NoImages, Options, Plan, Rect, Renderer};
+    /// let text = "relief version=1\ncanvas width=1000000000 height=1000000000\n\
+    ///     repeat step-x=100 step-y=100 { (pattern)fill value=200 width=10 height=50 }";
+    /// let design = relief_design::parse("a.kdl", text, &NoImages)?;
+    /// let cancel = Cancel::new();
+    /// let plan = Plan::new(&design, &NoImages, &Options::default().levels())?;
+    /// let renderer = Renderer::new(plan, &NoImages, &cancel)?;
+    /// let counts = renderer.counts(Rect::sized(1_000_000_000, 1_000_000_000), 1 << 20, &cancel)?;
+    /// assert!(counts.is_exact());
+    /// assert_eq!(counts.least()[200], 10_u128.pow(18) / 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the window is empty or leaves the raster, the plan has no levels, or the job is cancelled.
+    pub fn counts(&self, window: Rect, effort: u64, cancel: &Cancel) -> Result<Counts, Error> {
+        let raster = self.plan().raster();
+        self.check_levels(window, (raster.width, raster.height))?;
+        match &self.device {
+            Device::Eight(device) => device.with_host(|cpu| cpu.counts(window, effort, cancel)),
+            Device::Sixteen(device) => device.with_host(|cpu| cpu.counts(window, effort, cancel)),
+        }
+    }
+
     /// The columns and rows of a level: sample (X, Y) of level L stands for the pixels X·2^L ≤ x < (X + 1)·2^L,
     /// Y·2^L ≤ y < (Y + 1)·2^L that the raster has. Level 0 is the raster.
     #[must_use]
@@ -441,6 +481,23 @@ impl Renderer {
                 problem,
             });
         }
+        let known = self.known.as_ref().and_then(|known| known.read(level, window));
+        // What lies between two samples, or belongs to a window of another size, is not what was asked for.
+        let known = known.filter(|known| {
+            known.len() as u128 == samples && known.iter().all(|block| statistic.is_settled(block))
+        });
+        if let Some(known) = known {
+            let figures = known.iter().map(|block| statistic.of(block).0);
+            match out {
+                SamplesMut::Eight(out) => {
+                    out.iter_mut()
+                        .zip(figures)
+                        .for_each(|(to, from)| *to = u8::from_u16(from));
+                }
+                SamplesMut::Sixteen(out) => out.iter_mut().zip(figures).for_each(|(to, from)| *to = from),
+            }
+            return Ok(Exactness::Exact);
+        }
         match (&self.device, out) {
             (Device::Eight(device), SamplesMut::Eight(out)) => {
                 device.with_host(|cpu| cpu.read_level(level, window, statistic, effort, out, cancel))
@@ -449,6 +506,14 @@ impl Renderer {
                 device.with_host(|cpu| cpu.read_level(level, window, statistic, effort, out, cancel))
             }
             _ => Ok(Exactness::Exact),
+        }
+    }
+
+    /// One sample of a node of the program, in its own coordinates and within it.
+    pub(crate) fn sample(&self, node: usize, place: (i64, i64), cancel: &Cancel) -> Result<u16, Error> {
+        match &self.device {
+            Device::Eight(device) => device.with_host(|cpu| cpu.sample(node, place, cancel)),
+            Device::Sixteen(device) => device.with_host(|cpu| cpu.sample(node, place, cancel)),
         }
     }
 

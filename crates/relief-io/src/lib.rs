@@ -2,7 +2,7 @@
 //!
 //! [`Files`] reads the pictures that a design names: PNG, TIFF, JPEG, PGM, PPM and BMP. [`FileSink`] writes the raster
 //! that the engine streams as raw samples, PGM, PNG, TIFF or BMP, to a file, the standard output or any writer;
-//! [`DigestSink`] hashes it, [`NullSink`] only checks and counts it, and [`Tee`] hands it to two sinks at once.
+//! [`DigestSink`] hashes it, [`NullSink`] only checks and counts it, [`StatisticsSink`] counts its samples and runs, and [`Tee`] hands it to two sinks at once.
 //!
 //! [`TiledTiff`] and [`ZarrSink`] take tiles from any thread, go on where an earlier run was left, and write parts of one file
 //! from several processes; [`SharedTiff`] stores equal tiles of a raster that repeats once. [`DziSink`] writes a Deep Zoom image.
@@ -12,14 +12,16 @@
 //! by its [`Cleanup`].
 
 mod level;
+mod overview;
 mod sink;
 mod source;
 
 pub use level::{Level, LevelRenderer};
+pub use overview::{Overview, OverviewSink, OverviewTiles};
 pub use relief_atomic::Cleanup;
 pub use sink::{
     ByteFile, Completion, Compression, DigestSink, DziSink, FileCut, FileSink, Format, Heights, Inspection,
-    NullSink, Pyramid, SharedTiff, Sharing, SinkError, Target, Tee, TileOptions, TiledTiff,
+    NullSink, Pyramid, SharedTiff, Sharing, SinkError, StatisticsSink, Target, Tee, TileOptions, TiledTiff,
     UnknownCompression, UnknownFormat, ZarrOptions, ZarrSink, partial_path,
 };
 pub use source::{ArrayPicture, ArraySamples, Files, Limits, pack, read_bounded};

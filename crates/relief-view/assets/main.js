@@ -4,7 +4,7 @@ import { Assembly, BOUNDED } from "./assembly.js";
 import { Camera, levels } from "./camera.js";
 import { Flat } from "./flat.js";
 import { Gl } from "./gl.js";
-import { problems, tree } from "./panels.js";
+import { problems, story, tree } from "./panels.js";
 import { names as rampNames, ramp } from "./ramps.js";
 import { direction, orbit, relief, visible, windowOf } from "./shading.js";
 import { Tiles } from "./tiles.js";
@@ -705,6 +705,22 @@ function toggleSide() {
   redraw();
 }
 
+/** Tells why the sample that is pointed at is what it is. */
+async function why() {
+  const at = pointed();
+  const of = tileView(0);
+  if (!at) return;
+  try {
+    const response = await fetch(`why?design=${of.key}&node=${of.node}&x=${at[0]}&y=${at[1]}`);
+    const told = await response.json();
+    const close = () => { $("why").hidden = true; };
+    if (response.ok) story($("why"), told, close);
+    else $("spoken").textContent = told.error.text;
+  } catch {
+    // The server is gone, which is shown already.
+  }
+}
+
 function press(key, shift) {
   const window = (part) => (shift ? 0.9 : 0.15) * part;
   const turned = view.mode === "solid" && painter.solid && !shift;
@@ -718,9 +734,9 @@ function press(key, shift) {
     g: () => change({ mode: "gray" }), c: () => change({ mode: "colour" }), t: () => change({ mode: "threshold" }), s: () => change({ mode: "relief" }),
     3: () => painter.solid && change({ mode: "solid" }),
     l: () => change({ azimuth: (view.azimuth + (shift ? 345 : 15)) % 360 }),
-    m: toggleRuler, x: () => designs.length > 1 && change({ compare: !view.compare }), n: toggleSide, p: speak,
+    m: toggleRuler, x: () => designs.length > 1 && change({ compare: !view.compare }), n: toggleSide, p: speak, w: why,
     Enter: () => { if (ruler) mark(camera.toRaster(camera.width / 2, camera.height / 2)); },
-    Escape: () => { ruler = null; settle(); },
+    Escape: () => { ruler = null; $("why").hidden = true; settle(); },
     "?": () => $("help").showModal(),
   };
   const action = actions[key] ?? actions[key.toLowerCase()];

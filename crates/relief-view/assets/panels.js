@@ -40,6 +40,30 @@ function problem({ code, warning, message, help, places }) {
   return article;
 }
 
+/** The nodes that a sample is made of, those above before those below; the one that decides stands out. */
+export function story(panel, { x, y, value, nodes, decides, cut }, close) {
+  const heading = element("h2", {}, `Why ${count(x)}, ${count(y)} is ${count(value)}`);
+  heading.append(element("button", { onclick: close }, "Close"));
+  const depth = ({ parent }) => (parent === null ? 0 : 1 + depth(nodes[parent]));
+  const list = element("ol", {});
+  nodes.forEach((node, number) => {
+    const item = element("li", number === decides ? { "aria-current": "true" } : {});
+    item.style.paddingInlineStart = `${depth(node)}em`;
+    const notes = [];
+    if (!node.inside) notes.push("beyond its edge");
+    if (node.reads) notes.push(`the middle of ${count(node.reads.width)} × ${count(node.reads.height)}`);
+    if (node.folded) notes.push(node.folded.before === node.folded.after ? `leaves ${count(node.folded.before)}` : `makes ${count(node.folded.after)} of ${count(node.folded.before)}`);
+    if (number === decides) notes.push("decides");
+    item.append(node.role ? element("span", { class: "role" }, `${node.role} `) : "", node.kind, " ",
+      element("span", { class: "line" }, `line ${node.line}`), ` ${count(node.value)}`,
+      element("small", {}, notes.length > 0 ? ` · ${notes.join(" · ")}` : ""));
+    list.append(item);
+  });
+  panel.replaceChildren(heading, list);
+  if (cut) panel.append(element("p", {}, `Only ${count(nodes.length)} nodes are listed.`));
+  panel.hidden = false;
+}
+
 /** The tree of nodes; `choose` is told which one is to be seen. */
 export function tree(list, scene, node, choose) {
   const nodes = new Map(scene.nodes.map((node) => [node.id, node]));

@@ -39,6 +39,7 @@ mod scene;
 mod server;
 mod source;
 mod stage;
+mod why;
 mod zarr;
 
 pub use error::Error;

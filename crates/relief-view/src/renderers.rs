@@ -142,7 +142,9 @@ impl Renderers {
             .levels();
         let made = Plan::new(&scene.design_of(node), &*scene.images, &options)
             .and_then(|plan| Renderer::prepare(plan, &*scene.images, None, progress, cancel));
-        made.map(Arc::new).map_err(|error| Fault::engine(&error))
+        let known = scene.known.clone().filter(|_| node == scene.design.root());
+        made.map(|renderer| Arc::new(renderer.with_known(known)))
+            .map_err(|error| Fault::engine(&error))
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {

@@ -25,7 +25,7 @@ use crate::renderers::{Renderers, prefix};
 use crate::request::{Guard, MAX_TARGET, Query, Viewports, number};
 use crate::scene::{Scene, levels};
 use crate::stage::Stage;
-use crate::{dzi, events, page, zarr};
+use crate::{dzi, events, page, why, zarr};
 
 /// What the page asks first for a tile: samples of the raster to be computed, which takes some milliseconds.
 const EFFORT: u64 = 1 << 20;
@@ -238,6 +238,7 @@ async fn routed(app: &Arc<App>, path: &str, query: &Query<'_>, headers: &HeaderM
         ["api", "job"] => Ok(Reply::text(app.job.borrow().clone(), page::JSON, Caching::Never)),
         ["tile", key, node, figure, level, x, y] => tile(app, [key, node, figure, level, x, y], query).await,
         ["raw"] => raw(app, query).await,
+        ["why"] => why::reply(app, query).await,
         ["zarr", ref rest @ ..] => zarr::reply(app, rest, headers.get(IF_NONE_MATCH)).await,
         ["dzi", ref rest @ ..] => dzi::reply(app, rest, headers.get(IF_NONE_MATCH)).await,
         _ => page::reply(path).ok_or_else(|| {
@@ -357,7 +358,7 @@ const fn name(statistic: Statistic) -> &'static str {
     }
 }
 
-fn node_of(scene: &Scene, text: &str) -> Result<NodeId, Fault> {
+pub(crate) fn node_of(scene: &Scene, text: &str) -> Result<NodeId, Fault> {
     scene
         .node(text)
         .ok_or_else(|| Fault::missing(format!("the design has no node {}", relief_design::visible(text))))

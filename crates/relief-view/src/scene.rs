@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use relief_design::{Design, ImageSource, NodeId, Report, visible};
-use relief_engine::MAX_LEVEL;
+use relief_engine::{KnownLevels, MAX_LEVEL};
 use serde_json::{Value, json};
 
 use crate::source::Opened;
@@ -19,6 +19,7 @@ pub(crate) struct Scene {
     pub(crate) key: String,
     pub(crate) design: Design,
     pub(crate) images: Arc<dyn ImageSource>,
+    pub(crate) known: Option<Arc<dyn KnownLevels>>,
     pub(crate) text: String,
     pub(crate) warnings: Vec<Value>,
 }
@@ -31,6 +32,7 @@ impl Scene {
             key: opened.key,
             design: opened.design,
             images: opened.images,
+            known: opened.known,
             text: opened.text,
         }
     }

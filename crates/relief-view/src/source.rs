@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use relief_design::{Design, ImageSource, Report};
+use relief_engine::KnownLevels;
 
 /// A design that may change while it is looked at.
 pub trait DesignSource: Send + Sync {
@@ -32,6 +33,8 @@ pub struct Opened {
     pub text: String,
     /// What is right and most likely not meant.
     pub warnings: Option<Report>,
+    /// Figures of blocks that were written down when its raster was computed.
+    pub known: Option<Arc<dyn KnownLevels>>,
     /// All files that it was read from. When one of them changes, it is opened again.
     pub files: Vec<PathBuf>,
 }

@@ -20,6 +20,7 @@ Exit codes:
   3    the design is wrong, or doubtful with --deny warnings
   4    the job does not fit in the memory allowed
   5    'relief lab' found something wrong, slower or broken
+       'relief diff' exits with 0 for the same, 1 for different, 2 for trouble
   130  interrupted
 
 Environment:
@@ -48,6 +49,12 @@ pub(crate) enum Command {
     Digest(Digest),
     /// List what there is to compute on, and what is missing for the rest
     Devices(Devices),
+    /// Tell why a sample is what it is: the nodes that it is made of, and which one decides
+    Why(crate::commands::why::Why),
+    /// Tell the histogram, sum, mean and runs of a raster, exactly or within bounds, without computing all of it
+    Stats(crate::commands::stats::Stats),
+    /// Compare two designs: where they may differ, how many samples do, and by how much; exits as 'diff' does
+    Diff(crate::commands::diff::Diff),
     /// Drive a machine with a design: ordered, acknowledged, resumable
     Stream(Box<crate::commands::stream::Stream>),
     /// Receive a job as a machine would, and emulate one
@@ -200,6 +207,10 @@ impl PlanArguments {
             level: self.level.clone(),
             from_line: None,
             digest: false,
+            overview: OverviewArguments {
+                no_overview: true,
+                overview: false,
+            },
             force: true,
             watch: Watch {
                 quiet: true,
@@ -248,11 +259,25 @@ pub(crate) struct Render {
     /// Print the digest of the raster, or of its halftones, to the standard output as well
     #[arg(long)]
     pub(crate) digest: bool,
+    #[command(flatten)]
+    pub(crate) overview: OverviewArguments,
     /// Write samples even to a terminal
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) watch: Watch,
+}
+
+/// Whether the sums, the least and the greatest samples of blocks are left behind.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct OverviewArguments {
+    /// Leave an overview of exact sums, least and greatest samples beside the file, as OUTPUT.overview, for 'relief view' and 'relief stats' [default: of
+    /// a whole raster of more than 10^9 pixels]
+    #[arg(long, conflicts_with = "no_overview")]
+    pub(crate) overview: bool,
+    /// Leave none
+    #[arg(long)]
+    pub(crate) no_overview: bool,
 }
 
 /// What of a raster is written where not all of its pixels are.

@@ -1,10 +1,13 @@
 //! What all commands that compute share.
 
+use std::path::Path;
+
 use relief_design::Design;
 use relief_engine::{
-    Cancel, MAX_THREADS, Options, Plan, Prepared, Progress, Raster, Renderer, Sink, TileSink, select_prepared,
+    Cancel, Counts, MAX_THREADS, Options, Plan, Prepared, Progress, Raster, Renderer, Sink, TileSink,
+    select_prepared,
 };
-use relief_io::{Level, LevelRenderer};
+use relief_io::{Level, LevelRenderer, Overview};
 use relief_raster::Rect;
 
 use crate::arguments::{Job, Watch};
@@ -59,6 +62,16 @@ pub(crate) fn plan_tiles(opened: &Opened, job: &Job, sink: u64, tile: (u64, u64)
     planned(opened, job, sink, None, Some(tile))
 }
 
+/// The plan of a job that counts the samples of a raster, on the CPU.
+pub(crate) fn plan_counts(opened: &Opened, job: &Job) -> Result<Plan, Failure> {
+    let depth = opened.design.canvas().depth;
+    let options = options(opened, job)?
+        .sink(Counts::memory(depth, threads(job)))
+        .devices(Vec::new())
+        .levels();
+    Ok(Plan::new(&opened.design, &opened.files, &options)?)
+}
+
 /// The threads that a job will have; a number that cannot be is refused by its plan.
 pub(crate) fn threads(job: &Job) -> usize {
     let all = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -68,18 +81,38 @@ pub(crate) fn threads(job: &Job) -> usize {
 /// What a design reads and what is computed of it, as one digest: an unfinished file is gone on with where it has the same.
 /// [`unchanged`] says at the end whether the pictures still were those.
 pub(crate) fn digest(opened: &Opened, job: &Job) -> Result<blake3::Hash, Failure> {
+    raster_digest(opened, region(&opened.design, job)?)
+}
+
+fn raster_digest(opened: &Opened, region: Option<Rect>) -> Result<blake3::Hash, Failure> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&relief_design::MEANING.to_le_bytes());
     hasher.update(opened.digest.as_bytes());
     for (_, digest) in pictures(opened)? {
         hasher.update(digest.as_bytes());
     }
-    if let Some(region) = region(&opened.design, job)? {
+    if let Some(region) = region {
         for place in [region.x(), region.y(), region.right(), region.bottom()] {
             hasher.update(&place.to_le_bytes());
         }
     }
     Ok(hasher.finalize())
+}
+
+/// An overview that was written when the whole raster of this design was computed.
+pub(crate) fn overview(opened: &Opened, path: &Path) -> Result<Overview, Failure> {
+    let found = Overview::open(path).map_err(|source| Failure::File {
+        action: "cannot read the overview",
+        path: path.display().to_string(),
+        source,
+    })?;
+    if found.digest() != raster_digest(opened, None)?.as_bytes() {
+        return Err(Failure::Usage(format!(
+            "the overview {} is of another design, or of other pictures; render it again",
+            path.display()
+        )));
+    }
+    Ok(found)
 }
 
 /// The longest picture that is digested to tell whether it is another one; of a longer one the size and the time tell.

@@ -39,6 +39,25 @@ struct Tables {
     numbers: HashMap<(u32, Through), u32>,
 }
 
+/// What is known of a block, as far as its samples can be counted from it.
+pub(super) enum Looked {
+    /// All of its samples are this one.
+    One(u16),
+    /// Its samples are those of a node of which a cell is kept, each through these steps.
+    Cell {
+        /// The node.
+        node: usize,
+        /// Where the top-left of that node lies.
+        place: (i64, i64),
+        /// What its samples go through, the first first.
+        steps: Vec<Through>,
+        /// Between which samples they lie.
+        bounds: Bounds,
+    },
+    /// They lie between these.
+    Between(Bounds),
+}
+
 /// What is known to one node.
 pub(crate) struct Asked<'a, S> {
     program: &'a Program,
@@ -197,6 +216,11 @@ impl<'a, S: Sample> Asked<'a, S> {
             let corners = sums.corners(view, &across.places, &down.places, zeros);
             of_plane(grid, (across, down), &corners, |rect| self.bounds(rect), out);
         };
+        let form = Form {
+            node: self.node,
+            place: (0, 0),
+            table: 0,
+        };
         match self.step().keep {
             Keep::Whole => {
                 let across = Repeated::once(grid.xs, place.0, plane.rect.width());
@@ -208,11 +232,6 @@ impl<'a, S: Sample> Asked<'a, S> {
                     let moved =
                         |edges: &[i64], by: i64| edges.iter().map(|edge| edge - by).collect::<Vec<_>>();
                     let (xs, ys) = (moved(grid.xs, place.0), moved(grid.ys, place.1));
-                    let form = Form {
-                        node: self.node,
-                        place: (0, 0),
-                        table: 0,
-                    };
                     sums.blocks(Grid { xs: &xs, ys: &ys }, zeros, |number, summary| {
                         out[number] = Block {
                             summary,
@@ -224,10 +243,14 @@ impl<'a, S: Sample> Asked<'a, S> {
                     let across = Repeated::new(grid.xs, place.0, period.a(), period.a());
                     let down = Repeated::new(grid.ys, place.1, period.c(), period.c());
                     of_plane(sums, &across, &down, out);
+                    out.iter_mut().for_each(|block| block.form = Some(form));
                 }
                 Kept::Other(bounds) => {
                     for (block, rect) in out.iter_mut().zip(grid.rects()) {
-                        *block = Block::within(rect, |_| *bounds);
+                        *block = Block {
+                            form: Some(form),
+                            ..Block::within(rect, |_| *bounds)
+                        };
                     }
                 }
             },
@@ -282,6 +305,26 @@ impl<'a, S: Sample> Asked<'a, S> {
                 });
             }
         }
+    }
+
+    /// What is known of every block of `grid`, so that its samples can be counted.
+    pub(super) fn known_blocks(&self, grid: Grid<'_>) -> Vec<Looked> {
+        let mut blocks = vec![Block::EMPTY; grid.len()];
+        self.blocks(grid, &mut blocks);
+        let looked = |block: &Block| {
+            let bounds = block.summary.bounds();
+            match block.form {
+                _ if bounds.least == bounds.greatest => Looked::One(bounds.least),
+                Some(form) => Looked::Cell {
+                    node: form.node,
+                    place: form.place,
+                    steps: self.steps_of(form.table),
+                    bounds,
+                },
+                None => Looked::Between(bounds),
+            }
+        };
+        blocks.iter().map(looked).collect()
     }
 
     /// The steps of a table, the first first.

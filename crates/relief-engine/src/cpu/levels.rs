@@ -17,6 +17,29 @@ const HINTS: (usize, usize) = (4, 16);
 /// The coarsest level of which blocks are computed without asking first.
 const FINE: u32 = 3;
 
+/// Calls `ask` with the grid, cut also where what is known of the root changes, if such places are few.
+pub(super) fn with_hints<S: Sample, T>(
+    root: &Asked<'_, S>,
+    grid: Grid<'_>,
+    ask: impl FnOnce(Grid<'_>) -> T,
+) -> T {
+    let hints = |edges: &[i64]| (edges.len() / HINTS.0).max(HINTS.1);
+    let mut edges = Edges::with_room_for(hints(grid.xs).min(hints(grid.ys)));
+    root.edges(grid.hull(), (0, 0), &mut edges);
+    let most = edges.most;
+    let merged = |own: &[i64], hints: Vec<i64>| {
+        let mut all = own.to_vec();
+        if hints.len() <= most {
+            all.extend(hints);
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    let (xs, ys) = (merged(grid.xs, edges.xs), merged(grid.ys, edges.ys));
+    ask(Grid { xs: &xs, ys: &ys })
+}
+
 impl<S: Sample> Cpu<S> {
     /// What is known of `rect`, in coordinates of the streamed raster, after computing at most `effort` of its samples.
     pub(crate) fn summary(
@@ -50,39 +73,23 @@ impl<S: Sample> Cpu<S> {
             grid.len(),
             zeros,
             |root: &Asked<'_, S>| {
-                let hints = |edges: &[i64]| (edges.len() / HINTS.0).max(HINTS.1);
-                let mut edges = Edges::with_room_for(hints(&xs).min(hints(&ys)));
-                root.edges(coarse.hull(), (0, 0), &mut edges);
-                let most = edges.most;
-                let merged = |own: &[i64], hints: Vec<i64>| {
-                    let mut all = own.to_vec();
-                    if hints.len() <= most {
-                        all.extend(hints);
+                with_hints(root, coarse, |fine| {
+                    let mut blocks = vec![Block::EMPTY; fine.len()];
+                    root.blocks(fine, &mut blocks);
+                    root.settle(fine, &mut blocks);
+                    // The number of the block that each lies in.
+                    let of = |own: &[i64], edge: &i64| own.partition_point(|own| own <= edge) - 1;
+                    let columns: Vec<usize> = fine.xs[..fine.columns()].iter().map(|x| of(&xs, x)).collect();
+                    let mut all = vec![Summary::EMPTY; coarse.len()];
+                    for (row, blocks) in blocks.chunks_exact(fine.columns()).enumerate() {
+                        let start = of(&ys, &fine.ys[row]) * coarse.columns();
+                        for (block, column) in blocks.iter().zip(&columns) {
+                            let one = &mut all[start + column];
+                            *one = one.and(block.summary);
+                        }
                     }
-                    all.sort_unstable();
-                    all.dedup();
                     all
-                };
-                let (fine_xs, fine_ys) = (merged(&xs, edges.xs), merged(&ys, edges.ys));
-                let fine = Grid {
-                    xs: &fine_xs,
-                    ys: &fine_ys,
-                };
-                let mut blocks = vec![Block::EMPTY; fine.len()];
-                root.blocks(fine, &mut blocks);
-                root.settle(fine, &mut blocks);
-                // The number of the block that each lies in.
-                let of = |own: &[i64], edge: &i64| own.partition_point(|own| own <= edge) - 1;
-                let columns: Vec<usize> = fine_xs[..fine.columns()].iter().map(|x| of(&xs, x)).collect();
-                let mut all = vec![Summary::EMPTY; coarse.len()];
-                for (row, blocks) in blocks.chunks_exact(fine.columns()).enumerate() {
-                    let start = of(&ys, &fine_ys[row]) * coarse.columns();
-                    for (block, column) in blocks.iter().zip(&columns) {
-                        let one = &mut all[start + column];
-                        *one = one.and(block.summary);
-                    }
-                }
-                all
+                })
             },
         )
     }

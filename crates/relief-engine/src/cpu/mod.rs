@@ -1,5 +1,6 @@
 //! The CPU as a device: makes what the plan keeps, and fills bands with a pool of threads.
 
+mod counts;
 mod known;
 mod levels;
 mod prepare;
@@ -139,6 +140,15 @@ impl<S: Sample> Cpu<S> {
         caught(rect, || {
             self.fill_node(self.plan.program.root(), rect, out, cancel, false)
         })
+    }
+
+    /// One sample of a node, in its own coordinates and within it.
+    pub(crate) fn sample(&self, node: usize, (x, y): (i64, i64), cancel: &Cancel) -> Result<u16, Error> {
+        let (rect, mut out) = (Rect::sized(1, 1).translated(x, y), [S::ZERO]);
+        caught(rect, || {
+            self.fill_node(node, rect, ViewMut::packed(&mut out, 1, 1), cancel, false)
+        })?;
+        Ok(out[0].to_u16())
     }
 
     /// [`Self::fill`] on this thread alone, with the scratch of a worker.

@@ -49,6 +49,12 @@ impl Statistic {
     }
 }
 
+/// Exact figures of blocks of a raster that were written down when it was computed.
+pub trait KnownLevels: Send + Sync {
+    /// What is known of the blocks of a window of a level, in coordinates of the level, row by row; `None` where that was not written down.
+    fn read(&self, level: u32, window: Rect) -> Option<Vec<Summary>>;
+}
+
 /// How near samples of a level are to what they stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exactness {
@@ -369,7 +375,7 @@ pub(crate) fn refine(
 }
 
 /// The edges of up to [`SPLIT`] parts of a side, none smaller than it has to be.
-fn split(from: i64, to: i64) -> Vec<i64> {
+pub(crate) fn split(from: i64, to: i64) -> Vec<i64> {
     let step = (to.abs_diff(from).div_ceil(SPLIT).div_ceil(SMALL) * SMALL).cast_signed();
     let mut edges = vec![from];
     edges.extend(

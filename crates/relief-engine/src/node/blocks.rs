@@ -118,6 +118,11 @@ impl Through {
     }
 }
 
+/// Whether folding 0 leaves the sample as it is.
+pub(crate) const fn zero_is_identity(operation: Fold) -> bool {
+    matches!(operation, Fold::Add | Fold::Subtract | Fold::Max | Fold::Over)
+}
+
 /// What is known of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {

@@ -1,5 +1,7 @@
 //! How a node reads a child.
 
+use relief_raster::Rect;
+
 /// What is read of a child for a rectangle of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Footprint {
@@ -26,4 +28,22 @@ impl Footprint {
             Self::Point | Self::Map { .. } | Self::Anywhere => 0,
         }
     }
+}
+
+/// The pixels of a child that one pixel of a node is made of, in the child's own coordinates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Shows {
+    /// None: the child is not there and counts as 0.
+    Nothing,
+    /// This one.
+    Pixel(i64, i64),
+    /// One of each copy of a pattern, in the order in which they are blended, or the first of very many.
+    Copies {
+        /// The pixels.
+        pixels: Vec<(i64, i64)>,
+        /// Whether the sample is that of one of the copies, not made of all.
+        one: bool,
+    },
+    /// All of these.
+    Window(Rect),
 }

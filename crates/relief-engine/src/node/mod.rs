@@ -21,6 +21,7 @@ mod windows;
 
 #[cfg(feature = "gpu")]
 use relief_kernels::device::{DeviceError, DeviceReport, Gpu};
+use relief_kernels::fold::Fold;
 #[cfg(feature = "gpu")]
 use relief_kernels::fused::Expression;
 #[cfg(feature = "gpu")]
@@ -31,9 +32,10 @@ use relief_design::tree::{self, Role};
 
 pub(crate) use blocks::{
     Block, Corners, Edges, Form, Grid, Repeated, Through, fold, of_child, of_plane, through as stepped,
+    zero_is_identity,
 };
 pub(crate) use bounds::{Bounds, Known};
-pub(crate) use footprint::Footprint;
+pub(crate) use footprint::{Footprint, Shows};
 pub(crate) use inputs::{Inputs, Resources, SamplesOf};
 pub(crate) use prepare::{Counters, Preparation};
 pub(crate) use summary::Straight;
@@ -149,6 +151,26 @@ pub(crate) trait Node {
                 known.edges_within(link, hull, place, edges);
             }
         }
+    }
+
+    /// Which pixels of the child the pixel at (x, y) of the node is made of.
+    fn shows(&self, link: &Link, index: usize, (x, y): (i64, i64)) -> Shows {
+        let reads = self.reads(link, index, Rect::sized(1, 1).translated(x, y));
+        let around = matches!(
+            self.footprint(link, index),
+            Footprint::Margins(_) | Footprint::Around(_)
+        );
+        match reads.area() {
+            0 => Shows::Nothing,
+            1 if !around => Shows::Pixel(reads.x(), reads.y()),
+            _ => Shows::Window(reads),
+        }
+    }
+
+    /// How a child in this role is folded into those before it, of a kind that folds its children in their order, from 0 on. A child is
+    /// 0 beyond its extent.
+    fn folds(&self, _role: Role) -> Option<Fold> {
+        None
     }
 
     /// How the node repeats within `own`, its rectangle in its own coordinates; `children` say how they do.

@@ -84,6 +84,41 @@ impl Summary {
         }
     }
 
+    /// Of samples of which it is known how often each, from 0 on, is there.
+    ///
+    /// ```
+    /// # use relief_engine::Summary;
+    /// let summary = Summary::of_counts(&[3, 0, 1]);
+    /// assert_eq!((summary.pixels, summary.sum, summary.zeros, summary.greatest), (4, (2, 2), (3, 3), (2, 2)));
+    /// ```
+    #[must_use]
+    pub fn of_counts(counts: &[u128]) -> Self {
+        let there = (0_u16..=u16::MAX).zip(counts).filter(|(_, times)| **times > 0);
+        there.fold(Self::EMPTY, |all, (sample, times)| {
+            all.and(Self::constant(sample, *times))
+        })
+    }
+
+    /// Of samples with this sum of which the least and the greatest are known; `None` where there are no such samples.
+    #[must_use]
+    pub fn of_figures(pixels: u128, sum: u128, least: u16, greatest: u16) -> Option<Self> {
+        let possible = least <= greatest
+            && (pixels * u128::from(least)..=pixels * u128::from(greatest)).contains(&sum)
+            && pixels > 0;
+        possible.then(|| Self {
+            sum: (sum, sum),
+            least: (least, least),
+            greatest: (greatest, greatest),
+            ..Self::within(Bounds::between(least, greatest), pixels)
+        })
+    }
+
+    /// What this and another summary say of the same samples.
+    #[must_use]
+    pub fn and_known(self, other: Self) -> Self {
+        self.both(other)
+    }
+
     /// Whether everything is known.
     #[must_use]
     pub const fn is_exact(&self) -> bool {

@@ -15,13 +15,17 @@ use crate::Error;
 use crate::node::device::Lower;
 use crate::node::{
     Block, Bounds, Filled, Grid, Inputs, Known, Link, Node, Periodic, Request, Resources, Summary, Tile,
-    around, clear_around, fold as fold_blocks, of_child, part, scratch,
+    around, clear_around, fold as fold_blocks, of_child, part, scratch, zero_is_identity,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Compose;
 
 impl Node for Compose {
+    fn folds(&self, role: Role) -> Option<Fold> {
+        Some(operation(role))
+    }
+
     fn period(&self, own: Rect, links: &[Link], children: &[Option<Periodic>]) -> Option<Periodic> {
         let mut all = Periodic {
             period: relief_raster::Period::ONE,
@@ -206,11 +210,6 @@ const fn operation(role: Role) -> Fold {
         // A checked design gives `compose` no other role than `base`.
         Role::Base | Role::Pattern | Role::Source => Fold::Base,
     }
-}
-
-/// Whether folding 0 leaves the sample as it is.
-const fn zero_is_identity(operation: Fold) -> bool {
-    matches!(operation, Fold::Add | Fold::Subtract | Fold::Max | Fold::Over)
 }
 
 /// Whether folding anything into 0 gives 0.

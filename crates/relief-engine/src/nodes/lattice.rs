@@ -13,7 +13,7 @@ use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::node::device::{Failure, Launch, Lowering};
 use crate::node::{
-    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Request, Resources, Tile, scratch,
+    Bounds, Filled, Footprint, Inputs, Known, Link, Node, Periodic, Request, Resources, Shows, Tile, scratch,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +65,9 @@ impl Lattice {
 /// The most copies that are looked at to say what is read of a pattern; of more it is taken to be everything.
 const MOST_COPIES: usize = 4_096;
 
+/// The most copies that are told of one pixel.
+const MOST_SHOWN: usize = 256;
+
 impl Lattice {
     /// The part of the pattern, in its own coordinates, that each copy shows in `rect`.
     fn parts(&self, link: &Link, rect: Rect) -> impl Iterator<Item = Rect> {
@@ -102,6 +105,27 @@ impl Node for Lattice {
             read = read.union(&part);
         }
         read
+    }
+
+    fn shows(&self, link: &Link, _: usize, (x, y): (i64, i64)) -> Shows {
+        let pixel = Rect::sized(1, 1).translated(x, y);
+        let pixels: Vec<_> = self
+            .copies_in(link, pixel)
+            .filter(|copy| link.extent.local().contains(&pixel.translated(-copy.x, -copy.y)))
+            .map(|copy| (x - copy.x, y - copy.y))
+            .take(MOST_SHOWN)
+            .collect();
+        match pixels[..] {
+            [] => Shows::Nothing,
+            [(x, y)] => Shows::Pixel(x, y),
+            _ => Shows::Copies {
+                pixels,
+                one: matches!(
+                    self.blend,
+                    tree::Blend::Max | tree::Blend::Min | tree::Blend::Last
+                ),
+            },
+        }
     }
 
     fn period(&self, own: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {

@@ -58,7 +58,7 @@ pub(crate) fn decide(program: &mut Program, region: Rect, budget: u64) {
 
         let step = &program.steps[index];
         let asked = match keep {
-            Keep::Cell { .. } if !step.has_border() => step.plane(),
+            Keep::Cell { .. } if !step.has_border() && !program.probed => step.plane(),
             Keep::Cell { .. } => step.need.union(&step.plane()),
             // Cached tiles are computed whole.
             Keep::Cached => step.own(),

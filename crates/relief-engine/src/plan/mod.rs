@@ -73,6 +73,8 @@ pub struct Options {
     pub levels: bool,
     /// What computes: GPUs, among which bands are dealt, or the CPU where there is none.
     pub devices: Vec<DeviceId>,
+    /// Whether samples of all nodes are asked for that are read for the region.
+    pub(crate) probed: bool,
 }
 
 impl Options {

@@ -67,6 +67,7 @@ impl Plan {
         };
         #[cfg(not(feature = "gpu"))]
         let mut program = Program::new(design, usize::MAX, Merge::Equal, &mut drawings)?;
+        program.probed = options.probed;
         look(&mut program, images)?;
         #[cfg(feature = "gpu")]
         if let Some(apart) = &mut apart {

@@ -9,6 +9,7 @@
     reason = "a test fails by a panic"
 )]
 
+mod asked;
 mod bounds;
 mod collect;
 mod corpus;

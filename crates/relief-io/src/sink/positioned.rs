@@ -5,13 +5,13 @@ use std::io;
 
 /// Writes all of `bytes` at `offset`.
 #[cfg(unix)]
-pub(super) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
 }
 
 /// Writes all of `bytes` at `offset`.
 #[cfg(windows)]
-pub(super) fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
     use std::os::windows::fs::FileExt;
     while !bytes.is_empty() {
         match file.seek_write(bytes, offset) {
@@ -28,7 +28,7 @@ pub(super) fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io
 }
 
 /// Reads what lies at `offset`, as far as the file goes: what is beyond its end is 0.
-pub(super) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     let mut read = 0;
     while read < bytes.len() {
         match read_some(file, &mut bytes[read..], offset + read as u64) {
@@ -56,7 +56,7 @@ fn read_some(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
 
 /// Takes the lock of a file that is written: with others where `shared`, else alone. Who completes a file that several write locks
 /// it alone for a moment, which is waited for. False where somebody else holds it.
-pub(super) fn lock(file: &File, shared: bool) -> bool {
+pub(crate) fn lock(file: &File, shared: bool) -> bool {
     const TRIES: u32 = 600;
     const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
     for number in 0..TRIES {

@@ -11,3 +11,4 @@ mod page;
 mod served;
 mod stores;
 mod tiles;
+mod why;

@@ -384,6 +384,14 @@ fn hands_move_zoom_probe_and_measure() {
             "document.querySelector('[data-mode={mode}]').getAttribute('aria-checked') === 'true'"
         ));
     }
+    // The nodes that a sample is made of, and which one decides.
+    browser.mouse(&[(642, 402)], false);
+    browser.keys("w");
+    browser.wait("document.querySelectorAll('#why [aria-current]').length === 1");
+    let story = browser.text("why");
+    assert!(story.contains("decides") && story.starts_with("Why "), "{story}");
+    browser.keys("\u{E00C}");
+    browser.wait("document.getElementById('why').hidden");
     browser.keys("?");
     browser.wait("document.getElementById('help').open");
     browser.keys("\u{E00C}");

@@ -68,6 +68,7 @@ impl DesignSource for Source {
             images: Arc::new(files),
             text,
             warnings: reading.warnings,
+            known: None,
             files: inputs,
         })
     }

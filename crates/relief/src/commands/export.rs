@@ -1,11 +1,11 @@
 //! `relief render` into files of tiles: they are written by all threads and go on where they were left.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use relief_engine::{Cancel, Plan, Raster, Renderer, TileSink};
 use relief_io::{
-    Completion, Compression, FileCut, Format, Level, Pyramid, SharedTiff, Sharing, SinkError, TileOptions,
+    Completion, Compression, FileCut, Format, Level, OverviewTiles, Pyramid, SharedTiff, Sharing, SinkError, TileOptions,
     TiledTiff, ZarrOptions, ZarrSink,
 };
 use relief_scan::{Halftone, Layers, Screened};
@@ -154,6 +154,7 @@ pub(crate) fn run(
     path: &Path,
     format: Format,
     (layers, level): (&Layers, Option<Level>),
+    overview: Option<(PathBuf, [u8; 32])>,
 ) -> Result<(), Failure> {
     let opened = Opened {
         files: opened.files.digesting(),
@@ -162,7 +163,7 @@ pub(crate) fn run(
     let digest = digest(job::digest(&opened, &render.job)?, layers, 0, level);
     let export = Export::new(render, &opened, path, (layers, level))?;
     let guard = interrupt::watch(&export.cancel, None);
-    let outcome = export.run(format, digest);
+    let outcome = export.run(format, digest, overview);
     drop(guard);
     if outcome.is_err() {
         export.left();
@@ -303,13 +304,18 @@ impl<'a> Export<'a> {
         ))
     }
 
-    fn run(&self, format: Format, digest: blake3::Hash) -> Result<(), Failure> {
+    fn run(
+        &self,
+        format: Format,
+        digest: blake3::Hash,
+        overview: Option<(PathBuf, [u8; 32])>,
+    ) -> Result<(), Failure> {
         let in_parts = self.render.export.part.is_some();
         match self.written(format, digest)? {
             Written::Tiff(sink) if in_parts && sink.is_complete(&self.raster)? => self.all_there(),
-            Written::Tiff(sink) => self.ended(self.tiles(sink)?.completion()),
+            Written::Tiff(sink) => self.ended(self.tiles_seen(sink, overview)?.completion()),
             Written::Zarr(sink) if in_parts && sink.is_complete(&self.raster)? => self.all_there(),
-            Written::Zarr(sink) => self.ended(self.tiles(sink)?.completion()),
+            Written::Zarr(sink) => self.ended(self.tiles_seen(sink, overview)?.completion()),
             Written::Shared(file, sharing) => self.shared(&file, &sharing),
             Written::Pyramid(file) => self.pyramid(&file),
         }
@@ -326,6 +332,23 @@ impl<'a> Export<'a> {
                 relief_design::visible(&partial.display().to_string())
             );
         }
+    }
+
+    /// Computes tiles into a sink, and leaves an overview of them where it is to be.
+    fn tiles_seen<T: TileSink>(
+        &self,
+        sink: T,
+        overview: Option<(PathBuf, [u8; 32])>,
+    ) -> Result<T, Failure> {
+        let Some((path, digest)) = overview else {
+            return self.tiles(sink);
+        };
+        let seen = self.tiles(OverviewTiles::new(sink, path, digest))?;
+        if let (Some(problem), true) = (seen.problem(), self.render.overview.overview) {
+            // The raster is whole, whoever listens.
+            let _ = writeln!(io::stderr(), "relief: there is no overview: {problem}");
+        }
+        Ok(seen.into_inner())
     }
 
     /// Computes tiles into a sink, in a pass or in halftones where they are asked for: those of a part, or all.

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod devices;
+pub(crate) mod diff;
 pub(crate) mod digest;
 pub(crate) mod export;
 pub(crate) mod fmt;
@@ -13,8 +14,10 @@ pub(crate) mod plan;
 pub(crate) mod receive;
 pub(crate) mod reference;
 pub(crate) mod render;
+pub(crate) mod stats;
 pub(crate) mod stream;
 pub(crate) mod told;
 pub(crate) mod verify;
 #[cfg(feature = "view")]
 pub(crate) mod view;
+pub(crate) mod why;

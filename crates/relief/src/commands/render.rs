@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use relief_engine::{Cancel, Plan, Progress, Raster, Sink, Workers};
-use relief_io::{Cleanup, DigestSink, DziSink, FileSink, Format, Level, NullSink, Target, Tee};
+use relief_io::{Cleanup, DigestSink, DziSink, FileSink, Format, Level, NullSink, OverviewSink, Target, Tee};
 use relief_raster::Length;
 use relief_scan::{Layers, Screened};
 
@@ -153,9 +153,14 @@ fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> 
         return layers::write(render, opened, (&names, output.format()), (layers, level));
     }
     if let (Output::File(path, format), true) = (output, output.is_at_many_places(render)) {
-        return export::run(render, opened, path, *format, (layers, level));
+        let overview = overview(render, output, &opened, &raster, (layers, level))?;
+        return export::run(render, opened, path, *format, (layers, level), overview);
     }
     let (sink, cleanup) = output.open(render);
+    let sink = match overview(render, output, &opened, &raster, (layers, level))? {
+        Some((path, digest)) => Box::new(Told(OverviewSink::new(Boxed(sink), path, digest))),
+        None => sink,
+    };
     let job = InOrder {
         render,
         opened: &opened,
@@ -188,6 +193,77 @@ fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> 
         writeln!(io::stdout(), "{hash}")?;
     }
     Ok(())
+}
+
+/// The rasters of which an overview is left behind have more pixels than this, where nothing is said.
+const LARGE: u128 = 1_000_000_000;
+
+/// Where the overview of a raster goes, and the name of the raster; `None` where none is to be written.
+fn overview(
+    render: &Render,
+    output: &Output,
+    opened: &Opened,
+    raster: &Raster,
+    (layers, level): (&Layers, Option<Level>),
+) -> Result<Option<(PathBuf, [u8; 32])>, Failure> {
+    let asked = render.overview.overview;
+    let large = u128::from(raster.width) * u128::from(raster.height) > LARGE;
+    let whole = render.job.region.is_none() && level.is_none() && layers.change_nothing();
+    let file = output.path().filter(|path| !relief_atomic::is_stream(path));
+    let reason = match (file, output) {
+        _ if render.overview.no_overview || !(asked || large) => return Ok(None),
+        (None, _) | (_, Output::Nowhere | Output::Stdout(_)) => "it lies beside a file",
+        _ if render.export.levels || render.export.share || render.export.part.is_some() => {
+            "it is written where all tiles are computed in one run, and --levels are in the file itself"
+        }
+        _ if !whole => "it is of a whole raster, not of a region, a level or a halftone",
+        _ if !OverviewSink::<NullSink>::fits(raster) => "the raster is too large for one",
+        (Some(path), Output::File(..)) => {
+            // The name of a folder may end in a slash.
+            let mut name = path.components().as_path().as_os_str().to_owned();
+            name.push(".overview");
+            let digest = job::digest(opened, &render.job)?;
+            return Ok(Some((name.into(), *digest.as_bytes())));
+        }
+    };
+    if asked {
+        return Err(Failure::Usage(format!("--overview: {reason}")));
+    }
+    Ok(None)
+}
+
+/// Says at the end why there is no overview.
+struct Told(OverviewSink<Boxed>);
+
+impl Sink for Told {
+    fn use_workers(&mut self, workers: &Workers) {
+        self.0.use_workers(workers);
+    }
+
+    fn wants(&self, raster: &Raster) -> u64 {
+        self.0.wants(raster)
+    }
+
+    fn memory(&self, raster: &Raster) -> u64 {
+        self.0.memory(raster)
+    }
+
+    fn begin(&mut self, raster: &Raster) -> io::Result<()> {
+        self.0.begin(raster)
+    }
+
+    fn write(&mut self, band: &relief_engine::Band<'_>) -> io::Result<()> {
+        self.0.write(band)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.0.finish()?;
+        if let Some(problem) = self.0.problem() {
+            // The raster is whole, whoever listens.
+            let _ = writeln!(io::stderr(), "relief: there is no overview: {problem}");
+        }
+        Ok(())
+    }
 }
 
 /// How a raster would be computed into an output, and what its file would be.

@@ -41,6 +41,9 @@ pub(crate) struct View {
     /// The most pixels computed for one exact answer to Zarr, Deep Zoom and /raw; what takes more is refused [default: 2^30]
     #[arg(long, value_name = "PIXELS")]
     cost: Option<u64>,
+    /// Take levels from the overview that rendering the whole raster left behind, where it is of the same design
+    #[arg(long, value_name = "OUTPUT.overview")]
+    overview: Option<PathBuf>,
     /// Show which lines of a job are executed, by its manifest
     #[arg(long, value_name = "MANIFEST")]
     job: Option<PathBuf>,
@@ -56,11 +59,19 @@ pub(crate) fn run(view: &View) -> Result<(), Failure> {
         // What is wrong in a file shows in the page. A name that leads nowhere is most likely a slip.
         design::read(missing)?;
     }
+    if let Some(path) = &view.overview {
+        relief_io::Overview::open(path).map_err(|source| Failure::File {
+            action: "cannot read the overview",
+            path: path.display().to_string(),
+            source,
+        })?;
+    }
     let sources = view.files.iter().map(|file| {
         let source = Source {
             name: file.display().to_string(),
             path: file.clone(),
             reading: view.reading.clone(),
+            overview: view.overview.clone(),
         };
         Box::new(source) as Box<dyn DesignSource>
     });
@@ -138,6 +149,7 @@ struct Source {
     name: String,
     path: PathBuf,
     reading: Reading,
+    overview: Option<PathBuf>,
 }
 
 impl DesignSource for Source {
@@ -160,6 +172,11 @@ impl DesignSource for Source {
             Err(failure) => return Err(unreadable(failure)),
         };
         let key = job::key(&opened).map_err(unreadable)?;
+        // While the design is edited, it is another one than was rendered.
+        let known = self
+            .overview
+            .as_deref()
+            .and_then(|path| job::overview(&opened, path).ok());
         let files = opened.inputs().into_iter().map(|(_, path)| path).collect();
         Ok(Opened {
             // Half of it tells designs apart, and is easier to read.
@@ -168,6 +185,7 @@ impl DesignSource for Source {
             images: Arc::new(opened.files),
             text: opened.text,
             warnings: opened.warnings,
+            known: known.map(|known| Arc::new(known) as Arc<dyn relief_engine::KnownLevels>),
             files,
         })
     }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
 
+mod asked;
 mod batches;
 mod designs;
 #[cfg(unix)]

@@ -24,6 +24,13 @@ impl Ended {
         self.out
     }
 
+    /// What it wrote where it ended with this code, having said nothing else.
+    #[track_caller]
+    pub(crate) fn text_of(&self, code: i32) -> &str {
+        assert_eq!((self.code, self.err.as_str()), (Some(code), ""));
+        self.text()
+    }
+
     #[track_caller]
     pub(crate) fn failed(&self, code: i32, says: &str) {
         assert_eq!(self.code, Some(code), "{self:?}");

@@ -1,5 +1,6 @@
 //! `relief stream`: a design drives a machine.
 
+mod changed;
 mod estimate;
 mod inputs;
 mod report;
@@ -62,6 +63,10 @@ pub(crate) struct Stream {
     /// Compute this part of the canvas only: in pixels, or in lengths such as 5mm,5mm,20mmx10mm
     #[arg(long, value_name = "X,Y,WxH", value_parser = region, allow_hyphen_values = true)]
     region: Option<Region>,
+    /// Send only the rows in which the design can differ from this one, which was executed before, from the first such row to the last: a job of its own, with
+    /// --region of these rows
+    #[arg(long, value_name = "DESIGN", conflicts_with_all = ["region", "each", "resume"])]
+    only_changed: Option<PathBuf>,
     /// Worker threads [default: one for each processor]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -186,6 +191,31 @@ pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
         return resume(stream, path);
     }
     let file = stream.file.clone().unwrap_or_default();
+    if let Some(before) = &stream.only_changed {
+        let silent = stream.watch.is_silent();
+        let rows = changed::rows(&file, before, &stream.reading, &stream.lines, silent)?;
+        let Some(rows) = rows else {
+            writeln!(
+                io::stdout(),
+                "the design computes the same as {}: nothing is sent",
+                relief_design::visible(&before.display().to_string())
+            )?;
+            return Ok(());
+        };
+        writeln!(
+            io::stdout(),
+            "rows {} to {} can differ: sent as the region 0,{},{}x{}",
+            rows.y(),
+            rows.bottom() - 1,
+            rows.y(),
+            rows.width(),
+            rows.height()
+        )?;
+        let mut stream = stream.clone();
+        stream.region = Some(Region::Pixels(rows));
+        stream.told = true;
+        return begin(&stream);
+    }
     let Some(batch) = Batch::of(&stream.each, &file)? else {
         return begin(stream);
     };
