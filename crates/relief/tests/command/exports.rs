@@ -405,7 +405,7 @@ compose {{
     };
     let out = TempDir::new().unwrap();
     let tile = ["--file-tile", "64x48"];
-    let halftone = ["--halftone", "screen:1500lpi,30,line"];
+    let halftone = ["--halftone", "screen:500lpi,30,line"];
     for (number, (bits, name, options, own)) in [
         (8, "out.tif", &[&tile[..]][..], &[][..]),
         (16, "out.tif", &[&tile, &["--compress", "deflate"]], &[]),
@@ -416,10 +416,16 @@ compose {{
         (8, "out.tif", &[&["--bits", "1", "--compress", "g4"]], &halftone),
         (16, "out.tif", &[&["--bits", "1"], &tile], &halftone),
         (8, "out.tif", &[&tile], &["--level", "1"]),
-        (8, "out.tif", &[&tile], &["--passes", "listed:90", "--region", "20,10,200x150"]),
+        (
+            8,
+            "out.tif",
+            &[&tile],
+            &["--passes", "listed:90", "--region", "20,10,200x150"],
+        ),
         (8, "out.zarr", &[&tile], &[]),
         (16, "out.zarr", &[&tile, &["--compress", "gzip"]], &[]),
-        (16, "out.zarr", &[&tile, &["--shard", "128x96", "--share"]], &halftone),
+        (16, "out.zarr", &[&tile, &["--shard", "128x96"]], &halftone),
+        (8, "out.zarr", &[&tile, &["--shard", "128x96", "--share"]], &[]),
         (
             8,
             "out.zarr",
@@ -511,7 +517,11 @@ ramp axis=\"x\" from=0 to=255
     std::fs::remove_file(&chunk).unwrap();
     let ended = verify(&zarr, &[]);
     ended.failed(1, "differs in 3072 of 60000 samples, in 1 tile");
-    assert!(ended.text().contains("in 128,48,64x48; the first"), "{}", ended.text());
+    assert!(
+        ended.text().contains("in 128,48,64x48; the first"),
+        "{}",
+        ended.text()
+    );
 
     // Of a file that is not complete, what is there is compared.
     let part = out.path().join("part.tif");
@@ -555,7 +565,10 @@ ramp axis=\"x\" from=0 to=255
             "frequency=\"2.5lpmm\" angle=-30 dot=\"diamond\"",
         ),
     ] {
-        let scanned = written(&folder, &text(&format!("scan {{ halftone \"screen\" {properties} }}")));
+        let scanned = written(
+            &folder,
+            &text(&format!("scan {{ halftone \"screen\" {properties} }}")),
+        );
         let expected = run(&["render", &scanned, "-o", "-", "--as-scanned", "-q"]).done();
         let found = run(&["render", plain, "-o", "-", "--halftone", option, "-q"]).done();
         assert!(found == expected, "{option}");

@@ -478,7 +478,14 @@ fn stores_of_long_sides_are_read_by_windows() {
         (
             1,
             4_360_048_129,
-            &["--file-tile", "1x65536", "--shard", "1x16777216", "--compress", "gzip"],
+            &[
+                "--file-tile",
+                "1x65536",
+                "--shard",
+                "1x16777216",
+                "--compress",
+                "gzip",
+            ],
         ),
     ] {
         let folder = TempDir::new().unwrap();
@@ -500,7 +507,10 @@ fn stores_of_long_sides_are_read_by_windows() {
             let window = [x, y, w, h];
             let expected = samples(&design, Some(window), 1);
             let (_, _, found) = readers.read("zarr", &path.join("0"), Some(window)).unwrap();
-            assert!(found == expected, "zarr-python at ({x}, {y}) of {width} × {height}");
+            assert!(
+                found == expected,
+                "zarr-python at ({x}, {y}) of {width} × {height}"
+            );
             if let Some(zarrs) = &mut zarrs {
                 let (_, _, found) = zarrs.read("zarrs", &path.join("0"), Some(window)).unwrap();
                 assert!(found == expected, "zarrs at ({x}, {y}) of {width} × {height}");
