@@ -394,6 +394,57 @@ pub fn given_length(text: &str) -> Result<GivenLength, String> {
     }
 }
 
+/// Units of dots along a way, and how many a metre has of one of them.
+const DOTS: [(&str, (i128, i128)); 3] = [("lpcm", (100, 1)), ("lpmm", (1_000, 1)), ("lpi", (10_000, 254))];
+
+/// Why a text says no number of dots along a way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoFrequency {
+    /// It is no number, or has none of the units.
+    Nonsense,
+    /// It has too many digits.
+    TooLong,
+    /// It is not above 0.
+    OutOfRange,
+}
+
+/// Dots a metre, as designs write them: `150lpi`, `60lpcm`.
+pub(crate) fn dots_a_metre(text: &str) -> Result<f64, NoFrequency> {
+    let text = text.trim();
+    let found = DOTS
+        .into_iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
+    let (number, (above, below)) = found.ok_or(NoFrequency::Nonsense)?;
+    match written(number) {
+        Written::Pixels(number) if number.is_positive() => number
+            .times(Ratio::fraction(above, below))
+            .map(Ratio::real)
+            .ok_or(NoFrequency::TooLong),
+        Written::Pixels(_) => Err(NoFrequency::OutOfRange),
+        Written::TooLong => Err(NoFrequency::TooLong),
+        _ => Err(NoFrequency::Nonsense),
+    }
+}
+
+/// Dots along a way as designs write them, `150lpi`, `60lpcm` or `6lpmm`: how many there are in a metre.
+///
+/// ```
+/// assert_eq!(relief_design::given_frequency("60lpcm"), Ok(6_000.0));
+/// assert!(relief_design::given_frequency("150").is_err());
+/// ```
+///
+/// # Errors
+/// A sentence that says why it is none.
+pub fn given_frequency(text: &str) -> Result<f64, String> {
+    dots_a_metre(text).map_err(|why| match why {
+        NoFrequency::Nonsense => {
+            format!("'{text}' is no number of dots; such as 150lpi, 60lpcm or 6lpmm is expected")
+        }
+        NoFrequency::TooLong => format!("'{text}' has too many digits"),
+        NoFrequency::OutOfRange => format!("'{text}' is not above 0"),
+    })
+}
+
 /// Why a text is no length.
 fn no_length(text: &str, written: Written<'_>) -> String {
     match written {

@@ -18,6 +18,9 @@ pub(crate) type Write<'a, S> = dyn Fn(u128, Rect, &[S]) -> Result<(), Error> + S
 /// Computes a rectangle of the streamed raster; the first argument is the number of the thread.
 pub(crate) type Fill<'a, S> = dyn Fn(usize, Rect, &mut [S], &Cancel) -> Result<(), Error> + Sync + 'a;
 
+/// Whether a rectangle of the streamed raster is known to be 0 without computing it.
+pub(crate) type IsZero<'a> = dyn Fn(Rect) -> bool + Sync + 'a;
+
 /// Computes the tiles of `range` that `sink` has not, on so many threads, and tells the caller how many pixels are done:
 /// of tiles that are there already as well.
 #[allow(clippy::too_many_arguments)]
@@ -28,6 +31,7 @@ pub(crate) fn deal<S: Sample>(
     sink: &dyn TileSink,
     fill: &Fill<'_, S>,
     write: &Write<'_, S>,
+    is_zero: &IsZero<'_>,
     done: &mut dyn FnMut(u128),
     cancel: &Cancel,
 ) -> Result<(), Error> {
@@ -43,12 +47,17 @@ pub(crate) fn deal<S: Sample>(
     let stop = cancel.below();
     // No tile is larger than the first.
     let capacity = u64::try_from(grid.rect(0).area()).unwrap_or(u64::MAX);
+    let takes_zeros = sink.takes_zeros();
     let work = |worker: usize, told: &mpsc::Sender<Result<u128, Error>>| {
         let one = |memory: &mut Vec<S>| -> Result<bool, Error> {
             let Some(number) = take() else { return Ok(false) };
             stop.check()?;
             let rect = grid.rect(number);
-            if !sink.has(number).map_err(Error::Sink)? {
+            if sink.has(number).map_err(Error::Sink)? {
+                // It is counted below.
+            } else if takes_zeros && is_zero(rect) {
+                sink.write_zeros(number).map_err(Error::Sink)?;
+            } else {
                 if memory.is_empty() {
                     *memory = zeroed(capacity, "a tile")?;
                 }

@@ -647,20 +647,25 @@ impl Renderer {
         };
         let threads = self.plan().threads();
         let shared: &dyn TileSink = sink;
+        let is_zero = |rect| self.bounds(rect).is_ok_and(|(_, most)| most == 0);
         match &self.device {
             Device::Eight(device) => {
                 let write =
                     |number, rect, samples: &[u8]| hand_on(shared, number, rect, Samples::Eight(samples));
                 let fill =
                     |worker, rect, out: &mut [u8], stop: &Cancel| device.fill_on(worker, rect, out, stop);
-                deal(threads, &grid, range, shared, &fill, &write, &mut done, cancel)?;
+                deal(
+                    threads, &grid, range, shared, &fill, &write, &is_zero, &mut done, cancel,
+                )?;
             }
             Device::Sixteen(device) => {
                 let write =
                     |number, rect, samples: &[u16]| hand_on(shared, number, rect, Samples::Sixteen(samples));
                 let fill =
                     |worker, rect, out: &mut [u16], stop: &Cancel| device.fill_on(worker, rect, out, stop);
-                deal(threads, &grid, range, shared, &fill, &write, &mut done, cancel)?;
+                deal(
+                    threads, &grid, range, shared, &fill, &write, &is_zero, &mut done, cancel,
+                )?;
             }
         }
         sink.finish().map_err(Error::Sink)

@@ -162,6 +162,21 @@ pub trait TileSink: Sync {
     /// Where it could not be written: the run then ends.
     fn write(&self, tile: &Tile<'_>) -> io::Result<()>;
 
+    /// Whether a tile that is known to be 0 everywhere is handed to [`write_zeros`](Self::write_zeros), so that its samples are not made.
+    fn takes_zeros(&self) -> bool {
+        false
+    }
+
+    /// Takes a tile all of whose samples are 0. Only called where [`takes_zeros`](Self::takes_zeros) says so; tiles of zeros may
+    /// still come to [`write`](Self::write).
+    ///
+    /// # Errors
+    /// Where it could not be written: the run then ends.
+    fn write_zeros(&self, number: u128) -> io::Result<()> {
+        let _ = number;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Called, from any thread, where the run ends before its last tile: whoever waits in [`write`](Self::write) for another
     /// tile waits in vain, and should return an error. Calls of [`write`](Self::write) may still come.
     fn stop(&self) {}

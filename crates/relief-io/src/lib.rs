@@ -20,8 +20,9 @@ pub use level::{Level, LevelRenderer};
 pub use overview::{Overview, OverviewSink, OverviewTiles};
 pub use relief_atomic::Cleanup;
 pub use sink::{
-    ByteFile, Completion, Compression, DigestSink, DziSink, FileCut, FileSink, Format, Heights, Inspection,
-    NullSink, Pyramid, SharedTiff, Sharing, SinkError, StatisticsSink, Target, Tee, TileOptions, TiledTiff,
-    UnknownCompression, UnknownFormat, ZarrOptions, ZarrSink, partial_path,
+    ByteFile, Compared, Comparison, Completion, Compression, Difference, DigestSink, DziSink, FileCut,
+    FileSink, Format, Heights, Inspection, NullSink, Pyramid, SharedTiff, Sharing, SinkError, StatisticsSink,
+    Target, Tee, TileOptions, TiledTiff, UnknownCompression, UnknownFormat, ZarrOptions, ZarrSink,
+    partial_path,
 };
 pub use source::{ArrayPicture, ArraySamples, Files, Limits, pack, read_bounded};

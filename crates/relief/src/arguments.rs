@@ -7,8 +7,9 @@ use clap_complete::Shell;
 use relief_design::Setting;
 use relief_engine::{DeviceChoice, Raster, Statistic};
 use relief_io::{Compression, Format, Heights, Level};
-use relief_scan::{Halftone, Passes};
+use relief_scan::Passes;
 
+use crate::commands::halftone::HalftoneArgument;
 use crate::failure::Failure;
 use crate::quantity::{Region, bytes, compress, length, part, region, tile};
 
@@ -374,10 +375,10 @@ pub(crate) struct Export {
     /// design]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=1))]
     pub(crate) bits: Option<u8>,
-    /// Write halftones, every sample 0 or the greatest: threshold:LEVEL, bayer:N or bayer:N,SPOT, blue-noise or blue-noise:N,SPOT, or error
-    /// diffusion by floyd-steinberg, jarvis, stucki or atkinson, each with or without :serpentine
-    #[arg(long, value_name = "METHOD", value_parser = crate::commands::stream::halftone)]
-    pub(crate) halftone: Option<Halftone>,
+    /// Write halftones, every sample 0 or the greatest: threshold:LEVEL, bayer:N or bayer:N,SPOT, blue-noise or blue-noise:N,SPOT,
+    /// screen:FREQUENCY,ANGLE,DOT such as screen:150lpi,45,round, or error diffusion by floyd-steinberg, jarvis, stucki or atkinson, each with or without :serpentine
+    #[arg(long, value_name = "METHOD", value_parser = crate::commands::halftone::halftone)]
+    pub(crate) halftone: Option<HalftoneArgument>,
     /// Write a file for each pass: even:N, curve:N,EXPONENT, share:N, or listed:T,T,… with a threshold for each. --output is
     /// a pattern, such as layer-{pass:03}.tif, or a folder
     #[arg(long, value_name = "PASSES", value_parser = crate::commands::stream::passes)]

@@ -8,6 +8,7 @@
     reason = "a test"
 )]
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -46,20 +47,52 @@ fn measured_alone() {
         return;
     };
     let arguments: Vec<&str> = arguments.split('\n').collect();
-    let mut child = relief(&arguments).stdout(Stdio::piped()).spawn().unwrap();
-    std::io::copy(&mut child.stdout.take().unwrap(), &mut std::io::sink()).unwrap();
-    assert!(child.wait().unwrap().success());
+    if let Ok(pixels) = std::env::var("RELIEF_TEST_STOP") {
+        stopped(&arguments, pixels.parse().unwrap());
+    } else {
+        let mut child = relief(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+        std::io::copy(&mut child.stdout.take().unwrap(), &mut std::io::sink()).unwrap();
+        assert!(child.wait().unwrap().success());
+    }
     let kibibytes = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap().max_rss();
     println!("\npeak {}", u64::try_from(kibibytes).unwrap() * 1_024);
 }
 
+/// Runs a job until it has done so many pixels, and kills it.
+fn stopped(arguments: &[&str], pixels: u64) {
+    let mut child = relief(arguments)
+        .arg("--json-progress")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+    let is_far = told.by_ref().map(Result::unwrap).any(|line| {
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        line["done"].as_u64().unwrap() >= pixels
+    });
+    assert!(is_far, "the job ended before: {:?}", child.wait());
+    child.kill().unwrap();
+    // What it says is read, so that it does not wait.
+    told.for_each(drop);
+    child.wait().unwrap();
+}
+
 /// The most memory that a job has held, measured as the only child of a process of its own.
 fn peak(arguments: &[&str]) -> u64 {
-    let output = Command::new(std::env::current_exe().unwrap())
+    peak_until(arguments, None)
+}
+
+/// The same of a job that is killed when it has done so many pixels.
+fn peak_until(arguments: &[&str], pixels: Option<u64>) -> u64 {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args(["--exact", "measured_alone", "--nocapture"])
-        .env("RELIEF_TEST_JOB", arguments.join("\n"))
-        .output()
-        .unwrap();
+        .env("RELIEF_TEST_JOB", arguments.join("\n"));
+    if let Some(pixels) = pixels {
+        command.env("RELIEF_TEST_STOP", pixels.to_string());
+    }
+    let output = command.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("peak "));
     line.unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
@@ -243,6 +276,124 @@ fn files_in_tiles_hold_no_more_than_allowed() {
         assert!(
             measured <= (memory << 20) + beside(),
             "{measured} bytes: {options:?}"
+        );
+    }
+}
+
+/// The bytes that `plan` says for a job into this file.
+fn planned(job: &[&str]) -> u64 {
+    let plan = relief(&[&["plan", "--json"], job].concat()).output().unwrap();
+    assert!(plan.status.success(), "{}", String::from_utf8_lossy(&plan.stderr));
+    let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
+    plan["peak_bytes"].as_u64().unwrap()
+}
+
+/// The sheet of 3.6 TB into every format that holds it: begun as a whole, and killed after a stretch of it. What depends on the size of
+/// the raster, as lists of tiles, is there from the start.
+#[test]
+#[ignore = "it takes a minute, 4 GiB of memory and a gigabyte of disk"]
+fn the_whole_sheet_in_every_format_holds_no_more_than_planned() {
+    const STRETCH: u64 = 100_000_000;
+    let tile = ["--file-tile", "512x512"];
+    let bits = ["--bits", "1", "--halftone", "blue-noise"];
+    for (name, options) in [
+        ("out.raw", &[][..]),
+        ("out.pgm", &[]),
+        ("out.png", &[]),
+        ("bits.png", &[&bits[..]]),
+        ("out.tif", &[]),
+        ("none.tif", &[&tile]),
+        ("deflate.tif", &[&tile, &["--compress", "deflate"]]),
+        ("lzw.tif", &[&tile, &["--compress", "lzw"]]),
+        ("packbits.tif", &[&["--compress", "packbits"]]),
+        ("g4.tif", &[&bits, &["--compress", "g4"]]),
+        ("share.tif", &[&["--share", "--compress", "deflate"]]),
+        ("levels.tif", &[&["--levels", "--compress", "deflate"]]),
+        ("part.tif", &[&["--part", "3/64"]]),
+        ("chunks.zarr", &[]),
+        ("gzip.zarr", &[&["--compress", "gzip"]]),
+        ("shards.zarr", &[&tile, &["--shard", "4096x4096", "--share"]]),
+        ("part.zarr", &[&["--part", "3/64"]]),
+        ("levels.zarr", &[&["--levels", "--compress", "gzip"]]),
+        // Its levels hold 256 rows each.
+        ("out.dzi", &[&["--memory", "4GiB"]]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        let output = ["sheet/design.kdl", "-o", path.to_str().unwrap(), "--threads", "2"];
+        let job = [&output[..], &options.concat()].concat();
+        let planned = planned(&job);
+        let measured = peak_until(&[&["render"], &job[..]].concat(), Some(STRETCH));
+        println!(
+            "{name}: {} MiB planned, {} MiB held",
+            planned >> 20,
+            measured >> 20
+        );
+        assert!(
+            measured <= planned + beside(),
+            "{measured} bytes were held, {planned} planned: {name} {options:?}"
+        );
+        assert!(!path.exists(), "{name} is there although the job was killed");
+    }
+}
+
+/// Formats that do not hold the whole sheet: rows of its width, as many as make a stretch.
+#[test]
+#[ignore = "it takes half a minute and half a gigabyte of disk"]
+fn rows_of_the_sheet_hold_no_more_than_planned_where_a_format_holds_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = folder.path().join("lines.kdl");
+    let text = "relief version=1
+canvas width=2000000 height=40 pixel=\"10um\"
+scan {
+    gcode feed=\"3000mm/min\" s-max=1000
+}
+repeat step-x=50 step-y=40 { (pattern)disc diameter=30 value=200 }
+";
+    std::fs::write(&lines, text).unwrap();
+    let lines = lines.to_str().unwrap();
+    let solid = [
+        "--amplitude",
+        "80um",
+        "--base",
+        "1mm",
+        "--region",
+        "0,4000,2000000x4",
+    ];
+    for (design, name, options) in [
+        (
+            "sheet/design.kdl",
+            "out.bmp",
+            &["--region", "0,4000,2000000x40"][..],
+        ),
+        (
+            "sheet/design.kdl",
+            "bits.bmp",
+            &[
+                "--region",
+                "0,4000,2000000x40",
+                "--bits",
+                "1",
+                "--halftone",
+                "stucki",
+            ],
+        ),
+        ("sheet/design.kdl", "out.stl", &solid),
+        (lines, "out.gcode", &[]),
+    ] {
+        let path = folder.path().join(name);
+        let output = [design, "-o", path.to_str().unwrap(), "--threads", "2"];
+        let job = [&output[..], options].concat();
+        let planned = planned(&job);
+        let measured = peak(&[&["render", "-q"], &job[..]].concat());
+        println!(
+            "{name}: {} MiB planned, {} MiB held",
+            planned >> 20,
+            measured >> 20
+        );
+        assert!(
+            measured <= planned + beside(),
+            "{measured} bytes were held, {planned} planned: {name} {options:?}"
         );
     }
 }

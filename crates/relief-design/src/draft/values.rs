@@ -3,7 +3,9 @@
 use relief_raster::{Depth, Length, MAX_SIDE};
 
 use super::{Checker, GivenSide, Measure};
-use crate::length::{Decimal, Ratio, UNITS, Written, in_unit, is_decimal, written};
+use crate::length::{
+    Decimal, NoFrequency, Ratio, UNITS, Written, dots_a_metre, in_unit, is_decimal, written,
+};
 use crate::report::Problem;
 use crate::signature::{
     DefaultValue, MAX_OFFSET, MAX_STRING, NAME, Parameter, Presence, Signature, ValueType,
@@ -872,21 +874,11 @@ impl Checker<'_> {
         let Literal::Text(text) = &value.literal else {
             return Err(self.wrong_type(expected, value));
         };
-        let text = text.trim();
-        let units = [("lpcm", (100, 1)), ("lpmm", (1_000, 1)), ("lpi", (10_000, 254))];
-        let found = units
-            .into_iter()
-            .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
-        let (number, (above, below)) = found.ok_or_else(|| self.wrong_type(expected, value))?;
-        match written(number) {
-            Written::Pixels(number) if number.is_positive() => number
-                .times(Ratio::fraction(above, below))
-                .map(Ratio::real)
-                .ok_or_else(|| too_long(value)),
-            Written::Pixels(_) => Err(self.out_of_range(expected, value)),
-            Written::TooLong => Err(too_long(value)),
-            _ => Err(self.wrong_type(expected, value)),
-        }
+        dots_a_metre(text).map_err(|why| match why {
+            NoFrequency::Nonsense => self.wrong_type(expected, value),
+            NoFrequency::TooLong => too_long(value),
+            NoFrequency::OutOfRange => self.out_of_range(expected, value),
+        })
     }
 
     /// The side of a pixel of so many an inch.

@@ -21,6 +21,8 @@ struct Kept {
     fails: Option<u128>,
     /// Thrown at the first tile.
     cancel: Option<Cancel>,
+    /// Takes tiles of zeros without their samples.
+    takes_zeros: bool,
 }
 
 impl Kept {
@@ -33,6 +35,7 @@ impl Kept {
             finished: false,
             fails: None,
             cancel: None,
+            takes_zeros: false,
         }
     }
 
@@ -84,6 +87,18 @@ impl TileSink for Kept {
         assert_eq!(samples.len() as u128, tile.rect.area());
         self.written.fetch_add(1, Ordering::Relaxed);
         let before = self.tiles.lock().unwrap()[tile.number as usize].replace(samples.to_vec());
+        assert!(before.is_none(), "a tile comes once");
+        Ok(())
+    }
+
+    fn takes_zeros(&self) -> bool {
+        self.takes_zeros
+    }
+
+    fn write_zeros(&self, number: u128) -> io::Result<()> {
+        assert!(self.takes_zeros, "nobody asked for that");
+        let count = self.grid.unwrap().rect(number).area() as usize;
+        let before = self.tiles.lock().unwrap()[number as usize].replace(vec![0; count]);
         assert!(before.is_none(), "a tile comes once");
         Ok(())
     }
@@ -338,4 +353,32 @@ fn the_period_of_a_plan_is_one_of_its_raster() {
         }
     }
     assert!(plan("noise seed=1", None).period().is_none());
+}
+
+#[test]
+fn tiles_that_are_known_to_be_zero_are_not_computed_for_who_takes_them_so() {
+    let text = "relief version=1
+canvas width=301 height=157
+compose {
+    (base)fill value=0
+    (max)disc diameter=40 value=9 x=100 y=70
+}
+";
+    let design = relief_design::parse("zeros.kdl", text, &relief_design::NoImages).unwrap();
+    let options = Options::default().threads(2).tiles((16, 16));
+    let plan = Plan::new(&design, &NoImages, &options).unwrap();
+    let renderer = Renderer::new(plan, &NoImages, &Cancel::new()).unwrap();
+    let expected = by_windows(&renderer);
+    assert!(expected.contains(&9));
+    for takes_zeros in [false, true] {
+        let mut sink = Kept::new(16, 16);
+        sink.takes_zeros = takes_zeros;
+        renderer
+            .render_tiles(&mut sink, None, &mut |_| (), &Cancel::new())
+            .unwrap();
+        assert!(sink.whole() == expected);
+        // The square around the disc touches the tiles of columns 6 to 8 and of rows 4 to 6.
+        let written = if takes_zeros { 3 * 3 } else { 19 * 10 };
+        assert_eq!(sink.written.into_inner(), written);
+    }
 }

@@ -212,6 +212,14 @@ pub enum SinkError {
         /// What is wrong with it.
         problem: String,
     },
+    /// The samples of what lies on the disk cannot be compared with others.
+    #[error("cannot compare the samples of {}: {problem}", path.display())]
+    NotCompared {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Another process writes the same file.
     #[error("another process writes {}: wait until it ends, or write to another file", partial.display())]
     Busy {
@@ -270,7 +278,7 @@ impl SinkError {
             | Self::NotTwoValued { .. }
             | Self::PartsInOrder { .. }
             | Self::OtherJob { .. } => io::ErrorKind::InvalidInput,
-            Self::NotInspected { .. } => io::ErrorKind::InvalidData,
+            Self::NotInspected { .. } | Self::NotCompared { .. } => io::ErrorKind::InvalidData,
             Self::Busy { .. } => io::ErrorKind::ResourceBusy,
             Self::OutOfOrder { .. } | Self::Samples { .. } | Self::Incomplete { .. } | Self::State { .. } => {
                 io::ErrorKind::InvalidData

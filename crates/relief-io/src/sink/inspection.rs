@@ -1,5 +1,7 @@
 //! What a file or store of tiles on the disk says of itself: of which job it is, and which of its tiles are there.
 
+mod comparison;
+
 use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
@@ -14,6 +16,8 @@ use super::SinkError;
 use super::positioned::read_at;
 use super::tiles::partial_path;
 use crate::source::{TiffDirectory, read_bounded};
+
+pub use comparison::{Compared, Comparison, Difference};
 
 /// The longest file of metadata of a store, and text of a TIFF, that is read.
 const MAX_TEXT: u64 = 1 << 20;

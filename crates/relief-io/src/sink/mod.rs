@@ -37,7 +37,7 @@ pub use dzi::DziSink;
 pub use error::SinkError;
 pub use file::FileSink;
 pub use format::{Format, UnknownFormat};
-pub use inspection::Inspection;
+pub use inspection::{Compared, Comparison, Difference, Inspection};
 pub use journal::Completion;
 pub use null::NullSink;
 pub use pyramid::Pyramid;

@@ -22,4 +22,4 @@ pub use array::{ArrayPicture, ArraySamples};
 pub use bounded::read_bounded;
 pub use files::Files;
 pub use limits::Limits;
-pub(crate) use tiff::Directory as TiffDirectory;
+pub(crate) use tiff::{Directory as TiffDirectory, Stored as StoredTiff};

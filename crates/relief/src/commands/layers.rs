@@ -50,8 +50,8 @@ pub(crate) fn asked(asked: &Export, opened: &Opened) -> Result<Layers, Failure> 
     if let Some(passes) = &asked.passes {
         scan.passes = passes.clone();
     }
-    if asked.halftone.is_some() {
-        scan.halftone = asked.halftone;
+    if let Some(halftone) = &asked.halftone {
+        scan.halftone = Some(halftone.on(opened.design.canvas().pixel)?);
     }
     Ok(Layers::new(&scan, &tables, opened.design.canvas().depth).map_err(relief_machine::Error::from)?)
 }

@@ -7,6 +7,7 @@ pub(crate) mod digest;
 pub(crate) mod export;
 pub(crate) mod fmt;
 pub(crate) mod gcode;
+pub(crate) mod halftone;
 pub(crate) mod lab;
 pub(crate) mod layers;
 pub(crate) mod pack;

@@ -114,13 +114,19 @@ impl Machine {
                     .to_owned(),
             ));
         }
+        let mut told = match node {
+            Some(node) => stream::told(opened, &arguments.job, node)?,
+            None => Vec::new(),
+        };
+        if let Some(halftone) = &arguments.export.halftone {
+            told.retain(|(name, _)| *name != "screen");
+            let text = halftone.told(opened.design.canvas().pixel);
+            told.extend(text.map(|text| ("screen", text)));
+        }
         Ok(Self {
             gcode,
             seconds,
-            told: match node {
-                Some(node) => stream::told(opened, &arguments.job, node)?,
-                None => Vec::new(),
-            },
+            told,
             cost: arguments
                 .per_hour
                 .zip(seconds)

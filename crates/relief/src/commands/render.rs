@@ -100,6 +100,14 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
                 .to_owned(),
         ));
     }
+    let screen = render
+        .export
+        .halftone
+        .and_then(|halftone| halftone.told(opened.design.canvas().pixel));
+    if let Some(screen) = screen.filter(|_| told && !render.watch.is_silent()) {
+        // A job goes on when nobody listens any more.
+        let _ = writeln!(io::stderr(), "relief: the screen has {screen}");
+    }
     let Some(node) = opened.design.scan() else {
         return Ok(());
     };

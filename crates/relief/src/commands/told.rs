@@ -1,8 +1,9 @@
 //! What a scan comes to on its canvas, where that is not what was written.
 
 use relief_design::Canvas;
-use relief_design::scan::ScanNode;
-use relief_scan::{Halftone, Program};
+use relief_design::scan::{AskedScreen, ScanNode};
+use relief_raster::Length;
+use relief_scan::{Halftone, Program, Screen};
 
 /// A sentence for the screen and for lines that are moved, each where there is one.
 pub(crate) fn of(node: &ScanNode, canvas: &Canvas, program: &Program) -> Vec<(&'static str, String)> {
@@ -10,19 +11,7 @@ pub(crate) fn of(node: &ScanNode, canvas: &Canvas, program: &Program) -> Vec<(&'
     if let (Some(Halftone::Screen(screen)), Some(asked), Some(pixel)) =
         (node.scan.halftone, node.asked_screen, canvas.pixel)
     {
-        let inch = 0.0254;
-        told.push((
-            "screen",
-            format!(
-                "{} lpi at {}°, where {} lpi at {}° are asked; it repeats after {} pixels with {} dots",
-                short(screen.frequency(pixel) * inch),
-                short(screen.angle()),
-                short(asked.frequency * inch),
-                short(asked.degrees),
-                screen.area(),
-                u64::from(screen.cells) * u64::from(screen.cells)
-            ),
-        ));
+        told.push(("screen", self::screen(&screen, &asked, pixel)));
     }
     let (asked, moved) = (i64::from(node.scan.return_offset), program.return_offset());
     if asked != 0 {
@@ -45,6 +34,20 @@ pub(crate) fn of(node: &ScanNode, canvas: &Canvas, program: &Program) -> Vec<(&'
         ));
     }
     told
+}
+
+/// What a screen comes to on pixels of this side.
+pub(crate) fn screen(screen: &Screen, asked: &AskedScreen, pixel: Length) -> String {
+    let inch = 0.0254;
+    format!(
+        "{} lpi at {}°, where {} lpi at {}° are asked; it repeats after {} pixels with {} dots",
+        short(screen.frequency(pixel) * inch),
+        short(screen.angle()),
+        short(asked.frequency * inch),
+        short(asked.degrees),
+        screen.area(),
+        u64::from(screen.cells) * u64::from(screen.cells)
+    )
 }
 
 /// At most four digits after the point.

@@ -4,18 +4,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use relief_engine::{Cancel, Grid, Renderer, SamplesMut};
-use relief_io::Inspection;
+use relief_engine::{Cancel, Grid, Renderer, SamplesMut, TileSink};
+use relief_io::{Compared, Difference, Inspection, Level};
 use relief_machine::{Manifest, verify};
 use relief_raster::{Depth, Rect};
-use relief_scan::{Halftone, Passes};
+use relief_scan::{Layers, Passes};
 
 use crate::arguments::{Export, Job, LevelArguments, Watch};
 use crate::design::{self, Opened};
 use crate::failure::Failure;
-use crate::job;
 use crate::quantity::counted;
+use crate::{interrupt, job};
 
+use super::halftone::HalftoneArgument;
 use super::{export, layers};
 
 #[derive(Debug, Args)]
@@ -32,9 +33,13 @@ pub(crate) struct Verify {
     /// Name the parts of N that are missing of a file that several processes write
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     parts: Option<u64>,
+    /// Compute the raster again and compare every sample of a Zarr store or a TIFF in tiles; with --region, of a file of the whole
+    /// canvas those in the region
+    #[arg(long)]
+    samples: bool,
     /// The halftone that the file was written with
-    #[arg(long, value_name = "METHOD", value_parser = crate::commands::stream::halftone)]
-    halftone: Option<Halftone>,
+    #[arg(long, value_name = "METHOD", value_parser = super::halftone::halftone)]
+    halftone: Option<HalftoneArgument>,
     /// The passes that the file was written with; it is one of them
     #[arg(long, value_name = "PASSES", value_parser = crate::commands::stream::passes)]
     passes: Option<Passes>,
@@ -57,6 +62,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
         return exported(arguments, path);
     }
     let of_export = [
+        (arguments.samples, "--samples"),
         (arguments.parts.is_some(), "--parts"),
         (arguments.halftone.is_some(), "--halftone"),
         (arguments.passes.is_some(), "--passes"),
@@ -118,10 +124,7 @@ fn executed(arguments: &Verify) -> Result<(), Failure> {
 
 /// Whether an export is complete, and that of a design.
 fn exported(arguments: &Verify, path: &Path) -> Result<(), Failure> {
-    let job = &arguments.job;
-    let opened = design::open(&job.file, &job.reading, false)?;
-    let raster = job::raster(&opened.design, job)?;
-    let level = arguments.level.of(&raster)?;
+    let opened = design::open(&arguments.job.file, &arguments.job.reading, false)?;
     let found = Inspection::open(path)?;
     let name = found.path().display().to_string();
     let asked = Export {
@@ -131,26 +134,22 @@ fn exported(arguments: &Verify, path: &Path) -> Result<(), Failure> {
         ..Export::default()
     };
     let layers = layers::asked(&asked, &opened)?;
-    let whole = job::digest(&opened, job)?;
-    let digest = |pass| export::digest(whole, &layers, pass, level).to_string();
-    let Some(pass) = (0..layers.count()).find(|&pass| found.job() == digest(pass)) else {
-        return Err(Failure::Unverified(format!(
-            "{name} is of another job, {}…: this design with these options is {}…{}; --region, --set, --halftone, --passes, \
-             --as-scanned and --level are part of it",
-            short(found.job()),
-            short(&digest(0)),
-            if layers.count() > 1 {
-                " in its first pass"
-            } else {
-                ""
-            }
-        )));
-    };
+    let Written { job, pass, within } = written(arguments, &opened, &found, &layers, &name)?;
+    let job = &job;
+    let raster = job::raster(&opened.design, job)?;
+    let level = arguments.level.of(&raster)?;
     let mut report = Report::new(found.grid(), arguments.parts);
     found.missing(&mut |tiles| report.missing(tiles.start.into()..tiles.end.into(), "not written"))?;
-    if level.is_none() && layers.change_nothing() {
+    // A chunk without a file is compared as one of zeros.
+    if level.is_none() && layers.change_nothing() && !arguments.samples {
         lost(&opened, job, &found, &mut report)?;
     }
+    let compared = if arguments.samples {
+        let level = level.map(|level| (level, arguments.level.cost));
+        Some(compared(&opened, job, (&layers, pass), level, &found, within)?)
+    } else {
+        None
+    };
     let foreign = found.foreign()?;
     let mut out = io::stdout().lock();
     for line in &report.lines {
@@ -160,15 +159,29 @@ fn exported(arguments: &Verify, path: &Path) -> Result<(), Failure> {
         let text = format!("foreign: {}", path.display());
         writeln!(out, "{}", relief_design::visible(&text))?;
     }
+    if let Some(compared) = &compared {
+        for difference in &compared.differences {
+            let text = differing(difference);
+            writeln!(out, "{}", relief_design::visible(&text))?;
+        }
+    }
     let count = found.grid().count();
-    if report.count == 0 && foreign.is_empty() && found.is_complete() {
+    let differs = compared.as_ref().is_some_and(|compared| compared.tiles > 0);
+    if report.count == 0 && foreign.is_empty() && found.is_complete() && !differs {
         let pass = if layers.count() > 1 {
             format!(", pass {pass}")
         } else {
             String::new()
         };
+        let same = match &compared {
+            Some(compared) if within.is_some() => {
+                format!("; {} in the region are the same", samples(compared.samples))
+            }
+            Some(compared) => format!("; all {} are the same", samples(compared.samples)),
+            None => String::new(),
+        };
         let text = format!(
-            "{name}: all {} are there, of this design{pass}",
+            "{name}: all {} are there, of this design{pass}{same}",
             counted(count, "tile")
         );
         writeln!(out, "{}", relief_design::visible(&text))?;
@@ -179,6 +192,14 @@ fn exported(arguments: &Verify, path: &Path) -> Result<(), Failure> {
         let tiles = counted(count, "tile");
         wrong.push(format!("misses {} of {tiles}{}", report.count, report.parts()));
     }
+    if let Some(compared) = compared.filter(|_| differs) {
+        let tiles = counted(u128::from(compared.tiles), "tile");
+        wrong.push(format!(
+            "differs in {} of {}, in {tiles}",
+            compared.different,
+            samples(compared.samples)
+        ));
+    }
     if !found.is_complete() {
         wrong.push("has not its name yet".to_owned());
     }
@@ -187,6 +208,140 @@ fn exported(arguments: &Verify, path: &Path) -> Result<(), Failure> {
         wrong.push(format!("has {files} that no tile is in"));
     }
     Err(Failure::Unverified(format!("{name} {}", wrong.join(", "))))
+}
+
+/// Of which job a file is.
+struct Written {
+    /// The job with the region that the file was written with.
+    job: Job,
+    pass: u32,
+    /// The part that is asked for of a file of the whole canvas.
+    within: Option<Rect>,
+}
+
+/// Finds the job of a file; fails where it is none of those asked for.
+fn written(
+    arguments: &Verify,
+    opened: &Opened,
+    found: &Inspection,
+    layers: &Layers,
+    name: &str,
+) -> Result<Written, Failure> {
+    let job = &arguments.job;
+    let of = |job: &Job| -> Result<(Option<u32>, String), Failure> {
+        let whole = job::digest(opened, job)?;
+        let level = arguments.level.of(&job::raster(&opened.design, job)?)?;
+        let digest = |pass| export::digest(whole, layers, pass, level).to_string();
+        let pass = (0..layers.count()).find(|&pass| found.job() == digest(pass));
+        Ok((pass, digest(0)))
+    };
+    let (pass, first) = of(job)?;
+    if let Some(pass) = pass {
+        return Ok(Written {
+            job: job.clone(),
+            pass,
+            within: None,
+        });
+    }
+    let region = job::region(&opened.design, job)?;
+    // Rows of a level are not those of the region.
+    if let Some(region) = region.filter(|_| arguments.samples && !arguments.level.is_given()) {
+        let whole = Job {
+            region: None,
+            ..job.clone()
+        };
+        if let (Some(pass), _) = of(&whole)? {
+            return Ok(Written {
+                job: whole,
+                pass,
+                within: Some(region),
+            });
+        }
+    }
+    Err(Failure::Unverified(format!(
+        "{name} is of another job, {}…: this design with these options is {}…{}; --region, --set, --halftone, --passes, \
+         --as-scanned and --level are part of it",
+        short(found.job()),
+        short(&first),
+        if layers.count() > 1 {
+            " in its first pass"
+        } else {
+            ""
+        }
+    )))
+}
+
+/// Computes the raster again and compares what is there of the file.
+fn compared(
+    opened: &Opened,
+    job: &Job,
+    (layers, pass): (&Layers, u32),
+    level: Option<(Level, u64)>,
+    found: &Inspection,
+    within: Option<Rect>,
+) -> Result<Compared, Failure> {
+    let mut comparison = found.compare(within)?;
+    if layers.change_nothing() {
+        run_into(opened, job, level, &mut comparison)?;
+        return Ok(comparison.compared());
+    }
+    let part = (layers, pass);
+    let mut screened = layers::screened(comparison, part, level.map(|(level, _)| level), (opened, job))?;
+    run_into(opened, job, level, &mut screened)?;
+    Ok(screened.into_inner().compared())
+}
+
+fn run_into(
+    opened: &Opened,
+    job: &Job,
+    level: Option<(Level, u64)>,
+    sink: &mut dyn TileSink,
+) -> Result<(), Failure> {
+    let watch = Watch {
+        quiet: false,
+        json_progress: false,
+    };
+    let cancel = Cancel::new();
+    let raster = job::raster(&opened.design, job)?;
+    let raster = level.map_or(raster, |(level, _)| level.raster(&raster));
+    let plan = export::plan_of_tiles(opened, job, &raster, level.map(|(level, _)| level), sink)?;
+    let renderer = job::renderer(opened, plan, None, &watch, &cancel)?;
+    let guard = interrupt::watch(&cancel, None);
+    let outcome = job::run_tiles(&renderer, sink, None, level, &watch, &cancel);
+    drop(guard);
+    outcome
+}
+
+/// So many samples, in words.
+fn samples(count: u128) -> String {
+    counted(count, "sample")
+}
+
+/// A difference, in words.
+fn differing(difference: &Difference) -> String {
+    match difference {
+        Difference::Samples {
+            rect,
+            count,
+            first: (x, y),
+            stored,
+            computed,
+            ..
+        } => format!(
+            "different: {} in {}; the first, at ({x}, {y}), is {stored} and should be {computed}",
+            samples(u128::from(*count)),
+            place(rect)
+        ),
+        Difference::Damaged { rect, problem, .. } => {
+            format!("damaged: the tile of {}: {problem}", place(rect))
+        }
+        _ => "different".to_owned(),
+    }
+}
+
+/// A rectangle, as --region takes it.
+fn place(rect: &Rect) -> String {
+    format!("{},{},{}x{}", rect.x(), rect.y(), rect.width(), rect.height())
 }
 
 /// The first digits of a digest.

@@ -387,3 +387,208 @@ repeat step-x=120 step-y=80 { (pattern)disc diameter=70 value=200 }
     let ended = run(&["render", &design, "-o", path.to_str().unwrap(), "--share"]);
     assert!(ended.err.contains("no period that is known"), "{}", ended.err);
 }
+
+/// A file whose samples are those of its design, whatever it is and by whatever options it was written.
+#[test]
+fn samples_are_compared_in_every_file_of_tiles() {
+    let folder = TempDir::new().unwrap();
+    let text = |bits| {
+        format!(
+            "relief version=1
+canvas width=300 height=200 bits={bits} pixel=\"10um\"
+compose {{
+    (base)ramp axis=\"x\" from=0 to=255
+    (max)noise seed=4 width=90 height=70 x=33 y=90
+}}
+"
+        )
+    };
+    let out = TempDir::new().unwrap();
+    let tile = ["--file-tile", "64x48"];
+    let halftone = ["--halftone", "screen:500lpi,30,line"];
+    for (number, (bits, name, options, own)) in [
+        (8, "out.tif", &[&tile[..]][..], &[][..]),
+        (16, "out.tif", &[&tile, &["--compress", "deflate"]], &[]),
+        (16, "out.tif", &[&["--compress", "lzw"]], &[]),
+        (8, "out.tif", &[&tile, &["--compress", "packbits"]], &[]),
+        (8, "out.tif", &[&tile, &["--share", "--compress", "deflate"]], &[]),
+        (8, "out.tif", &[&["--levels"], &tile], &[]),
+        (8, "out.tif", &[&["--bits", "1", "--compress", "g4"]], &halftone),
+        (16, "out.tif", &[&["--bits", "1"], &tile], &halftone),
+        (8, "out.tif", &[&tile], &["--level", "1"]),
+        (
+            8,
+            "out.tif",
+            &[&tile],
+            &["--passes", "listed:90", "--region", "20,10,200x150"],
+        ),
+        (8, "out.zarr", &[&tile], &[]),
+        (16, "out.zarr", &[&tile, &["--compress", "gzip"]], &[]),
+        (16, "out.zarr", &[&tile, &["--shard", "128x96"]], &halftone),
+        (8, "out.zarr", &[&tile, &["--shard", "128x96", "--share"]], &[]),
+        (
+            8,
+            "out.zarr",
+            &[&tile, &["--shard", "128x96", "--compress", "gzip", "--levels"]],
+            &[],
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let design = written(&folder, &text(bits));
+        let path = out.path().join(format!("{number}-{name}"));
+        rendered(&design, &path, &[&options.concat()[..], own].concat());
+        let verify = ["verify", &design, path.to_str().unwrap(), "--samples"];
+        let said = run(&[&verify[..], own].concat()).done();
+        let said = String::from_utf8(said).unwrap();
+        assert!(
+            said.contains(" samples are the same"),
+            "{said}: {bits} {name} {options:?} {own:?}"
+        );
+    }
+}
+
+/// What differs is said by its rectangle, where it is asked for.
+#[test]
+fn samples_that_differ_are_told_by_their_rectangle() {
+    let folder = TempDir::new().unwrap();
+    let text = "relief version=1
+canvas width=300 height=200
+ramp axis=\"x\" from=0 to=255
+";
+    let design = written(&folder, text);
+    let out = TempDir::new().unwrap();
+    let verify = |path: &Path, options: &[&str]| {
+        run(&[&["verify", &design, path.to_str().unwrap(), "--samples"], options].concat())
+    };
+    let tiff = out.path().join("out.tif");
+    rendered(&design, &tiff, &["--file-tile", "64x48"]);
+    // The samples of the last tile end the file: that of its row 47 and its column 3 lies beyond the raster, that of row 5 does not.
+    let mut bytes = std::fs::read(&tiff).unwrap();
+    let last = bytes.len() - 64 * 48;
+    bytes[last + 47 * 64 + 3] ^= 1;
+    std::fs::write(&tiff, &bytes).unwrap();
+    verify(&tiff, &[]).done();
+    for (row, column) in [(5, 3), (5, 9), (7, 6)] {
+        bytes[last + row * 64 + column] = 0;
+    }
+    std::fs::write(&tiff, &bytes).unwrap();
+    // The tile is the fifth of its row and begins at (256, 192).
+    let ended = verify(&tiff, &[]);
+    ended.failed(1, "differs in 3 of 60000 samples, in 1 tile");
+    let expected = run(&["render", &design, "-o", "-", "--region", "259,197,1x1"]).done()[0];
+    assert!(
+        ended.text().contains(&format!(
+            "different: 3 samples in 259,197,7x3; the first, at (259, 197), is 0 and should be {expected}"
+        )),
+        "{}",
+        ended.text()
+    );
+    verify(&tiff, &["--region", "0,0,259x200"]).done();
+    verify(&tiff, &["--region", "260,196,40x3"]).failed(1, "differs in 1 of 120 samples");
+    // Another region was not written, and without --samples nothing of it is known.
+    let part = [
+        "verify",
+        &design,
+        tiff.to_str().unwrap(),
+        "--region",
+        "0,0,259x200",
+    ];
+    run(&part).failed(1, "is of another job");
+
+    let zarr = out.path().join("out.zarr");
+    let options = ["--file-tile", "16x16", "--shard", "64x48", "--compress", "gzip"];
+    rendered(&design, &zarr, &options);
+    let chunk = zarr.join("0/c/1/2");
+    let mut bytes = std::fs::read(&chunk).unwrap();
+    let end = bytes.len();
+    bytes[end - 1] ^= 1;
+    std::fs::write(&chunk, &bytes).unwrap();
+    let ended = verify(&zarr, &[]);
+    ended.failed(1, "in 1 tile");
+    assert!(
+        ended
+            .text()
+            .contains("damaged: the tile of 128,48,64x48: the check sum of its index is wrong"),
+        "{}",
+        ended.text()
+    );
+    std::fs::remove_file(&chunk).unwrap();
+    let ended = verify(&zarr, &[]);
+    ended.failed(1, "differs in 3072 of 60000 samples, in 1 tile");
+    assert!(
+        ended.text().contains("in 128,48,64x48; the first"),
+        "{}",
+        ended.text()
+    );
+
+    // Of a file that is not complete, what is there is compared.
+    let part = out.path().join("part.tif");
+    rendered(&design, &part, &["--file-tile", "64x48", "--part", "0/2"]);
+    verify(&part, &[]).failed(1, "misses 12 of 25 tiles");
+    let other = written(&folder, &text.replace("to=255", "to=254"));
+    run(&["verify", &other, tiff.to_str().unwrap(), "--samples"]).failed(1, "is of another job");
+    let lines = out.path().join("lines");
+    std::fs::write(&lines, "").unwrap();
+    run(&["verify", &design, lines.to_str().unwrap(), "--samples"])
+        .failed(2, "--samples is for one Zarr store or TIFF");
+}
+
+/// A screen that is an option is that of a design.
+#[test]
+fn a_screen_on_the_command_line_is_that_of_a_design() {
+    let folder = TempDir::new().unwrap();
+    let text = |scan: &str| {
+        format!(
+            "relief version=1
+canvas width=300 height=200 dpi=1200
+{scan}
+ramp axis=\"x\" from=0 to=255
+"
+        )
+    };
+    let plain = folder.path().join("plain.kdl");
+    std::fs::write(&plain, text("")).unwrap();
+    let plain = plain.to_str().unwrap();
+    let lines = |design: &str, options: &[&str]| {
+        let path = folder.path().join("lines");
+        let to = format!("file:{}", path.display());
+        run(&[&["stream", design, &to, "--raw", "-q"], options].concat()).done();
+        std::fs::read(path).unwrap()
+    };
+    for (option, properties) in [
+        ("screen:60lpi", "frequency=\"60lpi\""),
+        ("screen:60lpi,15.5", "frequency=\"60lpi\" angle=15.5"),
+        (
+            "screen:2.5lpmm,-30,diamond",
+            "frequency=\"2.5lpmm\" angle=-30 dot=\"diamond\"",
+        ),
+    ] {
+        let scanned = written(
+            &folder,
+            &text(&format!("scan {{ halftone \"screen\" {properties} }}")),
+        );
+        let expected = run(&["render", &scanned, "-o", "-", "--as-scanned", "-q"]).done();
+        let found = run(&["render", plain, "-o", "-", "--halftone", option, "-q"]).done();
+        assert!(found == expected, "{option}");
+        assert!(found.contains(&0) && found.contains(&255), "{option}");
+        assert!(
+            lines(plain, &["--halftone", option]) == lines(&scanned, &[]),
+            "{option}"
+        );
+    }
+    let out = folder.path().join("out.tif");
+    let out = out.to_str().unwrap();
+    let job = [plain, "-o", out, "--halftone", "screen:150lpi,15"];
+    let said = run(&[&["plan"], &job[..]].concat()).done();
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.contains("where 150 lpi at 15° are asked"), "{said}");
+    let said = run(&[&["render"], &job[..]].concat()).err;
+    assert!(said.contains("where 150 lpi at 15° are asked"), "{said}");
+    let render = |design: &str, option: &str| run(&["render", design, "-o", out, "--halftone", option]);
+    render(plain, "screen:900lpi").failed(2, "2.3438 to 600.0000 lpi");
+    render(plain, "screen:150").failed(2, "such as 150lpi");
+    let unknown = written(&folder, SHORT);
+    render(&unknown, "screen:150lpi").failed(2, "how large a pixel is");
+}

@@ -76,6 +76,29 @@ impl Readers {
     }
 }
 
+/// The crate `zarrs`, in a program of its own (tests/zarrs) that `RELIEF_ZARRS` names: it answers as `readers.py` does.
+struct Zarrs;
+
+impl Zarrs {
+    fn start() -> Option<Readers> {
+        let Some(program) = std::env::var_os("RELIEF_ZARRS") else {
+            let required = std::env::var_os("RELIEF_REQUIRE_READERS").is_some_and(|value| value == "1");
+            assert!(!required, "RELIEF_ZARRS names no program");
+            eprintln!("skipped: RELIEF_ZARRS names no program");
+            return None;
+        };
+        let child = Command::new(&program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Some(Readers {
+            child,
+            folder: TempDir::new().unwrap(),
+        })
+    }
+}
+
 impl Drop for Readers {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
@@ -247,7 +270,7 @@ threshold level=100 { (source)noise seed=5 }
 }
 
 #[test]
-fn zarr_python_reads_stores_of_any_size() {
+fn zarr_readers_read_stores_of_any_size() {
     let Some(mut readers) = Readers::start() else {
         return;
     };
@@ -255,6 +278,7 @@ fn zarr_python_reads_stores_of_any_size() {
         let folder = TempDir::new().unwrap();
         let design = written(&folder, &grained(depth));
         let expected = samples(&design, None, depth as usize / 8);
+        let mut zarrs = Zarrs::start();
         for (number, options) in [
             &["--file-tile", "100x60"][..],
             &["--file-tile", "100x60", "--compress", "gzip"],
@@ -267,6 +291,13 @@ fn zarr_python_reads_stores_of_any_size() {
         {
             let path = folder.path().join(format!("{number}.zarr"));
             rendered(&design, options, &path);
+            if let Some(zarrs) = &mut zarrs {
+                let found = zarrs.read("zarrs", &path.join("0"), None).unwrap();
+                assert!(
+                    found == (601, 433, expected.clone()),
+                    "zarrs: {depth} bits, {options:?}"
+                );
+            }
             for reader in ["zarr", "xarray", "gdal_zarr"] {
                 let found = readers.read(reader, &path.join("0"), None);
                 if reader == "gdal_zarr" {
@@ -419,6 +450,70 @@ repeat step-x=120 step-y=80 {{ (pattern)disc diameter=70 value=200 x=-9 }}
                     let (_, _, found) = found.unwrap();
                     assert!(found == expected, "{reader} at ({x}, {y}) of {width} × {height}");
                 }
+            }
+        }
+    }
+}
+
+/// Stores of which most chunks are the fill value, so that few are computed.
+#[test]
+fn stores_of_long_sides_are_read_by_windows() {
+    let Some(mut readers) = Readers::start() else {
+        return;
+    };
+    let mut zarrs = Zarrs::start();
+    for (width, height, options) in [
+        (4_860_000, 400_000, &["--compress", "gzip"][..]),
+        (
+            (1 << 31) - 1,
+            1_000,
+            &["--file-tile", "1024x1000", "--shard", "16384x1000"],
+        ),
+        (
+            1_000,
+            (1 << 31) + 1,
+            &["--file-tile", "1000x1024", "--shard", "1000x16384"],
+        ),
+        ((1 << 31) + 1, 100, &["--file-tile", "65536x100"]),
+        (
+            1,
+            4_360_048_129,
+            &[
+                "--file-tile",
+                "1x65536",
+                "--shard",
+                "1x16777216",
+                "--compress",
+                "gzip",
+            ],
+        ),
+    ] {
+        let folder = TempDir::new().unwrap();
+        let (w, h): (u64, u64) = (width.min(200), height.min(150));
+        let corners = [
+            (0, 0),
+            ((width - w) / 2, (height - h) / 3),
+            (width - w, height - h),
+        ];
+        let marks = corners.map(|(x, y)| format!("(max)noise seed=3 x={x} y={y} width={w} height={h}\n"));
+        let text = format!(
+            "relief version=1\ncanvas width={width} height={height}\ncompose {{\n(base)fill value=0\n{}}}\n",
+            marks.concat()
+        );
+        let design = written(&folder, &text);
+        let path = folder.path().join("out.zarr");
+        rendered(&design, options, &path);
+        for (x, y) in corners {
+            let window = [x, y, w, h];
+            let expected = samples(&design, Some(window), 1);
+            let (_, _, found) = readers.read("zarr", &path.join("0"), Some(window)).unwrap();
+            assert!(
+                found == expected,
+                "zarr-python at ({x}, {y}) of {width} × {height}"
+            );
+            if let Some(zarrs) = &mut zarrs {
+                let (_, _, found) = zarrs.read("zarrs", &path.join("0"), Some(window)).unwrap();
+                assert!(found == expected, "zarrs at ({x}, {y}) of {width} × {height}");
             }
         }
     }

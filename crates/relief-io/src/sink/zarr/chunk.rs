@@ -83,7 +83,7 @@ impl Encoder {
         memory: &mut Memory,
     ) -> io::Result<bool> {
         memory.out.clear();
-        if self.gzip && self.shard.is_none() {
+        if !self.gzip || self.shard.is_none() {
             // A list that grows has room for twice as much.
             memory.out.reserve_exact(self.most() as usize);
         }
@@ -137,21 +137,30 @@ impl Encoder {
         memory: &mut Memory,
     ) -> io::Result<bool> {
         let Memory { packed, out } = memory;
-        packed.clear();
-        packed.resize(self.chunk_bytes() as usize, 0);
+        let bytes = self.chunk_bytes() as usize;
+        let start = out.len();
+        // What is not compressed is laid where it is written from.
+        let chunk = if self.gzip {
+            packed.clear();
+            packed.resize(bytes, 0);
+            &mut packed[..]
+        } else {
+            out.resize(start + bytes, 0);
+            &mut out[start..]
+        };
         let row_bytes = (self.chunk.0 * self.sample) as usize;
         let mut is_there = false;
-        for (row, to) in down.zip(packed.chunks_exact_mut(row_bytes)) {
+        for (row, to) in down.zip(chunk.chunks_exact_mut(row_bytes)) {
             let range = row * columns + across.start..row * columns + across.end;
             match samples {
                 Samples::Eight(samples) => {
                     let from = &samples[range];
-                    is_there |= from.iter().any(|&sample| sample != 0);
+                    is_there = is_there || from.iter().any(|&sample| sample != 0);
                     to[..from.len()].copy_from_slice(from);
                 }
                 Samples::Sixteen(samples) => {
                     let from = &samples[range];
-                    is_there |= from.iter().any(|&sample| sample != 0);
+                    is_there = is_there || from.iter().any(|&sample| sample != 0);
                     for (to, from) in to.chunks_exact_mut(2).zip(from) {
                         to.copy_from_slice(&from.to_le_bytes());
                     }
@@ -159,6 +168,7 @@ impl Encoder {
             }
         }
         if !is_there {
+            out.truncate(start);
             return Ok(false);
         }
         if self.gzip {
@@ -166,8 +176,6 @@ impl Encoder {
             let mut encoder = flate2::write::GzEncoder::new(&mut *out, flate2::Compression::new(LEVEL));
             encoder.write_all(packed)?;
             encoder.finish()?;
-        } else {
-            out.extend_from_slice(packed);
         }
         Ok(true)
     }

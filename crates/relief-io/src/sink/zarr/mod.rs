@@ -298,6 +298,19 @@ impl TileSink for ZarrSink {
         Ok(self.take(tile)?)
     }
 
+    // They are the fill value, and have no file.
+    fn takes_zeros(&self) -> bool {
+        true
+    }
+
+    fn write_zeros(&self, number: u128) -> io::Result<()> {
+        let open = self.opened("write_zeros")?;
+        // At most 2^40 by the encoder.
+        let number = number as u64;
+        let place = (number % open.columns, number / open.columns);
+        Ok(open.folder.write(number, 0, place, None)?)
+    }
+
     fn finish(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.is_there) {
             self.completion = Some(Completion::Complete);

@@ -86,6 +86,11 @@ impl<R: Read + Seek> Directory<R> {
         Ok(directory)
     }
 
+    /// Whether numbers begin with their most significant byte.
+    pub(crate) const fn is_big_endian(&self) -> bool {
+        self.big_endian
+    }
+
     fn read_entries(&mut self, big: bool) -> Result<(), Failure> {
         let start = if big {
             let [a, b, ..] = self.bytes_at::<4>(4)?;

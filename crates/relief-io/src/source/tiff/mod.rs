@@ -16,7 +16,7 @@ pub(crate) use self::directory::Directory;
 pub(super) use self::directory::exif_orientation;
 use self::directory::tag;
 use self::layout::{Layout, Number};
-use self::predictor::undo;
+use self::predictor::{Predictor, undo};
 use super::bits::{greatest, unpack};
 use super::failure::Failure;
 use super::files::{Decoder, Info, Input};
@@ -226,6 +226,40 @@ impl Tiff {
                     *slot = Some(bytes);
                 }
             }
+        }
+        Ok(())
+    }
+}
+
+/// How the chunks of a file of one gray sample a pixel are stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stored {
+    /// The values of the tags Compression and Predictor.
+    pub(crate) compression: u64,
+    pub(crate) predictor: u64,
+    /// Bits of a sample: 1, 8 or 16.
+    pub(crate) bits: u32,
+    pub(crate) big_endian: bool,
+    /// Columns of a chunk.
+    pub(crate) columns: u64,
+}
+
+impl Stored {
+    /// Fills `out` with the first rows of a chunk whose coded bytes are these; samples of 16 bits are big-endian.
+    pub(crate) fn decode(&self, mut coded: &[u8], out: &mut [u8]) -> Result<(), Failure> {
+        let codec = Codec::new(self.compression, 0, 0)?;
+        let predictor = match self.predictor {
+            2 => Predictor::Horizontal,
+            _ => Predictor::None,
+        };
+        let row_bytes = (self.columns * u64::from(self.bits)).div_ceil(8).max(1) as usize;
+        codec.decode(&mut coded, MAX_WINDOW, self.columns, row_bytes, out)?;
+        if self.bits == 16 && !self.big_endian {
+            out.chunks_exact_mut(2).for_each(<[u8]>::reverse);
+        }
+        let mut scratch = Vec::new();
+        for row in out.chunks_exact_mut(row_bytes) {
+            undo(predictor, row, self.bits, 1, &mut scratch);
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! What a job is made of: design, pictures, tables, settings, each with its digest.
 
 use std::io;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -110,12 +111,16 @@ impl Inputs {
             .map(|region| region.of(&opened.design.canvas()))
             .transpose()?;
         let node = opened.design.scan().cloned().unwrap_or_default();
+        if let Some(screen) = lines.screen(opened.design.canvas().pixel).filter(|_| !silent) {
+            // A job goes on when nobody listens any more.
+            let _ = writeln!(std::io::stderr(), "relief: the screen has {screen}");
+        }
         let named = |path: Option<Arc<str>>| path.map(|path| file_of(&opened, &path)).transpose();
         let (material, machine) = (named(node.material)?, named(node.machine)?);
         let parts = Parts {
             region,
             settings: opened.settings.clone(),
-            scan: lines.over(&node.scan)?,
+            scan: lines.over(&node.scan, opened.design.canvas().pixel)?,
             material: OrNone::over(lines.material.as_ref(), material),
             machine: OrNone::over(lines.machine.as_ref(), machine),
             file,

@@ -28,7 +28,7 @@ use inputs::{Inputs, Parts};
 pub(crate) use inputs::{program_of, tables};
 use report::Report;
 use scan::ScanArguments;
-pub(crate) use scan::{halftone, passes};
+pub(crate) use scan::{number, passes};
 
 const NO_MANIFEST_OF_STDIN: &str =
     "a design from the standard input cannot be read again, so its job has no manifest";

@@ -7,14 +7,16 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use relief_design::{Signature, ValueType};
+use relief_raster::Length;
 use relief_scan::{
-    Axis, BitOrder, Bits, ByteOrder, Corner, Direction, Halftone, Interleave, Mirror, Packing, Passes,
-    Polarity, Quarters, Scan, Stripe, Swath,
+    Axis, BitOrder, Bits, ByteOrder, Corner, Direction, Interleave, Mirror, Packing, Passes, Polarity,
+    Quarters, Scan, Stripe, Swath,
 };
 use serde::Deserialize;
 use serde::de::value::{Error, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer};
 
+use crate::commands::halftone::{HalftoneArgument, halftone};
 use crate::failure::Failure;
 
 /// How the machine wants the raster.
@@ -60,10 +62,10 @@ pub(crate) struct ScanArguments {
     /// Passes: one, even:N, curve:N,EXPONENT, share:N, or listed:T,T,… with a threshold for each
     #[arg(long, value_parser = passes)]
     passes: Option<Passes>,
-    /// Grays to on and off: threshold:LEVEL, bayer:N or bayer:N,SPOT, blue-noise or blue-noise:N,SPOT, none, or error diffusion by floyd-steinberg,
-    /// jarvis, stucki or atkinson, each with or without :serpentine
+    /// Grays to on and off: threshold:LEVEL, bayer:N or bayer:N,SPOT, blue-noise or blue-noise:N,SPOT, screen:FREQUENCY,ANGLE,DOT such as
+    /// screen:150lpi,45,round, none, or error diffusion by floyd-steinberg, jarvis, stucki or atkinson, each with or without :serpentine
     #[arg(long, value_parser = or_none(halftone))]
-    halftone: Option<OrNone<Halftone>>,
+    halftone: Option<OrNone<HalftoneArgument>>,
     /// The table of the material: a JSON file with name and points; or none
     #[arg(long, value_name = "TABLE.json", value_parser = or_none(path))]
     pub(super) material: Option<OrNone<PathBuf>>,
@@ -143,7 +145,7 @@ fn path(text: &str) -> Result<PathBuf, String> {
     Ok(PathBuf::from(text))
 }
 
-fn number<T: FromStr>(text: &str) -> Result<T, String> {
+pub(crate) fn number<T: FromStr>(text: &str) -> Result<T, String> {
     text.trim()
         .parse()
         .map_err(|_| format!("'{text}' is no number that fits here"))
@@ -197,59 +199,17 @@ fn listed(thresholds: &str) -> Result<Passes, String> {
     })
 }
 
-/// A halftone by its name.
-pub(crate) fn halftone(text: &str) -> Result<Halftone, String> {
-    let (name, rest) = match text.split_once(':') {
-        Some((name, rest)) => (name, Some(rest)),
-        None => (text, None),
-    };
-    let matrix = |rest: Option<&str>, size: Option<u32>| {
-        let (given, spot) = match rest.and_then(|rest| rest.split_once(',')) {
-            Some((size, spot)) => (Some(size), number(spot)?),
-            None => (rest, 1),
-        };
-        let size = given.map(number).transpose()?.or(size);
-        Ok::<_, String>((size.ok_or("bayer:N is expected")?, spot))
-    };
-    let serpentine = || match rest {
-        None => Ok(false),
-        Some("serpentine") => Ok(true),
-        Some(other) => Err(format!(
-            "'{other}' is no way to diffuse errors; 'serpentine' is one"
-        )),
-    };
-    match name {
-        "threshold" => Ok(Halftone::Threshold {
-            level: number(rest.ok_or("threshold:LEVEL is expected")?)?,
-        }),
-        "bayer" => matrix(rest, None).map(|(size, spot)| Halftone::Bayer { size, spot }),
-        "blue-noise" => matrix(rest, Some(64)).map(|(size, spot)| Halftone::BlueNoise { size, spot }),
-        "floyd-steinberg" => Ok(Halftone::FloydSteinberg {
-            serpentine: serpentine()?,
-        }),
-        "jarvis" => Ok(Halftone::Jarvis {
-            serpentine: serpentine()?,
-        }),
-        "stucki" => Ok(Halftone::Stucki {
-            serpentine: serpentine()?,
-        }),
-        "atkinson" => Ok(Halftone::Atkinson {
-            serpentine: serpentine()?,
-        }),
-        "screen" => Err(
-            "a screen depends on the size of a pixel: write it into the design, scan { halftone \"screen\" \
-             frequency=\"150lpi\" angle=45 }, which --as-scanned of 'relief render' takes"
-                .to_owned(),
-        ),
-        _ => Err(
-            "threshold:LEVEL, bayer:N, blue-noise, floyd-steinberg, jarvis, stucki, atkinson or none is expected".to_owned(),
-        ),
-    }
-}
-
 impl ScanArguments {
-    /// The settings of a design with those given here in their place.
-    pub(super) fn over(&self, design: &Scan) -> Result<Scan, Failure> {
+    /// What a screen that is given here comes to on pixels of this side.
+    pub(super) fn screen(&self, pixel: Option<Length>) -> Option<String> {
+        match &self.halftone {
+            Some(OrNone::Some(halftone)) => halftone.told(pixel),
+            _ => None,
+        }
+    }
+
+    /// The settings of a design whose pixels have this side, with those given here in their place.
+    pub(super) fn over(&self, design: &Scan, pixel: Option<Length>) -> Result<Scan, Failure> {
         let scan = match &self.scan {
             None => design.clone(),
             Some(path) => {
@@ -262,6 +222,11 @@ impl ScanArguments {
         let swath = scan.swath.map(|swath| (swath.lines, swath.overlap));
         let swath = OrNone::over(self.swath.as_ref(), swath);
         let packing = scan.packing;
+        let halftone = match &self.halftone {
+            None => None,
+            Some(OrNone::None) => Some(OrNone::None),
+            Some(OrNone::Some(asked)) => Some(OrNone::Some(asked.on(pixel)?)),
+        };
         Ok(Scan {
             mirror: self.mirror.unwrap_or(scan.mirror),
             rotate: self.rotate.unwrap_or(scan.rotate),
@@ -275,7 +240,7 @@ impl ScanArguments {
             overscan: self.overscan.unwrap_or(scan.overscan),
             passes: self.passes.clone().unwrap_or(scan.passes),
             pass_axes: scan.pass_axes,
-            halftone: OrNone::over(self.halftone.as_ref(), scan.halftone),
+            halftone: OrNone::over(halftone.as_ref(), scan.halftone),
             packing: Packing {
                 bits: self.bits.unwrap_or(packing.bits),
                 bit_order: self.bit_order.unwrap_or(packing.bit_order),
@@ -293,6 +258,7 @@ impl ScanArguments {
 mod tests {
     use clap::Parser;
     use relief_design::Signature;
+    use relief_scan::Halftone;
 
     use super::*;
 
@@ -304,7 +270,11 @@ mod tests {
 
     fn over(arguments: &[&str], design: &Scan) -> Scan {
         let line = [&["relief"], arguments].concat();
-        Line::try_parse_from(line).unwrap().scan.over(design).unwrap()
+        Line::try_parse_from(line)
+            .unwrap()
+            .scan
+            .over(design, None)
+            .unwrap()
     }
 
     #[test]
