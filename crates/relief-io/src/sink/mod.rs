@@ -19,7 +19,7 @@ mod order;
 mod output;
 mod pgm;
 mod png;
-mod positioned;
+pub(crate) mod positioned;
 mod pyramid;
 mod raw;
 mod stl;

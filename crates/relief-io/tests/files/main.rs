@@ -19,4 +19,5 @@ mod sinks;
 mod solids;
 mod sources;
 mod tiles;
+mod windows;
 mod zarr;
