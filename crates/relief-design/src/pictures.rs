@@ -1,6 +1,7 @@
 //! Where the pictures of a design come from: the language asks for their sizes, the engine for their samples.
 
 use std::collections::HashMap;
+use std::io::{Cursor, Read};
 use std::ops::ControlFlow;
 
 use relief_raster::{Depth, Rect};
@@ -64,6 +65,11 @@ pub trait Picture: Send + Sync {
         0
     }
 
+    /// The bytes that it holds as long as it is open, for all windows together: lists, and a cache of what was read.
+    fn held(&self) -> u64 {
+        0
+    }
+
     /// Whether reading a window takes about as long as the window is large. Such a picture may be larger than memory: the
     /// engine then reads it window by window, from several threads at once, and keeps it open. Any other is read once, and held as far
     /// as the design shows it.
@@ -118,6 +124,15 @@ pub trait ImageSource: Send + Sync {
     fn data(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
         let _ = limit;
         Err(format!("{path} cannot be read here"))
+    }
+
+    /// The same bytes from their begin on, of a file that is read through and not held: a layout. They are held, unless this is
+    /// done otherwise.
+    ///
+    /// # Errors
+    /// As [`data`](Self::data).
+    fn reader(&self, path: &str, limit: u64) -> Result<Box<dyn Read + '_>, String> {
+        Ok(Box::new(Cursor::new(self.data(path, limit)?)))
     }
 }
 

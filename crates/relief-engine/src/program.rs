@@ -56,6 +56,8 @@ pub(crate) struct Picture {
     pub(crate) windowed: bool,
     /// The most bytes that reading it holds.
     pub(crate) memory: u64,
+    /// The bytes that it holds as long as it is open.
+    pub(crate) resident: u64,
     /// The part that its nodes read, in its own coordinates; empty for a picture that none reads, or that is read window by window.
     pub(crate) held: Rect,
     /// Whether it stays open, to be read window by window.
@@ -364,6 +366,7 @@ impl Resources for Numbering<'_> {
                 height,
                 windowed: false,
                 memory: 0,
+                resident: 0,
                 held: Rect::EMPTY,
                 open: false,
             });

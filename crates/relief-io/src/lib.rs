@@ -1,6 +1,6 @@
 //! Image sources and band sinks.
 //!
-//! [`Files`] reads the pictures that a design names: PNG, TIFF, JPEG, PGM, PPM and BMP. [`FileSink`] writes the raster
+//! [`Files`] reads the pictures that a design names: PNG, TIFF, JPEG, PBM, PGM, PPM, BMP and Zarr. [`FileSink`] writes the raster
 //! that the engine streams as raw samples, PGM, PNG, TIFF or BMP, to a file, the standard output or any writer;
 //! [`DigestSink`] hashes it, [`NullSink`] only checks and counts it, [`StatisticsSink`] counts its samples and runs, and [`Tee`] hands it to two sinks at once.
 //!

@@ -6,12 +6,14 @@ use relief_raster::Depth;
 
 use super::hints::{EXAMPLE_ROOT, ONE_DEFINITION, ONE_ROOT, foreign};
 use super::values::listed;
-use super::{Checker, Definition, DraftNode, What};
+use super::{Asset, Checker, Definition, DraftNode, Values, What};
+use crate::kinds::Conversion;
 use crate::report::Problem;
 use crate::scan::ScanNode;
 use crate::signature::{Group, SIGNATURES, Signature};
 use crate::syntax::{Element, Span, shortened};
 use crate::tree::{Axis, Canvas};
+use crate::visible;
 
 /// A checked file, but for what depends on sizes.
 #[derive(Debug)]
@@ -87,6 +89,7 @@ impl Checker<'_> {
             self.note(problem.help(format!("add one, for instance: {EXAMPLE_ROOT}")));
         }
         self.check_uses(&document);
+        self.check_canvas_from();
         document.rounding = self.rounding();
         document
     }
@@ -192,14 +195,85 @@ impl Checker<'_> {
                 .help(format!("write bits={}", self.depth.bits())),
             );
         }
-        if let (Some(width), Some(height)) = (values.pixels("width"), values.pixels("height")) {
+        if let Some((width, height)) = self.canvas_size(element, signature, &values) {
             self.canvas = Some(Canvas {
-                width: width.unsigned_abs(),
-                height: height.unsigned_abs(),
+                width,
+                height,
                 pixel: self.pixel,
                 amplitude: self.amplitude,
                 depth: self.depth,
             });
+        }
+    }
+
+    /// The columns and rows of the canvas: those that it says, or those of the picture that it names.
+    fn canvas_size(
+        &mut self,
+        element: &Element<'_>,
+        signature: &Signature,
+        values: &Values,
+    ) -> Option<(u64, u64)> {
+        let given = |name: &str| element.properties.iter().find(|(given, _)| given.text == name);
+        let sides = ["width", "height"];
+        let Some((from, _)) = given("from") else {
+            let missing = sides.into_iter().filter(|side| given(side).is_none());
+            for parameter in missing.filter_map(|side| signature.all_properties().find(|p| p.name == side)) {
+                self.missing_property(element, signature, parameter);
+            }
+            let side = |name: &str| values.pixels(name).map(i64::unsigned_abs);
+            return Some((side("width")?, side("height")?));
+        };
+        for (side, _) in sides.into_iter().filter_map(given) {
+            let problem = Problem::new("E410", format!("`{}` and `from` both say the size", side.text));
+            let problem = problem
+                .label(side.span, "said again")
+                .label(from.span, "said first");
+            self.note(problem.help(format!("remove `{}`", side.text)));
+        }
+        let (path, span) = values.text("from")?;
+        self.canvas_from = Some((path.to_owned(), span));
+        let asset = Asset {
+            kind: signature.name,
+            path: path.to_owned(),
+            settings: Vec::new(),
+        };
+        // Of numbers as well only the size is asked for.
+        let conversion = Conversion {
+            range: Some((0.0, 1.0)),
+            ..Conversion::default()
+        };
+        match self.asset_size(asset, span, |files| files.open(path, &conversion))? {
+            Ok(size) => Some(size),
+            Err(why) => {
+                let problem = Problem::new("E505", format!("the picture cannot be used: {why}"));
+                let problem = problem.label(span, "this file");
+                self.note(problem.help(
+                    "name a picture that an `image` of the design shows, or write `width` and `height`",
+                ));
+                None
+            }
+        }
+    }
+
+    /// The picture that gives the canvas its size belongs to the design, so that whatever carries a design carries it.
+    fn check_canvas_from(&mut self) {
+        let Some((path, span)) = self.canvas_from.take() else {
+            return;
+        };
+        let shown = self
+            .assets
+            .keys()
+            .any(|asset| asset.kind == "image" && asset.path == path);
+        if !shown && self.problems.is_empty() {
+            let problem = Problem::new(
+                "E505",
+                "no `image` of the design shows the picture that gives the canvas its size",
+            );
+            let problem = problem.label(span, "this file");
+            self.note(problem.help(format!(
+                "show it by image \"{}\", or write `width` and `height`",
+                visible(&path)
+            )));
         }
     }
 

@@ -1,6 +1,7 @@
 //! The drawings that a design names as files, each read once for all that it is read with.
 
 use std::cell::Cell;
+use std::io::Read;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -96,14 +97,14 @@ impl Checker<'_> {
         }
     }
 
-    /// A drawing of a file that is named at `span`: as it was read before, or as `read` reads it from its bytes. Nothing where it
+    /// A drawing of a file that is named at `span`: as it was read before, or as `read` reads it through. Nothing where it
     /// cannot be used; that is noted.
     pub(crate) fn drawing(
         &mut self,
         asset: Asset,
         span: Span,
         help: &'static str,
-        read: impl FnOnce(Vec<u8>, &Budget) -> Result<Loaded, String>,
+        read: impl FnOnce(&mut dyn Read, &Budget) -> Result<Loaded, String>,
     ) -> Option<Loaded> {
         if !self.drawings.contains_key(&asset) {
             if self.drawings.len() == MAX_FILES {
@@ -117,8 +118,8 @@ impl Checker<'_> {
                 return None;
             }
             let budget = self.drawing_budget();
-            let bytes = self.images.data(&asset.path, MAX_BYTES);
-            let loaded = bytes.and_then(|bytes| read(bytes, &budget));
+            let reader = self.images.reader(&asset.path, MAX_BYTES);
+            let loaded = reader.and_then(|mut reader| read(&mut *reader, &budget));
             if let Ok(loaded) = &loaded {
                 budget.take(&loaded.drawing);
             }

@@ -190,6 +190,8 @@ pub(crate) struct Checker<'c> {
     suggestions: Suggestions,
     canvas: Option<Canvas>,
     canvas_span: Option<Span>,
+    /// The picture that gives the canvas its size, and where that is written.
+    canvas_from: Option<(String, Span)>,
     /// The axes along which the surface is to close, and where that is written.
     wrap: Option<(&'static [Axis], Span)>,
     depth: Depth,
@@ -229,6 +231,7 @@ impl<'c> Checker<'c> {
             suggestions: Suggestions::default(),
             canvas: None,
             canvas_span: None,
+            canvas_from: None,
             wrap: None,
             depth: Depth::Eight,
             depth_span: None,

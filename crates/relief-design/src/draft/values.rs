@@ -200,21 +200,31 @@ impl Checker<'_> {
             .collect();
         for parameter in missing {
             values.broken = true;
-            let message = format!("`{}` needs the property `{}`", signature.name, parameter.name);
-            let help = format!(
-                "add {}=…: {}, {}",
-                parameter.name,
-                parameter.meaning,
-                self.describe(parameter.value)
-            );
-            self.note(
-                Problem::new("E303", message)
-                    .label(element.name.span, "here")
-                    .help(help),
-            );
+            self.missing_property(element, signature, parameter);
         }
         defaults(element, signature, &mut values);
         values
+    }
+
+    /// Notes that an element lacks what it needs.
+    pub(super) fn missing_property(
+        &mut self,
+        element: &Element<'_>,
+        signature: &Signature,
+        parameter: &Parameter,
+    ) {
+        let message = format!("`{}` needs the property `{}`", signature.name, parameter.name);
+        let help = format!(
+            "add {}=…: {}, {}",
+            parameter.name,
+            parameter.meaning,
+            self.describe(parameter.value)
+        );
+        self.note(
+            Problem::new("E303", message)
+                .label(element.name.span, "here")
+                .help(help),
+        );
     }
 
     fn arguments(&mut self, element: &Element<'_>, signature: &'static Signature, values: &mut Values) {

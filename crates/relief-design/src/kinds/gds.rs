@@ -1,5 +1,6 @@
 //! `gds`: a cell of a layout.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use relief_vector::{Drawing, gds};
@@ -151,8 +152,8 @@ impl NodeKind for Gds {
             cell,
             value,
         };
-        let loaded = checker.drawing(asset, at, HELP, |bytes, budget| {
-            load(&bytes, path, &layers, &options, budget)
+        let loaded = checker.drawing(asset, at, HELP, |file, budget| {
+            load(file, path, &layers, &options, budget)
         })?;
         if origin == Origin::Datum && (values.span("width").is_none() || values.span("height").is_none()) {
             let (right, top) = loaded.size.unwrap_or((1.0, 1.0));
@@ -209,14 +210,14 @@ impl NodeKind for Gds {
 
 /// Reads and draws a cell. Its size is that of its box, or how far it reaches right of and above the origin of its file.
 fn load(
-    bytes: &[u8],
+    file: &mut dyn Read,
     path: &str,
     layers: &gds::Layers,
     options: &gds::Options,
     budget: &Budget,
 ) -> Result<Loaded, String> {
     let named = |error: gds::Error| format!("{}: {error}", visible(path));
-    let library = gds::Library::read(bytes, layers, budget.limits()).map_err(named)?;
+    let library = gds::Library::read(file, layers, budget.limits()).map_err(named)?;
     let layout = library.draw(options).map_err(named)?;
     let size = match options.origin {
         gds::Origin::Datum { .. } => layout.reach,

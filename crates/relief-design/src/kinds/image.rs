@@ -86,7 +86,7 @@ impl NodeKind for Image {
 
     const SIGNATURE: Signature = Signature {
         name: "image",
-        meaning: "A picture from a file: PNG, TIFF, JPEG, PGM, PPM or BMP, told apart by its content. Colour becomes gray, \
+        meaning: "A picture from a file: PNG, TIFF, JPEG, PBM, PGM, PPM, BMP or Zarr, told apart by its content. Colour becomes gray, \
                   transparent pixels become 0, and the greatest sample of the file becomes M.",
         details: include_str!("image.md"),
         arguments: &[required(
@@ -147,7 +147,7 @@ impl NodeKind for Image {
                 let problem =
                     Problem::new("E505", format!("the image cannot be used: {why}")).label(span, "this file");
                 checker.note(problem.help(
-                    "paths are relative to the folder of the design file; images are PNG, TIFF, JPEG, PGM, PPM or BMP",
+                    "paths are relative to the folder of the design file; images are PNG, TIFF, JPEG, PBM, PGM, PPM, BMP or Zarr",
                 ));
                 None
             }

@@ -25,6 +25,7 @@ mod lattice;
 mod line;
 mod local_threshold;
 mod map;
+mod marks;
 mod median;
 mod morphology;
 mod natural;
@@ -509,6 +510,7 @@ kinds! {
     polygon::Polygon,
     line::Line,
     path::Path,
+    marks::Marks,
     svg::Svg,
     gds::Gds,
     text::Text,

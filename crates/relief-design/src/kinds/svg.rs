@@ -1,5 +1,6 @@
 //! `svg`: a drawing from an SVG file.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use relief_vector::{Affine, Pixel, svg};
@@ -100,12 +101,15 @@ fn named(path: &str, error: &svg::Error) -> String {
 }
 
 fn load(
-    bytes: Vec<u8>,
+    file: &mut dyn Read,
     path: &str,
     pixel: Option<Pixel>,
     gray: svg::Gray,
     budget: &Budget,
 ) -> Result<Loaded, String> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)
+        .map_err(|error| format!("{}: {error}", visible(path)))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let byte = error.utf8_error().valid_up_to();
         format!("{}: byte {byte} is not UTF-8", visible(path))
@@ -188,8 +192,8 @@ impl NodeKind for Svg {
             settings: vec![gray as u64],
         };
         let gray = gray.into();
-        let loaded = checker.drawing(asset, at, HELP, |bytes, budget| {
-            load(bytes, path, pixel, gray, budget)
+        let loaded = checker.drawing(asset, at, HELP, |file, budget| {
+            load(file, path, pixel, gray, budget)
         })?;
         for warning in &loaded.warnings {
             // Of all colours that show nothing, black is meant most often.

@@ -43,8 +43,24 @@ pub(super) static DOCUMENT: [Signature; 5] = [
         name: "canvas",
         meaning: "The raster that the root fills.",
         properties: &[
-            required("width", SIZE, "its columns"),
-            required("height", SIZE, "its rows"),
+            optional(
+                "width",
+                SIZE,
+                DefaultValue::Absent("none: it is required, unless `from` says it"),
+                "its columns",
+            ),
+            optional(
+                "height",
+                SIZE,
+                DefaultValue::Absent("none: it is required, unless `from` says it"),
+                "its rows",
+            ),
+            optional(
+                "from",
+                ValueType::Path,
+                DefaultValue::Absent("none: `width` and `height` say it"),
+                "a picture that an `image` of the design shows: the canvas has as many columns and rows",
+            ),
             optional(
                 "pixel",
                 ValueType::PixelSize,

@@ -802,6 +802,7 @@ fn outlines(kind: &Kind) -> (Vec<Vec<(i64, i64)>>, Vec<u16>) {
         Kind::Polygon(kind) => &kind.drawn,
         Kind::Line(kind) => &kind.drawn,
         Kind::Path(kind) => &kind.drawn,
+        Kind::Marks(kind) => &kind.drawn,
         other => panic!("{} draws nothing", other.name()),
     };
     let elements = drawn.drawing.cells().iter().flat_map(|cell| &cell.elements);
@@ -844,6 +845,45 @@ fn shapes_have_exact_places_whatever_the_rounding_of_lengths() {
     let (outlines_of, values) = outlines(&node.kind);
     assert_eq!(outlines_of[0], [(0, 0), (2_048, 0), (2_048, 1_024)]);
     assert_eq!((values, extent.2), (vec![3 * 257, 9 * 257], 9));
+}
+
+#[test]
+fn marks_lie_at_exact_places() {
+    // The rectangle that is cut out begins 13 px within the node; half of a line lies on either side of its sides.
+    let (node, extent) = child("marks \"crop\" size-x=40 size-y=20 length=12 gap=1 stroke=1 value=9 x=2 y=3");
+    let (mut found, values) = outlines(&node.kind);
+    let bar = |left: i64, top: i64, right: i64, bottom: i64| {
+        [(left, top), (right, top), (right, bottom), (left, bottom)]
+            .map(|(x, y)| (x * 128, y * 128))
+            .to_vec()
+    };
+    let mut expected = vec![
+        bar(0, 25, 24, 27),
+        bar(108, 25, 132, 27),
+        bar(0, 65, 24, 67),
+        bar(108, 65, 132, 67),
+        bar(25, 0, 27, 24),
+        bar(25, 68, 27, 92),
+        bar(105, 0, 107, 24),
+        bar(105, 68, 107, 92),
+    ];
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+    assert_eq!((values, extent), (vec![9 * 257], (2, 3, 66, 46)));
+
+    let (node, extent) = child("marks \"cross\" size-x=10 size-y=7 stroke=1 value=9");
+    assert_eq!(outlines(&node.kind).0, [bar(0, 6, 20, 8), bar(9, 0, 11, 14)]);
+    assert_eq!(extent, (0, 0, 10, 7));
+}
+
+#[test]
+fn a_canvas_takes_the_size_of_a_picture_that_the_design_shows() {
+    let shown = design_of(
+        "relief version=1\ncanvas from=\"logo.png\" pixel=\"10um\"\ngauss sigma=2 { (source)image \"logo.png\" }",
+    );
+    let root = shown.node(shown.root());
+    assert_eq!((root.width, root.height), (60, 40));
 }
 
 #[test]

@@ -18,12 +18,20 @@ impl Draft<'_> {
         let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
         // All threads may read windows of one that stays open at the same time.
         let held = |picture: &Picture| {
-            let windows = if picture.open { picture.memory } else { 0 };
-            size(picture.held).saturating_add(windows.saturating_mul(self.threads as u64))
+            let windows = picture.memory.saturating_mul(self.threads as u64);
+            let windows = if picture.open {
+                windows.saturating_add(picture.resident)
+            } else {
+                0
+            };
+            size(picture.held).saturating_add(windows)
         };
         let read_once = program.pictures.iter().filter(|picture| !picture.open);
         Peak {
-            decoding: read_once.map(|picture| picture.memory).max().unwrap_or(0),
+            decoding: read_once
+                .map(|picture| picture.memory.saturating_add(picture.resident))
+                .max()
+                .unwrap_or(0),
             sink: self.options.sink,
             levels: if self.options.levels {
                 Levels::bytes(program, self.threads as u64)

@@ -473,7 +473,7 @@ fn look(program: &mut Program, images: &dyn ImageSource) -> Result<(), Error> {
         let path = &picture.path;
         let look = || {
             let opened = images.open(path, &picture.conversion)?;
-            Ok((opened.size(), opened.memory(), opened.windowed()))
+            Ok((opened.size(), (opened.memory(), opened.held()), opened.windowed()))
         };
         let (size, memory, windowed) = guarded(look).map_err(|source| Error::Image {
             path: path.to_string(),
@@ -486,7 +486,7 @@ fn look(program: &mut Program, images: &dyn ImageSource) -> Result<(), Error> {
                 expected: format!("{}×{}", picture.width, picture.height),
             });
         }
-        (picture.memory, picture.windowed) = (memory, windowed);
+        ((picture.memory, picture.resident), picture.windowed) = (memory, windowed);
     }
     Ok(())
 }

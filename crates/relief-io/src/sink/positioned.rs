@@ -45,12 +45,14 @@ pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<
 }
 
 #[cfg(unix)]
-fn read_some(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+/// Reads some of what lies at `offset`.
+pub(crate) fn read_some(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, bytes, offset)
 }
 
 #[cfg(windows)]
-fn read_some(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+/// Reads some of what lies at `offset`.
+pub(crate) fn read_some(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, bytes, offset)
 }
 

@@ -23,15 +23,19 @@ use super::pack::Pack;
 use super::part::{Bytes, Part};
 use super::png::Png;
 use super::tiff::Tiff;
+use super::windows::{Needs, Windows};
+use super::zarr::Zarr;
 
-/// Reads the pictures that a design names from files: PNG, TIFF, JPEG, PGM, PPM and BMP, told apart by their first bytes.
+/// Reads the pictures that a design names from files: PNG, TIFF, JPEG, PBM, PGM, PPM and BMP, told apart by their first bytes, and
+/// arrays of Zarr 3, which are folders.
 ///
 /// What samples mean is said in `docs/nodes.md`, under `image`. In short: samples are fractions of the greatest that the
 /// file can hold, or of a range that the design gives; the gray of a pixel times its α times M is rounded once.
 ///
 /// Colour profiles, gamma and resolution are not applied: samples mean heights, not light. Of a file with several
-/// pictures the first is read. Rows are read one by one wherever the format allows; [`Picture::memory`] says what
-/// is held. What [`open`](ImageSource::open) accepts is of a coding that is read, and complete as far as its header and
+/// pictures the first is read. Windows are read of a TIFF whose strips or tiles are small, and of a binary PGM, PPM and PBM, and of Zarr: such a
+/// file may be larger than memory. Rows of others are read one by one wherever the format allows; [`Picture::memory`] and
+/// [`Picture::held`] say what is held. What [`open`](ImageSource::open) accepts is of a coding that is read, and complete as far as its header and
 /// its lists tell.
 #[derive(Clone, Debug)]
 pub struct Files {
@@ -43,6 +47,9 @@ pub struct Files {
     limits: Limits,
     digests: Option<Digests>,
 }
+
+/// How deep the folders of a picture that is a folder may be nested.
+const MAX_FOLDERS: u32 = 16;
 
 /// The BLAKE3 of every content that was read, by the path as the design says it.
 type Digests = Arc<Mutex<BTreeMap<String, Vec<blake3::Hash>>>>;
@@ -92,7 +99,8 @@ impl Files {
     }
 
     /// Notes what it reads: [`digests`](Self::digests) names the very bytes that pictures were made of, whatever happened
-    /// to their files meanwhile. A file is read twice for that; one that changes while it is read is an error.
+    /// to their files meanwhile. A file is read twice for that; one that changes while it is read is an error. The files of a Zarr
+    /// array are digested when it is opened, and not compared afterwards.
     #[must_use]
     pub fn digesting(self) -> Self {
         Self {
@@ -120,6 +128,18 @@ impl Files {
 
     /// Opens a picture for its header alone, or to be read.
     fn opened(&self, path: &str, conversion: &Conversion, purpose: Purpose) -> Result<Opened, Failure> {
+        if self.is_folder(path) {
+            if let (Some(digests), Purpose::Samples) = (&self.digests, purpose) {
+                let digest = self.digest(path).map_err(Failure::Read)?;
+                let mut digests = digests.lock().unwrap_or_else(PoisonError::into_inner);
+                let noted = digests.entry(path.to_owned()).or_default();
+                if !noted.contains(&digest) {
+                    noted.push(digest);
+                }
+            }
+            let store = Zarr::open(self, path, &self.limits)?;
+            return Opened::new(Box::new(store), conversion, &self.limits);
+        }
         let (input, length) = self.content(path)?;
         let input = match (&self.digests, purpose) {
             (Some(digests), Purpose::Samples) => {
@@ -137,8 +157,27 @@ impl Files {
         Opened::new(picture(input, length, &self.limits)?, conversion, &self.limits)
     }
 
+    /// Whether the path is that of a folder that may be read.
+    fn is_folder(&self, path: &str) -> bool {
+        self.pack.is_none() && self.path(path).is_ok_and(|file| file.is_dir())
+    }
+
+    /// All bytes of a regular file, which are at most `most`.
+    pub(super) fn read_whole(&self, path: &str, most: u64) -> Result<Vec<u8>, Failure> {
+        let (bytes, length) = self.content(path)?;
+        if length > most {
+            return Err(Failure::TooLarge(format!(
+                "{} has {length} bytes; at most {most} are read",
+                visible(path)
+            )));
+        }
+        let mut whole = Vec::new();
+        bytes.take(most).read_to_end(&mut whole).map_err(Failure::Read)?;
+        Ok(whole)
+    }
+
     /// The bytes of a regular file, and how many they are.
-    fn content(&self, path: &str) -> Result<(Bytes, u64), Failure> {
+    pub(super) fn content(&self, path: &str) -> Result<(Bytes, u64), Failure> {
         if let Some(pack) = &self.pack {
             let (file, start, bytes) = pack.part(path).map_err(Failure::Read)?;
             return Ok((Bytes::Part(Part::new(file, start, bytes)), bytes));
@@ -170,7 +209,7 @@ impl Files {
         }
     }
 
-    /// The BLAKE3 of the file of this path.
+    /// The BLAKE3 of the file of this path; of a folder that of the names and the BLAKE3 of all files in it, in the order of their names.
     ///
     /// # Errors
     /// As [`reader`](Self::reader).
@@ -178,9 +217,46 @@ impl Files {
         if let Some(pack) = &self.pack {
             return pack.digest(path);
         }
+        if self.is_folder(path) {
+            let mut hasher = blake3::Hasher::new();
+            self.digest_folder(path, 0, &mut hasher)?;
+            return Ok(hasher.finalize());
+        }
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(self.reader(path)?)?;
         Ok(hasher.finalize())
+    }
+
+    fn digest_folder(&self, path: &str, depth: u32, hasher: &mut blake3::Hasher) -> io::Result<()> {
+        if depth > MAX_FOLDERS {
+            return Err(io::Error::other(format!(
+                "its folders are nested more than {MAX_FOLDERS} deep"
+            )));
+        }
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.path(path)?)? {
+            let entry = entry?;
+            let name = entry.file_name().into_string();
+            let name = name.map_err(|_| io::Error::other("a file in it has a name that is not UTF-8"))?;
+            // A link is taken for a file, so that folders lead in no circle.
+            names.push((name, entry.file_type()?.is_dir()));
+        }
+        names.sort();
+        for (name, is_folder) in names {
+            let inner = format!("{path}/{name}");
+            hasher.update(&(name.len() as u64).to_le_bytes());
+            hasher.update(name.as_bytes());
+            hasher.update(&[u8::from(is_folder)]);
+            if is_folder {
+                self.digest_folder(&inner, depth + 1, hasher)?;
+                hasher.update(&[2]);
+            } else {
+                let mut file = blake3::Hasher::new();
+                file.update_reader(self.reader(&inner)?)?;
+                hasher.update(file.finalize().as_bytes());
+            }
+        }
+        Ok(())
     }
 
     /// The bytes that noting what is read of a picture holds.
@@ -268,29 +344,91 @@ impl ImageSource for Files {
         let opened = self
             .opened(path, conversion, Purpose::Header)
             .map_err(|failure| self.name(path, &failure))?;
-        let info = opened.info;
+        let (mut info, mut windows) = (opened.info, opened.windows);
+        let noting = self.noting(path);
+        match &mut windows {
+            Some(needs) => needs.open = needs.open.saturating_add(noting),
+            None => info.memory = info.memory.saturating_add(noting),
+        }
         Ok(Box::new(Named {
             files: self.clone(),
             path: path.to_owned(),
             conversion: *conversion,
-            info: Info {
-                memory: info.memory.saturating_add(self.noting(path)),
-                ..info
-            },
+            info,
+            windows,
+            open: Mutex::new(None),
         }))
     }
 
     fn data(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
         self.bytes(path, limit)
     }
+
+    fn reader(&self, path: &str, limit: u64) -> Result<Box<dyn Read + '_>, String> {
+        let failed = |why: String| format!("cannot read {}: {why}", self.shown(path));
+        let (bytes, length) = self.content(path).map_err(|error| failed(error.to_string()))?;
+        if length > limit {
+            return Err(failed(format!("it has {length} bytes; at most {limit} are read")));
+        }
+        // What a file gains meanwhile is not read.
+        Ok(Box::new(BufReader::with_capacity(64 * 1024, bytes).take(length)))
+    }
 }
 
-/// A picture that is opened anew whenever it is read.
+/// A picture of a file. One that is read from its first row on is opened anew whenever it is read; one of which windows are read is
+/// opened by the first of them, and stays open.
 struct Named {
     files: Files,
     path: String,
     conversion: Conversion,
     info: Info,
+    windows: Option<Needs>,
+    open: Mutex<Option<Arc<Window>>>,
+}
+
+/// A picture that stays open.
+struct Window {
+    picture: Box<dyn Windows>,
+    orientation: Orientation,
+}
+
+impl Named {
+    fn opened(&self) -> Result<Opened, Failure> {
+        let opened = self
+            .files
+            .opened(&self.path, &self.conversion, Purpose::Samples)?;
+        let now = opened.info;
+        if (now.width, now.height) != self.size() || opened.windows.is_some() != self.windows.is_some() {
+            return Err(Failure::damaged("its size changed since its header was read"));
+        }
+        Ok(opened)
+    }
+
+    fn window(&self) -> Result<Arc<Window>, Failure> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(window) = &*open {
+            return Ok(Arc::clone(window));
+        }
+        let Opened {
+            picture, orientation, ..
+        } = self.opened()?;
+        let picture = picture.into_windows()?;
+        Ok(Arc::clone(open.insert(Arc::new(Window { picture, orientation }))))
+    }
+
+    fn read_window(
+        &self,
+        window: Rect,
+        depth: Depth,
+        row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
+    ) -> Result<(), Failure> {
+        let open = self.window()?;
+        let inside = Rect::sized(self.info.width, self.info.height).contains(&window);
+        let of_file = open.orientation.of_file(window).filter(|_| inside);
+        let of_file = of_file.ok_or_else(|| Failure::unsupported("a window leaves the picture"))?;
+        let mut rows = GrayRows::new(&self.conversion, depth, open.orientation.clone(), row);
+        open.picture.read(of_file, &mut rows)
+    }
 }
 
 impl Picture for Named {
@@ -306,12 +444,24 @@ impl Picture for Named {
         self.info.memory
     }
 
+    fn held(&self) -> u64 {
+        self.windows.map_or(0, |needs| needs.open)
+    }
+
+    fn windowed(&self) -> bool {
+        self.windows.is_some()
+    }
+
     fn read(
         &self,
         window: Rect,
         depth: Depth,
         row: &mut dyn FnMut(u64, &[u16]) -> ControlFlow<()>,
     ) -> Result<(), ImageError> {
+        if self.windows.is_some() {
+            let outcome = self.read_window(window, depth, row);
+            return outcome.map_err(|failure| self.files.name(&self.path, &failure));
+        }
         let columns = window.x() as usize..window.right() as usize;
         let rows = window.y().cast_unsigned()..window.bottom().cast_unsigned();
         let mut left = window.height();
@@ -329,14 +479,8 @@ impl Picture for Named {
             }
         };
         let outcome = self
-            .files
-            .opened(&self.path, &self.conversion, Purpose::Samples)
-            .and_then(|opened| {
-                if (opened.info.width, opened.info.height) != self.size() {
-                    return Err(Failure::damaged("its size changed since its header was read"));
-                }
-                opened.read(&self.conversion, depth, &mut of_window)
-            });
+            .opened()
+            .and_then(|opened| opened.read(&self.conversion, depth, &mut of_window));
         outcome.map_err(|failure| self.files.name(&self.path, &failure))
     }
 }
@@ -365,6 +509,8 @@ pub(super) struct Info {
 struct Opened {
     picture: Box<dyn Decoder>,
     orientation: Orientation,
+    /// What reading windows of it holds; none where it is read from its first row on.
+    windows: Option<Needs>,
     info: Info,
 }
 
@@ -382,10 +528,21 @@ impl Opened {
             memory,
         } = picture.info();
         let orientation = Orientation::new(picture.orientation(), width, height);
-        let memory = memory.saturating_add(orientation.memory());
-        limits.check(width, height, memory)?;
+        let windows = picture.windows().filter(|_| !orientation.exchanges());
+        let memory = match windows {
+            Some(needs) => {
+                limits.check_windowed(width, height, needs.all())?;
+                needs.reading
+            }
+            None => {
+                let memory = memory.saturating_add(orientation.memory());
+                limits.check(width, height, memory)?;
+                memory
+            }
+        };
         let (width, height) = orientation.size();
         Ok(Self {
+            windows,
             picture,
             orientation,
             info: Info {
@@ -427,6 +584,16 @@ pub(super) trait Decoder {
         None
     }
 
+    /// What reading windows of it holds; none where it is read from its first row on.
+    fn windows(&self) -> Option<Needs> {
+        None
+    }
+
+    /// The picture, to be read window by window.
+    fn into_windows(self: Box<Self>) -> Result<Box<dyn Windows>, Failure> {
+        Err(Failure::unsupported("it is not read in windows"))
+    }
+
     /// Hands over all rows as stored; stops where `rows` breaks.
     fn read(self: Box<Self>, rows: &mut GrayRows<'_>) -> Result<(), Failure>;
 }
@@ -442,7 +609,7 @@ fn picture(mut input: Input, bytes: u64, limits: &Limits) -> Result<Box<dyn Deco
     input.rewind().map_err(Failure::Read)?;
     let refused = |what: &str| {
         Err(Failure::unsupported(format!(
-            "it is {what}; PNG, TIFF, JPEG, PGM, PPM and BMP are read"
+            "it is {what}; PNG, TIFF, JPEG, PBM, PGM, PPM and BMP are read"
         )))
     };
     match start.as_slice() {
@@ -466,7 +633,7 @@ fn picture(mut input: Input, bytes: u64, limits: &Limits) -> Result<Box<dyn Deco
         [0x76, 0x2F, 0x31, 0x01, ..] => refused("an OpenEXR file"),
         [] => Err(Failure::damaged("it is empty")),
         _ => Err(Failure::unsupported(
-            "it is none of PNG, TIFF, JPEG, PGM, PPM and BMP",
+            "it is none of PNG, TIFF, JPEG, PBM, PGM, PPM and BMP",
         )),
     }
 }

@@ -134,6 +134,18 @@ impl<'a> GrayRows<'a> {
         self.oriented.take(number, &mut self.line, self.row)
     }
 
+    /// The gray of a part of a row, which is handed on by [`hand`](Self::hand) once all of them are known.
+    pub(super) fn gray(&mut self, pixels: Pixels, row: Row<'_>) -> &[u16] {
+        self.line.clear();
+        self.convert(pixels, row);
+        &self.line
+    }
+
+    /// Hands on row `number` of the file, whose gray is known.
+    pub(super) fn hand(&mut self, number: u64, line: &mut [u16]) -> ControlFlow<()> {
+        self.oriented.take(number, line, self.row)
+    }
+
     fn convert(&mut self, pixels: Pixels, row: Row<'_>) {
         let Self {
             gray,

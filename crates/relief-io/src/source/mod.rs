@@ -17,6 +17,8 @@ mod part;
 mod png;
 mod range;
 mod tiff;
+mod windows;
+mod zarr;
 
 pub use array::{ArrayPicture, ArraySamples};
 pub use bounded::read_bounded;

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use relief_raster::Rect;
+
 use super::failure::Failure;
 
 /// How a picture is turned and mirrored, and what has been read of one that exchanges rows and columns.
@@ -27,7 +29,7 @@ impl Orientation {
         }
     }
 
-    fn exchanges(&self) -> bool {
+    pub(super) fn exchanges(&self) -> bool {
         self.value >= 5
     }
 
@@ -38,6 +40,20 @@ impl Orientation {
         } else {
             (self.width, self.height)
         }
+    }
+
+    /// The window of the file that is seen as `window`; none where rows and columns are exchanged.
+    pub(super) fn of_file(&self, window: Rect) -> Option<Rect> {
+        let (width, height) = (self.width.cast_signed(), self.height.cast_signed());
+        let x = match self.value {
+            2 | 3 => width - window.right(),
+            _ => window.x(),
+        };
+        let y = match self.value {
+            3 | 4 => height - window.bottom(),
+            _ => window.y(),
+        };
+        (!self.exchanges()).then(|| window.translated(x - window.x(), y - window.y()))
     }
 
     /// The bytes that [`take`](Self::take) holds.

@@ -40,6 +40,16 @@ pub(super) fn sought(to: SeekFrom, position: u64, bytes: u64) -> io::Result<u64>
     Ok(place.ok_or(io::ErrorKind::InvalidInput)?)
 }
 
+impl Bytes {
+    /// The file, and where the bytes begin in it.
+    pub(super) fn into_file(self) -> (File, u64) {
+        match self {
+            Self::File(file) => (file, 0),
+            Self::Part(part) => (part.file, part.start),
+        }
+    }
+}
+
 impl From<File> for Bytes {
     fn from(file: File) -> Self {
         Self::File(file)

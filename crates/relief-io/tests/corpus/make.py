@@ -863,7 +863,8 @@ def others():
     refused("hand-crlf.pgm", f"P5\r\n{W} {H}\r\n255\r\n".encode() + g8.tobytes(), "\\r\\n", "one byte too long")
     refused("hand-cut-short.pgm", f"P5 {W} {H} 255\n".encode() + g8.tobytes()[:-1], "need 299 bytes", "there are 298")
     refused("hand-above-the-maximum.pgm", f"P5 {W} {H} 100\n".encode() + g8.tobytes(), "more than the maximum 100", late=True)
-    refused("hand-bitmap.pbm", b"P4 8 1\n\xAA", "P4")
+    bits = numpy.array([[1, 0] * 4], "u1")
+    read("hand-bitmap.pbm", b"P4 8 1\n\xAA", reader="formula", top=1, invert=True, raw=bits)
     big, color = data((45, 53), "u1"), data((45, 53, 3), "u1")
     for name, array, options in (
         ("gray", big, {}),

@@ -9,7 +9,7 @@ mod picture_properties;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use picture_properties::picture;
+use picture_properties::{picture, zarr};
 
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
@@ -75,6 +75,22 @@ fn damage(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
             if let Some(byte) = bytes.get_mut(place) {
                 *byte = numbers.below(256) as u8;
             }
+        }
+    }
+}
+
+#[test]
+fn a_damaged_zarr_array_is_read_or_refused_without_a_panic() {
+    for file in files("../../fuzz/corpus/zarr") {
+        let whole = fs::read(file).unwrap();
+        zarr(&whole);
+        let mut numbers = Numbers(7);
+        for _ in 0..100 {
+            let mut bytes = whole.clone();
+            for _ in 0..=numbers.below(3) {
+                damage(&mut bytes, &mut numbers);
+            }
+            zarr(&bytes);
         }
     }
 }

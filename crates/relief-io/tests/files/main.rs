@@ -21,4 +21,5 @@ mod solids;
 mod sources;
 mod statistics;
 mod tiles;
+mod windows;
 mod zarr;

@@ -14,7 +14,7 @@ use relief_raster::{Depth, Rect};
 use tempfile::TempDir;
 
 /// Rows as they came, by number.
-type Rows = Vec<Vec<u16>>;
+pub(crate) type Rows = Vec<Vec<u16>>;
 
 fn read(files: &Files, path: &str, depth: Depth) -> Result<Rows, ImageError> {
     let picture = files.open(path, &Conversion::default())?;
@@ -54,7 +54,7 @@ fn expected(pixel: [u16; 3], alpha: u16, max: u16, depth: Depth) -> u16 {
 }
 
 /// Samples without a pattern that a mistake could follow.
-fn scattered(count: usize, max: u16) -> Vec<u16> {
+pub(crate) fn scattered(count: usize, max: u16) -> Vec<u16> {
     (0..count as u64)
         .map(|i| ((i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) % (u64::from(max) + 1)) as u16)
         .collect()
@@ -174,7 +174,7 @@ fn the_transparent_entries_of_a_palette_dim_their_colours() {
     assert_png(&picture);
 }
 
-fn tiff_picture(bits: u8, channels: usize, photometric: u32) -> tiff::Picture {
+pub(crate) fn tiff_picture(bits: u8, channels: usize, photometric: u32) -> tiff::Picture {
     let (width, height) = (37, 29);
     let max = ((1_u32 << bits) - 1) as u16;
     tiff::Picture {
@@ -438,6 +438,27 @@ fn a_sample_above_the_maximum_of_a_pgm_is_an_error_that_names_its_row() {
 }
 
 #[test]
+fn a_set_bit_of_a_pbm_is_black() {
+    let expected = |bits: [&str; 2]| -> Rows {
+        let row = |bits: &str| {
+            bits.bytes()
+                .map(|bit| if bit == b'1' { 0 } else { 255 })
+                .collect()
+        };
+        bits.map(row).into()
+    };
+    let bits = expected(["01101100101", "10010011011"]);
+    let plain = b"P1 11 2\n01101 100101\n1 # five\n0 0 1 0 0 1 1 0 1 1\n";
+    assert_eq!(read_bytes(plain, Depth::Eight).unwrap(), bits);
+    // The bits beyond the eleventh of a row do not count.
+    assert_eq!(
+        read_bytes(b"P4 11 2\n\x6c\xbf\x93\x60", Depth::Eight).unwrap(),
+        bits
+    );
+    assert!(message(read_bytes(b"P1 2 1\n02", Depth::Eight)).contains("a bit should be"));
+}
+
+#[test]
 fn a_bmp_reads_as_its_gray() {
     let colors = scattered(9 * 6 * 3, 255);
     let bytes: Vec<u8> = colors.iter().map(|&v| v as u8).collect();
@@ -493,7 +514,7 @@ fn what_is_no_picture_is_refused_by_a_sentence_that_names_the_file() {
         (&b""[..], "empty"),
         (b"hello, world", "none of PNG"),
         (b"\xFF\xD8\xFF\xE0", "JPEG"),
-        (b"P4 8 8\n12345678", "P4"),
+        (b"P7\nWIDTH 8\n", "P7"),
         (b"P5 0 3 255\n", "0 × 3"),
         (b"P5 2 2 70000\n", "1…65535"),
         (b"P5 2 x 255\n", "\"x\""),
@@ -619,7 +640,7 @@ fn a_confined_design_cannot_leave_its_folder() {
 }
 
 /// One small file of every kind that is read.
-fn samples_of_every_kind() -> Vec<Vec<u8>> {
+pub(crate) fn samples_of_every_kind() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     for (color, depths) in PNG_KINDS {
         files.extend(
@@ -643,6 +664,8 @@ fn samples_of_every_kind() -> Vec<Vec<u8>> {
             .map(tiff::Picture::bytes),
     );
     files.extend([2, 3, 5, 6].map(|kind| netpbm(kind, 300, 3, &scattered(18, 300))));
+    files.push(b"P1 11 2\n01100 110101\n1 # five\n0 0 1 1 0 1 1 1 0 1\n".to_vec());
+    files.push(b"P4 11 2\n\x6c\xa0\x93\x60".to_vec());
     let mut bmp = Vec::new();
     image::codecs::bmp::BmpEncoder::new(&mut bmp)
         .encode(&[99; 36], 4, 3, image::ExtendedColorType::Rgb8)
@@ -689,7 +712,7 @@ proptest! {
         // A header may now claim a picture larger than a test should hold.
         let folder = TempDir::new().unwrap();
         std::fs::write(folder.path().join("picture"), &file).unwrap();
-        let limits = Limits::default().with(|with| { with.pixels = 1 << 20; with.memory = 1 << 26; });
+        let limits = Limits::default().with(|with| { with.pixels = 1 << 20; with.windowed_pixels = 1 << 20; with.memory = 1 << 26; });
         let _ = read(&Files::new(folder.path()).with_limits(limits), "picture", Depth::Eight);
     }
 

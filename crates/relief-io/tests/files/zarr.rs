@@ -16,7 +16,7 @@ use relief_raster::Depth;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-fn options(chunk: (u64, u64), shard: Option<(u64, u64)>, gzip: bool) -> ZarrOptions {
+pub(crate) fn options(chunk: (u64, u64), shard: Option<(u64, u64)>, gzip: bool) -> ZarrOptions {
     ZarrOptions {
         chunk: Some(chunk),
         shard,
@@ -27,7 +27,7 @@ fn options(chunk: (u64, u64), shard: Option<(u64, u64)>, gzip: bool) -> ZarrOpti
 }
 
 /// A design with much that is 0: dots far from one another, and noise in a corner.
-fn renderer(width: u64, height: u64, depth: u64, threads: usize) -> Renderer {
+pub(crate) fn renderer(width: u64, height: u64, depth: u64, threads: usize) -> Renderer {
     let text = format!(
         "canvas width={width} height={height} depth={depth} pixel=\"2.5um\"
 compose {{
@@ -38,7 +38,7 @@ compose {{
     jobs::renderer(&text, &Options::default().threads(threads))
 }
 
-fn write(renderer: &Renderer, path: &Path, options: &ZarrOptions) {
+pub(crate) fn write(renderer: &Renderer, path: &Path, options: &ZarrOptions) {
     let mut sink = ZarrSink::new(path.to_owned(), options.clone());
     renderer
         .render_tiles(&mut sink, None, &mut nothing, &Cancel::new())

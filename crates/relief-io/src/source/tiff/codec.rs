@@ -29,7 +29,7 @@ pub(super) enum Codec {
 }
 
 /// The greatest window of Zstandard and dictionary of LZMA that is held.
-pub(super) const MAX_WINDOW: u64 = 128 << 20;
+pub(in super::super) const MAX_WINDOW: u64 = 128 << 20;
 
 impl Codec {
     /// The codec of a value of the tag Compression.

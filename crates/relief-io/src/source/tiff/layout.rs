@@ -1,5 +1,6 @@
 //! What the tags say of samples and chunks, and whether it is read.
 
+use std::borrow::Cow;
 use std::io::{Read, Seek};
 
 use half::f16;
@@ -16,7 +17,7 @@ use super::predictor::Predictor;
 
 /// What a sample is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Number {
+pub(in super::super) enum Number {
     /// Unsigned.
     Whole,
     /// In two's complement.
@@ -26,7 +27,7 @@ pub(super) enum Number {
 
 impl Number {
     /// Appends numbers from big-endian samples of `bits` bits.
-    pub(super) fn read(self, bytes: &[u8], bits: u32, count: usize, into: &mut Vec<f64>) {
+    pub(in super::super) fn read(self, bytes: &[u8], bits: u32, count: usize, into: &mut Vec<f64>) {
         if bits == 64 {
             let each = bytes.chunks_exact(8).take(count);
             into.extend(each.map(|v| f64::from_be_bytes([v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]])));
@@ -93,7 +94,7 @@ pub(super) struct Part<'a> {
     /// The first pixel.
     pub(super) first: usize,
     /// Which samples of a pixel become which.
-    pub(super) kept: Vec<(usize, usize)>,
+    pub(super) kept: Cow<'a, [(usize, usize)]>,
 }
 
 impl Layout {
@@ -103,7 +104,7 @@ impl Layout {
         let height = file
             .one(tag::IMAGE_LENGTH)?
             .ok_or_else(|| missing("its height"))?;
-        limits.check(width, height, 0)?;
+        limits.check_sides(width, height)?;
         let t4 = file.one(tag::T4_OPTIONS)?.unwrap_or(0);
         let t6 = file.one(tag::T6_OPTIONS)?.unwrap_or(0);
         let codec = Codec::new(file.one(tag::COMPRESSION)?.unwrap_or(1), t4, t6)?;
@@ -306,19 +307,37 @@ impl Layout {
         !big_endian && matches!(self.bits, 16 | 24 | 32 | 64) && self.predictor != Predictor::FloatingPoint
     }
 
-    /// The parts of a row of a band.
-    pub(super) fn parts<'a>(&self, band: &'a Band, row: u64) -> impl Iterator<Item = Part<'a>> {
-        let start = (row * self.chunk_row_bytes) as usize;
-        let end = start + self.chunk_row_bytes as usize;
+    /// Which samples of a pixel in the file become which, its planes taken together.
+    fn kept(&self) -> Vec<(usize, usize)> {
         let colors = if self.palette.is_some() {
             1
         } else {
             self.colors.count()
         };
-        let all: Vec<(usize, usize)> = (0..colors)
-            .map(|i| (i, i))
-            .chain(self.alpha_sample.map(|at| (at, self.colors.count())))
-            .collect();
+        let alpha = self.alpha_sample.map(|at| (at, self.colors.count()));
+        (0..colors).map(|i| (i, i)).chain(alpha).collect()
+    }
+
+    /// The same of each chunk that holds a pixel: one, or one for each plane that is read.
+    pub(super) fn kept_of_planes(&self) -> Vec<Vec<(usize, usize)>> {
+        let all = self.kept();
+        if self.planar {
+            all.iter().map(|&(_, into)| vec![(0, into)]).collect()
+        } else {
+            vec![all]
+        }
+    }
+
+    /// The bytes of a chunk as they are decompressed.
+    pub(super) fn chunk_bytes(&self) -> u64 {
+        self.chunk_row_bytes.saturating_mul(self.chunk_height)
+    }
+
+    /// The parts of a row of a band.
+    pub(super) fn parts<'a>(&self, band: &'a Band, row: u64) -> impl Iterator<Item = Part<'a>> {
+        let start = (row * self.chunk_row_bytes) as usize;
+        let end = start + self.chunk_row_bytes as usize;
+        let all = self.kept();
         let (across, stride, planar) = (self.across as usize, self.chunk_samples, self.planar);
         let (width, chunk_width) = (self.width as usize, self.chunk_width as usize);
         band.iter().enumerate().map(move |(slot, bytes)| {
@@ -329,9 +348,9 @@ impl Layout {
                 stride,
                 first,
                 kept: if planar {
-                    vec![(0, all[slot / across].1)]
+                    vec![(0, all[slot / across].1)].into()
                 } else {
-                    all.clone()
+                    all.clone().into()
                 },
             }
         })

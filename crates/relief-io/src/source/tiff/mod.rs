@@ -1,6 +1,7 @@
 //! TIFF and BigTIFF: the first picture of a file, in strips or tiles, with interleaved samples or in planes.
 //!
-//! One row of chunks is held at a time, so that a file of one strip is held whole. The tags are read by [`directory`],
+//! Windows are read by [`windows`]. A file whose chunks are too large for that is read row by row: one row of chunks is held at a
+//! time, so that a file of one strip is held whole. The tags are read by [`directory`],
 //! chunks are decompressed by [`codec`], predictors undone by [`predictor`]; what the samples mean is said here. What
 //! opens is known to be read: all tags have been looked at, and every chunk lies within the file.
 
@@ -8,14 +9,17 @@ mod codec;
 mod directory;
 mod layout;
 mod predictor;
+mod windows;
 
 use std::io::{BufRead, Read, Seek, SeekFrom};
 
-use self::codec::{Codec, MAX_WINDOW, reversed};
+pub(super) use self::codec::MAX_WINDOW;
+use self::codec::{Codec, reversed};
 pub(crate) use self::directory::Directory;
 pub(super) use self::directory::exif_orientation;
 use self::directory::tag;
-use self::layout::{Layout, Number};
+pub(super) use self::layout::Number;
+use self::layout::{Layout, Part};
 use self::predictor::{Predictor, undo};
 use super::bits::{greatest, unpack};
 use super::failure::Failure;
@@ -23,6 +27,7 @@ use super::files::{Decoder, Info, Input};
 use super::gray::{GrayRows, Pixels, Row};
 use super::jpeg;
 use super::limits::Limits;
+use super::windows::{Needs, Windows};
 
 /// What is held beside rows of chunks and lists: the buffers of the decompressors.
 const DECODER: u64 = 1 << 20;
@@ -33,6 +38,11 @@ pub(super) struct Tiff {
     pixels: Pixels,
     chunks: Chunks,
     info: Info,
+    /// What decompressing a chunk holds beside it.
+    decoder: u64,
+    /// What reading it window by window holds; none where it is not read so.
+    windows: Option<Needs>,
+    limits: Limits,
 }
 
 /// Where the chunks lie, and what decompressing them needs.
@@ -42,6 +52,104 @@ struct Chunks {
     window: u64,
     /// The tables that all JPEG chunks share.
     tables: Vec<u8>,
+    big_endian: bool,
+}
+
+impl Chunks {
+    /// The coded bytes of a chunk.
+    fn coded<'a, R: BufRead + Seek>(
+        &self,
+        input: &'a mut R,
+        layout: &Layout,
+        index: usize,
+    ) -> Result<Box<dyn BufRead + 'a>, Failure> {
+        let Place { start, count } = self.places[index];
+        input.seek(SeekFrom::Start(start))?;
+        let coded = input.by_ref().take(count);
+        Ok(if layout.reversed {
+            Box::new(reversed(coded))
+        } else {
+            Box::new(coded)
+        })
+    }
+
+    /// A chunk of JPEG with the tables that it leaves out (TIFF Technical Note 2).
+    fn jpeg<R: BufRead + Seek>(
+        &self,
+        input: &mut R,
+        layout: &Layout,
+        index: usize,
+    ) -> Result<Vec<u8>, Failure> {
+        let mut whole = self.tables.clone();
+        if whole.ends_with(&[0xFF, 0xD9]) {
+            whole.truncate(whole.len() - 2);
+        }
+        let mut coded = Vec::new();
+        self.coded(input, layout, index)?.read_to_end(&mut coded)?;
+        let rest = if whole.is_empty() {
+            &coded
+        } else {
+            coded.strip_prefix(&[0xFF, 0xD8]).unwrap_or(&coded)
+        };
+        whole.extend_from_slice(rest);
+        Ok(whole)
+    }
+
+    /// Reads the first `rows` rows of a chunk, samples of whole bytes big-endian; false where it was never written.
+    fn chunk<R: BufRead + Seek>(
+        &self,
+        input: &mut R,
+        layout: &Layout,
+        index: usize,
+        rows: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<bool, Failure> {
+        if self.places[index].count == 0 {
+            return Ok(false);
+        }
+        let &Layout {
+            codec,
+            bits,
+            predictor,
+            ..
+        } = layout;
+        let too_large = || Failure::TooLarge("its strips exceed the memory of this machine".to_owned());
+        let row_bytes = usize::try_from(layout.chunk_row_bytes).map_err(|_| too_large())?;
+        let bytes = usize::try_from(layout.chunk_row_bytes.saturating_mul(rows)).map_err(|_| too_large())?;
+        into.clear();
+        if codec == Codec::Jpeg {
+            let coded = self.jpeg(input, layout, index)?;
+            let header = jpeg::header(&coded)?;
+            layout.check_jpeg(header)?;
+            if header.height < rows {
+                return Err(Failure::damaged(format!(
+                    "it has {} rows of {rows}",
+                    header.height
+                )));
+            }
+            *into = jpeg::decode(&coded, !layout.luma_and_chroma)?;
+            into.truncate(bytes);
+            return Ok(true);
+        }
+        into.try_reserve_exact(bytes).map_err(|_| too_large())?;
+        into.resize(bytes, 0);
+        let (window, columns) = (self.window, layout.chunk_width);
+        codec.decode(
+            &mut *self.coded(input, layout, index)?,
+            window,
+            columns,
+            row_bytes,
+            into,
+        )?;
+        if layout.swaps(self.big_endian) {
+            into.chunks_exact_mut(bits as usize / 8).for_each(<[u8]>::reverse);
+        }
+        let mut scratch = Vec::new();
+        for row in into.chunks_exact_mut(row_bytes) {
+            undo(predictor, row, bits, layout.chunk_samples, &mut scratch);
+        }
+        Ok(true)
+    }
 }
 
 /// The coded bytes of a chunk; none where the chunk was never written.
@@ -61,13 +169,14 @@ impl Tiff {
         let layout = Layout::read(&mut file, limits)?;
         let pixels = layout.pixels();
         let list_bytes = layout.chunk_count().saturating_mul(size_of::<Place>() as u64 * 2);
-        limits.check(layout.width, layout.height, list_bytes)?;
+        limits.check_memory(layout.width, layout.height, list_bytes)?;
         let tables = file.bytes(tag::JPEG_TABLES, 65_535)?.unwrap_or_default();
         let mut tiff = Self {
             chunks: Chunks {
                 places: places(&mut file, &layout)?,
                 window: 0,
                 tables,
+                big_endian: file.big_endian,
             },
             file,
             pixels,
@@ -78,6 +187,9 @@ impl Tiff {
                 memory: 0,
             },
             layout,
+            decoder: 0,
+            windows: None,
+            limits: *limits,
         };
         tiff.prove(limits, list_bytes)?;
         Ok(tiff)
@@ -95,28 +207,27 @@ impl Tiff {
             .map(|place| place.count)
             .max()
             .unwrap_or(0);
-        let mut memory = self
-            .layout
-            .band_memory()
-            .saturating_add(list_bytes)
-            .saturating_add(self.pixels.row_memory(width))
-            .saturating_add(DECODER);
+        // What decompressing a chunk holds beside the chunk.
+        let mut decoder = DECODER;
         if codec.holds_chunks() {
-            memory = memory.saturating_add(longest.saturating_mul(2));
+            decoder = decoder.saturating_add(longest.saturating_mul(2));
         }
-        limits.check(width, height, memory)?;
+        limits.check_memory(width, height, decoder)?;
         if let Some(first) = self.chunks.places.iter().position(|place| place.count > 0) {
             if codec == Codec::Jpeg {
-                let header = jpeg::header(&self.jpeg(first)?)?;
+                let header = jpeg::header(&self.chunks.jpeg(&mut self.file.input, &self.layout, first)?)?;
                 self.layout.check_jpeg(header)?;
                 let greatest = jpeg::Header {
                     height: self.layout.chunk_height,
                     ..header
                 };
-                memory = memory.saturating_add(greatest.memory());
+                decoder = decoder.saturating_add(greatest.memory());
             } else {
                 let mut start = Vec::new();
-                self.coded(first)?.take(1_024).read_to_end(&mut start)?;
+                self.chunks
+                    .coded(&mut self.file.input, &self.layout, first)?
+                    .take(1_024)
+                    .read_to_end(&mut start)?;
                 self.chunks.window = codec.window(&start);
                 if self.chunks.window > MAX_WINDOW {
                     return Err(Failure::TooLarge(format!(
@@ -124,93 +235,33 @@ impl Tiff {
                         self.chunks.window
                     )));
                 }
-                memory = memory.saturating_add(self.chunks.window.saturating_mul(2));
+                decoder = decoder.saturating_add(self.chunks.window.saturating_mul(2));
             }
         }
-        limits.check(width, height, memory)?;
-        self.info.memory = memory;
+        self.decoder = decoder;
+        self.info.memory = self
+            .layout
+            .band_memory()
+            .saturating_add(list_bytes)
+            .saturating_add(self.pixels.row_memory(width))
+            .saturating_add(decoder);
+        self.windows = windows::needs(self, limits);
+        let memory = match self.windows {
+            Some(needs) => needs.all(),
+            None => self.info.memory,
+        };
+        limits.check_memory(width, height, memory)?;
         // Some writers claim more bytes than there are; whether a file is cut short, one of its chunks tells.
         let length = self.file.length;
         let beyond = |place: &Place| place.start.saturating_add(place.count) > length;
         if let Some(index) = self.chunks.places.iter().position(beyond) {
             let mut chunk = Vec::new();
-            self.chunk(index, self.layout.rows_of(index), &mut chunk)
+            let rows = self.layout.rows_of(index);
+            self.chunks
+                .chunk(&mut self.file.input, &self.layout, index, rows, &mut chunk)
                 .map_err(|failure| failure.at_row(self.layout.first_row_of(index)))?;
         }
         Ok(())
-    }
-
-    /// The coded bytes of a chunk.
-    fn coded(&mut self, index: usize) -> Result<Box<dyn BufRead + '_>, Failure> {
-        let Place { start, count } = self.chunks.places[index];
-        self.file.input.seek(SeekFrom::Start(start))?;
-        let coded = self.file.input.by_ref().take(count);
-        Ok(if self.layout.reversed {
-            Box::new(reversed(coded))
-        } else {
-            Box::new(coded)
-        })
-    }
-
-    /// A chunk of JPEG with the tables that it leaves out (TIFF Technical Note 2).
-    fn jpeg(&mut self, index: usize) -> Result<Vec<u8>, Failure> {
-        let mut whole = self.chunks.tables.clone();
-        if whole.ends_with(&[0xFF, 0xD9]) {
-            whole.truncate(whole.len() - 2);
-        }
-        let mut coded = Vec::new();
-        self.coded(index)?.read_to_end(&mut coded)?;
-        let rest = if whole.is_empty() {
-            &coded
-        } else {
-            coded.strip_prefix(&[0xFF, 0xD8]).unwrap_or(&coded)
-        };
-        whole.extend_from_slice(rest);
-        Ok(whole)
-    }
-
-    /// Reads the first `rows` rows of a chunk, samples of whole bytes big-endian; false where it was never written.
-    fn chunk(&mut self, index: usize, rows: u64, into: &mut Vec<u8>) -> Result<bool, Failure> {
-        if self.chunks.places[index].count == 0 {
-            return Ok(false);
-        }
-        let Layout {
-            codec,
-            bits,
-            predictor,
-            ..
-        } = self.layout;
-        let too_large = || Failure::TooLarge("its strips exceed the memory of this machine".to_owned());
-        let row_bytes = usize::try_from(self.layout.chunk_row_bytes).map_err(|_| too_large())?;
-        let bytes =
-            usize::try_from(self.layout.chunk_row_bytes.saturating_mul(rows)).map_err(|_| too_large())?;
-        into.clear();
-        if codec == Codec::Jpeg {
-            let coded = self.jpeg(index)?;
-            let header = jpeg::header(&coded)?;
-            self.layout.check_jpeg(header)?;
-            if header.height < rows {
-                return Err(Failure::damaged(format!(
-                    "it has {} rows of {rows}",
-                    header.height
-                )));
-            }
-            *into = jpeg::decode(&coded, !self.layout.luma_and_chroma)?;
-            into.truncate(bytes);
-            return Ok(true);
-        }
-        into.try_reserve_exact(bytes).map_err(|_| too_large())?;
-        into.resize(bytes, 0);
-        let (window, columns) = (self.chunks.window, self.layout.chunk_width);
-        codec.decode(&mut *self.coded(index)?, window, columns, row_bytes, into)?;
-        if self.layout.swaps(self.file.big_endian) {
-            into.chunks_exact_mut(bits as usize / 8).for_each(<[u8]>::reverse);
-        }
-        let mut scratch = Vec::new();
-        for row in into.chunks_exact_mut(row_bytes) {
-            undo(predictor, row, bits, self.layout.chunk_samples, &mut scratch);
-        }
-        Ok(true)
     }
 
     /// Reads one row of chunks, the first `rows` rows of it.
@@ -222,7 +273,10 @@ impl Tiff {
                 let index = self.layout.index(plane, number, column);
                 let slot = &mut band[i * across as usize + column as usize];
                 let mut bytes = slot.take().unwrap_or_default();
-                if self.chunk(index, rows, &mut bytes)? {
+                let Self {
+                    file, layout, chunks, ..
+                } = self;
+                if chunks.chunk(&mut file.input, layout, index, rows, &mut bytes)? {
                     *slot = Some(bytes);
                 }
             }
@@ -328,17 +382,28 @@ impl Decoder for Tiff {
         self.layout.numbers()
     }
 
+    fn windows(&self) -> Option<Needs> {
+        self.windows
+    }
+
+    fn into_windows(self: Box<Self>) -> Result<Box<dyn Windows>, Failure> {
+        let limits = self.limits;
+        Ok(Box::new(windows::Tiles::new(*self, &limits)))
+    }
+
     fn read(mut self: Box<Self>, rows: &mut GrayRows<'_>) -> Result<(), Failure> {
         let height = self.layout.chunk_height;
         let mut band = Band::new();
         let mut line = Line::default();
+        let width = usize::try_from(self.layout.width).map_err(Failure::damaged)?;
         rows.read_as_nothing(self.layout.nodata);
         for first in (0..self.info.height).step_by(usize::try_from(height).unwrap_or(usize::MAX)) {
             let count = height.min(self.info.height - first);
             self.band(first / height, count, &mut band)
                 .map_err(|failure| failure.at_row(first))?;
             for row in 0..count {
-                let samples = line.fill(&self.layout, &band, row, rows.has_range());
+                let parts = self.layout.parts(&band, row);
+                let samples = line.fill(&self.layout, width, parts, rows.has_range());
                 if rows.take(first + row, self.pixels, samples).is_break() {
                     return Ok(());
                 }
@@ -358,24 +423,36 @@ struct Line {
 }
 
 impl Line {
-    /// Row `row` of a band, as its pixels are handed on.
-    fn fill(&mut self, layout: &Layout, band: &Band, row: u64, ranged: bool) -> Row<'_> {
+    /// `width` pixels of a row that lie in these parts, as they are handed on.
+    fn fill<'a>(
+        &mut self,
+        layout: &Layout,
+        width: usize,
+        parts: impl Iterator<Item = Part<'a>>,
+        ranged: bool,
+    ) -> Row<'_> {
         if layout.number == Number::Whole {
-            self.fill_whole(layout, band, row, ranged);
+            self.fill_whole(layout, width, parts, ranged);
             Row::Whole(&self.whole)
         } else {
-            self.fill_numbers(layout, band, row);
+            self.fill_numbers(layout, width, parts);
             Row::Numbers(&self.numbers)
         }
     }
 
-    fn fill_whole(&mut self, layout: &Layout, band: &Band, row: u64, ranged: bool) {
+    fn fill_whole<'a>(
+        &mut self,
+        layout: &Layout,
+        width: usize,
+        parts: impl Iterator<Item = Part<'a>>,
+        ranged: bool,
+    ) {
         let Self { whole, raw, .. } = self;
         let count = layout.pixels().count();
         whole.clear();
-        whole.resize(layout.width as usize * count, 0);
+        whole.resize(width * count, 0);
         let max = greatest(layout.bits);
-        for part in layout.parts(band, row) {
+        for part in parts {
             raw.clear();
             match part.bytes {
                 Some(bytes) => unpack(bytes, layout.bits, part.samples, raw),
@@ -395,7 +472,7 @@ impl Line {
             }
             let white_is_zero = layout.white_is_zero && !ranged;
             for (to, from) in whole[part.first * count..].chunks_exact_mut(count).zip(pixels) {
-                for &(at, into) in &part.kept {
+                for &(at, into) in &*part.kept {
                     let sample = from[at];
                     // α is not colour.
                     to[into] = if white_is_zero && into == 0 {
@@ -408,12 +485,12 @@ impl Line {
         }
     }
 
-    fn fill_numbers(&mut self, layout: &Layout, band: &Band, row: u64) {
+    fn fill_numbers<'a>(&mut self, layout: &Layout, width: usize, parts: impl Iterator<Item = Part<'a>>) {
         let Self { numbers, read, .. } = self;
         let count = layout.pixels().count();
         numbers.clear();
-        numbers.resize(layout.width as usize * count, 0.0);
-        for part in layout.parts(band, row) {
+        numbers.resize(width * count, 0.0);
+        for part in parts {
             read.clear();
             match part.bytes {
                 Some(bytes) => layout.number.read(bytes, layout.bits, part.samples, read),
@@ -421,7 +498,7 @@ impl Line {
             }
             let pixels = read.chunks_exact(part.stride);
             for (to, from) in numbers[part.first * count..].chunks_exact_mut(count).zip(pixels) {
-                for &(at, into) in &part.kept {
+                for &(at, into) in &*part.kept {
                     to[into] = from[at];
                 }
             }
