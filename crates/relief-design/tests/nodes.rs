@@ -462,6 +462,34 @@ fn a_resized_source_reaches_from_the_corner_to_its_end() {
 }
 
 #[test]
+fn an_affine_is_a_matrix_around_the_middle() {
+    let affine = |text: &str| {
+        let (node, extent) = child(text);
+        match &node.kind {
+            Kind::Affine(affine) => (affine.clone(), (extent.2, extent.3)),
+            other => panic!("{other:?}"),
+        }
+    };
+    let one = 1_i64 << 40;
+    // It has the size of its source.
+    let (plain, size) = affine("affine { (source)image \"logo.png\" }");
+    assert_eq!((plain.inverse, size), ([[one, 0], [0, one]], (60, 40)));
+    assert_eq!((plain.source, plain.shift), ((60, 40), [0, 0]));
+    assert_eq!(
+        (plain.by, plain.edge),
+        (kinds::Resampling::Cubic, kinds::Edge::Zero)
+    );
+    let (turned, _) = affine("affine angle=90 scale=2 scale-y=-4 by=\"nearest\" { (source)image \"logo.png\" }");
+    assert_eq!(turned.inverse, [[0, one / 2], [one / 4, 0]]);
+    assert_eq!(turned.by, kinds::Resampling::Box);
+    let (moved, _) = affine("affine shift-x=\"1/4px\" shift-y=-2 shear=0.5 { (source)image \"logo.png\" }");
+    assert_eq!(
+        (moved.shift, moved.inverse),
+        ([16_384, -131_072], [[one, -one / 2], [0, one]])
+    );
+}
+
+#[test]
 fn a_seamless_source_is_wider_and_higher_by_the_overlap() {
     let (node, extent) = child("seamless overlap=10 { (source)image \"logo.png\" }");
     assert_eq!(node.kind, Kind::Seamless(kinds::Seamless { overlap: 10 }));
@@ -526,7 +554,15 @@ fn filters_that_were_built_by_hand_keep_their_rules() {
         |offset| kinds::LocalLaw::Mean { offset },
         |k| kinds::LocalLaw::Sauvola { k },
     );
-    let right: [Kind; 8] = [
+    let affine = |a, s, side| kinds::Affine {
+        by: kinds::Resampling::Linear,
+        inverse: [[a, 0], [0, 1]],
+        shift: [0, s],
+        source: (side, 1),
+        edge,
+    };
+    let right: [Kind; 9] = [
+        affine(-64 << 40, 1 << 40, 1 << 24).into(),
         kinds::BoxMean { radius: 256, edge }.into(),
         kinds::Dilate {
             radius: 1,
@@ -541,7 +577,10 @@ fn filters_that_were_built_by_hand_keep_their_rules() {
         kinds::Normalise { low: 0, high: 1 }.into(),
         kinds::Equalise { limit: Some(1 << 16) }.into(),
     ];
-    let wrong: [Kind; 19] = [
+    let wrong: [Kind; 22] = [
+        affine((64 << 40) + 1, 0, 1).into(),
+        affine(0, i64::MIN, 1).into(),
+        affine(0, 0, (1 << 24) + 1).into(),
         kinds::BoxMean { radius: 0, edge }.into(),
         kinds::BoxMean { radius: 257, edge }.into(),
         kinds::Erode {

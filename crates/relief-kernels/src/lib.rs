@@ -7,6 +7,7 @@
 //! CPU kernels never allocate: scratch memory is handed in as words, and each family that needs some has a
 //! `scratch_words` that says how many. They detect the vector instructions of the machine when they run.
 
+pub mod affine;
 pub mod ahead;
 pub mod bilateral;
 mod block;

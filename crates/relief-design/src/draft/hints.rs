@@ -37,7 +37,7 @@ pub(super) fn foreign(word: &str) -> Option<&'static str> {
         .map(|(_, hint)| *hint)
 }
 
-const HINTS: [(&[&str], &str); 18] = [
+const HINTS: [(&[&str], &str); 19] = [
     (
         &["rect", "square", "background"],
         "a rectangle of whole pixels is `fill` with x, y, width and height, any other `rectangle`",
@@ -111,6 +111,10 @@ const HINTS: [(&[&str], &str); 18] = [
     (
         &["scale", "resample", "zoom", "shrink", "enlarge", "thumbnail"],
         "`resize` makes a source larger or smaller: resize width=800 height=600 { (source)image \"photo.png\" }",
+    ),
+    (
+        &["rotate", "rotation", "skew", "shear", "transform", "warp-affine", "warpaffine"],
+        "`affine` turns by any angle, scales and shears: affine angle=30 { (source)image \"photo.png\" }; `turn` turns by quarters",
     ),
     (
         &[

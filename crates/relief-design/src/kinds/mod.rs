@@ -4,6 +4,7 @@
 //! which size it has of itself, and what holds of one that was built by hand. A new kind is a file and its lines in the
 //! list below; nothing outside this folder names a kind or tells them apart.
 
+mod affine;
 mod bilateral;
 mod box_mean;
 mod compose;
@@ -535,6 +536,7 @@ kinds! {
     flip::Flip,
     turn::Turn,
     resize::Resize,
+    affine::Affine,
     seamless::Seamless,
     compose::Compose;
     median::Rank => Median,

@@ -1,5 +1,6 @@
 //! The node kinds: one file each, one line each in the list below. Nothing outside this folder tells them apart.
 
+mod affine;
 mod bilateral;
 mod box_mean;
 mod compose;
@@ -90,6 +91,7 @@ macro_rules! kinds {
 }
 
 kinds! {
+    affine::Affine,
     bilateral::Bilateral,
     box_mean::BoxMean,
     compose::Compose,

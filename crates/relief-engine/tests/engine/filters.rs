@@ -6,7 +6,7 @@ use relief_engine::{Kept, NoImages, Options};
 
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Bilateral, Blend, BoxMean, Close, Compose, Convolve, Dilate, Disc, Edge, Element, Erode, Fill, Flip,
+    Affine, Bilateral, Blend, BoxMean, Close, Compose, Convolve, Dilate, Disc, Edge, Element, Erode, Fill, Flip,
     Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Median, Noise, Open, Repeat, Resize, Seamless,
     Sharpen, Sobel, Threshold, TopHat, Turn, Use,
 };
@@ -444,6 +444,62 @@ fn a_source_that_keeps_its_size_keeps_its_samples() {
             samples(&resized),
             samples(&model(33, 21, Compose(vec![(Fold::Base, noise())])))
         );
+    }
+}
+
+fn affine(angle: f64, scale: f64, by: &'static str, edge: Edge, source: Item) -> Affine {
+    Affine {
+        angle,
+        scale: (scale, scale),
+        shear: 0.0,
+        shift: (0, 0),
+        by,
+        edge,
+        source: Box::new(source),
+    }
+}
+
+#[test]
+fn a_source_is_mapped_by_any_matrix() {
+    let small = [(5, 4), (1, 9)].map(|tile| Way {
+        tile: Some(tile),
+        kept: Some(0),
+        ..PLAIN
+    });
+    for (i, by) in ["nearest", "linear", "cubic", "lanczos"].into_iter().enumerate() {
+        for edge in Edge::ALL {
+            let any = Affine {
+                scale: (1.5, -0.7),
+                shear: 0.5,
+                shift: (7, -3),
+                ..affine(35.0, 1.0, by, edge, noise().at(3, -2).sized(20, 11))
+            };
+            every(&model(23, 17, any), &small);
+            // Far smaller and far larger than the node, and one sample.
+            for (scale, size) in [(0.1, (30, 20)), (9.0, (9, 8)), (3.0, (1, 1))] {
+                let angle = 200.25 + 10.0 * i as f64;
+                let mapped = affine(angle, scale, by, edge, noise().sized(size.0, size.1));
+                every(&deep(model(14, 11, mapped)), &small[..1]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_source_turned_by_quarters_is_that_of_turn() {
+    for by in ["nearest", "linear", "cubic", "lanczos"] {
+        for quarters in 0..4_u8 {
+            // Sides of one parity, or the middles lie half a pixel apart.
+            let source = || noise().sized(20, 14);
+            let angle = 90.0 * f64::from(quarters) - 360.0;
+            let mapped = affine(angle, 1.0, by, Edge::Zero, source());
+            let (width, height) = if quarters % 2 == 1 { (14, 20) } else { (20, 14) };
+            let expected = match quarters {
+                0 => model(width, height, Compose(vec![(Fold::Base, source())])),
+                _ => model(width, height, turn(quarters, source())),
+            };
+            assert_eq!(samples(&model(width, height, mapped)), samples(&expected));
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use super::evaluate::At;
 use super::model::{Item, Model, NaturalSize};
 use super::strategy::Inner;
 
+mod affine;
 mod arithmetic;
 mod bilateral;
 mod box_mean;
@@ -195,6 +196,7 @@ macro_rules! kinds {
 }
 
 kinds! {
+    affine::Affine,
     bilateral::Bilateral,
     box_mean::BoxMean,
     compose::Compose,
