@@ -11,6 +11,7 @@ mod compose;
 mod convolve;
 mod disc;
 mod distance;
+mod dither;
 mod doubts;
 mod drawing;
 mod edge;
@@ -43,6 +44,7 @@ mod sharpen;
 mod sobel;
 mod svg;
 mod text;
+mod texture;
 mod threshold;
 mod turn;
 
@@ -55,7 +57,7 @@ pub(crate) use doubts::{Bounds, Doubts, Seen, covers, misses};
 pub use drawing::{Antialias, Drawn};
 pub use edge::Edge;
 pub(crate) use formula::NAMES;
-pub use formula::{Input, LANES, MAX_STEPS, Program, rounded};
+pub use formula::{Input, LANES, MAX_STEPS, Program, Separated, rounded};
 pub use gauss::MAX_SIGMA;
 pub use image::{Conversion, Gray};
 pub use lattice::{Blend, MAX_COPIES, MAX_DENOMINATOR};
@@ -64,6 +66,7 @@ pub use morphology::Shape;
 pub(crate) use natural::{NaturalChild, NaturalSize};
 pub use resize::{Resampling, Taps};
 pub use sobel::Component;
+pub use texture::{Cells, Feature, MAX_OCTAVES};
 
 use crate::draft::{Checker, DraftChild, DraftNode, Values};
 use crate::length::Ratio;
@@ -514,11 +517,14 @@ kinds! {
     gds::Gds,
     text::Text,
     noise::Noise,
+    texture::Perlin,
+    texture::Worley,
     repeat::Repeat,
     lattice::Lattice,
     distance::Distance,
     map::Map,
     threshold::Threshold,
+    dither::Dither,
     gauss::Gauss,
     box_mean::BoxMean,
     median::Median,

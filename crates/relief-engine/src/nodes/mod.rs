@@ -7,6 +7,7 @@ mod compose;
 mod convolve;
 mod disc;
 mod distance;
+mod dither;
 mod drawing;
 mod equalise;
 mod fill;
@@ -28,6 +29,7 @@ mod resize;
 mod seamless;
 mod sharpen;
 mod sobel;
+mod texture;
 mod threshold;
 mod turn;
 
@@ -98,6 +100,7 @@ kinds! {
     convolve::Convolve,
     disc::Disc,
     distance::Distance,
+    dither::Dither,
     equalise::Equalise,
     fill::Fill,
     flip::Flip,
@@ -119,6 +122,8 @@ kinds! {
     seamless::Seamless,
     sharpen::Sharpen,
     sobel::Sobel,
+    texture::Perlin,
+    texture::Worley,
     threshold::Threshold,
     turn::Turn;
     // Words that draw.

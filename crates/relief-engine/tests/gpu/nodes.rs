@@ -222,6 +222,8 @@ fn filters_of_the_host_stand_among_nodes_of_the_device() {
         "otsu",
         "equalise limit=2",
         "seamless overlap=3",
+        "dither \"bayer\" size=4",
+        "dither \"threshold\" level=0",
     ] {
         both(
             31,

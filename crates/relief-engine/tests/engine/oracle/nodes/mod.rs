@@ -17,6 +17,7 @@ mod convolve;
 mod definition;
 mod disc;
 mod distance;
+mod dither;
 mod equalise;
 mod fill;
 mod flip;
@@ -39,6 +40,7 @@ mod seamless;
 mod sharpen;
 mod sided;
 mod sobel;
+mod texture;
 mod threshold;
 mod tones;
 mod turn;
@@ -204,6 +206,7 @@ kinds! {
     definition::Use,
     disc::Disc,
     distance::Distance,
+    dither::Dither,
     equalise::Equalise,
     fill::Fill,
     flip::Flip,
@@ -231,6 +234,8 @@ kinds! {
     sharpen::Sharpen,
     sobel::Sobel,
     sided::SidedDistance,
+    texture::Perlin,
+    texture::Worley,
     threshold::Threshold,
     tones::Tones,
     turn::Turn,
@@ -241,6 +246,8 @@ fn any<T: Into<Kind> + fmt::Debug + 'static>((weight, strategy): Weighted<T>) ->
 }
 
 pub(crate) use compose::Fold;
+#[allow(unused_imports, reason = "the tests of devices name fewer")]
+pub(crate) use dither::Matrix;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use distance::Profile;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
