@@ -46,6 +46,7 @@ mod draft;
 mod excerpt;
 mod expression;
 mod format;
+pub mod halftone;
 mod json;
 pub mod kinds;
 mod length;

@@ -7,6 +7,7 @@
 //! CPU kernels never allocate: scratch memory is handed in as words, and each family that needs some has a
 //! `scratch_words` that says how many. They detect the vector instructions of the machine when they run.
 
+pub mod affine;
 pub mod ahead;
 pub mod bilateral;
 mod block;
@@ -17,6 +18,7 @@ pub mod copy;
 pub mod coverage;
 pub mod device;
 pub mod distance;
+pub mod dither;
 pub mod edge;
 pub mod extremes;
 pub mod fold;
@@ -33,6 +35,7 @@ pub mod resample;
 pub mod seam;
 pub mod sobel;
 pub mod table;
+pub mod texture;
 pub mod turn;
 pub mod uniform;
 pub mod window;

@@ -37,7 +37,7 @@ pub(super) fn foreign(word: &str) -> Option<&'static str> {
         .map(|(_, hint)| *hint)
 }
 
-const HINTS: [(&[&str], &str); 18] = [
+const HINTS: [(&[&str], &str); 22] = [
     (
         &["rect", "square", "background"],
         "a rectangle of whole pixels is `fill` with x, y, width and height, any other `rectangle`",
@@ -113,6 +113,10 @@ const HINTS: [(&[&str], &str); 18] = [
         "`resize` makes a source larger or smaller: resize width=800 height=600 { (source)image \"photo.png\" }",
     ),
     (
+        &["rotate", "rotation", "skew", "shear", "transform", "warp-affine", "warpaffine"],
+        "`affine` turns by any angle, scales and shears: affine angle=30 { (source)image \"photo.png\" }; `turn` turns by quarters",
+    ),
+    (
         &[
             "autolevels",
             "auto-levels",
@@ -125,6 +129,18 @@ const HINTS: [(&[&str], &str); 18] = [
     (
         &["percentile", "rank-filter", "quantile"],
         "`rank` takes a sample by its place among those around",
+    ),
+    (
+        &["clouds", "turbulence", "simplex", "fractal", "fbm"],
+        "`perlin` is smooth noise: perlin seed=1 size=40 octaves=4",
+    ),
+    (
+        &["voronoi", "cellular", "cells", "mosaic"],
+        "`worley` makes cells around random points: worley seed=1 size=40 of=\"cell\"",
+    ),
+    (
+        &["bayer", "blue-noise", "screen", "ordered-dither", "raster-screen"],
+        "`dither` makes grays of dots: dither \"bayer\" size=8 { (source)image \"photo.png\" }",
     ),
     (
         &["polyline", "stroke", "curve", "spline", "bezier"],

@@ -266,7 +266,7 @@ impl Checker<'_> {
         let given = |name| values.span(name);
         let good = [
             self.belongs(
-                element,
+                (&element.name.text, element.name.span),
                 kind,
                 if kind == "even" {
                     (
@@ -280,21 +280,21 @@ impl Checker<'_> {
                 needs_count,
             ),
             self.belongs(
-                element,
+                (&element.name.text, element.name.span),
                 kind,
                 ("the property `step`", "property `step`"),
                 given("step"),
                 by_step,
             ),
             self.belongs(
-                element,
+                (&element.name.text, element.name.span),
                 kind,
                 ("the property `exponent`", "property `exponent`"),
                 given("exponent"),
                 kind == "curve",
             ),
             self.belongs(
-                element,
+                (&element.name.text, element.name.span),
                 kind,
                 ("a `slice` for each pass", "`slice`"),
                 inner.parameters.first().map(|slice| slice.name.span),
@@ -364,6 +364,15 @@ impl Checker<'_> {
 
     fn halftone(&mut self, element: &Element<'_>) -> Option<(Halftone, Option<AskedScreen>)> {
         let values = self.parameter_values(element)?;
+        self.halftone_of((&element.name.text, element.name.span), &values)
+    }
+
+    /// The halftone that the values of this word say, where it stands here.
+    pub(crate) fn halftone_of(
+        &mut self,
+        word: (&str, Span),
+        values: &Values,
+    ) -> Option<(Halftone, Option<AskedScreen>)> {
         let kind = values.word("kind")?;
         let (is_screen, diffuses) = (
             kind == "screen",
@@ -376,11 +385,11 @@ impl Checker<'_> {
             ("frequency", "the property `frequency`", is_screen),
         ] {
             let takes = format!("property `{name}`");
-            good &= self.belongs(element, kind, (needs, &takes), values.span(name), needed);
+            good &= self.belongs(word, kind, (needs, &takes), values.span(name), needed);
         }
         if kind == "bayer" {
             let needs = ("the property `size`", "property `size`");
-            good &= self.belongs(element, kind, needs, values.span("size"), true);
+            good &= self.belongs(word, kind, needs, values.span("size"), true);
         }
         for (name, takes) in [
             ("size", is_matrix),
@@ -393,10 +402,10 @@ impl Checker<'_> {
             let given = values.span(name).filter(|_| !takes);
             if given.is_some() {
                 let says = format!("property `{name}`");
-                good &= self.belongs(element, kind, ("", &says), given, false);
+                good &= self.belongs(word, kind, ("", &says), given, false);
             }
         }
-        if let (true, Some(size), Some(span)) = (is_matrix, count(&values, "size"), values.span("size"))
+        if let (true, Some(size), Some(span)) = (is_matrix, count(values, "size"), values.span("size"))
             && (size > 16) != (kind == "blue-noise")
         {
             let sizes = if kind == "bayer" {
@@ -407,7 +416,7 @@ impl Checker<'_> {
             self.note(
                 Problem::new(
                     "E402",
-                    format!("`halftone` \"{kind}\" has no matrix of {size} × {size}"),
+                    format!("`{}` \"{kind}\" has no matrix of {size} × {size}", word.0),
                 )
                 .label(span, "not this")
                 .help(format!("write a size of {sizes}")),
@@ -426,14 +435,14 @@ impl Checker<'_> {
                 level: values.sample("level")?,
             },
             "bayer" => Halftone::Bayer {
-                size: count(&values, "size")?,
+                size: count(values, "size")?,
                 spot,
             },
             "blue-noise" => Halftone::BlueNoise {
-                size: count(&values, "size").unwrap_or(64),
+                size: count(values, "size").unwrap_or(64),
                 spot,
             },
-            "screen" => return self.screen(element, &values),
+            "screen" => return self.screen(word.1, values),
             "jarvis" => Halftone::Jarvis { serpentine },
             "stucki" => Halftone::Stucki { serpentine },
             "atkinson" => Halftone::Atkinson { serpentine },
@@ -443,12 +452,12 @@ impl Checker<'_> {
     }
 
     /// Dots of a frequency.
-    fn screen(&mut self, element: &Element<'_>, values: &Values) -> Option<(Halftone, Option<AskedScreen>)> {
+    fn screen(&mut self, here: Span, values: &Values) -> Option<(Halftone, Option<AskedScreen>)> {
         let (frequency, span) = values.real("frequency")?;
         let degrees = values.real("angle").map_or(45.0, |(degrees, _)| degrees);
         let Some(pixel) = self.pixel else {
             if !self.pixel_is_wrong {
-                self.without_pixel("a screen has dots in an inch", element.name.span);
+                self.without_pixel("a screen has dots in an inch", here);
             }
             return None;
         };
@@ -484,20 +493,19 @@ impl Checker<'_> {
     /// Whether a setting is given if and only if its kind needs it; if not, a problem says so.
     fn belongs(
         &mut self,
-        element: &Element<'_>,
+        (name, here): (&str, Span),
         kind: &str,
         (needs, takes): (&str, &str),
         given: Option<Span>,
         needed: bool,
     ) -> bool {
-        let name = &element.name.text;
         let problem = match (given, needed) {
             (None, true) => Problem::new("E801", format!("`{name}` \"{kind}\" needs {needs}"))
-                .label(element.name.span, "here")
+                .label(here, "here")
                 .help(format!("add {needs}, or choose another kind")),
             (Some(span), false) => Problem::new("E802", format!("`{name}` \"{kind}\" takes no {takes}"))
                 .label(span, "not here")
-                .label(element.name.span, "of this")
+                .label(here, "of this")
                 .help("remove it, or choose another kind"),
             _ => return true,
         };

@@ -19,7 +19,7 @@ use crate::syntax::shortened;
 pub use operation::LANES;
 pub(crate) use operation::{Binary, Unary};
 pub(crate) use program::{Builder, is_name, is_taken};
-pub use program::{Input, MAX_STEPS, Program};
+pub use program::{Input, MAX_STEPS, Program, Separated};
 
 /// What a value counts for beside the steps of its function: its argument, a square root, and its rounding.
 const VALUE: u64 = 16;

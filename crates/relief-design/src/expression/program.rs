@@ -24,6 +24,23 @@ pub enum Input {
     Height,
     /// The sample of the child of this number, 0 outside its extent.
     Child(usize),
+    /// The value of a program of columns alone, by its number in [`Separated::across`].
+    Across(usize),
+    /// The value of a program of rows alone, by its number in [`Separated::down`].
+    Down(usize),
+}
+
+/// A program whose parts that depend on one coordinate alone are programs of their own: they have one value for a whole column, or for a
+/// whole row. Every operation is that of the program, on the same numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Separated {
+    /// Programs that read [`Input::X`] and nothing else.
+    pub across: Vec<Program>,
+    /// Programs that read [`Input::Y`] and nothing else.
+    pub down: Vec<Program>,
+    /// What is left: it reads their values.
+    pub rest: Program,
 }
 
 /// A variable of a program.
@@ -95,6 +112,12 @@ impl Program {
         })
     }
 
+    /// The program with what depends on columns alone or rows alone apart.
+    #[must_use]
+    pub fn separated(&self) -> Separated {
+        Separation::of(self)
+    }
+
     /// The values of as many pixels as `out` is long. `columns` holds the values of the first of the
     /// [`inputs`](Self::inputs) at all these pixels, then those of the second, and so on.
     ///
@@ -163,16 +186,7 @@ impl Program {
             }
             folded.push(steps);
         }
-        let mut used = vec![false; folded.len()];
-        if let Some(last) = used.last_mut() {
-            *last = true;
-        }
-        for (number, section) in folded.iter().enumerate().rev() {
-            if used[number] {
-                mark(section, &mut used);
-            }
-        }
-        Self::without(folded, &used, inputs)
+        of_last(folded, inputs)
     }
 
     /// The sections that are used, with their numbers and those of their inputs.
@@ -214,6 +228,142 @@ impl Program {
         }
         program
     }
+}
+
+/// What a value depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum On {
+    Nothing,
+    X,
+    Y,
+    /// Both coordinates, or a child.
+    All,
+}
+
+impl On {
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nothing, on) | (on, Self::Nothing) => on,
+            (one, other) if one == other => one,
+            _ => Self::All,
+        }
+    }
+}
+
+/// A program on its way into parts.
+struct Separation<'p> {
+    program: &'p Program,
+    /// What each section depends on.
+    on: Vec<On>,
+    /// The inputs of the program, then those that stand for parts.
+    inputs: Vec<Input>,
+    across: Vec<Program>,
+    down: Vec<Program>,
+}
+
+impl<'p> Separation<'p> {
+    fn of(program: &'p Program) -> Separated {
+        let mut separation = Self {
+            program,
+            on: Vec::new(),
+            inputs: program.inputs.clone(),
+            across: Vec::new(),
+            down: Vec::new(),
+        };
+        let mut sections = Vec::with_capacity(program.sections.len());
+        for (number, section) in program.sections.iter().enumerate() {
+            let (mut steps, on) = separation.section(section);
+            if number + 1 == program.sections.len() {
+                steps = separation.settled(steps, on);
+            }
+            separation.on.push(on);
+            sections.push(steps);
+        }
+        let rest = of_last(sections, &separation.inputs);
+        Separated {
+            across: separation.across,
+            down: separation.down,
+            rest,
+        }
+    }
+
+    /// The steps of a section with the parts of its mixed operations in place, and what it depends on.
+    fn section(&mut self, section: &Section) -> (Section, On) {
+        let mut steps: Section = Vec::with_capacity(section.len());
+        // Where each operand begins, and what it depends on.
+        let mut operands: Vec<(usize, On)> = Vec::new();
+        for step in section {
+            let on = match step {
+                Step::Number(_) => On::Nothing,
+                Step::Variable(Variable::Input(input)) => match self.inputs[*input] {
+                    Input::X => On::X,
+                    Input::Y => On::Y,
+                    _ => On::All,
+                },
+                Step::Variable(Variable::Section(earlier)) => self.on[*earlier],
+                Step::Unary(_) => {
+                    steps.push(*step);
+                    continue;
+                }
+                Step::Binary(_) => {
+                    if let (Some(right), Some(left)) = (operands.pop(), operands.pop()) {
+                        let on = left.1.and(right.1);
+                        if on == On::All {
+                            let after = steps.split_off(right.0);
+                            let before = steps.split_off(left.0);
+                            steps.extend(self.settled(before, left.1));
+                            steps.extend(self.settled(after, right.1));
+                        }
+                        operands.push((left.0, on));
+                    }
+                    steps.push(*step);
+                    continue;
+                }
+            };
+            operands.push((steps.len(), on));
+            steps.push(*step);
+        }
+        (steps, operands.pop().map_or(On::All, |(_, on)| on))
+    }
+
+    /// The steps of an operand; one variable where they are those of a part.
+    fn settled(&mut self, steps: Section, on: On) -> Section {
+        if let [Step::Number(_) | Step::Variable(Variable::Input(_))] = steps[..] {
+            return steps;
+        }
+        let number = |parts: &mut Vec<Program>, part: Program| {
+            parts.iter().position(|known| *known == part).unwrap_or_else(|| {
+                parts.push(part);
+                parts.len() - 1
+            })
+        };
+        let part = |steps| {
+            let mut sections = self.program.sections.clone();
+            sections.push(steps);
+            of_last(sections, &self.program.inputs)
+        };
+        let input = match on {
+            On::X => Input::Across(number(&mut self.across, part(steps))),
+            On::Y => Input::Down(number(&mut self.down, part(steps))),
+            On::Nothing | On::All => return steps,
+        };
+        self.inputs.push(input);
+        vec![Step::Variable(Variable::Input(self.inputs.len() - 1))]
+    }
+}
+
+/// The program whose result is the last of these sections, without those that it does not need.
+fn of_last(sections: Vec<Section>, inputs: &[Input]) -> Program {
+    let mut used = vec![false; sections.len()];
+    if let Some(last) = used.last_mut() {
+        *last = true;
+    }
+    for (number, section) in sections.iter().enumerate().rev() {
+        if used[number] {
+            mark(section, &mut used);
+        }
+    }
+    Program::without(sections, &used, inputs)
 }
 
 /// Adds a step; an operation on numbers becomes its value, which is that of every evaluation.
@@ -394,6 +544,64 @@ mod tests {
         let mut out = [0.0];
         program.evaluate(columns, &mut out, &mut vec![[0.0; LANES]; program.depth()]);
         out[0]
+    }
+
+    /// The values of a program at the pixels of a square, by its parts or whole.
+    fn values(program: &Program, separated: bool) -> Vec<u64> {
+        let places: Vec<f64> = (0..40).map(|i| f64::from(i) + 0.5).collect();
+        let stack = |program: &Program| vec![[0.0; LANES]; program.depth()];
+        let parts = program.separated();
+        let tabulated = |programs: &[Program]| -> Vec<Vec<f64>> {
+            let table = |program: &Program| {
+                assert_eq!(program.inputs().len(), 1, "{program:?}");
+                let mut out = vec![0.0; places.len()];
+                program.evaluate(&places, &mut out, &mut stack(program));
+                out
+            };
+            programs.iter().map(table).collect()
+        };
+        let (across, down) = (tabulated(&parts.across), tabulated(&parts.down));
+        let program = if separated { &parts.rest } else { program };
+        let mut all = Vec::new();
+        for (row, y) in places.iter().enumerate() {
+            let mut columns = Vec::new();
+            for input in program.inputs() {
+                match *input {
+                    Input::X => columns.extend(&places),
+                    Input::Y => columns.extend(places.iter().map(|_| *y)),
+                    Input::Child(child) => columns.extend(places.iter().map(|x| x * y + child as f64)),
+                    Input::Across(part) => columns.extend(&across[part]),
+                    Input::Down(part) => columns.extend(places.iter().map(|_| down[part][row])),
+                    Input::Width | Input::Height => unreachable!(),
+                }
+            }
+            let mut out = vec![0.0; places.len()];
+            program.evaluate(&columns, &mut out, &mut stack(program));
+            all.extend(out.into_iter().map(f64::to_bits));
+        }
+        all
+    }
+
+    #[test]
+    fn parts_of_one_coordinate_stand_apart_and_give_the_same_bits() {
+        // With how many parts each has across and down.
+        for (lets, text, expected) in [
+            (&[][..], "M * sqrt(max(0, 1 - (2 * r / w) * (2 * r / w)))", (1, 1)),
+            (&[], "sin(x / 3) * 100 + cos(y) * 50", (1, 1)),
+            (&[], "x + y", (0, 0)),
+            (&[], "sin(x)", (1, 0)),
+            (&[], "7", (0, 0)),
+            (&[], "a + b", (0, 0)),
+            (&[], "a * -x + -y * (y - a)", (1, 1)),
+            (&[("u", "x / 7"), ("v", "u * u")], "v + u * y + v / y - mod(u, 2)", (3, 0)),
+            (&[("u", "sqrt(y)"), ("v", "x * u")], "v - u + a * (u + 1) + v", (0, 2)),
+            (&[("u", "x * x")], "u", (1, 0)),
+        ] {
+            let program = program(lets, text).of_size(40, 40);
+            let parts = program.separated();
+            assert_eq!((parts.across.len(), parts.down.len()), expected, "{text}: {parts:?}");
+            assert_eq!(values(&program, true), values(&program, false), "{text}");
+        }
     }
 
     #[test]

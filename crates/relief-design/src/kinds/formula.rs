@@ -8,7 +8,7 @@ use relief_raster::Depth;
 use super::{NaturalChild, NaturalSize, NodeKind, NodeSource};
 use crate::draft::Checker;
 use crate::expression::{Builder, is_name, is_taken};
-pub use crate::expression::{Input, LANES, MAX_STEPS, Program};
+pub use crate::expression::{Input, LANES, MAX_STEPS, Program, Separated};
 use crate::report::Problem;
 use crate::seam::{Gap, Seam};
 use crate::signature::{Count, Signature, ValueType, parameter, required, role};

@@ -4,12 +4,14 @@
 //! which size it has of itself, and what holds of one that was built by hand. A new kind is a file and its lines in the
 //! list below; nothing outside this folder names a kind or tells them apart.
 
+mod affine;
 mod bilateral;
 mod box_mean;
 mod compose;
 mod convolve;
 mod disc;
 mod distance;
+mod dither;
 mod doubts;
 mod drawing;
 mod edge;
@@ -43,6 +45,7 @@ mod sharpen;
 mod sobel;
 mod svg;
 mod text;
+mod texture;
 mod threshold;
 mod turn;
 
@@ -55,7 +58,7 @@ pub(crate) use doubts::{Bounds, Doubts, Seen, covers, misses};
 pub use drawing::{Antialias, Drawn};
 pub use edge::Edge;
 pub(crate) use formula::NAMES;
-pub use formula::{Input, LANES, MAX_STEPS, Program, rounded};
+pub use formula::{Input, LANES, MAX_STEPS, Program, Separated, rounded};
 pub use gauss::MAX_SIGMA;
 pub use image::{Conversion, Gray};
 pub use lattice::{Blend, MAX_COPIES, MAX_DENOMINATOR};
@@ -64,6 +67,7 @@ pub use morphology::Shape;
 pub(crate) use natural::{NaturalChild, NaturalSize};
 pub use resize::{Resampling, Taps};
 pub use sobel::Component;
+pub use texture::{Cells, Feature, MAX_OCTAVES};
 
 use crate::draft::{Checker, DraftChild, DraftNode, Values};
 use crate::length::Ratio;
@@ -515,11 +519,14 @@ kinds! {
     gds::Gds,
     text::Text,
     noise::Noise,
+    texture::Perlin,
+    texture::Worley,
     repeat::Repeat,
     lattice::Lattice,
     distance::Distance,
     map::Map,
     threshold::Threshold,
+    dither::Dither,
     gauss::Gauss,
     box_mean::BoxMean,
     median::Median,
@@ -537,6 +544,7 @@ kinds! {
     flip::Flip,
     turn::Turn,
     resize::Resize,
+    affine::Affine,
     seamless::Seamless,
     compose::Compose;
     median::Rank => Median,

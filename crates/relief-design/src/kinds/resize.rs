@@ -63,6 +63,20 @@ impl Resampling {
             _ => 0.0,
         }
     }
+
+    /// The weights of all places, of curves that are so many times as wide: 1 to 64.
+    pub(super) fn taps(self, stretched: f64) -> Taps {
+        // At most 3 times 64.
+        let reach = libm::ceil(self.support() * stretched) as i32;
+        let weights = (0..PHASES).flat_map(|phase| {
+            let place = f64::from(phase) / f64::from(PHASES);
+            rounded((1 - reach..=reach).map(|at| self.weight((f64::from(at) - place) / stretched)))
+        });
+        Taps {
+            first: i64::from(1 - reach),
+            weights: weights.collect(),
+        }
+    }
 }
 
 /// sin(πt) / πt.
@@ -167,17 +181,7 @@ impl Resize {
         if !fits(source, target) {
             return None;
         }
-        let stretched = (source as f64 / target as f64).max(1.0);
-        // At most 3 times 64.
-        let reach = libm::ceil(self.by.support() * stretched) as i32;
-        let weights = (0..PHASES).flat_map(|phase| {
-            let place = f64::from(phase) / f64::from(PHASES);
-            rounded((1 - reach..=reach).map(|at| self.by.weight((f64::from(at) - place) / stretched)))
-        });
-        Some(Taps {
-            first: i64::from(1 - reach),
-            weights: weights.collect(),
-        })
+        Some(self.by.taps((source as f64 / target as f64).max(1.0)))
     }
 }
 

@@ -469,6 +469,76 @@ fn a_resized_source_reaches_from_the_corner_to_its_end() {
 }
 
 #[test]
+fn an_affine_is_a_matrix_around_the_middle() {
+    let affine = |text: &str| {
+        let (node, extent) = child(text);
+        match &node.kind {
+            Kind::Affine(affine) => (affine.clone(), (extent.2, extent.3)),
+            other => panic!("{other:?}"),
+        }
+    };
+    let one = 1_i64 << 40;
+    // It has the size of its source.
+    let (plain, size) = affine("affine { (source)image \"logo.png\" }");
+    assert_eq!((plain.inverse, size), ([[one, 0], [0, one]], (60, 40)));
+    assert_eq!((plain.source, plain.shift), ((60, 40), [0, 0]));
+    assert_eq!(
+        (plain.by, plain.edge),
+        (kinds::Resampling::Cubic, kinds::Edge::Zero)
+    );
+    let (turned, _) = affine("affine angle=90 scale=2 scale-y=-4 by=\"nearest\" { (source)image \"logo.png\" }");
+    assert_eq!(turned.inverse, [[0, one / 2], [one / 4, 0]]);
+    assert_eq!(turned.by, kinds::Resampling::Box);
+    let (moved, _) = affine("affine shift-x=\"1/4px\" shift-y=-2 shear=0.5 { (source)image \"logo.png\" }");
+    assert_eq!(
+        (moved.shift, moved.inverse),
+        ([16_384, -131_072], [[one, -one / 2], [0, one]])
+    );
+}
+
+#[test]
+fn a_dither_is_a_halftone_of_a_matrix() {
+    let dither = |text: &str| match child(&format!("{text} {{ (source)noise seed=1 }}")).0.kind {
+        Kind::Dither(dither) => dither.halftone,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        dither("dither \"bayer\" size=4 spot=\"0.03mm\""),
+        Halftone::Bayer { size: 4, spot: 3 }
+    );
+    assert_eq!(dither("dither \"blue-noise\""), Halftone::BLUE_NOISE);
+    assert_eq!(
+        dither("dither \"threshold\" level=9"),
+        Halftone::Threshold { level: 9 }
+    );
+    let Halftone::Screen(screen) = dither("dither \"screen\" frequency=\"254lpi\" angle=0 dot=\"line\"") else {
+        panic!("no screen");
+    };
+    // 10 pixels of 10 µm apart, and as many dots as make 256 pixels.
+    assert_eq!((screen.vector, screen.cells), ((20, 0), 2));
+}
+
+#[test]
+fn cells_of_a_texture_close_after_its_period() {
+    let cells = |text: &str| match child(text).0.kind {
+        Kind::Perlin(perlin) => perlin.cells,
+        Kind::Worley(worley) => worley.cells,
+        other => panic!("{other:?}"),
+    };
+    let of = |count, pixels, wraps| kinds::Cells {
+        count,
+        pixels,
+        wraps,
+    };
+    assert_eq!(cells("perlin seed=1 size=40"), [of(1, 40, false); 2]);
+    // 8.5 cells are 9, and there is one at least.
+    assert_eq!(
+        cells("worley seed=1 size=40 period-x=340 period-y=\"0.1mm\""),
+        [of(9, 340, true), of(1, 10, true)]
+    );
+}
+
+#[test]
 fn a_seamless_source_is_wider_and_higher_by_the_overlap() {
     let (node, extent) = child("seamless overlap=10 { (source)image \"logo.png\" }");
     assert_eq!(node.kind, Kind::Seamless(kinds::Seamless { overlap: 10 }));
@@ -533,7 +603,27 @@ fn filters_that_were_built_by_hand_keep_their_rules() {
         |offset| kinds::LocalLaw::Mean { offset },
         |k| kinds::LocalLaw::Sauvola { k },
     );
-    let right: [Kind; 8] = [
+    let affine = |a, s, side| kinds::Affine {
+        by: kinds::Resampling::Linear,
+        inverse: [[a, 0], [0, 1]],
+        shift: [0, s],
+        source: (side, 1),
+        edge,
+    };
+    let perlin = |octaves, count, pixels| kinds::Perlin {
+        seed: 0,
+        cells: [kinds::Cells {
+            count,
+            pixels,
+            wraps: true,
+        }; 2],
+        octaves,
+    };
+    let dither = |halftone| kinds::Dither { halftone };
+    let right: [Kind; 11] = [
+        perlin(8, 1 << 40, 1 << 40).into(),
+        dither(Halftone::bayer(16)).into(),
+        affine(-64 << 40, 1 << 40, 1 << 24).into(),
         kinds::BoxMean { radius: 256, edge }.into(),
         kinds::Dilate {
             radius: 1,
@@ -548,7 +638,17 @@ fn filters_that_were_built_by_hand_keep_their_rules() {
         kinds::Normalise { low: 0, high: 1 }.into(),
         kinds::Equalise { limit: Some(1 << 16) }.into(),
     ];
-    let wrong: [Kind; 19] = [
+    let wrong: [Kind; 29] = [
+        perlin(0, 1, 1).into(),
+        perlin(9, 1, 1).into(),
+        perlin(1, 0, 1).into(),
+        perlin(1, 1, (1 << 40) + 1).into(),
+        dither(Halftone::bayer(3)).into(),
+        dither(Halftone::FLOYD_STEINBERG).into(),
+        dither(Halftone::Threshold { level: 256 }).into(),
+        affine((64 << 40) + 1, 0, 1).into(),
+        affine(0, i64::MIN, 1).into(),
+        affine(0, 0, (1 << 24) + 1).into(),
         kinds::BoxMean { radius: 0, edge }.into(),
         kinds::BoxMean { radius: 257, edge }.into(),
         kinds::Erode {
@@ -575,7 +675,14 @@ fn filters_that_were_built_by_hand_keep_their_rules() {
         kinds::Equalise { limit: Some(3) }.into(),
     ];
     let text = "relief version=1\ncanvas width=9 height=9 depth=8\nbox radius=1 { (source)noise seed=1 }";
-    let is_valid = |kind: &Kind| with_kind(&design_of(text), kind.clone()).is_ok();
+    let is_valid = |kind: &Kind| {
+        // A kind without children in the place of the noise.
+        let place = usize::from(!kind.signature().children.is_empty());
+        let design = design_of(text);
+        let mut nodes = design.nodes().to_vec();
+        nodes[place].kind = kind.clone();
+        Design::new(design.canvas(), nodes, None).is_ok()
+    };
     for kind in &right {
         assert!(is_valid(kind), "{kind:?}");
     }

@@ -1,11 +1,13 @@
 //! The node kinds: one file each, one line each in the list below. Nothing outside this folder tells them apart.
 
+mod affine;
 mod bilateral;
 mod box_mean;
 mod compose;
 mod convolve;
 mod disc;
 mod distance;
+mod dither;
 mod drawing;
 mod equalise;
 mod fill;
@@ -27,6 +29,7 @@ mod resize;
 mod seamless;
 mod sharpen;
 mod sobel;
+mod texture;
 mod threshold;
 mod turn;
 
@@ -90,12 +93,14 @@ macro_rules! kinds {
 }
 
 kinds! {
+    affine::Affine,
     bilateral::Bilateral,
     box_mean::BoxMean,
     compose::Compose,
     convolve::Convolve,
     disc::Disc,
     distance::Distance,
+    dither::Dither,
     equalise::Equalise,
     fill::Fill,
     flip::Flip,
@@ -117,6 +122,8 @@ kinds! {
     seamless::Seamless,
     sharpen::Sharpen,
     sobel::Sobel,
+    texture::Perlin,
+    texture::Worley,
     threshold::Threshold,
     turn::Turn;
     // Words that draw.

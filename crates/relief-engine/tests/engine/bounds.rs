@@ -85,6 +85,7 @@ fn bounds_are_narrow_where_little_is_there() {
         ("bilateral sigma=2 range=9", 9),
         ("local-threshold radius=9", 255),
         ("resize by=\"linear\"", 9),
+        ("affine angle=3 by=\"linear\" edge=\"clamp\"", 9),
     ] {
         let filtered = format!("{filter} {{ (source){marks} }}");
         assert_eq!(

@@ -6,8 +6,8 @@ use relief_engine::{Kept, NoImages, Options};
 
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Bilateral, Blend, BoxMean, Close, Compose, Convolve, Dilate, Disc, Edge, Element, Erode, Fill, Flip,
-    Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Median, Noise, Open, Repeat, Resize, Seamless,
+    Affine, Bilateral, Blend, BoxMean, Close, Compose, Convolve, Dilate, Disc, Dither, Edge, Element, Erode, Fill, Flip,
+    Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Matrix, Median, Noise, Open, Repeat, Resize, Seamless,
     Sharpen, Sobel, Threshold, TopHat, Turn, Use,
 };
 use crate::oracle::strategy::models;
@@ -447,6 +447,62 @@ fn a_source_that_keeps_its_size_keeps_its_samples() {
     }
 }
 
+fn affine(angle: f64, scale: f64, by: &'static str, edge: Edge, source: Item) -> Affine {
+    Affine {
+        angle,
+        scale: (scale, scale),
+        shear: 0.0,
+        shift: (0, 0),
+        by,
+        edge,
+        source: Box::new(source),
+    }
+}
+
+#[test]
+fn a_source_is_mapped_by_any_matrix() {
+    let small = [(5, 4), (1, 9)].map(|tile| Way {
+        tile: Some(tile),
+        kept: Some(0),
+        ..PLAIN
+    });
+    for (i, by) in ["nearest", "linear", "cubic", "lanczos"].into_iter().enumerate() {
+        for edge in Edge::ALL {
+            let any = Affine {
+                scale: (1.5, -0.7),
+                shear: 0.5,
+                shift: (7, -3),
+                ..affine(35.0, 1.0, by, edge, noise().at(3, -2).sized(20, 11))
+            };
+            every(&model(23, 17, any), &small);
+            // Far smaller and far larger than the node, and one sample.
+            for (scale, size) in [(0.1, (30, 20)), (9.0, (9, 8)), (3.0, (1, 1))] {
+                let angle = 200.25 + 10.0 * i as f64;
+                let mapped = affine(angle, scale, by, edge, noise().sized(size.0, size.1));
+                every(&deep(model(14, 11, mapped)), &small[..1]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_source_turned_by_quarters_is_that_of_turn() {
+    for by in ["nearest", "linear", "cubic", "lanczos"] {
+        for quarters in 0..4_u8 {
+            // Sides of one parity, or the middles lie half a pixel apart.
+            let source = || noise().sized(20, 14);
+            let angle = 90.0 * f64::from(quarters) - 360.0;
+            let mapped = affine(angle, 1.0, by, Edge::Zero, source());
+            let (width, height) = if quarters % 2 == 1 { (14, 20) } else { (20, 14) };
+            let expected = match quarters {
+                0 => model(width, height, Compose(vec![(Fold::Base, source())])),
+                _ => model(width, height, turn(quarters, source())),
+            };
+            assert_eq!(samples(&model(width, height, mapped)), samples(&expected));
+        }
+    }
+}
+
 #[test]
 fn doubled_and_halved_a_picture_is_itself() {
     // By boxes each sample becomes four, and four equal ones become one.
@@ -487,6 +543,73 @@ fn the_first_columns_and_rows_of_a_seamless_source_come_from_behind_its_last() {
     // A source without any seam is what it was.
     let ground = model(9, 9, seamless(3, Item::new(Fill(77))));
     assert_eq!(samples(&ground), [77; 81]);
+}
+
+#[test]
+fn matrices_over_copies_are_computed_from_a_cell() {
+    let copies = Repeat {
+        gaps: (Some(2), Some(1)),
+        pattern: Box::new(noise().at(3, 1).sized(5, 3)),
+    };
+    let dither = |source| Dither {
+        by: Matrix::Bayer { size: 4, spot: 3 },
+        source: Box::new(Item::new(source)),
+    };
+    let dots = model(150, 110, dither(Kind::from(copies)));
+    assert!(keeps_a_cell(&dots));
+    every(&dots, &tiles());
+    // One gray is a pattern of the matrix, or nothing at all.
+    for gray in [0, 1, 128, 255] {
+        every(&model(70, 50, dither(Fill(gray).into())), &tiles());
+    }
+}
+
+/// The samples of a gray under a dither, and what stands in its braces.
+fn dots(dither: &str, (width, height): (u64, u64), gray: u16) -> Vec<u16> {
+    let design = parse(&format!(
+        "relief version=1\ncanvas width={width} height={height} pixel=\"0.1mm\"\n{dither} {{ (source)fill value={gray} }}"
+    ));
+    rendered(&renderer(&design, &NoImages, &Options::default())).unwrap()
+}
+
+#[test]
+fn a_gray_has_as_many_dots_as_its_share_of_a_matrix() {
+    for (dither, places) in [
+        ("dither \"blue-noise\"", 64 * 64),
+        ("dither \"blue-noise\" size=256", 256 * 256),
+        // (16, 12): 400 places in 4 rows of 100, each moved.
+        ("dither \"screen\" frequency=\"12.7lpi\" angle=36.8698976458 dot=\"line\"", 400),
+    ] {
+        let side = if places == 400 { 400 } else { f64::from(places).sqrt() as u64 };
+        for gray in [0_u16, 1, 77, 128, 254, 255] {
+            let found = dots(dither, (side, side), gray);
+            // 2·v·n > (2·r + 1)·M.
+            let fire = (0..places).filter(|rank| 2 * i64::from(gray) * i64::from(places) > (2 * i64::from(*rank) + 1) * 255);
+            let expected = fire.count() * found.len() / places as usize;
+            assert_eq!(found.iter().filter(|sample| **sample == 255).count(), expected, "{dither} {gray}");
+            assert!(found.iter().all(|sample| [0, 255].contains(sample)));
+        }
+    }
+}
+
+#[test]
+fn textures_repeat_after_their_periods() {
+    for texture in [
+        "perlin seed=7 size=10 octaves=3",
+        "worley seed=7 size=10 of=\"edge\"",
+    ] {
+        let text = format!("relief version=1\ncanvas width=300 height=200\n{texture} period-x=33 period-y=27");
+        let design = parse(&text);
+        let renderer = renderer(&design, &NoImages, &Options::default());
+        let cell = renderer.plan().nodes().iter().any(|node| matches!(node.kept, Kept::Cell { .. }));
+        assert!(cell, "{texture}");
+        let samples = rendered(&renderer).unwrap();
+        let at = |x: usize, y: usize| samples[y * 300 + x];
+        for (x, y) in (0..200).flat_map(|x| (0..150).map(move |y| (x, y))) {
+            assert_eq!(at(x, y), at(x + 33, y + 27));
+        }
+        assert!(samples.iter().any(|sample| *sample != samples[0]));
+    }
 }
 
 fn keeps_a_cell(model: &Model) -> bool {

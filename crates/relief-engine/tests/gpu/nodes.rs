@@ -206,6 +206,7 @@ fn filters_of_the_host_stand_among_nodes_of_the_device() {
             "bilateral sigma=1 range=40",
             "local-threshold radius=4 method=\"sauvola\"",
             "resize by=\"cubic\"",
+            "affine angle=20 scale=1.5",
         ] {
             both(
                 31,
@@ -221,6 +222,8 @@ fn filters_of_the_host_stand_among_nodes_of_the_device() {
         "otsu",
         "equalise limit=2",
         "seamless overlap=3",
+        "dither \"bayer\" size=4",
+        "dither \"threshold\" level=0",
     ] {
         both(
             31,

@@ -80,8 +80,14 @@ impl Axis {
         ((place >> 8) as i64 + self.first, (place & 0xFF) as usize)
     }
 
+    /// The first sample that counts for a place, from the one at or before it.
+    #[must_use]
+    pub fn first(&self) -> i64 {
+        self.first
+    }
+
     /// The weights of a phase.
-    fn weights(&self, phase: usize) -> &[i32] {
+    pub(crate) fn weights(&self, phase: usize) -> &[i32] {
         &self.weights[phase * self.taps..(phase + 1) * self.taps]
     }
 

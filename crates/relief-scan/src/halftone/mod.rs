@@ -1,99 +1,38 @@
 //! Grays to 0 or M.
 
-mod bayer;
-mod blue_noise;
 mod diffusion;
-mod dots;
 
 use relief_raster::{Depth, Sample};
 
 use crate::Error;
+use relief_design::halftone::Matrix;
 use relief_design::scan::Halftone;
 
-pub use bayer::bayer;
-pub use blue_noise::{blue_noise, blue_noise_of_256};
 pub(crate) use diffusion::{Diffusion, Kernel};
+pub use relief_design::halftone::{bayer, blue_noise, blue_noise_of_256};
 
 /// A halftone made ready for a depth.
 #[derive(Clone, Debug)]
 pub(crate) enum Screen {
     /// M where the sample is at least the level of its place.
-    Ordered(Ordered),
+    Ordered(Matrix),
     /// Error diffusion.
     Diffusion(Kernel),
 }
 
-/// A matrix of levels that repeats: by its width along a line, and by its height down the lines, `shift` places further each time.
-#[derive(Clone, Debug)]
-pub(crate) struct Ordered {
-    width: usize,
-    shift: u64,
-    /// Pixels of a place along both axes.
-    spot: u64,
-    levels: Vec<u16>,
-}
-
 impl Screen {
     pub(crate) fn new(halftone: Halftone, depth: Depth) -> Result<Self, Error> {
-        let wrong = |problem: String| {
-            Err(Error::Setting {
-                setting: "halftone",
-                problem,
-            })
-        };
         if let Some(kernel) = Kernel::of(halftone) {
             return Ok(Self::Diffusion(kernel));
         }
-        match halftone {
-            Halftone::Bayer { spot: 0, .. } | Halftone::BlueNoise { spot: 0, .. } => {
-                wrong("a spot has a pixel at least".to_owned())
-            }
-            Halftone::Threshold { level } if level <= depth.max() => Ok(Self::Ordered(Ordered {
-                width: 1,
-                shift: 0,
-                spot: 1,
-                levels: vec![level],
-            })),
-            Halftone::Threshold { level } => wrong(format!(
-                "the level {level} is above the greatest sample, {}",
-                depth.max()
-            )),
-            Halftone::Bayer {
-                size: size @ (2 | 4 | 8 | 16),
-                spot,
-            } => Ok(Self::square(size as usize, spot, &bayer(size), depth)),
-            Halftone::Bayer { size, .. } => {
-                wrong(format!("Bayer's matrix has 2, 4, 8 or 16 rows, not {size}"))
-            }
-            Halftone::BlueNoise { size: 64, spot } => Ok(Self::square(64, spot, blue_noise(), depth)),
-            Halftone::BlueNoise { size: 256, spot } => {
-                Ok(Self::square(256, spot, blue_noise_of_256(), depth))
-            }
-            Halftone::BlueNoise { size, .. } => {
-                wrong(format!("a matrix of blue noise has 64 or 256 rows, not {size}"))
-            }
-            Halftone::Screen(screen) => {
-                let dots = dots::Dots::new(screen).map_err(|problem| Error::Setting {
-                    setting: "halftone",
-                    problem,
-                })?;
-                Ok(Self::Ordered(Ordered {
-                    width: dots.width,
-                    shift: dots.shift,
-                    spot: 1,
-                    levels: levels(&dots.ranks, depth),
-                }))
-            }
-            _ => wrong("this halftone is not known".to_owned()),
-        }
-    }
-
-    fn square(size: usize, spot: u32, ranks: &[u32], depth: Depth) -> Self {
-        Self::Ordered(Ordered {
-            width: size,
-            shift: 0,
-            spot: spot.into(),
-            levels: levels(ranks, depth),
+        let problem = match Matrix::new(halftone, depth) {
+            Ok(Some(matrix)) => return Ok(Self::Ordered(matrix)),
+            Ok(None) => "this halftone is not known".to_owned(),
+            Err(problem) => problem,
+        };
+        Err(Error::Setting {
+            setting: "halftone",
+            problem,
         })
     }
 
@@ -110,10 +49,10 @@ impl Screen {
         let Self::Ordered(ordered) = self else {
             return;
         };
-        let Ordered {
+        let Matrix {
             width, shift, spot, ..
         } = *ordered;
-        let height = (ordered.levels.len() / width) as u64;
+        let height = ordered.height() as u64;
         let (above, line) = (j / spot / height, j / spot % height);
         let row = &ordered.levels[line as usize * width..][..width];
         let wide = width as u64;
@@ -137,11 +76,4 @@ impl Screen {
             }
         }
     }
-}
-
-/// 2·v·n > (2·r + 1)·M is v ≥ ⌊(2·r + 1)·M / (2·n)⌋ + 1, at most M, where there are n ranks.
-fn levels(ranks: &[u32], depth: Depth) -> Vec<u16> {
-    let cells = ranks.len() as u64;
-    let level = |&rank: &u32| ((2 * u64::from(rank) + 1) * u64::from(depth.max()) / (2 * cells) + 1) as u16;
-    ranks.iter().map(level).collect()
 }

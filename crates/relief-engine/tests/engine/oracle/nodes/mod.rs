@@ -8,6 +8,7 @@ use super::evaluate::At;
 use super::model::{Item, Model, NaturalSize};
 use super::strategy::Inner;
 
+mod affine;
 mod arithmetic;
 mod bilateral;
 mod box_mean;
@@ -16,6 +17,7 @@ mod convolve;
 mod definition;
 mod disc;
 mod distance;
+mod dither;
 mod equalise;
 mod fill;
 mod flip;
@@ -38,6 +40,7 @@ mod seamless;
 mod sharpen;
 mod sided;
 mod sobel;
+mod texture;
 mod threshold;
 mod tones;
 mod turn;
@@ -195,6 +198,7 @@ macro_rules! kinds {
 }
 
 kinds! {
+    affine::Affine,
     bilateral::Bilateral,
     box_mean::BoxMean,
     compose::Compose,
@@ -202,6 +206,7 @@ kinds! {
     definition::Use,
     disc::Disc,
     distance::Distance,
+    dither::Dither,
     equalise::Equalise,
     fill::Fill,
     flip::Flip,
@@ -229,6 +234,8 @@ kinds! {
     sharpen::Sharpen,
     sobel::Sobel,
     sided::SidedDistance,
+    texture::Perlin,
+    texture::Worley,
     threshold::Threshold,
     tones::Tones,
     turn::Turn,
@@ -239,6 +246,8 @@ fn any<T: Into<Kind> + fmt::Debug + 'static>((weight, strategy): Weighted<T>) ->
 }
 
 pub(crate) use compose::Fold;
+#[allow(unused_imports, reason = "the tests of devices name fewer")]
+pub(crate) use dither::Matrix;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use distance::Profile;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]

@@ -37,8 +37,12 @@ fn curve(by: &str, t: f64) -> f64 {
 fn taps(by: &str, i: i64, source: i64, target: i64) -> Vec<(i64, i64)> {
     // ⌊256·p + ½⌋ of p = ((2i + 1)·source/target − 1)/2.
     let place = (256 * ((2 * i + 1) * source - target) + target).div_euclid(2 * target);
+    around(by, place, (source as f64 / target as f64).max(1.0))
+}
+
+/// The samples that count for a place in 1/256 of a sample, with their weights, of a curve that is so many times as wide.
+pub(super) fn around(by: &str, place: i64, stretched: f64) -> Vec<(i64, i64)> {
     let (whole, part) = (place.div_euclid(256), place.rem_euclid(256) as f64 / 256.0);
-    let stretched = (source as f64 / target as f64).max(1.0);
     let reach = match by {
         "box" => 0.5,
         "linear" => 1.0,

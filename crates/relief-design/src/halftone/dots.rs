@@ -4,7 +4,7 @@
 //! has a cell of (a² + b²) / g columns and g rows, moved by a shift every g rows. In it pixels are ranked by the spot value of
 //! their middle, then by row and column, so that every count of pixels has its gray. All of it is in integers.
 
-use relief_design::scan::{Dot, Screen};
+use crate::scan::{Dot, Screen};
 
 /// The ranks of a cell, row by row.
 #[derive(Debug)]
@@ -17,16 +17,8 @@ pub(super) struct Dots {
 
 impl Dots {
     pub(super) fn new(screen: Screen) -> Result<Self, String> {
+        is_screen(screen)?;
         let area = screen.area();
-        if area == 0 || area > Screen::MAX_AREA || screen.cells == 0 || u64::from(screen.cells) > area {
-            return Err(format!(
-                "a screen repeats after 1 to {} pixels with a pixel at least for each dot, and this one after {area} with {} × {} \
-                 dots",
-                Screen::MAX_AREA,
-                screen.cells,
-                screen.cells
-            ));
-        }
         let (a, b) = (i64::from(screen.vector.0), i64::from(screen.vector.1));
         let n = i64::from(screen.cells);
         // At most 2^18.
@@ -61,6 +53,21 @@ impl Dots {
             ranks,
         })
     }
+}
+
+/// Whether the numbers of a screen are in range.
+pub(super) fn is_screen(screen: Screen) -> Result<(), String> {
+    let area = screen.area();
+    if area == 0 || area > Screen::MAX_AREA || screen.cells == 0 || u64::from(screen.cells) > area {
+        return Err(format!(
+            "a screen repeats after 1 to {} pixels with a pixel at least for each dot, and this one after {area} with {} × {} \
+             dots",
+            Screen::MAX_AREA,
+            screen.cells,
+            screen.cells
+        ));
+    }
+    Ok(())
 }
 
 /// The greatest common divisor g > 0 of two numbers, not both 0, and p, q with p·a + q·b = g.

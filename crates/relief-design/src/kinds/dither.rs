@@ -1,0 +1,97 @@
+//! `dither`: grays as dots of 0 and M, by a matrix of levels.
+
+use super::edge::SOURCE;
+use super::{Bounds, NodeKind, NodeSource, Seen};
+use crate::draft::Checker;
+use crate::halftone::is_ordered;
+use crate::scan::Halftone;
+use crate::signature::{DefaultValue, Signature, ValueType, optional, required};
+use crate::validate::Rules;
+
+/// M where the one `Source` child is at least the level of its place in the matrix of the halftone, else 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dither {
+    /// The halftone: a threshold, a matrix or a screen.
+    pub halftone: Halftone,
+}
+
+impl NodeKind for Dither {
+    type Draft = Self;
+
+    const SIGNATURE: Signature = Signature {
+        name: "dither",
+        meaning: "Grays as dots of 0 and M, so that two screens may stand on one plate. As the `halftone` of a scan, in this node's own coordinates: `threshold` is M where \
+                  v is at least the level, `bayer` and `blue-noise` where 2·v·n² > (2·r + 1)·M with r the rank at (⌊x / spot⌋ mod n, ⌊y / spot⌋ mod n), \
+                  `screen` where dots grow on a grid that is turned.",
+        details: "Error diffusion hands on what a whole line was given: it stays with the `halftone` of the scan, which [describes](#halftone) matrices and screens.",
+        arguments: &[required(
+            "kind",
+            ValueType::Word(&["threshold", "bayer", "blue-noise", "screen"]),
+            "how",
+        )],
+        properties: &[
+            optional(
+                "level",
+                ValueType::Sample,
+                DefaultValue::Absent("none: `threshold` needs it"),
+                "the level of a threshold",
+            ),
+            optional(
+                "size",
+                ValueType::Choice(&[2, 4, 8, 16, 64, 256]),
+                DefaultValue::Absent("64 for `blue-noise`; `bayer` needs it"),
+                "n of the matrix: 2, 4, 8 or 16 of Bayer's, 64 or 256 of blue noise",
+            ),
+            optional(
+                "spot",
+                ValueType::Length {
+                    least: 1,
+                    greatest: 1 << 16,
+                },
+                DefaultValue::Absent("1"),
+                "the side of a place of the matrix in pixels: `bayer` and `blue-noise`",
+            ),
+            optional(
+                "frequency",
+                ValueType::Frequency,
+                DefaultValue::Absent("none: `screen` needs it"),
+                "dots along an inch, a centimetre or a millimetre; the canvas needs `pixel`",
+            ),
+            optional(
+                "angle",
+                ValueType::Real,
+                DefaultValue::Absent("45"),
+                "degrees by which the rows of dots of a screen are turned against the clock",
+            ),
+            optional(
+                "dot",
+                ValueType::Word(&["round", "ellipse", "line", "diamond"]),
+                DefaultValue::Absent("\"round\""),
+                "the shape of the dots of a screen",
+            ),
+        ],
+        children: SOURCE,
+        example: "dither \"bayer\" size=8 {\n    (source)image \"photo.png\"\n}",
+        ..Signature::NODE
+    };
+
+    fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<Self> {
+        let word = (Self::SIGNATURE.name, source.span);
+        let (halftone, _) = checker.halftone_of(word, source.values)?;
+        Some(Self { halftone })
+    }
+
+    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+        seen.any()
+    }
+
+    fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {
+        match self.halftone {
+            Halftone::Threshold { .. }
+            | Halftone::Bayer { .. }
+            | Halftone::BlueNoise { .. }
+            | Halftone::Screen(_) => is_ordered(self.halftone, rules.max()),
+            _ => Err("error diffusion belongs to the scan".to_owned()),
+        }
+    }
+}
