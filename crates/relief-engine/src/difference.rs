@@ -43,12 +43,10 @@ const WINDOW: u64 = 1 << 20;
 /// ```
 ///
 /// # Errors
-/// Where a design breaks a rule of [`Design::validate`], is nested too deeply, has a drawing that cannot be computed, or both have
+/// Where a design is nested too deeply, has a drawing that cannot be computed, or both have
 /// samples of different depths.
 pub fn differing(first: &Design, second: &Design, same: &dyn Fn(&str) -> bool) -> Result<Vec<Rect>, Error> {
-    first.validate()?;
-    second.validate()?;
-    let (one, other) = (first.canvas, second.canvas);
+    let (one, other) = (first.canvas(), second.canvas());
     if one.depth != other.depth {
         return Err(Error::Option {
             option: "depth",

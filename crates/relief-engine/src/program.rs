@@ -411,7 +411,7 @@ impl Program {
         apart: HashSet<Arc<str>>,
         drawings: &mut Drawings,
     ) -> Result<(Vec<Step>, usize, usize), Error> {
-        let count = designs.0.nodes.len() + designs.1.nodes.len();
+        let count = designs.0.nodes().len() + designs.1.nodes().len();
         let mut numbering = Numbering::new(count, Merge::Equal, drawings);
         numbering.nodes(designs.0, usize::MAX)?;
         let first = numbering.steps.len() - 1;

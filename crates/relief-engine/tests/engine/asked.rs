@@ -104,7 +104,7 @@ proptest! {
         for node in why.nodes.iter().take(40) {
             let own = design.subtree(node.node);
             let place = (node.x, node.y);
-            let there = Rect::sized(own.canvas.width, own.canvas.height).contains(&Rect::new(node.x, node.y, 1, 1).unwrap());
+            let there = Rect::sized(own.canvas().width, own.canvas().height).contains(&Rect::new(node.x, node.y, 1, 1).unwrap());
             prop_assert!(there || !node.inside, "{node:?}");
             prop_assert_eq!(node.value, if there { sample(&own, place) } else { 0 }, "{:?}", node);
         }

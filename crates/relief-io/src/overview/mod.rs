@@ -307,7 +307,10 @@ impl<T: Sink> OverviewSink<T> {
 }
 
 fn too_large() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "the raster is too large for an overview")
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "the raster is too large for an overview",
+    )
 }
 
 /// The file of an overview with its head.

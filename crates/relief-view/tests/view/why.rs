@@ -16,7 +16,10 @@ fn a_sample_is_told_with_its_nodes_and_places_that_are_none_are_refused() {
     let reply = get(served.address, "/why?x=22&y=11");
     assert_eq!(reply.status, 200);
     let told = reply.json();
-    assert_eq!((&told["value"], &told["decides"], &told["cut"]), (&json!(200), &json!(3), &json!(false)));
+    assert_eq!(
+        (&told["value"], &told["decides"], &told["cut"]),
+        (&json!(200), &json!(3), &json!(false))
+    );
     assert_eq!(
         told["nodes"][3],
         json!({
@@ -26,7 +29,10 @@ fn a_sample_is_told_with_its_nodes_and_places_that_are_none_are_refused() {
     );
     // Of a node alone.
     let told = get(served.address, "/why?node=1&x=0&y=0").json();
-    assert_eq!((&told["value"], told["nodes"].as_array().unwrap().len()), (&json!(0), 1));
+    assert_eq!(
+        (&told["value"], told["nodes"].as_array().unwrap().len()),
+        (&json!(0), 1)
+    );
     for (path, status) in [
         ("/why?x=40&y=0", 400),
         ("/why?x=0&y=30", 400),

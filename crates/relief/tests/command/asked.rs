@@ -272,14 +272,37 @@ fn an_overview_is_left_beside_the_file_and_used_for_its_own_design_alone() {
         let path = folder.path().join(name);
         let path = path.to_str().unwrap();
         let options = ["--file-tile", "256x512", "--overview"];
-        assert_eq!(run(&[&["render", &design, "-q", "-o", path], &options[..]].concat()).text_of(0), "");
-        assert!(std::fs::read(format!("{path}.overview")).unwrap() == expected, "{name}");
+        assert_eq!(
+            run(&[&["render", &design, "-q", "-o", path], &options[..]].concat()).text_of(0),
+            ""
+        );
+        assert!(
+            std::fs::read(format!("{path}.overview")).unwrap() == expected,
+            "{name}"
+        );
         let shared = folder.path().join("shared.tif");
-        run(&["render", &design, "-o", shared.to_str().unwrap(), "--share", "--overview"]).failed(2, "all tiles are computed in one run");
+        run(&[
+            "render",
+            &design,
+            "-o",
+            shared.to_str().unwrap(),
+            "--share",
+            "--overview",
+        ])
+        .failed(2, "all tiles are computed in one run");
     }
     // Where tiles and blocks do not fit each other, the file is whole and it is said why there is none.
     let path = folder.path().join("narrow.tif");
-    let ended = run(&["render", &design, "-q", "-o", path.to_str().unwrap(), "--file-tile", "48x48", "--overview"]);
+    let ended = run(&[
+        "render",
+        &design,
+        "-q",
+        "-o",
+        path.to_str().unwrap(),
+        "--file-tile",
+        "48x48",
+        "--overview",
+    ]);
     assert_eq!(ended.code, Some(0));
     assert!(ended.err.contains("no multiples of 256 pixels"), "{}", ended.err);
     assert!(path.exists() && !folder.path().join("narrow.tif.overview").exists());
@@ -289,20 +312,57 @@ fn an_overview_is_left_beside_the_file_and_used_for_its_own_design_alone() {
 fn only_the_rows_that_can_differ_are_streamed() {
     let folder = TempDir::new().unwrap();
     let before = written(&folder, MARKS);
-    let after = beside(&folder, "after.kdl", &MARKS.replace("    (max)", "    (add)fill value=3 x=2 y=5 width=5 height=2\n    (max)"));
+    let after = beside(
+        &folder,
+        "after.kdl",
+        &MARKS.replace(
+            "    (max)",
+            "    (add)fill value=3 x=2 y=5 width=5 height=2\n    (max)",
+        ),
+    );
     let all = run(&["render", &after, "-o", "-"]).done();
     let lines = folder.path().join("lines");
     let address = format!("file:{}", lines.to_str().unwrap());
-    let ended = run(&["stream", &after, &address, "--raw", "-q", "--only-changed", &before]);
-    assert!(ended.text_of(0).starts_with("rows 4 to 6 can differ: sent as the region 0,4,40x3\n"), "{ended:?}");
+    let ended = run(&[
+        "stream",
+        &after,
+        &address,
+        "--raw",
+        "-q",
+        "--only-changed",
+        &before,
+    ]);
+    assert!(
+        ended
+            .text_of(0)
+            .starts_with("rows 4 to 6 can differ: sent as the region 0,4,40x3\n"),
+        "{ended:?}"
+    );
     assert!(std::fs::read(&lines).unwrap() == all[4 * 40..7 * 40]);
-    let same = run(&["stream", &before, &address, "--raw", "-q", "--only-changed", &before]);
+    let same = run(&[
+        "stream",
+        &before,
+        &address,
+        "--raw",
+        "-q",
+        "--only-changed",
+        &before,
+    ]);
     assert!(same.text_of(0).ends_with("nothing is sent\n"), "{same:?}");
     // What lines of these rows alone cannot be.
     let halftone = ["--halftone", "floyd-steinberg"];
-    run(&[&["stream", &after, &address, "--raw", "--only-changed", &before], &halftone[..]].concat()).failed(2, "begins anew");
+    run(&[
+        &["stream", &after, &address, "--raw", "--only-changed", &before],
+        &halftone[..],
+    ]
+    .concat())
+    .failed(2, "begins anew");
     let wide = beside(&folder, "wide.kdl", &MARKS.replace("width=40", "width=41"));
     run(&["stream", &after, &address, "--raw", "--only-changed", &wide]).failed(2, "41 × 30");
-    let scanned = beside(&folder, "scanned.kdl", &format!("{MARKS}scan mirror=\"horizontal\"\n"));
+    let scanned = beside(
+        &folder,
+        "scanned.kdl",
+        &format!("{MARKS}scan mirror=\"horizontal\"\n"),
+    );
     run(&["stream", &after, &address, "--raw", "--only-changed", &scanned]).failed(2, "all lines are others");
 }
