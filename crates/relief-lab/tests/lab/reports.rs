@@ -575,3 +575,39 @@ fn a_page_of_a_family_has_its_lesson_its_bound_and_the_ladder() {
         "{sources}"
     );
 }
+
+/// Variants of devices tell their ideas only where the lab has them.
+#[cfg(feature = "gpu")]
+#[test]
+fn every_page_of_the_documentation_is_that_of_its_records() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = root.join("docs/lab");
+    let list = std::fs::read_to_string(docs.join("records")).unwrap();
+    let records: Vec<Record> = list
+        .lines()
+        .filter(|line| !line.is_empty())
+        .flat_map(|name| {
+            let text = relief_lab::read_text(&root.join("bench/record").join(name)).unwrap();
+            Record::from_json(&text).unwrap()
+        })
+        .collect();
+    let pages = report::markdown(&records, &families::all());
+    if std::env::var_os("RELIEF_BLESS").is_some() {
+        for (name, text) in &pages {
+            std::fs::write(docs.join(name), text).unwrap();
+        }
+    }
+    for (name, text) in &pages {
+        let written = std::fs::read_to_string(docs.join(name)).unwrap_or_default();
+        assert!(
+            written == *text,
+            "docs/lab/{name} is stale; RELIEF_BLESS=1 writes it anew"
+        );
+    }
+    let mut known: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+    known.extend(["lessons.md", "records"]);
+    for entry in std::fs::read_dir(&docs).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(known.contains(&name.as_str()), "docs/lab/{name} is of no record");
+    }
+}

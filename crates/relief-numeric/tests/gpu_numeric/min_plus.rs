@@ -231,9 +231,9 @@ fn every_layout_and_step_computes_the_same() {
     for (units, rows, depth, arrival) in [
         (64, 16, 8, Arrival::Held),
         (128, 8, 8, Arrival::First),
-        (256, 8, 8, Arrival::InTurn),
-        (128, 16, 8, Arrival::InTurn),
-        (64, 8, 16, Arrival::InTurn),
+        (256, 8, 8, Arrival::Held),
+        (128, 16, 8, Arrival::First),
+        (64, 8, 16, Arrival::First),
     ] {
         let layout = Layout {
             units,
@@ -330,7 +330,7 @@ fn sums_that_become_negative_at_any_time_are_the_least() {
             units: 128,
             rows: 16,
             depth: 8,
-            arrival: Arrival::InTurn,
+            arrival: Arrival::Held,
         };
         case.holds(&gpu, Some(layout), Step::Settling);
         case.holds(&gpu, Some(layout), Step::Found);

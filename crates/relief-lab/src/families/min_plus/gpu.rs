@@ -21,21 +21,11 @@ pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
     let idea = "tiles by way of shared memory, results in registers, operands as vectors";
     let layouts = [
         ("64 units, 8 × 8, depth 8", 64, 8, 8, Arrival::Held),
-        ("64 units, 8 × 8, depth 16, in turn", 64, 8, 16, Arrival::InTurn),
         ("64 units, 8 × 8, depth 16, first", 64, 8, 16, Arrival::First),
         ("64 units, 8 × 8, depth 32, first", 64, 8, 32, Arrival::First),
         ("128 units, 8 × 8, depth 16, first", 128, 8, 16, Arrival::First),
         ("128 units, 8 × 8, depth 32, first", 128, 8, 32, Arrival::First),
-        ("128 units, 8 × 8, depth 16, in turn", 128, 8, 16, Arrival::InTurn),
-        ("256 units, 8 × 8, depth 8", 256, 8, 8, Arrival::Held),
-        ("256 units, 8 × 8, depth 8, in turn", 256, 8, 8, Arrival::InTurn),
         ("256 units, 8 × 8, depth 16, first", 256, 8, 16, Arrival::First),
-        ("256 units, 8 × 8, depth 16, in turn", 256, 8, 16, Arrival::InTurn),
-        ("512 units, 8 × 8, depth 16", 512, 8, 16, Arrival::Held),
-        ("512 units, 8 × 8, depth 16, in turn", 512, 8, 16, Arrival::InTurn),
-        ("128 units, 8 × 16, depth 8", 128, 16, 8, Arrival::Held),
-        ("128 units, 8 × 16, depth 8, first", 128, 16, 8, Arrival::First),
-        ("128 units, 8 × 16, depth 8, in turn", 128, 16, 8, Arrival::InTurn),
         (
             "128 units, 8 × 16, depth 8, straight",
             128,

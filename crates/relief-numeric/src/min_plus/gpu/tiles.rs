@@ -40,8 +40,6 @@ impl Step {
 pub enum Arrival {
     /// A unit waits for its vectors before it computes, and others compute meanwhile.
     First,
-    /// Vector by vector: each is loaded some rows before it is stored, so that one is on its way to a unit at a time.
-    InTurn,
     /// All of them wait in registers for the end of the slices in use.
     Held,
     /// From memory to shared memory, without registers (`cp.async`), where the device can.
@@ -59,7 +57,7 @@ impl Arrival {
     /// Slices of each operand in shared memory.
     const fn stages(self) -> u32 {
         match self {
-            Self::First | Self::InTurn | Self::Held => 2,
+            Self::First | Self::Held => 2,
             // That of a unit and those before and after it, of which others may still read or already load; and the next but one, which is asked for meanwhile: then
             // one barrier a slice does, that of its arrival.
             Self::Straight | Self::Ahead => 4,
@@ -509,11 +507,6 @@ const fn comes(arrival: Arrival, loads: u32, turns: u32, k: u32) -> ((u32, u32),
         ),
         // Nothing comes by way of registers.
         Arrival::Straight | Arrival::Ahead => ((0, 0), (0, 0)),
-        // Vector q from turn q · turns / loads to that of the next: of the turns in which it begins, and in which the next does less one.
-        Arrival::InTurn => (
-            ((k * loads).div_ceil(turns), ((k + 1) * loads).div_ceil(turns)),
-            ((k * loads) / turns, ((k + 1) * loads) / turns),
-        ),
     }
 }
 
