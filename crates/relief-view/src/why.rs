@@ -64,9 +64,8 @@ pub(crate) async fn reply(app: &Arc<App>, query: &Query<'_>) -> Result<Reply, Fa
 }
 
 fn as_json(story: &Explanation, node: NodeId) -> Value {
-    let rect = |rect: Rect| {
-        json!({ "x": rect.x(), "y": rect.y(), "width": rect.width(), "height": rect.height() })
-    };
+    let rect =
+        |rect: Rect| json!({ "x": rect.x(), "y": rect.y(), "width": rect.width(), "height": rect.height() });
     let nodes: Vec<Value> = story
         .nodes
         .iter()

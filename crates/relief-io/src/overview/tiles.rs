@@ -104,8 +104,7 @@ fn sum_up(file: &AtomicFile, layout: &Layout) -> io::Result<()> {
                 let offset = layout.offset(level - 1) + line * finer.0 * ENTRY as u64;
                 read_at(file.file(), &mut read, offset)?;
                 for (pair, block) in read.chunks(2 * ENTRY).zip(&mut row) {
-                    pair.chunks_exact(ENTRY)
-                        .for_each(|one| block.add(Block::of(one)));
+                    pair.chunks_exact(ENTRY).for_each(|one| block.add(Block::of(one)));
                 }
             }
             bytes.clear();
@@ -180,8 +179,7 @@ impl<T: TileSink> TileSink for OverviewTiles<T> {
         if let Some((file, layout)) = self.writing.take()
             && !self.gave_up()
         {
-            let done =
-                sum_up(&file, &layout).and_then(|()| file.complete().map_err(io::Error::other));
+            let done = sum_up(&file, &layout).and_then(|()| file.complete().map_err(io::Error::other));
             if let Err(error) = done {
                 self.give_up(error);
             }

@@ -62,7 +62,11 @@ proptest! {
 fn a_raster_that_breaks_off_is_no_raster() {
     let mut sink = StatisticsSink::new();
     sink.begin(&Raster::new(3, 2, Depth::Eight)).unwrap();
-    sink.write(&Band::new(Rect::sized(3, 1), Samples::Eight(&[1, 2, 3]))).unwrap();
+    sink.write(&Band::new(Rect::sized(3, 1), Samples::Eight(&[1, 2, 3])))
+        .unwrap();
     assert!(sink.finish().is_err());
-    assert!(sink.write(&Band::new(Rect::sized(3, 1), Samples::Eight(&[1, 2, 3]))).is_err());
+    assert!(
+        sink.write(&Band::new(Rect::sized(3, 1), Samples::Eight(&[1, 2, 3])))
+            .is_err()
+    );
 }

@@ -16,17 +16,23 @@ fn a_sample_is_told_with_its_nodes_and_places_that_are_none_are_refused() {
     let reply = get(served.address, "/why?x=22&y=11");
     assert_eq!(reply.status, 200);
     let told = reply.json();
-    assert_eq!((&told["value"], &told["decides"], &told["cut"]), (&json!(200), &json!(3), &json!(false)));
+    assert_eq!(
+        (&told["value"], &told["decides"], &told["cut"]),
+        (&json!(200), &json!(3), &json!(false))
+    );
     assert_eq!(
         told["nodes"][3],
         json!({
-            "kind": "disc", "role": "pattern", "parent": 2, "line": 6, "column": 9, "x": 2, "y": 1, "inside": true,
+            "kind": "disc", "role": "pattern", "parent": 2, "line": 6, "column": 18, "x": 2, "y": 1, "inside": true,
             "value": 200, "folded": null, "reads": null, "replaced": 0,
         })
     );
     // Of a node alone.
     let told = get(served.address, "/why?node=1&x=0&y=0").json();
-    assert_eq!((&told["value"], told["nodes"].as_array().unwrap().len()), (&json!(0), 1));
+    assert_eq!(
+        (&told["value"], told["nodes"].as_array().unwrap().len()),
+        (&json!(0), 1)
+    );
     for (path, status) in [
         ("/why?x=40&y=0", 400),
         ("/why?x=0&y=30", 400),

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use relief_engine::{Cancel, Plan, Raster, Renderer, TileSink};
 use relief_io::{
-    Completion, Compression, FileCut, Format, Level, OverviewTiles, Pyramid, SharedTiff, Sharing, SinkError, TileOptions,
-    TiledTiff, ZarrOptions, ZarrSink,
+    Completion, Compression, FileCut, Format, Level, OverviewTiles, Pyramid, SharedTiff, Sharing, SinkError,
+    TileOptions, TiledTiff, ZarrOptions, ZarrSink,
 };
 use relief_scan::{Halftone, Layers, Screened};
 
@@ -335,11 +335,7 @@ impl<'a> Export<'a> {
     }
 
     /// Computes tiles into a sink, and leaves an overview of them where it is to be.
-    fn tiles_seen<T: TileSink>(
-        &self,
-        sink: T,
-        overview: Option<(PathBuf, [u8; 32])>,
-    ) -> Result<T, Failure> {
+    fn tiles_seen<T: TileSink>(&self, sink: T, overview: Option<(PathBuf, [u8; 32])>) -> Result<T, Failure> {
         let Some((path, digest)) = overview else {
             return self.tiles(sink);
         };

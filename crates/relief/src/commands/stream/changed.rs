@@ -25,18 +25,26 @@ pub(super) fn rows(
     lines: &ScanArguments,
     silent: bool,
 ) -> Result<Option<Rect>, Failure> {
-    let refused = |problem: String| Err(Failure::Usage(format!("--only-changed {}: {problem}", before.display())));
+    let refused = |problem: String| {
+        Err(Failure::Usage(format!(
+            "--only-changed {}: {problem}",
+            before.display()
+        )))
+    };
     let new = design::open(file, reading, silent)?;
     let old = design::open(before, reading, true)?;
     let (one, other) = (new.design.canvas, old.design.canvas);
-    if (one.width, one.height, one.depth, one.pixel) != (other.width, other.height, other.depth, other.pixel) {
+    if (one.width, one.height, one.depth, one.pixel) != (other.width, other.height, other.depth, other.pixel)
+    {
         return refused(format!(
             "the canvas has {} × {} pixels of {} there and {} × {} of {} here, so that all lines are others",
             other.width, other.height, other.depth, one.width, one.height, one.depth
         ));
     }
     if new.design.scan != old.design.scan || tables(&new)? != tables(&old)? {
-        return refused("its `scan` or a table of it is another one, so that all lines are others".to_owned());
+        return refused(
+            "its `scan` or a table of it is another one, so that all lines are others".to_owned(),
+        );
     }
     let node = new.design.scan.clone().unwrap_or_default();
     if !matches!(
