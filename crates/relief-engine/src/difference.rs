@@ -253,6 +253,8 @@ fn disjoint(rects: impl Iterator<Item = Rect>) -> Vec<Rect> {
 pub struct Compared {
     /// The pixels that were compared.
     pub compared: u128,
+    /// Those of them of which both samples were computed.
+    pub computed: u128,
     /// Those whose samples differ.
     pub different: u128,
     /// The largest difference of two samples.
@@ -273,6 +275,7 @@ impl Compared {
     pub fn and(self, other: Self) -> Self {
         Self {
             compared: self.compared + other.compared,
+            computed: self.computed + other.computed,
             different: self.different + other.different,
             largest: self.largest.max(other.largest),
             within: match (self.within, other.within) {
@@ -369,6 +372,7 @@ fn of_rows<'a, S: relief_raster::Sample>(
 ) -> Compared {
     let mut found = Compared {
         compared: window.area(),
+        computed: window.area(),
         ..Compared::default()
     };
     for (y, (a, b)) in (window.y()..).zip(rows).filter(|(_, (a, b))| a != b) {

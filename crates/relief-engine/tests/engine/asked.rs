@@ -1,8 +1,13 @@
 //! What is asked of a design: why a sample is what it is, how often each stands there, and where two designs differ.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use relief_design::{Design, NoImages};
-use relief_engine::{Cancel, Compared, Counts, Error, Options, Rect, Renderer, compare, differing, explain};
+use relief_engine::{
+    Cancel, Compared, Counts, Error, Exactness, KnownLevels, Options, Rect, Renderer, SamplesMut, Statistic,
+    Summary, compare, differing, explain,
+};
 
 use crate::oracle::strategy::models;
 use crate::parts::{fraction, within};
@@ -355,7 +360,24 @@ fn comparing_ends_where_it_was_to_end() {
     let (a, b) = (of(1), of(2));
     let all = Rect::sized(3_000, 1_000);
     let whole = compare(&a, &b, all, u128::MAX, &Cancel::new()).unwrap();
-    assert_eq!((whole.compared, whole.within), (3_000_000, Some(all)));
+    assert_eq!(
+        (whole.compared, whole.computed, whole.within),
+        (3_000_000, 3_000_000, Some(all))
+    );
+    // What is one sample in both costs nothing.
+    let one = || planned("relief version=1\ncanvas width=1000000 height=1000000\nfill value=3");
+    let large = compare(
+        &one(),
+        &one(),
+        Rect::sized(1_000_000, 1_000_000),
+        0,
+        &Cancel::new(),
+    )
+    .unwrap();
+    assert_eq!(
+        (large.compared, large.computed, large.different),
+        (1_000_000_000_000, 0, 0)
+    );
     let part = compare(&a, &b, all, 2_000_000, &Cancel::new()).unwrap();
     assert!(
         (1..=2_000_000).contains(&part.compared) && part.different > 0,
@@ -374,4 +396,55 @@ fn comparing_ends_where_it_was_to_end() {
         compare(&a, &b, Rect::sized(3_001, 9), 99, &Cancel::new()),
         Err(Error::Region { .. })
     ));
+}
+
+/// Figures of level 8 that are written down, which nothing could compute to be these.
+struct Written(usize);
+
+impl KnownLevels for Written {
+    fn read(&self, level: u32, window: Rect) -> Option<Vec<Summary>> {
+        let one = Summary::of_figures(10, 30, 1, 9);
+        (level == 8).then(|| vec![one.unwrap(); window.area() as usize - self.0])
+    }
+}
+
+#[test]
+fn levels_that_are_written_down_are_not_computed() {
+    let read = |renderer: &Renderer, level, statistic| {
+        let mut out = vec![0_u8; 4];
+        let exactness = renderer.read_level(
+            level,
+            Rect::sized(2, 2),
+            statistic,
+            0,
+            SamplesMut::Eight(&mut out),
+            &Cancel::new(),
+        );
+        (out, exactness.unwrap())
+    };
+    let of = |missing| {
+        planned("relief version=1\ncanvas width=2000 height=2000\nfill value=200")
+            .with_known(Some(Arc::new(Written(missing))))
+    };
+    let renderer = of(0);
+    assert_eq!(
+        read(&renderer, 8, Statistic::Mean),
+        (vec![3; 4], Exactness::Exact)
+    );
+    assert_eq!(
+        read(&renderer, 8, Statistic::Greatest),
+        (vec![9; 4], Exactness::Exact)
+    );
+    assert_eq!(
+        read(&renderer, 9, Statistic::Mean),
+        (vec![200; 4], Exactness::Exact)
+    );
+    // Of another window, or of a part: computed.
+    assert_eq!(read(&of(1), 8, Statistic::Mean).0, [200; 4]);
+    let part = renderer.part(Rect::sized(1_000, 1_000)).unwrap();
+    assert_eq!(read(&part, 8, Statistic::Mean).0, [200; 4]);
+    // There are no samples with such figures.
+    assert_eq!(Summary::of_figures(10, 91, 1, 9), None);
+    assert_eq!(Summary::of_figures(10, 9, 1, 9), None);
+    assert_eq!(Summary::of_figures(0, 0, 0, 0), None);
 }

@@ -206,45 +206,33 @@ fn gather<S: Sample>(blocks: &mut [Block], x: u64, samples: &[S], of: impl Fn(&[
     }
 }
 
-/// Lanes that are summed at the same time, so that the compiler takes vectors of them.
-const LANES: usize = 16;
-
-/// What is known of at most 256 samples.
+/// What is known of at most 256 samples. Three passes over what lies in the nearest cache: a loop that does all three at once becomes no vectors.
 fn of_bytes(samples: &[u8]) -> Block {
-    let (mut sums, mut least, mut greatest) = ([0_u16; LANES], [u8::MAX; LANES], [0_u8; LANES]);
-    let (chunks, rest) = samples.as_chunks::<LANES>();
-    for chunk in chunks {
-        for lane in 0..LANES {
-            // At most 16 times 255.
-            sums[lane] += u16::from(chunk[lane]);
-            least[lane] = least[lane].min(chunk[lane]);
-            greatest[lane] = greatest[lane].max(chunk[lane]);
-        }
-    }
-    let all = || rest.iter().copied();
+    let sum = samples
+        .iter()
+        .fold(0_u32, |sum, sample| sum.wrapping_add(u32::from(*sample)));
     Block {
-        sum: sums.iter().map(|sum| u64::from(*sum)).sum::<u64>() + all().map(u64::from).sum::<u64>(),
-        least: least.into_iter().chain(all()).min().unwrap_or(u8::MAX).into(),
-        greatest: greatest.into_iter().chain(all()).max().unwrap_or(0).into(),
+        sum: sum.into(),
+        least: samples
+            .iter()
+            .fold(u8::MAX, |least, sample| least.min(*sample))
+            .into(),
+        greatest: samples
+            .iter()
+            .fold(0, |greatest, sample| greatest.max(*sample))
+            .into(),
     }
 }
 
-/// What is known of at most 256 samples.
+/// What is known of at most 256 samples, whose sum is less than 2^24.
 fn of_words(samples: &[u16]) -> Block {
-    let (mut sums, mut least, mut greatest) = ([0_u32; LANES], [u16::MAX; LANES], [0_u16; LANES]);
-    let (chunks, rest) = samples.as_chunks::<LANES>();
-    for chunk in chunks {
-        for lane in 0..LANES {
-            sums[lane] += u32::from(chunk[lane]);
-            least[lane] = least[lane].min(chunk[lane]);
-            greatest[lane] = greatest[lane].max(chunk[lane]);
-        }
-    }
-    let all = || rest.iter().copied();
+    let sum = samples
+        .iter()
+        .fold(0_u32, |sum, sample| sum.wrapping_add(u32::from(*sample)));
     Block {
-        sum: sums.iter().map(|sum| u64::from(*sum)).sum::<u64>() + all().map(u64::from).sum::<u64>(),
-        least: least.into_iter().chain(all()).min().unwrap_or(u16::MAX),
-        greatest: greatest.into_iter().chain(all()).max().unwrap_or(0),
+        sum: sum.into(),
+        least: samples.iter().fold(u16::MAX, |least, sample| least.min(*sample)),
+        greatest: samples.iter().fold(0, |greatest, sample| greatest.max(*sample)),
     }
 }
 

@@ -23,7 +23,7 @@ fn a_sample_is_told_with_its_nodes_and_places_that_are_none_are_refused() {
     assert_eq!(
         told["nodes"][3],
         json!({
-            "kind": "disc", "role": "pattern", "parent": 2, "line": 6, "column": 9, "x": 2, "y": 1, "inside": true,
+            "kind": "disc", "role": "pattern", "parent": 2, "line": 6, "column": 18, "x": 2, "y": 1, "inside": true,
             "value": 200, "folded": null, "reads": null, "replaced": 0,
         })
     );

@@ -165,7 +165,7 @@ fn compared(
     for rect in rects {
         let there = rect.translated(-hull.x(), -hull.y());
         let mut found = compare(&first, &second, there, left, cancel)?;
-        left = left.saturating_sub(found.compared);
+        left = left.saturating_sub(found.computed);
         found.within = found.within.map(|rect| rect.translated(hull.x(), hull.y()));
         places.push(Place { rect: *rect, found });
     }

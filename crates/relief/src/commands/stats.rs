@@ -15,9 +15,6 @@ use crate::design;
 use crate::failure::Failure;
 use crate::{interrupt, job};
 
-/// The samples that are computed where nothing else is said: about a second of a processor.
-const EFFORT: u64 = 1 << 28;
-
 /// The bars of a histogram as text.
 const BARS: usize = 16;
 
@@ -31,6 +28,9 @@ pub(crate) struct Stats {
     /// The most samples that --exact computes; more are refused before the start
     #[arg(long, value_name = "SAMPLES", default_value_t = 100_000_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 48))]
     cost: u64,
+    /// The most samples that are computed without --exact
+    #[arg(long, value_name = "SAMPLES", default_value_t = 1 << 28, value_parser = clap::value_parser!(u64).range(0..=1 << 48))]
+    effort: u64,
     /// Take the sum, the least and the greatest sample from the overview that rendering the whole raster left behind
     #[arg(long, value_name = "OUTPUT.overview", conflicts_with_all = ["region", "exact"])]
     overview: Option<PathBuf>,
@@ -79,13 +79,13 @@ pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
         job::run(&opened, plan, None, &mut sink, &stats.watch, &cancel)?;
         Ok(computed(&sink))
     };
-    let figures = if pixels <= u128::from(EFFORT) {
+    let figures = if pixels <= u128::from(stats.effort) {
         by_computing()?
     } else {
         let plan = job::plan_counts(&opened, &stats.job)?;
         let renderer = job::renderer(&opened, plan, None, &stats.watch, &cancel)?;
         let all = Rect::sized(raster.width, raster.height);
-        let counts = renderer.counts(all, EFFORT, &cancel)?;
+        let counts = renderer.counts(all, stats.effort, &cancel)?;
         if stats.exact && !counts.is_exact() {
             drop(renderer);
             if pixels > u128::from(stats.cost) {
@@ -101,7 +101,7 @@ pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
             of_counts(&counts, counts.summary())
         } else {
             // Sums are known better than the histogram says, also of what it does not tell apart.
-            let summary = renderer.summary(all, Statistic::Mean, EFFORT, &cancel)?;
+            let summary = renderer.summary(all, Statistic::Mean, stats.effort, &cancel)?;
             of_counts(&counts, summary.and_known(counts.summary()))
         }
     };

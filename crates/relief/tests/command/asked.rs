@@ -41,10 +41,10 @@ fn why_tells_the_nodes_of_a_sample_and_which_decides() {
     let expected = format!(
         "{design}: the sample at 22, 11 is 200 of 255
 compose 3:1              at 22, 11: 200
-  (base)fill 4:5         at 22, 11: 7; replaces 0 by 7
-  (max)repeat 5:5        at 22, 11: 200; makes 200 of 7
-    (pattern)disc 6:9    at 2, 1: 200
-{design}:6:9: disc decides
+  (base)fill 4:11         at 22, 11: 7; replaces 0 by 7
+  (max)repeat 5:10        at 22, 11: 200; makes 200 of 7
+    (pattern)disc 6:18    at 2, 1: 200
+{design}:6:18: disc decides
 "
     );
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
@@ -132,7 +132,7 @@ fn stats_of_a_raster_that_nothing_could_compute_are_exact_where_it_repeats_and_b
         "noise.kdl",
         &format!("{canvas}compose {{ (base)noise seed=1; (max)fill value=3 }}"),
     );
-    let told = json(&["stats", &noise, "--json"], 0);
+    let told = json(&["stats", &noise, "--json", "--effort", "1000"], 0);
     assert_eq!(
         (
             &told["exact"],
@@ -142,7 +142,7 @@ fn stats_of_a_raster_that_nothing_could_compute_are_exact_where_it_repeats_and_b
         (&false.into(), &3.into(), &0.into())
     );
     assert_eq!(told["runs"], Value::Null);
-    run(&["stats", &noise, "--exact"]).failed(2, "--cost allows 100000000000");
+    run(&["stats", &noise, "--exact", "--effort", "1000"]).failed(2, "--cost allows 100000000000");
 }
 
 #[test]
@@ -193,7 +193,13 @@ fn diff_exits_as_diff_does() {
         ),
     );
     assert_eq!(json(&["diff", &design, &under, "--json"], 0)["same"], true);
-    run(&["diff", &design, &under, "--cost", "0"]).failed(2, "give --cost more");
+    // Of noise nothing is known without computing it.
+    let noise = |name: &str, text: &str| beside(&folder, name, &text.replace("fill value=7", "noise seed=1"));
+    let (ground, changed) = (
+        noise("ground.kdl", MARKS),
+        noise("changed.kdl", &std::fs::read_to_string(&under).unwrap()),
+    );
+    run(&["diff", &ground, &changed, "--cost", "0"]).failed(2, "give --cost more");
     run(&["diff", &design, "nowhere.kdl"]).failed(2, "nowhere.kdl");
     let wide = beside(&folder, "wide.kdl", &MARKS.replace("width=40", "width=41"));
     assert!(
