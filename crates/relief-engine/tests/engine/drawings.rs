@@ -162,6 +162,23 @@ fn shapes_cover_as_much_as_geometry_says() {
             10.0 * (f64::hypot(130.0, 100.0) + 10.0),
             0.0,
         ),
+        // Two arms, of which the middle is one.
+        (
+            "marks \"cross\" size-x=100.5 size-y=60 stroke=4 shift-x=7.3 value=65535",
+            4.0 * (100.5 + 60.0 - 4.0),
+            0.0,
+        ),
+        // The arms hide four squares of the ring, as long as it is much wider than they are.
+        (
+            "marks \"register\" size-x=160 size-y=160 stroke=2 value=65535",
+            2.0 * (160.0 + 160.0 - 2.0) + 2.0 * pi * 40.0 * 2.0 - 4.0 * 4.0,
+            4.0 * pi * 40.0,
+        ),
+        (
+            "marks \"crop\" size-x=100 size-y=60.25 length=20.5 gap=3 stroke=2 value=65535",
+            8.0 * 20.5 * 2.0,
+            0.0,
+        ),
         (
             "path \"M0 0 H4 V2 H0 Z M1 .5 V1.5 H3 V.5 Z\" unit=20 value=65535",
             6.0 * 400.0,

@@ -96,6 +96,11 @@ impl Limits {
         Ok(())
     }
 
+    /// The bytes of the cache of a picture of which windows are read: no more than a quarter of all that may be held.
+    pub(super) fn cache_bytes(&self) -> u64 {
+        self.cache.min(self.memory / 4)
+    }
+
     /// The bytes that may be held, for decoders that keep count themselves.
     pub(super) fn memory_bytes(&self) -> usize {
         usize::try_from(self.memory).unwrap_or(usize::MAX)

@@ -289,13 +289,13 @@ impl Array {
 
     fn needs(&self, limits: &Limits) -> Result<Needs, Failure> {
         let chunk = self.chunk_bytes();
-        if chunk > limits.cache {
+        if chunk > limits.cache_bytes() {
             return Err(Failure::TooLarge(format!(
                 "its chunks have {chunk} bytes; at most {} are held",
-                limits.cache
+                limits.cache_bytes()
             )));
         }
-        let kept = Parts::count(chunk, self.chunks(), limits.cache);
+        let kept = Parts::count(chunk, self.chunks(), limits.cache_bytes());
         let mut reading = BLOCK
             .max(self.width.saturating_mul(2))
             .saturating_add(self.pixels().row_memory(self.chunk.0.min(self.width)))
@@ -593,7 +593,11 @@ impl Decoder for Zarr {
     }
 
     fn into_windows(self: Box<Self>) -> Result<Box<dyn Windows>, Failure> {
-        let count = Parts::count(self.array.chunk_bytes(), self.array.chunks(), self.limits.cache);
+        let count = Parts::count(
+            self.array.chunk_bytes(),
+            self.array.chunks(),
+            self.limits.cache_bytes(),
+        );
         Ok(Box::new(Chunks {
             files: self.files,
             path: self.path,

@@ -228,6 +228,92 @@ fn a_zarr_store_reads_as_the_raster_that_it_holds() {
     }
 }
 
+/// A BigTIFF of `side` × `side` pixels in tiles of 4096, uncompressed. The file is sparse: the pixels that `set` names are 255, and all
+/// others are holes, which read as 0.
+#[cfg(unix)]
+fn sparse_tiff(path: &std::path::Path, side: u64, set: &[(u64, u64)]) {
+    use std::os::unix::fs::FileExt;
+    const TILE: u64 = 4_096;
+    let across = side.div_ceil(TILE);
+    let tiles = across * across;
+    let entries = 10_u64;
+    let lists = 16 + 8 + entries * 20 + 8;
+    let first = (lists + tiles * 16).next_multiple_of(TILE);
+    let mut head = b"II+\0\x08\0\0\0\x10\0\0\0\0\0\0\0".to_vec();
+    head.extend(entries.to_le_bytes());
+    for (tag, count, value) in [
+        (256_u16, 1, side),
+        (257, 1, side),
+        (258, 1, 8),
+        (259, 1, 1),
+        (262, 1, 1),
+        (277, 1, 1),
+        (322, 1, TILE),
+        (323, 1, TILE),
+        (324, tiles, lists),
+        (325, tiles, lists + tiles * 8),
+    ] {
+        head.extend(tag.to_le_bytes());
+        head.extend(16_u16.to_le_bytes());
+        head.extend(u64::to_le_bytes(count));
+        head.extend(value.to_le_bytes());
+    }
+    head.extend([0; 8]);
+    let place = |tile: u64| first + tile * TILE * TILE;
+    head.extend((0..tiles).flat_map(|tile| place(tile).to_le_bytes()));
+    head.extend((0..tiles).flat_map(|_| (TILE * TILE).to_le_bytes()));
+    let file = std::fs::File::create(path).unwrap();
+    file.set_len(place(tiles)).unwrap();
+    file.write_all_at(&head, 0).unwrap();
+    for (x, y) in set {
+        let tile = y / TILE * across + x / TILE;
+        let within = y % TILE * TILE + x % TILE;
+        file.write_all_at(&[255], place(tile) + within).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_picture_of_200_gigapixels_is_filtered_within_256_mebibytes() {
+    use relief_engine::{Cancel, Options, Plan, Renderer};
+    let folder = TempDir::new().unwrap();
+    let side = 447_232_u64;
+    // Where four tiles meet, and in the last corner.
+    let meeting = 4_096 * 90;
+    let set = [(meeting - 1, meeting), (side - 1, side - 1)];
+    sparse_tiff(&folder.path().join("scan.tif"), side, &set);
+    let files = Files::new(folder.path());
+    let text = "relief version=1\ncanvas from=\"scan.tif\"\nbox radius=1 { (source)image \"scan.tif\" }";
+    let design = relief_design::parse("scan.kdl", text, &files).unwrap();
+    // All of it is planned, so that it is read window by window, and parts are computed.
+    let options = Options::default()
+        .threads(2)
+        .with(|with| with.memory = Some(256 << 20));
+    let plan = Plan::new(&design, &files, &options).unwrap();
+    assert_eq!((plan.raster().width, plan.raster().height), (side, side));
+    assert!(plan.peak().total() <= 256 << 20);
+    let renderer = Renderer::new(plan, &files, &Cancel::new()).unwrap();
+    let (meeting, side) = (meeting as i64, side as i64);
+    // The mean of nine pixels, of which one is 255.
+    let square = Rect::between(meeting - 3, meeting - 2, meeting + 2, meeting + 3);
+    let rows = [
+        [0; 5],
+        [0, 28, 28, 28, 0],
+        [0, 28, 28, 28, 0],
+        [0, 28, 28, 28, 0],
+        [0; 5],
+    ];
+    assert_eq!(crate::jobs::window(&renderer, square), rows.concat());
+    // Beyond the border the last pixel is read again.
+    let corner = Rect::between(side - 3, side - 2, side, side);
+    assert_eq!(crate::jobs::window(&renderer, corner), [0, 28, 57, 0, 57, 113]);
+    let rest = crate::jobs::window(
+        &renderer,
+        Rect::between(meeting - 700, meeting + 4, meeting + 500, meeting + 300),
+    );
+    assert!(rest.iter().all(|&sample| sample == 0));
+}
+
 /// The metadata of an array of 5 × 3 samples in chunks of 4 × 2.
 fn metadata() -> serde_json::Value {
     serde_json::json!({

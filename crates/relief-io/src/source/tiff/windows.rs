@@ -27,7 +27,7 @@ pub(super) fn needs(tiff: &Tiff, limits: &Limits) -> Option<Needs> {
     let layout = &tiff.layout;
     let (chunk, chunks) = (layout.chunk_bytes(), layout.chunk_count());
     let direct = direct(layout);
-    if !direct && chunk > limits.cache {
+    if !direct && chunk > limits.cache_bytes() {
         return None;
     }
     // The lists are read as they stand in the file, as numbers, and as places.
@@ -47,7 +47,7 @@ pub(super) fn needs(tiff: &Tiff, limits: &Limits) -> Option<Needs> {
         .saturating_add(tiff.pixels.row_memory(columns))
         .saturating_add(samples.saturating_mul(12));
     if !direct {
-        let kept = Parts::count(chunk, chunks, limits.cache);
+        let kept = Parts::count(chunk, chunks, limits.cache_bytes());
         open = open.saturating_add(kept.saturating_mul(chunk.saturating_add(SLOT)));
         reading = reading
             .saturating_add(planes.saturating_mul(chunk))
@@ -118,7 +118,7 @@ impl Tiles {
             chunks,
             ..
         } = tiff;
-        let count = Parts::count(layout.chunk_bytes(), layout.chunk_count(), limits.cache);
+        let count = Parts::count(layout.chunk_bytes(), layout.chunk_count(), limits.cache_bytes());
         Self {
             bytes: file.length,
             file: Shared::new(file.input, file.length),
