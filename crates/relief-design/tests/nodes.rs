@@ -479,7 +479,8 @@ fn an_affine_is_a_matrix_around_the_middle() {
         (plain.by, plain.edge),
         (kinds::Resampling::Cubic, kinds::Edge::Zero)
     );
-    let (turned, _) = affine("affine angle=90 scale=2 scale-y=-4 by=\"nearest\" { (source)image \"logo.png\" }");
+    let (turned, _) =
+        affine("affine angle=90 scale=2 scale-y=-4 by=\"nearest\" { (source)image \"logo.png\" }");
     assert_eq!(turned.inverse, [[0, one / 2], [one / 4, 0]]);
     assert_eq!(turned.by, kinds::Resampling::Box);
     let (moved, _) = affine("affine shift-x=\"1/4px\" shift-y=-2 shear=0.5 { (source)image \"logo.png\" }");
@@ -504,7 +505,8 @@ fn a_dither_is_a_halftone_of_a_matrix() {
         dither("dither \"threshold\" level=9"),
         Halftone::Threshold { level: 9 }
     );
-    let Halftone::Screen(screen) = dither("dither \"screen\" frequency=\"254lpi\" angle=0 dot=\"line\"") else {
+    let Halftone::Screen(screen) = dither("dither \"screen\" frequency=\"254lpi\" angle=0 dot=\"line\"")
+    else {
         panic!("no screen");
     };
     // 10 pixels of 10 µm apart, and as many dots as make 256 pixels.
@@ -518,11 +520,7 @@ fn cells_of_a_texture_close_after_its_period() {
         Kind::Worley(worley) => worley.cells,
         other => panic!("{other:?}"),
     };
-    let of = |count, pixels, wraps| kinds::Cells {
-        count,
-        pixels,
-        wraps,
-    };
+    let of = |count, pixels, wraps| kinds::Cells { count, pixels, wraps };
     assert_eq!(cells("perlin seed=1 size=40"), [of(1, 40, false); 2]);
     // 8.5 cells are 9, and there is one at least.
     assert_eq!(

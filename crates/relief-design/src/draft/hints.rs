@@ -113,7 +113,15 @@ const HINTS: [(&[&str], &str); 22] = [
         "`resize` makes a source larger or smaller: resize width=800 height=600 { (source)image \"photo.png\" }",
     ),
     (
-        &["rotate", "rotation", "skew", "shear", "transform", "warp-affine", "warpaffine"],
+        &[
+            "rotate",
+            "rotation",
+            "skew",
+            "shear",
+            "transform",
+            "warp-affine",
+            "warpaffine",
+        ],
         "`affine` turns by any angle, scales and shears: affine angle=30 { (source)image \"photo.png\" }; `turn` turns by quarters",
     ),
     (

@@ -593,13 +593,25 @@ mod tests {
             (&[], "7", (0, 0)),
             (&[], "a + b", (0, 0)),
             (&[], "a * -x + -y * (y - a)", (1, 1)),
-            (&[("u", "x / 7"), ("v", "u * u")], "v + u * y + v / y - mod(u, 2)", (3, 0)),
-            (&[("u", "sqrt(y)"), ("v", "x * u")], "v - u + a * (u + 1) + v", (0, 2)),
+            (
+                &[("u", "x / 7"), ("v", "u * u")],
+                "v + u * y + v / y - mod(u, 2)",
+                (3, 0),
+            ),
+            (
+                &[("u", "sqrt(y)"), ("v", "x * u")],
+                "v - u + a * (u + 1) + v",
+                (0, 2),
+            ),
             (&[("u", "x * x")], "u", (1, 0)),
         ] {
             let program = program(lets, text).of_size(40, 40);
             let parts = program.separated();
-            assert_eq!((parts.across.len(), parts.down.len()), expected, "{text}: {parts:?}");
+            assert_eq!(
+                (parts.across.len(), parts.down.len()),
+                expected,
+                "{text}: {parts:?}"
+            );
             assert_eq!(values(&program, true), values(&program, false), "{text}");
         }
     }

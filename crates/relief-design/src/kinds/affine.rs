@@ -134,7 +134,10 @@ impl NodeKind for Affine {
 
     fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<Mapped> {
         let scale = scale(source, checker);
-        let shift = [shift("shift-x", source, checker), shift("shift-y", source, checker)];
+        let shift = [
+            shift("shift-x", source, checker),
+            shift("shift-y", source, checker),
+        ];
         let by = match source.values.word("by")? {
             "nearest" => Resampling::Box,
             word => Resampling::of_word(word)?,
@@ -281,10 +284,7 @@ impl IntoKind<Affine> for Mapped {
     fn sized(&self, sizing: &mut Sizing<'_>) -> Option<Affine> {
         let end = |begin: i64, side: u64| i128::from(begin) + i128::from(side);
         let extent = sizing.placed.first()?.extent;
-        let (right, bottom) = (
-            end(extent.x(), extent.width()),
-            end(extent.y(), extent.height()),
-        );
+        let (right, bottom) = (end(extent.x(), extent.width()), end(extent.y(), extent.height()));
         if right.min(bottom) < 1 {
             let problem = Problem::new(
                 "E402",
@@ -351,8 +351,12 @@ mod tests {
                 let (u, v): (f64, f64) = (x * scale[0], y * scale[1]);
                 let u = u + shear * v;
                 let turned = [u * cosine - v * sine, u * sine + v * cosine];
-                let back = inverse.map(|row| (row[0] as f64 * turned[0] + row[1] as f64 * turned[1]) / ONE as f64);
-                assert!((back[0] - x).abs() < 1e-9 && (back[1] - y).abs() < 1e-9, "{back:?}, not {x} {y}");
+                let back =
+                    inverse.map(|row| (row[0] as f64 * turned[0] + row[1] as f64 * turned[1]) / ONE as f64);
+                assert!(
+                    (back[0] - x).abs() < 1e-9 && (back[1] - y).abs() < 1e-9,
+                    "{back:?}, not {x} {y}"
+                );
             }
         }
     }

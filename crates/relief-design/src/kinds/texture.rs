@@ -101,7 +101,10 @@ const PERIOD_Y: Parameter = optional(
 fn cells(source: &NodeSource<'_, '_>) -> Option<[Cells; 2]> {
     let size = u64::try_from(source.values.pixels("size")?).ok()?;
     let along = |name| {
-        let period = source.values.pixels(name).and_then(|period| u64::try_from(period).ok());
+        let period = source
+            .values
+            .pixels(name)
+            .and_then(|period| u64::try_from(period).ok());
         match period {
             // Rounded, halves up.
             Some(pixels) => Cells {

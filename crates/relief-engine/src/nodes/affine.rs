@@ -274,7 +274,9 @@ impl Tile for Affine {
             y += bottom - top;
         }
         let filled = &filled[..parts];
-        let first = filled.first().map_or(Filled::Uniform(S::ZERO), |(_, first)| *first);
+        let first = filled
+            .first()
+            .map_or(Filled::Uniform(S::ZERO), |(_, first)| *first);
         let is_beyond = across.is_beyond() || down.is_beyond();
         if first != Filled::Written
             && filled.iter().all(|(_, filled)| *filled == first)
@@ -292,7 +294,8 @@ impl Tile for Affine {
             }
         }
 
-        let columns = &mut bytemuck::cast_slice_mut::<u64, u32>(columns)[..(across.reads.1 - across.reads.0) as usize];
+        let columns =
+            &mut bytemuck::cast_slice_mut::<u64, u32>(columns)[..(across.reads.1 - across.reads.0) as usize];
         let rows = &mut bytemuck::cast_slice_mut::<u64, u32>(rows)[..(down.reads.1 - down.reads.0) as usize];
         across.places(columns);
         down.places(rows);
@@ -302,7 +305,13 @@ impl Tile for Affine {
             columns,
             rows,
         };
-        cpu::transform(block, (&self.across, &self.down), &self.taps, (rect.x(), rect.y()), out);
+        cpu::transform(
+            block,
+            (&self.across, &self.down),
+            &self.taps,
+            (rect.x(), rect.y()),
+            out,
+        );
         Ok(Filled::Written)
     }
 }
@@ -337,7 +346,14 @@ mod tests {
     #[test]
     fn each_place_finds_its_sample_in_the_block() {
         for edge in [Edge::Clamp, Edge::Mirror, Edge::Wrap, Edge::Zero] {
-            for (from, to, len) in [(-9, 4, 7), (3, 8, 7), (-3, 2, 7), (12, 16, 7), (-20, 40, 7), (0, 7, 7)] {
+            for (from, to, len) in [
+                (-9, 4, 7),
+                (3, 8, 7),
+                (-3, 2, 7),
+                (12, 16, 7),
+                (-20, 40, 7),
+                (0, 7, 7),
+            ] {
                 let side = Side::new(from..to, edge, len);
                 let block: Vec<i64> = side.runs.iter().flat_map(|(from, to)| *from..*to).collect();
                 let mut places = vec![u32::MAX; (to - from) as usize];

@@ -55,8 +55,16 @@ impl Node for Dither {
     fn bounds(&self, known: &dyn Known, links: &[Link], rect: Rect) -> Bounds {
         let source = known.child(&links[0], rect);
         Bounds {
-            least: if source.least >= self.greatest { known.max() } else { 0 },
-            greatest: if source.greatest >= self.least { known.max() } else { 0 },
+            least: if source.least >= self.greatest {
+                known.max()
+            } else {
+                0
+            },
+            greatest: if source.greatest >= self.least {
+                known.max()
+            } else {
+                0
+            },
         }
     }
 

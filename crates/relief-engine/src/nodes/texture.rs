@@ -109,7 +109,14 @@ impl Tile for Perlin {
         out: ViewMut<'_, S>,
         scratch: &mut [u64],
     ) -> Result<Filled<S>, Error> {
-        cpu::perlin(self.seed, &self.cells, self.octaves, (rect.x(), rect.y()), out, scratch);
+        cpu::perlin(
+            self.seed,
+            &self.cells,
+            self.octaves,
+            (rect.x(), rect.y()),
+            out,
+            scratch,
+        );
         Ok(Filled::Written)
     }
 }
@@ -139,7 +146,14 @@ impl Tile for Worley {
         out: ViewMut<'_, S>,
         scratch: &mut [u64],
     ) -> Result<Filled<S>, Error> {
-        cpu::worley(self.seed, &self.cells, self.of, (rect.x(), rect.y()), out, scratch);
+        cpu::worley(
+            self.seed,
+            &self.cells,
+            self.of,
+            (rect.x(), rect.y()),
+            out,
+            scratch,
+        );
         Ok(Filled::Written)
     }
 }

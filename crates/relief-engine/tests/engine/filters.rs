@@ -6,9 +6,9 @@ use relief_engine::{Kept, NoImages, Options};
 
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Affine, Bilateral, Blend, BoxMean, Close, Compose, Convolve, Dilate, Disc, Dither, Edge, Element, Erode, Fill, Flip,
-    Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Matrix, Median, Noise, Open, Repeat, Resize, Seamless,
-    Sharpen, Sobel, Threshold, TopHat, Turn, Use,
+    Affine, Bilateral, Blend, BoxMean, Close, Compose, Convolve, Detrend, Dilate, Disc, Dither, Edge,
+    Element, Erode, Fill, Flip, Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Matrix, Median,
+    Noise, Open, Repeat, Resize, Seamless, Sharpen, Sobel, Threshold, TopHat, Turn, Use,
 };
 use crate::oracle::strategy::models;
 use crate::pictures::Pictures;
@@ -578,16 +578,77 @@ fn a_gray_has_as_many_dots_as_its_share_of_a_matrix() {
         ("dither \"blue-noise\"", 64 * 64),
         ("dither \"blue-noise\" size=256", 256 * 256),
         // (16, 12): 400 places in 4 rows of 100, each moved.
-        ("dither \"screen\" frequency=\"12.7lpi\" angle=36.8698976458 dot=\"line\"", 400),
+        (
+            "dither \"screen\" frequency=\"12.7lpi\" angle=36.8698976458 dot=\"line\"",
+            400,
+        ),
     ] {
-        let side = if places == 400 { 400 } else { f64::from(places).sqrt() as u64 };
+        let side = if places == 400 {
+            400
+        } else {
+            f64::from(places).sqrt() as u64
+        };
         for gray in [0_u16, 1, 77, 128, 254, 255] {
             let found = dots(dither, (side, side), gray);
             // 2·v·n > (2·r + 1)·M.
-            let fire = (0..places).filter(|rank| 2 * i64::from(gray) * i64::from(places) > (2 * i64::from(*rank) + 1) * 255);
+            let fire = (0..places)
+                .filter(|rank| 2 * i64::from(gray) * i64::from(places) > (2 * i64::from(*rank) + 1) * 255);
             let expected = fire.count() * found.len() / places as usize;
-            assert_eq!(found.iter().filter(|sample| **sample == 255).count(), expected, "{dither} {gray}");
+            assert_eq!(
+                found.iter().filter(|sample| **sample == 255).count(),
+                expected,
+                "{dither} {gray}"
+            );
             assert!(found.iter().all(|sample| [0, 255].contains(sample)));
+        }
+    }
+}
+
+#[test]
+fn a_source_loses_its_slope_and_keeps_its_mean() {
+    let samples = |node: &str| {
+        let design = parse(&format!(
+            "relief version=1\ncanvas width=90 height=50 bits=16\n{node}"
+        ));
+        rendered(&renderer(&design, &NoImages, &Options::default())).unwrap()
+    };
+    let flat = samples("detrend { (source)ramp axis=\"x\" from=1000 to=40000 }");
+    assert!(flat.iter().all(|sample| sample.abs_diff(20_500) <= 1), "{flat:?}");
+    let bulge = "(source)formula \"(x - 45) ^ 2 * 9 + (x - 45) * (y - 20) * 7 + 20000\"";
+    let flat = samples(&format!("detrend degree=2 {{ {bulge} }}"));
+    assert!(
+        flat.iter().all(|sample| sample.abs_diff(flat[0]) <= 1),
+        "{flat:?}"
+    );
+    assert!(flat[0] > 20_000);
+}
+
+#[test]
+fn a_slope_is_that_of_the_whole_source_where_it_repeats_and_where_it_is_not() {
+    let copies = || {
+        Item::new(Repeat {
+            gaps: (Some(2), Some(1)),
+            pattern: Box::new(noise().at(3, 1).sized(5, 3)),
+        })
+    };
+    for degree in [1, 2] {
+        for (source, width, height) in [
+            (copies(), 60, 41),
+            (noise().at(10, -4).sized(25, 30), 50, 40),
+            (Item::new(Fill(200)).at(3, 3).sized(9, 9), 30, 30),
+            (noise(), 1, 1),
+            (noise(), 2, 31),
+        ] {
+            let detrended = model(
+                width,
+                height,
+                Detrend {
+                    degree,
+                    source: Box::new(source),
+                },
+            );
+            every(&detrended, &tiles()[..3]);
+            every(&deep(detrended), &[PLAIN]);
         }
     }
 }
@@ -598,10 +659,15 @@ fn textures_repeat_after_their_periods() {
         "perlin seed=7 size=10 octaves=3",
         "worley seed=7 size=10 of=\"edge\"",
     ] {
-        let text = format!("relief version=1\ncanvas width=300 height=200\n{texture} period-x=33 period-y=27");
+        let text =
+            format!("relief version=1\ncanvas width=300 height=200\n{texture} period-x=33 period-y=27");
         let design = parse(&text);
         let renderer = renderer(&design, &NoImages, &Options::default());
-        let cell = renderer.plan().nodes().iter().any(|node| matches!(node.kept, Kept::Cell { .. }));
+        let cell = renderer
+            .plan()
+            .nodes()
+            .iter()
+            .any(|node| matches!(node.kept, Kept::Cell { .. }));
         assert!(cell, "{texture}");
         let samples = rendered(&renderer).unwrap();
         let at = |x: usize, y: usize| samples[y * 300 + x];

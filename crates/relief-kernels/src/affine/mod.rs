@@ -68,7 +68,8 @@ impl Line {
     /// The most samples of the source that count for so many columns and rows of the result.
     #[must_use]
     pub fn span(&self, columns: u64, rows: u64, taps: &Axis) -> u64 {
-        let way = |step: i64, count: u64| u128::from(step.unsigned_abs()) * u128::from(count.saturating_sub(1));
+        let way =
+            |step: i64, count: u64| u128::from(step.unsigned_abs()) * u128::from(count.saturating_sub(1));
         let way = way(self.right, columns).saturating_add(way(self.down, rows)) >> BITS;
         u64::try_from(way)
             .unwrap_or(u64::MAX)

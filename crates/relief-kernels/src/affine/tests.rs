@@ -30,7 +30,10 @@ fn check<S: Sample>(lines: (&Line, &Line), taps: &Axis, rect: Rect, source: (i64
     let inside = |range: std::ops::Range<i64>, side: i64| -> Vec<u32> {
         range.map(|at| at.clamp(0, side - 1) as u32).collect()
     };
-    let (columns, rows) = (inside(reads.0.clone(), source.0), inside(reads.1.clone(), source.1));
+    let (columns, rows) = (
+        inside(reads.0.clone(), source.0),
+        inside(reads.1.clone(), source.1),
+    );
     let block = cpu::Block {
         samples: View::packed(&samples, source.0 as usize, source.1 as usize),
         at: (reads.0.start, reads.1.start),
@@ -56,7 +59,9 @@ fn check<S: Sample>(lines: (&Line, &Line), taps: &Axis, rect: Rect, source: (i64
                     sum += i128::from(*weight) * i128::from(*factor) * i128::from(sample);
                 }
             }
-            (sum + (1 << 31)).div_euclid(1 << 32).clamp(0, S::MAX.to_u16().into()) as u16
+            (sum + (1 << 31))
+                .div_euclid(1 << 32)
+                .clamp(0, S::MAX.to_u16().into()) as u16
         })
         .collect();
     Isa::each(|| {

@@ -26,7 +26,8 @@ pub fn row<S: Sample>(samples: &mut [S], levels: &[S], spot: u64, start: u64) {
     let mut rest = samples;
     let mut count = spot - start % spot;
     while !rest.is_empty() {
-        let (samples, after) = rest.split_at_mut(rest.len().min(usize::try_from(count).unwrap_or(usize::MAX)));
+        let (samples, after) =
+            rest.split_at_mut(rest.len().min(usize::try_from(count).unwrap_or(usize::MAX)));
         if let Some(level) = levels.next() {
             for sample in samples {
                 *sample = if *sample >= *level { S::MAX } else { S::ZERO };

@@ -63,7 +63,8 @@ pub fn perlin<S: Sample>(
             let height = octaves - 1 - octave;
             let gradients = |column: i64| {
                 let (left, right) = (across.number(column, octave), across.number(column + 1, octave));
-                [(left, above), (right, above), (left, below), (right, below)].map(|(i, j)| gradient(seed, i, j))
+                [(left, above), (right, above), (left, below), (right, below)]
+                    .map(|(i, j)| gradient(seed, i, j))
             };
             // Columns of one cell share its gradients.
             let mut rest = 0..width;
@@ -188,7 +189,13 @@ pub fn worley<S: Sample>(
                 let below = (j << 16) + below - part;
                 *point = ((i << 16) + right, below * below, (bits & 0xFFFF) as u16);
             }
-            cells(isa, &points, of, &columns[2 * first..2 * end], &mut out[first..end]);
+            cells(
+                isa,
+                &points,
+                of,
+                &columns[2 * first..2 * end],
+                &mut out[first..end],
+            );
             rest = end..width;
         }
     }

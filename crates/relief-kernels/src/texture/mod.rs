@@ -39,7 +39,8 @@ impl Cells {
     /// The number of a cell of this octave that its random bits depend on.
     fn number(&self, cell: i64, octave: u32) -> u64 {
         if self.wraps {
-            cell.rem_euclid((self.count << octave).cast_signed()).cast_unsigned()
+            cell.rem_euclid((self.count << octave).cast_signed())
+                .cast_unsigned()
         } else {
             cell.cast_unsigned()
         }

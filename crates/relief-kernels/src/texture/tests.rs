@@ -4,12 +4,24 @@ use super::cpu::{self, Feature};
 use super::{Cells, bits};
 use crate::isa::Isa;
 
-fn smooth<S: Sample>(cells: &[Cells; 2], octaves: u32, at: (i64, i64), (width, height): (usize, usize)) -> Vec<u16> {
+fn smooth<S: Sample>(
+    cells: &[Cells; 2],
+    octaves: u32,
+    at: (i64, i64),
+    (width, height): (usize, usize),
+) -> Vec<u16> {
     let mut all: Option<Vec<u16>> = None;
     Isa::each(|| {
         let mut out = vec![S::from_u16(9); width * height];
         let mut scratch = vec![u64::MAX; cpu::perlin_words(width as u64) as usize];
-        cpu::perlin(5, cells, octaves, at, ViewMut::packed(&mut out, width, height), &mut scratch);
+        cpu::perlin(
+            5,
+            cells,
+            octaves,
+            at,
+            ViewMut::packed(&mut out, width, height),
+            &mut scratch,
+        );
         let found: Vec<u16> = out.iter().map(|sample| sample.to_u16()).collect();
         assert!(all.as_ref().is_none_or(|all| *all == found));
         all = Some(found);
@@ -36,7 +48,10 @@ fn a_lattice_that_wraps_repeats_by_its_period() {
     let all = smooth::<u8>(&cells, 3, (0, 0), (31, 20));
     assert_eq!(smooth::<u8>(&cells, 3, (31 * 5, 20 * 3), (31, 20)), all);
     // And the sample behind the last follows it smoothly, by being the first.
-    assert_eq!(smooth::<u8>(&cells, 3, (31, 0), (1, 20)), smooth::<u8>(&cells, 3, (0, 0), (1, 20)));
+    assert_eq!(
+        smooth::<u8>(&cells, 3, (31, 0), (1, 20)),
+        smooth::<u8>(&cells, 3, (0, 0), (1, 20))
+    );
 }
 
 #[test]
@@ -56,7 +71,14 @@ fn distances_are_those_of_the_nearest_of_all_points() {
         Isa::each(|| {
             let mut out = [0_u16; 40 * 40];
             let mut scratch = vec![u64::MAX; cpu::worley_words(40) as usize];
-            cpu::worley(5, &cells, of, (0, 0), ViewMut::packed(&mut out, 40, 40), &mut scratch);
+            cpu::worley(
+                5,
+                &cells,
+                of,
+                (0, 0),
+                ViewMut::packed(&mut out, 40, 40),
+                &mut scratch,
+            );
             for (i, found) in out.iter().enumerate() {
                 let (x, y) = ((i % 40) as f64 + 0.5, (i / 40) as f64 + 0.5);
                 let mut distances: Vec<f64> = points
@@ -70,7 +92,10 @@ fn distances_are_those_of_the_nearest_of_all_points() {
                     _ => distances[1] - distances[0],
                 };
                 let expected = (distance * 65_535.0).min(65_535.0);
-                assert!((f64::from(*found) - expected).abs() < 4.0, "{of:?} {i}: {found}, not {expected}");
+                assert!(
+                    (f64::from(*found) - expected).abs() < 4.0,
+                    "{of:?} {i}: {found}, not {expected}"
+                );
             }
         });
     }

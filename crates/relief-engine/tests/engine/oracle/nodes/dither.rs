@@ -62,8 +62,7 @@ impl Node for Dither {
     fn branches(max: u16, inner: &Inner) -> Option<Weighted<Self>> {
         let matrix = prop_oneof![
             (0..=max).prop_map(Matrix::Threshold),
-            (select(&[2_u64, 4, 8, 16][..]), 1_u64..4)
-                .prop_map(|(size, spot)| Matrix::Bayer { size, spot }),
+            (select(&[2_u64, 4, 8, 16][..]), 1_u64..4).prop_map(|(size, spot)| Matrix::Bayer { size, spot }),
         ];
         let any = (matrix, inner.item.clone()).prop_map(|(by, source)| Self {
             by,

@@ -15,6 +15,7 @@ mod box_mean;
 mod compose;
 mod convolve;
 mod definition;
+mod detrend;
 mod disc;
 mod distance;
 mod dither;
@@ -204,6 +205,7 @@ kinds! {
     compose::Compose,
     convolve::Convolve,
     definition::Use,
+    detrend::Detrend,
     disc::Disc,
     distance::Distance,
     dither::Dither,
@@ -247,9 +249,9 @@ fn any<T: Into<Kind> + fmt::Debug + 'static>((weight, strategy): Weighted<T>) ->
 
 pub(crate) use compose::Fold;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
-pub(crate) use dither::Matrix;
-#[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use distance::Profile;
+#[allow(unused_imports, reason = "the tests of devices name fewer")]
+pub(crate) use dither::Matrix;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use gauss::Edge;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]

@@ -188,7 +188,8 @@ impl Node for Worley {
 
     fn leaves(_: u16) -> Option<Weighted<Self>> {
         let of = select(&["nearest", "second", "edge", "cell"][..]);
-        let any = (any::<u64>(), Lattice::any(), of).prop_map(|(seed, lattice, of)| Self { seed, lattice, of });
+        let any =
+            (any::<u64>(), Lattice::any(), of).prop_map(|(seed, lattice, of)| Self { seed, lattice, of });
         Some((1, any.boxed()))
     }
 }
