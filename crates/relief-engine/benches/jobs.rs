@@ -11,7 +11,7 @@ fn main() {
     divan::main();
 }
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "repeat",
     "repeat-wide",
     "compose",
@@ -19,6 +19,7 @@ const NAMES: [&str; 9] = [
     "compose-coprime",
     "lattice",
     "lattice-direct",
+    "lenses",
     "distance-15-1%",
     "distance-100-1%",
 ];

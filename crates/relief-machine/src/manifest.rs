@@ -50,6 +50,37 @@ pub struct PreparedTable {
     pub samples: String,
 }
 
+impl PreparedTable {
+    /// All tables of what is known of whole sources.
+    #[must_use]
+    pub fn all_of(prepared: &Prepared) -> Vec<Self> {
+        let digits = |sample: &u16| format!("{sample:04x}");
+        let tables = prepared.iter().map(|(node, samples)| Self {
+            node,
+            samples: samples.iter().map(digits).collect(),
+        });
+        tables.collect()
+    }
+
+    /// What these tables say of whole sources; nothing where one is not four hexadecimal digits a sample.
+    #[must_use]
+    pub fn prepared(tables: &[Self]) -> Option<Prepared> {
+        tables.iter().map(Self::table).collect()
+    }
+
+    /// The number of its node, and its samples.
+    fn table(&self) -> Option<(usize, Vec<u16>)> {
+        let sample = |digits: &[u8]| {
+            let text = std::str::from_utf8(digits).ok()?;
+            // A sign would be read as well.
+            let is_whole = digits.len() == 4 && digits.iter().all(u8::is_ascii_hexdigit);
+            is_whole.then(|| u16::from_str_radix(text, 16).ok())?
+        };
+        let samples: Option<_> = self.samples.as_bytes().chunks(4).map(sample).collect();
+        Some((self.node, samples?))
+    }
+}
+
 /// A table of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -200,10 +231,7 @@ impl Manifest {
         if self.complete && self.executed != self.lines {
             return Err("it is complete without all lines".to_owned());
         }
-        let sound = |table: &PreparedTable| {
-            table.samples.len() % 4 == 0 && table.samples.bytes().all(|byte| byte.is_ascii_hexdigit())
-        };
-        if let Some(table) = self.prepared.iter().find(|table| !sound(table)) {
+        if let Some(table) = self.prepared.iter().find(|table| table.table().is_none()) {
             let node = table.node;
             return Err(format!(
                 "what is prepared for node {node} is not four hexadecimal digits a sample"
@@ -221,32 +249,13 @@ impl Manifest {
     /// What is known of whole sources.
     #[must_use]
     pub fn prepared(&self) -> Prepared {
-        let sample = |digits: &[u8]| {
-            let text = std::str::from_utf8(digits).ok()?;
-            u16::from_str_radix(text, 16).ok()
-        };
-        let table = |table: &PreparedTable| {
-            let samples = table
-                .samples
-                .as_bytes()
-                .chunks(4)
-                .map(sample)
-                .collect::<Option<_>>();
-            Some((table.node, samples?))
-        };
-        self.prepared.iter().filter_map(table).collect()
+        let tables = self.prepared.iter().filter_map(PreparedTable::table);
+        tables.collect()
     }
 
     /// Notes what is known of whole sources.
     pub fn set_prepared(&mut self, prepared: &Prepared) {
-        let digits = |sample: &u16| format!("{sample:04x}");
-        self.prepared = prepared
-            .iter()
-            .map(|(node, samples)| PreparedTable {
-                node,
-                samples: samples.iter().map(digits).collect(),
-            })
-            .collect();
+        self.prepared = PreparedTable::all_of(prepared);
     }
 
     pub(crate) fn digests(&self) -> Option<Digests> {

@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Nodes(Nodes),
     /// Explain the code of an error or a warning
     Explain(Explain),
+    /// Compute what must be known of whole sources, such as a histogram, into a file that other commands take by --prepared
+    Prepare(crate::commands::prepare::Prepare),
     /// Write a design with its pictures, tables and values into one file, which every command reads
     Pack(crate::commands::pack::Pack),
     /// Lay out a design file anew, comments stay; or print it as JSON
@@ -106,6 +108,9 @@ pub(crate) struct Reading {
     /// design may name any file]
     #[arg(long = "confined", value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
+    /// Take what must be known of whole sources from this file of 'relief prepare', in place of computing it anew
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prepared: Option<PathBuf>,
 }
 
 /// Many jobs of one design.

@@ -8,12 +8,14 @@ use std::sync::{Mutex, PoisonError};
 
 use relief_atomic::Identity;
 use relief_design::{Conversion, Design, ImageError, ImageSource, Picture, Setting, visible};
+use relief_engine::Prepared;
 use relief_io::Files;
 use relief_io::pack::Pack;
 use relief_raster::Depth;
 use relief_scan::Table;
 
 use crate::arguments::{Deny, Reading};
+use crate::commands::prepare;
 use crate::failure::{self, Failure};
 
 /// The longest file of a table, in bytes: 4 MiB.
@@ -38,6 +40,8 @@ pub(crate) struct Opened {
     pub(crate) text: String,
     /// Whether it is a packed job.
     pub(crate) packed: bool,
+    /// What is known of its whole sources already.
+    pub(crate) prepared: Option<Prepared>,
     /// Where the file is.
     pub(crate) path: PathBuf,
     /// What is right and most likely not meant.
@@ -175,7 +179,7 @@ pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opene
         }
     }
     let digest = digest_of(&text, &settings, data.values());
-    Ok(Opened {
+    let mut opened = Opened {
         name,
         design,
         files,
@@ -185,11 +189,16 @@ pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opene
         title,
         text,
         packed: packed.is_some(),
+        prepared: None,
         data: data.into_keys().collect(),
         path: path.to_owned(),
         #[cfg(feature = "view")]
         warnings,
-    })
+    };
+    if let Some(path) = &reading.prepared {
+        opened.prepared = Some(prepare::read(path, &opened)?);
+    }
+    Ok(opened)
 }
 
 /// The name of a design: the digest of its text, and of all else that decides what it means.

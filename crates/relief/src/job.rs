@@ -81,6 +81,7 @@ pub(crate) fn threads(job: &Job) -> usize {
 /// What a design reads and what is computed of it, as one digest: an unfinished file is gone on with where it has the same.
 /// [`unchanged`] says at the end whether the pictures still were those.
 pub(crate) fn digest(opened: &Opened, job: &Job) -> Result<blake3::Hash, Failure> {
+<<<<<<< HEAD
     raster_digest(opened, region(&opened.design, job)?)
 }
 
@@ -92,6 +93,10 @@ fn raster_digest(opened: &Opened, region: Option<Rect>) -> Result<blake3::Hash, 
         hasher.update(digest.as_bytes());
     }
     if let Some(region) = region {
+=======
+    let mut hasher = named(opened)?;
+    if let Some(region) = region(&opened.design, job)? {
+>>>>>>> w-filter
         for place in [region.x(), region.y(), region.right(), region.bottom()] {
             hasher.update(&place.to_le_bytes());
         }
@@ -99,6 +104,7 @@ fn raster_digest(opened: &Opened, region: Option<Rect>) -> Result<blake3::Hash, 
     Ok(hasher.finalize())
 }
 
+<<<<<<< HEAD
 /// An overview that was written when the whole raster of this design was computed.
 pub(crate) fn overview(opened: &Opened, path: &Path) -> Result<Overview, Failure> {
     let found = Overview::open(path).map_err(|source| Failure::File {
@@ -113,6 +119,22 @@ pub(crate) fn overview(opened: &Opened, path: &Path) -> Result<Overview, Failure
         )));
     }
     Ok(found)
+=======
+/// The name of a design with its values and pictures.
+pub(crate) fn name(opened: &Opened) -> Result<blake3::Hash, Failure> {
+    Ok(named(opened)?.finalize())
+}
+
+/// What a design reads, told to a hasher.
+fn named(opened: &Opened) -> Result<blake3::Hasher, Failure> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&relief_design::MEANING.to_le_bytes());
+    hasher.update(opened.digest.as_bytes());
+    for (_, digest) in pictures(opened)? {
+        hasher.update(digest.as_bytes());
+    }
+    Ok(hasher)
+>>>>>>> w-filter
 }
 
 /// The longest picture that is digested to tell whether it is another one; of a longer one the size and the time tell.
@@ -215,7 +237,7 @@ fn options(opened: &Opened, job: &Job) -> Result<Options, Failure> {
         .devices(select_prepared(&job.device)?))
 }
 
-/// Makes a plan ready to run, and shows how far what comes before the first band is.
+/// Makes a plan ready to run, and shows how far what comes before the first band is. What is prepared is that of the job, else that of the design.
 pub(crate) fn renderer(
     opened: &Opened,
     plan: Plan,
@@ -229,6 +251,7 @@ pub(crate) fn renderer(
             meter.tell(progress);
         }
     };
+    let prepared = prepared.or(opened.prepared.as_ref());
     let renderer = Renderer::prepare(plan, &opened.files, prepared, &mut tell, cancel);
     if let Some(meter) = &mut meter {
         meter.end(renderer.is_ok());

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Command::Schema => commands::reference::schema(),
         Command::Nodes(nodes) => commands::reference::nodes(&nodes),
         Command::Explain(explain) => commands::reference::explain(&explain),
+        Command::Prepare(prepare) => commands::prepare::run(&prepare),
         Command::Pack(pack) => commands::pack::run(&pack),
         Command::Fmt(fmt) => commands::fmt::run(&fmt),
         Command::Completions(completions) => commands::reference::completions(&completions),

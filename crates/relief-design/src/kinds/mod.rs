@@ -9,6 +9,7 @@ mod bilateral;
 mod box_mean;
 mod compose;
 mod convolve;
+mod detrend;
 mod disc;
 mod distance;
 mod dither;
@@ -53,6 +54,7 @@ use std::fmt;
 
 use relief_raster::{Depth, Extent};
 
+pub use detrend::MAX_DETRENDED;
 pub use distance::MAX_RADIUS;
 pub(crate) use doubts::{Bounds, Doubts, Seen, covers, misses};
 pub use drawing::{Antialias, Drawn};
@@ -540,6 +542,7 @@ kinds! {
     equalise::Equalise,
     normalise::Normalise,
     otsu::Otsu,
+    detrend::Detrend,
     formula::Formula,
     flip::Flip,
     turn::Turn,

@@ -59,6 +59,10 @@ pub(crate) fn all() -> Vec<Case> {
         case("lattice-direct", usual, lattice, Some(0)),
     ];
     let canvas = (MASK.0 as u64, MASK.1 as u64);
+    // Spherical lenses 80 pixels apart, of which each pixel is computed.
+    let lenses = "formula \"M / 40 * sqrt(max(0, 1600 - u * u - v * v))\" {\n    let \"u\" \"mod(x, 80) - 40\"\n    \
+                  let \"v\" \"mod(y, 80) - 40\"\n}";
+    cases.push(case("lenses", canvas, lenses, None));
     for (mask, _) in MASKS {
         for radius in [15, 100, 1000] {
             let root = format!(

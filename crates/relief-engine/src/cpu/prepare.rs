@@ -9,7 +9,7 @@ use super::{Cpu, each_part, zeroed};
 use crate::Error;
 use crate::cancel::Cancel;
 use crate::error::caught;
-use crate::node::{Counters, Filled, Preparation, SamplesOf};
+use crate::node::{Counters, Filled, Link, Preparation, SamplesOf};
 use crate::plan::prepare::{Work, counters};
 use crate::program::Keep;
 
@@ -72,9 +72,8 @@ impl<S: Sample> Cpu<S> {
                 let bottom = rect.bottom().min(top.saturating_add(rows));
                 let chunk = Rect::between(rect.x(), top, rect.right(), bottom);
                 self.kept.workers.run(|| {
-                    rayon::iter::split(chunk, |piece| each_part(piece, width, height)).try_for_each(|piece| {
-                        self.gather_tiles(link.node, piece, preparation, &threads, cancel)
-                    })
+                    rayon::iter::split(chunk, |piece| each_part(piece, width, height))
+                        .try_for_each(|piece| self.gather_tiles(link, piece, preparation, &threads, cancel))
                 })?;
                 done(chunk.area());
                 top = bottom;
@@ -93,15 +92,15 @@ impl<S: Sample> Cpu<S> {
     /// Gathers the tiles of a piece, which is one tile or a few.
     fn gather_tiles(
         &self,
-        node: usize,
+        link: &Link,
         piece: Rect,
         preparation: &dyn Preparation,
         threads: &[Mutex<Gathered<S>>],
         cancel: &Cancel,
     ) -> Result<(), Error> {
         if let (first, Some(second)) = each_part(piece, self.tile().0, self.tile().1) {
-            self.gather_tiles(node, first, preparation, threads, cancel)?;
-            return self.gather_tiles(node, second, preparation, threads, cancel);
+            self.gather_tiles(link, first, preparation, threads, cancel)?;
+            return self.gather_tiles(link, second, preparation, threads, cancel);
         }
         cancel.check()?;
         let worker = rayon::current_thread_index().unwrap_or(0);
@@ -114,8 +113,15 @@ impl<S: Sample> Cpu<S> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         caught(piece, || {
-            let view = ViewMut::packed(samples, width, height);
-            match reader.read(node, piece, view, &mut scratch)? {
+            let mut view = ViewMut::packed(samples, width, height);
+            match reader.read(link.node, piece, view.reborrow(), &mut scratch)? {
+                filled if preparation.is_placed() => {
+                    filled.write(view);
+                    let (x, y) = (piece.x() + link.extent.x(), piece.y() + link.extent.y());
+                    for (row, samples) in samples.chunks_exact(width).enumerate() {
+                        preparation.gather_row(samples_of(samples), (x, y + row as i64), counters);
+                    }
+                }
                 Filled::Uniform(value) => {
                     preparation.gather(samples_of(&[value]), piece.area(), counters);
                 }

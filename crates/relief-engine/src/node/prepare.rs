@@ -18,6 +18,17 @@ pub(crate) trait Preparation: Sync {
     /// Adds the samples of one row, each of them `times` times.
     fn gather(&self, samples: SamplesOf<'_>, times: u128, counters: &mut [u128]);
 
-    /// The table that the sums give: of M + 1 samples, each at most M.
+    /// Whether the sums depend on where samples lie: then they are gathered by [`gather_row`](Self::gather_row), and the whole child is looked at even where
+    /// it repeats.
+    fn is_placed(&self) -> bool {
+        false
+    }
+
+    /// Adds samples of a row from the place (x, y) on, in the coordinates of the node that is prepared.
+    fn gather_row(&self, samples: SamplesOf<'_>, _place: (i64, i64), counters: &mut [u128]) {
+        self.gather(samples, 1, counters);
+    }
+
+    /// The table that the sums give: of M + 1 samples, each at most M. Numbers of another kind stand in it byte by byte.
     fn finish(&self, depth: Depth, counters: &[u128]) -> Vec<u16>;
 }

@@ -5,6 +5,7 @@ mod bilateral;
 mod box_mean;
 mod compose;
 mod convolve;
+mod detrend;
 mod disc;
 mod distance;
 mod dither;
@@ -98,6 +99,7 @@ kinds! {
     box_mean::BoxMean,
     compose::Compose,
     convolve::Convolve,
+    detrend::Detrend,
     disc::Disc,
     distance::Distance,
     dither::Dither,

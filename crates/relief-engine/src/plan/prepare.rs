@@ -23,7 +23,8 @@ impl Work {
     pub(crate) fn of(program: &Program, index: usize) -> Option<Self> {
         let step = &program.steps[index];
         let link = step.links.first()?;
-        if step.need.is_empty() || step.kind.preparation().is_none() {
+        let preparation = step.kind.preparation()?;
+        if step.need.is_empty() {
             return None;
         }
         let (own, child) = (step.own(), &program.steps[link.node]);
@@ -35,7 +36,9 @@ impl Work {
             samples: 0,
         };
         match child.keep {
-            Keep::Cell { period, valid } if !local.intersection(&valid).is_empty() => {
+            Keep::Cell { period, valid }
+                if !preparation.is_placed() && !local.intersection(&valid).is_empty() =>
+            {
                 let inner = local.intersection(&valid);
                 work.periodic = Some(inner);
                 work.samples = period.cell();

@@ -6,9 +6,15 @@ use relief_engine::{Kept, NoImages, Options};
 
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
+<<<<<<< HEAD
     Affine, Bilateral, Blend, BoxMean, Close, Compose, Convolve, Dilate, Disc, Dither, Edge, Element, Erode,
     Fill, Flip, Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Matrix, Median, Noise, Open, Repeat,
     Resize, Seamless, Sharpen, Sobel, Threshold, TopHat, Turn, Use,
+=======
+    Affine, Bilateral, Blend, BoxMean, Close, Compose, Convolve, Detrend, Dilate, Disc, Dither, Edge,
+    Element, Erode, Fill, Flip, Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Matrix, Median,
+    Noise, Open, Repeat, Resize, Seamless, Sharpen, Sobel, Threshold, TopHat, Turn, Use,
+>>>>>>> w-filter
 };
 use crate::oracle::strategy::models;
 use crate::pictures::Pictures;
@@ -600,6 +606,55 @@ fn a_gray_has_as_many_dots_as_its_share_of_a_matrix() {
                 "{dither} {gray}"
             );
             assert!(found.iter().all(|sample| [0, 255].contains(sample)));
+        }
+    }
+}
+
+#[test]
+fn a_source_loses_its_slope_and_keeps_its_mean() {
+    let samples = |node: &str| {
+        let design = parse(&format!(
+            "relief version=1\ncanvas width=90 height=50 bits=16\n{node}"
+        ));
+        rendered(&renderer(&design, &NoImages, &Options::default())).unwrap()
+    };
+    let flat = samples("detrend { (source)ramp axis=\"x\" from=1000 to=40000 }");
+    assert!(flat.iter().all(|sample| sample.abs_diff(20_500) <= 1), "{flat:?}");
+    let bulge = "(source)formula \"(x - 45) ^ 2 * 9 + (x - 45) * (y - 20) * 7 + 20000\"";
+    let flat = samples(&format!("detrend degree=2 {{ {bulge} }}"));
+    assert!(
+        flat.iter().all(|sample| sample.abs_diff(flat[0]) <= 1),
+        "{flat:?}"
+    );
+    assert!(flat[0] > 20_000);
+}
+
+#[test]
+fn a_slope_is_that_of_the_whole_source_where_it_repeats_and_where_it_is_not() {
+    let copies = || {
+        Item::new(Repeat {
+            gaps: (Some(2), Some(1)),
+            pattern: Box::new(noise().at(3, 1).sized(5, 3)),
+        })
+    };
+    for degree in [1, 2] {
+        for (source, width, height) in [
+            (copies(), 60, 41),
+            (noise().at(10, -4).sized(25, 30), 50, 40),
+            (Item::new(Fill(200)).at(3, 3).sized(9, 9), 30, 30),
+            (noise(), 1, 1),
+            (noise(), 2, 31),
+        ] {
+            let detrended = model(
+                width,
+                height,
+                Detrend {
+                    degree,
+                    source: Box::new(source),
+                },
+            );
+            every(&detrended, &tiles()[..3]);
+            every(&deep(detrended), &[PLAIN]);
         }
     }
 }

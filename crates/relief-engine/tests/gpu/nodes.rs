@@ -223,6 +223,7 @@ fn filters_of_the_host_stand_among_nodes_of_the_device() {
         "equalise limit=2",
         "seamless overlap=3",
         "dither \"bayer\" size=4",
+        "detrend degree=2",
         "dither \"threshold\" level=0",
     ] {
         both(

@@ -12,6 +12,7 @@ pub(crate) mod lab;
 pub(crate) mod layers;
 pub(crate) mod pack;
 pub(crate) mod plan;
+pub(crate) mod prepare;
 pub(crate) mod receive;
 pub(crate) mod reference;
 pub(crate) mod render;

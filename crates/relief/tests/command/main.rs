@@ -20,6 +20,7 @@ mod lengths;
 mod levels;
 mod outputs;
 mod packs;
+mod prepared;
 mod process;
 mod progress;
 mod readers;

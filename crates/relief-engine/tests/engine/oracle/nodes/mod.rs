@@ -15,6 +15,7 @@ mod box_mean;
 mod compose;
 mod convolve;
 mod definition;
+mod detrend;
 mod disc;
 mod distance;
 mod dither;
@@ -204,6 +205,7 @@ kinds! {
     compose::Compose,
     convolve::Convolve,
     definition::Use,
+    detrend::Detrend,
     disc::Disc,
     distance::Distance,
     dither::Dither,
