@@ -81,22 +81,8 @@ pub(crate) fn threads(job: &Job) -> usize {
 /// What a design reads and what is computed of it, as one digest: an unfinished file is gone on with where it has the same.
 /// [`unchanged`] says at the end whether the pictures still were those.
 pub(crate) fn digest(opened: &Opened, job: &Job) -> Result<blake3::Hash, Failure> {
-<<<<<<< HEAD
-    raster_digest(opened, region(&opened.design, job)?)
-}
-
-fn raster_digest(opened: &Opened, region: Option<Rect>) -> Result<blake3::Hash, Failure> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&relief_design::MEANING.to_le_bytes());
-    hasher.update(opened.digest.as_bytes());
-    for (_, digest) in pictures(opened)? {
-        hasher.update(digest.as_bytes());
-    }
-    if let Some(region) = region {
-=======
     let mut hasher = named(opened)?;
     if let Some(region) = region(&opened.design, job)? {
->>>>>>> w-filter
         for place in [region.x(), region.y(), region.right(), region.bottom()] {
             hasher.update(&place.to_le_bytes());
         }
@@ -104,7 +90,6 @@ fn raster_digest(opened: &Opened, region: Option<Rect>) -> Result<blake3::Hash, 
     Ok(hasher.finalize())
 }
 
-<<<<<<< HEAD
 /// An overview that was written when the whole raster of this design was computed.
 pub(crate) fn overview(opened: &Opened, path: &Path) -> Result<Overview, Failure> {
     let found = Overview::open(path).map_err(|source| Failure::File {
@@ -112,14 +97,15 @@ pub(crate) fn overview(opened: &Opened, path: &Path) -> Result<Overview, Failure
         path: path.display().to_string(),
         source,
     })?;
-    if found.digest() != raster_digest(opened, None)?.as_bytes() {
+    if found.digest() != name(opened)?.as_bytes() {
         return Err(Failure::Usage(format!(
             "the overview {} is of another design, or of other pictures; render it again",
             path.display()
         )));
     }
     Ok(found)
-=======
+}
+
 /// The name of a design with its values and pictures.
 pub(crate) fn name(opened: &Opened) -> Result<blake3::Hash, Failure> {
     Ok(named(opened)?.finalize())
@@ -134,7 +120,6 @@ fn named(opened: &Opened) -> Result<blake3::Hasher, Failure> {
         hasher.update(digest.as_bytes());
     }
     Ok(hasher)
->>>>>>> w-filter
 }
 
 /// The longest picture that is digested to tell whether it is another one; of a longer one the size and the time tell.

@@ -6,15 +6,9 @@ use relief_engine::{Kept, NoImages, Options};
 
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-<<<<<<< HEAD
-    Affine, Bilateral, Blend, BoxMean, Close, Compose, Convolve, Dilate, Disc, Dither, Edge, Element, Erode,
-    Fill, Flip, Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Matrix, Median, Noise, Open, Repeat,
-    Resize, Seamless, Sharpen, Sobel, Threshold, TopHat, Turn, Use,
-=======
     Affine, Bilateral, Blend, BoxMean, Close, Compose, Convolve, Detrend, Dilate, Disc, Dither, Edge,
     Element, Erode, Fill, Flip, Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Matrix, Median,
     Noise, Open, Repeat, Resize, Seamless, Sharpen, Sobel, Threshold, TopHat, Turn, Use,
->>>>>>> w-filter
 };
 use crate::oracle::strategy::models;
 use crate::pictures::Pictures;

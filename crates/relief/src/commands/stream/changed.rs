@@ -33,11 +33,7 @@ pub(super) fn rows(
     };
     let new = design::open(file, reading, silent)?;
     let old = design::open(before, reading, true)?;
-<<<<<<< HEAD
     let (one, other) = (new.design.canvas(), old.design.canvas());
-=======
-    let (one, other) = (new.design.canvas, old.design.canvas);
->>>>>>> w-ask
     if (one.width, one.height, one.depth, one.pixel) != (other.width, other.height, other.depth, other.pixel)
     {
         return refused(format!(
@@ -45,11 +41,7 @@ pub(super) fn rows(
             other.width, other.height, other.depth, one.width, one.height, one.depth
         ));
     }
-<<<<<<< HEAD
     if new.design.scan() != old.design.scan() || tables(&new)? != tables(&old)? {
-=======
-    if new.design.scan != old.design.scan || tables(&new)? != tables(&old)? {
->>>>>>> w-ask
         return refused(
             "its `scan` or a table of it is another one, so that all lines are others".to_owned(),
         );
