@@ -397,3 +397,105 @@ repeat step-x=50 step-y=40 { (pattern)disc diameter=30 value=200 }
         );
     }
 }
+
+/// A BigTIFF of `side` × `side` pixels in tiles of 4096, uncompressed. The file is sparse: the pixels that `set` names are 255, and all
+/// others are holes, which read as 0.
+fn sparse_tiff(path: &Path, side: u64, set: &[(u64, u64)]) {
+    use std::os::unix::fs::FileExt;
+    const TILE: u64 = 4_096;
+    let across = side.div_ceil(TILE);
+    let tiles = across * across;
+    let entries = 10_u64;
+    let lists = 16 + 8 + entries * 20 + 8;
+    let first = (lists + tiles * 16).next_multiple_of(TILE);
+    let mut head = b"II+\0\x08\0\0\0\x10\0\0\0\0\0\0\0".to_vec();
+    head.extend(entries.to_le_bytes());
+    for (tag, count, value) in [
+        (256_u16, 1, side),
+        (257, 1, side),
+        (258, 1, 8),
+        (259, 1, 1),
+        (262, 1, 1),
+        (277, 1, 1),
+        (322, 1, TILE),
+        (323, 1, TILE),
+        (324, tiles, lists),
+        (325, tiles, lists + tiles * 8),
+    ] {
+        head.extend(tag.to_le_bytes());
+        head.extend(16_u16.to_le_bytes());
+        head.extend(u64::to_le_bytes(count));
+        head.extend(value.to_le_bytes());
+    }
+    head.extend([0; 8]);
+    let place = |tile: u64| first + tile * TILE * TILE;
+    head.extend((0..tiles).flat_map(|tile| place(tile).to_le_bytes()));
+    head.extend((0..tiles).flat_map(|_| (TILE * TILE).to_le_bytes()));
+    let file = std::fs::File::create(path).unwrap();
+    file.set_len(place(tiles)).unwrap();
+    file.write_all_at(&head, 0).unwrap();
+    for (x, y) in set {
+        let tile = y / TILE * across + x / TILE;
+        let within = y % TILE * TILE + x % TILE;
+        file.write_all_at(&[255], place(tile) + within).unwrap();
+    }
+}
+
+#[test]
+fn a_picture_of_200_gigapixels_is_filtered_in_256_mebibytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let side = 447_232_u64;
+    // Where four tiles meet, and in the last corner.
+    let meeting = 4_096 * 90;
+    let set = [(meeting - 1, meeting), (side - 1, side - 1)];
+    sparse_tiff(&folder.path().join("scan.tif"), side, &set);
+    let design = folder.path().join("scan.kdl");
+    let text = format!(
+        "relief version=1\ncanvas width={side} height={side} bits=8\nbox radius=1 {{ (source)image \"scan.tif\" }}"
+    );
+    std::fs::write(&design, text).unwrap();
+    let design = design.to_str().unwrap();
+    let plan = relief(&["plan", "--json", design, "--memory", "256MiB", "--threads", "2"])
+        .output()
+        .unwrap();
+    assert!(plan.status.success(), "{}", String::from_utf8_lossy(&plan.stderr));
+    let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
+    assert!(plan["peak_bytes"].as_u64().unwrap() <= 256 << 20);
+    // A part that is held at once, and one that is read window by window.
+    for (region, memory) in [
+        (format!("{},{},600x500", meeting - 300, meeting - 200), "256MiB"),
+        (format!("0,{},{side}x3", side - 3), "256MiB"),
+        (format!("{},{},3000x2000", meeting - 300, meeting - 200), "12MiB"),
+    ] {
+        held(&[design, "--region", &region, "--memory", memory, "--threads", "2"]);
+    }
+    // The mean of nine pixels, of which one is 255; beyond the border the last pixel is read again.
+    for (place, size, expected) in [
+        (
+            (meeting - 3, meeting - 2),
+            (5, 5),
+            [
+                [0; 5],
+                [0, 28, 28, 28, 0],
+                [0, 28, 28, 28, 0],
+                [0, 28, 28, 28, 0],
+                [0; 5],
+            ]
+            .concat(),
+        ),
+        ((side - 3, side - 2), (3, 2), vec![0, 28, 57, 0, 57, 113]),
+    ] {
+        let region = format!("{},{},{}x{}", place.0, place.1, size.0, size.1);
+        let output = relief(&[
+            "render", "-q", design, "--region", &region, "-f", "raw", "-o", "-",
+        ])
+        .output()
+        .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert_eq!(output.stdout, expected, "{region}");
+    }
+}

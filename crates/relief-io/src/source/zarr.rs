@@ -384,13 +384,11 @@ fn fill(value: &Value, number: Number, bits: u32) -> Result<f64, Failure> {
     if fits { Ok(found) } else { Err(wrong()) }
 }
 
+/// How an array is cut: columns and rows of a chunk, how it is coded, and the shards that chunks lie in.
+type Cut = ((u64, u64), Coding, Option<Shard>);
+
 /// The codecs of an array whose chunks lie in shards.
-fn sharded(
-    configuration: &Value,
-    outer: (u64, u64),
-    dimensions: usize,
-    bits: u32,
-) -> Result<((u64, u64), Coding, Option<Shard>), Failure> {
+fn sharded(configuration: &Value, outer: (u64, u64), dimensions: usize, bits: u32) -> Result<Cut, Failure> {
     let chunk = sides(
         &configuration["chunk_shape"],
         "chunk_shape within shards",
