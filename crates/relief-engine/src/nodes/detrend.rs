@@ -46,7 +46,7 @@ fn coefficient(sum: i128, all: i128) -> i128 {
     for _ in 0..BITS {
         rest <<= 1;
         let bit = rest >= all;
-        quotient = quotient << 1 | i128::from(bit);
+        quotient = (quotient << 1) | i128::from(bit);
         if bit {
             rest -= all;
         }

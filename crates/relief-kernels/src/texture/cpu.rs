@@ -92,9 +92,9 @@ pub fn perlin<S: Sample>(
 /// 6f⁵ − 15f⁴ + 10f³ of f / 2^16.
 #[inline(always)]
 fn fade(part: i64) -> i64 {
-    let square = part * part >> 16;
-    let cube = square * part >> 16;
-    cube * (6 * square - 15 * part + 10 * ONE) >> 16
+    let square = (part * part) >> 16;
+    let cube = (square * part) >> 16;
+    (cube * (6 * square - 15 * part + 10 * ONE)) >> 16
 }
 
 /// The gradient of a corner.
@@ -121,7 +121,7 @@ versions! {
         for (sum, column) in sums.iter_mut().zip(columns.chunks_exact(3)) {
             let (part, fade_across) = (column[1], column[2]);
             let dot = |(x, y): (i64, i64), right: i64, below: i64| x * (part - right) + y * (down - below);
-            let between = |p: i64, q: i64, fade: i64| p + ((q - p) * fade >> 16);
+            let between = |p: i64, q: i64, fade: i64| p + (((q - p) * fade) >> 16);
             let above = between(dot(a, 0, 0), dot(b, ONE, 0), fade_across);
             let below = between(dot(c, 0, ONE), dot(d, ONE, ONE), fade_across);
             *sum += between(above, below, fade_down) << height;
@@ -185,7 +185,7 @@ pub fn worley<S: Sample>(
             let squares = (-AROUND..=AROUND).flat_map(|j| (-AROUND..=AROUND).map(move |i| (i, j)));
             for (point, (i, j)) in points.iter_mut().zip(squares) {
                 let bits = bits(seed, across.number(column + i, 0), down.number(cell + j, 0));
-                let (right, below) = ((bits >> 48) as i64, (bits >> 32 & 0xFFFF) as i64);
+                let (right, below) = ((bits >> 48) as i64, ((bits >> 32) & 0xFFFF) as i64);
                 let below = (j << 16) + below - part;
                 *point = ((i << 16) + right, below * below, (bits & 0xFFFF) as u16);
             }

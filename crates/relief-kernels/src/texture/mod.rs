@@ -31,7 +31,7 @@ impl Cells {
     /// Where the middle of pixel `at` ≥ 0 lies, in 2^−16 of a cell of this octave: the cell and how far within it.
     fn place(&self, at: i64, octave: u32) -> (i64, i64) {
         // At most 2^41 times 2^40 times 2^7 times 2^16.
-        let numerator = i128::from(2 * at + 1) * i128::from(self.count) << (octave + 16);
+        let numerator = (i128::from(2 * at + 1) * i128::from(self.count)) << (octave + 16);
         let place = numerator.div_euclid(2 * i128::from(self.pixels));
         ((place >> 16) as i64, (place & 0xFFFF) as i64)
     }

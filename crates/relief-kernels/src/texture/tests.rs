@@ -63,7 +63,7 @@ fn distances_are_those_of_the_nearest_of_all_points() {
         .flat_map(|j: i64| (-6..10).map(move |i: i64| (i, j)))
         .map(|(i, j)| {
             let bits = bits(5, i as u64, j as u64);
-            let part = |shift: u32| (bits >> shift & 0xFFFF) as f64 / 65_536.0;
+            let part = |shift: u32| ((bits >> shift) & 0xFFFF) as f64 / 65_536.0;
             (i as f64 + part(48), j as f64 + part(32))
         })
         .collect();

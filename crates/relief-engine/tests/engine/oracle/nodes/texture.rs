@@ -167,7 +167,7 @@ impl Node for Worley {
                 let bits = self.lattice.bits(self.seed, square, 0);
                 let away = [
                     square[0] * 65_536 + i128::from(bits >> 48) - place[0],
-                    square[1] * 65_536 + i128::from(bits >> 32 & 0xFFFF) - place[1],
+                    square[1] * 65_536 + i128::from((bits >> 32) & 0xFFFF) - place[1],
                 ];
                 points.push((away[0] * away[0] + away[1] * away[1], bits & 0xFFFF));
             }
