@@ -436,7 +436,7 @@ impl Comparison<'_> {
             (seen.x() - tile.rect.x()) as usize,
             (seen.right() - tile.rect.x()) as usize,
         );
-        let mut found: Option<(Rect, u64, (i64, i64), u16, u16)> = None;
+        let mut found: Option<Difference> = None;
         for y in seen.y()..seen.bottom() {
             let line = (y - tile.rect.y()) as usize;
             let row = &stored[line * row_bytes..(line + 1) * row_bytes];
@@ -462,21 +462,23 @@ impl Comparison<'_> {
                 let x = tile.rect.x() + column as i64;
                 let here = Rect::new(x, y, 1, 1).unwrap_or(Rect::EMPTY);
                 match &mut found {
-                    None => found = Some((here, 1, (x, y), stored, computed)),
-                    Some((rect, count, ..)) => {
+                    Some(Difference::Samples { rect, count, .. }) => {
                         *rect = rect.union(&here);
                         *count += 1;
+                    }
+                    _ => {
+                        found = Some(Difference::Samples {
+                            rect: here,
+                            count: 1,
+                            first: (x, y),
+                            stored,
+                            computed,
+                        });
                     }
                 }
             }
         }
-        found.map(|(rect, count, first, stored, computed)| Difference::Samples {
-            rect,
-            count,
-            first,
-            stored,
-            computed,
-        })
+        found
     }
 }
 
@@ -513,7 +515,7 @@ impl TileSink for Comparison<'_> {
             ));
         };
         let bits = self.bits();
-        if bits != 1 && bits != u32::from(raster.depth.bits()) {
+        if bits != 1 && bits != raster.depth.bits() {
             return wrong(format!(
                 "its samples have {bits} bits, and those of the design {}",
                 raster.depth.bits()
