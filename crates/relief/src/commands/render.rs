@@ -206,6 +206,14 @@ fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> 
 /// The rasters of which an overview is left behind have more pixels than this, where nothing is said.
 const LARGE: u128 = 1_000_000_000;
 
+/// Where the overview of a file goes.
+fn overview_of(path: &Path) -> PathBuf {
+    // The name of a folder may end in a slash.
+    let mut name = path.components().as_path().as_os_str().to_owned();
+    name.push(".overview");
+    name.into()
+}
+
 /// Where the overview of a raster goes, and the name of the raster; `None` where none is to be written.
 fn overview(
     render: &Render,
@@ -218,6 +226,10 @@ fn overview(
     let large = u128::from(raster.width) * u128::from(raster.height) > LARGE;
     let whole = render.job.region.is_none() && level.is_none() && layers.change_nothing();
     let file = output.path().filter(|path| !relief_atomic::is_stream(path));
+    if let Some(path) = file {
+        // A killed job may have left a part of one, of another raster.
+        relief_atomic::remove_leftovers(&overview_of(path));
+    }
     let reason = match (file, output) {
         _ if render.overview.no_overview || !(asked || large) => return Ok(None),
         (None, _) | (_, Output::Nowhere | Output::Stdout(_)) => "it lies beside a file",
@@ -227,11 +239,8 @@ fn overview(
         _ if !whole => "it is of a whole raster, not of a region, a level or a halftone",
         _ if !OverviewSink::<NullSink>::fits(raster) => "the raster is too large for one",
         (Some(path), Output::File(..)) => {
-            // The name of a folder may end in a slash.
-            let mut name = path.components().as_path().as_os_str().to_owned();
-            name.push(".overview");
             let digest = job::digest(opened, &render.job)?;
-            return Ok(Some((name.into(), *digest.as_bytes())));
+            return Ok(Some((overview_of(path), *digest.as_bytes())));
         }
     };
     if asked {
