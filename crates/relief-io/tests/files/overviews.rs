@@ -248,7 +248,7 @@ fn tiles_that_do_not_make_a_whole_overview_leave_none() {
         in_tiles(&mut sink, &raster, 1).unwrap();
         let problem = sink.problem().unwrap();
         assert!(problem.contains(says), "{problem}");
-        drop(sink.into_inner());
+        assert_eq!(sink.into_inner().tile, tile);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }
