@@ -32,9 +32,9 @@ enum Count {
 
 use Count::{Files, Lines, Source};
 
-const HOSTILE: &str = "crates/relief-design/tests/hostile.rs";
+const HOSTILE: &str = "crates/relief-design/tests/language/hostile.rs";
 const MACHINE: &str = "crates/relief/tests/machine.rs";
-const CORPUS: &str = "crates/relief-engine/tests/corpus.rs";
+const CORPUS: &str = "crates/relief-engine/tests/engine/corpus.rs";
 
 const ROWS: &[(&str, Count)] = &[
     (
@@ -113,7 +113,7 @@ const ROWS: &[(&str, Count)] = &[
         Files {
             folder: "crates/relief-design/tests/wrong",
             extension: "txt",
-            test: "crates/relief-design/tests/wrong_designs.rs",
+            test: "crates/relief-design/tests/language/wrong_designs.rs",
         },
     ),
     (

@@ -143,7 +143,9 @@ impl Residents {
                 _ => None,
             };
             residents.uploads.push(upload);
-            let prepared = store.prepared[index].get().filter(|_| reached[index]);
+            // What the host computes, it computes with what was prepared there.
+            let is_read = reached[index] && !matches!(step.lowering(), Lowering::Host);
+            let prepared = store.prepared[index].get().filter(|_| is_read);
             residents
                 .prepared
                 .push(prepared.map(|table| upload_table(gpu, table)).transpose()?);

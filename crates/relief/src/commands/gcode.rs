@@ -111,13 +111,13 @@ pub(crate) fn write(render: &Render, opened: &Opened, target: Target, name: &str
     let is_file = matches!(target, Target::Path(_));
     let mut file = ByteFile::open(target, &cleanup)?;
     let mut meter = Meter::new(&render.watch);
+    let count = lines.end - lines.start;
     let outcome = text(&program, &renderer, opened, lines, &mut file, &mut meter, &cancel);
     meter.end(outcome.is_ok());
     let bytes = outcome?;
     file.complete().map_err(relief_engine::Error::Sink)?;
     drop(guard);
     if is_file && !render.watch.quiet {
-        let count = program.program().lines();
         let text = format!(
             "{name}: {} of G-code, {}",
             show_bytes(bytes),

@@ -396,6 +396,10 @@ fn announce(
             )
         }
     };
+    let depth = match (output, render.export.bits) {
+        (Output::File(..), Some(1)) => "1 bit".to_owned(),
+        _ => depth.to_string(),
+    };
     writeln!(io::stdout(), "{name}: {width} × {height} pixels, {depth}{more}")?;
     Ok(())
 }
