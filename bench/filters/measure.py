@@ -18,8 +18,10 @@ HOUSE = HERE.parent.parent
 
 # Node, and how far samples of a rival may lie off: by how much, and of how many in a thousand.
 FILTERS = {
-    "gauss": ("gauss sigma=2", {"opencv": (1, 1000), "libvips": (2, 1000)}),
-    "box": ("box radius=5", {"opencv": (0, 0), "libvips": (1, 1000)}),
+    # Both rivals have weights of eight bits here.
+    "gauss": ("gauss sigma=2", {"opencv": (2, 1000), "libvips": (4, 1000)}),
+    # libvips rounds after each direction.
+    "box": ("box radius=5", {"opencv": (0, 0), "libvips": (5, 1000)}),
     "erode": ("erode radius=7", {"opencv": (0, 0), "libvips": (0, 0)}),
     "sobel": ("sobel", {"opencv": (1, 5), "libvips": None}),
     "median": ("median radius=2", {"opencv": (0, 0), "libvips": (0, 0)}),

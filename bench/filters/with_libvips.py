@@ -21,7 +21,7 @@ def row(*weights):
 
 # Of the bell as far as e^(-64 / 8): 8 pixels, as ours.
 FILTERS = {
-    "gauss": lambda image: image.gaussblur(2, min_ampl=0.0003, precision="integer"),
+    "gauss": lambda image: image.gaussblur(2, min_ampl=0.001, precision="integer"),
     "box": lambda image: image.convsep(row(*[1] * 11), precision="integer"),
     "erode": lambda image: image.rank(15, 15, 0),
     "sobel": lambda image: image.sobel(),
