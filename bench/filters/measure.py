@@ -124,7 +124,7 @@ def compare(arguments, folder, name, rivals):
     node, allowed = FILTERS[name]
     rows = min(arguments.side, 1_024)
     out = folder / "ours.raw"
-    command = [arguments.relief, "render", design(folder, arguments.side, node), "--quiet"]
+    command = [arguments.relief, "render", design(folder, arguments.side, node), "--device", "cpu", "--quiet"]
     region = ["--region", f"0,0,{arguments.side}x{rows}"]
     subprocess.run([*command, *region, "--format", "raw", "--output", str(out), "--force"], check=True)
     found = {}
@@ -140,7 +140,7 @@ def compare(arguments, folder, name, rivals):
 def alternate(arguments, folder, name, rivals):
     """All programs in turn, round after round; the first round warms up and is not counted."""
     path = design(folder, arguments.side, FILTERS[name][0])
-    command = [arguments.relief, "render", path, "--format", "null", "--quiet", "--threads", str(arguments.threads)]
+    command = [arguments.relief, "render", path, "--device", "cpu", "--format", "null", "--quiet", "--threads", str(arguments.threads)]
     seconds = {"relief": [], **{rival: [] for rival in rivals}}
     for number in range(arguments.rounds + 1):
         start = time.perf_counter()

@@ -386,7 +386,7 @@ impl Program {
     ) -> Result<Self, Error> {
         let mut numbering = Numbering::new(design.nodes().len(), merge, drawings);
         let (places, children) = numbering.nodes(design, layers)?;
-        let nodes = design.nodes().len() * size_of::<Node>() + children * size_of::<Child>();
+        let nodes = size_of_val(design.nodes()) + children * size_of::<Child>();
         Ok(Self {
             canvas: design.canvas(),
             nesting: numbering.depths.last().copied().unwrap_or(0),
