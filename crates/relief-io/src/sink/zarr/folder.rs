@@ -174,10 +174,8 @@ impl Folder {
         let folder = self.partial.join(format!("{array}/c/{row}"));
         let name = folder.join(column.to_string());
         if let Some(bytes) = bytes {
-            // The same name whoever writes it: what a killed process left is written over.
-            let temporary = folder.join(format!(".{column}.partial"));
-            self.put(&folder, &temporary, bytes)
-                .and_then(|()| fs::rename(&temporary, &name))
+            // What a killed process left of it is written over: a chunk counts once it is noted, and it is stored before.
+            self.put(&folder, &name, bytes)
                 .map_err(|error| self.failed(error))?;
         } else if let Err(error) = fs::remove_file(&name)
             && error.kind() != io::ErrorKind::NotFound
@@ -203,10 +201,12 @@ impl Folder {
         };
         let mut file = file?;
         file.write_all(bytes)?;
+        // The disk begins to store it while others are computed, so that less is left for the end. Advice is not promised to be taken.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
         // Where not all files can be stored at once, each is by itself.
-        if cfg!(not(target_os = "linux")) {
-            file.sync_data()?;
-        }
+        #[cfg(not(target_os = "linux"))]
+        file.sync_data()?;
         Ok(())
     }
 
