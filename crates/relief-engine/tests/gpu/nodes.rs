@@ -194,6 +194,25 @@ fn a_median_stands_among_nodes_of_the_device() {
 }
 
 #[test]
+fn lattices_of_fractional_vectors_stand_among_nodes_of_the_device() {
+    for blend in ["mean", "max", "min", "sum", "last"] {
+        // A cell of 41 × 35 pixels that repeats, and one that is larger than the canvas.
+        for vectors in [
+            "u \"41/3\" 0; v 0 \"35/2\"",
+            "u \"29/4\" \"1/3\"; v \"-5/2\" \"31/5\"",
+        ] {
+            both(
+                61,
+                47,
+                &format!(
+                    "map {{ invert; (source)compose {{ (base)noise seed=1; (max)lattice blend=\"{blend}\" {{ {vectors}; (pattern)image \"p1\" }} }} }}"
+                ),
+            );
+        }
+    }
+}
+
+#[test]
 fn filters_of_the_host_stand_among_nodes_of_the_device() {
     for edge in ["clamp", "mirror", "wrap", "zero"] {
         for filter in [

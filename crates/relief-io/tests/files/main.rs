@@ -19,6 +19,8 @@ mod reference_pictures;
 mod sinks;
 mod solids;
 mod sources;
+#[cfg(unix)]
+mod sparse;
 mod statistics;
 mod tiles;
 mod windows;
