@@ -5,7 +5,7 @@ use super::{Bounds, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
 use crate::halftone::is_ordered;
 use crate::scan::Halftone;
-use crate::signature::{DefaultValue, Signature, ValueType, optional, required};
+use crate::signature::{LOCAL_HALFTONE, Signature, ValueType, required};
 use crate::validate::Rules;
 
 /// M where the one `Source` child is at least the level of its place in the matrix of the halftone, else 0.
@@ -29,47 +29,7 @@ impl NodeKind for Dither {
             ValueType::Word(&["threshold", "bayer", "blue-noise", "screen"]),
             "how",
         )],
-        properties: &[
-            optional(
-                "level",
-                ValueType::Sample,
-                DefaultValue::Absent("none: `threshold` needs it"),
-                "the level of a threshold",
-            ),
-            optional(
-                "size",
-                ValueType::Choice(&[2, 4, 8, 16, 64, 256]),
-                DefaultValue::Absent("64 for `blue-noise`; `bayer` needs it"),
-                "n of the matrix: 2, 4, 8 or 16 of Bayer's, 64 or 256 of blue noise",
-            ),
-            optional(
-                "spot",
-                ValueType::Length {
-                    least: 1,
-                    greatest: 1 << 16,
-                },
-                DefaultValue::Absent("1"),
-                "the side of a place of the matrix in pixels: `bayer` and `blue-noise`",
-            ),
-            optional(
-                "frequency",
-                ValueType::Frequency,
-                DefaultValue::Absent("none: `screen` needs it"),
-                "dots along an inch, a centimetre or a millimetre; the canvas needs `pixel`",
-            ),
-            optional(
-                "angle",
-                ValueType::Real,
-                DefaultValue::Absent("45"),
-                "degrees by which the rows of dots of a screen are turned against the clock",
-            ),
-            optional(
-                "dot",
-                ValueType::Word(&["round", "ellipse", "line", "diamond"]),
-                DefaultValue::Absent("\"round\""),
-                "the shape of the dots of a screen",
-            ),
-        ],
+        properties: &LOCAL_HALFTONE,
         children: SOURCE,
         example: "dither \"bayer\" size=8 {\n    (source)image \"photo.png\"\n}",
         ..Signature::NODE

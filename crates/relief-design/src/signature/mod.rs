@@ -9,7 +9,7 @@ mod parameters;
 
 use std::fmt;
 
-pub(crate) use parameters::CURVE_POINT;
+pub(crate) use parameters::{CURVE_POINT, LOCAL_HALFTONE};
 use relief_raster::MAX_SIDE;
 
 use crate::kinds;

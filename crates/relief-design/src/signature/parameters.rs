@@ -4,7 +4,62 @@ use relief_raster::MAX_SIDE;
 
 use crate::kinds;
 
-use super::{Count, DefaultValue, SIZE, Signature, ValueType, optional, parameter, required};
+use super::{Count, DefaultValue, Parameter, SIZE, Signature, ValueType, optional, parameter, required};
+
+/// What says of a halftone that is local which one it is.
+pub(crate) const LOCAL_HALFTONE: [Parameter; 6] = [
+    optional(
+        "level",
+        ValueType::Sample,
+        DefaultValue::Absent("none: `threshold` needs it"),
+        "the level of a threshold",
+    ),
+    optional(
+        "size",
+        ValueType::Choice(&[2, 4, 8, 16, 64, 256]),
+        DefaultValue::Absent("64 for `blue-noise`; `bayer` needs it"),
+        "n of the matrix: 2, 4, 8 or 16 of Bayer's, 64 or 256 of blue noise",
+    ),
+    optional(
+        "spot",
+        ValueType::Length {
+            least: 1,
+            greatest: 1 << 16,
+        },
+        DefaultValue::Absent("1"),
+        "the side of a place of the matrix in pixels, for a beam that is wider than a pixel: `bayer` and `blue-noise`",
+    ),
+    optional(
+        "frequency",
+        ValueType::Frequency,
+        DefaultValue::Absent("none: `screen` needs it"),
+        "dots along an inch, a centimetre or a millimetre; the canvas needs `pixel`",
+    ),
+    optional(
+        "angle",
+        ValueType::Real,
+        DefaultValue::Absent("45"),
+        "degrees by which the rows of dots of a screen are turned against the clock",
+    ),
+    optional(
+        "dot",
+        ValueType::Word(&["round", "ellipse", "line", "diamond"]),
+        DefaultValue::Absent("\"round\""),
+        "the shape of the dots of a screen",
+    ),
+];
+
+/// What says of any halftone which one it is.
+const HALFTONE: [Parameter; 7] = {
+    let [level, size, spot, frequency, angle, dot] = LOCAL_HALFTONE;
+    let direction = optional(
+        "direction",
+        ValueType::Word(&["unidirectional", "serpentine"]),
+        DefaultValue::Absent("\"unidirectional\""),
+        "whether error diffusion runs back on every second line",
+    );
+    [level, size, spot, frequency, angle, dot, direction]
+};
 
 const COMPONENT: ValueType = ValueType::Step {
     least: -SIDE,
@@ -324,53 +379,7 @@ pub(super) static PARAMETERS: [Signature; 23] = [
             ]),
             "how",
         )],
-        properties: &[
-            optional(
-                "level",
-                ValueType::Sample,
-                DefaultValue::Absent("none: `threshold` needs it"),
-                "the level of a threshold",
-            ),
-            optional(
-                "size",
-                ValueType::Choice(&[2, 4, 8, 16, 64, 256]),
-                DefaultValue::Absent("64 for `blue-noise`; `bayer` needs it"),
-                "n of the matrix: 2, 4, 8 or 16 of Bayer's, 64 or 256 of blue noise",
-            ),
-            optional(
-                "spot",
-                ValueType::Length {
-                    least: 1,
-                    greatest: 1 << 16,
-                },
-                DefaultValue::Absent("1"),
-                "the side of a place of the matrix in pixels, for a beam that is wider than a pixel: `bayer` and `blue-noise`",
-            ),
-            optional(
-                "frequency",
-                ValueType::Frequency,
-                DefaultValue::Absent("none: `screen` needs it"),
-                "dots along an inch, a centimetre or a millimetre; the canvas needs `pixel`",
-            ),
-            optional(
-                "angle",
-                ValueType::Real,
-                DefaultValue::Absent("45"),
-                "degrees by which the rows of dots of a screen are turned against the clock",
-            ),
-            optional(
-                "dot",
-                ValueType::Word(&["round", "ellipse", "line", "diamond"]),
-                DefaultValue::Absent("\"round\""),
-                "the shape of the dots of a screen",
-            ),
-            optional(
-                "direction",
-                ValueType::Word(&["unidirectional", "serpentine"]),
-                DefaultValue::Absent("\"unidirectional\""),
-                "whether error diffusion runs back on every second line",
-            ),
-        ],
+        properties: &HALFTONE,
         example: "halftone \"bayer\" size=8",
         ..Signature::PARAMETER
     },

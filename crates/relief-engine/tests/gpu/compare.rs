@@ -34,7 +34,9 @@ pub(crate) fn canvas(width: u64, height: u64, depth: u8, root: &str) -> (Design,
         root = root.replace(name, &value.to_string());
     }
     let pictures = pictures(max);
-    let text = format!("relief version=1\ncanvas width={width} height={height} depth={depth} rounding=\"nearest\"\n{root}");
+    let text = format!(
+        "relief version=1\ncanvas width={width} height={height} depth={depth} rounding=\"nearest\"\n{root}"
+    );
     let design = relief_design::parse("test.kdl", &text, &pictures)
         .unwrap_or_else(|report| panic!("{:#?}\n{text}", report.problems()));
     (design, pictures)
