@@ -41,6 +41,8 @@ pub(crate) struct Means {
     pub(crate) threads: Option<usize>,
     pub(crate) device_memory: Option<u64>,
     pub(crate) devices: Vec<DeviceId>,
+    /// Whether they were not asked for by name.
+    pub(crate) any_device: bool,
 }
 
 impl Means {
@@ -49,6 +51,7 @@ impl Means {
             .with(|with| with.threads = self.threads)
             .with(|with| with.memory = self.memory)
             .with(|with| with.device_memory = self.device_memory)
+            .with(|with| with.or_cpu = self.any_device)
             .devices(self.devices.clone())
     }
 
@@ -280,6 +283,7 @@ pub(crate) fn open<'py>(
             threads,
             device_memory,
             devices,
+            any_device: choice == DeviceChoice::Auto,
         };
         let Reading { design, warnings } = text
             .read()

@@ -49,8 +49,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         .join("../..")
         .canonicalize()?;
     let mut changed = false;
+    let folder = document(&root)?;
     for library in LIBRARIES {
-        let json = document(&root, library)?;
+        let json = folder.join(format!("{}.json", library.replace('-', "_")));
         if format(&json)? != FORMAT {
             eprintln!(
                 "relief-api: this compiler's rustdoc writes format {}; {FORMAT} is read: nothing is compared",
@@ -74,9 +75,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::from(u8::from(changed)))
 }
 
-/// Has rustdoc describe a library; the path of its JSON.
-fn document(root: &Path, library: &str) -> Result<PathBuf, Box<dyn Error>> {
-    // The flags of the unstable format are rustdoc's alone: what it depends on is not compiled anew for them.
+/// Has rustdoc describe all libraries; the folder of its JSON.
+fn document(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    // The flags of the unstable format are rustdoc's alone, and all libraries are described at once: what they depend on, and with which features, is
+    // what `cargo doc --workspace` has compiled.
     let this = std::env::current_exe()?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let target = this
@@ -87,23 +89,22 @@ fn document(root: &Path, library: &str) -> Result<PathBuf, Box<dyn Error>> {
     let status = Command::new(cargo)
         .current_dir(root)
         .env("RUSTDOC", &rustdoc)
+        .env("RUSTDOCFLAGS", "-Zunstable-options --output-format=json")
         .args([
-            "rustdoc",
+            "doc",
             "--quiet",
+            "--workspace",
+            "--no-deps",
             "--lib",
-            "--package",
-            library,
+            "--locked",
             "--target-dir",
         ])
         .arg(target)
-        .args(["--", "-Zunstable-options", "--output-format=json"])
         .status()?;
     if !status.success() {
-        return Err(format!("rustdoc failed for {library}").into());
+        return Err("rustdoc failed".into());
     }
-    Ok(target
-        .join("doc")
-        .join(format!("{}.json", library.replace('-', "_"))))
+    Ok(target.join("doc"))
 }
 
 /// A script that lets a stable rustdoc write JSON.

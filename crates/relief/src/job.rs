@@ -1,11 +1,11 @@
 //! What all commands that compute share.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use relief_design::Design;
 use relief_engine::{
-    Cancel, Counts, MAX_THREADS, Options, Plan, Prepared, Progress, Raster, Renderer, Sink, TileSink,
-    select_prepared,
+    Cancel, Counts, DeviceChoice, MAX_THREADS, Options, Plan, Prepared, Progress, Raster, Renderer, Sink,
+    TileSink, select_prepared,
 };
 use relief_io::{Level, LevelRenderer, Overview};
 use relief_raster::Rect;
@@ -104,6 +104,46 @@ pub(crate) fn overview(opened: &Opened, path: &Path) -> Result<Overview, Failure
         )));
     }
     Ok(found)
+}
+
+/// The most files of a folder that are looked at for an overview.
+const LOOKED_AT: usize = 4_096;
+
+/// The overview of this design, if one lies in the folder of the design or in the working folder, and its path.
+///
+/// Only those of rasters of this size are compared: what a design reads is digested for nothing else.
+pub(crate) fn nearby_overview(opened: &Opened, design: &Path) -> Option<(PathBuf, Overview)> {
+    let beside = design.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let here = Path::new(".");
+    let canvas = opened.design.canvas();
+    let mut digest = None;
+    for folder in [beside, Some(here).filter(|_| beside != Some(here))]
+        .into_iter()
+        .flatten()
+    {
+        let Ok(files) = std::fs::read_dir(folder) else {
+            continue;
+        };
+        let mut paths: Vec<PathBuf> = files
+            .take(LOOKED_AT)
+            .filter_map(|file| Some(file.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|extension| extension == "overview"))
+            .collect();
+        paths.sort();
+        for path in paths {
+            let Ok(found) = Overview::open(&path) else {
+                continue;
+            };
+            if found.size() != (canvas.width, canvas.height) || found.depth() != canvas.depth {
+                continue;
+            }
+            let named = *digest.get_or_insert_with(|| name(opened).ok());
+            if named.is_some_and(|name| name.as_bytes() == found.digest()) {
+                return Some((path, found));
+            }
+        }
+    }
+    None
 }
 
 /// The name of a design with its values and pictures.
@@ -219,6 +259,7 @@ fn options(opened: &Opened, job: &Job) -> Result<Options, Failure> {
         .with(|with| with.memory = job.memory)
         .with(|with| with.device_memory = job.device_memory)
         .with(|with| with.tile = job.tile)
+        .with(|with| with.or_cpu = job.device == DeviceChoice::Auto)
         .devices(select_prepared(&job.device)?))
 }
 

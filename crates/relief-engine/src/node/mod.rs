@@ -197,6 +197,11 @@ pub(crate) trait Node {
     /// worth keeping.
     fn cost(&self) -> u64;
 
+    /// Whether rows of it lie across rows of its child, so that square tiles read least.
+    fn is_turned(&self) -> bool {
+        false
+    }
+
     /// Whether computing `asked` reads more of the child than it holds, so that keeping it pays. `halo` is what is read
     /// around the child's samples to compute them.
     fn copies(&self, _link: &Link, _asked: Rect, _halo: u32) -> bool {

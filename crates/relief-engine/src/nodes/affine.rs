@@ -188,6 +188,10 @@ impl Node for Affine {
         }
     }
 
+    fn is_turned(&self) -> bool {
+        !self.down.is_level()
+    }
+
     fn cost(&self) -> u64 {
         let taps = self.taps.taps() as u64;
         12 + 2 * taps * taps

@@ -2,7 +2,7 @@
 
 use relief_design::kinds;
 use relief_kernels::bilateral::{Weights, cpu};
-use relief_raster::{Sample, ViewMut};
+use relief_raster::{Depth, Sample, ViewMut};
 
 use crate::node::Bounds;
 use crate::node::stencil::{Framed, Stencil};
@@ -36,7 +36,12 @@ impl Stencil for Weights {
         sample
     }
 
-    fn filter<S: Sample>(&self, block: ViewMut<'_, S>, out: ViewMut<'_, S>, _: &mut [u64]) {
-        cpu::filter(block.as_view(), self, out);
+    fn scratch_words(&self, _: u64, bytes: u64) -> u64 {
+        let depth = if bytes == 1 { Depth::Eight } else { Depth::Sixteen };
+        cpu::scratch_words(depth) as u64
+    }
+
+    fn filter<S: Sample>(&self, block: ViewMut<'_, S>, out: ViewMut<'_, S>, scratch: &mut [u64]) {
+        cpu::filter(block.as_view(), self, out, scratch);
     }
 }

@@ -59,6 +59,10 @@ impl Node for Turn {
         Footprint::Map { turned: self.swaps() }
     }
 
+    fn is_turned(&self) -> bool {
+        self.swaps()
+    }
+
     fn reads(&self, link: &Link, _: usize, rect: Rect) -> Rect {
         link.local(self.before(rect))
     }

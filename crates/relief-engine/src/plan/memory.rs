@@ -213,6 +213,15 @@ pub(super) struct Sizes {
     pub(super) cache: u64,
 }
 
+/// Whether nodes that are computed anew for every tile have rows that lie across those of what they read.
+pub(super) fn is_turned(program: &Program) -> bool {
+    let turned = |step: &Step| {
+        let kept = matches!(step.keep, Keep::Cell { .. } | Keep::Whole);
+        !step.need.is_empty() && !kept && step.kind.is_turned()
+    };
+    program.steps.iter().any(turned)
+}
+
 /// The sum of the halos on the longest way from the root to a node that is computed anew for every tile.
 pub(super) fn halo(program: &Program) -> u64 {
     let mut halos = vec![0_u64; program.steps.len()];

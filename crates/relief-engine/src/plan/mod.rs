@@ -73,6 +73,9 @@ pub struct Options {
     pub levels: bool,
     /// What computes: GPUs, among which bands are dealt, or the CPU where there is none.
     pub devices: Vec<DeviceId>,
+    /// Whether the CPU computes instead of the devices where these would mostly wait for it, because it would make most of
+    /// the planes that they read, and where no plan for them fits.
+    pub or_cpu: bool,
     /// Whether samples of all nodes are asked for that are read for the region.
     pub(crate) probed: bool,
 }
@@ -159,6 +162,13 @@ impl Options {
     #[must_use]
     pub fn devices(mut self, devices: Vec<DeviceId>) -> Self {
         self.devices = devices;
+        self
+    }
+
+    /// Computed by the CPU where devices would not help.
+    #[must_use]
+    pub const fn or_cpu(mut self) -> Self {
+        self.or_cpu = true;
         self
     }
 

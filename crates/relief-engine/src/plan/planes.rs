@@ -420,6 +420,38 @@ pub(crate) fn spared(program: &Program) -> Vec<Spared> {
     spared
 }
 
+/// Whether the host computes planes for every band.
+pub(super) fn host_works(program: &Program) -> bool {
+    let reached = reached(program);
+    let works =
+        |index: usize| reached[index] && is_host(&program.steps[index]) && !lies_there(program, index);
+    (0..program.steps.len()).any(works)
+}
+
+/// What a sample of every band costs on the CPU: of the nodes that the host computes for devices, and of all.
+pub(super) fn work(program: &Program) -> (u64, u64) {
+    let mut read = vec![false; program.steps.len()];
+    let mut by_host = read.clone();
+    read[program.root()] = true;
+    let (mut host, mut all) = (0_u64, 0_u64);
+    for (index, step) in program.steps.iter().enumerate().rev() {
+        if !read[index] || step.need.is_empty() || lies_there(program, index) {
+            continue;
+        }
+        by_host[index] |= is_host(step);
+        let cost = step.kind.cost();
+        all = all.saturating_add(cost);
+        if by_host[index] {
+            host = host.saturating_add(cost);
+        }
+        for link in &step.links {
+            read[link.node] = true;
+            by_host[link.node] |= by_host[index];
+        }
+    }
+    (host, all)
+}
+
 /// The most words of a plane that the host computes, for strips of so many columns and rows.
 pub(crate) fn host_words(program: &Program, width: u64, rows: u64) -> u64 {
     let bytes = program.canvas.depth.bytes();

@@ -6,7 +6,7 @@ use relief_design::tree::Design;
 use relief_kernels::device::DeviceId;
 use relief_raster::Rect;
 
-use super::memory::halo;
+use super::memory::{halo, is_turned};
 #[cfg(feature = "gpu")]
 use super::shape::tile;
 use super::{DEFAULT_MEMORY, DevicePlan, MAX_THREADS, Options, Peak, Plan, Shape, keep, prepare, saturate};
@@ -20,12 +20,29 @@ use crate::source::{ImageSource, guarded};
 const LARGEST_TILE: u128 = 1 << 30;
 
 impl Plan {
-    /// Plans a job on the CPU. Looks at the pictures the design names, but reads no sample and computes none.
+    /// Plans a job on the devices of its options, else on the CPU. Looks at the pictures the design names, but reads no sample and computes none.
     ///
     /// # Errors
     /// Where an option is out of range, a picture is not what the design
     /// was checked with, or no plan fits in the memory allowed: the error then says what would.
     pub fn new(design: &Design, images: &dyn ImageSource, options: &Options) -> Result<Self, Error> {
+        let plan = Self::for_devices(design, images, options);
+        #[cfg(feature = "gpu")]
+        if options.or_cpu && options.devices.iter().any(|id| *id != DeviceId::Cpu) {
+            let (on_host, all) = match &plan {
+                Ok(plan) => super::planes::work(&plan.program),
+                Err(_) => (1, 1),
+            };
+            if on_host.saturating_mul(2) >= all {
+                tracing::debug!("{on_host} of {all} parts of the work are the CPU's: it does all of them");
+                return Self::for_devices(design, images, &options.clone().devices(Vec::new()));
+            }
+        }
+        plan
+    }
+
+    /// The plan on the devices that the options name.
+    fn for_devices(design: &Design, images: &dyn ImageSource, options: &Options) -> Result<Self, Error> {
         let canvas = design.canvas();
         let region = region(canvas.width, canvas.height, options.region)?;
         let threads = threads(options.threads)?;
@@ -247,7 +264,7 @@ impl Draft<'_> {
         if let Some(gpus) = &self.gpus {
             return self.fit_devices(gpus, program, halo, fixed);
         }
-        let mut shapes = self.shapes(halo);
+        let mut shapes = self.shapes(halo, is_turned(&program));
         if fixed.total() > self.limit && program.steps.len() > MANY {
             // None fits, and each takes a while to size: the figure is that of the smallest.
             shapes.drain(..shapes.len().saturating_sub(SMALLEST));
@@ -350,6 +367,8 @@ impl Draft<'_> {
         halo: u64,
         fixed: Peak,
     ) -> Result<Plan, Shortage> {
+        // What devices read of kept cells is made once; what the host makes for every band wants its tiles at hand.
+        let host_works = super::planes::host_works(&program);
         program.cached = (64, 64);
         let (width, height) = (self.region.width(), self.region.height());
         let bytes = program.canvas.depth.bytes();
@@ -357,7 +376,7 @@ impl Draft<'_> {
         let mut shortage = None;
         for (columns, rows) in gpus.bands(width, height, bytes, self.options.tile, self.wanted_rows(height)) {
             for (lanes, depth) in gpus.lanes() {
-                let tile = tile(rows.clamp(1, 512), width, bytes, halo);
+                let tile = tile(rows.clamp(1, 512), width, bytes, halo, is_turned(&program));
                 let shape = Shape {
                     tile_width: tile.0,
                     tile_height: tile.1,
@@ -366,44 +385,68 @@ impl Draft<'_> {
                     bands: gpus.count() * lanes * depth + 1,
                     alone: false,
                 };
-                let sizes = self.sizes(&program, shape);
-                let scratch = sizes.words.saturating_mul(8).saturating_mul(self.threads as u64);
                 // Rows on their way are padded to 16 bytes, and packed anew where that left gaps.
                 let row = (columns * bytes).next_multiple_of(16);
                 let copies = shape.bands as u64 + u64::from(row != columns * bytes);
                 let bands = row.saturating_mul(rows).saturating_mul(copies);
                 let bands = bands.saturating_add(self.handed_on(bytes).unwrap_or(0));
                 let bands = bands.saturating_mul(self.readers);
-                let peak = Peak {
-                    bands,
-                    preparing: prepare::memory(&program, tile, self.threads as u64),
-                    scratch,
-                    cache: sizes.cache,
-                    ..fixed
-                };
                 let memory = self.options.device_memory;
                 let driven = lanes.saturating_mul(self.readers as usize);
-                match gpus.fit(&program, shape, driven, halo, memory) {
-                    Err(error) => shortage = Some(error),
-                    Ok((strip, device_bytes)) => {
-                        let host = super::devices::host_bytes(&program, shape, strip, driven, gpus.count());
-                        let peak = Peak {
-                            bands: peak.bands.saturating_add(host),
-                            ..peak
-                        };
-                        if peak.total() > self.limit {
-                            least_host = least_host.min(peak.total());
-                            continue;
-                        }
-                        let device = DevicePlan {
-                            ids: gpus.ids(),
-                            lanes,
-                            depth,
-                            strip,
-                            bytes: device_bytes,
-                        };
-                        return Ok(self.plan(program, shape, peak, sizes.words, Some(device)));
+                let (strip, device_bytes) = match gpus.fit(&program, shape, driven, halo, memory) {
+                    Err(error) => {
+                        shortage = Some(error);
+                        continue;
                     }
+                    Ok(fits) => fits,
+                };
+                let host = super::devices::host_bytes(&program, shape, strip, driven, gpus.count());
+                let device = DevicePlan {
+                    ids: gpus.ids(),
+                    lanes,
+                    depth,
+                    strip,
+                    bytes: device_bytes,
+                };
+                let cached = if host_works {
+                    self.cached_tiles(shape)
+                } else {
+                    vec![(64, 64)]
+                };
+                let mut least = None;
+                for cached in cached {
+                    program.cached = cached;
+                    let sizes = self.sizes(&program, shape);
+                    let peak = Peak {
+                        bands: bands.saturating_add(host),
+                        preparing: prepare::memory(&program, tile, self.threads as u64),
+                        scratch: sizes.words.saturating_mul(8).saturating_mul(self.threads as u64),
+                        cache: sizes.cache,
+                        ..fixed
+                    };
+                    let strip = Shape {
+                        band_height: super::devices::strip_rows(shape, strip, gpus.count() as u64),
+                        ..shape
+                    };
+                    let cache = if host_works {
+                        self.useful(&program, strip, halo).max(sizes.cache)
+                    } else {
+                        sizes.cache
+                    };
+                    let useful = Peak { cache, ..peak };
+                    if useful.total() <= self.limit {
+                        return Ok(self.plan(program, shape, useful, sizes.words, Some(device)));
+                    }
+                    least_host = least_host.min(peak.total());
+                    if peak.total() <= self.limit {
+                        // Short of what is useful, every tile kept is one that need not be computed again.
+                        let cache = peak.cache + (self.limit - peak.total());
+                        least = Some((cached, Peak { cache, ..peak }, sizes.words));
+                    }
+                }
+                if let Some((cached, peak, words)) = least {
+                    program.cached = cached;
+                    return Ok(self.plan(program, shape, peak, words, Some(device)));
                 }
             }
         }

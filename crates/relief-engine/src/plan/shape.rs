@@ -18,6 +18,9 @@ const BAND_BYTES: u64 = 1 << 22;
 /// The least columns and rows of a cached tile.
 const LEAST_CACHED: u64 = 32;
 
+/// The least side of square tiles.
+const SQUARE: u64 = 256;
+
 /// Rows of a tile in a tree without a halo.
 const TILE_ROWS: u64 = 64;
 
@@ -38,14 +41,16 @@ impl Draft<'_> {
         ]
     }
 
-    /// The ways to cut the raster, the most welcome first.
-    pub(super) fn shapes(&self, halo: u64) -> Vec<Shape> {
+    /// The ways to cut the raster, the most welcome first; `turned` asks for square tiles.
+    pub(super) fn shapes(&self, halo: u64, turned: bool) -> Vec<Shape> {
         let (width, height) = (self.region.width(), self.region.height());
         let bytes = self.program.canvas.depth.bytes();
         let mut shapes = Vec::new();
         let rows_of_band = |least: u64| (BAND_BYTES / (width * bytes)).max(least).clamp(1, height);
         let mut rows = if let Some((_, rows)) = self.options.tile {
             rows_of_band(rows) / rows.min(height) * rows.min(height)
+        } else if turned {
+            rows_of_band(SQUARE)
         } else if halo == 0 {
             rows_of_band(1)
         } else {
@@ -61,7 +66,7 @@ impl Draft<'_> {
         if let Some(wanted) = wanted {
             rows = multiple(rows.max(wanted));
         }
-        if halo == 0 && self.options.tile.is_none() && width * bytes <= OWN_ROW_BYTES {
+        if halo == 0 && !turned && self.options.tile.is_none() && width * bytes <= OWN_ROW_BYTES {
             let own = self.own_bands(width, height, bytes);
             if multiple(own.band_height) == own.band_height
                 && wanted.is_none_or(|rows| own.band_height >= rows)
@@ -73,7 +78,7 @@ impl Draft<'_> {
             let tile = self
                 .options
                 .tile
-                .map_or_else(|| tile(rows, width, bytes, halo), |tile| (tile.0, tile.1));
+                .map_or_else(|| tile(rows, width, bytes, halo, turned), |tile| (tile.0, tile.1));
             let (tile_width, tile_height) = (tile.0.min(width), tile.1.min(rows));
             let all = usize::try_from(height.div_ceil(rows)).unwrap_or(usize::MAX);
             for bands in [3, 2] {
@@ -152,7 +157,12 @@ impl Draft<'_> {
 }
 
 /// Columns and rows of a tile in bands of `rows` rows.
-pub(super) fn tile(rows: u64, width: u64, bytes: u64, halo: u64) -> (u64, u64) {
+pub(super) fn tile(rows: u64, width: u64, bytes: u64, halo: u64, turned: bool) -> (u64, u64) {
+    if turned {
+        // What is read of a turned source is the box around the tile, which is large where the tile is long.
+        let side = (4 * halo).clamp(SQUARE, 512);
+        return (side.min(width), rows.min(side));
+    }
     if halo == 0 {
         let height = rows.min(TILE_ROWS);
         return ((TILE_SAMPLES / bytes / height).clamp(1, width), height);

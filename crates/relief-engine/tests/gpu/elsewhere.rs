@@ -202,3 +202,48 @@ fn sources_wider_than_a_kernel_writes_are_left_to_the_host() {
         agree(device, &design, &images, &options).unwrap_or_else(|error| panic!("{error}"));
     }
 }
+
+/// Devices that were not named are left alone where they would wait for the host, and where no plan for them fits.
+#[test]
+fn devices_that_would_wait_for_the_host_are_left_alone() {
+    let Some(device) = device() else { return };
+    let cases = [
+        ("noise seed=1", true),
+        (
+            "compose { (base)noise seed=1; (max)perlin size=32 seed=2 }",
+            false,
+        ),
+        ("gauss sigma=3 { (source)noise seed=2 }", true),
+        (
+            "affine angle=30 { (source)gauss sigma=3 { (source)noise seed=1 } }",
+            false,
+        ),
+    ];
+    for (root, on_device) in cases {
+        let (design, images) = canvas(300, 200, 8, root);
+        let named = on(device, &Options::default());
+        let plan = |options: &Options| Plan::new(&design, &images, options).unwrap();
+        assert!(plan(&named).device().is_some(), "{root}");
+        assert_eq!(
+            plan(&named.clone().or_cpu()).device().is_some(),
+            on_device,
+            "{root}"
+        );
+        // None of its bands fits so little.
+        let little = named.device_memory(64);
+        assert!(Plan::new(&design, &images, &little).is_err(), "{root}");
+        assert!(plan(&little.or_cpu()).device().is_none(), "{root}");
+    }
+}
+
+/// What the host computes for every band, it computes once: tiles of what it reads stay in the cache.
+#[test]
+fn the_host_keeps_tiles_of_what_it_computes_for_a_device() {
+    let Some(device) = device() else { return };
+    let root = "affine angle=30 { (source)noise seed=1 }";
+    let (design, images) = canvas(4096, 4096, 8, root);
+    let options = Options::default();
+    let cache = |options: &Options| Plan::new(&design, &images, options).unwrap().peak().cache;
+    let (alone, for_device) = (cache(&options), cache(&on(device, &options)));
+    assert!(for_device * 2 > alone, "{for_device} of {alone} bytes");
+}

@@ -32,6 +32,9 @@ pub fn transform<S: Sample>(
     mut out: ViewMut<'_, S>,
 ) {
     let isa = Isa::best();
+    // Away from the borders what counts for columns and rows lies side by side.
+    let follow = |places: &[u32]| places.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    let is_plain = follow(block.columns) && follow(block.rows);
     for row in 0..out.height() {
         let y = y + row as i64;
         for (part, out) in out.row_mut(row).chunks_mut(COLUMNS).enumerate() {
@@ -42,10 +45,13 @@ pub fn transform<S: Sample>(
                 step: line.right,
             };
             let starts = (start(across, block.at.0), start(down, block.at.1));
-            match taps.taps() {
-                2 => line::<S, Two>(isa, block, taps, starts, out),
-                4 => line::<S, Four>(isa, block, taps, starts, out),
-                6 => line::<S, Six>(isa, block, taps, starts, out),
+            match (is_plain, taps.taps()) {
+                (true, 2) => plain_line::<S, Two>(isa, block, taps, starts, out),
+                (true, 4) => plain_line::<S, Four>(isa, block, taps, starts, out),
+                (true, 6) => plain_line::<S, Six>(isa, block, taps, starts, out),
+                (false, 2) => line::<S, Two>(isa, block, taps, starts, out),
+                (false, 4) => line::<S, Four>(isa, block, taps, starts, out),
+                (false, 6) => line::<S, Six>(isa, block, taps, starts, out),
                 _ => line::<S, Any>(isa, block, taps, starts, out),
             }
         }
@@ -131,9 +137,43 @@ versions! {
                     .sum();
                 sum += along * i64::from(*weight);
             }
-            // At most 2^36 times M.
-            let rounded = (sum + (1 << 31)) >> 32;
-            *out = S::from_u16(rounded.clamp(0, i64::from(S::MAX.to_u16())) as u16);
+            *out = rounded(sum);
+        }
+    }
+}
+
+/// The sample of a sum, at most 2^36 times M.
+#[inline(always)]
+fn rounded<S: Sample>(sum: i64) -> S {
+    let rounded = (sum + (1 << 31)) >> 32;
+    S::from_u16(rounded.clamp(0, i64::from(S::MAX.to_u16())) as u16)
+}
+
+versions! {
+    /// [`line`], of columns and rows that lie side by side.
+    fn plain_line<S: Sample, C: Count>(
+        block: Block<'_, S>,
+        taps: &Axis,
+        starts: (Start, Start),
+        out: &mut [S],
+    ) {
+        let (Some(left), Some(top)) = (block.columns.first(), block.rows.first()) else {
+            return;
+        };
+        let (left, top) = (*left as usize, *top as usize);
+        for (x, out) in out.iter_mut().enumerate() {
+            let ((column, right), (row, below)) = (starts.0.at(x), starts.1.at(x));
+            let (factors, weights) = (C::of(taps.weights(right)), C::of(taps.weights(below)));
+            let mut sum = 0_i64;
+            for (k, weight) in weights.iter().enumerate() {
+                let samples = &block.samples.row(top + row + k)[left + column..][..factors.len()];
+                let mut along = 0_i64;
+                for (sample, factor) in samples.iter().zip(factors) {
+                    along += i64::from(sample.to_u16()) * i64::from(*factor);
+                }
+                sum += along * i64::from(*weight);
+            }
+            *out = rounded(sum);
         }
     }
 }

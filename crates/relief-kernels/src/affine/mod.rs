@@ -43,6 +43,12 @@ impl Line {
         fits.then_some(Self { right, down, origin })
     }
 
+    /// Whether all pixels of a row lie at the same place.
+    #[must_use]
+    pub const fn is_level(&self) -> bool {
+        self.right == 0
+    }
+
     /// The place of a pixel, in 2^−41.
     fn at(&self, x: i64, y: i64) -> i128 {
         i128::from(self.right) * i128::from(x) + i128::from(self.down) * i128::from(y) + self.origin

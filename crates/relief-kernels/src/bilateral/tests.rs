@@ -25,7 +25,10 @@ fn check<S: Sample>(radius: usize, levels: usize, (width, height): (usize, usize
     let reach = radius as i64;
     case.check(
         &format!("radius {radius}, {levels} levels"),
-        |block, out| cpu::filter(block.as_view(), &filter, out),
+        |block, out| {
+            let mut scratch = vec![0; cpu::scratch_words(S::DEPTH)];
+            cpu::filter(block.as_view(), &filter, out, &mut scratch);
+        },
         |x, y| {
             let middle = case.at(x, y, 0, 0);
             let (mut total, mut sum) = (0, 0);
@@ -66,7 +69,10 @@ fn sums_of_the_greatest_square_do_not_overflow() {
     case.samples.fill(u16::MAX);
     case.check(
         "the greatest",
-        |block, out| cpu::filter(block.as_view(), &filter, out),
+        |block, out| {
+            let mut scratch = vec![u64::MAX; cpu::scratch_words(u16::DEPTH)];
+            cpu::filter(block.as_view(), &filter, out, &mut scratch);
+        },
         |_, _| 65_535,
     );
     check::<u16>(MAX_RADIUS, 1 << 16, (9, 2), 3);

@@ -1,9 +1,9 @@
 //! The weighted mean on the CPU: row by row, first along the columns, then across.
 //!
-//! Weights of a column sum to 2^16, so its sum fits in 32 bits. Across, the upper and the lower 16 bits of these sums are
-//! weighted apart: each again fits in 32 bits, so that no product of 64 is needed, and what they make together is put
-//! together and rounded once. Samples at equal distance are added before they are multiplied. A block of columns takes all
-//! its weights before the next begins, so its totals stay in registers.
+//! Weights of a column sum to 2^16, so its sum fits in 32 bits. Across, these sums are weighted as numbers of binary64: every product and
+//! every sum of them is a whole number below 2^53, so nothing is rounded before the end, and vectors multiply twice as many of them as integers of
+//! 64 bits. Samples at equal distance are added before they are multiplied. A block of columns takes all its weights before the next begins,
+//! so its totals stay in registers.
 
 use relief_raster::{Sample, View, ViewMut};
 
@@ -20,8 +20,7 @@ const SMALL: usize = 8;
 /// Words of scratch memory for [`filter`].
 #[must_use]
 pub fn scratch_words(bell: &Bell) -> usize {
-    // The two halves, of 16 bits, of a chunk's sums.
-    2 * (CHUNK + 2 * bell.radius()).div_ceil(4)
+    CHUNK + 2 * bell.radius()
 }
 
 /// Filters a block of samples into `out`, which has R fewer columns and rows on every side.
@@ -38,19 +37,17 @@ pub fn filter<S: Sample>(source: View<'_, S>, bell: &Bell, mut out: ViewMut<'_, 
         source.height()
     );
     let isa = Isa::best();
-    let halves = bytemuck::cast_slice_mut::<u64, u16>(&mut scratch[..scratch_words(bell)]);
-    let (high, low) = halves.split_at_mut(halves.len() / 2);
+    let sums = bytemuck::cast_slice_mut::<u64, f64>(&mut scratch[..scratch_words(bell)]);
     for start in (0..width).step_by(CHUNK) {
         let columns = CHUNK.min(width - start);
         let span = columns + 2 * reach;
-        let (high, low) = (&mut high[..span], &mut low[..span]);
+        let sums = &mut sums[..span];
         for y in 0..height {
             let rows = source.part(start, y, span, 2 * reach + 1);
-            down(isa, rows, bell.half(), high, low);
+            down(isa, rows, bell.half(), sums);
             across(
                 isa,
-                high,
-                low,
+                sums,
                 bell.half(),
                 &mut out.row_mut(y)[start..start + columns],
             );
@@ -59,19 +56,19 @@ pub fn filter<S: Sample>(source: View<'_, S>, bell: &Bell, mut out: ViewMut<'_, 
 }
 
 versions! {
-    /// The weighted sums of the columns of 2R + 1 rows, in halves.
-    fn down<S: Sample>(rows: View<'_, S>, half: &[u32], high: &mut [u16], low: &mut [u16]) {
+    /// The weighted sums of the columns of 2R + 1 rows.
+    fn down<S: Sample>(rows: View<'_, S>, half: &[u32], sums: &mut [f64]) {
         let mut at = 0;
-        while at + BLOCK <= high.len() {
-            columns::<S, BLOCK>(rows, half, at, high, low);
+        while at + BLOCK <= sums.len() {
+            columns::<S, BLOCK>(rows, half, at, sums);
             at += BLOCK;
         }
-        while at + SMALL <= high.len() {
-            columns::<S, SMALL>(rows, half, at, high, low);
+        while at + SMALL <= sums.len() {
+            columns::<S, SMALL>(rows, half, at, sums);
             at += SMALL;
         }
-        while at < high.len() {
-            columns::<S, 1>(rows, half, at, high, low);
+        while at < sums.len() {
+            columns::<S, 1>(rows, half, at, sums);
             at += 1;
         }
     }
@@ -79,13 +76,7 @@ versions! {
 
 /// `N` columns from column `at` on.
 #[inline(always)]
-fn columns<S: Sample, const N: usize>(
-    rows: View<'_, S>,
-    half: &[u32],
-    at: usize,
-    high: &mut [u16],
-    low: &mut [u16],
-) {
+fn columns<S: Sample, const N: usize>(rows: View<'_, S>, half: &[u32], at: usize, out: &mut [f64]) {
     let reach = half.len() - 1;
     let mut sums = [0_u32; N];
     for (sum, sample) in sums.iter_mut().zip(&rows.row(reach)[at..at + N]) {
@@ -96,58 +87,50 @@ fn columns<S: Sample, const N: usize>(
         let other = &rows.row(reach + k)[at..at + N];
         add_pair(&mut sums, one, other, *weight);
     }
-    for ((sum, high), low) in sums.iter().zip(&mut high[at..at + N]).zip(&mut low[at..at + N]) {
-        *high = (*sum >> 16) as u16;
-        *low = *sum as u16;
+    for (sum, out) in sums.iter().zip(&mut out[at..at + N]) {
+        *out = f64::from(*sum);
     }
 }
 
 versions! {
     /// The weighted sums across of what [`down`] made, rounded.
-    fn across<S: Sample>(high: &[u16], low: &[u16], half: &[u32], out: &mut [S]) {
+    fn across<S: Sample>(sums: &[f64], half: &[u32], out: &mut [S]) {
         let mut at = 0;
         while at + BLOCK <= out.len() {
-            row::<S, BLOCK>(high, low, half, at, out);
+            row::<S, BLOCK>(sums, half, at, out);
             at += BLOCK;
         }
         while at + SMALL <= out.len() {
-            row::<S, SMALL>(high, low, half, at, out);
+            row::<S, SMALL>(sums, half, at, out);
             at += SMALL;
         }
         while at < out.len() {
-            row::<S, 1>(high, low, half, at, out);
+            row::<S, 1>(sums, half, at, out);
             at += 1;
         }
     }
 }
 
-/// `N` results from column `at` on.
-///
-/// The sum S is `above` · 2^16 + `below`; the result ⌊(S + 2^31) / 2^32⌋.
+/// `N` results from column `at` on: ⌊(S + 2^31) / 2^32⌋ of the sum S.
 #[inline(always)]
-fn row<S: Sample, const N: usize>(high: &[u16], low: &[u16], half: &[u32], at: usize, out: &mut [S]) {
-    let above = totals::<N>(high, half, at);
-    let below = totals::<N>(low, half, at);
-    for ((above, below), out) in above.iter().zip(&below).zip(&mut out[at..at + N]) {
-        // What the lower sum and the half carry into the upper one.
-        let carry = (*below >> 16) + (1 << 15);
-        let whole = (u64::from(*above) + u64::from(carry)) >> 16;
-        *out = S::from_u16(whole as u16);
-    }
-}
-
-#[inline(always)]
-fn totals<const N: usize>(halves: &[u16], half: &[u32], at: usize) -> [u32; N] {
+fn row<S: Sample, const N: usize>(sums: &[f64], half: &[u32], at: usize, out: &mut [S]) {
+    const SCALE: f64 = 1.0 / 4_294_967_296.0;
     let middle = at + half.len() - 1;
-    let mut sums = [0_u32; N];
-    for (sum, value) in sums.iter_mut().zip(&halves[middle..middle + N]) {
-        *sum = half[0] * u32::from(*value);
+    let mut totals = [0_f64; N];
+    for (total, sum) in totals.iter_mut().zip(&sums[middle..middle + N]) {
+        *total = f64::from(half[0]) * sum;
     }
     for (k, weight) in half.iter().enumerate().skip(1) {
-        let (one, other) = (&halves[middle - k..][..N], &halves[middle + k..][..N]);
-        add_pair(&mut sums, one, other, *weight);
+        let (one, other) = (&sums[middle - k..][..N], &sums[middle + k..][..N]);
+        let weight = f64::from(*weight);
+        for ((total, one), other) in totals.iter_mut().zip(one).zip(other) {
+            *total += weight * (one + other);
+        }
     }
-    sums
+    for (total, out) in totals.iter().zip(&mut out[at..at + N]) {
+        // Between 1/2 and M + 1/2: the integer below, which vectors convert to 32 bits.
+        *out = S::from_u16((total * SCALE + 0.5) as i32 as u16);
+    }
 }
 
 /// Adds two rows of equal distance: at most 2 · 65 535 · 2^15, for a weight that counts twice is at most 2^15.

@@ -2,7 +2,7 @@
 
 use relief_raster::{Depth, Sample, View, ViewMut};
 
-use super::Rank;
+use super::{Rank, network};
 use crate::isa::{Isa, versions};
 
 /// Columns that are computed together: what is known of them stays in registers, and comparing them takes most of the time.
@@ -26,18 +26,28 @@ pub fn filter<S: Sample>(source: View<'_, S>, rank: Rank, mut out: ViewMut<'_, S
         rank.radius()
     );
     let isa = Isa::best();
+    let median = rank.rank() == (reach + 1).pow(2).div_ceil(2);
     for y in 0..height {
         let rows = source.part(0, y, width + reach, reach + 1);
         let out = out.row_mut(y);
         match S::DEPTH {
-            Depth::Eight => row::<S, u8>(isa, rows, rank, bytemuck::cast_slice_mut(out)),
-            Depth::Sixteen => row::<S, u16>(isa, rows, rank, bytemuck::cast_slice_mut(out)),
+            Depth::Eight => any::<S, u8>(isa, rows, rank, median, bytemuck::cast_slice_mut(out)),
+            Depth::Sixteen => any::<S, u16>(isa, rows, rank, median, bytemuck::cast_slice_mut(out)),
         }
     }
 }
 
+/// One row of results, by the way that is fastest for it.
+fn any<S: Sample, L: Lane>(isa: Isa, rows: View<'_, S>, rank: Rank, median: bool, out: &mut [L]) {
+    match (median, rank.radius()) {
+        (true, 1) => network::of_nine::<S, L>(isa, rows, out),
+        (true, 2) => network::of_twenty_five::<S, L>(isa, rows, out),
+        _ => row::<S, L>(isa, rows, rank, out),
+    }
+}
+
 /// A sample, and a number of samples, of one width.
-trait Lane: Sample {
+pub(super) trait Lane: Sample + Ord {
     /// The greatest number that it counts to.
     const MOST: usize;
 

@@ -14,8 +14,11 @@
 //! two-dimensional median filtering algorithm*, 1979), of two levels. It changes 4R + 2 counts for a pixel,
 //! one after the other. With AVX2 it is slower for all squares of 8 bits up to R = 16, and of 16 bits up to R
 //! = 6; at R = 8 it gains a quarter, not enough for 130 kB of counts for every thread.
+//!
+//! Medians of 3 × 3 and 5 × 5 samples, which are asked for most, take a network of comparisons.
 
 pub mod cpu;
+mod network;
 
 #[cfg(test)]
 mod tests;

@@ -121,18 +121,29 @@ fn weighted<S: Slope>(one: S, middle: S, other: S) -> S::Number {
     one.number() + middle + middle + other.number()
 }
 
+// Loops, since what `array::from_fn` calls is compiled apart, without the instructions of the caller.
+
 #[inline(always)]
-fn along_x<S: Slope, const N: usize>(rows: [&[S]; 3], at: usize) -> [S::Number; N] {
-    let [above, here, below] = rows.map(|row| &row[at..at + N + 2]);
-    std::array::from_fn(|i| {
-        weighted(above[i + 2], here[i + 2], below[i + 2]) - weighted(above[i], here[i], below[i])
-    })
+fn along_x<S: Slope, const N: usize>([above, here, below]: [&[S]; 3], at: usize) -> [S::Number; N] {
+    let (above, here, below) = (
+        &above[at..at + N + 2],
+        &here[at..at + N + 2],
+        &below[at..at + N + 2],
+    );
+    let mut slopes = [S::Number::default(); N];
+    for (i, slope) in slopes.iter_mut().enumerate() {
+        *slope = weighted(above[i + 2], here[i + 2], below[i + 2]) - weighted(above[i], here[i], below[i]);
+    }
+    slopes
 }
 
 #[inline(always)]
-fn along_y<S: Slope, const N: usize>(rows: [&[S]; 3], at: usize) -> [S::Number; N] {
-    let [above, _, below] = rows.map(|row| &row[at..at + N + 2]);
-    std::array::from_fn(|i| {
-        weighted(below[i], below[i + 1], below[i + 2]) - weighted(above[i], above[i + 1], above[i + 2])
-    })
+fn along_y<S: Slope, const N: usize>([above, _, below]: [&[S]; 3], at: usize) -> [S::Number; N] {
+    let (above, below) = (&above[at..at + N + 2], &below[at..at + N + 2]);
+    let mut slopes = [S::Number::default(); N];
+    for (i, slope) in slopes.iter_mut().enumerate() {
+        *slope =
+            weighted(below[i], below[i + 1], below[i + 2]) - weighted(above[i], above[i + 1], above[i + 2]);
+    }
+    slopes
 }

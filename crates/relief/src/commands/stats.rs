@@ -31,7 +31,8 @@ pub(crate) struct Stats {
     /// The most samples that are computed without --exact
     #[arg(long, value_name = "SAMPLES", default_value_t = 1 << 28, value_parser = clap::value_parser!(u64).range(0..=1 << 48))]
     effort: u64,
-    /// Take the sum, the least and the greatest sample from the overview that rendering the whole raster left behind
+    /// Take the sum, the least and the greatest sample from the overview that rendering the whole raster left behind [default: one that lies beside
+    /// the design or in the working folder, if there is one]
     #[arg(long, value_name = "OUTPUT.overview", conflicts_with_all = ["region", "exact"])]
     overview: Option<PathBuf>,
     /// Print JSON
@@ -67,6 +68,13 @@ pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
                 path: path.display().to_string(),
                 source,
             })?)
+        }
+        None if stats.job.region.is_none() && !stats.exact => {
+            let found = job::nearby_overview(&opened, &stats.job.file);
+            found.and_then(|(path, found)| {
+                tracing::info!("taken from {}", path.display());
+                found.summary().ok()
+            })
         }
         None => None,
     };

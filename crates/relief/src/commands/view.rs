@@ -41,7 +41,8 @@ pub(crate) struct View {
     /// The most pixels computed for one exact answer to Zarr, Deep Zoom and /raw; what takes more is refused [default: 2^30]
     #[arg(long, value_name = "PIXELS")]
     cost: Option<u64>,
-    /// Take levels from the overview that rendering the whole raster left behind, where it is of the same design
+    /// Take levels from the overview that rendering the whole raster left behind, where it is of the same design [default: one that lies beside
+    /// the design or in the working folder, if there is one]
     #[arg(long, value_name = "OUTPUT.overview")]
     overview: Option<PathBuf>,
     /// Show which lines of a job are executed, by its manifest
@@ -173,10 +174,10 @@ impl DesignSource for Source {
         };
         let key = job::key(&opened).map_err(unreadable)?;
         // While the design is edited, it is another one than was rendered.
-        let known = self
-            .overview
-            .as_deref()
-            .and_then(|path| job::overview(&opened, path).ok());
+        let known = match &self.overview {
+            Some(path) => job::overview(&opened, path).ok(),
+            None => job::nearby_overview(&opened, &self.path).map(|(_, found)| found),
+        };
         let files = opened.inputs().into_iter().map(|(_, path)| path).collect();
         Ok(Opened {
             // Half of it tells designs apart, and is easier to read.

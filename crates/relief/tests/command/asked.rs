@@ -267,6 +267,14 @@ fn an_overview_is_left_beside_the_file_and_used_for_its_own_design_alone() {
     assert_eq!(told["sum"]["at_least"], sum);
     let other = beside(&folder, "other.kdl", &small.replace("SEED", "2"));
     run(&["stats", &other, "--overview", overview]).failed(2, "is of another design");
+    // One beside the design is found, and taken for its own design alone.
+    let bounds = |design: &str| {
+        let told = json(&["stats", design, "--json", "--effort", "0"], 0);
+        (told["sum"]["at_least"].clone(), told["sum"]["at_most"].clone())
+    };
+    assert_eq!(bounds(&design), (sum.into(), sum.into()));
+    let (least, most) = bounds(&other);
+    assert!(least.as_u64() < most.as_u64(), "{least} to {most}");
     run(&["stats", &design, "--overview", out]).failed(1, "it is no overview");
     // Where one was asked for and cannot be, that is said before anything is computed.
     run(&["render", &design, "-o", "-", "--overview"]).failed(2, "it lies beside a file");
