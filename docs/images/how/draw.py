@@ -73,9 +73,9 @@ def hermite(u, v):
 def periods():
     u, v, side, columns, rows = (8, 2), (-2, 6), 12, 52, 18
     a, b, c = hermite(u, v)
-    d = Drawing(700, 420, "A lattice of two vectors, and the cell that holds all of it")
+    d = Drawing(740, 420, "A lattice of two vectors, and the cell that holds all of it")
     left, top = 38, 64
-    d.text(left, 28, f"lattice  u = {u[0]} {u[1]}   v = −{-v[0]} {v[1]}", 15, weight="600")
+    d.text(left, 28, f"u = ({u[0]}, {u[1]}),  v = (−{-v[0]}, {v[1]})", 15, weight="600")
     d.text(left, 48, "A disc stands at every whole combination of u and v.", 13, SOFT)
     # The cell, and where it stands again: every c rows, b columns further on.
     for row in range(rows // c):
@@ -101,7 +101,7 @@ def periods():
     def at(x, y):
         return left + (x + 0.5) * side, top + (y + 0.5) * side
 
-    origin = (26, 8)
+    origin = (3 * u[0], 3 * u[1])
     x0, y0 = at(*origin)
     (x1, y1), (x2, y2) = at(origin[0] + u[0], origin[1] + u[1]), at(origin[0] + v[0], origin[1] + v[1])
     d.shape([(x0, y0), (x1, y1), (x1 + x2 - x0, y1 + y2 - y0), (x2, y2)], ORANGE, ORANGE, 1, 0.10)
@@ -124,7 +124,7 @@ def periods():
 
 
 def tiles():
-    d = Drawing(700, 400, "A tile of the raster, and what it reads of the nodes below it")
+    d = Drawing(780, 404, "A tile of the raster, and what it reads of the nodes below it")
     d.text(30, 30, "compose", 15, weight="600", mono=True)
     d.text(112, 30, "the raster, in bands of tiles", 13, SOFT)
     left, top, band, tile = 30, 44, 56, 80
@@ -136,32 +136,32 @@ def tiles():
             d.box(left + column * tile, top + row * band, tile, band, fill)
         d.box(left, top + row * band, 4 * tile, band, "none", SOFT, width=1.4)
     d.text(left + 8, top + 33, "band 0: handed on", 13, GREEN)
-    d.text(left + 2.0 * tile + 10, top + band + 33, "band 1: being computed", 13)
-    d.text(left + 8, top + 2 * band + 33, "band 2: being computed by other threads", 13)
+    d.text(left + 2.0 * tile + 30, top + band + 40, "band 1: in work", 13)
+    d.text(left + 8, top + 2 * band + 33, "band 2: in work, by other threads", 13)
     d.text(left + 8, top + 3 * band + 33, "band 3: waits for memory", 13, SOFT)
     d.text(left + tile * 1.5, top + band + 33, "tile", 13, ORANGE, "middle", "600")
     # The children.
-    x, w = 430, 236
+    x, w = 500, 250
     d.text(x, 30, "lattice", 15, weight="600", mono=True)
     d.text(x + 68, 30, "the same pixels", 13, SOFT)
     d.box(x, 44, w, 84, "#f6f9fb", SOFT)
-    d.box(x + 59, 65, 59, 21, CREAM, ORANGE)
+    d.box(x + 59, 65, 62, 21, CREAM, ORANGE)
     d.text(x + w / 2, 118, "copied from one cell", 12, SOFT, "middle")
     d.text(x, 158, "distance radius=30", 15, weight="600", mono=True)
     d.box(x, 172, w, 84, "#f6f9fb", SOFT)
-    d.box(x + 59, 193, 59, 21, CREAM, ORANGE)
-    d.text(x + w / 2, 246, "computed for this tile", 12, SOFT, "middle")
+    d.box(x + 59, 193, 62, 21, CREAM, ORANGE)
+    d.text(x + w / 2 + 40, 246, "computed for this tile", 12, SOFT, "middle")
     d.text(x, 286, "mask", 15, weight="600", mono=True)
-    d.text(x + 48, 286, "the tile and 30 pixels around it: its halo", 13, SOFT)
+    d.text(x + 48, 286, "the tile and its halo of 30 pixels", 13, SOFT)
     d.box(x, 300, w, 84, "#f6f9fb", SOFT)
-    d.box(x + 41, 306, 95, 51, PALE, BLUE, dash="4 3")
-    d.box(x + 59, 321, 59, 21, CREAM, ORANGE)
-    d.line(x + 118, 331, x + 135, 331, BLUE, 1.4, True)
-    d.text(x + 145, 336, "halo", 13, BLUE)
+    d.box(x + 39, 308, 102, 57, PALE, BLUE, dash="4 3")
+    d.box(x + 59, 326, 62, 21, CREAM, ORANGE)
+    d.line(x + 121, 336, x + 140, 336, BLUE, 1.4, True)
+    d.text(x + 150, 341, "halo", 13, BLUE)
     tx, ty = left + 2 * tile, top + 1.6 * band
     d.line(tx, ty - 14, x + 55, 74, ORANGE, 1.8, True)
     d.line(tx, ty - 4, x + 55, 202, ORANGE, 1.8, True)
-    d.line(x + 88, 216, x + 88, 302, BLUE, 1.8, True)
+    d.line(x + 90, 216, x + 90, 306, BLUE, 1.8, True)
     d.text(30, 310, "A tile asks each node below it for what it reads of it, and no more.", 13)
     d.text(30, 330, "The halo of a filter is computed again for the next tile, or taken", 13)
     d.text(30, 350, "from a cache where that is cheaper. No tile writes what another", 13)
@@ -170,7 +170,7 @@ def tiles():
 
 
 def zoom():
-    d = Drawing(700, 390, "One sample of a level: the mean of a block")
+    d = Drawing(780, 390, "One sample of a level: the mean of a block")
     d.text(30, 30, "one sample of level L", 15, weight="600")
     d.text(30, 50, "stands for a block of 2ᴸ × 2ᴸ pixels", 13, SOFT)
     d.box(92, 66, 22, 22, CREAM, ORANGE, width=2)
@@ -209,7 +209,7 @@ def zoom():
 
 
 def determinism():
-    d = Drawing(700, 350, "From a design to the same bytes, however it is computed")
+    d = Drawing(780, 366, "From a design to the same bytes, however it is computed")
 
     def card(x, y, w, h, title, lines, fill=PAPER, stroke=SOFT):
         d.box(x, y, w, h, fill, stroke, 6, 1.4)
@@ -218,27 +218,28 @@ def determinism():
             d.text(x + 12, y + 43 + 18 * number, line, 12.5, SOFT)
 
     card(24, 28, 190, 88, "text", ["decimals are read exactly:", "0.1mm is 1/10, not a float"])
-    card(24, 140, 190, 106, "tables, made once", ["profile, levels, sin, exp …", "by functions of our own,", "before the first pixel"])
+    card(24, 140, 190, 106, "tables, made once", ["profile, levels, sin, exp …", "by pinned functions,", "before the first pixel"])
     d.line(119, 116, 119, 138, INK, 1.6, True)
-    card(262, 66, 170, 124, "whole numbers", ["every sample of every node", "is one exact result of whole", "numbers, rounded once:", "8 or 16 bits"], CREAM, ORANGE)
+    card(262, 66, 204, 124, "whole numbers", ["every sample of every node is", "one exact result of whole", "numbers, rounded once to", "8 or 16 bits"], CREAM, ORANGE)
     d.line(214, 192, 260, 150, INK, 1.6, True)
     ways = ["1 thread", "16 threads", "tiles of 64 × 64", "bands of one row", "a GPU, or four", "part 3 of 64", "another machine"]
     for number, way in enumerate(ways):
         y = 30 + number * 32
-        d.box(478, y, 130, 25, PALE, BLUE, 12)
-        d.text(543, y + 17, way, 12.5, INK, "middle")
-        d.line(434, 128, 476, y + 12, SOFT, 1)
-        d.line(608, y + 12, 640, 128, SOFT, 1)
-    d.box(634, 112, 50, 32, MINT, GREEN, 6, 1.6)
-    d.text(659, 133, "bytes", 13, GREEN, "middle", "600")
-    d.text(24, 290, "What may come in any order is made so that the order does not matter: sums are whole numbers and are divided once,", 12.5)
-    d.text(24, 308, "random bits are a function of the seed and the place, equal distances have one winner by the definition.", 12.5)
-    d.text(24, 332, "What cannot be made so runs where it is exact: `formula` computes in binary64, so no GPU computes it.".replace("`", ""), 12.5, SOFT)
+        d.box(540, y, 130, 25, PALE, BLUE, 12)
+        d.text(605, y + 17, way, 12.5, INK, "middle")
+        d.line(468, 128, 538, y + 12, SOFT, 1)
+        d.line(670, y + 12, 706, 128, SOFT, 1)
+    d.box(706, 112, 52, 32, MINT, GREEN, 6, 1.6)
+    d.text(732, 133, "bytes", 13, GREEN, "middle", "600")
+    d.text(24, 288, "What may come in any order is made so that the order does not matter: sums are whole numbers, divided once", 12.5)
+    d.text(24, 306, "at the end; random bits are a function of the seed and the place; of equal distances the definition chooses one.", 12.5)
+    d.text(24, 334, "What cannot be made so runs where it is exact. A formula is computed in binary64, and no GPU promises to round", 12.5, SOFT)
+    d.text(24, 352, "each operation once: so the processor computes formulas.", 12.5, SOFT)
     return d
 
 
 def streaming():
-    d = Drawing(700, 400, "From workers to a machine, and what is known after a crash")
+    d = Drawing(780, 404, "From workers to a machine, and what is known after a crash")
     d.text(24, 28, "computed in any order, handed on in order", 14, weight="600")
     for number, (label, fill) in enumerate([("worker", CREAM), ("worker", CREAM), ("worker", CREAM)]):
         d.box(24, 42 + number * 34, 74, 26, fill, ORANGE, 5)
@@ -267,19 +268,26 @@ def streaming():
     d.line(61, 166, 61, 142, SOFT, 1.2, True)
     d.text(190, 166, "the memory of a band that was handed on comes back", 12, SOFT)
     # The lines of a job.
-    y, left, right = 236, 40, 664
+    y, left, right = 236, 40, 740
     d.text(24, 204, "the lines of a job, at one moment", 14, weight="600")
-    marks = [(40, 250, "executed", GREEN, MINT), (250, 372, "in the machine's buffer", BLUE, PALE), (372, 438, "on the way", ORANGE, CREAM), (438, 536, "computed", SOFT, "#eef2f5"), (536, 664, "not yet", LINE, PAPER)]
+    marks = [
+        (40, 260, "executed", GREEN, MINT),
+        (260, 420, "in the machine's buffer", BLUE, PALE),
+        (420, 510, "on the way", ORANGE, CREAM),
+        (510, 610, "computed", SOFT, "#eef2f5"),
+        (610, 740, "not yet", LINE, PAPER),
+    ]
     for begin, end, label, colour, fill in marks:
         d.box(begin, y, end - begin, 34, fill, colour, width=1.4)
         d.text((begin + end) / 2, y - 7, label, 12, colour if colour != LINE else SOFT, "middle")
     for x in range(left + 12, right, 12):
         d.line(x, y + 5, x, y + 29, LINE, 0.8)
-    d.line(250, y + 62, 250, y + 38, GREEN, 2, True)
-    d.text(250, y + 78, "executed: the machine records it, line by line", 12.5, GREEN, "middle")
-    d.line(222, y + 104, 222, y + 36, INK, 1.6, True)
-    d.text(222, y + 120, "executed, as the manifest says: once a second", 12.5, INK, "middle")
-    d.text(24, 390, "After a crash the machine says which line comes next. No other line is sent: none is left out, none is executed twice.", 12.5, SOFT)
+    d.line(260, y + 62, 260, y + 38, GREEN, 2, True)
+    d.text(270, y + 64, "executed: the machine records it, line by line", 12.5, GREEN)
+    d.line(226, y + 94, 226, y + 38, INK, 1.6, True)
+    d.text(236, y + 96, "executed, as the sender's manifest says: once a second", 12.5)
+    d.text(24, y + 132, "After a crash the machine says which line comes next, and no other line is sent: none is left out, and none that the", 12.5, SOFT)
+    d.text(24, y + 150, "machine has recorded is executed again.", 12.5, SOFT)
     return d
 
 
