@@ -36,7 +36,7 @@ ARG CUDA
 RUN version="$(echo "$CUDA" | cut -d. -f1-2 | tr . -)" \
     && apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        "cuda-nvrtc-$version" "cuda-cudart-dev-$version" "cuda-crt-$version" \
+        "cuda-nvrtc-$version" "cuda-cudart-dev-$version" "cuda-crt-$version" "cuda-cccl-$version" \
     && rm -rf /var/lib/apt/lists/* \
     && test -f /usr/local/cuda/include/cuda_runtime.h \
     && test -f /usr/local/cuda/include/crt/host_defines.h
