@@ -8,6 +8,16 @@ ci:
 full *steps:
     .ci/full {{ steps }}
 
+# What must hold before a release, dry: nothing is published, tagged or pushed. CONTRIBUTING.md has the steps after it.
+release:
+    .ci/full ci tutorials readers viewer python licences msrv systems packages docker
+    just dist
+
+# Completions and manual pages, for those who make packages, in target/dist/share.
+dist program="target/release/relief":
+    [ -x "{{ program }}" ] || cargo build --locked --release -p relief
+    .ci/dist "{{ program }}" target/dist/share
+
 # All tests.
 test:
     cargo test --workspace

@@ -128,3 +128,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         }
     }
 }
+
+/// The page of the package, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

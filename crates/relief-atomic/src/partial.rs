@@ -146,7 +146,6 @@ pub(crate) fn open_own_folder(
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "permissions are those of Unix"))]
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
@@ -252,8 +251,11 @@ fn create(name: &Path) -> io::Result<(File, TempPath)> {
 
 /// A builder of partials: for the user alone where another file is replaced, whose permissions follow, else with the
 /// permissions that the umask leaves.
+#[cfg_attr(
+    not(unix),
+    expect(unused_variables, unused_mut, reason = "permissions are those of Unix")
+)]
 fn builder<'a>(name: &Path) -> tempfile::Builder<'a, 'a> {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "permissions are those of Unix"))]
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     if fs::metadata(name).is_err() {

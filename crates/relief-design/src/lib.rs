@@ -171,3 +171,8 @@ fn distinct(mut problems: Vec<Problem>) -> Vec<Problem> {
     });
     problems
 }
+
+/// The page of the package, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -26,3 +26,8 @@ pub use sink::{
     partial_path,
 };
 pub use source::{ArrayPicture, ArraySamples, Files, Limits, pack, read_bounded};
+
+/// The page of the package, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -39,3 +39,8 @@ pub mod texture;
 pub mod turn;
 pub mod uniform;
 pub mod window;
+
+/// The page of the package, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -40,3 +40,8 @@ fn device_of_tests() -> Option<relief_kernels::device::Gpu> {
     );
     any
 }
+
+/// The page of the package, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

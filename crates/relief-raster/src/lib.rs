@@ -16,3 +16,8 @@ pub use length::Length;
 pub use period::{Period, floor_sum};
 pub use sample::{Depth, Sample};
 pub use view::{View, ViewMut};
+
+/// The page of the package, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

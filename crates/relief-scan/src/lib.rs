@@ -49,3 +49,8 @@ pub use relief_design::scan::{
 pub use screened::Screened;
 pub use table::{Table, Tables};
 pub use windows::Windows;
+
+/// The page of the package, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

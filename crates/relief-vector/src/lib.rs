@@ -46,3 +46,8 @@ pub enum Rule {
     /// Where the winding number is odd.
     EvenOdd,
 }
+
+/// The page of the package, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

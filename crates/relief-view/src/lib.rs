@@ -46,3 +46,8 @@ pub use error::Error;
 pub use options::ServerOptions;
 pub use server::{Server, Stopper};
 pub use source::{DesignSource, OpenError, Opened};
+
+/// The page of the package, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -193,7 +193,7 @@ pub(crate) fn passes(text: &str) -> Result<Passes, String> {
 }
 
 fn listed(thresholds: &str) -> Result<Passes, String> {
-    let thresholds = thresholds.split(',').map(number);
+    let thresholds = thresholds.split(',').map(number::<u16>);
     Ok(Passes::Listed {
         thresholds: thresholds.collect::<Result<_, _>>()?,
     })
