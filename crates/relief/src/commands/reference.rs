@@ -32,7 +32,10 @@ pub(crate) fn explain(explain: &Explain) -> Result<(), Failure> {
             let title = relief_design::explain(code)
                 .and_then(|text| text.lines().next())
                 .unwrap_or_default();
-            writeln!(io::stdout(), "{code}  {}", title.trim_start_matches(['#', ' ']))?;
+            let title = title.trim_start_matches(['#', ' ']);
+            // The heading begins with the code.
+            let title = title.strip_prefix(code).map_or(title, |rest| rest.trim_start_matches([':', ' ']));
+            writeln!(io::stdout(), "{code}  {title}")?;
         }
         return Ok(());
     };
