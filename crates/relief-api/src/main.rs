@@ -75,7 +75,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::from(u8::from(changed)))
 }
 
-/// Has rustdoc describe all libraries; the folder of its JSON.
+/// Has rustdoc describe all libraries, without a warning; the folder of its JSON.
 fn document(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
     // The flags of the unstable format are rustdoc's alone, and all libraries are described at once: what they depend on, and with which features, is
     // what `cargo doc --workspace` has compiled.
@@ -89,7 +89,7 @@ fn document(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let status = Command::new(cargo)
         .current_dir(root)
         .env("RUSTDOC", &rustdoc)
-        .env("RUSTDOCFLAGS", "-Zunstable-options --output-format=json")
+        .env("RUSTDOCFLAGS", "-D warnings -Zunstable-options --output-format=json")
         .args([
             "doc",
             "--quiet",

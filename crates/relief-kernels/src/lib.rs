@@ -21,6 +21,7 @@ pub mod distance;
 pub mod dither;
 pub mod edge;
 pub mod extremes;
+pub mod figures;
 pub mod fold;
 #[cfg(feature = "gpu")]
 pub mod fused;

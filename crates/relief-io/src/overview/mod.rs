@@ -8,11 +8,14 @@ mod tiles;
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use relief_atomic::{AtomicFile, Cleanup, Opened};
 use relief_engine::sink::{Band, Raster, Samples, Sink};
 use relief_engine::{MAX_LEVEL, Summary, Workers};
+use relief_kernels::figures::{Figures as Block, cpu};
+use relief_kernels::isa::Isa;
 use relief_raster::{Depth, Rect, Sample};
 
 use crate::sink::positioned::{read_at, write_all_at};
@@ -37,43 +40,21 @@ const MOST_PIXELS: u128 = 1 << 47;
 /// The most bytes that making one holds.
 const MOST_MEMORY: u64 = 16 << 20;
 
-/// What is known of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Block {
-    sum: u64,
-    least: u16,
-    greatest: u16,
+/// An entry of the file.
+const fn entry(block: Block) -> [u8; ENTRY] {
+    let ([a, b, c, d, e, f, g, h], [i, j], [k, l]) =
+        (block.sum.to_le_bytes(), block.least.to_le_bytes(), block.greatest.to_le_bytes());
+    [a, b, c, d, e, f, g, h, i, j, k, l]
 }
 
-impl Block {
-    const EMPTY: Self = Self {
-        sum: 0,
-        least: u16::MAX,
-        greatest: 0,
-    };
-
-    fn add(&mut self, other: Self) {
-        self.sum = self.sum.saturating_add(other.sum);
-        self.least = self.least.min(other.least);
-        self.greatest = self.greatest.max(other.greatest);
-    }
-
-    fn bytes(self) -> [u8; ENTRY] {
-        let mut bytes = [0; ENTRY];
-        bytes[..8].copy_from_slice(&self.sum.to_le_bytes());
-        bytes[8..10].copy_from_slice(&self.least.to_le_bytes());
-        bytes[10..].copy_from_slice(&self.greatest.to_le_bytes());
-        bytes
-    }
-
-    fn of(bytes: &[u8]) -> Self {
-        let mut sum = [0; 8];
-        sum.copy_from_slice(&bytes[..8]);
-        Self {
-            sum: u64::from_le_bytes(sum),
-            least: u16::from_le_bytes([bytes[8], bytes[9]]),
-            greatest: u16::from_le_bytes([bytes[10], bytes[11]]),
-        }
+/// What an entry of the file says.
+fn of_entry(bytes: &[u8]) -> Block {
+    let mut sum = [0; 8];
+    sum.copy_from_slice(&bytes[..8]);
+    Block {
+        sum: u64::from_le_bytes(sum),
+        least: u16::from_le_bytes([bytes[8], bytes[9]]),
+        greatest: u16::from_le_bytes([bytes[10], bytes[11]]),
     }
 }
 
@@ -150,10 +131,7 @@ impl Writing {
         for row in 0..band.rect.height() {
             let from = row as usize * width;
             let blocks = &mut self.rows[0].blocks;
-            match band.samples {
-                Samples::Eight(samples) => gather(blocks, x, &samples[from..from + width], of_bytes),
-                Samples::Sixteen(samples) => gather(blocks, x, &samples[from..from + width], of_words),
-            }
+            gather_row(blocks, x, &band.samples, from..from + width);
             if x + width as u64 == self.layout.width {
                 self.next += 1;
                 if self.next % SIDE == 0 || self.next == self.layout.height {
@@ -173,7 +151,7 @@ impl Writing {
             let row = &mut finer[place];
             self.bytes.clear();
             for block in &row.blocks {
-                self.bytes.extend(block.bytes());
+                self.bytes.extend(entry(*block));
             }
             let offset = self.layout.offset(level) + row.number * columns * ENTRY as u64;
             write_all_at(self.file.file(), &self.bytes, offset)?;
@@ -194,6 +172,15 @@ impl Writing {
     }
 }
 
+/// Adds some of the samples, which lie in a row from this column on, to the blocks of its columns.
+fn gather_row(blocks: &mut [Block], x: u64, samples: &Samples<'_>, part: Range<usize>) {
+    let isa = Isa::best();
+    match samples {
+        Samples::Eight(samples) => gather(blocks, x, &samples[part], |run| cpu::of_bytes(isa, run)),
+        Samples::Sixteen(samples) => gather(blocks, x, &samples[part], |run| cpu::of_words(isa, run)),
+    }
+}
+
 /// Adds a run of samples of a row, from this column on, to the blocks of its columns.
 fn gather<S: Sample>(blocks: &mut [Block], x: u64, samples: &[S], of: impl Fn(&[S]) -> Block) {
     let mut rest = samples;
@@ -203,36 +190,6 @@ fn gather<S: Sample>(blocks: &mut [Block], x: u64, samples: &[S], of: impl Fn(&[
         let (run, next) = rest.split_at(count);
         blocks[(x / SIDE) as usize].add(of(run));
         (x, rest) = (x + count as u64, next);
-    }
-}
-
-/// What is known of at most 256 samples. Three passes over what lies in the nearest cache: a loop that does all three at once becomes no vectors.
-fn of_bytes(samples: &[u8]) -> Block {
-    let sum = samples
-        .iter()
-        .fold(0_u32, |sum, sample| sum.wrapping_add(u32::from(*sample)));
-    Block {
-        sum: sum.into(),
-        least: samples
-            .iter()
-            .fold(u8::MAX, |least, sample| least.min(*sample))
-            .into(),
-        greatest: samples
-            .iter()
-            .fold(0, |greatest, sample| greatest.max(*sample))
-            .into(),
-    }
-}
-
-/// What is known of at most 256 samples, whose sum is less than 2^24.
-fn of_words(samples: &[u16]) -> Block {
-    let sum = samples
-        .iter()
-        .fold(0_u32, |sum, sample| sum.wrapping_add(u32::from(*sample)));
-    Block {
-        sum: sum.into(),
-        least: samples.iter().fold(u16::MAX, |least, sample| least.min(*sample)),
-        greatest: samples.iter().fold(0, |greatest, sample| greatest.max(*sample)),
     }
 }
 
@@ -467,7 +424,7 @@ impl Overview {
                 self.layout.offset(level) + place * ENTRY as u64,
             )?;
             for (x, entry) in (window.x()..).zip(bytes.chunks_exact(ENTRY)) {
-                let block = Block::of(entry);
+                let block = of_entry(entry);
                 let (left, top) = (x << level, y << level);
                 let side = 1_i64 << level;
                 let pixels = Rect::between(left, top, left + side, top + side).intersection(&raster);

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use relief_atomic::AtomicFile;
-use relief_engine::sink::{Raster, Samples};
+use relief_engine::sink::Raster;
 use relief_engine::{Grid, Tile, TileSink};
 
-use super::{Block, ENTRY, FIRST, Layout, SIDE, begun, gather, of_bytes, of_words};
+use super::{Block, ENTRY, FIRST, Layout, SIDE, begun, entry, gather_row, of_entry};
 use crate::sink::positioned::{read_at, write_all_at};
 
 /// Hands tiles to another sink and leaves an [`Overview`](super::Overview) of them behind, where every block of 256 × 256 pixels lies in one tile and all tiles are computed in one
@@ -78,13 +78,10 @@ impl<T: TileSink> OverviewTiles<T> {
             let lines = block * SIDE..rect.height().min((block + 1) * SIDE);
             for line in lines {
                 let line = line as usize * width..(line as usize + 1) * width;
-                match tile.samples {
-                    Samples::Eight(samples) => gather(&mut row, 0, &samples[line], of_bytes),
-                    Samples::Sixteen(samples) => gather(&mut row, 0, &samples[line], of_words),
-                }
+                gather_row(&mut row, 0, &tile.samples, line);
             }
             bytes.clear();
-            row.iter().for_each(|block| bytes.extend(block.bytes()));
+            row.iter().for_each(|block| bytes.extend(entry(*block)));
             let place = (top + block) * layout.size(FIRST).0 + left;
             write_all_at(file.file(), &bytes, layout.offset(FIRST) + place * ENTRY as u64)?;
         }
@@ -104,11 +101,11 @@ fn sum_up(file: &AtomicFile, layout: &Layout) -> io::Result<()> {
                 let offset = layout.offset(level - 1) + line * finer.0 * ENTRY as u64;
                 read_at(file.file(), &mut read, offset)?;
                 for (pair, block) in read.chunks(2 * ENTRY).zip(&mut row) {
-                    pair.chunks_exact(ENTRY).for_each(|one| block.add(Block::of(one)));
+                    pair.chunks_exact(ENTRY).for_each(|one| block.add(of_entry(one)));
                 }
             }
             bytes.clear();
-            row.iter().for_each(|block| bytes.extend(block.bytes()));
+            row.iter().for_each(|block| bytes.extend(entry(*block)));
             let offset = layout.offset(level) + y * columns * ENTRY as u64;
             write_all_at(file.file(), &bytes, offset)?;
         }
