@@ -355,10 +355,16 @@ fn halves(rect: Rect) -> (Rect, Rect) {
     let (x, y, right, bottom) = (rect.x(), rect.y(), rect.right(), rect.bottom());
     if rect.width() > rect.height() {
         let middle = x.midpoint(right);
-        (Rect::between(x, y, middle, bottom), Rect::between(middle, y, right, bottom))
+        (
+            Rect::between(x, y, middle, bottom),
+            Rect::between(middle, y, right, bottom),
+        )
     } else {
         let middle = y.midpoint(bottom);
-        (Rect::between(x, y, right, middle), Rect::between(x, middle, right, bottom))
+        (
+            Rect::between(x, y, right, middle),
+            Rect::between(x, middle, right, bottom),
+        )
     }
 }
 

@@ -108,7 +108,11 @@ impl NodeKind for Compose {
                     ))
                 });
             }
-            let shown = if is_nothing { Rect::EMPTY } else { own.intersection(&all) };
+            let shown = if is_nothing {
+                Rect::EMPTY
+            } else {
+                own.intersection(&all)
+            };
             there = match child.role {
                 Role::Subtract => there,
                 Role::Multiply | Role::Min | Role::Mask => there.intersection(&shown),

@@ -120,7 +120,10 @@ impl Doubts<'_> {
             return;
         };
         let taken = (child.extent.width(), child.extent.height());
-        let own = (natural.width.unwrap_or(taken.0), natural.height.unwrap_or(taken.1));
+        let own = (
+            natural.width.unwrap_or(taken.0),
+            natural.height.unwrap_or(taken.1),
+        );
         if own == taken {
             return;
         }

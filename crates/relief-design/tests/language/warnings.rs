@@ -151,7 +151,10 @@ fn what_is_doubtful_is_told() {
             "compose { (add)disc diameter=9 value=7 x=9; (min)disc diameter=9 value=9 x=8 }",
             vec!["W206"],
         ),
-        ("resize { (source)normalise { (source)image \"a\" } }", vec!["W212"]),
+        (
+            "resize { (source)normalise { (source)image \"a\" } }",
+            vec!["W212"],
+        ),
         (
             "resize { (source)map { (source)detrend { (source)disc diameter=9 value=7 x=3 } ; invert } }",
             vec!["W212"],

@@ -186,12 +186,21 @@ mod tests {
 
     #[test]
     fn chunks_are_all_of_a_rectangle_however_wide_and_never_nothing() {
-        for (width, height) in [(70_000_000, 3), (1 << 40, 700), (3, 1 << 30), (1_000, 1_000), (1, 1)] {
+        for (width, height) in [
+            (70_000_000, 3),
+            (1 << 40, 700),
+            (3, 1 << 30),
+            (1_000, 1_000),
+            (1, 1),
+        ] {
             for tile in [(1, 1), (512, 512), (64, 4_096)] {
                 let rect = Rect::sized(width, height).translated(-5, 9);
                 let mut left = rect.area();
                 for (number, chunk) in chunks(rect, tile).enumerate() {
-                    assert!(!chunk.is_empty() && rect.contains(&chunk), "{rect:?} {tile:?}: {chunk:?}");
+                    assert!(
+                        !chunk.is_empty() && rect.contains(&chunk),
+                        "{rect:?} {tile:?}: {chunk:?}"
+                    );
                     left -= chunk.area();
                     // Of the largest only the first are looked at.
                     if number == 200 {

@@ -419,11 +419,21 @@ mod tests {
             Ok(Summary::constant(sample, rect.area()))
         };
         let mut refined = |effort| {
-            refine(rect, unknown(rect), Statistic::Mean, effort, &mut ask, &mut compute)
+            refine(
+                rect,
+                unknown(rect),
+                Statistic::Mean,
+                effort,
+                &mut ask,
+                &mut compute,
+            )
         };
         let all = refined(u64::MAX).unwrap();
         let some = refined(1 << 20).unwrap();
-        assert!(Statistic::Mean.is_settled(&all) && all.pixels == rect.area(), "{all:?}");
+        assert!(
+            Statistic::Mean.is_settled(&all) && all.pixels == rect.area(),
+            "{all:?}"
+        );
         assert!(some.sum.0 <= all.sum.0 && all.sum.1 <= some.sum.1 && some.sum.0 < some.sum.1);
         assert!(looked_at <= rect.area() + (1 << 20), "{looked_at}");
     }

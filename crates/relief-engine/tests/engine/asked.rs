@@ -385,9 +385,20 @@ fn comparing_ends_where_it_was_to_end() {
             "relief version=1\ncanvas width={side} height={side}\nthreshold level={level} {{ (source)disc diameter=100 value=200 }}"
         ))
     };
-    let far = compare(&marked(10), &marked(201), Rect::sized(side, side), 10_000_000, &Cancel::new()).unwrap();
+    let far = compare(
+        &marked(10),
+        &marked(201),
+        Rect::sized(side, side),
+        10_000_000,
+        &Cancel::new(),
+    )
+    .unwrap();
     assert_eq!((far.compared, far.largest), (u128::from(side).pow(2), 255));
-    assert!(far.within.is_some_and(|within| Rect::sized(100, 100).contains(&within)), "{far:?}");
+    assert!(
+        far.within
+            .is_some_and(|within| Rect::sized(100, 100).contains(&within)),
+        "{far:?}"
+    );
     let part = compare(&a, &b, all, 2_000_000, &Cancel::new()).unwrap();
     assert!(
         (1..=2_000_000).contains(&part.compared) && part.different > 0,

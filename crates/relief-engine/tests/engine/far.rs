@@ -5,8 +5,8 @@ use relief_engine::{Cancel, Options, Plan, Rect, Renderer};
 use crate::oracle::evaluate::Oracle;
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Blend, Cells, Compose, Disc, Distance, Dither, Edge, Flip, Fold, Gauss, Image, Kind, Lattice, Map, Matrix,
-    Noise, Perlin, Profile, Ramp, Repeat, Resize, Tone, Turn, Worley,
+    Blend, Cells, Compose, Disc, Distance, Dither, Edge, Flip, Fold, Gauss, Image, Kind, Lattice, Map,
+    Matrix, Noise, Perlin, Profile, Ramp, Repeat, Resize, Tone, Turn, Worley,
 };
 use crate::pictures::Pictures;
 use crate::run::{banded, design, rendered, renderer, window};
@@ -295,7 +295,11 @@ fn the_far_end_is_the_beginning_of_what_is_flipped_turned_or_wrapped() {
 
 #[test]
 fn textures_keep_their_cells_far_out() {
-    for periods in [[None, None], [Some(FAR - 87), None], [Some(1_000_003), Some((1 << 39) + 1)]] {
+    for periods in [
+        [None, None],
+        [Some(FAR - 87), None],
+        [Some(1_000_003), Some((1 << 39) + 1)],
+    ] {
         for size in [2, 7, 1 << 24] {
             let lattice = Cells { size, periods };
             check(&far(Perlin {

@@ -268,7 +268,11 @@ fn a_picture_that_is_stored_in_parts_is_read_part_by_part() {
     assert_eq!(read, expected);
     let mut samples = vec![0; 1_300 * 1_300];
     renderer
-        .read(Rect::sized(1_300, 1_300), SamplesMut::Eight(&mut samples), &Cancel::new())
+        .read(
+            Rect::sized(1_300, 1_300),
+            SamplesMut::Eight(&mut samples),
+            &Cancel::new(),
+        )
         .unwrap();
     for (at, sample) in samples.iter().enumerate() {
         let (x, y) = (at as u64 % 1_300 + 150, at as u64 / 1_300);

@@ -228,10 +228,12 @@ impl Files {
     }
 
     fn plain(&self, path: &str) -> io::Result<Bytes> {
-        self.content(path).map(|(bytes, _)| bytes).map_err(|failure| match failure {
-            Failure::Read(error) => error,
-            other => io::Error::new(io::ErrorKind::InvalidInput, other.to_string()),
-        })
+        self.content(path)
+            .map(|(bytes, _)| bytes)
+            .map_err(|failure| match failure {
+                Failure::Read(error) => error,
+                other => io::Error::new(io::ErrorKind::InvalidInput, other.to_string()),
+            })
     }
 
     /// The BLAKE3 of the file of this path; of a folder that of the names and the BLAKE3 of all files in it, in the order of their names.

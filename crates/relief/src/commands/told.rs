@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use relief_design::kinds::Dither;
 use relief_design::scan::{AskedScreen, ScanNode};
 use relief_design::{Canvas, Design, Kind};
-use relief_design::kinds::Dither;
 use relief_raster::Length;
 use relief_scan::{Halftone, Program, Screen};
 
@@ -60,7 +60,9 @@ pub(crate) fn dithers(design: &Design) -> Vec<String> {
         .collect();
     let more = all.len().saturating_sub(MOST_DITHERS);
     let told = all.into_iter().take(MOST_DITHERS);
-    let mut told: Vec<String> = told.map(|(line, text)| format!("the dither of line {line}: {text}")).collect();
+    let mut told: Vec<String> = told
+        .map(|(line, text)| format!("the dither of line {line}: {text}"))
+        .collect();
     if more > 0 {
         told.push(format!("and {more} more dithers with screens"));
     }
