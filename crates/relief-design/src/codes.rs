@@ -81,6 +81,7 @@ const CODES: &[(&str, &str)] = &[
     ("W209", include_str!("codes/W209.md")),
     ("W210", include_str!("codes/W210.md")),
     ("W211", include_str!("codes/W211.md")),
+    ("W212", include_str!("codes/W212.md")),
 ];
 
 /// All codes that a [`Problem`](crate::Problem) may have, ascending.

@@ -77,6 +77,12 @@ pub trait Picture: Send + Sync {
         false
     }
 
+    /// Columns and rows of the parts that it is stored in, from its top-left on, each of which is decoded as a whole; none where rows are read one by one. Whoever
+    /// reads much of a picture reads it part by part, or a few beside each other: rows of many parts take each of them apart again and again.
+    fn parts(&self) -> Option<(u64, u64)> {
+        None
+    }
+
     /// Reads `window`, which lies in the picture, as gray samples of this depth, and hands over each of its rows once, in any order:
     /// the number of the row in the picture, and its samples from the window's first column to its last. Stops where
     /// `row` breaks.

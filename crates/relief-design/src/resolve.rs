@@ -465,7 +465,12 @@ impl Resolver<'_, '_> {
         if is_mask && let Some(smooth) = smooth.first_mut() {
             *smooth = *smooth || self.has_grays(children[0].node);
         }
+        let filtered = match (kind.signature().extent, draft.children.first()) {
+            (DefaultExtent::Source, Some(child)) => self.filtered(&child.node),
+            _ => None,
+        };
         let mut doubts = Doubts {
+            filtered,
             node: draft,
             size,
             seen: Seen {
@@ -481,6 +486,33 @@ impl Resolver<'_, '_> {
         kind.doubt(&mut doubts);
         let warnings = doubts.warnings;
         self.warnings.extend(warnings);
+    }
+
+    /// The natural size of a filter, or of filters in filters, of a node that has one itself; of a filter each sample follows from those near it in its one
+    /// source, and its size is that of its parent where none is given.
+    fn filtered(&mut self, node: &DraftNode) -> Option<NaturalSize> {
+        let document = self.document;
+        let (mut inner, mut is_filter) = (node, false);
+        for _ in 0..=MAX_DEPTH {
+            inner = match &inner.what {
+                What::Use { name, .. } => {
+                    let index = *document.by_name.get(name)?;
+                    document.definitions.get(index)?.node.as_ref()?
+                }
+                What::Kind(kind) => match (kind.signature().extent, &inner.children[..]) {
+                    (DefaultExtent::Natural | DefaultExtent::Source, _) if is_filter => {
+                        return Some(self.natural_child(node, self.depth).size);
+                    }
+                    (DefaultExtent::Parent, [source]) if source.role == Role::Source => {
+                        is_filter = true;
+                        &source.node
+                    }
+                    _ => return None,
+                },
+                What::Broken => return None,
+            };
+        }
+        None
     }
 
     /// Notes what is most likely not meant of the whole design.

@@ -26,6 +26,9 @@ const MOST_PAIRS: usize = 1 << 22;
 /// The samples of a window of which both rasters are held.
 const WINDOW: u64 = 1 << 20;
 
+/// What looking at both halves of a window counts as, in samples: what is known of every small part and of nothing larger has an end as well.
+const LOOKING: u128 = 256;
+
 /// The rectangles in which the rasters of two designs may differ, none of which meets another, within what both have: beyond them they
 /// are equal, which is found without computing a sample. `same` says whether the picture of this name is the same file for both.
 ///
@@ -287,7 +290,8 @@ impl Compared {
 }
 
 /// Compares the samples of a window of two rasters of one depth, in coordinates of both. What is one known sample in both is not computed.
-/// `effort` is the most samples that are compared: what is left out is not counted in [`Compared::compared`].
+/// `effort` is the most samples that are computed of each, with 256 for each window of more than 2^20 pixels that is looked at in halves: what is left out is not
+/// counted in [`Compared::compared`].
 ///
 /// # Errors
 /// Where the window leaves one of them, depths differ, or the job is cancelled.
@@ -321,32 +325,47 @@ pub fn compare(
     if window.is_empty() {
         return Ok(found);
     }
-    let columns = window.width().min(WINDOW);
-    let rows = WINDOW / columns;
-    let mut y = window.y();
-    let mut left = effort;
-    while y < window.bottom() {
-        let bottom = window.bottom().min(y.saturating_add(rows.cast_signed()));
-        let mut x = window.x();
-        while x < window.right() {
-            cancel.check()?;
-            let right = window.right().min(x.saturating_add(columns.cast_signed()));
-            let part = Rect::between(x, y, right, bottom);
-            let bounds = (first.bounds(part)?, second.bounds(part)?);
-            let known = bounds.0 == bounds.1 && bounds.0.0 == bounds.0.1;
-            if known {
-                found.compared += part.area();
-            } else if left >= part.area() {
-                left -= part.area();
-                found = found.and(of_samples(first, second, part, cancel)?);
-            } else {
+    // Halved where it is not known, so that what is known of much is not asked for in parts.
+    let (mut left, mut open) = (effort, vec![window]);
+    while let Some(part) = open.pop() {
+        cancel.check()?;
+        let bounds = (first.bounds(part)?, second.bounds(part)?);
+        if bounds.0 == bounds.1 && bounds.0.0 == bounds.0.1 {
+            found.compared += part.area();
+        } else if part.area() > u128::from(WINDOW) {
+            let Some(rest) = left.checked_sub(LOOKING) else {
                 return Ok(found);
-            }
-            x = right;
+            };
+            left = rest;
+            // That which lies above, or to the left, is looked at first.
+            let (one, other) = halves(part);
+            open.extend([other, one]);
+        } else if left >= part.area() {
+            left -= part.area();
+            found = found.and(of_samples(first, second, part, cancel)?);
+        } else {
+            return Ok(found);
         }
-        y = bottom;
     }
     Ok(found)
+}
+
+/// A rectangle of two pixels or more, cut in two across its longer side.
+fn halves(rect: Rect) -> (Rect, Rect) {
+    let (x, y, right, bottom) = (rect.x(), rect.y(), rect.right(), rect.bottom());
+    if rect.width() > rect.height() {
+        let middle = x.midpoint(right);
+        (
+            Rect::between(x, y, middle, bottom),
+            Rect::between(middle, y, right, bottom),
+        )
+    } else {
+        let middle = y.midpoint(bottom);
+        (
+            Rect::between(x, y, right, middle),
+            Rect::between(x, middle, right, bottom),
+        )
+    }
 }
 
 /// Compares all samples of a small window.

@@ -294,6 +294,10 @@ impl<'a> Walk<'a> {
                         if one && found.value == value {
                             decides = found.decides;
                         }
+                        // Nothing would be told of more copies.
+                        if found.number.is_none() {
+                            break;
+                        }
                     }
                 }
                 Shows::Window(window) => {

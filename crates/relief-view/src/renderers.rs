@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use relief_design::NodeId;
-use relief_engine::{Cancel, Options, Plan, Progress, Renderer};
+use relief_engine::{Cancel, Error, Options, Plan, Progress, Renderer};
 
 use crate::fault::Fault;
 use crate::queue::Queue;
@@ -56,6 +56,10 @@ impl Renderers {
         progress: &mut dyn FnMut(Progress),
         cancel: &Cancel,
     ) -> Result<Arc<Renderer>, Fault> {
+        // It may be of a design that is gone.
+        if cancel.is_cancelled() {
+            return Err(Fault::engine(&Error::Cancelled));
+        }
         let (entry, dropped) = self.entry(scene, node);
         if let Some(dropped) = dropped {
             self.end(&dropped);

@@ -162,7 +162,7 @@ fn named(opened: &Opened) -> Result<blake3::Hasher, Failure> {
     Ok(hasher)
 }
 
-/// The longest picture that is digested to tell whether it is another one; of a longer one the size and the time tell.
+/// The longest picture that is digested to tell whether it is another one; of a longer one the sizes and the times of its files tell.
 #[cfg(feature = "view")]
 const DIGESTED: u64 = 256 << 20;
 
@@ -186,17 +186,11 @@ pub(crate) fn key(opened: &Opened) -> Result<blake3::Hash, Failure> {
             hasher.update(opened.files.digest(name).map_err(failed)?.as_bytes());
             continue;
         }
-        let path = opened.files.path(name).map_err(failed)?;
-        let file = std::fs::metadata(&path).map_err(failed)?;
-        if file.len() <= DIGESTED {
+        let (bytes, stamps) = opened.files.stamps(name).map_err(failed)?;
+        if bytes <= DIGESTED {
             hasher.update(opened.files.digest(name).map_err(failed)?.as_bytes());
         } else {
-            let time = file
-                .modified()
-                .ok()
-                .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-            hasher.update(&file.len().to_le_bytes());
-            hasher.update(&time.map_or(0, |time| time.as_nanos()).to_le_bytes());
+            hasher.update(stamps.as_bytes());
         }
     }
     Ok(hasher.finalize())

@@ -1,7 +1,7 @@
 //! `affine`: a source turned by any angle, scaled, sheared and moved.
 
 use super::edge::SOURCE;
-use super::{Bounds, Edge, IntoKind, NodeKind, NodeSource, Resampling, Seen, Sizing, Taps};
+use super::{Bounds, Doubts, Edge, IntoKind, NodeKind, NodeSource, Resampling, Seen, Sizing, Taps};
 use crate::draft::Checker;
 use crate::length::Ratio;
 use crate::report::Problem;
@@ -170,6 +170,10 @@ impl NodeKind for Affine {
 
     fn is_smooth(&self, children: bool) -> bool {
         children || self.by != Resampling::Box
+    }
+
+    fn doubt(_: &Mapped, doubts: &mut Doubts<'_>) {
+        doubts.warn_of_frame(Self::SIGNATURE.name);
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

@@ -1,6 +1,8 @@
 //! `compose`: nodes folded into one.
 
-use super::{Bounds, Doubts, NodeKind, NodeSource, Seen, covers};
+use relief_raster::Rect;
+
+use super::{Bounds, Doubts, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
 use crate::report::Problem;
 use crate::seam::{Interval, Seam, Support};
@@ -68,9 +70,15 @@ impl NodeKind for Compose {
     }
 
     fn doubt(_: &Self, doubts: &mut Doubts<'_>) {
+        let all = Rect::sized(doubts.size.0, doubts.size.1);
+        // Where something may be so far: a child is 0 beyond its extent.
+        let mut there = Rect::EMPTY;
         for (i, child) in doubts.seen.children.iter().enumerate() {
             let (name, at) = (child.role.name(), doubts.child(i));
-            if child.role == Role::Mask && doubts.seen.bounds[i].greatest == 0 {
+            let (extent, is_nothing) = (child.extent, doubts.seen.bounds[i].greatest == 0);
+            let own = extent.in_parent();
+            let clears = matches!(child.role, Role::Multiply | Role::Min | Role::Mask | Role::Base);
+            if child.role == Role::Mask && is_nothing {
                 let warning = Problem::new(
                     "W203",
                     "no pixel of this mask is set, so that nothing is left under it",
@@ -80,11 +88,7 @@ impl NodeKind for Compose {
                         .label(at, "0 everywhere")
                         .help("give it samples other than 0 where something is to be kept, or leave it out"),
                 );
-            } else if i > 0
-                && matches!(child.role, Role::Multiply | Role::Mask)
-                && !covers(child, doubts.size)
-            {
-                let extent = child.extent;
+            } else if clears && !own.contains(&there) {
                 let message = format!(
                     "this `{name}` of {} × {} pixels clears all that lies outside of it in the {} × {} of its `compose`",
                     extent.width(),
@@ -93,11 +97,28 @@ impl NodeKind for Compose {
                     doubts.size.1
                 );
                 let warning = Problem::new("W206", message).label(at, "outside of it all becomes 0");
-                doubts.warnings.push(warning.help(format!(
-                    "give it the size of its `compose`, or where this is meant put it into a `compose` of that size: \
-                     ({name})compose {{ (base)… }}"
-                )));
+                doubts.warnings.push(if child.role == Role::Base {
+                    warning.help(
+                        "give it the size of its `compose`, or where what lies around it is to stay make it (over), (max) or (add)",
+                    )
+                } else {
+                    warning.help(format!(
+                        "give it the size of its `compose`, or where this is meant put it into a `compose` of that size: \
+                         ({name})compose {{ (base)… }}"
+                    ))
+                });
             }
+            let shown = if is_nothing {
+                Rect::EMPTY
+            } else {
+                own.intersection(&all)
+            };
+            there = match child.role {
+                Role::Subtract => there,
+                Role::Multiply | Role::Min | Role::Mask => there.intersection(&shown),
+                Role::Base => shown,
+                _ => there.union(&shown),
+            };
         }
     }
 

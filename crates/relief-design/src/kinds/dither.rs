@@ -4,7 +4,7 @@ use super::edge::SOURCE;
 use super::{Bounds, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
 use crate::halftone::is_ordered;
-use crate::scan::Halftone;
+use crate::scan::{AskedScreen, Halftone};
 use crate::signature::{LOCAL_HALFTONE, Signature, ValueType, required};
 use crate::validate::Rules;
 
@@ -13,6 +13,8 @@ use crate::validate::Rules;
 pub struct Dither {
     /// The halftone: a threshold, a matrix or a screen.
     pub halftone: Halftone,
+    /// What was asked for where it is a screen, which comes near to it. It changes no sample.
+    pub asked_screen: Option<AskedScreen>,
 }
 
 impl NodeKind for Dither {
@@ -37,8 +39,11 @@ impl NodeKind for Dither {
 
     fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<Self> {
         let word = (Self::SIGNATURE.name, source.span);
-        let (halftone, _) = checker.halftone_of(word, source.values)?;
-        Some(Self { halftone })
+        let (halftone, asked_screen) = checker.halftone_of(word, source.values)?;
+        Some(Self {
+            halftone,
+            asked_screen,
+        })
     }
 
     fn bounds(&self, seen: &Seen<'_>) -> Bounds {

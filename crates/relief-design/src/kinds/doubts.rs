@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use crate::draft::DraftNode;
+use super::NaturalSize;
+use crate::draft::{DraftNode, What};
 use crate::report::Problem;
 use crate::syntax::Span;
 use crate::tree::Child;
@@ -102,12 +103,44 @@ pub(crate) struct Doubts<'d> {
     pub(crate) smooth: &'d [bool],
     /// Whether it fills the canvas.
     pub(crate) is_root: bool,
+    /// The natural size of its first child, where that is a filter of what has one.
+    pub(crate) filtered: Option<NaturalSize>,
     pub(crate) warnings: Vec<Problem>,
 }
 
 impl Doubts<'_> {
     pub(crate) fn warn(&mut self, warning: Problem) {
         self.warnings.push(warning);
+    }
+
+    /// Warns of a source that has this node's size although it is a filter of what has a size of its own: what the node does goes by its source's
+    /// size.
+    pub(crate) fn warn_of_frame(&mut self, name: &str) {
+        let (Some(natural), Some(child)) = (self.filtered, self.seen.children.first()) else {
+            return;
+        };
+        let taken = (child.extent.width(), child.extent.height());
+        let own = (
+            natural.width.unwrap_or(taken.0),
+            natural.height.unwrap_or(taken.1),
+        );
+        if own == taken {
+            return;
+        }
+        let first = self.node.children.first().map(|child| &child.node.what);
+        let (word, given) = match first {
+            Some(What::Kind(kind)) => (kind.signature().name, "it"),
+            _ => ("use", "the node of its definition"),
+        };
+        let message = format!(
+            "this `{word}` has no size and takes the {} × {} pixels of its `{name}`, where its source has {} × {}",
+            taken.0, taken.1, own.0, own.1
+        );
+        let warning = Problem::new("W212", message).label(self.child(0), "not as large as its source");
+        self.warn(warning.help(format!(
+            "give {given} the size of the source: width={} height={}",
+            own.0, own.1
+        )));
     }
 
     /// Where the word of a child stands.

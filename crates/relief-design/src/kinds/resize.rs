@@ -3,7 +3,7 @@
 use relief_raster::MAX_SIDE;
 
 use super::edge::{EDGE, SOURCE};
-use super::{Bounds, Edge, IntoKind, NodeKind, NodeSource, Seen, Sizing, words};
+use super::{Bounds, Doubts, Edge, IntoKind, NodeKind, NodeSource, Seen, Sizing, words};
 use crate::draft::Checker;
 use crate::report::Problem;
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional};
@@ -161,6 +161,10 @@ impl NodeKind for Resize {
 
     fn is_smooth(&self, children: bool) -> bool {
         children || self.by != Resampling::Box
+    }
+
+    fn doubt(_: &Resized, doubts: &mut Doubts<'_>) {
+        doubts.warn_of_frame(Self::SIGNATURE.name);
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

@@ -16,7 +16,7 @@ pub const MAX_OCTAVES: u32 = 8;
 /// Cells of a lattice along one axis: so many in so many pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cells {
-    /// Cells, at least 1 and no more than 2^40.
+    /// Cells, at least 1 and no more than there are pixels.
     pub count: u64,
     /// Pixels that they take, 1 to 2^40.
     pub pixels: u64,
@@ -126,8 +126,10 @@ fn cells(source: &NodeSource<'_, '_>) -> Option<[Cells; 2]> {
 fn are_cells(cells: [Cells; 2]) -> Result<(), String> {
     let sides = 1..=relief_raster::MAX_SIDE;
     for Cells { count, pixels, .. } in cells {
-        if !sides.contains(&count) || !sides.contains(&pixels) {
-            return Err(format!("{count} cells in {pixels} pixels; both are 1 to 2^40"));
+        if !sides.contains(&pixels) || !(1..=pixels).contains(&count) {
+            return Err(format!(
+                "{count} cells in {pixels} pixels, of which there are 1 to 2^40; a cell has a pixel at least"
+            ));
         }
     }
     Ok(())

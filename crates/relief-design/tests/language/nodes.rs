@@ -617,7 +617,10 @@ fn filters_that_were_built_by_hand_keep_their_rules() {
         }; 2],
         octaves,
     };
-    let dither = |halftone| kinds::Dither { halftone };
+    let dither = |halftone| kinds::Dither {
+        halftone,
+        asked_screen: None,
+    };
     let right: [Kind; 11] = [
         perlin(8, 1 << 40, 1 << 40).into(),
         dither(Halftone::bayer(16)).into(),
@@ -636,8 +639,9 @@ fn filters_that_were_built_by_hand_keep_their_rules() {
         kinds::Normalise { low: 0, high: 1 }.into(),
         kinds::Equalise { limit: Some(1 << 16) }.into(),
     ];
-    let wrong: [Kind; 29] = [
+    let wrong: [Kind; 30] = [
         perlin(0, 1, 1).into(),
+        perlin(1, 3, 2).into(),
         perlin(9, 1, 1).into(),
         perlin(1, 0, 1).into(),
         perlin(1, 1, (1 << 40) + 1).into(),

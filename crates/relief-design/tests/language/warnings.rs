@@ -32,6 +32,17 @@ fn designs_that_are_meant_so_are_left_alone() {
         "compose { (base)noise seed=1; (mask)noise seed=2 x=-5 width=405 }",
         "compose { (mask)disc diameter=5 value=1; (add)noise seed=1 }",
         "compose { (base)noise seed=1; (mask)compose { (base)image \"a\" } }",
+        "compose { (base)noise seed=1; (min)noise seed=2; (base)noise seed=3 }",
+        // Nothing lies outside of what could clear it.
+        "compose { (add)disc diameter=9 value=7 x=4; (add)fill value=0; (min)disc diameter=20 value=9 }",
+        "compose { (base)noise seed=1; (mask)compose { (base)image \"a\" }; (base)fill value=0; (add)image \"a\"; (min)image \"a\" }",
+        "resize { (source)image \"a\" }",
+        "resize { (source)normalise width=60 height=40 { (source)image \"a\" } }",
+        "resize { (source)normalise width=\"10%\" height=4 { (source)image \"a\" } }",
+        "resize { (source)gauss sigma=2 { (source)compose { (base)fill value=7; (max)noise seed=1 } } }",
+        "affine angle=3 { (source)compose { (base)fill value=7; (over)image \"a\" } }",
+        "compose { (base)affine angle=3 { (source)gauss sigma=1 { (source)image \"a\" } } }",
+        "flip axis=\"x\" { (source)gauss sigma=1 { (source)image \"a\" } }",
         "distance radius=5 { (mask)disc diameter=5 value=1; profile \"d\" }",
         // What is set outside of a node counts.
         "distance radius=50 { (mask)disc diameter=5 value=1 x=-20; profile \"9 * d\" }",
@@ -129,6 +140,34 @@ fn what_is_doubtful_is_told() {
             vec!["W206"],
         ),
         (
+            "compose { (base)noise seed=1; (min)disc diameter=9 value=200 }",
+            vec!["W206"],
+        ),
+        (
+            "compose { (base)noise seed=1; (base)disc diameter=9 value=200 }",
+            vec!["W206"],
+        ),
+        (
+            "compose { (add)disc diameter=9 value=7 x=9; (min)disc diameter=9 value=9 x=8 }",
+            vec!["W206"],
+        ),
+        (
+            "resize { (source)normalise { (source)image \"a\" } }",
+            vec!["W212"],
+        ),
+        (
+            "resize { (source)map { (source)detrend { (source)disc diameter=9 value=7 x=3 } ; invert } }",
+            vec!["W212"],
+        ),
+        (
+            "define \"a\" { gauss sigma=1 { (source)image \"a\" } }\naffine angle=3 { (source)use \"a\" }",
+            vec!["W212"],
+        ),
+        (
+            "compose { (base)resize width=600 height=400 { (source)open radius=2 width=60 { (source)image \"a\" } } }",
+            vec!["W212"],
+        ),
+        (
             "scan { passes \"even\" count=10 }\nramp axis=\"x\" from=0 to=229",
             vec!["W207"],
         ),
@@ -148,7 +187,7 @@ fn what_is_doubtful_is_told() {
 fn warnings_are_bounded_and_told_once() {
     let many = format!(
         "compose {{ (base)noise seed=1\n{} }}",
-        "(multiply)disc diameter=9 value=1\n".repeat(20_000)
+        "(base)noise seed=1\n(multiply)disc diameter=9 value=1\n".repeat(10_000)
     );
     let text = format!("relief version=1\ncanvas width=400 height=300\n{many}");
     let warnings = read("many.kdl", &text, &NoImages, &[]).unwrap().warnings.unwrap();

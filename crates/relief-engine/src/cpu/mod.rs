@@ -28,7 +28,7 @@ use crate::cache::TileCache;
 use crate::cancel::Cancel;
 use crate::error::caught;
 use crate::levels::Levels;
-use crate::node::{Bounds, Filled};
+use crate::node::{Bounds, Filled, part};
 use crate::plan::prepare::Work;
 use crate::plan::{Plan, cached_samples};
 use crate::prepared::{Prepared, Start};
@@ -247,7 +247,11 @@ impl<S: Sample> Cpu<S> {
             }
             let mut samples: Vec<S> = zeroed_samples(held.area(), "an image")?;
             let mut view = ViewMut::packed(&mut samples, held.width() as usize, held.height() as usize);
-            read_window(&*opened, path, *held, &mut view, cancel)?;
+            let parts = guarded(|| Ok(opened.parts().filter(|_| opened.windowed()))).unwrap_or_default();
+            for window in windows(*held, parts) {
+                let here = window.translated(-held.x(), -held.y());
+                read_window(&*opened, path, window, &mut part(&mut view, here), cancel)?;
+            }
             keep(&self.kept.store.pictures[number], plane(*held, samples))?;
         }
         Ok(())
@@ -320,6 +324,34 @@ impl<S: Sample> Cpu<S> {
             clock: self.kept.times.next_tile(),
         }
     }
+}
+
+/// The samples of the windows in which a picture is read that is stored in small parts.
+const WINDOW: u64 = 1 << 18;
+
+/// The windows in which `held` of a picture is read that is stored in parts of so many columns and rows: each part by itself, or a few small ones beside or below each other,
+/// so that none is decoded again for every few rows. All of it where there are no parts.
+fn windows(held: Rect, parts: Option<(u64, u64)>) -> impl Iterator<Item = Rect> {
+    let whole = (held.right().unsigned_abs(), held.bottom().unsigned_abs());
+    let (width, height) = parts.map_or(whole, |(width, height)| {
+        let (width, height) = (width.clamp(1, whole.0.max(1)), height.clamp(1, whole.1.max(1)));
+        let together = (WINDOW / width.saturating_mul(height)).max(1);
+        if width == whole.0 {
+            (width, height.saturating_mul(together))
+        } else {
+            (width.saturating_mul(together), height)
+        }
+    });
+    let starts = |from: i64, to: i64, side: u64| {
+        let first = from.unsigned_abs() / side.max(1);
+        (first..to.unsigned_abs().div_ceil(side.max(1))).map(move |number| number * side)
+    };
+    starts(held.y(), held.bottom(), height).flat_map(move |y| {
+        starts(held.x(), held.right(), width).map(move |x| {
+            let window = Rect::sized(width, height).translated(x.cast_signed(), y.cast_signed());
+            window.intersection(&held)
+        })
+    })
 }
 
 /// The tables of a plan, in samples of its depth.

@@ -22,6 +22,18 @@ struct Gathered<S> {
     counters: Counters,
 }
 
+/// The parts of a rectangle after each of which it is told how far the preparation is: whole tiles of about [`CHUNK`] samples, one at least.
+fn chunks(rect: Rect, (width, height): (u64, u64)) -> impl Iterator<Item = Rect> {
+    let whole = |samples: u64, side: u64| samples.max(1).next_multiple_of(side);
+    let columns = whole(CHUNK / height, width).min(rect.width());
+    let rows = whole(CHUNK / columns.max(1), height).min(rect.height());
+    let steps = |from: i64, to: i64, step: u64| (from..to).step_by(step.max(1) as usize);
+    steps(rect.y(), rect.bottom(), rows).flat_map(move |y| {
+        steps(rect.x(), rect.right(), columns)
+            .map(move |x| Rect::sized(columns, rows).translated(x, y).intersection(&rect))
+    })
+}
+
 /// Samples with their depth.
 pub(crate) fn samples_of<S: Sample>(samples: &[S]) -> SamplesOf<'_> {
     match S::DEPTH {
@@ -64,19 +76,12 @@ impl<S: Sample> Cpu<S> {
             }));
         }
         for rect in &work.computed {
-            let rows = (CHUNK / rect.width())
-                .next_multiple_of(height as u64)
-                .cast_signed();
-            let mut top = rect.y();
-            while top < rect.bottom() {
-                let bottom = rect.bottom().min(top.saturating_add(rows));
-                let chunk = Rect::between(rect.x(), top, rect.right(), bottom);
+            for chunk in chunks(*rect, (width as u64, height as u64)) {
                 self.kept.workers.run(|| {
                     rayon::iter::split(chunk, |piece| each_part(piece, width, height))
                         .try_for_each(|piece| self.gather_tiles(link, piece, preparation, &threads, cancel))
                 })?;
                 done(chunk.area());
-                top = bottom;
             }
         }
         for thread in threads {
@@ -172,5 +177,39 @@ impl<S: Sample> Cpu<S> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_all_of_a_rectangle_however_wide_and_never_nothing() {
+        for (width, height) in [
+            (70_000_000, 3),
+            (1 << 40, 700),
+            (3, 1 << 30),
+            (1_000, 1_000),
+            (1, 1),
+        ] {
+            for tile in [(1, 1), (512, 512), (64, 4_096)] {
+                let rect = Rect::sized(width, height).translated(-5, 9);
+                let mut left = rect.area();
+                for (number, chunk) in chunks(rect, tile).enumerate() {
+                    assert!(
+                        !chunk.is_empty() && rect.contains(&chunk),
+                        "{rect:?} {tile:?}: {chunk:?}"
+                    );
+                    left -= chunk.area();
+                    // Of the largest only the first are looked at.
+                    if number == 200 {
+                        left = 0;
+                        break;
+                    }
+                }
+                assert_eq!(left, 0, "{rect:?} {tile:?}");
+            }
+        }
     }
 }

@@ -351,18 +351,24 @@ pub(crate) fn refine(
             split(part.rect.y(), part.rect.bottom()),
         );
         let grid = Grid { xs: &xs, ys: &ys };
-        let cost = if leaf {
-            part.rect.area() as u64
+        // Without room for more parts it is computed as it is.
+        let computed = leaf || !room;
+        let cost = if computed {
+            u64::try_from(part.rect.area()).unwrap_or(u64::MAX)
         } else {
             grid.len() as u64 * ASKING
         };
-        if effort < cost || (!leaf && !room) {
+        if effort < cost {
             parts.add(part.rect, part.summary);
             break;
         }
         effort -= cost;
-        if leaf {
-            parts.add(part.rect, compute(part.rect)?);
+        if computed {
+            let mut all = Summary::EMPTY;
+            for leaf in leaves(part.rect) {
+                all = all.and(compute(leaf)?);
+            }
+            parts.add(part.rect, all);
         } else {
             for (rect, known) in grid.rects().zip(ask(grid)) {
                 parts.add(rect, known);
@@ -372,6 +378,16 @@ pub(crate) fn refine(
     let all = (parts.open.into_iter()).fold(parts.settled, |all, part| all.and(part.summary));
     // Of the same samples both are true.
     Ok(all.both(first))
+}
+
+/// The parts of at most [`SMALL`] columns and rows of a rectangle.
+fn leaves(rect: Rect) -> impl Iterator<Item = Rect> {
+    let step = SMALL as usize;
+    (rect.y()..rect.bottom()).step_by(step).flat_map(move |y| {
+        (rect.x()..rect.right())
+            .step_by(step)
+            .map(move |x| Rect::sized(SMALL, SMALL).translated(x, y).intersection(&rect))
+    })
 }
 
 /// The edges of up to [`SPLIT`] parts of a side, none smaller than it has to be.
@@ -385,4 +401,40 @@ pub(crate) fn split(from: i64, to: i64) -> Vec<i64> {
     );
     edges.push(to);
     edges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_of_more_parts_than_there_is_room_for_is_computed_all_the_same() {
+        let rect = Rect::sized(8_000, 4_100).translated(-77, 5);
+        let unknown = |rect: Rect| Summary::within(Bounds::between(0, 255), rect.area());
+        let (mut ask, mut looked_at) = (|grid: Grid<'_>| grid.rects().map(unknown).collect::<Vec<_>>(), 0);
+        let mut compute = |rect: Rect| {
+            assert!(rect.width() <= SMALL && rect.height() <= SMALL);
+            looked_at += rect.area();
+            let sample = (rect.x().unsigned_abs() + 3 * rect.y().unsigned_abs()) as u16 % 251;
+            Ok(Summary::constant(sample, rect.area()))
+        };
+        let mut refined = |effort| {
+            refine(
+                rect,
+                unknown(rect),
+                Statistic::Mean,
+                effort,
+                &mut ask,
+                &mut compute,
+            )
+        };
+        let all = refined(u64::MAX).unwrap();
+        let some = refined(1 << 20).unwrap();
+        assert!(
+            Statistic::Mean.is_settled(&all) && all.pixels == rect.area(),
+            "{all:?}"
+        );
+        assert!(some.sum.0 <= all.sum.0 && all.sum.1 <= some.sum.1 && some.sum.0 < some.sum.1);
+        assert!(looked_at <= rect.area() + (1 << 20), "{looked_at}");
+    }
 }

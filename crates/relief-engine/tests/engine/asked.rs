@@ -378,6 +378,27 @@ fn comparing_ends_where_it_was_to_end() {
         (large.compared, large.computed, large.different),
         (1_000_000_000_000, 0, 0)
     );
+    // Nor does what is one sample in nearly all of both, whatever computes it.
+    let side = 1_000_000_000_000;
+    let marked = |level: u32| {
+        planned(&format!(
+            "relief version=1\ncanvas width={side} height={side}\nthreshold level={level} {{ (source)disc diameter=100 value=200 }}"
+        ))
+    };
+    let far = compare(
+        &marked(10),
+        &marked(201),
+        Rect::sized(side, side),
+        10_000_000,
+        &Cancel::new(),
+    )
+    .unwrap();
+    assert_eq!((far.compared, far.largest), (u128::from(side).pow(2), 255));
+    assert!(
+        far.within
+            .is_some_and(|within| Rect::sized(100, 100).contains(&within)),
+        "{far:?}"
+    );
     let part = compare(&a, &b, all, 2_000_000, &Cancel::new()).unwrap();
     assert!(
         (1..=2_000_000).contains(&part.compared) && part.different > 0,

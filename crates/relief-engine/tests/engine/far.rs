@@ -5,8 +5,8 @@ use relief_engine::{Cancel, Options, Plan, Rect, Renderer};
 use crate::oracle::evaluate::Oracle;
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Blend, Compose, Disc, Distance, Edge, Flip, Fold, Gauss, Image, Kind, Lattice, Map, Noise, Profile, Ramp,
-    Repeat, Tone, Turn,
+    Blend, Cells, Compose, Disc, Distance, Dither, Edge, Flip, Fold, Gauss, Image, Kind, Lattice, Map,
+    Matrix, Noise, Perlin, Profile, Ramp, Repeat, Resize, Tone, Turn, Worley,
 };
 use crate::pictures::Pictures;
 use crate::run::{banded, design, rendered, renderer, window};
@@ -288,6 +288,59 @@ fn the_far_end_is_the_beginning_of_what_is_flipped_turned_or_wrapped() {
                 sigma: 1.0,
                 edge,
                 source: Box::new(source.clone()),
+            }));
+        }
+    }
+}
+
+#[test]
+fn textures_keep_their_cells_far_out() {
+    for periods in [
+        [None, None],
+        [Some(FAR - 87), None],
+        [Some(1_000_003), Some((1 << 39) + 1)],
+    ] {
+        for size in [2, 7, 1 << 24] {
+            let lattice = Cells { size, periods };
+            check(&far(Perlin {
+                seed: u64::MAX,
+                lattice: lattice.clone(),
+                octaves: 8,
+            }));
+            for of in ["edge", "cell"] {
+                check(&far(Worley {
+                    seed: 5,
+                    lattice: lattice.clone(),
+                    of,
+                }));
+            }
+        }
+    }
+}
+
+#[test]
+fn matrices_keep_their_places_far_out() {
+    for spot in [1, 7] {
+        check(&far(Dither {
+            by: Matrix::Bayer { size: 16, spot },
+            source: Box::new(Item::new(Noise { seed: 4 })),
+        }));
+    }
+}
+
+#[test]
+fn what_is_made_larger_or_smaller_keeps_its_places_far_out() {
+    for edge in Edge::ALL {
+        for (by, width, height) in [
+            ("cubic", FAR - 3, FAR / 2 + 1),
+            ("lanczos", FAR, 9),
+            ("linear", 1 << 31, FAR),
+            ("box", 3, 1),
+        ] {
+            check(&far(Resize {
+                by,
+                edge,
+                source: Box::new(Item::new(Noise { seed: 8 }).sized(width, height)),
             }));
         }
     }

@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
 
 use relief_design::{Conversion, Design};
 use relief_engine::{
@@ -217,6 +218,67 @@ fn a_picture_larger_than_memory_is_read_by_windows() {
             );
         }
     }
+}
+
+/// One that is held is read part by part: rows of all would have each part decoded for every few of them.
+#[test]
+fn a_picture_that_is_stored_in_parts_is_read_part_by_part() {
+    struct Stored(Arc<Mutex<Vec<Rect>>>);
+    impl ImageSource for Stored {
+        fn open(&self, _: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+            Ok(Box::new(Self(Arc::clone(&self.0))))
+        }
+    }
+    impl Picture for Stored {
+        fn size(&self) -> (u64, u64) {
+            (1_500, 1_300)
+        }
+        fn windowed(&self) -> bool {
+            true
+        }
+        fn parts(&self) -> Option<(u64, u64)> {
+            Some((700, 600))
+        }
+        fn read(&self, window: Rect, _: Depth, row: Row<'_>) -> Result<(), ImageError> {
+            self.0.lock().unwrap().push(window);
+            for y in window.y()..window.bottom() {
+                let samples: Vec<u16> = (window.x()..window.right())
+                    .map(|x| mixed(x as u64, y as u64))
+                    .collect();
+                if row(y as u64, &samples).is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        }
+    }
+    let text = "relief version=1\ncanvas width=1300 height=1300\ncompose { (base)image \"p\" x=-150 }";
+    let design = relief_design::parse("test.kdl", text, &|_: &str| Ok((1_500, 1_300))).unwrap();
+    let source = Stored(Arc::default());
+    let plan = Plan::new(&design, &source, &Options::default().threads(1)).unwrap();
+    let renderer = Renderer::new(plan, &source, &Cancel::new()).unwrap();
+    let read = std::mem::take(&mut *source.0.lock().unwrap());
+    let expected: Vec<Rect> = [(0, 600), (600, 1_200), (1_200, 1_300)]
+        .into_iter()
+        .flat_map(|(top, bottom)| {
+            [(150, 700), (700, 1_400), (1_400, 1_450)]
+                .map(|(left, right)| Rect::between(left, top, right, bottom))
+        })
+        .collect();
+    assert_eq!(read, expected);
+    let mut samples = vec![0; 1_300 * 1_300];
+    renderer
+        .read(
+            Rect::sized(1_300, 1_300),
+            SamplesMut::Eight(&mut samples),
+            &Cancel::new(),
+        )
+        .unwrap();
+    for (at, sample) in samples.iter().enumerate() {
+        let (x, y) = (at as u64 % 1_300 + 150, at as u64 / 1_300);
+        assert_eq!(u16::from(*sample), mixed(x, y), "{x}, {y}");
+    }
+    assert!(source.0.lock().unwrap().is_empty());
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! digested: whoever replaces the file, or writes to it meanwhile, cannot have one content named and another one read.
 
 use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
 
 use super::part::{Bytes, sought};
 
@@ -16,22 +17,18 @@ pub(super) enum Reading {
     Checked(Checked),
 }
 
-/// A file of which every block is compared with its digest before it is given on.
-pub(super) struct Checked {
-    file: Bytes,
-    digest: blake3::Hash,
-    blocks: Vec<blake3::Hash>,
+/// What a file was when it was read from its begin to its end.
+#[derive(Clone, Debug)]
+pub(super) struct Digested {
+    /// The BLAKE3 of all of it.
+    pub(super) digest: blake3::Hash,
+    blocks: Arc<[blake3::Hash]>,
     bytes: u64,
-    /// The block at hand, and its bytes.
-    current: Option<usize>,
-    block: Vec<u8>,
-    position: u64,
 }
 
-impl Checked {
-    /// Digests a file from its begin to its end.
-    pub(super) fn open(file: impl Into<Bytes>) -> io::Result<Self> {
-        let mut file = file.into();
+impl Digested {
+    /// Digests a file from where it stands to its end.
+    pub(super) fn of(mut file: impl Read) -> io::Result<Self> {
         let (mut whole, mut blocks, mut bytes) = (blake3::Hasher::new(), Vec::new(), 0);
         let mut block = Vec::with_capacity(BLOCK);
         loop {
@@ -45,19 +42,33 @@ impl Checked {
             bytes += count as u64;
         }
         Ok(Self {
-            file,
             digest: whole.finalize(),
-            blocks,
+            blocks: blocks.into(),
             bytes,
-            current: None,
-            block,
-            position: 0,
         })
     }
+}
 
-    /// The BLAKE3 of the whole file.
-    pub(super) const fn digest(&self) -> blake3::Hash {
-        self.digest
+/// A file of which every block is compared with its digest before it is given on.
+pub(super) struct Checked {
+    file: Bytes,
+    digested: Digested,
+    /// The block at hand, and its bytes.
+    current: Option<usize>,
+    block: Vec<u8>,
+    position: u64,
+}
+
+impl Checked {
+    /// A file that was digested, now or before: whatever has become of it, no other bytes of it are given on.
+    pub(super) fn new(file: impl Into<Bytes>, digested: Digested) -> Self {
+        Self {
+            file: file.into(),
+            digested,
+            current: None,
+            block: Vec::with_capacity(BLOCK),
+            position: 0,
+        }
     }
 
     /// The bytes that reading a file of `bytes` bytes so holds.
@@ -76,7 +87,7 @@ impl Checked {
         self.block.clear();
         self.file.seek(SeekFrom::Start((index * BLOCK) as u64))?;
         (&mut self.file).take(BLOCK as u64).read_to_end(&mut self.block)?;
-        if self.blocks.get(index) != Some(&blake3::hash(&self.block)) {
+        if self.digested.blocks.get(index) != Some(&blake3::hash(&self.block)) {
             return Err(io::Error::other("it changed while it was read"));
         }
         self.current = Some(index);
@@ -86,7 +97,7 @@ impl Checked {
 
 impl Read for Checked {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.position >= self.bytes || buffer.is_empty() {
+        if self.position >= self.digested.bytes || buffer.is_empty() {
             return Ok(0);
         }
         let index = (self.position / BLOCK as u64) as usize;
@@ -102,7 +113,7 @@ impl Read for Checked {
 
 impl Seek for Checked {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.position = sought(to, self.position, self.bytes)?;
+        self.position = sought(to, self.position, self.digested.bytes)?;
         Ok(self.position)
     }
 }
@@ -131,6 +142,12 @@ mod tests {
 
     use super::*;
 
+    fn checked(mut file: std::fs::File) -> Checked {
+        file.rewind().unwrap();
+        let digested = Digested::of(&mut file).unwrap();
+        Checked::new(file, digested)
+    }
+
     fn bytes() -> Vec<u8> {
         (0..3 * BLOCK + 77)
             .map(|index| (index * 31 % 251) as u8)
@@ -142,9 +159,8 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&bytes()).unwrap();
         let mut plain = file.try_clone().unwrap();
-        file.rewind().unwrap();
-        let mut checked = Checked::open(file).unwrap();
-        assert_eq!(checked.digest(), blake3::hash(&bytes()));
+        let mut checked = checked(file);
+        assert_eq!(checked.digested.digest, blake3::hash(&bytes()));
         let mut all = Vec::new();
         checked.read_to_end(&mut all).unwrap();
         assert!(all == bytes());
@@ -174,8 +190,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&bytes()).unwrap();
         let mut writer = file.try_clone().unwrap();
-        file.rewind().unwrap();
-        let mut checked = Checked::open(file).unwrap();
+        let mut checked = checked(file);
         writer.seek(SeekFrom::Start(2 * BLOCK as u64 + 5)).unwrap();
         writer.write_all(&[255]).unwrap();
         let mut block = vec![0; BLOCK];

@@ -12,7 +12,7 @@ use relief_raster::{Depth, Rect};
 
 use super::bmp::Bmp;
 use super::bounded::read_bounded;
-use super::checked::{Checked, Reading};
+use super::checked::{Checked, Digested, Reading};
 use super::failure::Failure;
 use super::gray::GrayRows;
 use super::jpeg::Jpeg;
@@ -51,8 +51,25 @@ pub struct Files {
 /// How deep the folders of a picture that is a folder may be nested.
 const MAX_FOLDERS: u32 = 16;
 
-/// The BLAKE3 of every content that was read, by the path as the design says it.
-type Digests = Arc<Mutex<BTreeMap<String, Vec<blake3::Hash>>>>;
+/// What was read, by the path as the design says it.
+type Digests = Arc<Mutex<Noted>>;
+
+#[derive(Debug, Default)]
+struct Noted {
+    /// The BLAKE3 of every content that was read.
+    read: BTreeMap<String, Vec<blake3::Hash>>,
+    /// What files were when they were digested: they are not digested again, since nothing else of them is read.
+    digested: BTreeMap<String, Digested>,
+}
+
+impl Noted {
+    fn note(&mut self, path: &str, digest: blake3::Hash) {
+        let noted = self.read.entry(path.to_owned()).or_default();
+        if !noted.contains(&digest) {
+            noted.push(digest);
+        }
+    }
+}
 
 impl Files {
     /// Paths are relative to the folder `base`. They may be absolute and may lead out of it: the design is the
@@ -99,8 +116,8 @@ impl Files {
     }
 
     /// Notes what it reads: [`digests`](Self::digests) names the very bytes that pictures were made of, whatever happened
-    /// to their files meanwhile. A file is read twice for that; one that changes while it is read is an error. The files of a Zarr
-    /// array are digested when it is opened, and not compared afterwards.
+    /// to their files meanwhile. A file is read once from its begin to its end for that, by [`digest`](Self::digest) or when its samples are first asked for; one
+    /// that has changed since is an error where it is read. The files of a Zarr array are digested when it is opened, and not compared afterwards.
     #[must_use]
     pub fn digesting(self) -> Self {
         Self {
@@ -115,7 +132,7 @@ impl Files {
     pub fn digests(&self, path: &str) -> Vec<blake3::Hash> {
         let noted = |digests: &Digests| {
             let digests = digests.lock().unwrap_or_else(PoisonError::into_inner);
-            digests.get(path).cloned()
+            digests.read.get(path).cloned()
         };
         self.digests.as_ref().and_then(noted).unwrap_or_default()
     }
@@ -132,29 +149,34 @@ impl Files {
             if let (Some(digests), Purpose::Samples) = (&self.digests, purpose) {
                 let digest = self.digest(path).map_err(Failure::Read)?;
                 let mut digests = digests.lock().unwrap_or_else(PoisonError::into_inner);
-                let noted = digests.entry(path.to_owned()).or_default();
-                if !noted.contains(&digest) {
-                    noted.push(digest);
-                }
+                digests.note(path, digest);
             }
             let store = Zarr::open(self, path, &self.limits)?;
             return Opened::new(Box::new(store), conversion, &self.limits);
         }
-        let (input, length) = self.content(path)?;
+        let (mut input, length) = self.content(path)?;
         let input = match (&self.digests, purpose) {
             (Some(digests), Purpose::Samples) => {
-                let checked = Checked::open(input).map_err(Failure::Read)?;
+                let digested = Self::digested(digests, path, &mut input).map_err(Failure::Read)?;
                 let mut digests = digests.lock().unwrap_or_else(PoisonError::into_inner);
-                let noted = digests.entry(path.to_owned()).or_default();
-                if !noted.contains(&checked.digest()) {
-                    noted.push(checked.digest());
-                }
-                Reading::Checked(checked)
+                digests.note(path, digested.digest);
+                Reading::Checked(Checked::new(input, digested))
             }
             _ => Reading::Plain(input),
         };
         let input = BufReader::with_capacity(64 * 1024, input);
         Opened::new(picture(input, length, &self.limits)?, conversion, &self.limits)
+    }
+
+    /// What the file of this path is, or was when it was first digested.
+    fn digested(digests: &Digests, path: &str, input: &mut Bytes) -> io::Result<Digested> {
+        let lock = || digests.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().digested.get(path).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let digested = Digested::of(input)?;
+        Ok(lock().digested.entry(path.to_owned()).or_insert(digested).clone())
     }
 
     /// Whether the path is that of a folder that may be read.
@@ -202,14 +224,20 @@ impl Files {
     /// # Errors
     /// Where it cannot be read, or is no regular file.
     pub fn reader(&self, path: &str) -> io::Result<Box<dyn Read>> {
-        match self.content(path) {
-            Ok((bytes, _)) => Ok(Box::new(BufReader::with_capacity(64 * 1024, bytes))),
-            Err(Failure::Read(error)) => Err(error),
-            Err(other) => Err(io::Error::new(io::ErrorKind::InvalidInput, other.to_string())),
-        }
+        Ok(Box::new(BufReader::with_capacity(64 * 1024, self.plain(path)?)))
+    }
+
+    fn plain(&self, path: &str) -> io::Result<Bytes> {
+        self.content(path)
+            .map(|(bytes, _)| bytes)
+            .map_err(|failure| match failure {
+                Failure::Read(error) => error,
+                other => io::Error::new(io::ErrorKind::InvalidInput, other.to_string()),
+            })
     }
 
     /// The BLAKE3 of the file of this path; of a folder that of the names and the BLAKE3 of all files in it, in the order of their names.
+    /// Where it is noted what is read, a file is digested once, and what it has become since is not read.
     ///
     /// # Errors
     /// As [`reader`](Self::reader).
@@ -219,15 +247,66 @@ impl Files {
         }
         if self.is_folder(path) {
             let mut hasher = blake3::Hasher::new();
-            self.digest_folder(path, 0, &mut hasher)?;
+            self.digest_folder(path, &mut hasher)?;
             return Ok(hasher.finalize());
+        }
+        if let Some(digests) = &self.digests {
+            return Ok(Self::digested(digests, path, &mut self.plain(path)?)?.digest);
         }
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(self.reader(path)?)?;
         Ok(hasher.finalize())
     }
 
-    fn digest_folder(&self, path: &str, depth: u32, hasher: &mut blake3::Hasher) -> io::Result<()> {
+    /// The bytes of the file of this path, or of all files in the folder, and a BLAKE3 of their names, lengths and times, which tell without reading them whether
+    /// they are others: less surely than [`digest`](Self::digest).
+    ///
+    /// # Errors
+    /// Where they cannot be looked at.
+    pub fn stamps(&self, path: &str) -> io::Result<(u64, blake3::Hash)> {
+        let mut hasher = blake3::Hasher::new();
+        if self.pack.is_some() {
+            hasher.update(self.digest(path)?.as_bytes());
+            let length = self.content(path).map_or(0, |(_, length)| length);
+            return Ok((length, hasher.finalize()));
+        }
+        let mut bytes = 0_u64;
+        let mut stamp = |path: &Path, hasher: &mut blake3::Hasher| -> io::Result<()> {
+            let file = fs::metadata(path)?;
+            let time = file.modified().ok();
+            let time = time.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+            bytes = bytes.saturating_add(file.len());
+            hasher.update(&file.len().to_le_bytes());
+            hasher.update(&time.map_or(0, |time| time.as_nanos()).to_le_bytes());
+            Ok(())
+        };
+        if self.is_folder(path) {
+            self.walk(path, 0, &mut hasher, &mut |inner, hasher| {
+                stamp(&self.path(inner)?, hasher)
+            })?;
+        } else {
+            stamp(&self.path(path)?, &mut hasher)?;
+        }
+        Ok((bytes, hasher.finalize()))
+    }
+
+    fn digest_folder(&self, path: &str, hasher: &mut blake3::Hasher) -> io::Result<()> {
+        self.walk(path, 0, hasher, &mut |inner, hasher| {
+            let mut file = blake3::Hasher::new();
+            file.update_reader(self.reader(inner)?)?;
+            hasher.update(file.finalize().as_bytes());
+            Ok(())
+        })
+    }
+
+    /// Tells the hasher the names in a folder and in those within it, in their order, and calls `each` with every file.
+    fn walk(
+        &self,
+        path: &str,
+        depth: u32,
+        hasher: &mut blake3::Hasher,
+        each: &mut dyn FnMut(&str, &mut blake3::Hasher) -> io::Result<()>,
+    ) -> io::Result<()> {
         if depth > MAX_FOLDERS {
             return Err(io::Error::other(format!(
                 "its folders are nested more than {MAX_FOLDERS} deep"
@@ -248,12 +327,10 @@ impl Files {
             hasher.update(name.as_bytes());
             hasher.update(&[u8::from(is_folder)]);
             if is_folder {
-                self.digest_folder(&inner, depth + 1, hasher)?;
+                self.walk(&inner, depth + 1, hasher, each)?;
                 hasher.update(&[2]);
             } else {
-                let mut file = blake3::Hasher::new();
-                file.update_reader(self.reader(&inner)?)?;
-                hasher.update(file.finalize().as_bytes());
+                each(&inner, hasher)?;
             }
         }
         Ok(())
@@ -450,6 +527,10 @@ impl Picture for Named {
 
     fn windowed(&self) -> bool {
         self.windows.is_some()
+    }
+
+    fn parts(&self) -> Option<(u64, u64)> {
+        self.windows.and_then(|needs| needs.parts)
     }
 
     fn read(

@@ -170,6 +170,7 @@ impl Decoder for Netpbm {
 
     fn windows(&self) -> Option<Needs> {
         (!self.plain).then_some(Needs {
+            parts: None,
             open: 0,
             reading: self.info.memory,
         })

@@ -27,9 +27,11 @@ pub(super) trait Windows: Send + Sync {
     fn read(&self, window: Rect, rows: &mut GrayRows<'_>) -> Result<(), Failure>;
 }
 
-/// What reading windows of a picture holds, in bytes.
+/// What reading windows of a picture holds, in bytes, and how it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Needs {
+    /// Columns and rows of the parts that are decoded as a whole; none where rows are read one by one.
+    pub(super) parts: Option<(u64, u64)>,
     /// As long as it is open.
     pub(super) open: u64,
     /// While one window is read.

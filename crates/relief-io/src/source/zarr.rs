@@ -309,6 +309,7 @@ impl Array {
             reading = reading.saturating_add(shard.index_bytes());
         }
         Ok(Needs {
+            parts: Some(self.chunk),
             open: kept
                 .saturating_mul(chunk.saturating_add(SLOT))
                 .saturating_add(MAX_METADATA),

@@ -438,3 +438,47 @@ proptest! {
         });
     }
 }
+
+/// A file that was digested is not digested again, and nothing else is read of it.
+#[test]
+fn what_a_file_has_become_since_it_was_digested_is_not_read() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a.pgm");
+    std::fs::write(&path, b"P5 4 2 255\nabcdefgh").unwrap();
+    let files = Files::new(folder.path()).digesting();
+    let digest = files.digest("a.pgm").unwrap();
+    assert!(files.digests("a.pgm").is_empty());
+    let read = |files: &Files| {
+        let picture = files.open("a.pgm", &Conversion::default()).unwrap();
+        read(&*picture, Rect::sized(4, 2), Depth::Eight)
+    };
+    assert_eq!(read(&files).unwrap()[1], b"efgh".map(u16::from));
+    assert_eq!(files.digests("a.pgm"), [digest]);
+    std::fs::write(&path, b"P5 4 2 255\nabcdefgX").unwrap();
+    assert_eq!(files.digest("a.pgm").unwrap(), digest);
+    let refused = read(&files).unwrap_err().to_string();
+    assert!(refused.contains("it changed while it was read"), "{refused}");
+    // Whoever notes nothing reads what is there.
+    let plain = Files::new(folder.path());
+    assert_ne!(plain.digest("a.pgm").unwrap(), digest);
+    assert_eq!(read(&plain).unwrap()[1], b"efgX".map(u16::from));
+}
+
+#[test]
+fn stamps_tell_whether_any_file_of_a_folder_is_another_one() {
+    let folder = TempDir::new().unwrap();
+    let inner = folder.path().join("store/0/c");
+    std::fs::create_dir_all(&inner).unwrap();
+    std::fs::write(inner.join("0"), [1; 10]).unwrap();
+    std::fs::write(inner.join("1"), [2; 7]).unwrap();
+    let files = Files::new(folder.path());
+    let (bytes, before) = files.stamps("store").unwrap();
+    assert_eq!((bytes, before), (17, files.stamps("store").unwrap().1));
+    assert_eq!(files.stamps("store/0/c/0").unwrap().0, 10);
+    std::fs::write(inner.join("1"), [2; 8]).unwrap();
+    let (bytes, after) = files.stamps("store").unwrap();
+    assert!(bytes == 18 && after != before);
+    std::fs::rename(inner.join("1"), inner.join("2")).unwrap();
+    assert_ne!(files.stamps("store").unwrap().1, after);
+    assert!(files.stamps("none").is_err());
+}

@@ -45,7 +45,8 @@ fn one(opened: &Opened) -> Result<(), Failure> {
         canvas.depth,
         counted(opened.design.nodes().len() as u64, "node")
     )?;
-    for (_, text) in told {
+    let told = told.into_iter().map(|(_, text)| text);
+    for text in told.chain(told::dithers(&opened.design)) {
         writeln!(io::stdout(), "{}: {text}", relief_design::visible(&opened.name))?;
     }
     Ok(())

@@ -91,6 +91,8 @@ struct Machine {
     cost: Option<(f64, f64)>,
     /// What the scan comes to.
     told: Vec<(&'static str, String)>,
+    /// What the screens of nodes come to.
+    dithers: Vec<String>,
 }
 
 impl Machine {
@@ -127,6 +129,7 @@ impl Machine {
             gcode,
             seconds,
             told,
+            dithers: super::told::dithers(&opened.design),
             cost: arguments
                 .per_hour
                 .zip(seconds)
@@ -138,6 +141,9 @@ impl Machine {
         let mut text = String::new();
         for (name, what) in &self.told {
             let _ = writeln!(text, "{name:8} {what}");
+        }
+        for what in &self.dithers {
+            let _ = writeln!(text, "{:8} {what}", "screen");
         }
         match (&self.gcode, self.seconds) {
             (Some(gcode), _) => text.push_str(&gcode.text()),
@@ -425,9 +431,11 @@ impl Serialize for AsJson<'_> {
             seconds,
             cost,
             told,
+            dithers,
         } = self.machine;
         let told: Vec<&str> = told.iter().map(|(_, text)| text.as_str()).collect();
         map.serialize_entry("scan", &told)?;
+        map.serialize_entry("dithers", dithers)?;
         map.serialize_entry("gcode", gcode)?;
         map.serialize_entry("machine_seconds", seconds)?;
         map.serialize_entry("cost", &cost.map(|(_, cost)| cost))?;

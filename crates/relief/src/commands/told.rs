@@ -1,7 +1,10 @@
-//! What a scan comes to on its canvas, where that is not what was written.
+//! What a scan and the screens of a design come to on their canvas, where that is not what was written.
 
-use relief_design::Canvas;
+use std::collections::BTreeSet;
+
+use relief_design::kinds::Dither;
 use relief_design::scan::{AskedScreen, ScanNode};
+use relief_design::{Canvas, Design, Kind};
 use relief_raster::Length;
 use relief_scan::{Halftone, Program, Screen};
 
@@ -32,6 +35,36 @@ pub(crate) fn of(node: &ScanNode, canvas: &Canvas, program: &Program) -> Vec<(&'
                 short(moved as f64 / 256.0)
             ),
         ));
+    }
+    told
+}
+
+/// The most screens of nodes that are told.
+const MOST_DITHERS: usize = 16;
+
+/// A sentence for the screen of each `dither`, in the order of the file; those of one line that are alike once.
+pub(crate) fn dithers(design: &Design) -> Vec<String> {
+    let Some(pixel) = design.canvas().pixel else {
+        return Vec::new();
+    };
+    let all: BTreeSet<(u32, String)> = design
+        .nodes()
+        .iter()
+        .filter_map(|node| match &node.kind {
+            Kind::Dither(Dither {
+                halftone: Halftone::Screen(screen),
+                asked_screen: Some(asked),
+            }) => Some((node.place.line, self::screen(screen, asked, pixel))),
+            _ => None,
+        })
+        .collect();
+    let more = all.len().saturating_sub(MOST_DITHERS);
+    let told = all.into_iter().take(MOST_DITHERS);
+    let mut told: Vec<String> = told
+        .map(|(line, text)| format!("the dither of line {line}: {text}"))
+        .collect();
+    if more > 0 {
+        told.push(format!("and {more} more dithers with screens"));
     }
     told
 }

@@ -175,6 +175,23 @@ fill value=9
             "{said}"
         );
     }
+    // So they do of nodes.
+    let dithered = written(
+        &folder,
+        "relief version=1
+canvas width=60 height=20 dpi=1200
+dither \"screen\" frequency=\"150lpi\" angle=15 {
+    (source)fill value=9
+}
+",
+    );
+    for command in [&["check"][..], &["plan"], &["plan", "--json"]] {
+        let said = String::from_utf8(run(&[command, &[&*dithered]].concat()).done()).unwrap();
+        assert!(
+            said.contains("the dither of line 3: 1") && said.contains("where 150 lpi at 15° are asked"),
+            "{said}"
+        );
+    }
     let gray = written(
         &folder,
         &text.replace("halftone \"screen\" frequency=\"150lpi\" angle=15", ""),

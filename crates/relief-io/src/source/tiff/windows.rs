@@ -53,7 +53,11 @@ pub(super) fn needs(tiff: &Tiff, limits: &Limits) -> Option<Needs> {
             .saturating_add(planes.saturating_mul(chunk))
             .saturating_add(tiff.decoder);
     }
-    Some(Needs { open, reading })
+    Some(Needs {
+        parts: (!direct).then_some((layout.chunk_width, layout.chunk_height)),
+        open,
+        reading,
+    })
 }
 
 /// The bytes of a pixel of a chunk, rounded up.

@@ -262,3 +262,5 @@ pub(crate) use local_threshold::Law;
 pub(crate) use map::Tone;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use morphology::Element;
+#[allow(unused_imports, reason = "the tests of devices name fewer")]
+pub(crate) use texture::Lattice as Cells;
