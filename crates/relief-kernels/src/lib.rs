@@ -21,6 +21,8 @@ pub mod distance;
 pub mod dither;
 pub mod edge;
 pub mod extremes;
+#[cfg(feature = "gpu")]
+pub mod filter;
 pub mod fold;
 #[cfg(feature = "gpu")]
 pub mod fused;

@@ -16,6 +16,8 @@
 //! = 6; at R = 8 it gains a quarter, not enough for 130 kB of counts for every thread.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub(crate) mod gpu;
 
 #[cfg(test)]
 mod tests;
