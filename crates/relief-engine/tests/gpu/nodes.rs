@@ -243,14 +243,24 @@ fn filters_stand_among_nodes_of_the_device() {
         with(
             9,
             7,
-            &format!("dilate radius=20 edge=\"{edge}\" {{ (source)box radius=30 edge=\"{edge}\" {{ (source)noise seed=4 }} }}"),
+            &format!(
+                "dilate radius=20 edge=\"{edge}\" {{ (source)box radius=30 edge=\"{edge}\" {{ (source)noise seed=4 }} }}"
+            ),
             &Options::default(),
         );
     }
     for width in WIDTHS {
-        both(width, 5, "sobel { (source)box radius=1 { (source)noise seed=4 } }");
+        both(
+            width,
+            5,
+            "sobel { (source)box radius=1 { (source)noise seed=4 } }",
+        );
     }
-    for words in ["open radius=1 shape=\"disc\"", "close radius=2", "top-hat radius=2 of=\"dark\""] {
+    for words in [
+        "open radius=1 shape=\"disc\"",
+        "close radius=2",
+        "top-hat radius=2 of=\"dark\"",
+    ] {
         both(37, 13, &format!("{words} {{ (source)noise seed=4 }}"));
     }
     both(

@@ -65,7 +65,12 @@ pub(crate) const PLANE: usize = 12;
 
 /// The place in the plane that counts for place `at` of those that are read.
 #[cube]
-pub(crate) fn place(numbers: &Sequence<u32>, at: u32, #[comptime] axis: usize, #[comptime] edge: Edge) -> u32 {
+pub(crate) fn place(
+    numbers: &Sequence<u32>,
+    at: u32,
+    #[comptime] axis: usize,
+    #[comptime] edge: Edge,
+) -> u32 {
     let begin = *numbers.index(comptime!(axis + 3));
     let end = *numbers.index(comptime!(axis + 4));
     let mut found = *numbers.index(axis) + at;

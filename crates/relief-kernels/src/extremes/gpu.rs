@@ -178,11 +178,17 @@ pub(crate) fn disc(
     target: &Target<'_>,
 ) -> Result<(), DeviceError> {
     for (level, (from, to)) in (0_u32..).zip(levels.iter().zip(levels.iter().skip(1))) {
-        let (words, samples) = ((1 << level) / per_word(block.bits), (1 << level) % per_word(block.bits));
+        let (words, samples) = (
+            (1 << level) / per_word(block.bits),
+            (1 << level) % per_word(block.bits),
+        );
         gpu.launch(
             "extremes: double",
             &(block.bits, extreme, samples),
-            &[Operand::read("windows", from), Operand::write("longer windows", to)],
+            &[
+                Operand::read("windows", from),
+                Operand::write("longer windows", to),
+            ],
             || on_client!(gpu, client => double_on(client, block, from, to, extreme, words, samples)),
         )?;
     }
@@ -280,7 +286,12 @@ fn down(
         let mut shared = block[(min(top + comptime!(run - 1), last) * pitch + word) as usize];
         let mut k = u32::new(comptime!(run as i64));
         while k < side {
-            shared = fold(shared, block[(min(top + k, last) * pitch + word) as usize], law, bits);
+            shared = fold(
+                shared,
+                block[(min(top + k, last) * pitch + word) as usize],
+                law,
+                bits,
+            );
             k += 1u32;
         }
         before[comptime!((run - 1) as usize)] = shared;

@@ -274,7 +274,9 @@ pub fn render(
         )));
     }
     if let (Filter::Sharpen { .. }, Inner::Sharpen(weights, steps)) = (filter, &kept.0) {
-        gauss::gpu::render(gpu, scratch, source, place, size, edge, weights, band, output, pitch)?;
+        gauss::gpu::render(
+            gpu, scratch, source, place, size, edge, weights, band, output, pitch,
+        )?;
         return sharpen::gpu::sharpen(gpu, source, place, size, steps, band, output, pitch);
     }
     let bits = source.depth().bits();
@@ -395,7 +397,10 @@ impl Part<'_> {
                 let levels = (0..u64::from(extremes::gpu::levels(radius)))
                     .map(|level| self.buffer(level))
                     .collect::<Result<Vec<_>, _>>()?;
-                let all = self.part(0, levels.len() as u64 * self.filter.block_words(self.pitch, self.rows))?;
+                let all = self.part(
+                    0,
+                    levels.len() as u64 * self.filter.block_words(self.pitch, self.rows),
+                )?;
                 extremes::gpu::disc(gpu, &block, &levels, &all, extreme, radius, &self.target)
             }
             Filter::Rank(rank) => median::gpu::filter(gpu, &block, rank, &self.target),
@@ -456,10 +461,16 @@ mod tests {
                 let columns = filter.columns(bits);
                 let rows = filter.rows(bits, columns);
                 assert!(columns.is_multiple_of(FEWEST_COLUMNS), "{filter:?}");
-                assert!(rows >= 2 * u64::from(filter.radius()) && rows >= 64, "{filter:?}: {rows}");
+                assert!(
+                    rows >= 2 * u64::from(filter.radius()) && rows >= 64,
+                    "{filter:?}: {rows}"
+                );
                 for fewer in [1, 5, 100, columns / 2, columns - 1, columns] {
                     let rows = filter.rows(bits, fewer);
-                    assert!(filter.words(bits, fewer, rows) <= PART, "{filter:?}, {fewer} columns");
+                    assert!(
+                        filter.words(bits, fewer, rows) <= PART,
+                        "{filter:?}, {fewer} columns"
+                    );
                 }
             }
         }

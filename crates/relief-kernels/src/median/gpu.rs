@@ -19,9 +19,14 @@ const CUBE: (u32, u32) = (64, 4);
 /// # Errors
 /// Where the device fails.
 pub(crate) fn filter(gpu: &Gpu, block: &Block, rank: Rank, target: &Target<'_>) -> Result<(), DeviceError> {
-    gpu.launch("median", &block.bits, &[block.operand(), target.operand()], || {
-        on_client!(gpu, client => filter_on(client, block, rank, target));
-    })
+    gpu.launch(
+        "median",
+        &block.bits,
+        &[block.operand(), target.operand()],
+        || {
+            on_client!(gpu, client => filter_on(client, block, rank, target));
+        },
+    )
 }
 
 #[allow(unsafe_code)]

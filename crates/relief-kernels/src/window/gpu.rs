@@ -46,7 +46,12 @@ pub(crate) fn mean(
     )?;
     gpu.launch(
         "mean: across",
-        &(bits, first_entering(radius), is_wide(radius, bits), threshold.is_some()),
+        &(
+            bits,
+            first_entering(radius),
+            is_wide(radius, bits),
+            threshold.is_some(),
+        ),
         &[
             Operand::read("sums of columns", sums),
             block.operand(),
@@ -73,13 +78,7 @@ const fn vectors(block: &Block) -> u32 {
 }
 
 #[allow(unsafe_code)]
-fn down_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    block: &Block,
-    sums: &Buffer,
-    radius: u32,
-    rows: u32,
-) {
+fn down_on<R: Runtime>(client: &ComputeClient<R>, block: &Block, sums: &Buffer, radius: u32, rows: u32) {
     let (vectors, side) = (vectors(block), 2 * radius + 1);
     let run = side.max(ROWS);
     let (x, y) = (vectors.div_ceil(CUBE.0), rows.div_ceil(run).div_ceil(CUBE.1));
@@ -325,7 +324,11 @@ fn upper(sum: u32, #[comptime] wide: bool) -> u32 {
 /// The bits that are summed apart.
 #[cube]
 fn lower(sum: u32, #[comptime] wide: bool) -> u32 {
-    if comptime!(wide) { sum & 0xffu32 } else { u32::new(0) }
+    if comptime!(wide) {
+        sum & 0xffu32
+    } else {
+        u32::new(0)
+    }
 }
 
 /// ⌊(2Σ + n) / 2n⌋ = ⌊(Σ + (n − 1) / 2) / n⌋ of the n = `count` samples of a window, of which there are an odd number.

@@ -102,11 +102,16 @@ impl Case {
             Filter::LocalMean { offset, .. } => {
                 let mut scratch = vec![0; window::cpu::scratch_words(reach)];
                 let law = window::Law::Mean { offset };
-                window::cpu::threshold(View::packed(&block, across, down), reach, law, result, &mut scratch);
+                window::cpu::threshold(
+                    View::packed(&block, across, down),
+                    reach,
+                    law,
+                    result,
+                    &mut scratch,
+                );
             }
             Filter::Extreme { extreme, shape, .. } => {
-                let mut scratch =
-                    vec![0; extremes::cpu::scratch_words(shape, reach, width, size_of::<S>())];
+                let mut scratch = vec![0; extremes::cpu::scratch_words(shape, reach, width, size_of::<S>())];
                 let block = ViewMut::packed(&mut block, across, down);
                 extremes::cpu::filter(block, extreme, shape, reach, result, &mut scratch);
             }
@@ -191,11 +196,16 @@ fn everywhere(case: &Case, filter: &Filter<'_>, every: usize) {
     for edge in EDGES {
         let case = Case { edge, ..case.clone() };
         case.agrees::<u16>(filter, every);
-        let eight = Case {
-            source: case.source.iter().map(|v| v & 255).collect(),
-            ..case
-        };
+        let eight = of_bytes(case);
         eight.agrees::<u8>(filter, every);
+    }
+}
+
+/// The same over a source of 8 bits.
+fn of_bytes(case: Case) -> Case {
+    Case {
+        source: case.source.iter().map(|v| v & 255).collect(),
+        ..case
     }
 }
 
@@ -245,9 +255,7 @@ fn magnitudes_are_rounded_right_whatever_the_devices_root() {
         }
     };
     let filter = Filter::Sobel(Component::Magnitude);
-    let eight: Vec<(u16, u16)> = (0..=128)
-        .flat_map(|x| (0..=x).map(move |y| (x, y)))
-        .collect();
+    let eight: Vec<(u16, u16)> = (0..=128).flat_map(|x| (0..=x).map(move |y| (x, y))).collect();
     pairs(&eight).agrees::<u8>(&filter, 1);
     let sixteen: Vec<(u16, u16)> = (0..5_000)
         .map(|k: u32| {
@@ -276,7 +284,15 @@ fn means_of_any_width_and_radius_are_exact() {
 
 #[test]
 fn what_is_at_least_the_mean_around_it_is_set() {
-    for (radius, offset) in [(0, 0), (0, -1), (2, 0), (3, 30), (4, -20_000), (127, 65_535), (127, -65_535)] {
+    for (radius, offset) in [
+        (0, 0),
+        (0, -1),
+        (2, 0),
+        (3, 30),
+        (4, -20_000),
+        (127, 65_535),
+        (127, -65_535),
+    ] {
         let filter = Filter::LocalMean { radius, offset };
         let every = if radius > 9 { 999 } else { 3 };
         everywhere(&whole(4, 38, 13), &filter, every);
@@ -298,10 +314,7 @@ fn the_widest_means_are_exact() {
                 ..noise
             };
             white.agrees::<u16>(&mean(radius), 999);
-            let eight = Case {
-                source: white.source.iter().map(|v| v & 255).collect(),
-                ..white
-            };
+            let eight = of_bytes(white);
             eight.agrees::<u8>(&mean(radius), 999);
         }
     }
@@ -312,7 +325,7 @@ fn extremes_of_squares_of_any_radius_are_those_of_their_samples() {
     for which in [Extreme::Least, Extreme::Greatest] {
         for radius in [0, 1, 2, 3, 4, 7, 8, 17] {
             let filter = extreme(which, Shape::Square, radius);
-            whole(1, 77, 19).agrees::<u8>(&filter, 97);
+            of_bytes(whole(1, 77, 19)).agrees::<u8>(&filter, 97);
             whole(2, 39, 34).agrees::<u16>(&filter, 97);
         }
     }
@@ -324,7 +337,7 @@ fn extremes_of_discs_of_any_radius_are_those_of_their_samples() {
     for which in [Extreme::Least, Extreme::Greatest] {
         for radius in [0, 1, 2, 3, 5, 9, 20] {
             let filter = extreme(which, Shape::Disc, radius);
-            whole(1, 77, 19).agrees::<u8>(&filter, 97);
+            of_bytes(whole(1, 77, 19)).agrees::<u8>(&filter, 97);
             whole(2, 39, 34).agrees::<u16>(&filter, 97);
         }
     }
@@ -395,10 +408,7 @@ fn weighted_sums_are_exact_whatever_their_signs() {
                 ..whole(5, 39, 11)
             };
             check(&sixteen, u16::MAX);
-            let eight = Case {
-                source: sixteen.source.iter().map(|v| v & 255).collect(),
-                ..sixteen
-            };
+            let eight = of_bytes(sixteen);
             check(&eight, 255);
         }
     }
@@ -435,10 +445,7 @@ fn what_is_sharpened_goes_away_from_its_mean() {
                 ..case(5, (39, 11), (3, -2), (41, 13), rect(2, 1, 37, 11))
             };
             check(&sixteen, u16::MAX);
-            let eight = Case {
-                source: sixteen.source.iter().map(|v| v & 255).collect(),
-                ..sixteen
-            };
+            let eight = of_bytes(sixteen);
             check(&eight, 255);
         }
     }
@@ -448,7 +455,11 @@ fn what_is_sharpened_goes_away_from_its_mean() {
 fn sources_smaller_and_larger_than_the_filter_are_read_where_they_lie() {
     for filter in some() {
         for place in [(0, 0), (3, 2), (-7, -5), (30, 1), (1, 18), (-60, 0)] {
-            everywhere(&case(7, (11, 9), place, (33, 20), rect(0, 0, 33, 20)), &filter, 31);
+            everywhere(
+                &case(7, (11, 9), place, (33, 20), rect(0, 0, 33, 20)),
+                &filter,
+                31,
+            );
         }
         let larger = case(8, (60, 41), (-7, -5), (33, 20), rect(0, 0, 33, 20));
         everywhere(&larger, &filter, 31);

@@ -137,7 +137,13 @@ impl Case {
     }
 }
 
-pub(crate) fn case(seed: u64, source_size: (i64, i64), place: (i64, i64), size: (u64, u64), band: Rect) -> Case {
+pub(crate) fn case(
+    seed: u64,
+    source_size: (i64, i64),
+    place: (i64, i64),
+    size: (u64, u64),
+    band: Rect,
+) -> Case {
     Case {
         source: source(seed, source_size, u16::MAX),
         width: source_size.0,

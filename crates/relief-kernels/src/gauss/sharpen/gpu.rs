@@ -149,7 +149,13 @@ fn put_on_top(
         let mut samples = u32::new(0);
         if row < *numbers.index(comptime!(PLANE + 3)) {
             let start = *numbers.index(PLANE) + row * *numbers.index(comptime!(PLANE + 1));
-            samples = word_at(source, numbers, start, *numbers.index(0usize) + word * lanes, bits);
+            samples = word_at(
+                source,
+                numbers,
+                start,
+                *numbers.index(0usize) + word * lanes,
+                bits,
+            );
         }
         let at = offset + y * pitch + word;
         let means = output[at as usize];
