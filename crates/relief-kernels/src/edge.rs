@@ -3,6 +3,9 @@
 //! A filter looks at samples on all sides of a pixel. Near the border some of them lie outside, and [`Edge`] says which
 //! samples count for them. Columns and rows are mapped apart, so the corners follow.
 
+#[cfg(feature = "gpu")]
+pub(crate) mod gpu;
+
 use std::ops::Range;
 
 /// Which samples count for those outside of 0…n − 1, along one axis.

@@ -22,6 +22,8 @@ pub mod dither;
 pub mod edge;
 pub mod extremes;
 pub mod figures;
+#[cfg(feature = "gpu")]
+pub mod filter;
 pub mod fold;
 #[cfg(feature = "gpu")]
 pub mod fused;

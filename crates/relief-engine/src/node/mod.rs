@@ -270,7 +270,7 @@ pub(crate) trait Node {
 
     /// The words of scratch that [`Node::launch`] takes for so many columns and rows.
     #[cfg(feature = "gpu")]
-    fn device_scratch(&self, _report: &DeviceReport, _width: u64, _height: u64) -> u64 {
+    fn device_scratch(&self, _report: &DeviceReport, _depth: Depth, _width: u64, _height: u64) -> u64 {
         0
     }
 

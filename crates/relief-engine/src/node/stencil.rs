@@ -1,12 +1,18 @@
 //! Filters that compute a sample from those around it, and read what counts beyond their extent: all but the filter itself.
 //!
-//! The processor computes them for devices as well.
+//! A device computes those that `relief_kernels::filter` has; the rest are computed by the processor for it as well.
 
 use std::fmt::Debug;
 use std::hash::Hash;
 
 use relief_design::{kinds, tree};
+#[cfg(feature = "gpu")]
+use relief_kernels::device::{DeviceError, DeviceReport, Gpu};
 use relief_kernels::edge::Edge;
+#[cfg(feature = "gpu")]
+use relief_kernels::filter;
+#[cfg(feature = "gpu")]
+use relief_raster::Depth;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use super::{
@@ -14,7 +20,9 @@ use super::{
 };
 use crate::Error;
 #[cfg(feature = "gpu")]
-use crate::node::device::Lowering;
+use crate::node::SamplesOf;
+#[cfg(feature = "gpu")]
+use crate::node::device::{Failure, Launch, Lowering, Upload};
 
 /// What a filter computes of a block of samples.
 pub(crate) trait Stencil: Clone + Debug + PartialEq + Eq + Hash {
@@ -45,6 +53,12 @@ pub(crate) trait Stencil: Clone + Debug + PartialEq + Eq + Hash {
     #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
     fn of_nothing(&self) -> Option<u16> {
         Some(0)
+    }
+
+    /// The filter as devices know it, if they do.
+    #[cfg(feature = "gpu")]
+    fn on_device(&self) -> Option<filter::Filter<'_>> {
+        None
     }
 
     /// Filters a block that has its radius more columns and rows on every side than `out`. What the block holds may be lost.
@@ -107,7 +121,55 @@ impl<F: Stencil> Node for Framed<F> {
 
     #[cfg(feature = "gpu")]
     fn lowering(&self) -> Lowering {
-        Lowering::Host
+        match self.filter.on_device() {
+            Some(_) => Lowering::Kernel,
+            None => Lowering::Host,
+        }
+    }
+
+    #[cfg(feature = "gpu")]
+    fn launch(&self, launch: &Launch<'_>, links: &[Link]) -> Result<(), Failure> {
+        let Some(filter) = self.filter.on_device() else {
+            return Err(Error::defect(launch.need, "a filter has no kernel").into());
+        };
+        let [Some((source, rect))] = &launch.children[..] else {
+            return launch.fill(match launch.depth {
+                Depth::Eight => self.filter.of_one(0_u8).into(),
+                Depth::Sixteen => self.filter.of_one(0_u16),
+            });
+        };
+        let extent = links[0].extent;
+        Ok(filter::render(
+            launch.gpu,
+            launch.scratch,
+            &filter,
+            launch.upload::<filter::Kept>()?,
+            source,
+            (extent.x() + rect.x(), extent.y() + rect.y()),
+            (self.width, self.height),
+            self.edge,
+            launch.need,
+            launch.out,
+            launch.pitch,
+        )?)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn upload(&self, gpu: &Gpu, _: SamplesOf<'_>) -> Option<Result<Upload, DeviceError>> {
+        let kept = self.filter.on_device()?.upload(gpu);
+        Some(kept.map(|kept| Box::new(kept) as Upload))
+    }
+
+    #[cfg(feature = "gpu")]
+    fn upload_words(&self, _: Depth) -> u64 {
+        self.filter.on_device().map_or(0, |filter| filter.upload_words())
+    }
+
+    #[cfg(feature = "gpu")]
+    fn device_scratch(&self, _: &DeviceReport, depth: Depth, width: u64, height: u64) -> u64 {
+        self.filter.on_device().map_or(0, |filter| {
+            filter::scratch_words(&filter, depth, width, height).unwrap_or(u64::MAX)
+        })
     }
 }
 

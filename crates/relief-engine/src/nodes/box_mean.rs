@@ -1,6 +1,8 @@
 //! `box`: the mean of the square around a pixel.
 
 use relief_design::kinds;
+#[cfg(feature = "gpu")]
+use relief_kernels::filter::Filter;
 use relief_kernels::window::{self, cpu};
 use relief_raster::{Sample, ViewMut};
 
@@ -39,6 +41,11 @@ impl Stencil for Square {
 
     fn of_one<S: Sample>(&self, sample: S) -> S {
         sample
+    }
+
+    #[cfg(feature = "gpu")]
+    fn on_device(&self) -> Option<Filter<'_>> {
+        Some(Filter::Mean { radius: self.0 })
     }
 
     fn filter<S: Sample>(&self, block: ViewMut<'_, S>, out: ViewMut<'_, S>, scratch: &mut [u64]) {

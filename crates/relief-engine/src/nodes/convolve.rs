@@ -2,6 +2,8 @@
 
 use relief_design::kinds;
 use relief_kernels::convolution::{Mask, cpu};
+#[cfg(feature = "gpu")]
+use relief_kernels::filter::Filter;
 use relief_raster::{Sample, ViewMut};
 
 use crate::node::Bounds;
@@ -40,6 +42,11 @@ impl Stencil for Mask {
         // Above 0 it may be more than M.
         let (sample, _) = self.range(0, 0, u16::MAX);
         (sample == 0).then_some(0)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn on_device(&self) -> Option<Filter<'_>> {
+        Filter::convolution(self)
     }
 
     fn filter<S: Sample>(&self, block: ViewMut<'_, S>, out: ViewMut<'_, S>, _: &mut [u64]) {

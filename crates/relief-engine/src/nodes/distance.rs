@@ -134,7 +134,7 @@ impl Node for Distance {
     }
 
     #[cfg(feature = "gpu")]
-    fn device_scratch(&self, report: &DeviceReport, width: u64, height: u64) -> u64 {
+    fn device_scratch(&self, report: &DeviceReport, _: Depth, width: u64, height: u64) -> u64 {
         let sides = u32::try_from(width).ok().zip(u32::try_from(height).ok());
         let bytes = |(width, height)| distance::gpu::scratch_bytes(report, width, height, self.radius);
         sides.and_then(bytes).map_or(u64::MAX, |bytes| bytes.div_ceil(4))

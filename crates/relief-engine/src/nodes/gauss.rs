@@ -102,7 +102,7 @@ impl Node for Gauss {
     }
 
     #[cfg(feature = "gpu")]
-    fn device_scratch(&self, _: &DeviceReport, width: u64, height: u64) -> u64 {
+    fn device_scratch(&self, _: &DeviceReport, _: Depth, width: u64, height: u64) -> u64 {
         gpu::scratch_words(width, height, self.radius()).unwrap_or(u64::MAX)
     }
 

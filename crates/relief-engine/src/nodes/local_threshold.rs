@@ -1,6 +1,8 @@
 //! `local-threshold`: M where the source reaches what follows from the samples around, else 0.
 
 use relief_design::kinds::{self, LocalLaw};
+#[cfg(feature = "gpu")]
+use relief_kernels::filter::Filter;
 use relief_kernels::window::{self, Law, cpu};
 use relief_raster::{Sample, ViewMut};
 
@@ -95,6 +97,18 @@ impl Stencil for Threshold {
     fn of_nothing(&self) -> Option<u16> {
         // M, which is another sample at either depth, or 0.
         (!self.is_set(0.0, 255.0)).then_some(0)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn on_device(&self) -> Option<Filter<'_>> {
+        match self.law {
+            Law::Mean { offset } => Some(Filter::LocalMean {
+                radius: self.radius,
+                offset,
+            }),
+            // Not all devices have numbers of binary64.
+            Law::Sauvola { .. } => None,
+        }
     }
 
     fn filter<S: Sample>(&self, block: ViewMut<'_, S>, out: ViewMut<'_, S>, scratch: &mut [u64]) {

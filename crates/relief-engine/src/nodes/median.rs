@@ -1,6 +1,8 @@
 //! `median`: the middle of the samples around a pixel, or another of them by its rank.
 
 use relief_design::kinds;
+#[cfg(feature = "gpu")]
+use relief_kernels::filter::Filter;
 use relief_kernels::median::{Rank, cpu};
 use relief_raster::{Sample, ViewMut};
 
@@ -33,6 +35,11 @@ impl Stencil for Rank {
 
     fn of_one<S: Sample>(&self, sample: S) -> S {
         sample
+    }
+
+    #[cfg(feature = "gpu")]
+    fn on_device(&self) -> Option<Filter<'_>> {
+        Some(Filter::Rank(*self))
     }
 
     fn filter<S: Sample>(&self, block: ViewMut<'_, S>, out: ViewMut<'_, S>, _: &mut [u64]) {

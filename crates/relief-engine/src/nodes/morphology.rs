@@ -2,6 +2,8 @@
 
 use relief_design::kinds;
 use relief_kernels::extremes::{self, Extreme, Shape, cpu};
+#[cfg(feature = "gpu")]
+use relief_kernels::filter::Filter;
 use relief_raster::{Sample, ViewMut};
 
 use crate::node::Bounds;
@@ -68,6 +70,16 @@ macro_rules! extreme {
 
             fn of_one<S: Sample>(&self, sample: S) -> S {
                 sample
+            }
+
+            #[cfg(feature = "gpu")]
+            fn on_device(&self) -> Option<Filter<'_>> {
+                let Element { radius, shape } = self.0;
+                Some(Filter::Extreme {
+                    extreme: Extreme::$extreme,
+                    shape,
+                    radius,
+                })
             }
 
             fn filter<S: Sample>(&self, block: ViewMut<'_, S>, out: ViewMut<'_, S>, scratch: &mut [u64]) {

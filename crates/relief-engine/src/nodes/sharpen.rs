@@ -1,6 +1,8 @@
 //! `sharpen`: what `gauss` takes away, put on top.
 
 use relief_design::kinds;
+#[cfg(feature = "gpu")]
+use relief_kernels::filter::Filter;
 use relief_kernels::gauss::{Bell, cpu, sharpen::sharpen};
 use relief_raster::{Sample, ViewMut};
 
@@ -65,6 +67,15 @@ impl Stencil for Mask {
 
     fn of_one<S: Sample>(&self, sample: S) -> S {
         sample
+    }
+
+    #[cfg(feature = "gpu")]
+    fn on_device(&self) -> Option<Filter<'_>> {
+        Some(Filter::Sharpen {
+            bell: &self.bell,
+            amount: self.amount(),
+            threshold: self.threshold,
+        })
     }
 
     fn filter<S: Sample>(&self, block: ViewMut<'_, S>, mut out: ViewMut<'_, S>, scratch: &mut [u64]) {

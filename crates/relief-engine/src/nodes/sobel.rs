@@ -1,6 +1,8 @@
 //! `sobel`: slopes.
 
 use relief_design::kinds;
+#[cfg(feature = "gpu")]
+use relief_kernels::filter::Filter;
 use relief_kernels::sobel::{Component, cpu};
 use relief_raster::{Sample, ViewMut};
 
@@ -50,6 +52,11 @@ impl Stencil for Component {
 
     fn of_nothing(&self) -> Option<u16> {
         (*self == Self::Magnitude).then_some(0)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn on_device(&self) -> Option<Filter<'_>> {
+        Some(Filter::Sobel(*self))
     }
 
     fn filter<S: Sample>(&self, block: ViewMut<'_, S>, out: ViewMut<'_, S>, _: &mut [u64]) {

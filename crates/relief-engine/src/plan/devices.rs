@@ -270,7 +270,8 @@ pub(crate) fn buffers<'a>(
     materialised: &[bool],
     reports: impl Iterator<Item = &'a DeviceReport> + Clone,
 ) -> Buffers {
-    let bytes = program.canvas.depth.bytes();
+    let depth = program.canvas.depth;
+    let bytes = depth.bytes();
     let words = |(width, height): (u64, u64)| u64::from(pitch(width, bytes)).saturating_mul(height);
     let sizes = planes::most(program, shape.band_width, rows);
     let plane = |(index, size)| if materialised[index] { words(size) } else { 0 };
@@ -281,7 +282,7 @@ pub(crate) fn buffers<'a>(
         .filter(|(index, _)| materialised[*index])
         .map(|(index, step)| {
             let (width, height) = sizes[index];
-            let scratch = |report| step.kind.device_scratch(report, width, height);
+            let scratch = |report| step.kind.device_scratch(report, depth, width, height);
             reports.clone().map(scratch).max().unwrap_or(0)
         })
         .max();

@@ -217,6 +217,9 @@ fn mirrors_turns_and_means_far_out() {
         "gauss sigma=1.3 edge=\"mirror\"",
         "gauss sigma=1.3 edge=\"zero\"",
         "gauss sigma=1.3 edge=\"wrap\"",
+        "box radius=4 edge=\"wrap\"",
+        "erode radius=3 edge=\"mirror\"",
+        "sobel of=\"x\"",
     ] {
         far(&format!("{step} {{ (source){middle} }}"));
     }

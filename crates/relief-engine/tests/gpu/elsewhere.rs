@@ -112,7 +112,7 @@ fn what_is_read_at_several_places_is_the_same_at_each() {
 
 /// What the host holds for a design is what it holds for one that a fused kernel computes: no plane passes through it.
 #[test]
-fn devices_compute_means_mirrors_and_turns_themselves() {
+fn devices_compute_filters_mirrors_and_turns_themselves() {
     let Some(device) = device() else { return };
     let bands = |root: &str| {
         let (design, images) = canvas(301, 203, 16, root);
@@ -121,8 +121,17 @@ fn devices_compute_means_mirrors_and_turns_themselves() {
     };
     let alone = bands("noise seed=4");
     for edge in EDGES {
-        let root = format!("gauss sigma=5 edge=\"{edge}\" {{ (source)noise seed=4 }}");
-        assert_eq!(bands(&root), alone, "{root}");
+        for filter in [
+            "gauss sigma=5",
+            "box radius=5",
+            "erode radius=3",
+            "dilate radius=3 shape=\"disc\"",
+            "median radius=1",
+            "sobel",
+        ] {
+            let root = format!("{filter} edge=\"{edge}\" {{ (source)noise seed=4 }}");
+            assert_eq!(bands(&root), alone, "{root}");
+        }
     }
     for step in STEPS {
         let root = format!("{step} {{ (source)noise seed=4 }}");

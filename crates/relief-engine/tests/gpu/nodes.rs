@@ -1,6 +1,8 @@
 //! Every node kind alone, on rasters of odd widths.
 
-use crate::compare::both;
+use relief_engine::Options;
+
+use crate::compare::{both, with};
 
 /// Widths around words, vectors and more.
 const WIDTHS: [u64; 13] = [1, 2, 3, 4, 5, 7, 15, 16, 17, 31, 32, 63, 131];
@@ -213,15 +215,75 @@ fn lattices_of_fractional_vectors_stand_among_nodes_of_the_device() {
 }
 
 #[test]
-fn filters_of_the_host_stand_among_nodes_of_the_device() {
+fn filters_stand_among_nodes_of_the_device() {
     for edge in ["clamp", "mirror", "wrap", "zero"] {
         for filter in [
             "box radius=3",
-            "open radius=1 shape=\"disc\"",
-            "top-hat radius=2 of=\"dark\"",
+            "erode radius=2",
+            "dilate radius=4 shape=\"disc\"",
+            "sobel",
             "sobel of=\"y\"",
             "convolve \"1 -2 1\" divisor=2 offset=9",
             "sharpen sigma=0.7 amount=1.5",
+            "local-threshold radius=2",
+        ] {
+            both(
+                31,
+                17,
+                &format!(
+                    "map {{ invert; (source)compose {{ (base)noise seed=1; (mean){filter} edge=\"{edge}\" x=3 y=-2 width=21 height=9 {{ (source)distance radius=5 width=24 height=11 {{ (mask)image \"p3\"; profile \"$M - d * $Q\" }} }} }} }}"
+                ),
+            );
+        }
+        // A chain of halos, in bands lower than any of them and with radii larger than the node.
+        let chain = format!(
+            "sobel edge=\"{edge}\" {{ (source)erode radius=2 edge=\"{edge}\" {{ (source)gauss sigma=1 edge=\"{edge}\" {{ (source)box radius=5 edge=\"{edge}\" {{ (source)noise seed=4 }} }} }} }}"
+        );
+        with(67, 41, &chain, &Options::default().tile((64, 3)));
+        with(
+            9,
+            7,
+            &format!(
+                "dilate radius=20 edge=\"{edge}\" {{ (source)box radius=30 edge=\"{edge}\" {{ (source)noise seed=4 }} }}"
+            ),
+            &Options::default(),
+        );
+    }
+    for width in WIDTHS {
+        both(
+            width,
+            5,
+            "sobel { (source)box radius=1 { (source)noise seed=4 } }",
+        );
+    }
+    for words in [
+        "open radius=1 shape=\"disc\"",
+        "close radius=2",
+        "top-hat radius=2 of=\"dark\"",
+    ] {
+        both(37, 13, &format!("{words} {{ (source)noise seed=4 }}"));
+    }
+    both(
+        131,
+        61,
+        "box radius=2 { (source)repeat { (pattern)noise seed=3 width=7 height=5 } }",
+    );
+    // Of nothing, a slope is in the middle.
+    for of in ["x", "y", "magnitude"] {
+        both(
+            37,
+            19,
+            &format!("sobel of=\"{of}\" {{ (source)image \"p3\" x=50 y=2 }}"),
+        );
+    }
+    both(5, 5, "box radius=256 { (source)fill value=$M }");
+}
+
+#[test]
+fn filters_of_the_host_stand_among_nodes_of_the_device() {
+    for edge in ["clamp", "mirror", "wrap", "zero"] {
+        for filter in [
+            "convolve \"32767 -2 32767\" divisor=20000 offset=9",
             "bilateral sigma=1 range=40",
             "local-threshold radius=4 method=\"sauvola\"",
             "resize by=\"cubic\"",

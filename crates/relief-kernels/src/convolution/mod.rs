@@ -9,6 +9,8 @@
 //! further from a whole number than it is rounded by.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub(crate) mod gpu;
 
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,8 @@
 //! the result that it lies in, by the windows of its powers of two.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub(crate) mod gpu;
 
 #[cfg(test)]
 mod tests;

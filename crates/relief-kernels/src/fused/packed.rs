@@ -27,9 +27,14 @@ pub(crate) fn spread(flags: u32, #[comptime] bits: u32) -> u32 {
 /// M in every sample with a ≥ b.
 #[cube]
 pub(crate) fn at_least(a: u32, b: u32, #[comptime] bits: u32) -> u32 {
+    spread(not_below(a, b, bits), bits)
+}
+
+/// The top bit of every sample with a ≥ b.
+#[cube]
+pub(crate) fn not_below(a: u32, b: u32, #[comptime] bits: u32) -> u32 {
     let low = (a | comptime!(top(bits))) - (b & comptime!(!top(bits)));
-    let flags = ((a & !b) | (!(a ^ b) & low)) & comptime!(top(bits));
-    spread(flags, bits)
+    ((a & !b) | (!(a ^ b) & low)) & comptime!(top(bits))
 }
 
 /// M in every sample that is not 0.
@@ -123,6 +128,17 @@ pub(crate) fn reversed(word: u32, #[comptime] bits: u32) -> u32 {
 #[cube]
 pub(crate) fn funnel(low: u32, high: u32, shift: u32) -> u32 {
     (low >> shift) | ((high << 1u32) << (31u32 - shift))
+}
+
+/// The samples of `low` and `high` from sample `count` of `low` on, which is one of its samples.
+#[cube]
+pub(crate) fn samples_from(low: u32, high: u32, #[comptime] count: u32, #[comptime] bits: u32) -> u32 {
+    let shift = comptime!(count * bits);
+    if comptime!(shift == 0) {
+        low
+    } else {
+        (low >> shift) | (high << comptime!(32 - shift))
+    }
 }
 
 /// ⌊n / d⌋ and n mod d for 0 < d, with `reciprocal` = min(⌊2^32 / d⌋, 2^32 − 1): the product is too small by 1 at most.

@@ -16,8 +16,11 @@ use relief_raster::Rect;
 use super::{Bell, MAX_RADIUS};
 use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
 use crate::edge::Edge;
+use crate::edge::gpu::{
+    COLUMNS, LINES, MOST_SIDE, PLANE, Places, check_band, numbers, place, sample_at, word_at,
+};
 use crate::fused::Plane;
-use crate::fused::packed::{coverage, funnel, ones};
+use crate::fused::packed::ones;
 use crate::fused::shape::per_word;
 
 /// The weights of a [`Bell`] on a device.
@@ -80,12 +83,6 @@ const MOST_ROWS: u64 = 1 << 16;
 /// Units of a cube, along rows and along columns.
 const CUBE: (u32, u32) = (64, 4);
 
-/// Sides of planes and bands are less: places of both, with a margin, are told apart in 32 bits.
-const MOST_SIDE: u64 = 1 << 29;
-
-/// How far from a plane a place is at most said to lie.
-const FAR: i128 = 1 << 30;
-
 /// Vectors of sums of a row of this width.
 fn vectors(width: u64, radius: u32) -> u64 {
     width.div_ceil(4) + u64::from(steps(radius)) - 1
@@ -135,23 +132,7 @@ pub fn render(
         return Ok(());
     }
     crate::fused::check_output(gpu, source.depth(), band, output, pitch)?;
-    let inside = |from: i64, count: u64, all: u64| {
-        u64::try_from(from)
-            .ok()
-            .and_then(|from| from.checked_add(count))
-            .is_some_and(|end| end <= all)
-    };
-    if !inside(band.x(), band.width(), size.0) || !inside(band.y(), band.height(), size.1) {
-        return Err(gpu.unsupported(format!(
-            "a band of {} × {} samples at {}, {} of a mean of {} × {}",
-            band.width(),
-            band.height(),
-            band.x(),
-            band.y(),
-            size.0,
-            size.1
-        )));
-    }
+    check_band(gpu, band, size)?;
     let sides = [
         u64::from(source.width()),
         source.height().into(),
@@ -230,46 +211,6 @@ pub fn render(
     Ok(())
 }
 
-/// Along one axis: which places of the source's plane count for those that are read. Places are counted modulo 2^32, and one that is not
-/// in the plane is none of its numbers.
-#[derive(Clone, Copy, Debug)]
-struct Places {
-    /// That of the first place which is read, if it lies within the filter.
-    from: u32,
-    /// Those of the filter's first and last place.
-    first: u32,
-    last: u32,
-    /// The places that lie within the filter, of those that are read.
-    begin: u32,
-    end: u32,
-    /// Places of the filter, or 2^30 where they are more: no farther than R beyond it is read.
-    len: u32,
-}
-
-impl Places {
-    fn new(place: i64, side: u32, len: u64, from: i64, count: u64, radius: u32) -> Self {
-        debug_assert!(u64::from(side) < MOST_SIDE);
-        let (place, len) = (i128::from(place), i128::from(len));
-        let from = i128::from(from) - i128::from(radius);
-        let reads = i128::from(count) + 2 * i128::from(radius);
-        // Negative places are huge ones.
-        let in_plane = |at: i128| (at - place).clamp(-FAR, FAR) as i32 as u32;
-        Self {
-            from: in_plane(from),
-            first: in_plane(0),
-            last: in_plane(len - 1),
-            // Both lie between 0 and `reads`, which is less than 2^30, for the band lies within the filter.
-            begin: (-from).clamp(0, reads) as u32,
-            end: (len - from).clamp(0, reads) as u32,
-            len: len.min(FAR) as u32,
-        }
-    }
-
-    const fn numbers(self) -> [u32; 6] {
-        [self.from, self.first, self.last, self.begin, self.end, self.len]
-    }
-}
-
 /// Some rows of a band.
 struct Part<'a> {
     source: &'a Plane,
@@ -294,14 +235,7 @@ impl Part<'_> {
     #[allow(unsafe_code)]
     fn down_on<R: Runtime>(&self, client: &ComputeClient<R>) {
         let source = self.source;
-        let plane = [
-            source.offset(),
-            source.pitch(),
-            source.width(),
-            source.height(),
-            source.row_words() - 1,
-        ];
-        let numbers = [&self.columns.numbers()[..], &self.lines.numbers(), &plane].concat();
+        let numbers = numbers(source, self.columns, self.lines);
         let blocks = self.rows.div_ceil(RUN);
         // SAFETY: rows and words of the source are clamped to those of its plane, which `Plane` has checked to lie in its buffer; the weights
         // have as many words as are read for 2R + 4 rows; rows of sums are compared with those that there is memory for.
@@ -347,67 +281,6 @@ impl Part<'_> {
                 self.bits,
             );
         }
-    }
-}
-
-/// Numbers of a [`Places`], and where they begin among those of a launch.
-const COLUMNS: usize = 0;
-const LINES: usize = 6;
-const PLANE: usize = 12;
-
-/// The place in the plane that counts for place `at` of those that are read.
-#[cube]
-fn place(numbers: &Sequence<u32>, at: u32, #[comptime] axis: usize, #[comptime] edge: Edge) -> u32 {
-    let begin = *numbers.index(comptime!(axis + 3));
-    let end = *numbers.index(comptime!(axis + 4));
-    let mut found = *numbers.index(axis) + at;
-    if at < begin {
-        found = beyond(numbers, begin - at, true, axis, edge);
-    } else if at >= end {
-        found = beyond(numbers, at - end + 1u32, false, axis, edge);
-    }
-    found
-}
-
-/// The place in the plane that counts for the one `distance` ≥ 1 before the filter's first place, or after its last.
-#[cube]
-fn beyond(
-    numbers: &Sequence<u32>,
-    distance: u32,
-    #[comptime] before: bool,
-    #[comptime] axis: usize,
-    #[comptime] edge: Edge,
-) -> u32 {
-    let first = *numbers.index(comptime!(axis + 1));
-    let last = *numbers.index(comptime!(axis + 2));
-    let len = *numbers.index(comptime!(axis + 5));
-    match edge {
-        Edge::Clamp => {
-            if comptime!(before) {
-                first
-            } else {
-                last
-            }
-        }
-        Edge::Mirror => {
-            let steps = len - 1u32;
-            let turned = distance % max(2u32 * steps, 1u32);
-            let steps_in = min(turned, 2u32 * steps - turned);
-            if comptime!(before) {
-                first + steps_in
-            } else {
-                last - steps_in
-            }
-        }
-        Edge::Wrap => {
-            let steps_in = (distance - 1u32) % len;
-            if comptime!(before) {
-                last - steps_in
-            } else {
-                first + steps_in
-            }
-        }
-        Edge::Zero => u32::new(0xffff_ffffi64),
     }
 }
 
@@ -501,16 +374,9 @@ fn four(
     #[comptime] bits: u32,
 ) {
     let lanes = comptime!(per_word(bits));
-    let right = *numbers.index(comptime!(PLANE + 2)) + lanes;
-    let last = *numbers.index(comptime!(PLANE + 4));
     #[unroll]
     for j in 0..comptime!(4 / lanes) {
-        // A word's samples farther, so that one which the plane's edge cuts is not left of the row's start.
-        let ahead = column + comptime!((j + 1) * lanes);
-        let word = ahead / lanes;
-        let low = source[(start + min(max(word, 1u32) - 1u32, last)) as usize];
-        let high = source[(start + min(word, last)) as usize];
-        let both = funnel(low, high, (ahead % lanes) * bits) & coverage(ahead, lanes, right, bits);
+        let both = word_at(source, numbers, start, column + comptime!(j * lanes), bits);
         #[unroll]
         for l in 0..lanes {
             samples[comptime!((j * lanes + l) as usize)] =
@@ -529,14 +395,9 @@ fn one_by_one(
     samples: &mut Array<u32>,
     #[comptime] bits: u32,
 ) {
-    let lanes = comptime!(per_word(bits));
-    let width = *numbers.index(comptime!(PLANE + 2));
     #[unroll]
     for k in 0..4usize {
-        let column = min(columns[k], width - 1u32);
-        let word = source[(start + column / lanes) as usize];
-        let sample = (word >> ((column % lanes) * bits)) & comptime!(ones(bits));
-        samples[k] = select(columns[k] < width, sample, 0u32);
+        samples[k] = sample_at(source, numbers, start, columns[k], bits);
     }
 }
 

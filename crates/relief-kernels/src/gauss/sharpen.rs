@@ -1,5 +1,8 @@
 //! Sharpening by a mask of what a mean takes away: v + amount·(v − g) where |v − g| exceeds a threshold, g being the mean of v.
 
+#[cfg(feature = "gpu")]
+pub(crate) mod gpu;
+
 use relief_raster::{Sample, View, ViewMut};
 
 use crate::isa::{Isa, versions};

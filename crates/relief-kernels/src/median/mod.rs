@@ -19,6 +19,8 @@
 
 pub mod cpu;
 mod network;
+#[cfg(feature = "gpu")]
+pub(crate) mod gpu;
 
 #[cfg(test)]
 mod tests;

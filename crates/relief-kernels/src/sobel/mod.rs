@@ -12,6 +12,8 @@
 //! whole number lies so near to half a sample that this could round it across.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub(crate) mod gpu;
 
 #[cfg(test)]
 mod tests;

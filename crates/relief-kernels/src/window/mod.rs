@@ -15,6 +15,8 @@
 //! reach the next sample (8 bits, R ≤ 63), else in f64; what is added to round puts the sample into the lowest bits.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub(crate) mod gpu;
 
 #[cfg(test)]
 mod tests;

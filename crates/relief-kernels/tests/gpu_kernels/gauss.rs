@@ -1,26 +1,14 @@
 //! Means weighted by a bell on a device against every product by itself, and against the CPU.
 
-use std::cell::OnceCell;
-
 use relief_kernels::device::{DeviceError, Gpu};
 use relief_kernels::edge::Edge;
 use relief_kernels::fused::Plane;
 use relief_kernels::gauss::gpu::{Weights, render, scratch_words};
 use relief_kernels::gauss::{Bell, MAX_RADIUS, cpu};
-use relief_raster::{Depth, Rect, Sample, View, ViewMut};
+use relief_raster::{Depth, Sample, View, ViewMut};
 
-use crate::support::{Random, device, pack, unpack};
-
-thread_local! {
-    /// One for each test, so that a kernel that several cases share is compiled once.
-    static DEVICE: OnceCell<Option<Gpu>> = const { OnceCell::new() };
-}
-
-fn device_of_test() -> Option<Gpu> {
-    DEVICE.with(|cell| cell.get_or_init(device).clone())
-}
-
-const EDGES: [Edge; 4] = [Edge::Clamp, Edge::Mirror, Edge::Wrap, Edge::Zero];
+use crate::framed::{Case, EDGES, case, device_of_test, rect};
+use crate::support::unpack;
 
 /// A bell of this σ by the host's own exp, good enough for a test: any weights that sum to 2^16 do.
 fn bell(sigma: f64) -> Bell {
@@ -34,71 +22,9 @@ fn bell(sigma: f64) -> Bell {
     Bell::new(&half).unwrap()
 }
 
-/// A filter of `size` over a source at `place`, of which `band` is asked for.
-#[derive(Clone)]
-struct Case {
-    source: Vec<u16>,
-    width: i64,
-    place: (i64, i64),
-    size: (u64, u64),
-    edge: Edge,
-    band: Rect,
-}
-
-/// A source of random samples, some of which are the greatest and the least.
-fn source(seed: u64, (width, height): (i64, i64), max: u16) -> Vec<u16> {
-    let mut random = Random::new(seed);
-    (0..width * height)
-        .map(|_| match random.below(8) {
-            0 => 0,
-            1 => max,
-            _ => random.sample() & max,
-        })
-        .collect()
-}
-
-fn rect(x: i64, y: i64, width: u64, height: u64) -> Rect {
-    Rect::new(x, y, width, height).unwrap()
-}
-
 impl Case {
-    /// The place of 0…`len` − 1 that counts for `at`, step by step.
-    fn counts(&self, mut at: i64, len: i64) -> Option<i64> {
-        loop {
-            if (0..len).contains(&at) {
-                return Some(at);
-            }
-            at = match self.edge {
-                Edge::Zero => return None,
-                Edge::Clamp => at.clamp(0, len - 1),
-                Edge::Wrap if at < 0 => at + len,
-                Edge::Wrap => at - len,
-                Edge::Mirror if len == 1 => 0,
-                Edge::Mirror if at < 0 => -at,
-                Edge::Mirror => 2 * (len - 1) - at,
-            };
-        }
-    }
-
-    /// What the filter reads at (x, y) of its own coordinates.
-    fn read(&self, x: i64, y: i64) -> u16 {
-        let (Some(x), Some(y)) = (
-            self.counts(x, self.size.0 as i64),
-            self.counts(y, self.size.1 as i64),
-        ) else {
-            return 0;
-        };
-        let (x, y) = (x - self.place.0, y - self.place.1);
-        let height = self.source.len() as i64 / self.width;
-        if (0..self.width).contains(&x) && (0..height).contains(&y) {
-            self.source[(y * self.width + x) as usize]
-        } else {
-            0
-        }
-    }
-
     /// Every product by itself, in 128 bits.
-    fn by_definition(&self, bell: &Bell, x: i64, y: i64) -> u16 {
+    pub(crate) fn by_definition(&self, bell: &Bell, x: i64, y: i64) -> u16 {
         let reach = bell.radius() as i64;
         let weight = |k: i64| u128::from(bell.half()[k.unsigned_abs() as usize]);
         let mut sum = 0;
@@ -112,15 +38,9 @@ impl Case {
 
     /// The whole band by the CPU.
     fn by_the_cpu<S: Sample>(&self, bell: &Bell) -> Vec<u16> {
-        let reach = bell.radius() as i64;
         let (width, height) = (self.band.width() as usize, self.band.height() as usize);
         let (across, down) = (width + 2 * bell.radius(), height + 2 * bell.radius());
-        let block: Vec<S> = (0..across * down)
-            .map(|i| {
-                let (x, y) = ((i % across) as i64 - reach, (i / across) as i64 - reach);
-                S::from_u16(self.read(self.band.x() + x, self.band.y() + y))
-            })
-            .collect();
+        let block = self.block::<S>(bell.radius());
         let mut out = vec![S::ZERO; width * height];
         let mut scratch = vec![0; cpu::scratch_words(bell)];
         cpu::filter(
@@ -132,25 +52,9 @@ impl Case {
         out.iter().map(|v| v.to_u16()).collect()
     }
 
-    /// The band by the device; the source lies behind words that must not be taken for it, in rows with such words at their ends.
+    /// The band by the device.
     fn rendered<S: Sample>(&self, gpu: &Gpu, bell: &Bell) -> Result<Vec<u16>, DeviceError> {
-        let typed: Vec<S> = self.source.iter().map(|v| S::from_u16(*v)).collect();
-        let (words, row) = pack(&typed, self.width as usize);
-        let (before, after) = (3, 2);
-        let mut padded = vec![u32::MAX; before];
-        for words in words.chunks(row as usize) {
-            padded.extend_from_slice(words);
-            padded.resize(padded.len() + after, u32::MAX);
-        }
-        let plane = Plane::new(
-            gpu.upload(&padded)?,
-            before as u32,
-            row + after as u32,
-            self.width as u32,
-            (self.source.len() as i64 / self.width) as u32,
-            S::DEPTH,
-        )
-        .unwrap();
+        let plane = self.plane::<S>(gpu)?;
         let weights = Weights::upload(gpu, bell)?;
         let (width, height) = (self.band.width() as usize, self.band.height() as usize);
         let pitch = width.div_ceil(16 / size_of::<S>()) * 4;
@@ -188,19 +92,7 @@ impl Case {
         let cpu = self.by_the_cpu::<S>(bell);
         let width = self.band.width() as usize;
         for (i, (got, cpu)) in got.iter().zip(&cpu).enumerate() {
-            let what = || {
-                format!(
-                    "at {},{} of {:?}, {:?}, radius {}, source of {} columns at {:?}, filter of {:?}",
-                    i % width,
-                    i / width,
-                    self.band,
-                    self.edge,
-                    bell.radius(),
-                    self.width,
-                    self.place,
-                    self.size
-                )
-            };
+            let what = || format!("{}, radius {}", self.at(i), bell.radius());
             assert_eq!(got, cpu, "{}", what());
             if i % every == 0 {
                 let (x, y) = (
@@ -223,17 +115,6 @@ fn everywhere(case: &Case, bell: &Bell, every: usize) {
             ..case
         };
         eight.holds_for::<u8>(bell, every);
-    }
-}
-
-fn case(seed: u64, source_size: (i64, i64), place: (i64, i64), size: (u64, u64), band: Rect) -> Case {
-    Case {
-        source: source(seed, source_size, u16::MAX),
-        width: source_size.0,
-        place,
-        size,
-        edge: Edge::Clamp,
-        band,
     }
 }
 

@@ -11,6 +11,8 @@ mod device;
 mod distance;
 mod distance_bits;
 mod distance_tiles;
+mod filters;
+mod framed;
 mod fused;
 mod gauss;
 mod lattice;
