@@ -358,7 +358,11 @@ impl<'b> Writer<'b> {
                 "gradient \"radial\" inner=\"{}/4\" spread=\"{spread}\"",
                 1 + self.below(40)
             ),
-            _ => format!("gradient \"conical\" angle={} centre-x={}", self.below(720) - 360, self.below(40)),
+            _ => format!(
+                "gradient \"conical\" angle={} centre-x={}",
+                self.below(720) - 360,
+                self.below(40)
+            ),
         }
     }
 

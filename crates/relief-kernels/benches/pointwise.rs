@@ -143,7 +143,11 @@ fn gradients<S: Sample>(bencher: Bencher<'_, '_>, kind: &str) {
     let items = ItemsCount::new(SIDE * SIDE);
     bencher.counter(items).bench(|| {
         memory::with_samples(SIDE * SIDE, |out: &mut [S]| {
-            gradient::cpu::gradient(black_box(&gradient), (3, 5), ViewMut::packed(black_box(out), SIDE, SIDE));
+            gradient::cpu::gradient(
+                black_box(&gradient),
+                (3, 5),
+                ViewMut::packed(black_box(out), SIDE, SIDE),
+            );
         });
     });
 }

@@ -47,7 +47,15 @@ const HINTS: [(&[&str], &str); 22] = [
         "a circle is `disc`, or `ellipse` with smooth edges",
     ),
     (
-        &["linear", "radial", "conical", "conic", "vignette", "lineargradient", "radialgradient"],
+        &[
+            "linear",
+            "radial",
+            "conical",
+            "conic",
+            "vignette",
+            "lineargradient",
+            "radialgradient",
+        ],
         "`gradient` changes along a line, from a centre outwards or around it; `ramp` from the first pixel to the last",
     ),
     (&["random", "grain"], "random samples are `noise`"),

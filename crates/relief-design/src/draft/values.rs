@@ -849,8 +849,15 @@ impl Checker<'_> {
             }
             ValueType::Sample => format!("a sample, 0 to {}", self.depth.max()),
             ValueType::SampleOrPart => {
-                let height = if self.amplitude.is_some() { ", a height" } else { "" };
-                format!("a sample, 0 to {}{height}, or a part of M, as \"50%\"", self.depth.max())
+                let height = if self.amplitude.is_some() {
+                    ", a height"
+                } else {
+                    ""
+                };
+                format!(
+                    "a sample, 0 to {}{height}, or a part of M, as \"50%\"",
+                    self.depth.max()
+                )
             }
             ValueType::Level | ValueType::Height if self.amplitude.is_none() => "a number".to_owned(),
             _ => expected.describe(),
@@ -1065,9 +1072,12 @@ impl Checker<'_> {
                 "write a number without quotes, or a height with a unit: \"20um\"".to_owned()
             }
             (ValueType::SampleOrPart, Literal::Text(_)) => {
-                "write a number without quotes, a part of M as \"50%\", or a height with a unit: \"20um\"".to_owned()
+                "write a number without quotes, a part of M as \"50%\", or a height with a unit: \"20um\""
+                    .to_owned()
             }
-            (ValueType::Part, Literal::Text(_)) => "write a number without quotes, or a part as \"40%\"".to_owned(),
+            (ValueType::Part, Literal::Text(_)) => {
+                "write a number without quotes, or a part as \"40%\"".to_owned()
+            }
             (_, Literal::Text(_)) => "write a number without quotes".to_owned(),
             _ if takes_text => "write a text between quotes".to_owned(),
             _ => format!("write {described}"),

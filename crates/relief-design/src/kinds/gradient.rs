@@ -158,15 +158,31 @@ impl NodeKind for Gradient {
             "along what samples change",
         )],
         properties: &[
-            place("from-x", DefaultValue::Number(0), "linear: where it begins, from the left side of the node, not rounded"),
-            place("from-y", DefaultValue::Number(0), "linear: where it begins, from the upper side of the node"),
+            place(
+                "from-x",
+                DefaultValue::Number(0),
+                "linear: where it begins, from the left side of the node, not rounded",
+            ),
+            place(
+                "from-y",
+                DefaultValue::Number(0),
+                "linear: where it begins, from the upper side of the node",
+            ),
             place(
                 "to-x",
                 DefaultValue::Absent("the right side of the node; with `to-y` the same as `from-x`"),
                 "linear: where it ends",
             ),
-            place("to-y", DefaultValue::Absent("the same as `from-y`"), "linear: where it ends"),
-            place("centre-x", MIDDLE, "radial, conical: where the centre lies, not rounded"),
+            place(
+                "to-y",
+                DefaultValue::Absent("the same as `from-y`"),
+                "linear: where it ends",
+            ),
+            place(
+                "centre-x",
+                MIDDLE,
+                "radial, conical: where the centre lies, not rounded",
+            ),
             place("centre-y", MIDDLE, "radial, conical: where the centre lies"),
             optional(
                 "radius",
@@ -272,7 +288,9 @@ impl NodeKind for Gradient {
                     return;
                 }
                 match self.spread {
-                    Spread::Pad => format!("this `{name}` never repeats; a spread of \"repeat\" or \"mirror\" may close it"),
+                    Spread::Pad => format!(
+                        "this `{name}` never repeats; a spread of \"repeat\" or \"mirror\" may close it"
+                    ),
                     _ => format!("a turn is no whole number of times this `{name}`"),
                 }
             }
@@ -308,7 +326,9 @@ impl NodeKind for Gradient {
         if !(2..=MAX_STOPS).contains(&self.stops.len()) {
             return Err(format!("it has {} stops, not 2 to {MAX_STOPS}", self.stops.len()));
         }
-        if !self.stops.is_sorted_by_key(|stop| stop.at) || self.stops.iter().any(|stop| stop.at > GRADIENT_ONE) {
+        if !self.stops.is_sorted_by_key(|stop| stop.at)
+            || self.stops.iter().any(|stop| stop.at > GRADIENT_ONE)
+        {
             return Err("its stops do not ascend from 0 to 2^24".to_owned());
         }
         self.stops.iter().try_for_each(|stop| rules.sample(stop.value))
@@ -326,9 +346,9 @@ fn stops(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<Arc<[
         [only] => {
             let problem = Problem::new("E513", "a gradient has at least 2 stops, found 1");
             checker.note(
-                problem
-                    .label(only.name.span, "only this")
-                    .help("add the stop at which it ends, or none for 0 to M; `fill` is one sample everywhere"),
+                problem.label(only.name.span, "only this").help(
+                    "add the stop at which it ends, or none for 0 to M; `fill` is one sample everywhere",
+                ),
             );
         }
         _ if elements.len() > MAX_STOPS => {
@@ -401,7 +421,8 @@ fn vector(from: (i64, i64), to: (i64, i64)) -> (i128, i128) {
 
 /// The distance from a centre to the farthest corner of a node, in 1/256 pixel, rounded up.
 fn farthest(centre: (i64, i64), size: (i64, i64)) -> i64 {
-    let along = |centre: i64, side: i64| u128::from(centre.unsigned_abs().max((side - centre).unsigned_abs()));
+    let along =
+        |centre: i64, side: i64| u128::from(centre.unsigned_abs().max((side - centre).unsigned_abs()));
     let (x, y) = (along(centre.0, size.0), along(centre.1, size.1));
     let square = x * x + y * y;
     let root = square.isqrt();
@@ -442,7 +463,8 @@ impl IntoKind<Gradient> for GivenGradient {
                     inner,
                     radius,
                 };
-                let why = "this gradient ends at a radius that is not greater than the one at which it begins";
+                let why =
+                    "this gradient ends at a radius that is not greater than the one at which it begins";
                 (kind, (inner >= radius).then_some(why))
             }
             Places::Conical { centre, start } => {

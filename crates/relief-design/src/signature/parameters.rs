@@ -136,7 +136,11 @@ pub(super) static PARAMETERS: [Signature; 24] = [
         name: "stop",
         meaning: "A place of a gradient and its sample. Stops stand in ascending order; of two at one place the later one counts from there on.",
         properties: &[
-            required("at", ValueType::Part, "0 where the gradient begins, 1 where it ends"),
+            required(
+                "at",
+                ValueType::Part,
+                "0 where the gradient begins, 1 where it ends",
+            ),
             required("value", ValueType::SampleOrPart, "the sample there"),
         ],
         example: "stop at=0.4 value=200",

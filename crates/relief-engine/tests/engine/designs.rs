@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use crate::oracle::evaluate::Oracle;
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Blend, Compose, Course, Disc, Distance, Edge, Equalise, Fill, Flip, Fold, Gauss, Gradient, Image, Kind, Lattice, Map,
-    Median, Noise, Polygon, Profile, Ramp, Repeat, Tone, Turn, Use,
+    Blend, Compose, Course, Disc, Distance, Edge, Equalise, Fill, Flip, Fold, Gauss, Gradient, Image, Kind,
+    Lattice, Map, Median, Noise, Polygon, Profile, Ramp, Repeat, Tone, Turn, Use,
 };
 use crate::oracle::strategy::models;
 use crate::ways::{PLAIN, TILES, Way, check, cross, every, model, plain, ways};

@@ -5,8 +5,8 @@ use relief_engine::{Cancel, Options, Plan, Rect, Renderer};
 use crate::oracle::evaluate::Oracle;
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Blend, Compose, Course, Disc, Distance, Edge, Flip, Fold, Gauss, Gradient, Image, Kind, Lattice, Map, Noise,
-    Profile, Ramp, Repeat, Tone, Turn,
+    Blend, Compose, Course, Disc, Distance, Edge, Flip, Fold, Gauss, Gradient, Image, Kind, Lattice, Map,
+    Noise, Profile, Ramp, Repeat, Tone, Turn,
 };
 use crate::pictures::Pictures;
 use crate::run::{banded, design, rendered, renderer, window};
@@ -133,7 +133,10 @@ fn gradients_are_exact_over_2_to_the_40_pixels() {
             spread,
             stops: vec![(0, 3), (300, 200), (300, 90), (1_000, 255)],
         });
-        check(&Model { max: 65_535, ..model.clone() });
+        check(&Model {
+            max: 65_535,
+            ..model.clone()
+        });
         check(&model);
     }
 }

@@ -7,8 +7,8 @@ use relief_engine::{Kept, NoImages, Options};
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
     Affine, Bilateral, Blend, BoxMean, Close, Compose, Convolve, Course, Detrend, Dilate, Disc, Dither, Edge,
-    Element, Erode, Fill, Flip, Fold, Gauss, Gradient, Image, Kind, Lattice, Law, LocalThreshold, Matrix, Median,
-    Noise, Open, Repeat, Resize, Seamless, Sharpen, Sobel, Threshold, TopHat, Turn, Use,
+    Element, Erode, Fill, Flip, Fold, Gauss, Gradient, Image, Kind, Lattice, Law, LocalThreshold, Matrix,
+    Median, Noise, Open, Repeat, Resize, Seamless, Sharpen, Sobel, Threshold, TopHat, Turn, Use,
 };
 use crate::oracle::strategy::models;
 use crate::pictures::Pictures;

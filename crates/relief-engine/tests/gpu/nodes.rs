@@ -244,7 +244,9 @@ fn filters_of_the_host_stand_among_nodes_of_the_device() {
         both(
             31,
             17,
-            &format!("map {{ invert; (source)compose {{ (base)noise seed=1; (mean)gradient {gradient} x=3 y=-2 }} }}"),
+            &format!(
+                "map {{ invert; (source)compose {{ (base)noise seed=1; (mean)gradient {gradient} x=3 y=-2 }} }}"
+            ),
         );
     }
     for node in [

@@ -75,7 +75,11 @@ fn linear(isa: Isa, spread: Spread, line: &Line, (x, y): (i64, i64), places: &mu
     let (whole, part, is_exact) = split(numerator, divisor);
     let (step, part_step, is_step_exact) = split(line.step(), divisor);
     let off = u64::from(!is_exact) + places.len() as u64 * u64::from(!is_step_exact);
-    let near = if i128::from(off) * divisor <= 1 << BITS { 0 } else { off };
+    let near = if i128::from(off) * divisor <= 1 << BITS {
+        0
+    } else {
+        off
+    };
     // What lies far beyond an end stays there, and what repeats is the same without whole times.
     let two = 2 * i128::from(ONE);
     let (whole, step) = match spread {
@@ -83,7 +87,14 @@ fn linear(isa: Isa, spread: Spread, line: &Line, (x, y): (i64, i64), places: &mu
         Spread::Repeat | Spread::Mirror => (whole.rem_euclid(two), step.rem_euclid(two)),
     };
     // Steps are at most 2^34.
-    if steps(isa, spread, (whole as i64, step as i64), (part, part_step), near, places) {
+    if steps(
+        isa,
+        spread,
+        (whole as i64, step as i64),
+        (part, part_step),
+        near,
+        places,
+    ) {
         for (i, place) in places.iter_mut().enumerate() {
             if part.wrapping_add(part_step * i as u64) & BEHIND < near {
                 let exact = (numerator + line.step() * i as i128).div_euclid(divisor);
@@ -164,7 +175,16 @@ fn radial(isa: Isa, spread: Spread, ring: &Ring, (right, below): (i64, i64), pla
     let down = below as f64 * below as f64;
     let mut parts = [0.0; PART];
     let parts = &mut parts[..places.len()];
-    if rings(isa, spread, right as f64, down, (inner, scale), near, places, parts) {
+    if rings(
+        isa,
+        spread,
+        right as f64,
+        down,
+        (inner, scale),
+        near,
+        places,
+        parts,
+    ) {
         for (i, (place, part)) in places.iter_mut().zip(parts).enumerate() {
             if is_near(*part, near) {
                 *place = exact(i);

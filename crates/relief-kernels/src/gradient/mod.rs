@@ -169,10 +169,7 @@ impl Gradient {
         let times = across.div_euclid(a * a + b * b);
         let near = (x + times * b, y - times * a);
         let short = |number: i128| i64::try_from(number).ok();
-        Period::spanned(
-            (short(-b)?, short(a)?),
-            (short(near.0)?, short(near.1)?),
-        )
+        Period::spanned((short(-b)?, short(a)?), (short(near.0)?, short(near.1)?))
     }
 
     /// T of a pixel before it is spread.
@@ -228,10 +225,7 @@ impl Spread {
 
 /// Where a pixel lies from here, at most 2^41 pixels away.
 const fn away(centre: (i64, i64), x: i64, y: i64) -> (i64, i64) {
-    (
-        PIXEL * x + PIXEL / 2 - centre.0,
-        PIXEL * y + PIXEL / 2 - centre.1,
-    )
+    (PIXEL * x + PIXEL / 2 - centre.0, PIXEL * y + PIXEL / 2 - centre.1)
 }
 
 /// A linear gradient as a fraction: T = ⌊2^24·((P − A)·(a, b)) / `whole`⌋, with (a, b) the shortest whole vector along it. What

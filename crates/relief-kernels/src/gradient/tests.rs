@@ -11,7 +11,10 @@ fn samples<S: Sample>(gradient: &Gradient, at: (i64, i64), (width, height): (usi
         let mut out = vec![S::from_u16(9); width * height];
         cpu::gradient(gradient, at, ViewMut::packed(&mut out, width, height));
         let found: Vec<u16> = out.iter().map(|sample| sample.to_u16()).collect();
-        assert!(all.as_ref().is_none_or(|all| *all == found), "{gradient:?} at {at:?}");
+        assert!(
+            all.as_ref().is_none_or(|all| *all == found),
+            "{gradient:?} at {at:?}"
+        );
         all = Some(found);
     });
     all.unwrap()
@@ -134,7 +137,10 @@ fn square(n: u128) -> (u128, u128) {
     let middle = 2 * high * low;
     let rest = low * low;
     let carried = middle + (rest >> 64);
-    (high * high + (carried >> 64), (carried << 64) | (rest & u128::from(u64::MAX)))
+    (
+        high * high + (carried >> 64),
+        (carried << 64) | (rest & u128::from(u64::MAX)),
+    )
 }
 
 /// 2^48 times a number, in the same parts.
@@ -149,7 +155,10 @@ fn a_line_is_divided_evenly() {
     let line = |from, to, spread| Gradient::new(Kind::Linear { from, to }, spread, &stops).unwrap();
     // Of 5 pixels 25.5, 76.5, 127.5, …: T is rounded down, but for the middle one, whose half goes up.
     let across = line((0, 0), (5 * 256, 0), Spread::Pad);
-    assert_eq!(samples::<u8>(&across, (0, 0), (7, 2))[..7], [25, 76, 128, 178, 229, 255, 255]);
+    assert_eq!(
+        samples::<u8>(&across, (0, 0), (7, 2))[..7],
+        [25, 76, 128, 178, 229, 255, 255]
+    );
     // Of 4 pixels T is whole: 31.875, 95.625, …
     let there = [32, 96, 159, 223];
     for (spread, after) in [
@@ -158,7 +167,11 @@ fn a_line_is_divided_evenly() {
         (Spread::Mirror, [223, 159, 96, 32]),
     ] {
         let down = line((0, 0), (0, 4 * 256), spread);
-        assert_eq!(samples::<u8>(&down, (9, 0), (1, 8)), [there, after].concat(), "{spread:?}");
+        assert_eq!(
+            samples::<u8>(&down, (9, 0), (1, 8)),
+            [there, after].concat(),
+            "{spread:?}"
+        );
     }
 }
 
@@ -184,7 +197,14 @@ fn a_cone_has_its_quarters_and_its_step() {
     let stops = [stop(0, 0), stop(ONE, 160)];
     let cone = Gradient::new(kind(0), Spread::Pad, &stops).unwrap();
     // Right, right below, below, left, above, and the centre itself.
-    for (x, y, expected) in [(4, 2, 0), (4, 4, 20), (2, 4, 40), (0, 2, 80), (2, 0, 120), (2, 2, 0)] {
+    for (x, y, expected) in [
+        (4, 2, 0),
+        (4, 4, 20),
+        (2, 4, 40),
+        (0, 2, 80),
+        (2, 0, 120),
+        (2, 2, 0),
+    ] {
         assert_eq!(samples::<u16>(&cone, (x, y), (1, 1)), [expected], "{x} {y}");
     }
     let turned = Gradient::new(kind(1 << 30), Spread::Pad, &stops).unwrap();
@@ -206,7 +226,10 @@ fn of_stops_at_one_place_the_last_counts_from_there_on() {
         stop(3 * (ONE / 4), 40),
     ];
     let steps = Gradient::new(kind, Spread::Pad, &stops).unwrap();
-    assert_eq!(samples::<u8>(&steps, (0, 0), (9, 1)), [10, 10, 10, 15, 50, 45, 40, 40, 40]);
+    assert_eq!(
+        samples::<u8>(&steps, (0, 0), (9, 1)),
+        [10, 10, 10, 15, 50, 45, 40, 40, 40]
+    );
     assert_eq!(steps.range((0, 0), (2, 0)), (10, 10));
     assert_eq!(steps.range((0, 0), (3, 0)), (10, 15));
     assert_eq!(steps.range((5, 0), (8, 5)), (40, 45));
@@ -214,7 +237,9 @@ fn of_stops_at_one_place_the_last_counts_from_there_on() {
 
 #[test]
 fn more_pieces_than_are_written_one_after_the_other_are_looked_up() {
-    let stops: Vec<Stop> = (0..=200).map(|i| stop(i * (ONE / 200), (i * i % 256) as u16)).collect();
+    let stops: Vec<Stop> = (0..=200)
+        .map(|i| stop(i * (ONE / 200), (i * i % 256) as u16))
+        .collect();
     let kind = Kind::Linear {
         from: (0, 0),
         to: (256 * 600, 256),
@@ -238,7 +263,13 @@ fn what_is_no_gradient_is_refused() {
     };
     let line = |to| Kind::Linear { from: (0, 0), to };
     assert!(is_one(ring(0, 1), &stops) && is_one(line((0, 1 << 48)), &stops));
-    for kind in [ring(1, 1), ring(-1, 1), ring(0, (1 << 50) + 1), line((0, 0)), line((1 << 49, 0))] {
+    for kind in [
+        ring(1, 1),
+        ring(-1, 1),
+        ring(0, (1 << 50) + 1),
+        line((0, 0)),
+        line((1 << 49, 0)),
+    ] {
         assert!(!is_one(kind, &stops), "{kind:?}");
     }
     let many = [stop(0, 0); super::MAX_STOPS + 1];

@@ -75,7 +75,9 @@ impl Gradient {
                     _ => [0, 1].map(|axis| to[axis].map_or(from[axis], rounded)),
                 };
                 let dot = |end: [i128; 2]| {
-                    (0..2).map(|axis| (end[axis] - from[axis]) * (to[axis] - from[axis])).sum::<i128>()
+                    (0..2)
+                        .map(|axis| (end[axis] - from[axis]) * (to[axis] - from[axis]))
+                        .sum::<i128>()
                 };
                 (ONE * dot(pixel)).div_euclid(dot(to))
             }
@@ -87,7 +89,9 @@ impl Gradient {
                 let centre = around(centre);
                 let inner = inner.map_or(0, rounded);
                 let square = |place: [i128; 2]| -> u128 {
-                    (0..2).map(|axis| (place[axis] - centre[axis]).unsigned_abs().pow(2)).sum()
+                    (0..2)
+                        .map(|axis| (place[axis] - centre[axis]).unsigned_abs().pow(2))
+                        .sum()
                 };
                 let radius = radius.map_or_else(
                     || {
@@ -110,7 +114,9 @@ impl Gradient {
                     reach <= 0 || square_against(reach as u128, squared) != Ordering::Greater
                 };
                 let least = -(ONE * inner).div_euclid(radius - inner) - 2;
-                let bits = (0..76).rev().filter(|bit| (1_i128 << bit) * (radius - inner) < 1 << 78);
+                let bits = (0..76)
+                    .rev()
+                    .filter(|bit| (1_i128 << bit) * (radius - inner) < 1 << 78);
                 bits.fold(least, |place, bit| {
                     let more = place + (1 << bit);
                     if reaches(more) { more } else { place }
@@ -198,7 +204,9 @@ impl Node for Gradient {
 
     fn parameters(&self) -> Vec<String> {
         let stops = self.stops.iter();
-        stops.map(|(at, value)| format!("stop at=\"{}/10%\" value={value}", at)).collect()
+        stops
+            .map(|(at, value)| format!("stop at=\"{}/10%\" value={value}", at))
+            .collect()
     }
 
     fn sample(&self, at: &mut At<'_, '_>) -> u16 {
@@ -206,7 +214,12 @@ impl Node for Gradient {
         let mut stops: Vec<(i128, i128)> = self
             .stops
             .iter()
-            .map(|(at, value)| ((2 * i128::from(*at) * ONE + 1_000).div_euclid(2_000), i128::from(*value)))
+            .map(|(at, value)| {
+                (
+                    (2 * i128::from(*at) * ONE + 1_000).div_euclid(2_000),
+                    i128::from(*value),
+                )
+            })
             .collect();
         if stops.is_empty() {
             stops = vec![(0, 0), (ONE, i128::from(at.max()))];
@@ -242,7 +255,10 @@ impl Node for Gradient {
             2 => (pair(), length(), length()).prop_map(|(centre, inner, radius)| Course::Radial { centre, inner, radius }),
             2 => (pair(), -6_000_i64..6_000).prop_map(|(centre, angle)| Course::Conical { centre, angle }),
         ];
-        let stop = (prop_oneof![0_u32..=1_000, select(&[0_u32, 250, 500, 1_000][..])], samples(max));
+        let stop = (
+            prop_oneof![0_u32..=1_000, select(&[0_u32, 250, 500, 1_000][..])],
+            samples(max),
+        );
         let stops = prop_oneof![
             Just(Vec::new()),
             proptest::collection::vec(stop.clone(), 2..4),
@@ -251,7 +267,11 @@ impl Node for Gradient {
         let spread = select(&["pad", "repeat", "mirror"][..]);
         let any = (course, spread, stops).prop_map(|(course, spread, mut stops)| {
             stops.sort_by_key(|(at, _)| *at);
-            let spread = if matches!(course, Course::Conical { .. }) { "pad" } else { spread };
+            let spread = if matches!(course, Course::Conical { .. }) {
+                "pad"
+            } else {
+                spread
+            };
             Self {
                 course: course.with_a_length(),
                 spread,
@@ -273,7 +293,11 @@ impl Course {
                     to[0] = Some((begin[0] as i64 + 77, 256));
                 }
                 // To the right side, which is nowhere else: from the left.
-                let from = if to == [None, None] { [Some((-1, 3)), from[1]] } else { from };
+                let from = if to == [None, None] {
+                    [Some((-1, 3)), from[1]]
+                } else {
+                    from
+                };
                 Self::Linear { from, to }
             }
             Self::Radial {
