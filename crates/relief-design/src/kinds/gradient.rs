@@ -246,7 +246,7 @@ impl NodeKind for Gradient {
             },
         };
         let ends = ["to-x", "to-y", "radius", "inner", "from-x", "from-y"];
-        good.then_some(Unsized {
+        good.then_some(GivenGradient {
             places,
             spread: values.word("spread").and_then(Spread::of_word)?,
             stops: stops?,
