@@ -161,7 +161,7 @@ impl NodeKind for Gradient {
             place(
                 "from-x",
                 DefaultValue::Number(0),
-                "linear: where it begins, from the left side of the node, not rounded",
+                "linear: where it begins, from the left side of the node; parts of a pixel count",
             ),
             place(
                 "from-y",
@@ -181,9 +181,13 @@ impl NodeKind for Gradient {
             place(
                 "centre-x",
                 MIDDLE,
-                "radial, conical: where the centre lies, not rounded",
+                "radial, conical: where the centre lies, from the left side of the node; parts of a pixel count",
             ),
-            place("centre-y", MIDDLE, "radial, conical: where the centre lies"),
+            place(
+                "centre-y",
+                MIDDLE,
+                "radial, conical: where the centre lies, from the upper side of the node",
+            ),
             optional(
                 "radius",
                 ValueType::Dimension,

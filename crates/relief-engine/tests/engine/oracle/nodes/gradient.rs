@@ -255,14 +255,14 @@ impl Node for Gradient {
             2 => (pair(), length(), length()).prop_map(|(centre, inner, radius)| Course::Radial { centre, inner, radius }),
             2 => (pair(), -6_000_i64..6_000).prop_map(|(centre, angle)| Course::Conical { centre, angle }),
         ];
-        let stop = (
-            prop_oneof![0_u32..=1_000, select(&[0_u32, 250, 500, 1_000][..])],
-            samples(max),
-        );
+        let stop = || {
+            let at = prop_oneof![0_u32..=1_000, select(&[0_u32, 250, 500, 1_000][..])];
+            (at, samples(max))
+        };
         let stops = prop_oneof![
             Just(Vec::new()),
-            proptest::collection::vec(stop.clone(), 2..4),
-            proptest::collection::vec(stop, 2..24)
+            proptest::collection::vec(stop(), 2..4),
+            proptest::collection::vec(stop(), 2..24)
         ];
         let spread = select(&["pad", "repeat", "mirror"][..]);
         let any = (course, spread, stops).prop_map(|(course, spread, mut stops)| {
