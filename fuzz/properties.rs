@@ -242,6 +242,7 @@ impl<'b> Writer<'b> {
         let head = match kind {
             0 => format!("fill value={}", self.below(256)),
             1 => "image \"p\"".to_owned(),
+            2 if self.below(2) == 0 => self.gradient(),
             2 => format!("ramp axis=\"y\" from={} to={}", self.below(256), self.below(256)),
             3 => format!("disc diameter={} value={}", 1 + self.below(30), self.below(256)),
             4 => format!("noise seed={}", self.below(256)),
@@ -329,9 +330,40 @@ impl<'b> Writer<'b> {
                 let _ = write!(self.text, " width={width} height={height}");
             }
         }
-        let is_array = head.starts_with("array");
+        let (is_array, is_gradient) = (head.starts_with("array"), head.starts_with("gradient"));
         self.children(if is_array { ARRAY } else { kind }, depth, used);
+        if is_gradient && self.below(2) == 0 {
+            let mut place = 0;
+            self.text.push_str(" {\n");
+            for _ in 0..2 + self.below(4) {
+                place += self.below(40);
+                let value = self.below(256);
+                let _ = writeln!(self.text, "stop at=\"{place}/2%\" value={value}");
+            }
+            self.text.push('}');
+        }
         self.text.push('\n');
+    }
+
+    /// A gradient, of which some have no length.
+    fn gradient(&mut self) -> String {
+        let spread = ["pad", "repeat", "mirror"][self.below(3) as usize];
+        match self.below(3) {
+            0 => format!(
+                "gradient \"linear\" to-x=\"{}/3\" to-y={} spread=\"{spread}\"",
+                self.below(90) - 30,
+                self.below(9)
+            ),
+            1 => format!(
+                "gradient \"radial\" inner=\"{}/4\" spread=\"{spread}\"",
+                1 + self.below(40)
+            ),
+            _ => format!(
+                "gradient \"conical\" angle={} centre-x={}",
+                self.below(720) - 360,
+                self.below(40)
+            ),
+        }
     }
 
     fn children(&mut self, kind: i64, depth: usize, used: bool) {

@@ -89,7 +89,10 @@ fn document(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let status = Command::new(cargo)
         .current_dir(root)
         .env("RUSTDOC", &rustdoc)
-        .env("RUSTDOCFLAGS", "-D warnings -Zunstable-options --output-format=json")
+        .env(
+            "RUSTDOCFLAGS",
+            "-D warnings -Zunstable-options --output-format=json",
+        )
         .args([
             "doc",
             "--quiet",

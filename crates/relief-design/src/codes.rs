@@ -47,6 +47,7 @@ const CODES: &[(&str, &str)] = &[
     ("E510", include_str!("codes/E510.md")),
     ("E511", include_str!("codes/E511.md")),
     ("E512", include_str!("codes/E512.md")),
+    ("E513", include_str!("codes/E513.md")),
     ("E601", include_str!("codes/E601.md")),
     ("E602", include_str!("codes/E602.md")),
     ("E603", include_str!("codes/E603.md")),

@@ -220,6 +220,7 @@ fn value_type(value: ValueType) -> Value {
     let metric = format!(r"^\s*{number}\s*({units})\s*$");
     let unit = format!(r"^\s*{number}\s*({units}|px)?\s*$");
     let part = format!(r"^\s*{number}\s*({units}|px|%)?\s*$");
+    let percent = format!(r"^\s*{number}\s*%\s*$");
     let number_or =
         |number: Value, pattern: &str| json!({ "oneOf": [number, { "type": "string", "pattern": pattern }] });
     match value {
@@ -258,6 +259,11 @@ fn value_type(value: ValueType) -> Value {
             json!({ "type": "integer", "minimum": 0, "maximum": 65_535 }),
             &metric,
         ),
+        ValueType::SampleOrPart => number_or(
+            json!({ "type": "integer", "minimum": 0, "maximum": 65_535 }),
+            &format!("{metric}|{percent}"),
+        ),
+        ValueType::Part => number_or(json!({ "type": "number", "minimum": 0, "maximum": 1 }), &percent),
         ValueType::Level | ValueType::Height => number_or(json!({ "type": "number" }), &metric),
         ValueType::Any => json!({ "type": ["number", "string"] }),
         ValueType::Seed => json!({ "type": "integer", "minimum": i64::MIN, "maximum": u64::MAX }),

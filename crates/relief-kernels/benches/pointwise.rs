@@ -1,13 +1,15 @@
 //! Tables, thresholds, folds, tests for uniformity and generators on one tile, beside memset and memcpy of its bytes:
 //! `cargo bench -p relief-kernels --no-default-features --bench pointwise`.
 
+#![allow(clippy::expect_used, reason = "a benchmark fails by a panic")]
+
 mod memory;
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 use relief_kernels::fold::Fold;
 use relief_kernels::generate::cpu::Axis;
-use relief_kernels::{fold, generate, table, uniform};
+use relief_kernels::{fold, generate, gradient, table, uniform};
 use relief_raster::{Sample, View, ViewMut};
 
 fn main() {
@@ -110,6 +112,44 @@ fn uniform_raster<S: Sample>(bencher: Bencher<'_, '_>) {
     bencher
         .counter(bytes)
         .bench(|| uniform::cpu::value(View::packed(black_box(&raster[..]), SIDE, SIDE)));
+}
+
+/// Linear across both axes, radial and conical gradients of three stops.
+#[divan::bench(types = [u8, u16], args = ["linear", "radial", "conical"])]
+fn gradients<S: Sample>(bencher: Bencher<'_, '_>, kind: &str) {
+    let centre = (40_000, 60_000);
+    let kind = match kind {
+        "linear" => gradient::Kind::Linear {
+            from: (7, 100),
+            to: (120_003, 90_001),
+        },
+        "radial" => gradient::Kind::Radial {
+            centre,
+            inner: 1_000,
+            radius: 100_000,
+        },
+        _ => gradient::Kind::Conical { centre, start: 7 },
+    };
+    let stop = |at, value: S| gradient::Stop {
+        at,
+        value: value.to_u16(),
+    };
+    let stops = [
+        stop(0, S::ZERO),
+        stop(gradient::ONE / 3, S::MAX),
+        stop(gradient::ONE, S::from_u16(9)),
+    ];
+    let gradient = gradient::Gradient::new(kind, gradient::Spread::Pad, &stops).expect("it has a length");
+    let items = ItemsCount::new(SIDE * SIDE);
+    bencher.counter(items).bench(|| {
+        memory::with_samples(SIDE * SIDE, |out: &mut [S]| {
+            gradient::cpu::gradient(
+                black_box(&gradient),
+                (3, 5),
+                ViewMut::packed(black_box(out), SIDE, SIDE),
+            );
+        });
+    });
 }
 
 #[divan::bench(types = [u8, u16])]

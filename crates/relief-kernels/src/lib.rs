@@ -29,6 +29,7 @@ pub mod fold;
 pub mod fused;
 pub mod gauss;
 pub mod generate;
+pub mod gradient;
 pub mod isa;
 pub mod lattice;
 pub mod median;

@@ -46,7 +46,18 @@ const HINTS: [(&[&str], &str); 22] = [
         &["circle", "dot"],
         "a circle is `disc`, or `ellipse` with smooth edges",
     ),
-    (&["gradient", "linear"], "a gradient is `ramp`"),
+    (
+        &[
+            "linear",
+            "radial",
+            "conical",
+            "conic",
+            "vignette",
+            "lineargradient",
+            "radialgradient",
+        ],
+        "`gradient` changes along a line, from a centre outwards or around it; `ramp` from the first pixel to the last",
+    ),
     (&["random", "grain"], "random samples are `noise`"),
     (
         &["group", "layer", "layers", "merge", "overlay", "blend", "stack"],

@@ -491,7 +491,7 @@ impl Checker<'_> {
     }
 
     /// Whether a setting is given if and only if its kind needs it; if not, a problem says so.
-    fn belongs(
+    pub(crate) fn belongs(
         &mut self,
         (name, here): (&str, Span),
         kind: &str,

@@ -460,7 +460,29 @@ impl Checker<'_> {
             ValueType::Feed => self.feed(expected, value),
             ValueType::Frequency => self.frequency(expected, value).map(Checked::Real),
             ValueType::Dpi => self.dpi(expected, value),
-            ValueType::Sample => self.sample(value),
+            ValueType::Sample => self.sample(expected, value),
+            ValueType::SampleOrPart => match self.part(expected, value) {
+                Some(part) => {
+                    let sample = part?.times(Ratio::integer(self.depth.max().into()));
+                    let sample = sample.ok_or_else(|| too_long(value))?.rounded();
+                    // At most M.
+                    Ok(Checked::Sample(u16::try_from(sample).unwrap_or(self.depth.max())))
+                }
+                None => self.sample(expected, value),
+            },
+            ValueType::Part => {
+                let part = match self.part(expected, value) {
+                    Some(part) => part?,
+                    None => {
+                        let Literal::Number(number) = &value.literal else {
+                            return Err(self.wrong_type(expected, value));
+                        };
+                        let number = Decimal::parse(number).ok_or_else(|| too_long(value))?;
+                        self.within_one(expected, value, Ratio::of(number))?
+                    }
+                };
+                Ok(Checked::Fraction(part))
+            }
             ValueType::Seed => {
                 let number = self.integer(expected, value)?;
                 // Negative seeds are the two's complement of 64 bits.
@@ -500,11 +522,11 @@ impl Checker<'_> {
         }
     }
 
-    fn sample(&self, value: &Value<'_>) -> Result<Checked, Problem> {
+    fn sample(&self, expected: ValueType, value: &Value<'_>) -> Result<Checked, Problem> {
         if let Literal::Text(text) = &value.literal {
-            return self.height(ValueType::Sample, value, text).map(Checked::Sample);
+            return self.height(expected, value, text).map(Checked::Sample);
         }
-        let number = self.integer(ValueType::Sample, value)?;
+        let number = self.integer(expected, value)?;
         if let Some(sample) = u16::try_from(number).ok().filter(|&n| n <= self.depth.max()) {
             return Ok(Checked::Sample(sample));
         }
@@ -526,6 +548,26 @@ impl Checker<'_> {
         } else {
             range
         }))
+    }
+
+    /// A part of 0 to 1 that is written as a percentage; nothing where it is not.
+    fn part(&self, expected: ValueType, value: &Value<'_>) -> Option<Result<Ratio, Problem>> {
+        match &value.literal {
+            Literal::Text(text) => match written(text) {
+                Written::Percent(part) => Some(self.within_one(expected, value, part)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The number, where it is 0 to 1.
+    fn within_one(&self, expected: ValueType, value: &Value<'_>, number: Ratio) -> Result<Ratio, Problem> {
+        let beyond = number.minus(Ratio::integer(1));
+        if number.is_negative() || beyond.is_none_or(Ratio::is_positive) {
+            return Err(self.out_of_range(expected, value));
+        }
+        Ok(number)
     }
 
     /// A whole number of pixels; where lengths become the nearest ones, the nearest.
@@ -806,6 +848,17 @@ impl Checker<'_> {
                 format!("a sample, 0 to {}, or a height", self.depth.max())
             }
             ValueType::Sample => format!("a sample, 0 to {}", self.depth.max()),
+            ValueType::SampleOrPart => {
+                let height = if self.amplitude.is_some() {
+                    ", a height"
+                } else {
+                    ""
+                };
+                format!(
+                    "a sample, 0 to {}{height}, or a part of M, as \"50%\"",
+                    self.depth.max()
+                )
+            }
             ValueType::Level | ValueType::Height if self.amplitude.is_none() => "a number".to_owned(),
             _ => expected.describe(),
         }
@@ -1017,6 +1070,13 @@ impl Checker<'_> {
             (ValueType::Feed, _) => "for instance \"3000mm/min\" or \"50mm/s\"".to_owned(),
             (ValueType::Sample | ValueType::Level | ValueType::Height, Literal::Text(_)) => {
                 "write a number without quotes, or a height with a unit: \"20um\"".to_owned()
+            }
+            (ValueType::SampleOrPart, Literal::Text(_)) => {
+                "write a number without quotes, a part of M as \"50%\", or a height with a unit: \"20um\""
+                    .to_owned()
+            }
+            (ValueType::Part, Literal::Text(_)) => {
+                "write a number without quotes, or a part as \"40%\"".to_owned()
             }
             (_, Literal::Text(_)) => "write a number without quotes".to_owned(),
             _ if takes_text => "write a text between quotes".to_owned(),

@@ -23,6 +23,7 @@ mod flip;
 mod formula;
 mod gauss;
 mod gds;
+mod gradient;
 mod image;
 mod lattice;
 mod line;
@@ -62,6 +63,7 @@ pub use edge::Edge;
 pub(crate) use formula::NAMES;
 pub use formula::{Input, LANES, MAX_STEPS, Program, Separated, rounded};
 pub use gauss::MAX_SIGMA;
+pub use gradient::{GRADIENT_ONE, GradientKind, MAX_STOPS, Spread, Stop};
 pub use image::{Conversion, Gray};
 pub use lattice::{Blend, MAX_COPIES, MAX_DENOMINATOR};
 pub use local_threshold::LocalLaw;
@@ -510,6 +512,7 @@ kinds! {
     fill::Fill,
     image::Image,
     ramp::Ramp,
+    gradient::Gradient,
     disc::Disc,
     rectangle::Rectangle,
     ellipse::Ellipse,

@@ -176,6 +176,10 @@ pub enum ValueType {
     Frequency,
     /// A sample, 0…M, or the height that it stands for.
     Sample,
+    /// A sample, 0…M, the height that it stands for, or a part of M.
+    SampleOrPart,
+    /// A number of 0 to 1, or a percentage.
+    Part,
     /// The place of a curve: a sample or a number between, or a height.
     Level,
     /// A number, or the height that it stands for.
@@ -240,6 +244,8 @@ impl ValueType {
             }
             Self::Dpi => "a number above 0: pixels an inch".into(),
             Self::Sample => "a sample, 0 to M, or a height, as \"20um\"".into(),
+            Self::SampleOrPart => "a sample, 0 to M, a height, as \"20um\", or a part of M, as \"50%\"".into(),
+            Self::Part => "a number, 0 to 1, or a part, as \"40%\"".into(),
             Self::Level | Self::Height => "a number, or a height, as \"20um\"".into(),
             Self::Seed => "a whole number, −2^63 to 2^64 − 1".into(),
             Self::Real => "a number".into(),

@@ -101,7 +101,7 @@ pub(crate) static CURVE_POINT: Signature = Signature {
 };
 
 /// Parameters, in the order in which the reference lists them.
-pub(super) static PARAMETERS: [Signature; 23] = [
+pub(super) static PARAMETERS: [Signature; 24] = [
     Signature {
         name: "u",
         meaning: "The first vector of a lattice.",
@@ -130,6 +130,20 @@ pub(super) static PARAMETERS: [Signature; 23] = [
             required("y", ValueType::Coordinate, "down"),
         ],
         example: "vertex \"1.25mm\" 40.5",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "stop",
+        meaning: "A place of a gradient and its sample. Stops stand in ascending order; of two at one place the later one counts from there on.",
+        properties: &[
+            required(
+                "at",
+                ValueType::Part,
+                "0 where the gradient begins, 1 where it ends",
+            ),
+            required("value", ValueType::SampleOrPart, "the sample there"),
+        ],
+        example: "stop at=0.4 value=200",
         ..Signature::PARAMETER
     },
     Signature {

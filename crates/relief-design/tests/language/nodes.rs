@@ -537,6 +537,138 @@ fn cells_of_a_texture_close_after_its_period() {
 }
 
 #[test]
+fn a_gradient_reaches_over_its_node_where_nothing_is_said() {
+    let of = |text: &str| match child(text).0.kind {
+        Kind::Gradient(gradient) => gradient,
+        other => panic!("{other:?}"),
+    };
+    let stop = |at, value| kinds::Stop { at, value };
+    let one = kinds::GRADIENT_ONE;
+    let (width, height) = (400 * 256, 300 * 256);
+    let across = of("gradient \"linear\"");
+    assert_eq!(*across.stops, [stop(0, 0), stop(one, 255)]);
+    assert_eq!(across.spread, kinds::Spread::Pad);
+    let linear = |from, to| kinds::GradientKind::Linear { from, to };
+    assert_eq!(across.kind, linear((0, 0), (width, 0)));
+    for (text, from, to) in [
+        ("from-x=20 from-y=10", (5_120, 2_560), (width, 2_560)),
+        ("to-y=7", (0, 0), (0, 1_792)),
+        ("from-x=9 to-y=7", (2_304, 0), (2_304, 1_792)),
+        ("to-x=\"0.1mm\" from-y=3", (0, 768), (2_560, 768)),
+        // To the nearest 1/256 px, halves up.
+        (
+            "from-x=\"1/3px\" to-x=\"3/512px\" to-y=\"-3/512px\"",
+            (85, 0),
+            (2, -1),
+        ),
+    ] {
+        assert_eq!(
+            of(&format!("gradient \"linear\" {text}")).kind,
+            linear(from, to),
+            "{text}"
+        );
+    }
+    let middle = (width / 2, height / 2);
+    let radial = |centre, inner, radius| kinds::GradientKind::Radial {
+        centre,
+        inner,
+        radius,
+    };
+    // The diagonal of 400 × 300 is 500.
+    assert_eq!(of("gradient \"radial\"").kind, radial(middle, 0, 250 * 256));
+    assert_eq!(
+        of("gradient \"radial\" centre-x=0 centre-y=0 inner=\"0.01mm\"").kind,
+        radial((0, 0), 256, 500 * 256)
+    );
+    assert_eq!(
+        of("gradient \"radial\" width=20 height=30 radius=4").kind,
+        radial((2_560, 3_840), 0, 1_024)
+    );
+    let conical = |centre, start| kinds::GradientKind::Conical { centre, start };
+    assert_eq!(of("gradient \"conical\"").kind, conical(middle, 0));
+    assert_eq!(
+        of("gradient \"conical\" angle=-45 centre-y=2").kind,
+        conical((middle.0, 512), 7 << 29)
+    );
+    let stops = of(
+        "gradient \"radial\" spread=\"mirror\" { stop at=0.25 value=\"50%\"; stop at=\"200/3%\" value=0; stop at=\"200/3%\" value=\"100%\" }",
+    );
+    assert_eq!(
+        *stops.stops,
+        [stop(one / 4, 128), stop(11_184_811, 0), stop(11_184_811, 255)]
+    );
+    assert_eq!(stops.spread, kinds::Spread::Mirror);
+    let deep = design_of(
+        "relief version=1\ncanvas width=9 height=9 bits=16 amplitude=\"1mm\"\ngradient \"linear\" { stop at=0 value=\"0.5mm\"; stop at=1 value=\"10%\" }",
+    );
+    match &deep.node(deep.root()).kind {
+        Kind::Gradient(gradient) => assert_eq!(*gradient.stops, [stop(0, 32_768), stop(one, 6_554)]),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn gradients_that_were_built_by_hand_keep_their_rules() {
+    let stop = |at, value| kinds::Stop { at, value };
+    let one = kinds::GRADIENT_ONE;
+    let stops = [stop(0, 0), stop(one, 255)];
+    let is_valid = |kind, spread, stops: &[kinds::Stop]| {
+        let gradient = kinds::Gradient {
+            kind,
+            spread,
+            stops: stops.into(),
+        };
+        let node = Node {
+            kind: gradient.into(),
+            ..root("fill value=0")
+        };
+        Design::new(design("fill value=0").canvas(), vec![node], None).is_ok()
+    };
+    let pad = kinds::Spread::Pad;
+    let line = |to| kinds::GradientKind::Linear { from: (0, 0), to };
+    let ring = |inner, radius| kinds::GradientKind::Radial {
+        centre: (0, 0),
+        inner,
+        radius,
+    };
+    let cone = |x| kinds::GradientKind::Conical {
+        centre: (x, 0),
+        start: 7,
+    };
+    for kind in [
+        line((0, -1)),
+        line((1 << 48, 0)),
+        ring(0, 1),
+        ring(5, 1 << 50),
+        cone(-(1 << 48)),
+    ] {
+        assert!(is_valid(kind, pad, &stops), "{kind:?}");
+    }
+    for kind in [
+        line((0, 0)),
+        line((i64::MIN, 0)),
+        ring(-1, 1),
+        ring(1, 1),
+        ring(0, i64::MAX),
+        cone(1 << 49),
+    ] {
+        assert!(!is_valid(kind, pad, &stops), "{kind:?}");
+    }
+    assert!(!is_valid(cone(0), kinds::Spread::Repeat, &stops));
+    let many = vec![stop(0, 0); kinds::MAX_STOPS + 1];
+    for stops in [
+        &[][..],
+        &stops[..1],
+        &[stop(1, 0), stop(0, 0)],
+        &[stop(0, 0), stop(one + 1, 0)],
+        &[stop(0, 256); 2],
+        &many,
+    ] {
+        assert!(!is_valid(line((1, 1)), pad, stops), "{stops:?}");
+    }
+}
+
+#[test]
 fn a_seamless_source_is_wider_and_higher_by_the_overlap() {
     let (node, extent) = child("seamless overlap=10 { (source)image \"logo.png\" }");
     assert_eq!(node.kind, Kind::Seamless(kinds::Seamless { overlap: 10 }));

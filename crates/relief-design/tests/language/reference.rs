@@ -69,6 +69,12 @@ fn every_example_of_the_reference_is_a_right_design() {
             (Group::Parameter, "vertex") => {
                 format!("line stroke=1 value=1 {{\nvertex 0 0\n{}\n}}", signature.example)
             }
+            (Group::Parameter, "stop") => {
+                format!(
+                    "gradient \"linear\" {{\nstop at=0 value=0\n{}\n}}",
+                    signature.example
+                )
+            }
             (Group::Parameter, "zone") => format!(
                 "scan {{ gcode feed=\"1mm/s\" {{ {} }} }}\nfill value=1",
                 signature.example

@@ -233,6 +233,11 @@ fn what_cannot_be_proven_to_close_is_told() {
     }
     for node in [
         "rectangle size-x=20 size-y=9 shift-x=50 value=7",
+        "gradient \"linear\" to-x=60",
+        "gradient \"linear\" to-x=20 spread=\"mirror\"",
+        "gradient \"linear\" to-x=20 to-y=\"1/256px\" spread=\"repeat\"",
+        "gradient \"radial\"",
+        "gradient \"conical\"",
         "convolve \"1 2 1\" { (source)repeat step-x=6 { (pattern)disc diameter=5 value=9 } }",
     ] {
         let text = format!("relief version=1\ncanvas width=60 height=40 wrap=\"x\"\n{node}");

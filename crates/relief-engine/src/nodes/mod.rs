@@ -15,6 +15,7 @@ mod fill;
 mod flip;
 mod formula;
 mod gauss;
+mod gradient;
 mod image;
 mod lattice;
 mod local_threshold;
@@ -108,6 +109,7 @@ kinds! {
     flip::Flip,
     formula::Formula,
     gauss::Gauss,
+    gradient::Gradient,
     image::Image,
     lattice::Lattice,
     local_threshold::LocalThreshold,

@@ -53,6 +53,17 @@ fn bounds_are_narrow_where_little_is_there() {
     let ramp = "ramp axis=\"y\" from=200 to=100";
     assert_eq!(of(ramp, (0, 0, 1, 1_000_000)), (100, 200));
     assert_eq!(of(ramp, (7, 500_000, 1_000, 2)), (150, 150));
+    let line = "gradient \"linear\" from-x=400000 to-x=600000";
+    assert_eq!(of(line, (0, 0, 400_000, 1_000_000)), (0, 0));
+    assert_eq!(of(line, (600_000, 7, 400_000, 9)), (255, 255));
+    assert_eq!(of(line, (499_900, 0, 200, 1_000_000)), (127, 128));
+    let ring = "gradient \"radial\" inner=1000 radius=2000";
+    assert_eq!(of(ring, (499_500, 499_500, 1_000, 1_000)), (0, 0));
+    assert_eq!(of(ring, (0, 0, 498_000, 1_000_000)), (255, 255));
+    let cone = "gradient \"conical\" { stop at=0.25 value=9; stop at=0.75 value=7; stop at=0.75 value=200; stop at=1 value=220 }";
+    assert_eq!(of(cone, (0, 499_990, 400_000, 20)), (8, 8));
+    assert_eq!(of(cone, (500_000, 0, 400_000, 500_000)), (200, 220));
+    assert_eq!(of(cone, (500_000, 500_000, 400_000, 500_000)), (9, 9));
     let noise = "compose { (base)noise seed=1; (min)fill value=40; (add)fill value=3 }";
     assert_eq!(of(noise, (0, 0, 1_000_000, 1_000_000)), (3, 43));
     let repeat = "repeat step-x=10 step-y=10 { (pattern)fill value=7 width=6 height=10 }";

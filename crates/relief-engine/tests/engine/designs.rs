@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use crate::oracle::evaluate::Oracle;
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Blend, Compose, Disc, Distance, Edge, Equalise, Fill, Flip, Fold, Gauss, Image, Kind, Lattice, Map,
-    Median, Noise, Polygon, Profile, Ramp, Repeat, Tone, Turn, Use,
+    Blend, Compose, Course, Disc, Distance, Edge, Equalise, Fill, Flip, Fold, Gauss, Gradient, Image, Kind,
+    Lattice, Map, Median, Noise, Polygon, Profile, Ramp, Repeat, Tone, Turn, Use,
 };
 use crate::oracle::strategy::models;
 use crate::ways::{PLAIN, TILES, Way, check, cross, every, model, plain, ways};
@@ -127,6 +127,19 @@ fn everything(max: u16) -> Model {
                     vertices: vec![((-5, 3), (1, 7)), ((60, 7), (22, 3)), ((40, 9), (301, 13))],
                 })
                 .at(6, -2),
+            ),
+            (
+                Fold::Add,
+                Item::new(Gradient {
+                    course: Course::Linear {
+                        from: [None; 2],
+                        to: [Some((9, 2)), Some((-7, 3))],
+                    },
+                    spread: "mirror",
+                    stops: vec![(0, 0), (700, max / 9), (700, 3)],
+                })
+                .at(1, 3)
+                .sized(27, 19),
             ),
             (
                 Fold::Subtract,

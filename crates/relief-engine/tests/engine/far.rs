@@ -5,8 +5,8 @@ use relief_engine::{Cancel, Options, Plan, Rect, Renderer};
 use crate::oracle::evaluate::Oracle;
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Blend, Cells, Compose, Disc, Distance, Dither, Edge, Flip, Fold, Gauss, Image, Kind, Lattice, Map,
-    Matrix, Noise, Perlin, Profile, Ramp, Repeat, Resize, Tone, Turn, Worley,
+    Blend, Cells, Compose, Course, Disc, Distance, Dither, Edge, Flip, Fold, Gauss, Gradient, Image, Kind,
+    Lattice, Map, Matrix, Noise, Perlin, Profile, Ramp, Repeat, Resize, Tone, Turn, Worley,
 };
 use crate::pictures::Pictures;
 use crate::run::{banded, design, rendered, renderer, window};
@@ -83,6 +83,61 @@ fn ramps_are_exact_over_2_to_the_40_pixels() {
             from: 201,
             to: 7,
         }));
+    }
+}
+
+#[test]
+fn gradients_are_exact_over_2_to_the_40_pixels() {
+    let far_off = Some((1_099_511_627_001, 1));
+    let courses = [
+        Course::Linear {
+            from: [None; 2],
+            to: [None; 2],
+        },
+        // A period of no whole number of pixels, across both axes.
+        Course::Linear {
+            from: [None, far_off],
+            to: [Some((97, 3)), Some((1_099_511_627_301, 7))],
+        },
+        Course::Linear {
+            from: [far_off, None],
+            to: [Some((1_099_511_626_902, 1)), Some((51, 2))],
+        },
+        Course::Radial {
+            centre: [None; 2],
+            inner: Some((1 << 39, 1)),
+            radius: None,
+        },
+        // Rings of some pixels, far from their centre.
+        Course::Radial {
+            centre: [Some((-7, 3)), None],
+            inner: None,
+            radius: Some((58, 3)),
+        },
+        Course::Conical {
+            centre: [None; 2],
+            angle: -77,
+        },
+        Course::Conical {
+            centre: [Some((1_099_511_627_760, 1)), Some((1_099_511_627_750, 1))],
+            angle: 0,
+        },
+    ];
+    for course in courses {
+        let spread = match course {
+            Course::Conical { .. } => "pad",
+            _ => "mirror",
+        };
+        let model = far(Gradient {
+            course,
+            spread,
+            stops: vec![(0, 3), (300, 200), (300, 90), (1_000, 255)],
+        });
+        check(&Model {
+            max: 65_535,
+            ..model.clone()
+        });
+        check(&model);
     }
 }
 

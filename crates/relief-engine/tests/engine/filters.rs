@@ -6,9 +6,9 @@ use relief_engine::{Kept, NoImages, Options};
 
 use crate::oracle::model::{Item, Model, Picture};
 use crate::oracle::nodes::{
-    Affine, Bilateral, Blend, BoxMean, Close, Compose, Convolve, Detrend, Dilate, Disc, Dither, Edge,
-    Element, Erode, Fill, Flip, Fold, Gauss, Image, Kind, Lattice, Law, LocalThreshold, Matrix, Median,
-    Noise, Open, Repeat, Resize, Seamless, Sharpen, Sobel, Threshold, TopHat, Turn, Use,
+    Affine, Bilateral, Blend, BoxMean, Close, Compose, Convolve, Course, Detrend, Dilate, Disc, Dither, Edge,
+    Element, Erode, Fill, Flip, Fold, Gauss, Gradient, Image, Kind, Lattice, Law, LocalThreshold, Matrix,
+    Median, Noise, Open, Repeat, Resize, Seamless, Sharpen, Sobel, Threshold, TopHat, Turn, Use,
 };
 use crate::oracle::strategy::models;
 use crate::pictures::Pictures;
@@ -675,6 +675,36 @@ fn textures_repeat_after_their_periods() {
             assert_eq!(at(x, y), at(x + 33, y + 27));
         }
         assert!(samples.iter().any(|sample| *sample != samples[0]));
+    }
+}
+
+#[test]
+fn gradients_that_repeat_are_computed_from_a_cell() {
+    for (to, stops) in [
+        ([Some((7, 1)), None], Vec::new()),
+        ([Some((3, 2)), None], vec![(0, 9), (500, 200), (1_000, 0)]),
+        ([None, Some((-5, 1))], Vec::new()),
+        ([Some((4, 1)), Some((-6, 1))], vec![(250, 9), (250, 200)]),
+        ([Some((15, 4)), Some((5, 2))], Vec::new()),
+    ] {
+        for spread in ["repeat", "mirror"] {
+            let gradient = Gradient {
+                course: Course::Linear {
+                    from: [Some((1, 3)), None],
+                    to: match to {
+                        [Some((x, below)), y] => [Some((3 * x + below, 3 * below)), y],
+                        // Straight down: where it begins counts from the left as well.
+                        [None, y] => [None, y],
+                    },
+                },
+                spread,
+                stops: stops.clone(),
+            };
+            let model = model(130, 141, gradient);
+            assert!(keeps_a_cell(&model), "{model:?}");
+            every(&model, &tiles()[..4]);
+            every(&deep(model), &[PLAIN]);
+        }
     }
 }
 

@@ -243,6 +243,15 @@ fn pieces() -> impl Strategy<Value = Vec<Piece>> {
         (2_i64..9).prop_map(|step| format!(
             "flip axis=\"x\" {{ (source)repeat step-x={step} step-y=5 {{ (pattern)noise seed=2 width=2 height=2 }} }}"
         )),
+        (
+            prop::sample::select(&[6_i64, 12, 16, 24, 48, 9, 5][..]),
+            prop::sample::select(&[0_i64, 0, 6, -24, 7][..]),
+            prop::sample::select(&["pad", "repeat", "mirror"][..]),
+        )
+            .prop_map(|(x, y, spread)| format!(
+                "gradient \"linear\" from-x=3 to-x=\"{}/2\" to-y=\"{y}/2\" spread=\"{spread}\"",
+                x + 6
+            )),
         (0_i64..20).prop_map(|x| format!("map {{ invert; (source)compose {{ <add|disc diameter=5 value=90|{x}> }} }}")),
     ];
     let shape = prop_oneof![
@@ -377,6 +386,10 @@ fn surfaces_that_close_are_said_to() {
         "lattice { u 3 2; v 2 \"-4/3px\"; (pattern)disc diameter=5 value=9 }",
         "lattice { u 5 1; v 1 5; (pattern)disc diameter=5 value=9 }",
         "disc diameter=24 value=9",
+        "gradient \"linear\" to-y=5",
+        "gradient \"linear\" from-x=7 to-x=15 spread=\"repeat\"",
+        "gradient \"linear\" to-x=-6 spread=\"mirror\"",
+        "gradient \"linear\" to-x=12 to-y=12 spread=\"repeat\"",
         "gauss sigma=1 edge=\"wrap\" { (source)repeat step-x=8 step-y=5 { (pattern)disc diameter=3 value=9 } }",
         "gauss sigma=1 { (source)disc diameter=10 value=9 x=6 }",
         "gauss sigma=1 { (source)ramp axis=\"y\" from=0 to=200 }",

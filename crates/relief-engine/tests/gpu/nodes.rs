@@ -298,6 +298,19 @@ fn filters_of_the_host_stand_among_nodes_of_the_device() {
             );
         }
     }
+    for gradient in [
+        "\"linear\" to-x=9 to-y=\"7/3\" spread=\"mirror\"",
+        "\"radial\" inner=3 spread=\"repeat\"",
+        "\"conical\" angle=30",
+    ] {
+        both(
+            31,
+            17,
+            &format!(
+                "map {{ invert; (source)compose {{ (base)noise seed=1; (mean)gradient {gradient} x=3 y=-2 }} }}"
+            ),
+        );
+    }
     for node in [
         "normalise low=5 high=90",
         "otsu",

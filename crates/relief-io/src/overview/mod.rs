@@ -42,8 +42,11 @@ const MOST_MEMORY: u64 = 16 << 20;
 
 /// An entry of the file.
 const fn entry(block: Block) -> [u8; ENTRY] {
-    let ([a, b, c, d, e, f, g, h], [i, j], [k, l]) =
-        (block.sum.to_le_bytes(), block.least.to_le_bytes(), block.greatest.to_le_bytes());
+    let ([a, b, c, d, e, f, g, h], [i, j], [k, l]) = (
+        block.sum.to_le_bytes(),
+        block.least.to_le_bytes(),
+        block.greatest.to_le_bytes(),
+    );
     [a, b, c, d, e, f, g, h, i, j, k, l]
 }
 

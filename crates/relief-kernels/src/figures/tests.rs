@@ -26,9 +26,17 @@ fn any_number_of_samples_has_its_figures() {
 #[test]
 fn sums_of_the_greatest_samples_do_not_overflow() {
     Isa::each(|| {
-        let all = Figures { sum: 255 * 3_000, least: 255, greatest: 255 };
+        let all = Figures {
+            sum: 255 * 3_000,
+            least: 255,
+            greatest: 255,
+        };
         assert_eq!(cpu::of_bytes(Isa::best(), &[255; 3_000]), all);
-        let all = Figures { sum: 65_535 * 3_000, least: u16::MAX, greatest: u16::MAX };
+        let all = Figures {
+            sum: 65_535 * 3_000,
+            least: u16::MAX,
+            greatest: u16::MAX,
+        };
         assert_eq!(cpu::of_words(Isa::best(), &[u16::MAX; 3_000]), all);
     });
 }

@@ -18,9 +18,9 @@
 //! Medians of 3 × 3 and 5 × 5 samples, which are asked for most, take a network of comparisons.
 
 pub mod cpu;
-mod network;
 #[cfg(feature = "gpu")]
 pub(crate) mod gpu;
+mod network;
 
 #[cfg(test)]
 mod tests;

@@ -34,7 +34,9 @@ pub(crate) fn explain(explain: &Explain) -> Result<(), Failure> {
                 .unwrap_or_default();
             let title = title.trim_start_matches(['#', ' ']);
             // The heading begins with the code.
-            let title = title.strip_prefix(code).map_or(title, |rest| rest.trim_start_matches([':', ' ']));
+            let title = title
+                .strip_prefix(code)
+                .map_or(title, |rest| rest.trim_start_matches([':', ' ']));
             writeln!(io::stdout(), "{code}  {title}")?;
         }
         return Ok(());

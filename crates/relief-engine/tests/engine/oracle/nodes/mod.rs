@@ -24,6 +24,7 @@ mod fill;
 mod flip;
 mod fractional;
 mod gauss;
+mod gradient;
 mod image;
 mod lattice;
 mod local_threshold;
@@ -215,6 +216,7 @@ kinds! {
     fractional::FractionalLattice,
     fractional::FractionalRepeat,
     gauss::Gauss,
+    gradient::Gradient,
     image::Image,
     lattice::Lattice,
     local_threshold::LocalThreshold,
@@ -254,6 +256,8 @@ pub(crate) use distance::Profile;
 pub(crate) use dither::Matrix;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use gauss::Edge;
+#[allow(unused_imports, reason = "the tests of devices name fewer")]
+pub(crate) use gradient::Course;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use lattice::Blend;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
