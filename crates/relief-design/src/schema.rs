@@ -245,6 +245,9 @@ fn value_type(value: ValueType) -> Value {
         ),
         ValueType::Distance => number_or(json!({ "type": "number" }), &unit),
         ValueType::PixelSize | ValueType::Amplitude => json!({ "type": "string", "pattern": metric }),
+        ValueType::PicturePitch => {
+            json!({ "anyOf": [{ "const": "file" }, { "type": "string", "pattern": metric }] })
+        }
         ValueType::Feed => {
             let feed = format!(r"^\s*{number}\s*({units})\s*/\s*(min|s)\s*$");
             json!({ "type": "string", "pattern": feed })
@@ -258,7 +261,9 @@ fn value_type(value: ValueType) -> Value {
             json!({ "type": "integer", "minimum": 0, "maximum": 65_535 }),
             &metric,
         ),
-        ValueType::Level | ValueType::Height => number_or(json!({ "type": "number" }), &metric),
+        ValueType::Level | ValueType::Height | ValueType::Quantity => {
+            number_or(json!({ "type": "number" }), &metric)
+        }
         ValueType::Any => json!({ "type": ["number", "string"] }),
         ValueType::Seed => json!({ "type": "integer", "minimum": i64::MIN, "maximum": u64::MAX }),
         ValueType::Real => json!({ "type": "number" }),

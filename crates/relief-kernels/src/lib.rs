@@ -29,6 +29,7 @@ pub mod generate;
 pub mod isa;
 pub mod lattice;
 pub mod median;
+pub mod mesh;
 pub mod policy;
 pub mod repeat;
 pub mod resample;

@@ -180,6 +180,10 @@ pub enum ValueType {
     Level,
     /// A number, or the height that it stands for.
     Height,
+    /// A number, or a length with a unit that stands for one.
+    Quantity,
+    /// The side of a pixel of a picture: a text with a metric unit, or "file".
+    PicturePitch,
     /// A whole number of 64 bits.
     Seed,
     /// Any finite number.
@@ -241,6 +245,8 @@ impl ValueType {
             Self::Dpi => "a number above 0: pixels an inch".into(),
             Self::Sample => "a sample, 0 to M, or a height, as \"20um\"".into(),
             Self::Level | Self::Height => "a number, or a height, as \"20um\"".into(),
+            Self::Quantity => "a number, or a length with a unit, as \"20um\"".into(),
+            Self::PicturePitch => "a length with a unit, of 1 pm to 1 m, as \"7.3um\", or \"file\"".into(),
             Self::Seed => "a whole number, −2^63 to 2^64 − 1".into(),
             Self::Real => "a number".into(),
             Self::PositiveReal => "a number above 0".into(),

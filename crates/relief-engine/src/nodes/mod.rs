@@ -20,6 +20,7 @@ mod lattice;
 mod local_threshold;
 mod map;
 mod median;
+mod mesh;
 mod morphology;
 mod noise;
 mod normalise;
@@ -113,6 +114,7 @@ kinds! {
     local_threshold::LocalThreshold,
     map::Map,
     median::Median,
+    mesh::Mesh,
     morphology::Dilate,
     morphology::Erode,
     noise::Noise,
